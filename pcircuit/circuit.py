@@ -1,0 +1,390 @@
+"""What a circuit is: a v-tree and one region of units for each of its nodes.
+
+A probabilistic circuit is a computational graph of three kinds of units.  An *input* unit is a distribution of
+one variable, a *product* unit multiplies units with disjoint scopes, a *sum* unit is a mixture of units with one
+common scope.  All units with the same scope form a *region*.  Over a v-tree there is one region per node:
+
+* A leaf carries an `InputRegion`: a table ``probs`` (K, C), row k the distribution p_k(x) of input unit k.
+* An inner node with children c = 0..A-1 carries an `InnerRegion`: P products and K sums,
+
+      product p:  prod_c  unit ``products[p, c]`` of child c        sum k:  sum_p ``weights[k, p]`` product p.
+
+A region shows K units to its parent: its input units at a leaf, else its sums; the products stay inside.  The
+root shows one unit, and that unit is the distribution of the circuit.  Written like this a circuit cannot help
+being smooth (a sum mixes products of one region) and structured-decomposable (products follow the v-tree).
+
+Units are numbered ("node ids" of the HLD paper) region by region in post-order, inside a region products
+before sums.  `Circuit.nodes` lists them.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from .vtree import VTree
+
+NORMALIZED_TOLERANCE = 1e-9  # how far the sum of a row of probabilities may be from one
+
+
+class StructureError(ValueError):
+    """A circuit lacks a property that is needed: consistent regions, or normalisation."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class InputRegion:
+    """The K input units of one variable with C categories.
+
+    Parameters
+    ----------
+    variable : int
+        The variable, a column of the data.
+    probs : (K, C) float array
+        Row k holds the probabilities of the categories under unit k; non-negative and finite.  Rows of a
+        distribution sum to one; only products of circuits (`pcircuit.multiply`) have other sums.
+
+    Raises
+    ------
+    StructureError
+        If `probs` is not such an array.
+
+    Examples
+    --------
+    >>> InputRegion(0, [[0.9, 0.1], [0.2, 0.8]])       # two Bernoulli units
+    InputRegion(variable 0, 2 units, 2 categories)
+    """
+
+    variable: int
+    probs: np.ndarray
+
+    def __post_init__(self):
+        object.__setattr__(self, "variable", int(self.variable))
+        object.__setattr__(self, "probs", _weights_array(self.probs, "probs"))
+
+    @property
+    def num_units(self) -> int:
+        """K, the units shown to the parent region."""
+        return self.probs.shape[0]
+
+    @property
+    def num_categories(self) -> int:
+        """C, the number of categories of the variable."""
+        return self.probs.shape[1]
+
+    @property
+    def num_nodes(self) -> int:
+        """All units of the region: K."""
+        return self.probs.shape[0]
+
+    def __eq__(self, other):
+        if not isinstance(other, InputRegion):
+            return NotImplemented
+        return self.variable == other.variable and np.array_equal(self.probs, other.probs)
+
+    __hash__ = None
+
+    def __repr__(self):
+        return f"InputRegion(variable {self.variable}, {self.num_units} units, {self.num_categories} categories)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class InnerRegion:
+    """The P product and K sum units of one inner v-tree node with A children.
+
+    Parameters
+    ----------
+    products : (P, A) int array
+        Entry (p, c) is the unit of child c that product p multiplies.
+    weights : (K, P) float array or scipy.sparse array
+        Row k holds the mixture weights of sum unit k; non-negative and finite.  A sparse array is kept as CSR.
+
+    Raises
+    ------
+    StructureError
+        If the arrays are not of this form.
+
+    Examples
+    --------
+    >>> InnerRegion([[0, 0], [1, 1]], [[0.3, 0.7]])
+    InnerRegion(2 children, 2 products, 1 sum)
+    """
+
+    products: np.ndarray
+    weights: np.ndarray
+
+    def __post_init__(self):
+        products = np.array(self.products)
+        if products.ndim != 2 or products.dtype.kind not in "iu" or products.size == 0 or products.min() < 0:
+            raise StructureError("`products` must be a non-empty (P, A) array of unit indices 0, 1, ..., "
+                                 f"found shape {products.shape} of {products.dtype}"
+                                 + (f" with minimum {products.min()}" if products.size else ""))
+        products = np.ascontiguousarray(products, dtype=np.int64)
+        products.flags.writeable = False
+        object.__setattr__(self, "products", products)
+        weights = (_csr_weights(self.weights) if hasattr(self.weights, "tocsr")
+                   else _weights_array(self.weights, "weights"))
+        if weights.shape[1] != len(products):
+            raise StructureError(f"`weights` has {weights.shape[1]} columns but `products` {len(products)} rows: "
+                                 "they must agree, one per product unit")
+        object.__setattr__(self, "weights", weights)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether `weights` is a CSR array."""
+        return hasattr(self.weights, "indptr")
+
+    @property
+    def num_units(self) -> int:
+        """K, the sum units, which are what the parent region sees."""
+        return self.weights.shape[0]
+
+    @property
+    def num_products(self) -> int:
+        """P, the product units."""
+        return len(self.products)
+
+    @property
+    def num_nodes(self) -> int:
+        """All units of the region: P + K."""
+        return len(self.products) + self.weights.shape[0]
+
+    def dense_weights(self) -> np.ndarray:
+        """`weights` as a (K, P) dense array."""
+        return self.weights.toarray() if self.is_sparse else self.weights
+
+    def __eq__(self, other):
+        if not isinstance(other, InnerRegion):
+            return NotImplemented
+        return (np.array_equal(self.products, other.products) and self.is_sparse == other.is_sparse
+                and np.array_equal(self.dense_weights(), other.dense_weights()))
+
+    __hash__ = None
+
+    def __repr__(self):
+        sums = f"{self.num_units} sum{'s' if self.num_units > 1 else ''}"
+        return (f"InnerRegion({self.products.shape[1]} children, {self.num_products} products, {sums}"
+                f"{', sparse' if self.is_sparse else ''})")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Circuit:
+    """A probabilistic circuit: a v-tree and one region per v-tree node, checked once, immutable.
+
+    Parameters
+    ----------
+    vtree : VTree
+        The hierarchy of scopes.
+    regions : sequence of InputRegion and InnerRegion
+        One per v-tree node, in post-order; the last has one unit, the root.
+
+    Raises
+    ------
+    StructureError
+        If regions and v-tree disagree: which region, its scope, and the two things that disagree.
+
+    Notes
+    -----
+    Construction costs O(number of parameters).  All arrays are read-only, so a circuit can be shared by
+    threads; learning and editing return new circuits.
+
+    Examples
+    --------
+    A mixture of two independent pairs of coins:
+
+    >>> circuit = Circuit(VTree.from_nested([0, 1]), [
+    ...     InputRegion(0, [[0.9, 0.1], [0.2, 0.8]]),
+    ...     InputRegion(1, [[0.7, 0.3], [0.4, 0.6]]),
+    ...     InnerRegion([[0, 0], [1, 1]], [[0.25, 0.75]])])
+    >>> circuit
+    Circuit(2 variables, 3 regions, 7 units, 10 parameters)
+    >>> circuit.nodes.kind.tolist()
+    ['input', 'input', 'input', 'input', 'product', 'product', 'sum']
+    """
+
+    vtree: VTree
+    regions: tuple
+    _cache: dict = field(init=False, default_factory=dict)  # derived forms, filled by the modules that need them
+
+    def __post_init__(self):
+        object.__setattr__(self, "regions", tuple(self.regions))
+        _check_regions(self.vtree, self.regions)
+
+    @property
+    def num_variables(self) -> int:
+        """V, the number of variables."""
+        return self.vtree.num_variables
+
+    @cached_property
+    def num_categories(self) -> tuple:
+        """(V,) number of categories of each variable."""
+        leaf = self.vtree.leaf_of()
+        return tuple(self.regions[r].num_categories for r in leaf.tolist())
+
+    @cached_property
+    def offsets(self) -> np.ndarray:
+        """(R + 1,) first node id of each region, then the number of units."""
+        offsets = np.concatenate([[0], np.cumsum([region.num_nodes for region in self.regions])])
+        offsets.flags.writeable = False
+        return offsets
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of units of all kinds: the length of `nodes`."""
+        return int(self.offsets[-1])
+
+    @cached_property
+    def num_parameters(self) -> int:
+        """Number of stored input probabilities and sum weights."""
+        return sum(region.probs.size if isinstance(region, InputRegion)
+                   else region.weights.nnz if region.is_sparse else region.weights.size for region in self.regions)
+
+    @cached_property
+    def is_normalized(self) -> bool:
+        """Whether every row of every table sums to one (to 1e-9), so that each unit is a distribution."""
+        return all(bool(np.all(np.abs(_row_sums(region) - 1) <= NORMALIZED_TOLERANCE)) for region in self.regions)
+
+    @cached_property
+    def nodes(self) -> np.recarray:
+        """One record per unit, in node-id order.
+
+        Fields: ``kind`` ("input", "product" or "sum"), ``region``, ``unit`` (number among the units of its kind
+        in the region) and ``scope_size``.
+        """
+        table = np.recarray(self.num_nodes, dtype=[("kind", "U7"), ("region", np.int64), ("unit", np.int64),
+                                                   ("scope_size", np.int64)])
+        sizes = np.array([region.num_nodes for region in self.regions])
+        shown = np.array([region.num_units for region in self.regions])
+        is_input = np.repeat([isinstance(region, InputRegion) for region in self.regions], sizes)
+        table.region = np.repeat(np.arange(len(sizes)), sizes)
+        position = np.arange(self.num_nodes) - self.offsets[table.region]
+        inside = (sizes - shown)[table.region]  # products come first: P of them, none at a leaf
+        table.kind = np.where(is_input, "input", np.where(position < inside, "product", "sum"))
+        table.unit = np.where(position < inside, position, position - inside)
+        table.scope_size = self.vtree.scope_sizes()[table.region]
+        table.flags.writeable = False
+        return table
+
+    def scope(self, node_id: int) -> np.ndarray:
+        """Variables in the scope of a unit, ascending."""
+        if not 0 <= node_id < self.num_nodes:
+            raise IndexError(f"`node_id` {node_id} does not exist: node ids are 0..{self.num_nodes - 1}")
+        return self.vtree.scope(int(np.searchsorted(self.offsets, node_id, side="right")) - 1)
+
+    def describe(self, *, max_regions: int = 40) -> str:
+        """The circuit region by region, with its tables, for reading small ones.
+
+        At most `max_regions` regions are written out; what is left out is said in the last line.
+        """
+        lines = [repr(self)]
+        for r, region in enumerate(self.regions[:max_regions]):
+            scope = ",".join(map(str, self.vtree.scope(r)))
+            lines.append(f"region {r}, scope {{{scope}}}, node ids {self.offsets[r]}..{self.offsets[r + 1] - 1}: "
+                         f"{region!r}")
+            if isinstance(region, InputRegion):
+                lines += [f"  input {k}: {_numbers(row)}" for k, row in enumerate(region.probs)]
+                continue
+            children = self.vtree.children(r)
+            for p, units in enumerate(region.products):
+                factors = " x ".join(f"{c}.{u}" for c, u in zip(children, units, strict=True))
+                lines.append(f"  product {p}: {factors}")
+            lines += [f"  sum {k}: {_numbers(row)}" for k, row in enumerate(region.dense_weights())]
+        if len(self.regions) > max_regions:
+            lines.append(f"... and {len(self.regions) - max_regions} more regions")
+        return "\n".join(lines)
+
+    def __eq__(self, other):
+        if not isinstance(other, Circuit):
+            return NotImplemented
+        return self.vtree == other.vtree and self.regions == other.regions
+
+    __hash__ = None
+
+    def __repr__(self):
+        return (f"Circuit({self.num_variables} variables, {len(self.regions)} regions, {self.num_nodes} units, "
+                f"{self.num_parameters} parameters{'' if self.is_normalized else ', not normalised'})")
+
+    def __getstate__(self):  # a copy in another process rebuilds its derived forms
+        return {"vtree": self.vtree, "regions": self.regions, "_cache": {}}
+
+    def __setstate__(self, state):
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
+
+
+def _weights_array(values, name: str) -> np.ndarray:
+    """`values` as a read-only 2-D float64 copy of non-negative finite numbers."""
+    try:
+        array = np.array(values, dtype=np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        raise StructureError(f"`{name}` must be a two-dimensional array of numbers, found {type(values).__name__}: "
+                             f"{error}") from None
+    if array.ndim != 2 or array.size == 0:
+        raise StructureError(f"`{name}` must be a non-empty two-dimensional array, found shape {array.shape}")
+    _check_weights(array, name)
+    array.flags.writeable = False
+    return array
+
+
+def _csr_weights(weights):
+    """A scipy.sparse array as a canonical read-only CSR array of non-negative finite float64."""
+    import scipy.sparse
+    csr = scipy.sparse.csr_array(weights, dtype=np.float64, copy=True)
+    csr.sum_duplicates()
+    if csr.ndim != 2 or 0 in csr.shape:
+        raise StructureError(f"`weights` must be a non-empty (K, P) array, found shape {csr.shape}")
+    _check_weights(csr.data, "weights")
+    for part in (csr.data, csr.indices, csr.indptr):
+        part.flags.writeable = False
+    return csr
+
+
+def _check_weights(array: np.ndarray, name: str) -> None:
+    """Raise unless all numbers are finite and non-negative."""
+    if array.size and not (array.min() >= 0 and array.max() < np.inf):  # a NaN fails the comparison
+        bad = array[~((array >= 0) & (array < np.inf))].flat[0]
+        raise StructureError(f"`{name}` holds {bad}: all entries must be finite and at least 0")
+
+
+def _check_regions(vtree: VTree, regions: tuple) -> None:
+    """Raise the first disagreement between a v-tree and its regions."""
+    if not isinstance(vtree, VTree):
+        raise TypeError(f"`vtree` must be a VTree, found {type(vtree).__name__}")
+    if len(regions) != vtree.num_nodes:
+        raise StructureError(f"`regions` has {len(regions)} entries but the v-tree {vtree.num_nodes} nodes: "
+                             "give one region per node, in post-order")
+    starts, child_list, variables = vtree._child_start.tolist(), vtree._child_list, vtree.variables.tolist()
+
+    def fail(r, message):
+        raise StructureError(f"region {r} with scope {vtree.scope(r).tolist()}: {message}")
+
+    for r, region in enumerate(regions):
+        if variables[r] >= 0:
+            if not isinstance(region, InputRegion):
+                fail(r, f"found {type(region).__name__}, but the v-tree node is the leaf of variable {variables[r]}, "
+                        "which needs an InputRegion")
+            if region.variable != variables[r]:
+                fail(r, f"the region is of variable {region.variable}, the v-tree leaf of variable {variables[r]}")
+            continue
+        if not isinstance(region, InnerRegion):
+            fail(r, f"found {type(region).__name__}, but the v-tree node has children and needs an InnerRegion")
+        children = child_list[starts[r]:starts[r + 1]].tolist()
+        if region.products.shape[1] != len(children):
+            fail(r, f"`products` has {region.products.shape[1]} columns, the v-tree node {len(children)} children")
+        available = [regions[c].num_units for c in children]
+        largest = region.products.max(axis=0).tolist()
+        for child, units, most in zip(children, available, largest, strict=True):
+            if most >= units:
+                fail(r, f"`products` asks for unit {most} of child region {child}, which has {units} units")
+    if regions[-1].num_units != 1:
+        fail(len(regions) - 1, f"the root region shows {regions[-1].num_units} units, a circuit has exactly one root")
+
+
+def _row_sums(region) -> np.ndarray:
+    """(K,) sums of the probabilities or weights of a region."""
+    return region.probs.sum(axis=1) if isinstance(region, InputRegion) else np.asarray(region.weights.sum(axis=1))
+
+
+def _numbers(row) -> str:
+    """A row of numbers on one line."""
+    return " ".join(f"{value:.4g}" for value in row)

@@ -1,0 +1,337 @@
+"""V-trees: the hierarchy of scopes that a structured-decomposable circuit follows.
+
+A v-tree over the variables 0..V-1 is a rooted tree whose leaves are the variables; an inner node has two or
+more children.  The scope of a node is the set of variables below it, so the scopes of the children of a node
+are disjoint and their union is the scope of the node.
+
+The nodes are numbered in post-order: children before their parent, the subtrees of earlier children before
+those of later ones, the root last.  This numbering does three things at once.
+
+* The nodes at or below node r are exactly ``first[r], ..., r``: "is below" is two comparisons.
+* The leaves below r are consecutive in the list of all leaves: a scope is a slice.
+* A loop over 0, 1, 2, ... meets every node after everything below it: a bottom-up pass is a plain loop,
+  a top-down pass is the same loop backwards, and nothing here recurses, however deep the tree.
+
+Any two scopes are equal, nested or disjoint (the scope trichotomy of the HLD paper, appendix B), because any
+two intervals ``first[r]..r`` are.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class VTree:
+    """A rooted tree over the variables 0..V-1, nodes numbered in post-order.
+
+    Parameters
+    ----------
+    parents : (R,) int array
+        Parent of each node, -1 for the root, which is the last node.
+    variables : (R,) int array
+        Variable of each leaf, -1 for inner nodes; each of 0..V-1 occurs once.
+
+    Attributes
+    ----------
+    first : (R,) int array
+        Smallest node number at or below each node; the subtree of r is ``first[r]..r``.
+
+    Raises
+    ------
+    ValueError
+        If the arrays are not a post-order numbering of such a tree.
+
+    Notes
+    -----
+    Building and checking cost O(R).  The arrays are read-only copies.
+
+    Examples
+    --------
+    >>> tree = VTree.from_nested([[0, 2], 1])
+    >>> tree.parents
+    array([ 2,  2,  4,  4, -1])
+    >>> tree.children(4), tree.scope(2)
+    (array([2, 3]), array([0, 2]))
+    """
+
+    parents: np.ndarray
+    variables: np.ndarray
+    first: np.ndarray = field(init=False)
+    _child_start: np.ndarray = field(init=False)
+    _child_list: np.ndarray = field(init=False)
+    _leaves: np.ndarray = field(init=False)
+    _num_leaves_to: np.ndarray = field(init=False)
+
+    def __post_init__(self):
+        parents = _int_vector(self.parents, "parents")
+        variables = _int_vector(self.variables, "variables")
+        if len(parents) != len(variables):
+            raise ValueError(f"`parents` has {len(parents)} entries and `variables` {len(variables)}: "
+                             "give one of each per node")
+        first = _checked_first(parents, variables)
+        counts = np.bincount(parents[:-1], minlength=len(parents))
+        derived = {
+            "parents": parents, "variables": variables, "first": first,
+            "_child_start": np.concatenate([[0], np.cumsum(counts)]),
+            "_child_list": np.argsort(parents, kind="stable")[1:],  # the root's -1 sorts first
+            "_leaves": np.flatnonzero(variables >= 0),
+            "_num_leaves_to": np.concatenate([[0], np.cumsum(variables >= 0)]),
+        }
+        for name, value in derived.items():
+            value.flags.writeable = False
+            object.__setattr__(self, name, value)
+
+    # -- builders ----------------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_nested(cls, nested) -> VTree:
+        """V-tree written as nested lists of variables, e.g. ``[[0, 2], 1]``; O(R), any depth.
+
+        Raises ``ValueError`` if a list has fewer than two entries or the variables are not 0..V-1.
+        """
+        return _numbered(nested, lambda node: node if isinstance(node, (list, tuple)) else None)
+
+    @classmethod
+    def from_tree(cls, parent) -> VTree:
+        """V-tree of a rooted tree on the variables themselves: the shape of a Hidden Chow-Liu tree.
+
+        A variable without children becomes a leaf; a variable with children becomes an inner node over the
+        nodes of its children, in ascending order, and its own leaf, last.
+
+        Parameters
+        ----------
+        parent : (V,) int array
+            Parent variable of each variable, -1 for the one root.
+
+        Raises
+        ------
+        ValueError
+            If `parent` has no or several roots, an index out of range, or a cycle.
+
+        Examples
+        --------
+        >>> VTree.from_tree([-1, 0, 0]).variables       # 0 is the parent of 1 and 2
+        array([ 1,  2,  0, -1])
+        """
+        parent = _int_vector(parent, "parent")
+        roots = np.flatnonzero(parent == -1)
+        if len(roots) != 1 or parent.min() < -1 or parent.max() >= len(parent):
+            raise ValueError(f"`parent` must hold one -1 (the root) and else variables 0..{len(parent) - 1}, "
+                             f"found {len(roots)} roots and values {parent.min()}..{parent.max()}")
+        children = [[] for _ in parent]
+        for v, p in enumerate(parent.tolist()):
+            if p >= 0:
+                children[p].append(v)
+        _check_acyclic(children, int(roots[0]))
+
+        def expand(node):  # (v,) is the inner node of variable v, v itself its leaf
+            if isinstance(node, int):
+                return None
+            return [(c,) if children[c] else c for c in children[node[0]]] + [node[0]]
+
+        root = int(roots[0])
+        return _numbered((root,) if children[root] else root, expand)
+
+    @classmethod
+    def balanced(cls, num_variables: int) -> VTree:
+        """Binary v-tree that halves 0..V-1 recursively, the larger half first; depth O(log V)."""
+        return _numbered_by_cuts(np.arange(_at_least_one(num_variables)), lambda n: (n + 1) // 2)
+
+    @classmethod
+    def right_linear(cls, num_variables: int) -> VTree:
+        """Binary v-tree ``[0, [1, [2, ...]]]``: every inner node splits off one variable; depth V - 1."""
+        return _numbered_by_cuts(np.arange(_at_least_one(num_variables)), lambda n: 1)
+
+    @classmethod
+    def random(cls, num_variables: int, *, rng=None) -> VTree:
+        """Binary v-tree over a random order of the variables, cut at uniformly random places.
+
+        `rng` is a seed or a ``numpy.random.Generator``.
+        """
+        rng = np.random.default_rng(rng)
+        return _numbered_by_cuts(rng.permutation(_at_least_one(num_variables)), lambda n: int(rng.integers(1, n)))
+
+    # -- queries -----------------------------------------------------------------------------------------------
+
+    @property
+    def num_nodes(self) -> int:
+        """R, the number of nodes, which is the number of regions of a circuit on this v-tree."""
+        return len(self.parents)
+
+    @property
+    def num_variables(self) -> int:
+        """V, the number of leaves."""
+        return len(self._leaves)
+
+    @property
+    def root(self) -> int:
+        """The root, R - 1."""
+        return len(self.parents) - 1
+
+    def children(self, r: int) -> np.ndarray:
+        """Children of node r, ascending; empty for a leaf."""
+        r = self._checked(r)
+        return self._child_list[self._child_start[r]:self._child_start[r + 1]]
+
+    def parent(self, r: int) -> int:
+        """Parent of node r, -1 for the root."""
+        return int(self.parents[self._checked(r)])
+
+    def scope(self, r: int) -> np.ndarray:
+        """Variables below node r, ascending."""
+        r = self._checked(r)
+        lo, hi = self._num_leaves_to[self.first[r]], self._num_leaves_to[r + 1]
+        return np.sort(self.variables[self._leaves[lo:hi]])
+
+    def scope_sizes(self) -> np.ndarray:
+        """(R,) number of variables below each node."""
+        return self._num_leaves_to[1:] - self._num_leaves_to[self.first]
+
+    def leaf_of(self) -> np.ndarray:
+        """(V,) leaf node of each variable."""
+        leaf = np.empty(self.num_variables, dtype=np.int64)
+        leaf[self.variables[self._leaves]] = self._leaves
+        return leaf
+
+    def is_ancestor(self, r: int, s: int) -> bool:
+        """Whether node r is at or above node s, that is scope(r) contains scope(s)."""
+        r, s = self._checked(r), self._checked(s)
+        return bool(self.first[r] <= s <= r)
+
+    def lowest_common_ancestor(self, r: int, s: int) -> int:
+        """The lowest node at or above both r and s; costs the height climbed."""
+        r, s = self._checked(r), self._checked(s)
+        while not self.first[r] <= s <= r:
+            r = int(self.parents[r])
+        return r
+
+    def to_nested(self):
+        """The v-tree as nested lists of variables, the inverse of `from_nested`."""
+        built = []
+        for r, v in enumerate(self.variables.tolist()):
+            built.append(v if v >= 0 else [built[c] for c in self.children(r)])
+        return built[-1]
+
+    def __eq__(self, other):
+        if not isinstance(other, VTree):
+            return NotImplemented
+        return np.array_equal(self.parents, other.parents) and np.array_equal(self.variables, other.variables)
+
+    __hash__ = None
+
+    def __repr__(self):
+        return f"VTree({self.num_variables} variables, {self.num_nodes} nodes)"
+
+    def _checked(self, r) -> int:
+        """`r` as an int, refused unless it is a node (negative numbers do not wrap around)."""
+        if not 0 <= r < len(self.parents):
+            raise IndexError(f"v-tree node {r} does not exist: nodes are 0..{len(self.parents) - 1}")
+        return int(r)
+
+
+def _int_vector(values, name: str) -> np.ndarray:
+    """`values` as a fresh 1-D int64 array with at least one entry."""
+    array = np.asarray(values)
+    if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iu":
+        raise ValueError(f"`{name}` must be a non-empty one-dimensional integer array, "
+                         f"found shape {array.shape} of {array.dtype}")
+    return array.astype(np.int64)
+
+
+def _checked_first(parents: np.ndarray, variables: np.ndarray) -> np.ndarray:
+    """First node at or below each node; raises unless the arrays are a post-order v-tree."""
+    R = len(parents)
+    if parents[-1] != -1 or (parents[:-1] <= np.arange(R - 1)).any() or parents.max() >= R:
+        raise ValueError("`parents` is not a post-order numbering: every node but the last (the root, -1) needs a "
+                         "parent with a larger number")
+    leaf_variables = np.sort(variables[variables >= 0])
+    if variables.min() < -1 or not np.array_equal(leaf_variables, np.arange(len(leaf_variables))):
+        raise ValueError("`variables` must name each variable 0..V-1 at exactly one leaf and be -1 at inner nodes")
+    first = np.empty(R, dtype=np.int64)
+    open_subtrees: list[int] = []  # roots of the finished subtrees that still wait for their parent
+    for r, (is_leaf, parent_list) in enumerate(zip((variables >= 0).tolist(), parents.tolist(), strict=True)):
+        arity = 0
+        first[r] = r
+        while open_subtrees and parents[open_subtrees[-1]] == r:
+            first[r] = first[open_subtrees.pop()]
+            arity += 1
+        if is_leaf == (arity > 0) or arity == 1:
+            raise ValueError(f"v-tree node {r} has {arity} children in post-order and variable {variables[r]}: "
+                             "a leaf has a variable and no children, an inner node -1 and two or more")
+        if open_subtrees and parents[open_subtrees[-1]] < parent_list != -1:
+            raise ValueError(f"`parents` is not a post-order numbering: node {open_subtrees[-1]} must be attached "
+                             f"to its parent {parents[open_subtrees[-1]]} before node {r}")
+        open_subtrees.append(r)
+    if len(open_subtrees) != 1:
+        raise ValueError(f"`parents` leaves {len(open_subtrees) - 1} subtrees unattached: number nodes in post-order")
+    return first
+
+
+def _check_acyclic(children: list[list[int]], root: int) -> None:
+    """Raise unless every variable is reached from the root."""
+    reached, stack = 0, [root]
+    while stack:
+        reached += 1
+        stack.extend(children[stack.pop()])
+    if reached != len(children):
+        raise ValueError(f"`parent` has a cycle: {len(children) - reached} of {len(children)} variables are not "
+                         "connected to the root")
+
+
+def _numbered(root, expand) -> VTree:
+    """V-tree from a start node and `expand(node)`: its list of children, or None where the node is a variable."""
+    parents: list[int] = []
+    variables: list[int] = []
+    stack = [(root, None, None)]  # (node, children still to visit, numbers of the finished children)
+    while stack:
+        node, todo, done = stack[-1]
+        if todo is None:
+            children = expand(node)
+            if children is None:
+                stack.pop()
+                _append(parents, variables, stack, int(node), ())
+                continue
+            if len(children) < 2:
+                raise ValueError(f"an inner v-tree node needs two or more children, found {children!r}")
+            stack[-1] = (node, list(reversed(children)), [])
+        elif todo:
+            stack.append((todo.pop(), None, None))
+        else:
+            stack.pop()
+            _append(parents, variables, stack, -1, done)
+    return VTree(np.array(parents), np.array(variables))
+
+
+def _append(parents, variables, stack, variable, children) -> None:
+    """Give the finished node the next number, attach its children, report it to the node waiting above."""
+    number = len(parents)
+    parents.append(-1)
+    variables.append(variable)
+    for child in children:
+        parents[child] = number
+    if stack:
+        stack[-1][2].append(number)
+
+
+def _numbered_by_cuts(order: np.ndarray, cut) -> VTree:
+    """Binary v-tree over `order`; `cut(n)` in 1..n-1 says how many of n variables go to the first child."""
+    def expand(node):
+        if isinstance(node, int):
+            return None
+        lo, hi = node
+        middle = lo + cut(hi - lo)
+        return [wrap(lo, middle), wrap(middle, hi)]
+
+    def wrap(lo, hi):
+        return int(order[lo]) if hi - lo == 1 else (lo, hi)
+
+    return _numbered(wrap(0, len(order)), expand)
+
+
+def _at_least_one(num_variables) -> int:
+    """`num_variables` as an int, refused below one."""
+    if int(num_variables) != num_variables or num_variables < 1:
+        raise ValueError(f"`num_variables` must be a whole number of at least 1, found {num_variables!r}")
+    return int(num_variables)
