@@ -1,0 +1,84 @@
+"""Which column is meant: names given by the user, columns singled out, columns of a later table.
+
+Names are text. A table's column with another kind of name (a number, a date) counts under the text of it;
+where the user points at columns, text is a name and a whole number is a position.
+
+Functions: `column_names`, `column_roles` (at fitting), `arrange` (at encoding).
+"""
+import operator
+from collections.abc import Iterable
+
+import numpy as np
+
+
+def column_names(names, table_names, num_columns):
+    """Names of the V columns: those given, else those of the frame, else x0, x1, ..."""
+    if names is None:
+        return table_names or tuple(f"x{v}" for v in range(num_columns))
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise TypeError(f"`names` is {names!r}, expected a sequence of {num_columns} names")
+    names = tuple(names)
+    if not all(isinstance(name, str) for name in names):
+        raise TypeError(f"`names` holds {next(n for n in names if not isinstance(n, str))!r}, expected text")
+    names = tuple(map(str, names))
+    if len(names) != num_columns or len(set(names)) < num_columns:
+        raise ValueError(f"`names` has {len(names)} entries, {len(set(names))} of them distinct, expected "
+                         f"{num_columns} distinct names, one for each column of `table`")
+    if table_names is not None and names != table_names:
+        raise ValueError(f"`names` differs from the columns of `table` ({', '.join(table_names)}), expected none "
+                         f"for a data frame: leave `names` out, or rename the columns")
+    return names
+
+
+def column_roles(names, categorical, continuous):
+    """Dictionary from name to "categorical" or "continuous" for the columns that the user singled out."""
+    roles = {}
+    for role, chosen in (("categorical", categorical), ("continuous", continuous)):
+        if isinstance(chosen, str) or not isinstance(chosen, Iterable | None):
+            raise TypeError(f"`{role}` is {chosen!r}, expected a sequence of column names or positions: write "
+                            f"[{chosen!r}]")
+        for entry in () if chosen is None else chosen:
+            name = _column_name(entry, names, role)
+            if roles.setdefault(name, role) != role:
+                raise ValueError(f"column {name!r} is in `categorical` and in `continuous`, expected one of "
+                                 f"them: remove it from the other")
+    return roles
+
+
+def _column_name(entry, names, role):
+    """Name of the column that a name (text) or a position (whole number) points at."""
+    if isinstance(entry, str):
+        if entry not in names:
+            raise ValueError(f"`{role}` names the column {entry!r}, expected one of {', '.join(names)}")
+        return str(entry)
+    if isinstance(entry, (bool, np.bool_)):
+        raise TypeError(f"`{role}` holds booleans, expected names or positions: turn a mask into positions with "
+                        f"np.flatnonzero")
+    try:
+        position = operator.index(entry)
+    except TypeError:
+        raise TypeError(f"`{role}` holds {entry!r}, expected column names (text) or positions (whole "
+                        f"numbers)") from None
+    if not 0 <= position < len(names):
+        raise ValueError(f"`{role}` holds position {position}, expected 0..{len(names) - 1}: whole numbers are "
+                         f"positions, names are given as text")
+    return names[position]
+
+
+def arrange(fitted_names, by_name, table_names, arrays):
+    """The arrays of a table in the order of the fitted columns; ValueError naming what is missing or extra."""
+    if not by_name or table_names is None:
+        if len(arrays) != len(fitted_names):
+            raise ValueError(f"`table` has {len(arrays)} columns, expected {len(fitted_names)} in the fitted "
+                             f"order ({', '.join(fitted_names)})")
+        return arrays
+    missing = [name for name in fitted_names if name not in table_names]
+    if missing:
+        raise ValueError(f"`table` has no column {', '.join(map(repr, missing))}, expected every fitted column: "
+                         f"add it, filled with None where nothing is known")
+    extra = [name for name in table_names if name not in fitted_names]
+    if extra:
+        raise ValueError(f"`table` has the column(s) {', '.join(map(repr, extra))} that were not fitted, "
+                         f"expected only the fitted ones: drop them, for example with table[list(encoder.names)]")
+    position = {name: j for j, name in enumerate(table_names)}
+    return [arrays[position[name]] for name in fitted_names]

@@ -1,0 +1,47 @@
+"""The one place with Numba options.  Imported only by kernel modules, which are imported only when first used."""
+from __future__ import annotations
+
+import logging
+
+import numba
+
+logger = logging.getLogger(__name__)
+
+# The lock is released, so tiles run in plain threads.  `contract` lets a*b + c be one fused operation, and
+# `reassoc` lets a sum over rows run in vector lanes; infinities, NaN and signed zeros keep their meaning.
+_OPTIONS = {"nogil": True, "fastmath": {"contract", "reassoc"}}
+
+
+def jit(function):
+    """Compile at first call, with an on-disk cache that may fail without making the call fail."""
+    dispatcher = numba.njit(**_OPTIONS)(function)
+    try:
+        dispatcher.enable_caching()
+    except RuntimeError as error:  # no folder is writable
+        logger.debug("compiling %s without an on-disk cache: %s", function.__name__, error)
+        return dispatcher
+    dispatcher._cache = _ForgivingCache(dispatcher._cache)
+    return dispatcher
+
+
+class _ForgivingCache:
+    """Numba's cache of one function; a full disk or a damaged file means compiling, not an exception."""
+
+    def __init__(self, cache):
+        self._cache = cache
+
+    def __getattr__(self, name):
+        return getattr(self._cache, name)
+
+    def load_overload(self, sig, target_context):
+        try:
+            return self._cache.load_overload(sig, target_context)
+        except Exception as error:  # whatever a damaged file causes
+            logger.debug("compilation cache not read: %s", error)
+            return None
+
+    def save_overload(self, sig, data):
+        try:
+            self._cache.save_overload(sig, data)
+        except Exception as error:
+            logger.debug("compilation cache not written: %s", error)

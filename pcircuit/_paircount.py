@@ -1,0 +1,193 @@
+"""How often two categories occur together: exact counts for all pairs of variables of a table.
+
+The table holds N rows of V variables; variable i takes the categories 0..C_i-1, and -1 says that the entry is
+missing.  Row n may carry a weight w_n (else 1).  For a pair of variables the counts are
+
+    n_ij(a, b) = sum_n w_n [x_ni = a] [x_nj = b],
+
+which leaves out the rows where one of the two is missing.  Side by side, the tables of all pairs are one matrix
+product Z diag(w) Z^t of the one-hot code Z, which has one row per category.  Two ways lead there:
+
+* the product itself, over blocks of rows, fast as long as the variables have few categories.  A variable without
+  missing entries need not bring its last category: what the others leave of all rows belongs to it (half of the
+  work per side for binary variables);
+* counting the codes ``x_i * C_j + x_j``, whose time does not depend on the number of categories.
+
+Every sum is exact, hence independent of the order of rows, variables and categories: whole numbers below 2^24 in
+single precision (one block of rows), below 2^53 in double precision.  Row weights are rounded to multiples of a
+power of two, about 2^-52 of their total, so that their sums are exact as well.
+
+`checked_table` and `checked_weights` examine what a user gives, `pair_count_blocks` goes through all pairs with
+bounded memory, `pair_counts` counts a single one.
+"""
+from __future__ import annotations
+
+import numpy as np
+
+BLOCK_CATEGORIES = 1024  # categories of all variables of a group: a block of counts takes 8 MB
+BLOCK_ENTRIES = 2**22  # entries of one side of the one-hot code of a block of rows: 16 MB, half a million codes
+MAX_PRODUCT_CELLS = 144  # cells per pair from which counting codes beats the matrix product (two cores)
+
+
+def checked_table(data, num_categories=None) -> tuple[np.ndarray, np.ndarray]:
+    """`data` as an (N, V) integer array and the (V,) numbers of categories, or an error that says what is wrong.
+
+    Without `num_categories` a variable has as many as its largest entry asks for, and at least two: a column that
+    is constant in the sample is still taken to be able to change.
+    """
+    data = np.asarray(data)
+    if data.dtype.kind not in "iub":
+        raise TypeError(f"`data` must be an array of whole numbers (categories 0, 1, ...; -1 where missing), found "
+                        f"{data.dtype}: code the categories as integers first")
+    if data.ndim != 2 or 0 in data.shape:
+        raise ValueError(f"`data` must be a table of at least one row and one column, found shape {data.shape}")
+    largest = data.max(axis=0).astype(np.int64)
+    if data.dtype.kind == "i" and data.min() < -1:
+        column = int(np.argmax((data < -1).any(axis=0)))
+        raise ValueError(f"`data` holds {data[:, column].min()} in column {column}: categories are 0, 1, ... and "
+                         "-1 stands for a missing entry")
+    if num_categories is None:
+        return data, np.maximum(largest + 1, 2)
+    categories = np.asarray(num_categories)
+    if categories.dtype.kind not in "iu" or categories.shape not in ((), (data.shape[1],)) or categories.min() < 1:
+        raise ValueError("`num_categories` must be a whole number of at least 1, or one for each of the "
+                         f"{data.shape[1]} columns of `data`, found {num_categories!r}")
+    categories = np.broadcast_to(categories, data.shape[1]).astype(np.int64)
+    if (largest >= categories).any():
+        column = int(np.argmax(largest >= categories))
+        raise ValueError(f"`data` holds category {largest[column]} in column {column}, but `num_categories` allows "
+                         f"only 0..{categories[column] - 1} there: raise it or recode the column")
+    return data, categories
+
+
+def checked_weights(weights, num_rows: int) -> np.ndarray | None:
+    """`weights` as (N,) float array whose sums are exact in double precision; None stays None."""
+    if weights is None:
+        return None
+    weights = np.asarray(weights)
+    if weights.shape != (num_rows,) or weights.dtype.kind not in "iufb":
+        raise ValueError(f"`weights` must hold one number per row of `data`, {num_rows} in all, found shape "
+                         f"{weights.shape} of {weights.dtype}")
+    weights = weights.astype(np.float64)
+    total = weights.sum()
+    if not (weights.min() >= 0 and 0 < total < np.inf):
+        raise ValueError("`weights` must be finite, non-negative and not all zero, found values "
+                         f"{weights.min()}..{weights.max()}")
+    step = np.spacing(total) * 2  # the sum of the rounded weights stays below 2^53 steps
+    return np.rint(weights / step) * step
+
+
+def pair_count_blocks(data, categories, weights=None):
+    """Yield (I, J, counts) for groups of variables until each pair of variables, also (i, i), has occurred.
+
+    I, J are arrays of variables and counts is (sum of C_i, sum of C_j) float64: the tables n_ij side by side.
+    """
+    order = np.argsort(categories, kind="stable")  # groups of similar numbers of categories
+    complete = np.ones(data.shape[1], bool) if data.dtype.kind != "i" else data.min(axis=0) >= 0
+    group_of = _group_numbers(categories[order])
+    groups = [order[group_of == g] for g in range(group_of[-1] + 1)]
+    for g, rows in enumerate(groups):
+        for columns in groups[g:]:
+            cells = categories[rows].mean() * categories[columns].mean()
+            count = _counts_by_product if cells <= MAX_PRODUCT_CELLS else _counts_by_codes
+            yield rows, columns, count(data, categories, complete, weights, rows, columns)
+
+
+def pair_counts(data, categories, i: int, j: int) -> np.ndarray:
+    """(C_i, C_j) float counts of one pair of variables, over the rows where both are present."""
+    present = (data[:, i] >= 0) & (data[:, j] >= 0)
+    codes = data[present, i].astype(np.int64) * categories[j] + data[present, j].astype(np.int64)
+    shape = (categories[i], categories[j])
+    return np.bincount(codes, minlength=shape[0] * shape[1]).reshape(shape).astype(np.float64)
+
+
+def starts(sizes) -> np.ndarray:
+    """First position of each of several stretches of the given sizes, laid end to end."""
+    return np.cumsum(sizes) - sizes
+
+
+def _group_numbers(sizes) -> np.ndarray:
+    """(V,) group of each variable: as many in a row as BLOCK_CATEGORIES allows, at least one."""
+    numbers, group, filled = [], 0, 0
+    for size in sizes.tolist():
+        if filled and filled + size > BLOCK_CATEGORIES:
+            group, filled = group + 1, 0
+        filled += size
+        numbers.append(group)
+    return np.array(numbers)
+
+
+# -- the matrix product ------------------------------------------------------------------------------------------
+
+
+def _counts_by_product(data, categories, complete, weights, rows, columns) -> np.ndarray:
+    """Counts of two groups of variables as the product of their one-hot codes, block of rows by block of rows."""
+    same = rows is columns
+    dtype = np.float32 if weights is None else np.float64
+    coded = categories - complete  # a complete variable leaves out its last category
+    sizes = coded[rows].sum() + 1, coded[columns].sum() + 1
+    step = min(max(BLOCK_ENTRIES // max(sizes), 256), 2**23, len(data))  # below 2^24 rows: exact in float32
+    kept = np.zeros(sizes)
+    left = np.empty((sizes[0], step), dtype)
+    right = left if same else np.empty((sizes[1], step), dtype)
+    for lo in range(0, len(data), step):
+        block = data[lo:lo + step]
+        z = _one_hot(block, rows, coded, left[:, :len(block)])
+        z_other = z if same else _one_hot(block, columns, coded, right[:, :len(block)])
+        if weights is not None:
+            z_other = z_other * weights[lo:lo + step]
+        kept += z @ z_other.T
+    counts = _with_last_categories(kept, categories[rows], complete[rows])
+    return _with_last_categories(counts.T, categories[columns], complete[columns]).T
+
+
+def _one_hot(block, variables, coded, out) -> np.ndarray:
+    """Fill `out`, (number of coded categories + 1, rows), with the one-hot code; the last row is ones."""
+    largest = np.min_scalar_type(int(coded[variables].max(initial=0)))
+    code_type = np.result_type(block.dtype if block.dtype.kind != "b" else np.uint8, largest)
+    transposed = np.ascontiguousarray(block[:, variables].T, dtype=code_type)
+    first = starts(coded[variables])
+    for column, lo, size in zip(transposed, first.tolist(), coded[variables].tolist(), strict=True):
+        np.equal(column, np.arange(size, dtype=code_type)[:, None], out=out[lo:lo + size])
+    out[-1] = 1
+    return out
+
+
+def _with_last_categories(kept, categories, complete) -> np.ndarray:
+    """Rows (coded categories + ones, n) -> (sum of categories, n): adds the categories that were left out.
+
+    The indicators of the categories of a complete variable add up to the row of ones.
+    """
+    first = starts(categories)
+    left_out = (first + categories - 1)[complete]
+    full = np.zeros((categories.sum(), kept.shape[1]))
+    is_coded = np.ones(len(full), bool)
+    is_coded[left_out] = False
+    full[is_coded] = kept[:-1]
+    full[left_out] = kept[-1] - np.add.reduceat(full, first, axis=0)[complete]
+    return full
+
+
+# -- counting codes ----------------------------------------------------------------------------------------------
+
+
+def _counts_by_codes(data, categories, complete, weights, rows, columns) -> np.ndarray:
+    """Counts of two groups of variables, pair by pair, as the histogram of x_i * C_j + x_j."""
+    shift = 0 if complete[rows].all() and complete[columns].all() else 1  # a missing entry is category 0 for now
+    counts = np.zeros((categories[rows].sum(), categories[columns].sum()))
+    first_i, first_j = starts(categories[rows]), starts(categories[columns])
+    cells = int(categories[rows].max() * categories[columns].max())
+    step = min(max(BLOCK_ENTRIES // (8 * (len(rows) + len(columns))), 4 * cells), len(data))
+    for lo in range(0, len(data), step):
+        block = data[lo:lo + step]
+        weight = None if weights is None else weights[lo:lo + step]
+        x, y = (block[:, group].T.astype(np.int64, order="C") + shift for group in (rows, columns))
+        for i, (a, c_i) in enumerate(zip(first_i, categories[rows] + shift, strict=True)):
+            for j, (b, c_j) in enumerate(zip(first_j, categories[columns] + shift, strict=True)):
+                if rows is columns and j < i:
+                    continue
+                table = np.bincount(x[i] * c_j + y[j], weight, c_i * c_j).reshape(c_i, c_j)[shift:, shift:]
+                counts[a:a + len(table), b:b + table.shape[1]] += table
+                if rows is columns and j > i:
+                    counts[b:b + table.shape[1], a:a + len(table)] += table.T
+    return counts

@@ -1,0 +1,75 @@
+"""Where the passes rescale, so that no likelihood is lost to underflow.
+
+The passes work with likelihoods, not logarithms, and the likelihood of a large scope is too small for a double.
+So at some places of the pass ("rescale points") each row's products are multiplied by the power of two that brings
+the largest of them to [1, 2), and the exponent is added up separately.
+
+Where this is needed is known in advance.  Let the floor of a region be a lower bound on log2 of every positive
+value it can show, counted from the last rescaling.  Multiplying a child in lowers it by the child's floor, mixing
+lowers it by log2 of the smallest positive weight, and a rescale point is put wherever it would pass LOWEST.
+
+Rescaling makes the largest value of a row 1; it cannot lift the others.  Rows in which a positive value stays
+under 2**AFTER_RESCALE are marked as suspect and evaluated again with one logarithm per unit (`_log_domain`).  At
+a "risky" place, where one factor alone may underflow (a probability below about 1e-220), a zero may be a lost
+value and is suspect as well.  So no positive contribution is ever lost unnoticed, and rows that need logarithms
+are the only ones that pay for them.
+"""
+from __future__ import annotations
+
+import numpy as np
+
+LOWEST = -960.0  # log2 of what must stay representable; normal double precision ends at -1022
+AFTER_RESCALE = -256.0  # log2 of the smallest positive value that a rescaled row may hold
+NO_RESCALE, RESCALE_HERE, RESCALE_RISKY = 0, 1, 2
+MARGIN = 1.25  # floors are planned this much lower than they are, so that learning seldom changes the plan
+
+
+def with_plan(packed):
+    """`packed` with rescale points for its parameters."""
+    floors = _floors(packed) * MARGIN
+    tables, weights = floors[:len(packed.table_start)].tolist(), floors[len(packed.table_start):].tolist()
+    rescale = np.zeros(len(packed.child), dtype=np.int64)
+    check_sums = np.zeros(len(packed.region), dtype=bool)
+    shown: list[float] = []  # floor of each finished region
+    children = packed.child[:, [0, 1, 4]].tolist()  # is it a leaf, which inner region, which variable
+    for r, (_, _, arity, first, *_) in enumerate(packed.region.tolist()):
+        steps = [tables[variable] if leaf else shown[source]
+                 for leaf, source, variable in children[first:first + arity]]
+        rescale[first:first + arity], floor = _rescale_points(steps)
+        floor += weights[r]
+        check_sums[r] = floor < LOWEST
+        shown.append(max(floor, LOWEST))
+    return packed._replace(rescale=rescale, check_sums=check_sums, floors=floors)
+
+
+def with_plan_for(packed):
+    """`packed` itself where its plan still allows for its parameters, else with a new plan."""
+    return packed if (_floors(packed) >= packed.floors).all() else with_plan(packed)
+
+
+def _floors(packed) -> np.ndarray:
+    """(V + inner regions,) log2 of the smallest positive entry of each input table and of each region's weights."""
+    starts = packed.region[:, 4]  # where each region's weights begin
+    return np.concatenate([_log2_smallest(packed.tables, packed.table_start), _log2_smallest(packed.weights, starts)])
+
+
+def _rescale_points(steps):
+    """What to do after multiplying in each child, given the children's floors; and the floor of the products."""
+    rescale, floor = [NO_RESCALE] * len(steps), 0.0
+    for a, step in enumerate(steps):
+        if a and floor + step < LOWEST and rescale[a - 1] == NO_RESCALE:
+            rescale[a - 1], floor = RESCALE_HERE, AFTER_RESCALE
+        floor += step
+        if floor < LOWEST:  # this factor alone may underflow
+            rescale[a], floor = RESCALE_RISKY, AFTER_RESCALE
+    if floor < 0.5 * LOWEST and rescale[-1] == NO_RESCALE:  # leave room for the siblings in the parent's products
+        rescale[-1], floor = RESCALE_HERE, AFTER_RESCALE
+    return rescale, floor
+
+
+def _log2_smallest(values, starts) -> np.ndarray:
+    """log2 of the smallest positive value, at most 0, of each slice that begins at `starts`."""
+    if not len(starts):
+        return np.zeros(0)
+    positive = np.where(values > 0, values, 1.0)
+    return np.minimum(np.log2(np.minimum.reduceat(positive, starts)), 0.0)

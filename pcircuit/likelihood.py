@@ -1,0 +1,291 @@
+"""Likelihoods: one pass from the inputs to the root.
+
+    input unit k of variable v:   p_k(x_v), a look-up;            1 where x_v is missing
+    product unit p:               the product over children c of unit products[p, c] of child c
+    sum unit k:                   sum_p weights[k, p] * product p
+
+In array form a region takes one gather per child, a product over the children and one matrix product.  A missing
+value costs nothing: integrating a variable out replaces its inputs by their sums, which are 1.
+
+The likelihood of a large scope is too small for a double, but logarithms of every unit would cost more than all
+the rest.  So the pass stays in the linear domain and, where it is needed (`_rescaling` tells), takes a power of two
+out of all units of a row; only the root takes a logarithm,
+
+    log p(x) = log(root value) + log 2 * (powers of two taken out).
+
+`upward` is that pass in NumPy, on the rows of a block; `_upward_kernel.upward_tile` is its compiled twin.
+Rows in which one unit falls so far behind another of its region that it would be lost are found on the way and
+evaluated again with one logarithm per unit.
+"""
+from __future__ import annotations
+
+import numpy as np
+
+from . import _packed, _rescaling
+from ._log_domain import log_units
+from .circuit import InputRegion
+from .engine import engine_is_numpy, map_in_threads
+from .evidence import as_integer_table, check_evidence, refuse_out_of_range
+
+TILE_BYTES = 400_000  # of one tile's values: a part of a core's second-level cache
+MAX_TILE = 1024
+CHUNK_ROWS = 2048  # rows of one thread's unit of work
+
+
+def log_likelihood(circuit, data, *, n_jobs=None) -> np.ndarray:
+    """Natural log-likelihood of each row.
+
+    log p(x_n) with missing entries (-1) integrated out exactly: log of the sum of p over their values.
+
+    Parameters
+    ----------
+    circuit : Circuit
+    data : (N, V) integer array_like
+        Evidence, -1 missing.
+    n_jobs : int, optional
+        Threads; None uses all CPUs.  The result does not depend on it.
+
+    Returns
+    -------
+    (N,) float64 array
+        Natural logarithms; -inf for an impossible row, never NaN.  A row that is all missing gives the log of
+        the total mass, 0 for a distribution.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `data` is not evidence for the circuit; see `check_evidence`.
+
+    Notes
+    -----
+    O(number of parameters) multiplications per row and memory for one tile per thread.
+
+    References
+    ----------
+    Poon and Domingos (2011), Sum-Product Networks, UAI; Darwiche (2003), A differential approach to inference in
+    Bayesian networks, J. ACM 50.
+
+    Examples
+    --------
+    >>> from pcircuit import Circuit, InputRegion, VTree
+    >>> coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.25, 0.75]])])
+    >>> np.exp(log_likelihood(coin, [[0], [1], [-1]]))
+    array([0.25, 0.75, 1.  ])
+    """
+    data = as_integer_table(circuit, data)
+    if len(circuit.regions) == 1 or engine_is_numpy():
+        refuse_out_of_range(circuit, data)
+        return _blocks_in_numpy(circuit, data, _root_of_block, (), np.float64)
+    result = np.empty(len(data))
+    chunks = [(start, min(start + CHUNK_ROWS, len(data))) for start in range(0, len(data), CHUNK_ROWS)]
+    for suspect in map_in_threads(lambda chunk: _root_of_chunk(circuit, data, *chunk, result), chunks, n_jobs):
+        if len(suspect):
+            result[suspect] = log_units(circuit, data[suspect])[0][-1][0]
+    return result
+
+
+def node_likelihoods(circuit, data, *, n_jobs=None) -> np.ndarray:
+    """Likelihood of every unit for each row, in node-id order.
+
+    l_j(x_n) = p_j(x_{S_j}), the value of unit j on its scope S_j: the hierarchical likelihood vector of all units.
+
+    Parameters
+    ----------
+    circuit : Circuit
+    data : (N, V) integer array_like
+        Evidence, -1 missing.
+    n_jobs : int, optional
+        Threads; None uses all CPUs.  The result does not depend on it.
+
+    Returns
+    -------
+    (N, number of units) float64 array
+        Linear, not logarithms: likelihoods of large scopes may underflow to 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `data` is not evidence for the circuit; see `check_evidence`.
+
+    References
+    ----------
+    K, S and Krishnan (2026), Hierarchical Likelihood Distance, section "Hierarchical Likelihood Vector".
+
+    Examples
+    --------
+    >>> from pcircuit import Circuit, InnerRegion, InputRegion, VTree
+    >>> circuit = Circuit(VTree.from_nested([0, 1]), [
+    ...     InputRegion(0, [[0.5, 0.5]]), InputRegion(1, [[0.2, 0.8]]), InnerRegion([[0, 0]], [[1.0]])])
+    >>> node_likelihoods(circuit, [[0, 1]])      # two inputs, their product, the root
+    array([[0.5, 0.8, 0.4, 0.4]])
+    """
+    data = as_integer_table(circuit, data)
+    if len(circuit.regions) == 1 or engine_is_numpy():
+        refuse_out_of_range(circuit, data)
+        return _blocks_in_numpy(circuit, data, _units_of_block, (circuit.num_nodes,), np.float64)
+    result = np.empty((len(data), circuit.num_nodes))
+    chunks = [(start, min(start + CHUNK_ROWS, len(data))) for start in range(0, len(data), CHUNK_ROWS)]
+    for suspect in map_in_threads(lambda chunk: _units_of_chunk(circuit, data, *chunk, result), chunks, n_jobs):
+        if len(suspect):
+            result[suspect] = _units_by_logarithms(circuit, data[suspect])
+    return result
+
+
+def upward(circuit, data):
+    """The upward pass over a block of rows, in NumPy.
+
+    Parameters
+    ----------
+    circuit : Circuit
+    data : (N, V) integer array
+        Checked evidence.
+
+    Returns
+    -------
+    shown : list of (K, N) arrays
+        Per region, the values of the units it shows: input units at a leaf, else sums.
+    products : list of (P, N) arrays, None at leaves
+    exponents : list of (N,) int arrays
+        A region's true values are its `shown` (and `products`) times 2**exponent.
+    suspect : (N,) bool array
+        Rows in which a positive value may have been lost; use `_log_domain` for them.
+
+    Examples
+    --------
+    >>> from pcircuit import Circuit, InputRegion, VTree
+    >>> coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.25, 0.75]])])
+    >>> upward(coin, np.array([[1]]))[0]
+    [array([[0.75]])]
+    """
+    packed = _packed.pack(circuit)
+    shown, products, exponents = [], [], []
+    suspect = np.zeros(len(data), dtype=bool)
+    inner = 0
+    for r, region in enumerate(circuit.regions):
+        exponent = np.zeros(len(data), dtype=np.int64)
+        if isinstance(region, InputRegion):
+            table = np.concatenate([region.probs, region.probs.sum(axis=1, keepdims=True)], axis=1)
+            shown.append(table[:, data[:, region.variable].astype(np.intp)])  # -1 is the last column: missing
+            products.append(None)
+            exponents.append(exponent)
+            continue
+        for a, c in enumerate(circuit.vtree.children(r).tolist()):
+            factor = shown[c][region.products[:, a]]
+            product = factor if a == 0 else product * factor
+            exponent += exponents[c]
+            rescale = packed.rescale[packed.region[inner, _packed.FIRST_CHILD] + a]
+            if rescale != _rescaling.NO_RESCALE:
+                product, power, lost = _rescaled(product, rescale == _rescaling.RESCALE_RISKY)
+                exponent += power
+                suspect |= lost
+        products.append(product)
+        shown.append(region.weights @ product)
+        exponents.append(exponent)
+        if packed.check_sums[inner]:
+            suspect |= shown[-1].min(axis=0) < 2.0 ** _rescaling.LOWEST
+        inner += 1
+    return shown, products, exponents, suspect
+
+
+def _rescaled(product, risky):
+    """Products (P, N) with the maximum of each row in [1, 2), the powers of two (N,), rows that lost a value."""
+    top = product.max(axis=0)
+    power = np.where(top > 0, np.frexp(top)[1] - 1, 0).astype(np.int64)
+    product = np.ldexp(product, -power)
+    low = np.where((product > 0) | risky, product, np.inf).min(axis=0)
+    return product, power, low < 2.0 ** _rescaling.AFTER_RESCALE
+
+
+def _blocks_in_numpy(circuit, data, evaluate, shape, dtype):
+    """Evaluate blocks of rows with the NumPy text; `shape` is that of one row's result."""
+    result = np.empty((len(data), *shape), dtype=dtype)
+    widest = max(region.num_nodes for region in circuit.regions)
+    rows = int(np.clip(4_000_000 // widest, 16, 4096)) if shape == () else 256
+    for start in range(0, len(data), rows):
+        block = data[start:start + rows]
+        result[start:start + rows] = evaluate(circuit, block)
+    return result
+
+
+def _root_of_block(circuit, data):
+    """(N,) log-likelihoods of a block, by the NumPy text."""
+    shown, _, exponents, suspect = upward(circuit, data)
+    with np.errstate(divide="ignore"):
+        result = np.log(shown[-1][0]) + np.log(2.0) * exponents[-1]
+    if suspect.any():
+        result[suspect] = log_units(circuit, data[suspect])[0][-1][0]
+    return result
+
+
+def _units_of_block(circuit, data):
+    """(N, units) likelihoods of a block, by the NumPy text."""
+    shown, products, exponents, suspect = upward(circuit, data)
+    parts = []
+    for values, product, exponent in zip(shown, products, exponents, strict=True):
+        parts += [] if product is None else [np.ldexp(product, exponent)]
+        parts.append(np.ldexp(values, exponent))
+    result = np.concatenate(parts).T
+    if suspect.any():
+        result[suspect] = _units_by_logarithms(circuit, data[suspect])
+    return result
+
+
+def _units_by_logarithms(circuit, data):
+    """(N, units) likelihoods, by one logarithm per unit."""
+    shown, products = log_units(circuit, data)
+    parts = []
+    for values, product in zip(shown, products, strict=True):
+        parts += [values] if product is None else [product, values]
+    return np.exp(np.concatenate(parts)).T
+
+
+def _root_of_chunk(circuit, data, start, stop, result):
+    """Fill result[start:stop] by the kernel, tile by tile; returns the rows to do again."""
+    from ._upward_kernel import transpose_rows, upward_tile
+    packed, layout = _packed.pack(circuit), _packed.stack_layout(circuit)
+    tile = tile_rows(layout.rows, circuit.num_variables, stop - start)
+    codes, buffer, exponent, suspect = new_tile(circuit, layout.rows, tile, 1)
+    suspects = []
+    for lo in range(start, stop, tile):
+        hi = min(lo + tile, stop)
+        if not transpose_rows(data, lo, hi, packed.categories, codes):
+            check_evidence(circuit, data[:hi])
+        upward_tile(packed, layout.products, layout.sums, codes, hi - lo, buffer, exponent, suspect)
+        root = buffer[layout.sums[-1], :hi - lo]
+        with np.errstate(divide="ignore"):
+            np.log(root, out=result[lo:hi])
+        result[lo:hi] += np.log(2.0) * exponent[0, :hi - lo]
+        suspects.append(lo + np.flatnonzero(suspect[:hi - lo]))
+    return np.concatenate(suspects)
+
+
+def _units_of_chunk(circuit, data, start, stop, result):
+    """Fill result[start:stop] (rows, units) by the kernel, tile by tile; returns the rows to do again."""
+    from ._units_kernel import write_units
+    from ._upward_kernel import transpose_rows, upward_tile
+    packed, layout = _packed.pack(circuit), _packed.full_layout(circuit)
+    tile = tile_rows(layout.rows, circuit.num_variables, stop - start)
+    codes, buffer, exponent, suspect = new_tile(circuit, layout.rows, tile, len(packed.region) + 1)
+    order = _packed.unit_order(circuit)
+    suspects = []
+    for lo in range(start, stop, tile):
+        hi = min(lo + tile, stop)
+        if not transpose_rows(data, lo, hi, packed.categories, codes):
+            check_evidence(circuit, data[:hi])
+        upward_tile(packed, layout.products, layout.sums, codes, hi - lo, buffer, exponent, suspect)
+        write_units(packed, order, codes, buffer, exponent, result[lo:hi])
+        suspects.append(lo + np.flatnonzero(suspect[:hi - lo]))
+    return np.concatenate(suspects)
+
+
+def tile_rows(buffer_rows: int, num_variables: int, rows: int) -> int:
+    """Rows of a tile: as many as keep its values in cache, a multiple of 16, not more than there are."""
+    fit = TILE_BYTES // (8 * buffer_rows + 2 * num_variables)
+    return max(1, min(int(np.clip(fit // 16 * 16, 16, MAX_TILE)), rows))
+
+
+def new_tile(circuit, buffer_rows: int, tile: int, exponent_rows: int):
+    """Fresh arrays for a tile: codes (V, B), buffer (units, B), exponent (rows, B), suspect (B,)."""
+    dtype = np.uint16 if max(circuit.num_categories) < 2 ** 16 else np.int64
+    return (np.empty((circuit.num_variables, tile), dtype=dtype), np.empty((buffer_rows, tile)),
+            np.empty((exponent_rows, tile), dtype=np.int64), np.empty(tile, dtype=np.uint8))

@@ -1,0 +1,362 @@
+"""Regions and circuits: what is accepted, what is refused with which sentence, and the table of units."""
+import re
+
+import numpy as np
+import pytest
+import scipy.sparse
+import zoo
+from hypothesis import given, settings
+
+from pcircuit import Circuit, InnerRegion, InputRegion, StructureError, VTree
+
+LONG = 100_000
+ZOO = {**zoo.circuits(), **{f"unnormalized {k}": c for k, c in zoo.unnormalized_circuits().items()}}
+
+
+def rebuilt(circuit):
+    """The same circuit from copies of its arrays."""
+    regions = [InputRegion(region.variable, region.probs.copy()) if isinstance(region, InputRegion)
+               else InnerRegion(region.products.copy(), region.weights.copy()) for region in circuit.regions]
+    return Circuit(VTree(circuit.vtree.parents.copy(), circuit.vtree.variables.copy()), regions)
+
+
+def with_region(circuit, r, region):
+    return Circuit(circuit.vtree, [*circuit.regions[:r], region, *circuit.regions[r + 1:]])
+
+
+# -- regions -----------------------------------------------------------------------------------------------------------
+
+
+def test_input_region():
+    region = InputRegion(np.int32(3), [[0.5, 0.25, 0.25], [1, 0, 0]])
+    assert (region.variable, region.num_units, region.num_categories, region.num_nodes) == (3, 2, 3, 2)
+    assert region.probs.dtype == np.float64
+    assert repr(region) == "InputRegion(variable 3, 2 units, 3 categories)"
+
+
+def test_inner_region():
+    region = InnerRegion([[0, 2, 0], [1, 0, 5]], [[0.5, 0.5], [0, 1], [1, 0]])
+    assert (region.num_units, region.num_products, region.num_nodes, region.is_sparse) == (3, 2, 5, False)
+    assert region.products.dtype == np.int64
+    assert region.weights.dtype == np.float64
+    assert region.dense_weights() is region.weights
+    assert repr(region) == "InnerRegion(3 children, 2 products, 3 sums)"
+    assert repr(InnerRegion([[0]], [[1.0]])) == "InnerRegion(1 children, 1 products, 1 sum)"
+
+
+def test_sparse_weights_become_canonical_csr():
+    row, column, value = [1, 0, 1, 1], [2, 1, 0, 2], [0.25, 1.0, 0.5, 0.25]  # unsorted, entry (1, 2) given twice
+    for kind in (scipy.sparse.coo_array, scipy.sparse.coo_matrix):
+        region = InnerRegion([[0], [1], [2]], kind((value, (row, column)), shape=(2, 3)))
+        assert region.is_sparse
+        assert isinstance(region.weights, scipy.sparse.csr_array)
+        assert region.weights.data.tolist() == [1.0, 0.5, 0.5]
+        assert region.weights.indices.tolist() == [1, 0, 2]
+        assert region.weights.indptr.tolist() == [0, 1, 3]
+        assert region.dense_weights().tolist() == [[0.0, 1.0, 0.0], [0.5, 0.0, 0.5]]
+        assert repr(region) == "InnerRegion(1 children, 3 products, 2 sums, sparse)"
+    whole = InnerRegion([[0]], scipy.sparse.csc_array(np.array([[1]], dtype=np.int8)))
+    assert whole.weights.dtype == np.float64
+
+
+def test_sparse_rows_may_be_empty():
+    region = InnerRegion([[0], [1]], scipy.sparse.csr_array((3, 2)))
+    assert region.num_units == 3
+    assert not region.dense_weights().any()
+
+
+@pytest.mark.parametrize("build", [lambda a: InputRegion(0, a), lambda a: InnerRegion([[0, 0], [1, 1]], a)])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_arrays_are_read_only_copies(build, order):
+    source = np.array([[0.5, 0.5], [0.25, 0.75]], order=order)
+    region = build(source)
+    table = region.probs if isinstance(region, InputRegion) else region.weights
+    source[0, 0] = 9.0
+    assert table.tolist() == [[0.5, 0.5], [0.25, 0.75]]
+    assert table.flags.c_contiguous
+    with pytest.raises(ValueError, match="read-only"):
+        table[0, 0] = 1.0
+
+
+def test_products_and_csr_parts_are_read_only_copies():
+    products, weights = np.array([[0, 0], [1, 1]]), scipy.sparse.csr_array([[0.5, 0.5]])
+    region = InnerRegion(products, weights)
+    products[0, 0] = 9
+    weights.data[0] = weights.indices[0] = 9
+    assert region.products.tolist() == [[0, 0], [1, 1]]
+    assert region.dense_weights().tolist() == [[0.5, 0.5]]
+    for array in (region.products[0], region.weights.data, region.weights.indices, region.weights.indptr):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+    region.dense_weights()[0] = 7.0  # a fresh array each time
+    assert region.dense_weights().tolist() == [[0.5, 0.5]]
+
+
+def test_fields_cannot_be_replaced():
+    coins = zoo.two_coins()
+    for thing, name in [(coins, "vtree"), (coins.regions[0], "probs"), (coins.regions[2], "weights")]:
+        with pytest.raises(AttributeError, match=name):
+            setattr(thing, name, None)
+    assert isinstance(coins.regions, tuple)
+
+
+@pytest.mark.parametrize(("values", "message"), [
+    ([0.5, 0.5], "must be a non-empty two-dimensional array, found shape (2,)"),
+    ([[[1.0]]], "must be a non-empty two-dimensional array, found shape (1, 1, 1)"),
+    (1.0, "must be a non-empty two-dimensional array, found shape ()"),
+    ([[]], "must be a non-empty two-dimensional array, found shape (1, 0)"),
+    (np.zeros((0, 2)), "must be a non-empty two-dimensional array, found shape (0, 2)"),
+    ([[0.5, -0.125]], "holds -0.125: all entries must be finite and at least 0"),
+    ([[0.5, np.nan]], "holds nan: all entries must be finite and at least 0"),
+    ([[np.inf, 0.5]], "holds inf: all entries must be finite and at least 0"),
+    ([[-np.inf, 0.5]], "holds -inf: all entries must be finite and at least 0"),
+    ([[0.5, 0.5], [1.0]], "must be a two-dimensional array of numbers, found list"),
+    ([["a", "b"]], "must be a two-dimensional array of numbers, found list"),
+    ({"a": 1}, "must be a two-dimensional array of numbers, found dict"),
+])
+def test_bad_tables(values, message):
+    with pytest.raises(StructureError, match=re.escape(f"`probs` {message}")):
+        InputRegion(0, values)
+    with pytest.raises(StructureError, match=re.escape(f"`weights` {message}")):
+        InnerRegion([[0, 0], [1, 1]], values)
+
+
+@pytest.mark.parametrize(("products", "message"), [
+    ([0, 1], "found shape (2,) of int64"),
+    ([[0.0, 1.0]], "found shape (1, 2) of float64"),
+    ([[True, False]], "found shape (1, 2) of bool"),
+    ([[]], "found shape (1, 0) of float64"),
+    (np.zeros((0, 2), dtype=int), "found shape (0, 2) of int64"),
+    ([[0, -1]], "found shape (1, 2) of int64 with minimum -1"),
+])
+def test_bad_products(products, message):
+    with pytest.raises(StructureError, match=re.escape("`products` must be a non-empty (P, A) array of unit indices")):
+        InnerRegion(products, [[1.0]])
+    with pytest.raises(StructureError, match=re.escape(message)):
+        InnerRegion(products, [[1.0]])
+
+
+@pytest.mark.parametrize("kind", [np.array, scipy.sparse.csr_array])
+def test_products_and_weights_must_agree(kind):
+    with pytest.raises(StructureError, match="`weights` has 3 columns but `products` 2 rows: they must agree"):
+        InnerRegion([[0], [1]], kind([[0.5, 0.25, 0.25]]))
+
+
+@pytest.mark.parametrize("value", [-1.0, np.nan, np.inf])
+def test_bad_sparse_weights(value):
+    with pytest.raises(StructureError, match=f"`weights` holds {value}: all entries must be finite and at least 0"):
+        InnerRegion([[0], [1]], scipy.sparse.csr_array([[1.0, value]]))
+
+
+def test_empty_sparse_weights():
+    with pytest.raises(StructureError, match=re.escape("`weights` must be a non-empty (K, P) array, found shape (0, 2)")):
+        InnerRegion([[0], [1]], scipy.sparse.csr_array((0, 2)))
+
+
+def test_equality_of_regions():
+    assert InputRegion(0, [[0.5, 0.5]]) == InputRegion(0, [[0.5, 0.5]])
+    assert InputRegion(0, [[0.5, 0.5]]) != InputRegion(1, [[0.5, 0.5]])
+    assert InputRegion(0, [[0.5, 0.5]]) != InputRegion(0, [[0.5, np.nextafter(0.5, 1)]])
+    assert InputRegion(0, [[1.0]]) != InnerRegion([[0]], [[1.0]])
+    assert InnerRegion([[0]], [[1.0]]) != InputRegion(0, [[1.0]])
+    dense, other = InnerRegion([[0], [1]], [[0.5, 0.5]]), InnerRegion([[1], [0]], [[0.5, 0.5]])
+    sparse = InnerRegion([[0], [1]], scipy.sparse.csr_array([[0.5, 0.5]]))
+    assert dense == InnerRegion([[0], [1]], [[0.5, 0.5]])
+    assert sparse == InnerRegion([[0], [1]], scipy.sparse.coo_array([[0.5, 0.5]]))
+    assert dense != other
+    assert dense != sparse  # another form of storage is another region
+    assert dense != InnerRegion([[0], [1]], [[0.25, 0.75]])
+    for region in (InputRegion(0, [[1.0]]), dense):
+        with pytest.raises(TypeError, match="unhashable"):
+            hash(region)
+
+
+def test_structure_error_is_a_value_error():
+    assert issubclass(StructureError, ValueError)
+
+
+# -- circuits that are refused -----------------------------------------------------------------------------------------
+
+
+def test_vtree_must_be_a_vtree():
+    with pytest.raises(TypeError, match="`vtree` must be a VTree, found list"):
+        Circuit([[0, 1]], zoo.two_coins().regions)
+
+
+@pytest.mark.parametrize("count", [0, 2, 4])
+def test_one_region_per_node(count):
+    regions = [*zoo.two_coins().regions, InputRegion(0, [[1.0]])][:count]
+    with pytest.raises(StructureError, match=f"`regions` has {count} entries but the v-tree 3 nodes"):
+        Circuit(VTree.balanced(2), regions)
+
+
+@pytest.mark.parametrize(("r", "region", "message"), [
+    (1, InnerRegion([[0]], [[1.0]]),
+     "region 1 with scope [0]: found InnerRegion, but the v-tree node is the leaf of variable 0, which needs an InputRegion"),
+    (1, [[0.5, 0.5]], "region 1 with scope [0]: found list, but the v-tree node is the leaf of variable 0"),
+    (1, InputRegion(2, [[0.5, 0.5]]),
+     "region 1 with scope [0]: the region is of variable 2, the v-tree leaf of variable 0"),
+    (2, InputRegion(2, [[0.5, 0.5]]),
+     "region 2 with scope [0, 2]: found InputRegion, but the v-tree node has children and needs an InnerRegion"),
+    (2, InnerRegion([[0, 0, 0]], [[1.0]]),
+     "region 2 with scope [0, 2]: `products` has 3 columns, the v-tree node 2 children"),
+    (2, InnerRegion([[0]], [[1.0]]),
+     "region 2 with scope [0, 2]: `products` has 1 columns, the v-tree node 2 children"),
+    (2, InnerRegion([[0, 0], [1, 2]], [[0.5, 0.5], [1.0, 0.0]]),
+     "region 2 with scope [0, 2]: `products` asks for unit 2 of child region 1, which has 2 units"),
+    (4, InnerRegion([[1, 0], [2, 0]], [[0.5, 0.5]]),
+     "region 4 with scope [0, 1, 2]: `products` asks for unit 2 of child region 2, which has 2 units"),
+    (4, InnerRegion([[1, 0], [0, 1]], [[0.5, 0.5]]),
+     "region 4 with scope [0, 1, 2]: `products` asks for unit 1 of child region 3, which has 1 units"),
+    (4, InnerRegion([[0, 0]], [[1.0], [1.0]]),
+     "region 4 with scope [0, 1, 2]: the root region shows 2 units, a circuit has exactly one root"),
+])
+def test_disagreements_name_region_and_scope(r, region, message):
+    circuit = Circuit(VTree.from_nested([[2, 0], 1]), [
+        InputRegion(2, [[0.5, 0.5], [0.25, 0.75]]), InputRegion(0, [[0.5, 0.5], [1.0, 0.0]]),
+        InnerRegion([[0, 0], [1, 1]], [[0.5, 0.5], [1.0, 0.0]]), InputRegion(1, [[1.0]]),
+        InnerRegion([[0, 0], [1, 0]], [[0.5, 0.5]])])
+    with pytest.raises(StructureError, match=re.escape(message)):
+        with_region(circuit, r, region)
+
+
+def test_one_variable_needs_one_unit():
+    with pytest.raises(StructureError, match=re.escape("region 0 with scope [0]: the root region shows 2 units")):
+        Circuit(VTree.from_nested(0), [InputRegion(0, [[0.5, 0.5], [1.0, 0.0]])])
+
+
+# -- what a circuit knows about itself ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_table_of_units(name):
+    circuit = ZOO[name]
+    expected = []
+    for r, region in enumerate(circuit.regions):
+        size = len(circuit.vtree.scope(r))
+        if isinstance(region, InputRegion):
+            expected += [("input", r, k, size) for k in range(region.num_units)]
+        else:
+            expected += [("product", r, p, size) for p in range(region.num_products)]
+            expected += [("sum", r, k, size) for k in range(region.num_units)]
+    assert circuit.nodes.tolist() == expected
+    assert circuit.num_nodes == len(expected)
+    assert circuit.offsets.tolist() == [*[i for i, e in enumerate(expected) if i == 0 or expected[i - 1][1] < e[1]],
+                                        len(expected)]
+    for node, (_, r, _, _) in enumerate(expected):
+        assert circuit.scope(node).tolist() == circuit.vtree.scope(r).tolist()
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_counts(name):
+    circuit = ZOO[name]
+    parameters = 0
+    for region in circuit.regions:
+        if isinstance(region, InputRegion):
+            assert circuit.num_categories[region.variable] == region.num_categories
+            parameters += region.num_units * region.num_categories
+        else:
+            parameters += region.weights.nnz if region.is_sparse else region.num_units * region.num_products
+    assert circuit.num_parameters == parameters
+    assert len(circuit.num_categories) == circuit.num_variables == circuit.vtree.num_variables
+
+
+def test_node_ids_that_do_not_exist():
+    for node in (-1, 7):
+        with pytest.raises(IndexError, match=f"`node_id` {node} does not exist: node ids are 0..6"):
+            zoo.two_coins().scope(node)
+
+
+def test_derived_tables_are_read_only():
+    coins = zoo.two_coins()
+    assert coins.nodes is coins.nodes
+    with pytest.raises(ValueError, match="read-only"):
+        coins.nodes.unit[0] = 1
+    with pytest.raises(ValueError, match="read-only"):
+        coins.offsets[0] = 1
+
+
+@pytest.mark.parametrize(("amount", "normalised"), [(0.0, True), (5e-10, True), (-5e-10, True), (2e-9, False),
+                                                    (-2e-9, False)])
+def test_normalised_up_to_1e_9(amount, normalised):
+    coins = zoo.two_coins()
+    for kind in (np.array, scipy.sparse.csr_array):
+        weights = InnerRegion([[0, 0], [1, 1]], kind([[0.25, 0.75 + amount]]))
+        assert with_region(coins, 2, weights).is_normalized is normalised
+    assert with_region(coins, 1, InputRegion(1, [[0.7, 0.3 + amount], [0.4, 0.6]])).is_normalized is normalised
+
+
+def test_repr_says_what_is_not_normalised():
+    assert repr(zoo.two_coins()) == "Circuit(2 variables, 3 regions, 7 units, 10 parameters)"
+    assert repr(zoo.unnormalized_circuits()["zero"]).endswith("5 parameters, not normalised)")
+
+
+def test_describe():
+    assert zoo.two_coins().describe() == "\n".join([
+        "Circuit(2 variables, 3 regions, 7 units, 10 parameters)",
+        "region 0, scope {0}, node ids 0..1: InputRegion(variable 0, 2 units, 2 categories)",
+        "  input 0: 0.9 0.1",
+        "  input 1: 0.2 0.8",
+        "region 1, scope {1}, node ids 2..3: InputRegion(variable 1, 2 units, 2 categories)",
+        "  input 0: 0.7 0.3",
+        "  input 1: 0.4 0.6",
+        "region 2, scope {0,1}, node ids 4..6: InnerRegion(2 children, 2 products, 1 sum)",
+        "  product 0: 0.0 x 1.0",
+        "  product 1: 0.1 x 1.1",
+        "  sum 0: 0.25 0.75"])
+
+
+def test_describe_stops_and_says_so():
+    lines = zoo.hclt_like().describe(max_regions=2).splitlines()
+    assert lines[-1] == "... and 7 more regions"
+    assert sum(line.startswith("region") for line in lines) == 2
+    assert not zoo.hclt_like().describe(max_regions=9).endswith("more regions")
+    assert "  sum 0: 0.4 0.1 0 0.5" in zoo.irregular_csr().describe()
+
+
+# -- equality ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_a_rebuilt_circuit_is_equal(name):
+    assert rebuilt(ZOO[name]) == ZOO[name]
+
+
+@settings(max_examples=30)
+@given(zoo.circuit_strategy())
+def test_random_circuits_rebuild(circuit):
+    assert rebuilt(circuit) == circuit
+    assert circuit.num_nodes == len(circuit.nodes)
+
+
+def test_any_change_makes_it_different():
+    coins = zoo.two_coins()
+    assert coins != with_region(coins, 0, InputRegion(0, [[0.9, 0.1], [0.2, np.nextafter(0.8, 1)]]))
+    assert coins != with_region(coins, 2, InnerRegion([[0, 0], [1, 0]], [[0.25, 0.75]]))
+    assert coins != with_region(coins, 2, InnerRegion([[0, 0], [1, 1]], scipy.sparse.csr_array([[0.25, 0.75]])))
+    swapped = Circuit(VTree.from_nested([1, 0]), [coins.regions[1], coins.regions[0], coins.regions[2]])
+    assert coins != swapped
+    assert coins != "coins"
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(coins)
+
+
+# -- large -------------------------------------------------------------------------------------------------------------
+
+
+def test_hundred_thousand_variables_in_a_chain():
+    vtree = VTree.right_linear(LONG)
+    table = np.full((2, 2), 0.5)
+    pair, root = InnerRegion([[0, 0], [1, 1]], table), InnerRegion([[0, 0], [1, 1]], table[:1])
+    leaves = [InputRegion(v, table) for v in range(LONG)]
+    circuit = Circuit(vtree, [*leaves, *[pair] * (LONG - 2), root])  # a right-linear v-tree numbers its leaves first
+    assert circuit.num_nodes == 2 * LONG + 4 * (LONG - 2) + 3
+    assert circuit.num_parameters == 4 * LONG + 4 * (LONG - 2) + 2
+    assert circuit.num_categories == (2,) * LONG
+    assert len(circuit.nodes) == circuit.num_nodes
+    assert circuit.nodes.scope_size[-1] == LONG
+    assert circuit.scope(0).tolist() == [0]
+    assert len(circuit.scope(circuit.num_nodes - 1)) == LONG
+    assert circuit.describe(max_regions=1).endswith("more regions")
+    with pytest.raises(StructureError, match=f"region {LONG + 1} with scope .* asks for unit 1 of child region {LONG}"):
+        with_region(circuit, LONG, root)

@@ -1,0 +1,349 @@
+"""V-trees against sets of variables: builders, numbering, queries, refusals."""
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pcircuit import VTree
+
+LONG = 100_000
+
+
+@st.composite
+def nested_lists(draw):
+    """V-trees written as nested lists: any arity from 2 to 4, variables in any order."""
+    shape = draw(st.recursive(st.none(), lambda s: st.lists(s, min_size=2, max_size=4), max_leaves=12))
+    count = _count_leaves(shape)
+    order = iter(draw(st.permutations(range(count))))
+    return _label(shape, order)
+
+
+def _count_leaves(shape):
+    return 1 if shape is None else sum(_count_leaves(s) for s in shape)
+
+
+def _label(shape, order):
+    return next(order) if shape is None else [_label(s, order) for s in shape]
+
+
+def below(tree, r):
+    """Set of the nodes at or below r, by following the parents of all nodes."""
+    found = set()
+    for s in range(tree.num_nodes):
+        t = s
+        while t not in (r, -1):
+            t = int(tree.parents[t])
+        if t == r:
+            found.add(s)
+    return found
+
+
+def scope_set(tree, r):
+    return {int(tree.variables[s]) for s in below(tree, r) if tree.variables[s] >= 0}
+
+
+def right_nested(num_variables):
+    nested = num_variables - 1
+    for v in reversed(range(num_variables - 1)):
+        nested = [v, nested]
+    return nested
+
+
+# -- the numbering -------------------------------------------------------------------------------------------------
+
+
+def test_arrays_of_a_small_tree():
+    tree = VTree.from_nested([[0, 3], 1, [2, [5, 4]]])
+    assert tree.parents.tolist() == [2, 2, 9, 9, 8, 7, 7, 8, 9, -1]
+    assert tree.variables.tolist() == [0, 3, -1, 1, 2, 5, 4, -1, -1, -1]
+    assert tree.first.tolist() == [0, 1, 0, 3, 4, 5, 6, 5, 4, 0]
+    assert [tree.children(r).tolist() for r in (2, 7, 8, 9)] == [[0, 1], [5, 6], [4, 7], [2, 3, 8]]
+    assert tree.children(0).tolist() == []
+    assert tree.scope(8).tolist() == [2, 4, 5]
+    assert tree.scope_sizes().tolist() == [1, 1, 2, 1, 1, 1, 1, 2, 3, 6]
+    assert tree.leaf_of().tolist() == [0, 3, 4, 1, 6, 5]
+    assert (tree.num_nodes, tree.num_variables, tree.root) == (10, 6, 9)
+    assert (tree.parent(0), tree.parent(9)) == (2, -1)
+
+
+@given(nested_lists())
+def test_nested_lists_come_back(nested):
+    tree = VTree.from_nested(nested)
+    assert tree.to_nested() == nested
+    assert VTree(tree.parents, tree.variables) == tree
+
+
+def test_tuples_are_nested_lists_too():
+    assert VTree.from_nested(((0, 3), 1, (2, (5, 4)))) == VTree.from_nested([[0, 3], 1, [2, [5, 4]]])
+
+
+@given(nested_lists())
+def test_queries_agree_with_sets(nested):
+    tree = VTree.from_nested(nested)
+    assert sorted(tree.variables[tree.variables >= 0]) == list(range(tree.num_variables))
+    assert tree.parents[tree.root] == -1
+    for r in range(tree.num_nodes):
+        nodes = below(tree, r)
+        assert nodes == set(range(tree.first[r], r + 1))
+        assert tree.children(r).tolist() == [s for s in range(tree.num_nodes) if tree.parents[s] == r]
+        assert len(tree.children(r)) != 1
+        assert tree.scope(r).tolist() == sorted(scope_set(tree, r))
+        assert tree.scope_sizes()[r] == len(scope_set(tree, r))
+        assert tree.parent(r) == tree.parents[r]
+    assert [tree.scope(r).tolist() for r in tree.leaf_of()] == [[v] for v in range(tree.num_variables)]
+
+
+@given(nested_lists())
+def test_ancestors_and_lowest_common_ancestors_agree_with_scopes(nested):
+    tree = VTree.from_nested(nested)
+    scopes = [scope_set(tree, r) for r in range(tree.num_nodes)]
+    for r, s in itertools.product(range(tree.num_nodes), repeat=2):
+        assert tree.is_ancestor(r, s) is (scopes[r] >= scopes[s])
+        common = [t for t in range(tree.num_nodes) if scopes[t] >= scopes[r] | scopes[s]]
+        assert tree.lowest_common_ancestor(r, s) == min(common, key=lambda t: len(scopes[t]))
+
+
+@given(nested_lists())
+def test_two_scopes_are_equal_nested_or_disjoint(nested):
+    tree = VTree.from_nested(nested)
+    for r, s in itertools.combinations(range(tree.num_nodes), 2):
+        a, b = set(tree.scope(r).tolist()), set(tree.scope(s).tolist())
+        assert a != b  # one region per scope
+        assert a < b or b < a or not a & b
+        assert tree.is_ancestor(r, s) or tree.is_ancestor(s, r) or not a & b
+
+
+# -- builders --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("num_variables", "nested"), [
+    (1, 0), (2, [0, 1]), (3, [[0, 1], 2]), (5, [[[0, 1], 2], [3, 4]]), (6, [[[0, 1], 2], [[3, 4], 5]])])
+def test_balanced(num_variables, nested):
+    assert VTree.balanced(num_variables).to_nested() == nested
+
+
+@pytest.mark.parametrize("num_variables", [1, 2, 3, 7, 8, 9, 100, 1025])
+def test_balanced_is_as_flat_as_possible(num_variables):
+    tree = VTree.balanced(num_variables)
+    depth = np.zeros(tree.num_nodes, dtype=int)
+    for r in reversed(range(tree.num_nodes - 1)):
+        depth[r] = depth[tree.parents[r]] + 1
+    assert depth.max() == int(np.ceil(np.log2(num_variables)))
+
+
+@pytest.mark.parametrize("num_variables", [1, 2, 3, 6])
+def test_right_linear(num_variables):
+    assert VTree.right_linear(num_variables).to_nested() == right_nested(num_variables)
+
+
+@pytest.mark.parametrize("num_variables", [1, 2, 17])
+def test_random_is_binary_over_all_variables(num_variables):
+    tree = VTree.random(num_variables, rng=3)
+    assert tree.num_variables == num_variables
+    assert tree.num_nodes == 2 * num_variables - 1
+    assert all(len(tree.children(r)) in (0, 2) for r in range(tree.num_nodes))
+
+
+def test_random_follows_its_generator():
+    assert VTree.random(9, rng=5) == VTree.random(9, rng=np.random.default_rng(5))
+    rng = np.random.default_rng(5)
+    assert VTree.random(9, rng=rng) != VTree.random(9, rng=rng)
+
+
+def test_random_reaches_every_tree_over_three_variables():
+    found = {str(VTree.random(3, rng=seed).to_nested()) for seed in range(400)}
+    left = {str([[a, b], c]) for a, b, c in itertools.permutations(range(3))}
+    right = {str([a, [b, c]]) for a, b, c in itertools.permutations(range(3))}
+    assert found == left | right  # the chance to miss one of 12 equally likely trees is 12 (11/12)^400 < 1e-13
+
+
+def test_from_tree_puts_the_own_leaf_last():
+    assert VTree.from_tree([-1]).to_nested() == 0
+    assert VTree.from_tree([-1, 0]).to_nested() == [1, 0]
+    assert VTree.from_tree([2, 2, -1, 0, 2, 0]).to_nested() == [[3, 5, 0], 1, 4, 2]
+
+
+@given(st.integers(1, 12).flatmap(lambda V: st.tuples(st.permutations(range(V)), st.data())))
+def test_from_tree_has_the_subtrees_as_scopes(drawn):
+    order, data = drawn
+    parent = np.full(len(order), -1)
+    for i, v in enumerate(order[1:], start=1):  # each variable hangs below one that came before it
+        parent[v] = order[data.draw(st.integers(0, i - 1))]
+    tree = VTree.from_tree(parent)
+    inner = set(parent[parent >= 0].tolist())
+    expected = {frozenset([v]) for v in range(len(order))}
+    for v in inner:
+        subtree = {v}
+        for w in order:  # parents come before their children in `order`
+            if parent[w] in subtree:
+                subtree.add(w)
+        expected.add(frozenset(subtree))
+    assert {frozenset(tree.scope(r).tolist()) for r in range(tree.num_nodes)} == expected
+    assert tree.num_nodes == len(order) + len(inner)
+
+
+def test_hundred_thousand_variables_in_a_chain():
+    chain = VTree.right_linear(LONG)
+    assert chain.num_nodes == 2 * LONG - 1
+    assert chain.scope_sizes()[-3:].tolist() == [LONG - 2, LONG - 1, LONG]
+    assert chain.lowest_common_ancestor(LONG - 1, LONG) == LONG
+    assert VTree.from_nested(right_nested(LONG)) == chain
+    assert VTree.from_nested(chain.to_nested()) == chain
+    path = VTree.from_tree(np.arange(-1, LONG - 1))
+    assert path.num_nodes == 2 * LONG - 1
+    assert path.scope(path.num_nodes - 2).tolist() == [0]
+    assert path.lowest_common_ancestor(0, path.num_nodes - 2) == path.root
+
+
+def test_wide_and_large_trees():
+    star = VTree.from_tree(np.concatenate([[-1], np.zeros(LONG - 1, dtype=int)]))
+    assert star.num_nodes == LONG + 1
+    assert len(star.children(star.root)) == LONG
+    assert VTree.balanced(LONG).num_variables == LONG
+
+
+# -- refusals ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("num_nodes", [1, 2, 3, 4, 5, 6])
+def test_exactly_the_post_order_trees_are_accepted(num_nodes):
+    # the number of ordered trees with R nodes, none with a single child, is a Riordan number
+    accepted = 0
+    for above in itertools.product(*[range(r + 1, num_nodes) for r in range(num_nodes - 1)]):
+        parents = [*above, -1]
+        leaves = [r for r in range(num_nodes) if r not in above]
+        variables = np.full(num_nodes, -1)
+        variables[leaves] = np.arange(len(leaves))
+        try:
+            tree = VTree(np.array(parents), variables)
+        except ValueError:
+            continue
+        accepted += 1
+        assert [below(tree, r) for r in range(num_nodes)] == [set(range(tree.first[r], r + 1)) for r in range(num_nodes)]
+    assert accepted == {1: 1, 2: 0, 3: 1, 4: 1, 5: 3, 6: 6}[num_nodes]
+
+
+@given(st.integers(1, 7).flatmap(lambda R: st.tuples(
+    st.lists(st.integers(-2, R + 1), min_size=R, max_size=R), st.lists(st.integers(-2, R), min_size=R, max_size=R))))
+def test_other_arrays_are_refused_with_a_sentence(arrays):
+    parents, variables = arrays
+    try:
+        tree = VTree(parents, variables)
+    except ValueError as error:
+        assert "`parents`" in str(error) or "`variables`" in str(error) or "v-tree node" in str(error)
+        return
+    assert VTree.from_nested(tree.to_nested()) == tree
+
+
+@pytest.mark.parametrize(("parents", "variables", "message"), [
+    ([2, 2, -1], [0, 1], "`parents` has 3 entries and `variables` 2"),
+    ([], [], "`parents` must be a non-empty one-dimensional integer array, found shape \\(0,\\)"),
+    ([[-1]], [0], "`parents` must be .* found shape \\(1, 1\\)"),
+    ([-1.0], [0], "`parents` must be .* of float64"),
+    ([-1], [0.0], "`variables` must be a non-empty one-dimensional integer array"),
+    ([-1], [True], "`variables` must be .* of bool"),
+    ([2, 2, 0], [0, 1, -1], "`parents` is not a post-order numbering: every node but the last"),
+    ([0, 2, -1], [0, 1, -1], "every node but the last \\(the root, -1\\) needs a parent with a larger number"),
+    ([-1, 2, -1], [0, 1, -1], "`parents` is not a post-order numbering"),
+    ([2, 3, -1], [0, 1, -1], "`parents` is not a post-order numbering"),
+    ([2, 2, -1], [0, 0, -1], "`variables` must name each variable 0..V-1 at exactly one leaf"),
+    ([2, 2, -1], [0, 2, -1], "`variables` must name each variable"),
+    ([2, 2, -1], [-2, 0, -1], "`variables` must name each variable"),
+    ([2, 2, -1], [0, 1, 2], "v-tree node 2 has 2 children in post-order and variable 2: a leaf has"),
+    ([2, 2, -1], [0, -1, -1], "v-tree node 1 has 0 children in post-order and variable -1"),
+    ([1, -1], [0, -1], "v-tree node 1 has 1 children"),
+    ([3, 4, 4, 4, -1], [0, 1, 2, -1, -1], "node 0 must be attached to its parent 3 before node 1"),
+])
+def test_bad_arrays(parents, variables, message):
+    with pytest.raises(ValueError, match=message):
+        VTree(parents, variables)
+
+
+@pytest.mark.parametrize(("nested", "message"), [
+    ([0, [1]], "an inner v-tree node needs two or more children, found \\[1\\]"),
+    ([], "an inner v-tree node needs two or more children, found \\[\\]"),
+    ([0, 2], "`variables` must name each variable"),
+    ([0, [1, 0]], "`variables` must name each variable"),
+    ([0, -1], "v-tree node 1 has 0 children in post-order and variable -1"),
+])
+def test_bad_nested_lists(nested, message):
+    with pytest.raises(ValueError, match=message):
+        VTree.from_nested(nested)
+
+
+@pytest.mark.parametrize(("parent", "message"), [
+    ([0, 0], "`parent` must hold one -1 \\(the root\\) and else variables 0..1, found 0 roots"),
+    ([-1, -1], "found 2 roots and values -1..-1"),
+    ([-1, 2], "found 1 roots and values -1..2"),
+    ([-1, -3, 0], "found 1 roots and values -3..0"),
+    ([-1, 2, 1], "`parent` has a cycle: 2 of 3 variables are not connected to the root"),
+    ([-1, 1], "`parent` has a cycle: 1 of 2"),
+    ([], "`parent` must be a non-empty one-dimensional integer array"),
+    ([-1.0], "`parent` must be .* of float64"),
+])
+def test_bad_trees_on_variables(parent, message):
+    with pytest.raises(ValueError, match=message):
+        VTree.from_tree(parent)
+
+
+@pytest.mark.parametrize("build", [VTree.balanced, VTree.right_linear, VTree.random])
+@pytest.mark.parametrize("num_variables", [0, -1, 2.5])
+def test_bad_numbers_of_variables(build, num_variables):
+    with pytest.raises(ValueError, match=f"`num_variables` must be a whole number of at least 1, found {num_variables}"):
+        build(num_variables)
+
+
+@pytest.mark.parametrize("ask", [
+    VTree.children, VTree.parent, VTree.scope, lambda t, r: t.is_ancestor(r, 0), lambda t, r: t.is_ancestor(0, r),
+    lambda t, r: t.lowest_common_ancestor(r, 0), lambda t, r: t.lowest_common_ancestor(0, r)])
+@pytest.mark.parametrize("r", [-1, 3])
+def test_nodes_that_do_not_exist(ask, r):
+    with pytest.raises(IndexError, match=f"v-tree node {r} does not exist: nodes are 0..2"):
+        ask(VTree.balanced(2), r)
+
+
+# -- a value -----------------------------------------------------------------------------------------------------------
+
+
+def test_arrays_are_read_only_copies():
+    parents, variables = np.array([2, 2, -1]), np.array([0, 1, -1])
+    tree = VTree(parents, variables)
+    parents[0] = variables[0] = 7
+    assert tree == VTree.from_nested([0, 1])
+    for array in (tree.parents, tree.variables, tree.first, tree.children(2)):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+    for fresh in (tree.scope(2), tree.scope_sizes(), tree.leaf_of()):
+        fresh[0] = 99
+    assert tree.scope(2).tolist() == [0, 1]
+    assert tree.scope_sizes().tolist() == [1, 1, 2]
+    assert tree.leaf_of().tolist() == [0, 1]
+
+
+def test_fields_cannot_be_replaced():
+    with pytest.raises(AttributeError, match="parents"):
+        VTree.balanced(2).parents = np.array([-1])
+
+
+def test_any_integer_type_is_taken():
+    for dtype in (np.int8, np.int32, np.uint16):
+        assert VTree.from_tree(np.array([1, 2, 2], dtype=np.int16) - np.array([0, 0, 3], dtype=np.int16)) == \
+            VTree.from_tree([1, 2, -1])
+        tree = VTree(np.array([2, 2, -1]), np.array([0, 1, -1]))
+        assert tree.scope(dtype(2)).tolist() == [0, 1]
+        assert tree.parents.dtype == np.int64
+
+
+def test_equality_is_equality_of_trees():
+    assert VTree.from_nested([0, [1, 2]]) == VTree.right_linear(3)
+    assert VTree.from_nested([0, [1, 2]]) != VTree.from_nested([0, [2, 1]])
+    assert VTree.from_nested([0, [1, 2]]) != VTree.from_nested([0, 1, 2])
+    assert VTree.balanced(2) != [[0, 1]]
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(VTree.balanced(2))
+
+
+def test_repr_is_short():
+    assert repr(VTree.right_linear(5)) == "VTree(5 variables, 9 nodes)"
