@@ -33,12 +33,12 @@ import numpy as np
 NUMERIC = "biuf"                                   # dtype kinds that compare as numbers
 _TEXT = "UST"
 _REAL = (numbers.Real, Decimal, np.bool_)
-_PREFERENCE = {int: 0, float: 1, bool: 2, str: 3}  # which of 1, 1.0, True names a level that came as all three
+_PREFERENCE = {int: 0, float: 1, bool: 2, str: 3}  # which of 1, 1.0, True names a level that came as all
 
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """A table taken apart: names or None, V arrays (N,), V flags "declared as categories", whole array or None."""
+    """A table taken apart: names or None, V arrays (N,), V flags "declared categories", the whole or None."""
 
     names: tuple | None
     num_rows: int
@@ -48,7 +48,7 @@ class Columns:
 
 
 def read_table(table):
-    """Take a table apart into `Columns`; ValueError or TypeError says what is wrong with its shape or types."""
+    """Take a table apart into `Columns`; ValueError or TypeError says what is wrong with its form."""
     if hasattr(table, "columns") and not isinstance(table, np.ndarray):
         return _read_frame(table)
     if isinstance(table, np.ma.MaskedArray):
@@ -76,8 +76,8 @@ def _read_frame(frame):
     elif hasattr(frame, "get_column"):
         series = [frame.get_column(name) for name in frame.columns]
     else:
-        raise TypeError(f"`table` is a {type(frame).__name__} with neither `iloc` nor `get_column`, expected a "
-                        f"2-D array or a pandas or polars frame: convert it first")
+        raise TypeError(f"`table` is a {type(frame).__name__} with neither `iloc` nor `get_column`, expected "
+                        f"a 2-D array or a pandas or polars frame: convert it first")
     arrays = [_checked_dtype(one.to_numpy(), f"`table` column {name!r}")
               for one, name in zip(series, names, strict=True)]
     declared = [str(one.dtype).startswith(("category", "Categorical", "Enum")) for one in series]
@@ -90,8 +90,8 @@ def _checked_dtype(array, what):
     if kind in "Mm":
         return array.astype(f"{kind}8[us]").astype(object)
     if kind not in NUMERIC + _TEXT + "O":
-        raise TypeError(f"{what} has dtype {array.dtype}, expected numbers, booleans, text or objects: convert "
-                        f"it first")
+        raise TypeError(f"{what} has dtype {array.dtype}, expected numbers, booleans, text or objects: "
+                        f"convert it first")
     return array
 
 
@@ -181,14 +181,15 @@ def _nan_or_refuse(cell, name):
 def not_a_number(cell, name):
     """The TypeError for a value in a column of numbers (text that could be parsed included)."""
     what = "text" if isinstance(cell, (str, bytes)) else f"a {type(cell).__name__}"
-    return TypeError(f"`table` column {name!r} holds {what} ({reprlib.repr(cell)}), expected numbers, because this "
-                     f"column is encoded as numbers: convert it first, for example with astype(float)")
+    return TypeError(f"`table` column {name!r} holds {what} ({reprlib.repr(cell)}), expected numbers, "
+                     f"because this column is encoded as numbers: convert it first, for example with "
+                     f"astype(float)")
 
 
 def not_a_level(cell, name):
     """The TypeError for a container, a complex number or an object that no text tells from another."""
-    return TypeError(f"`table` column {name!r} holds a {type(cell).__name__} ({reprlib.repr(cell)}), expected "
-                     f"text, numbers, booleans or dates: convert the column first")
+    return TypeError(f"`table` column {name!r} holds a {type(cell).__name__} ({reprlib.repr(cell)}), "
+                     f"expected text, numbers, booleans or dates: convert the column first")
 
 
 def first_unhashable(cells):
@@ -203,5 +204,5 @@ def first_unhashable(cells):
 
 def _too_large(name):
     """The ValueError for numbers that no double can hold."""
-    return ValueError(f"`table` column {name!r} holds a number beyond the range of double precision, expected "
-                      f"magnitudes below 1.8e308: keep such values as text, or write them as inf")
+    return ValueError(f"`table` column {name!r} holds a number beyond the range of double precision, "
+                      f"expected magnitudes below 1.8e308: keep such values as text, or write them as inf")

@@ -2,10 +2,10 @@ r"""Columns of a fitted table: their categories, and how those are chosen.
 
 A column is one of two things.
 
-* `LevelColumn`: n levels (plain values: text, booleans, whole numbers, or the one number of a constant column)
-  with categories 0..n-1 in the order of `level_order`, and category n for every value that is none of them. Where
-  a categorical column has more than M distinct levels, the M - 1 most frequent are kept (ties: first in order)
-  and the rest share category n with the unseen ones.
+* `LevelColumn`: n levels (plain values: text, booleans, whole numbers, or the one number of a constant
+  column) with categories 0..n-1 in the order of `level_order`, and category n for every value that is none of
+  them. Where a categorical column has more than M distinct levels, the M - 1 most frequent are kept (ties:
+  first in order) and the rest share category n with the unseen ones.
 * `BinColumn`: E edges that cut the real line into E + 1 half-open intervals
 
   .. math:: (-\infty, e_1), \; [e_1, e_2), \; \dots, \; [e_E, \infty).
@@ -14,12 +14,12 @@ A column is one of two things.
 
   .. math:: e_k = x_{(\lfloor kN/B \rfloor + 1)}, \qquad k = 1, \dots, B - 1;
 
-  a candidate equal to the smallest value is replaced by the next larger distinct value, and equal candidates are
-  merged. Every edge is a training value above the smallest one. So no bin is empty on the training table, a
-  smallest value that fills several quantiles gets a bin of its own, and there are at most B bins.
+  a candidate equal to the smallest value is replaced by the next larger distinct value, and equal candidates
+  are merged. Every edge is a training value above the smallest one. So no bin is empty on the training table,
+  a smallest value that fills several quantiles gets a bin of its own, and there are at most B bins.
 
-Only the distinct values and their counts are used: the order of the rows cannot matter. `fit_column` chooses the
-kind and makes the column.
+Only the distinct values and their counts are used: the order of the rows cannot matter. `fit_column` chooses
+the kind and makes the column.
 """
 import math
 import reprlib
@@ -47,16 +47,18 @@ class LevelColumn:
     def __post_init__(self):
         where, kind, levels = f"column {self.name!r} of the encoder", self.kind, self.levels
         if kind not in _LEVEL_TYPES:
-            raise ValueError(f"{where} has kind {reprlib.repr(kind)}, expected one of {', '.join(_LEVEL_TYPES)} or "
-                             f"continuous")
+            raise ValueError(f"{where} has kind {reprlib.repr(kind)}, expected one of "
+                             f"{', '.join(_LEVEL_TYPES)} or continuous")
         for level in levels:
             if type(level) not in _LEVEL_TYPES[kind] or level != level:
                 raise ValueError(f"{where} has level {reprlib.repr(level)}, which kind {kind} does not allow")
         if len(set(levels)) < len(levels) or list(levels) != sorted(levels, key=level_order):
-            raise ValueError(f"{where} has repeated or unsorted levels, expected distinct ones in ascending order")
+            raise ValueError(f"{where} has repeated or unsorted levels, expected distinct ones in ascending "
+                             f"order")
         if kind != "categorical" and (not levels or self.merged or (kind == "constant" and len(levels) > 1)):
             raise ValueError(f"{where} has {len(levels)} levels and merged = {self.merged}, expected "
-                             f"{'one level' if kind == 'constant' else 'some levels'} and false for kind {kind}")
+                             f"{'one level' if kind == 'constant' else 'some levels'} and false for kind "
+                             f"{kind}")
 
     @property
     def num_categories(self):
@@ -90,8 +92,8 @@ class BinColumn:
         marks = (self.low, *self.edges, self.high)
         finite = all(type(mark) is float and math.isfinite(mark) for mark in marks)
         if not finite or not all(a < b for a, b in pairwise(marks[:-1])) or marks[-2] > marks[-1]:
-            raise ValueError(f"column {self.name!r} of the encoder has impossible bins, expected finite numbers "
-                             f"low < first edge < ... < last edge <= high")
+            raise ValueError(f"column {self.name!r} of the encoder has impossible bins, expected finite "
+                             f"numbers low < first edge < ... < last edge <= high")
 
     @property
     def num_categories(self):
@@ -99,7 +101,7 @@ class BinColumn:
         return len(self.edges) + 1
 
     def values(self, unseen):
-        """Middle of each bin, the outermost ending at `low` and `high`; `unseen` is unused, no category is."""
+        """Middle of each bin, the outermost ending at `low` and `high`; no category is for the unseen."""
         middles = [(a, 0.5 * a + 0.5 * b, b) for a, b in pairwise((self.low, *self.edges, self.high))]
         # Rounding can push the middle of two neighbouring doubles onto the upper end, which the bin excludes.
         return [m if a <= m < b else a for a, m, b in middles]
@@ -107,10 +109,10 @@ class BinColumn:
     def describe(self):
         """One line: number of bins, edges, what happens to other values."""
         count = self.num_categories
-        shown = ", ".join(f"{edge:.6g}" for edge in self.edges[:_SHOWN]) + ", ..." * (len(self.edges) > _SHOWN)
-        return (f"{self.name!r}: continuous, {count} bin{'s' * (count != 1)}{' cut at ' * bool(shown)}{shown}; "
-                f"values beyond the training range [{self.low:.6g}, {self.high:.6g}] fall into the outermost bins; "
-                f"missing is -1")
+        shown = ", ".join(f"{edge:.6g}" for edge in self.edges[:_SHOWN]) + ", ..." * (count - 1 > _SHOWN)
+        bins = f"{count} bins cut at {shown}" if count > 1 else "1 bin"
+        return (f"{self.name!r}: continuous, {bins}; values beyond the training range [{self.low:.6g}, {self.high:.6g}] fall into the outermost "
+                f"bins; missing is -1")
 
 
 def fit_column(name, values, role, *, num_bins, max_categories):
@@ -151,10 +153,11 @@ def _quantile_bins(name, distinct, counts, num_bins):
     number = np.array(distinct, dtype=np.float64)
     finite = np.isfinite(number)
     if not finite.any():
-        raise ValueError(f"`table` column {name!r} holds no finite number, expected some to cut into bins: leave "
-                         f"the column out")
+        raise ValueError(f"`table` column {name!r} holds no finite number, expected some to cut into bins: "
+                         f"leave the column out")
     order = np.argsort(number[finite], kind="stable")
     number, up_to = number[finite][order], np.cumsum(counts[finite][order])
+    num_bins = min(num_bins, int(up_to[-1]))                # more bins than rows give the same edges
     rank = up_to[-1] * np.arange(1, num_bins) // num_bins
     at = np.searchsorted(up_to, rank, side="right")         # number[at] is the order statistic x_(rank + 1)
     # The smallest value cannot be an edge, as nothing would lie below it: hence 1, and hence the last filter.

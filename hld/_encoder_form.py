@@ -2,11 +2,12 @@
 
     {"format": "hld table encoder", "version": 1, "by_name": true, "columns": [
         {"name": "size", "kind": "continuous", "edges": ["0x1.8p+0"], "low": "0x1p+0", "high": "0x1p+1"},
-        {"name": "colour", "kind": "categorical", "levels": [["str", "blue"], ["str", "red"]], "merged": false}]}
+        {"name": "colour", "kind": "categorical", "levels": [["str", "red"], ["str", "rose"]], "merged": false}]}
 
-Levels carry their type, because 1, 1.0 and true are different levels to print though equal to compare, and floats
-are hexadecimal text, so that every bit comes back. Reading trusts nothing: types and keys are checked here, what
-the values must satisfy by the columns themselves, and everything that is wrong is a ValueError naming its place.
+Levels carry their type, because 1, 1.0 and true are different levels to print though equal to compare, and
+floats are hexadecimal text, so that every bit comes back. Reading trusts nothing: types and keys are checked
+here, what the values must satisfy by the columns themselves, and everything that is wrong is a ValueError
+naming its place.
 
 Functions: `encoder_form`, `read_form`.
 """
@@ -22,7 +23,8 @@ _LEVEL_KEYS = {"name", "kind", "levels", "merged"}
 
 def encoder_form(columns, by_name):
     """Plain dicts, lists, str, int and bool for the columns and the flag of an encoder."""
-    return {"format": _FORMAT, "version": _VERSION, "by_name": by_name, "columns": list(map(_column_form, columns))}
+    forms = [_column_form(column) for column in columns]
+    return {"format": _FORMAT, "version": _VERSION, "by_name": by_name, "columns": forms}
 
 
 def _column_form(column):
@@ -30,21 +32,22 @@ def _column_form(column):
     if column.kind == "continuous":
         return {"name": column.name, "kind": column.kind, "edges": [edge.hex() for edge in column.edges],
                 "low": column.low.hex(), "high": column.high.hex()}
-    levels = [[type(level).__name__, level.hex() if isinstance(level, float) else level] for level in column.levels]
+    levels = [[type(one).__name__, one.hex() if isinstance(one, float) else one] for one in column.levels]
     return {"name": column.name, "kind": column.kind, "levels": levels, "merged": column.merged}
 
 
 def read_form(form):
     """Columns and flag from what `encoder_form` returned; ValueError for anything else."""
     if not isinstance(form, dict) or set(form) != _KEYS:
-        raise ValueError(f"the encoder is {reprlib.repr(form)}, expected an object with the keys {sorted(_KEYS)}")
+        raise ValueError(f"the encoder is {reprlib.repr(form)}, expected an object with the keys "
+                         f"{sorted(_KEYS)}")
     if form["format"] != _FORMAT or form["version"] != _VERSION:
         raise ValueError(f"the encoder has format {reprlib.repr(form['format'])} and version "
-                         f"{reprlib.repr(form['version'])}, expected {_FORMAT!r} and {_VERSION}: it may have been "
-                         f"written by another program or a later version")
+                         f"{reprlib.repr(form['version'])}, expected {_FORMAT!r} and {_VERSION}: it may have "
+                         f"been written by another program or a later version")
     if not isinstance(form["columns"], list) or not isinstance(form["by_name"], bool):
-        raise ValueError(f"the encoder has columns of type {type(form['columns']).__name__} and by_name of type "
-                         f"{type(form['by_name']).__name__}, expected a list and true or false")
+        raise ValueError(f"the encoder has columns of type {type(form['columns']).__name__} and by_name of "
+                         f"type {type(form['by_name']).__name__}, expected a list and true or false")
     places = [f"columns[{v}] of the encoder" for v in range(len(form["columns"]))]
     return tuple(map(_column, form["columns"], places)), form["by_name"]
 
@@ -56,7 +59,8 @@ def _column(form, where):
         raise ValueError(f"{where} is {reprlib.repr(form)}, expected an object with the keys {sorted(keys)}")
     name, kind = form["name"], form["kind"]
     if not isinstance(name, str) or not isinstance(kind, str):
-        raise ValueError(f"{where} has name {reprlib.repr(name)} and kind {reprlib.repr(kind)}, expected text")
+        raise ValueError(f"{where} has name {reprlib.repr(name)} and kind {reprlib.repr(kind)}, expected "
+                         f"text")
     if not isinstance(form["edges" if keys is _BIN_KEYS else "levels"], list):
         raise ValueError(f"{where} has no list of edges or levels, expected one")
     if keys is _BIN_KEYS:

@@ -21,7 +21,7 @@ def level_lookup(levels):
 
 
 def look_up(column, lookup, values):
-    """Categories (N,) of the cells (N,) of a `LevelColumn`; TypeError for what cannot be one of its levels."""
+    """Categories (N,) of the cells (N,) of a `LevelColumn`; TypeError for what cannot be its level."""
     cells = values.tolist()
     try:
         codes = np.array([lookup.get(cell, _UNKNOWN) for cell in cells], dtype=np.int32)

@@ -25,8 +25,8 @@ def column_names(names, table_names, num_columns):
         raise ValueError(f"`names` has {len(names)} entries, {len(set(names))} of them distinct, expected "
                          f"{num_columns} distinct names, one for each column of `table`")
     if table_names is not None and names != table_names:
-        raise ValueError(f"`names` differs from the columns of `table` ({', '.join(table_names)}), expected none "
-                         f"for a data frame: leave `names` out, or rename the columns")
+        raise ValueError(f"`names` differs from the columns of `table` ({', '.join(table_names)}), expected "
+                         f"none for a data frame: leave `names` out, or rename the columns")
     return names
 
 
@@ -35,8 +35,8 @@ def column_roles(names, categorical, continuous):
     roles = {}
     for role, chosen in (("categorical", categorical), ("continuous", continuous)):
         if isinstance(chosen, str) or not isinstance(chosen, Iterable | None):
-            raise TypeError(f"`{role}` is {chosen!r}, expected a sequence of column names or positions: write "
-                            f"[{chosen!r}]")
+            raise TypeError(f"`{role}` is {chosen!r}, expected a sequence of column names or positions: "
+                            f"write [{chosen!r}]")
         for entry in () if chosen is None else chosen:
             name = _column_name(entry, names, role)
             if roles.setdefault(name, role) != role:
@@ -52,33 +52,34 @@ def _column_name(entry, names, role):
             raise ValueError(f"`{role}` names the column {entry!r}, expected one of {', '.join(names)}")
         return str(entry)
     if isinstance(entry, (bool, np.bool_)):
-        raise TypeError(f"`{role}` holds booleans, expected names or positions: turn a mask into positions with "
-                        f"np.flatnonzero")
+        raise TypeError(f"`{role}` holds booleans, expected names or positions: turn a mask into positions "
+                        f"with np.flatnonzero")
     try:
         position = operator.index(entry)
     except TypeError:
         raise TypeError(f"`{role}` holds {entry!r}, expected column names (text) or positions (whole "
                         f"numbers)") from None
     if not 0 <= position < len(names):
-        raise ValueError(f"`{role}` holds position {position}, expected 0..{len(names) - 1}: whole numbers are "
-                         f"positions, names are given as text")
+        raise ValueError(f"`{role}` holds position {position}, expected 0..{len(names) - 1}: whole numbers "
+                         f"are positions, names are given as text")
     return names[position]
 
 
 def arrange(fitted_names, by_name, table_names, arrays):
-    """The arrays of a table in the order of the fitted columns; ValueError naming what is missing or extra."""
+    """The arrays of a table in the order of the fitted columns; ValueError for missing or extra ones."""
     if not by_name or table_names is None:
         if len(arrays) != len(fitted_names):
             raise ValueError(f"`table` has {len(arrays)} columns, expected {len(fitted_names)} in the fitted "
                              f"order ({', '.join(fitted_names)})")
         return arrays
-    missing = [name for name in fitted_names if name not in table_names]
-    if missing:
-        raise ValueError(f"`table` has no column {', '.join(map(repr, missing))}, expected every fitted column: "
-                         f"add it, filled with None where nothing is known")
-    extra = [name for name in table_names if name not in fitted_names]
-    if extra:
-        raise ValueError(f"`table` has the column(s) {', '.join(map(repr, extra))} that were not fitted, "
-                         f"expected only the fitted ones: drop them, for example with table[list(encoder.names)]")
     position = {name: j for j, name in enumerate(table_names)}
+    missing = [name for name in fitted_names if name not in position]
+    if missing:
+        raise ValueError(f"`table` has no column {', '.join(map(repr, missing))}, expected every fitted "
+                         f"column: add it, filled with None where nothing is known")
+    if len(position) > len(fitted_names):
+        extra = sorted(set(table_names) - set(fitted_names))
+        raise ValueError(f"`table` has the column(s) {', '.join(map(repr, extra))} that were not fitted, "
+                         f"expected only the fitted ones: drop them, for example with "
+                         f"table[list(encoder.names)]")
     return [arrays[position[name]] for name in fitted_names]

@@ -108,7 +108,7 @@ def _gamma_start(spectrum, log_p, upper):
 
 
 def _normal_deviate(log_p):
-    """z >= 0 with P(Z > z) = p <= 1/2, to 5e-4 (Abramowitz and Stegun 1964, 26.2.23)."""
+    """Normal deviate z >= 0 with P(Z > z) = p <= 1/2, to 5e-4 (Abramowitz and Stegun 1964, 26.2.23)."""
     t = math.sqrt(-2.0 * log_p)
     top, bottom = 2.515517 + t * (0.802853 + 0.010328 * t), 1.0 + t * (1.432788 + t * (0.189269 + 0.001308 * t))
     return t - top / bottom

@@ -18,8 +18,9 @@ tails, which Imhof's and Davies' integrals along the imaginary axis cannot (Rice
 :math:`\psi(\zeta) = -\log(1-\zeta) - \zeta`. Along a ray of angle 45 to 90 degrees every single factor falls, for
 every spectrum. A hyperbola with asymptotes at 60 degrees therefore goes downhill from the saddle to infinity,
 
-.. math:: z(u) = b\,[\cosh(u + i\alpha) - \cos\alpha], \qquad b = \kappa \Big/ \sqrt{\tfrac12 \max(1, \textstyle\sum_j n_j a_j^2)},
-          \qquad \alpha = 60^\circ,\ \kappa = 2,
+.. math:: z(u) = b\,[\cosh(u + i\alpha) - \cos\alpha], \qquad 
+          b = \kappa \Big/ \sqrt{\tfrac12 \max(1, \textstyle\sum_j n_j a_j^2)}, \quad
+          \alpha = 60^\circ, \ \kappa = 2,
 
 and the integrand decays doubly exponentially in u. The midpoint rule with nodes (k + 1/2) h converges
 geometrically on such a contour (Trefethen and Weideman 2014); h = 0.07 reaches double precision for all spectra,
@@ -156,16 +157,17 @@ def _saddle(spectrum, x):
     delta = float(counts[0]) / x
     if x < spectrum.power_sums[0]:
         delta = max(delta, 1.0)
-    while True:
+    for _ in range(100):
         numerator = ratios * delta
         factors = numerator / (gaps + numerator)
         weighted = counts * factors
-        first = float(weighted.sum())
-        step = first / float(weighted @ factors) * (first / (delta * x) - 1.0)
-        # The sum keeps the linear term, so the saddle point need not be exact; 1e-6 is (quadratic) plenty.
-        if step <= 1e-3:
-            return delta, factors
+        first, second = float(weighted.sum()), float(weighted @ factors)
+        step = first / second * (first / (delta * x) - 1.0)
+        # The sum keeps the linear term, so the saddle point may be off by a small part of the peak's width.
+        if step * math.sqrt(second) <= 0.03:
+            break
         delta *= 1.0 + step
+    return delta, factors
 
 
 def _log_peak(spectrum, delta, x):
@@ -178,7 +180,7 @@ def _log_peak(spectrum, delta, x):
         # 1 - y cancels only where y is near 1, and log1p matters only where it is near 0.
         logs = np.where(y < 0.5, np.log1p(-y), np.log(spectrum.gaps + spectrum.ratios * delta))
     log_product, tilt = float(counts @ logs), x * cosaddle
-    round_off = _EPS * (16.0 + 2.0 * (abs(log_product) + abs(tilt)))
+    round_off = _EPS * (24.0 + 2.0 * (abs(log_product) + abs(tilt)))
     if abs(cosaddle) <= 0.5:
         # Near the mean the two nearly cancel; psi and (x - mean) are the differences taken term by term.
         log_product, tilt = float(counts @ (logs + y)), (x - spectrum.power_sums[0]) * cosaddle

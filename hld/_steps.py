@@ -30,7 +30,7 @@ _BLOCK_CELLS = 2 ** 16      # cells encoded at a time: the positions of a block 
 
 @dataclass(frozen=True, eq=False)
 class StepTables:
-    """Breaks of each column (None: no step function); codes and flags of the slots, concatenated over columns."""
+    """Breaks of each column (None: no step function); codes and flags of the slots of all columns."""
 
     breaks: tuple
     first_slot: np.ndarray

@@ -1,34 +1,37 @@
 r"""Tables to evidence.
 
-A circuit over discrete variables reads evidence: an integer array (N, V) with entries 0..C_v - 1, and -1 where
-nothing is known. A table has text, booleans, numbers and holes. The encoder is the map from one to the other,
-fitted once and then fixed, column by column:
+A circuit over discrete variables reads evidence: an integer array (N, V) with entries 0..C_v - 1, and -1
+where nothing is known. A table has text, booleans, numbers and holes. The encoder is the map from one to the
+other, fitted once and then fixed, column by column:
 
-===========  ===============================================  =================================================
-kind         chosen for                                       categories
-===========  ===============================================  =================================================
-categorical  text, objects, columns declared as categories    levels, and one for rare and unseen levels
-boolean      booleans                                         levels, and one for unseen levels
-integer      whole numbers, `max_categories` of them or less  levels in numeric order, and one for unseen levels
-constant     a column with one number that is not whole       that number, and one for every other
-continuous   all other numbers                                at most `num_bins` half-open intervals [a, b)
-===========  ===============================================  =================================================
+===========  ===========================================  ================================================
+kind         chosen for                                   categories
+===========  ===========================================  ================================================
+categorical  text, objects, declared categories           levels, and one for rare and unseen levels
+boolean      booleans                                     levels, and one for unseen levels
+integer      at most `max_categories` whole numbers       levels in numeric order, and one for unseen ones
+constant     a column with one number that is not whole   that number, and one for every other
+continuous   all other numbers                            at most `num_bins` half-open intervals [a, b)
+===========  ===========================================  ================================================
 
-*Unseen levels are evidence.* Every column of levels has one category more than levels, the last one. No training
-row falls into it (unless rare levels were merged into it, see below); a circuit learned with a pseudocount gives
-it a small positive probability. So a level never seen before makes a row unlikely, as it should, and is no error.
+*Unseen levels are evidence.* Every column of levels has one category more than levels, the last one. No
+training row falls into it (unless rare levels were merged into it, see below); a circuit learned with a
+pseudocount gives it a small positive probability. So a level never seen before makes a row unlikely, as it
+should, and is no error.
 
-*Rare levels.* A categorical column with more than `max_categories` distinct levels keeps the `max_categories` - 1
-most frequent ones (ties: the first in sorted order); the others share the last category with the unseen levels.
+*Rare levels.* A categorical column with M = `max_categories` distinct levels or fewer keeps them all. With
+more, it keeps the M - 1 most frequent (ties: the first in sorted order), and the others share the last category
+with the unseen levels.
 
-*Bins.* Edges are order statistics of the training values (`hld._columns` has the formula), equal ones merged, and
-no bin is empty on the training table. x is in bin k if e_k <= x < e_(k+1), with e_0 and the last edge infinite.
-Values beyond the training range, infinities included, fall into the outermost bins and are counted.
+*Bins.* Edges are order statistics of the training values (`hld._columns` has the formula), equal ones merged,
+and no bin is empty on the training table. x is in bin k if e_k <= x < e_(k+1), with e_0 and the last edge
+infinite. Values beyond the training range, infinities included, fall into the outermost bins and are counted.
 
 *Missing values* (None, NaN, NaT, pandas.NA, masked) are -1: the circuit integrates them out exactly.
 
-*Equality is by value*: 1, 1.0 and True are one level, "1" is another. Text in a column of numbers is a TypeError,
-never parsed. Dates, and objects other than text and numbers, are levels by their text ``str(value)``.
+*Equality is by value*: 1, 1.0 and True are one level, "1" is another. Text in a column of numbers is a
+TypeError, never parsed. Dates, and objects other than text and numbers, are levels by their text
+``str(value)``.
 
 The result depends on nothing random, and not on the order of the rows.
 
@@ -53,14 +56,14 @@ from hld._steps import StepTables, step_codes, step_tables
 def fit_encoder(table, *, num_bins=8, max_categories=64, categorical=None, continuous=None, names=None):
     r"""Learn how the columns of a table become categories.
 
-    A column of numbers with N sorted values x is cut at :math:`x_{(\lfloor kN/B \rfloor + 1)}`, k = 1..B - 1, into
-    at most B bins; levels are counted. See the module for the kinds of columns.
+    A column of numbers with N sorted values x is cut at :math:`x_{(\lfloor kN/B \rfloor + 1)}`, k = 1..B - 1,
+    into at most B bins; levels are counted. See the module for the kinds of columns.
 
     Parameters
     ----------
     table : (N, V) array of any dtype, list of rows, or data frame
-        Training rows, N >= 1, V >= 1. A frame is anything with ``columns`` and ``iloc`` or ``get_column``; its
-        names are kept as text, and later frames are matched by name. Not modified.
+        Training rows, N >= 1, V >= 1. A frame is anything with ``columns`` and ``iloc`` or ``get_column``;
+        its names are kept as text, and later frames are matched by name. Not modified.
     num_bins : int
         Largest number of intervals B of a continuous column, at least 2.
     max_categories : int
@@ -78,8 +81,9 @@ def fit_encoder(table, *, num_bins=8, max_categories=64, categorical=None, conti
     Raises
     ------
     ValueError
-        No rows, no columns, not two-dimensional, repeated names, unknown columns in `categorical` or `continuous`,
-        a column in both, a continuous column without a finite number, `num_bins` or `max_categories` below 2.
+        No rows, no columns, not two-dimensional, repeated names, unknown columns in `categorical` or
+        `continuous`, a column in both, a continuous column without a finite number, `num_bins` or
+        `max_categories` below 2.
     TypeError
         Text in a column of `continuous`, values that cannot be levels, options of the wrong type.
 
@@ -108,15 +112,15 @@ def fit_encoder(table, *, num_bins=8, max_categories=64, categorical=None, conti
             raise ValueError(f"`{option}` is {value}, expected at least 2 and less than 2^31 - 1")
     parts = read_table(table)
     if parts.num_rows == 0 or not parts.arrays:
-        raise ValueError(f"`table` has {parts.num_rows} rows and {len(parts.arrays)} columns, expected at least one "
-                         f"of each: there is nothing to fit")
+        raise ValueError(f"`table` has {parts.num_rows} rows and {len(parts.arrays)} columns, expected at "
+                         f"least one of each: there is nothing to fit")
     by_name = parts.names is not None or names is not None
     names = column_names(names, parts.names, len(parts.arrays))
     roles = column_roles(names, categorical, continuous)
     columns = []
     for name, values, declared in zip(names, parts.arrays, parts.declared, strict=True):
         role = roles.get(name, "categorical" if declared else None)
-        columns.append(fit_column(name, values, role, num_bins=int(num_bins), max_categories=int(max_categories)))
+        columns.append(fit_column(name, values, role, num_bins=num_bins, max_categories=max_categories))
     return TableEncoder(tuple(columns), by_name)
 
 
@@ -131,8 +135,8 @@ class EncodingReport:
     num_missing : (V,) int array
         Missing cells (code -1).
     num_unseen : (V,) int array
-        Cells in the last category of a column of levels: levels not seen at fitting and, in a column that merges
-        rare levels, those too. Zero for continuous columns.
+        Cells in the last category of a column of levels: levels not seen at fitting and, in a column that
+        merges rare levels, those too. Zero for continuous columns.
     num_out_of_range : (V,) int array
         Numbers of a continuous column outside the range of the finite training values, infinities included.
 
@@ -185,13 +189,13 @@ class TableEncoder:
 
     def __post_init__(self):
         if not self.columns or len(set(self.names)) < len(self.columns):
-            raise ValueError(f"the encoder has {len(self.columns)} columns with {len(set(self.names))} distinct "
-                             f"names, expected at least one column and no name twice")
+            raise ValueError(f"the encoder has {len(self.columns)} columns with {len(set(self.names))} "
+                             f"distinct names, expected at least one column and no name twice")
         levels = [None if column.kind == "continuous" else column.levels for column in self.columns]
         derived = {
             "_steps": step_tables(self.columns),
             "_lookups": tuple(None if one is None else level_lookup(one) for one in levels),
-            "_unseen": np.array([-2 if one is None else len(one) for one in levels]),   # -2 occurs in no codes
+            "_unseen": np.array([-2 if one is None else len(one) for one in levels]),   # -2 is no code
             "_counting": all(one == tuple(range(len(one or ()))) for one in levels),
         }
         derived["_unseen"].flags.writeable = False
@@ -214,14 +218,14 @@ class TableEncoder:
         Parameters
         ----------
         table : (N, V) array of any dtype, list of rows, or data frame
-            N >= 0 rows. Frames are matched by column name, in any order, if the encoder was fitted on a frame or
-            with names; everything else by position.
+            N >= 0 rows. Frames are matched by column name, in any order, if the encoder was fitted on a frame
+            or with names; everything else by position.
 
         Returns
         -------
         codes : (N, V) integer array, C-contiguous
-            Entries 0..C_v - 1, and -1 where missing. Its dtype is the smallest of uint8, uint16, int32 that holds
-            them, of int16, int32 if a column's dtype can hold missing values (float or object).
+            Entries 0..C_v - 1, and -1 where missing. Its dtype is the smallest of uint8, uint16, int32 that
+            holds them, of int16, int32 if a column's dtype can hold missing values (float or object).
         report : EncodingReport
             Counts of missing, unseen and out-of-range cells.
 
@@ -270,9 +274,9 @@ class TableEncoder:
         Returns
         -------
         (N, V) object array
-            Levels as they were fitted; for continuous columns the middle of the interval, the outermost intervals
-            ending at the smallest and largest training value. Encoding the result gives the same codes back where
-            no unseen level occurs.
+            Levels as they were fitted; for continuous columns the middle of the interval, the outermost
+            intervals ending at the smallest and largest training value. Encoding the result gives the same
+            codes back where no unseen level occurs.
 
         Raises
         ------
@@ -290,8 +294,8 @@ class TableEncoder:
         for v, column in enumerate(self.columns):
             low, high = codes[:, v].min(initial=0), codes[:, v].max(initial=0)
             if low < -1 or high >= column.num_categories:
-                raise ValueError(f"`codes` column {v} ({column.name!r}) has entries from {low} to {high}, expected "
-                                 f"-1..{column.num_categories - 1}")
+                raise ValueError(f"`codes` column {v} ({column.name!r}) has entries from {low} to {high}, "
+                                 f"expected -1..{column.num_categories - 1}")
             values = np.empty(column.num_categories + 1, dtype=object)
             values[:] = [*column.values(unseen), missing]       # code -1 reads the last entry
             table[:, v] = values[codes[:, v].astype(np.intp)]
@@ -312,14 +316,14 @@ class TableEncoder:
 
 
 def _code_dtype(num_categories, arrays):
-    """Smallest dtype for codes below num_categories, signed where the columns (N,) can hold missing values."""
+    """Smallest dtype for codes below num_categories, signed where columns (N,) can hold missing values."""
     if any(values.dtype.kind in "fO" for values in arrays):
         return np.int16 if num_categories <= 2 ** 15 else np.int32
     return np.uint8 if num_categories <= 2 ** 8 else np.uint16 if num_categories <= 2 ** 16 else np.int32
 
 
 def _copy_counting(numbers, num_levels, codes):
-    """Write whole numbers (N, V) whose levels are 0..n_v - 1 into codes (N, V): they are their own categories."""
+    """Write numbers (N, V) whose levels are 0..n_v - 1 into codes (N, V): they are their own categories."""
     np.copyto(codes, numbers, casting="unsafe")
     unseen = numbers >= num_levels
     if numbers.dtype.kind == "i":
@@ -329,6 +333,6 @@ def _copy_counting(numbers, num_levels, codes):
 
 
 def _report(codes, unseen, beyond):
-    """`EncodingReport` of codes (N, V), the codes (V,) of the unseen categories, the counts out of range (V,)."""
+    """`EncodingReport` of codes (N, V), the codes (V,) of unseen categories, the counts out of range (V,)."""
     missing = np.zeros_like(beyond) if codes.dtype.kind == "u" else np.count_nonzero(codes == -1, axis=0)
     return EncodingReport(len(codes), missing, np.count_nonzero(codes == unseen, axis=0), beyond)

@@ -12,7 +12,8 @@ _HOME = {
     "fit_em": "em", "expected_flows": "flow", "Flows": "flow",
     "log_likelihood": "likelihood", "node_likelihoods": "likelihood", "check_evidence": "evidence",
     "sample": "sampling", "multiply": "product", "overlap": "product", "marginalize": "marginal",
-    "save": "files", "load": "files", "dump_circuit": "files", "warm_up": "engine",
+    "save": "files", "load": "files", "to_arrays": "files", "from_arrays": "files",
+    "write_archive": "files", "read_archive": "files", "warm_up": "engine",
 }
 __all__ = sorted(_HOME)
 __version__ = "0.1.0"

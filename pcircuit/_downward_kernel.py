@@ -9,8 +9,6 @@ The powers of two taken out upward cancel in ratio_k product_p.
 """
 from __future__ import annotations
 
-import numpy as np
-
 from ._compile import jit
 from ._packed import (
     ARITY,
@@ -150,7 +148,7 @@ def _count_inputs(scratch, units, code, C, rows, input_flow):
 
 @jit
 def _hand_down(scratch, units, rows, flow, source, K, one_to_one):
-    """flow of the child's sums = sum over the products that use them."""
+    """Flow of the child's sums = sum over the products that use them."""
     if not one_to_one:
         flow[source:source + K, :rows] = 0.0
     for p in range(len(units)):

@@ -75,7 +75,7 @@ def _log(values):
 
 
 def _logsumexp(values, axis):
-    """log sum exp along an axis; -inf where all entries are."""
+    """Log sum exp along an axis; -inf where all entries are."""
     shift = values.max(axis=axis, keepdims=True)
     shift = np.where(shift > -np.inf, shift, 0.0)
     with np.errstate(divide="ignore"):

@@ -60,7 +60,8 @@ def with_parameters(circuit, packed: Packed) -> Circuit:
         if isinstance(region, InputRegion):
             start = packed.table_start[region.variable]
             K, C = region.probs.shape
-            regions.append(InputRegion(region.variable, packed.tables[start:start + K * (C + 1)].reshape(K, C + 1)[:, :C]))
+            table = packed.tables[start:start + K * (C + 1)].reshape(K, C + 1)
+            regions.append(InputRegion(region.variable, table[:, :C]))
             continue
         size = region.weights.nnz if region.is_sparse else region.weights.size
         data = packed.weights[weight:weight + size]

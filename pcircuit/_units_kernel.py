@@ -27,7 +27,7 @@ def write_units(packed, order, codes, buffer, exponent, result):
 
 @jit
 def _times_power_of_two(value, power):
-    """value * 2**power, gradually to zero where the product underflows."""
+    """Value * 2**power, gradually to zero where the product underflows."""
     while power < -1000:
         if value == 0.0 or power < -4000:
             return 0.0

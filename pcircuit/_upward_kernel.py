@@ -87,7 +87,7 @@ def upward_tile(packed, products, sums, codes, rows, buffer, exponent, suspect):
 
 @jit
 def _times_leaf(table, C, units, code, rows, buffer, first, is_first):
-    """products *= table[unit, code] (= where this is the first child)."""
+    """Products *= table[unit, code] (= where this is the first child)."""
     for p in range(len(units)):
         start = units[p] * (C + 1)
         if C == 2:  # a select runs in vector lanes, a gather hardly
@@ -108,7 +108,7 @@ def _times_leaf(table, C, units, code, rows, buffer, first, is_first):
 
 @jit
 def _times_inner(buffer, source, units, rows, first, is_first):
-    """products *= sums of an inner child (= where this is the first child)."""
+    """Products *= sums of an inner child (= where this is the first child)."""
     for p in range(len(units)):
         s = source + units[p]
         if is_first:
@@ -146,7 +146,7 @@ def _rescale(buffer, first, P, rows, risky, top, low, exponent, suspect):
 
 @jit
 def _mix_dense(weights, K, P, buffer, first, out, rows):
-    """sums = weights @ products, four products at a time."""
+    """Sums = weights @ products, four products at a time."""
     for k in range(K):
         w = k * P
         p = 0
@@ -177,7 +177,7 @@ def _mix_dense(weights, K, P, buffer, first, out, rows):
 
 @jit
 def _mix_sparse(weights, columns, pointer, buffer, first, out, rows):
-    """sums = weights @ products with CSR weights."""
+    """Sums = weights @ products with CSR weights."""
     for k in range(len(pointer) - 1):
         for b in range(rows):
             buffer[out + k, b] = 0.0

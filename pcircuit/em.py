@@ -126,7 +126,8 @@ def _step(packed, units, flows, pseudocount, step_size):
     """The M-step: `packed` with its parameters moved to the shares of the flows; rescale points renewed if needed."""
     old = packed.tables[~units.is_missing]
     tables = packed.tables.copy()
-    tables[~units.is_missing] = _shares(flows.inputs, units.table_row, units.tables_per_row, old, pseudocount, step_size)
+    tables[~units.is_missing] = _shares(flows.inputs, units.table_row, units.tables_per_row, old, pseudocount,
+                                        step_size)
     weights = _shares(flows.edges, units.weight_row, units.weights_per_row, packed.weights, pseudocount, step_size)
     tables[units.is_missing] = 1.0
     return _rescaling.with_plan_for(packed._replace(weights=weights, tables=tables))
@@ -184,7 +185,8 @@ def _checked(circuit, data, num_epochs, pseudocount, batch_size, step_size, weig
     if not 0 <= pseudocount < np.inf:
         raise ValueError(f"`pseudocount` must be finite and at least 0, found {pseudocount!r}")
     if batch_size is not None and (int(batch_size) != batch_size or batch_size < 1):
-        raise ValueError(f"`batch_size` must be a whole number of at least 1, or None for all rows, found {batch_size!r}")
+        raise ValueError(f"`batch_size` must be a whole number of at least 1, or None for all rows, "
+                         f"found {batch_size!r}")
     if step_size is None:
         step_size = 1.0 if batch_size is None else 0.1
     if not 0 < step_size <= 1:

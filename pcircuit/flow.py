@@ -284,6 +284,7 @@ def row_weights(weights, N) -> np.ndarray:
         return np.ones(N)
     weights = np.asarray(weights, dtype=np.float64)
     if weights.shape != (N,) or not np.isfinite(weights).all() or (weights < 0).any():
+        values = f" with values {weights.min()}..{weights.max()}" if weights.size else ""
         raise ValueError(f"`weights` must be {N} finite non-negative numbers, one per row, found shape "
-                         f"{weights.shape}" + (f" with values {weights.min()}..{weights.max()}" if weights.size else ""))
+                         f"{weights.shape}{values}")
     return weights

@@ -169,9 +169,9 @@ def upward(circuit, data):
             products.append(None)
             exponents.append(exponent)
             continue
+        product = np.ones((region.num_products, 1))
         for a, c in enumerate(circuit.vtree.children(r).tolist()):
-            factor = shown[c][region.products[:, a]]
-            product = factor if a == 0 else product * factor
+            product = product * shown[c][region.products[:, a]]
             exponent += exponents[c]
             rescale = packed.rescale[packed.region[inner, _packed.FIRST_CHILD] + a]
             if rescale != _rescaling.NO_RESCALE:

@@ -34,7 +34,7 @@ from .circuit import InputRegion, StructureError
 from .evidence import check_evidence
 from .likelihood import upward
 
-BLOCK_VALUES = 2_000_000  # uniforms, or unit values, that are held at once
+BLOCK_VALUES = 3_000_000  # uniforms, or unit values, that are held at once
 MAX_ROWS, MIN_ROWS = 4096, 64  # of a block: the working arrays of a region stay in the cache, calls stay few
 
 
@@ -253,16 +253,15 @@ def _complete_rows(circuit, evidence, uniforms, rows, start) -> None:
 def _descend(circuit, evidence, uniforms, products, posterior) -> np.ndarray:
     """(n, V) completed rows, by the walk from the root with the posterior weights of each row."""
     tables = _tables(circuit)
-    rows = np.array(evidence)
+    rows = evidence.astype(_category_dtype(circuit))  # -1 turns into some category and is overwritten
     units = [None] * len(tables)
     units[-1] = np.zeros(len(rows), dtype=np.intp)
     for r in range(len(tables) - 1, -1, -1):
         table, region = tables[r], circuit.regions[r]
         if table.variable >= 0:
-            column = rows[:, table.variable]
-            missing = np.flatnonzero(column < 0)
+            missing = np.flatnonzero(evidence[:, table.variable] < 0)
             entry = _search(table, table.starts[units[r][missing]], uniforms[r][missing])
-            column[missing] = table.outcomes[0].take(entry)
+            rows[missing, table.variable] = table.outcomes[0].take(entry)
             continue
         chosen = _invert(posterior(region.weights, units[r], products[r]), uniforms[r])
         for a, child in enumerate(table.children):
