@@ -52,8 +52,8 @@ def read_table(table):
     if hasattr(table, "columns") and not isinstance(table, np.ndarray):
         return _read_frame(table)
     if isinstance(table, np.ma.MaskedArray):
-        # Objects keep large integers exact, which a detour through NaN would not.
-        table = table.filled(np.nan) if table.dtype.kind == "f" else table.astype(object).filled(None)
+        # None among objects keeps large integers exact, which a detour through NaN would not.
+        table = np.where(np.ma.getmaskarray(table), None, _checked_dtype(table.data, "`table`"))
     # Lists stay objects: otherwise one text among them would turn every number into text.
     array = np.asarray(table, dtype=None if hasattr(table, "__array__") else object)
     if array.ndim != 2:
@@ -124,8 +124,8 @@ def level_order(level):
 
 
 def is_missing(cell):
-    """Whether a cell holds no value: None, NaN, NaT, pandas.NA or a masked entry."""
-    if cell is None or cell is np.ma.masked:
+    """Whether a cell holds no value: None, NaN, NaT or pandas.NA (masked entries have become None)."""
+    if cell is None:
         return True
     try:
         return bool(cell != cell)
@@ -162,7 +162,8 @@ def as_numbers(values, name):
     if values.dtype.kind in NUMERIC:
         return values
     cells = values.tolist()
-    odd = {kind for kind in set(map(type, cells)) if not issubclass(kind, _REAL)}
+    # NumPy derives its durations from the integers, but they are no numbers here.
+    odd = {kind for kind in set(map(type, cells)) if not issubclass(kind, _REAL) or kind is np.timedelta64}
     if odd:
         cells = [_nan_or_refuse(cell, name) if type(cell) in odd else cell for cell in cells]
     try:

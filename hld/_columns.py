@@ -111,8 +111,8 @@ class BinColumn:
         count = self.num_categories
         shown = ", ".join(f"{edge:.6g}" for edge in self.edges[:_SHOWN]) + ", ..." * (count - 1 > _SHOWN)
         bins = f"{count} bins cut at {shown}" if count > 1 else "1 bin"
-        return (f"{self.name!r}: continuous, {bins}; values beyond the training range [{self.low:.6g}, {self.high:.6g}] fall into the outermost "
-                f"bins; missing is -1")
+        return (f"{self.name!r}: continuous, {bins}; values beyond the training range [{self.low:.6g}, "
+                f"{self.high:.6g}] fall into the outermost bins; missing is -1")
 
 
 def fit_column(name, values, role, *, num_bins, max_categories):

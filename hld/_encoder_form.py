@@ -2,7 +2,7 @@
 
     {"format": "hld table encoder", "version": 1, "by_name": true, "columns": [
         {"name": "size", "kind": "continuous", "edges": ["0x1.8p+0"], "low": "0x1p+0", "high": "0x1p+1"},
-        {"name": "colour", "kind": "categorical", "levels": [["str", "red"], ["str", "rose"]], "merged": false}]}
+        {"name": "hue", "kind": "categorical", "levels": [["str", "red"], ["str", "tan"]], "merged": false}]}
 
 Levels carry their type, because 1, 1.0 and true are different levels to print though equal to compare, and
 floats are hexadecimal text, so that every bit comes back. Reading trusts nothing: types and keys are checked

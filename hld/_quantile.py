@@ -1,28 +1,31 @@
 r"""Quantiles of :math:`Q = \sum_j \lambda_j \chi^2_{n_j}` by Halley's iteration on a logarithm.
 
-The equation is solved on the side where the probability is small, for a function that is nearly straight there:
+The equation is solved on the side where the probability is small, for a function that is nearly straight
+there:
 
 * upper side, P(Q >= x) = p: G(x) = log P(Q >= x) - log p in x, since the tail is nearly exponential;
 * lower side, P(Q < x) = p: G(y) = log P(Q < e^y) - log p in y = log x, since the tail is nearly a power.
 
-With f the density and f' its derivative, both from the nodes that gave P (see `_saddle_contour`), Halley's step
+With f the density and f' its derivative, both from the nodes that gave P (see `_saddle_contour`), Halley's
+step
 
 .. math:: \Delta = - \frac{2 G G'}{2 G'^2 - G G''}
 
-triples the number of correct digits: a step below 1e-5 leaves an error below 1e-15. A bracket catches the rest.
+triples the number of correct digits: a step below 1e-5 leaves an error below 1e-15. A bracket catches the
+rest.
 
-The start is a gamma law with the first moments of Q, its quantile taken by Wilson and Hilferty's cube: Pearson III
-(three moments) above, Satterthwaite (two moments) below, where also the bound
+The start is a gamma law with the first moments of Q, its quantile taken by Wilson and Hilferty's cube:
+Pearson III (three moments) above, Satterthwaite (two moments) below, where also the bound
 
-.. math:: P(Q < x) \le \prod_j r_j^{-n_j/2} \frac{(x/2)^{n/2}}{\Gamma(n/2 + 1)}, \qquad n = \textstyle\sum_j n_j,
+.. math:: P(Q < x) \le \prod_j r_j^{-n_j/2} \frac{(x/2)^{n/2}}{\Gamma(n/2 + 1)}, \qquad n = \sum_j n_j,
 
 gives a rigorous lower end for the bracket (drop exp(-x_j / 2r_j) <= 1 from the joint density).
 
 References
 ----------
-Wilson and Hilferty (1931), The distribution of chi-square, PNAS 17, 684-688.
-Satterthwaite (1946), An approximate distribution of estimates of variance components, Biometrics Bulletin 2, 110-114.
-Imhof (1961), Computing the distribution of quadratic forms in normal variables, Biometrika 48, 419-426, section 4.
+Wilson and Hilferty (1931), The distribution of chi-square, PNAS 17, 684-688. Satterthwaite (1946), An
+approximate distribution of estimates of variance components, Biometrics Bulletin 2, 110-114. Imhof (1961),
+Computing the distribution of quadratic forms in normal variables, Biometrika 48, 419-426, section 4.
 """
 from __future__ import annotations
 
@@ -78,7 +81,7 @@ def quantile(spectrum, log_p, upper) -> float:
 
 
 def _halley(spectrum, x, log_p, upper):
-    """Misfit G of the logarithms, Halley's step for x (relative; that of log x on the lower side), |dG / dlog x|."""
+    """Misfit G of the logarithms, Halley's step (relative in x, or in log x if lower), |dG / dlog x|."""
     tail = tail_probability(spectrum, x, density=True)
     log_value, odds = tail.log_value, 1.0
     if tail.upper != upper:
@@ -110,8 +113,8 @@ def _gamma_start(spectrum, log_p, upper):
 def _normal_deviate(log_p):
     """Normal deviate z >= 0 with P(Z > z) = p <= 1/2, to 5e-4 (Abramowitz and Stegun 1964, 26.2.23)."""
     t = math.sqrt(-2.0 * log_p)
-    top, bottom = 2.515517 + t * (0.802853 + 0.010328 * t), 1.0 + t * (1.432788 + t * (0.189269 + 0.001308 * t))
-    return t - top / bottom
+    top = 2.515517 + t * (0.802853 + 0.010328 * t)
+    return t - top / (1.0 + t * (1.432788 + t * (0.189269 + 0.001308 * t)))
 
 
 def _power_law_bound(spectrum, log_p):

@@ -4,20 +4,23 @@ Everything that the law of :math:`Q = \sum_j \lambda_j \chi^2_1` asks of its wei
 
 .. math:: \sum_j f(\lambda_j) = \int f \, dN, \qquad N = \text{counting measure of the weights},
 
-with :math:`f(\lambda) = \log(1 - 2 \lambda s)` or one of its derivatives in s. So the spectrum is a *measure*,
-and three things make a measure cheap to integrate against:
+with :math:`f(\lambda) = \log(1 - 2 \lambda s)` or one of its derivatives in s. So the spectrum is a
+*measure*, and three things make a measure cheap to integrate against:
 
-* scaling: :math:`r_j = \lambda_j / \lambda_1 \in (0, 1]`, kept together with the gap :math:`1 - r_j`, which is
-  computed as :math:`(\lambda_1 - \lambda_j)/\lambda_1` so that weights close to the largest keep their digits;
-* merging: equal weights become one atom with a multiplicity (any positive real: a gamma variable of shape n/2);
-* compression: a long spectrum is cut at r = 1/2, 1/4, ... and at 1 - r = 1/2, 1/4, ...; in each piece the atoms
-  are replaced by the 12-point Gauss rule of their own measure, which keeps the first 24 power sums of the piece
-  exactly (Golub and Meurant 2010, chapter 6).
+* scaling: :math:`r_j = \lambda_j / \lambda_1 \in (0, 1]`, kept together with the gap :math:`1 - r_j`, which
+  is computed as :math:`(\lambda_1 - \lambda_j)/\lambda_1` so that weights close to the largest keep their
+  digits;
+* merging: equal weights become one atom with a multiplicity (any positive real: a gamma variable of shape
+  n/2);
+* compression: a long spectrum is cut at r = 1/2, 1/4, ... and at 1 - r = 1/2, 1/4, ...; in each piece the
+  atoms are replaced by the 12-point Gauss rule of their own measure, which keeps the first 24 power sums of
+  the piece exactly (Golub and Meurant 2010, chapter 6).
 
-Why twelve points are enough for every s: f is analytic in r except at r = 1/s', s' = 2 lambda_1 s, and the contour
-of `_saddle_contour` stays at 60 degrees or more from the branch cut of its integrand. Seen from a piece [A, 2A],
-1/s' then lies outside the ellipse with the piece's ends as foci and :math:`\rho + 1/\rho = 2\sqrt 7`, that is
-:math:`\rho > 5`. Gauss's rule with n points errs by :math:`O(\rho^{-2n})`, here below 2e-17 per unit of mass.
+Why twelve points are enough for every s: f is analytic in r except at r = 1/s', s' = 2 lambda_1 s, and the
+contour of `_saddle_contour` leaves its real starting point, left of the branch cut, at 60 degrees or more. So
+1/s' stays off [0, 1], and seen from a piece it lies outside the ellipse that has the piece's ends for foci
+and half-axes summing to rho > 4.3 half-lengths. Gauss's rule with n points then errs by rho^(-2n) / n or so:
+below 1e-16 per unit of mass at the worst point of the worst contour, and less by decades elsewhere.
 
 ========================  =============================================================
 `Spectrum`                the prepared weights, immutable
@@ -28,6 +31,7 @@ of `_saddle_contour` stays at 60 degrees or more from the branch cut of its inte
 
 References
 ----------
+Golub and Welsch (1969), Calculation of Gauss quadrature rules, Mathematics of Computation 23, 221-230.
 Golub and Meurant (2010), Matrices, Moments and Quadrature with Applications, Princeton University Press.
 Trefethen (2008), Is Gauss quadrature better than Clenshaw-Curtis?, SIAM Review 50, 67-87, theorem 4.5.
 """
@@ -44,7 +48,7 @@ _COMPRESS_ABOVE = 128
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Spectrum:
-    """Weights of a sum of chi-squares, prepared by `prepare`; every function of `gchi2` takes it for `weights`.
+    """Weights of a sum of chi-squares, made by `prepare`; every function of `gchi2` takes it for `weights`.
 
     Attributes
     ----------
@@ -80,7 +84,7 @@ class Spectrum:
     @property
     def variance(self) -> float:
         """Var Q, twice the sum of the squared weights."""
-        return 2.0 * self.scale**2 * self.power_sums[1]
+        return 2.0 * self.scale * self.scale * self.power_sums[1]
 
 
 def prepare(weights, multiplicities=None) -> Spectrum:
@@ -89,8 +93,8 @@ def prepare(weights, multiplicities=None) -> Spectrum:
     Parameters
     ----------
     weights : (m,) array_like of float, or Spectrum
-        The lambda_j, in any order. Values down to -16 m eps max(lambda) count as the round-off of an eigenvalue
-        routine and become 0; zeros contribute nothing. A `Spectrum` is returned as it is.
+        The lambda_j, in any order. Values down to -16 m eps max(lambda) count as the round-off of an
+        eigenvalue routine and become 0; zeros contribute nothing. A `Spectrum` is returned as it is.
     multiplicities : (m,) array_like of float, optional
         The n_j, positive, not necessarily integers; default 1 each.
 
@@ -102,8 +106,9 @@ def prepare(weights, multiplicities=None) -> Spectrum:
     Raises
     ------
     ValueError
-        If `weights` is empty, not one-dimensional, not finite or negative beyond round-off; if `multiplicities`
-        has another shape, or an entry that is not positive and finite, or accompanies a `Spectrum`.
+        If `weights` is empty, not one-dimensional, not finite or negative beyond round-off; if
+        `multiplicities` has another shape, or an entry that is not positive and finite, or accompanies a
+        `Spectrum`.
 
     Notes
     -----
@@ -119,8 +124,8 @@ def prepare(weights, multiplicities=None) -> Spectrum:
     """
     if isinstance(weights, Spectrum):
         if multiplicities is not None:
-            raise ValueError("`multiplicities` was given together with a prepared Spectrum, which has its own; "
-                             "pass the plain weights instead.")
+            raise ValueError("`multiplicities` was given beside a prepared Spectrum, which has its own; pass the "
+                             "plain weights instead.")
         return weights
     values, counts = _checked(weights, multiplicities)
     scale = float(values[0]) if values.size else 0.0
@@ -142,17 +147,22 @@ def _checked(weights, multiplicities):
         raise ValueError(f"`weights` has shape {values.shape}; expected a non-empty one-dimensional array.")
     top, bottom = float(values.max()), float(values.min())
     if not (np.isfinite(top) and np.isfinite(bottom)):
-        raise ValueError("`weights` contains NaN or infinity; expected finite numbers: check the matrix whose "
-                         "eigenvalues they are.")
+        raise ValueError("`weights` contains NaN or infinity; expected finite numbers: check the matrix "
+                         "whose eigenvalues they are.")
     if bottom < -16.0 * values.size * np.finfo(float).eps * max(top, 0.0):
-        raise ValueError(f"`weights` contains {bottom:.6g} beside a largest weight of {top:.6g}, more than round-off "
-                         "explains; expected weights >= 0: the matrix is not positive semi-definite.")
+        raise ValueError(f"`weights` contains {bottom:.6g} beside a largest weight of {top:.6g}, more than "
+                         "round-off explains; expected weights >= 0: check that the matrix whose eigenvalues "
+                         "they are is positive semi-definite.")
     counts = np.ones(values.size) if multiplicities is None else np.array(multiplicities, dtype=float)
     if counts.shape != values.shape:
-        raise ValueError(f"`multiplicities` has shape {counts.shape}; expected {values.shape}, that of `weights`.")
-    if multiplicities is not None and not (np.isfinite(counts).all() and counts.min() > 0):
-        raise ValueError("`multiplicities` contains a number that is not positive and finite; leave out weights "
-                         "that do not occur.")
+        raise ValueError(f"`multiplicities` has shape {counts.shape}; expected {values.shape}, that of "
+                         "`weights`: pass one multiplicity per weight.")
+    if multiplicities is not None and not (np.isfinite(counts).all() and counts.min() > 0.0):
+        raise ValueError(f"`multiplicities` contains {float(counts.min()):.6g} or a number that is not finite; "
+                         "expected positive numbers: leave out weights that do not occur.")
+    if counts.sum() < 1e-6:
+        raise ValueError(f"`multiplicities` sum to {float(counts.sum()):.6g}; expected at least 1e-6, because "
+                         "the contour has a finite length.")
     # A weight whose ratio to the largest underflows moves log P by less than 1e-290: nothing is lost.
     keep = values > max(top, 0.0) * 1e-290
     return _merge_ties(values[keep], counts[keep])
@@ -193,7 +203,8 @@ def _gauss_rules(points, counts, begin, length):
     """Gauss nodes and weights (pieces, 12) of all pieces at once; a piece is points[begin:begin + length].
 
     The three-term recurrence of the orthonormal polynomials (Lanczos) gives a Jacobi matrix per piece; its
-    eigenvalues are the nodes, its eigenvectors' first components squared the weights (Golub and Welsch 1969).
+    eigenvalues are the nodes, the squared first components of its eigenvectors the weights (Golub and
+    Welsch).
     """
     piece = np.repeat(np.arange(begin.size), length)
     mass = np.add.reduceat(counts, begin)

@@ -20,8 +20,8 @@ pseudocount gives it a small positive probability. So a level never seen before 
 should, and is no error.
 
 *Rare levels.* A categorical column with M = `max_categories` distinct levels or fewer keeps them all. With
-more, it keeps the M - 1 most frequent (ties: the first in sorted order), and the others share the last category
-with the unseen levels.
+more, it keeps the M - 1 most frequent (ties: the first in sorted order), and the others share the last
+category with the unseen levels.
 
 *Bins.* Edges are order statistics of the training values (`hld._columns` has the formula), equal ones merged,
 and no bin is empty on the training table. x is in bin k if e_k <= x < e_(k+1), with e_0 and the last edge

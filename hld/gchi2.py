@@ -1,21 +1,23 @@
 r"""The law of a weighted sum of chi-squares, to full precision in both tails.
 
-.. math:: Q = \sum_{j=1}^{m} \lambda_j Z_j^2, \qquad Z_j \sim N(0, 1) \text{ independent}, \quad \lambda_j \ge 0.
+.. math:: Q = \sum_{j=1}^{m} \lambda_j Z_j^2, \qquad Z_j \sim N(0, 1) \text{ independent}, \
+          \lambda_j \ge 0.
 
-If a vector of m means has covariance S / T and is asymptotically normal, then T times its squared length tends to
-Q with the eigenvalues of S for weights: this is the null law of the HLD statistic, and of many other quadratic
-statistics (Cramer-von Mises, Anderson-Darling, MMD, HSIC). Its density has no closed form unless the weights come
-in equal pairs, so P(Q >= q) is computed from the moment generating function
-:math:`E\,e^{sQ} = \prod_j (1 - 2\lambda_j s)^{-1/2}` by Bromwich's integral
+If a vector of m means has covariance S / T and is asymptotically normal, then T times its squared length
+tends to Q with the eigenvalues of S for weights: this is the null law of the HLD statistic, and of many other
+quadratic statistics (Cramer-von Mises, Anderson-Darling, MMD, HSIC). Its density has no closed form unless
+the weights come in equal pairs, so P(Q >= q) is computed from the moment generating function :math:`E\,e^{sQ}
+= \prod_j (1 - 2\lambda_j s)^{-1/2}` by Bromwich's integral
 
 .. math:: P(Q \ge q) = \frac{1}{2\pi i} \int_{c - i\infty}^{c + i\infty}
-          \prod_j (1 - 2\lambda_j s)^{-1/2}\, e^{-qs}\, \frac{ds}{s}, \qquad 0 < c < \frac{1}{2\lambda_{\max}}.
+          \prod_j (1 - 2\lambda_j s)^{-1/2}\, e^{-qs}\, \frac{ds}{s}, \qquad 0 < c <
+          \frac{1}{2\lambda_{\max}}.
 
-Any path from below to above that keeps the pole s = 0 on its left and the branch points 1/(2 lambda_j) on its right
-gives the same value; the numerical error does depend on it:
+Any path from below to above that keeps the pole s = 0 on its left and the branch points 1/(2 lambda_j) on its
+right gives the same value; the numerical error does depend on it:
 
-* the imaginary axis (Imhof 1961; Davies 1980) turns the integral into an oscillating one of size 1, so the error is
-  absolute, 1e-6 to 1e-14, and a p-value of 1e-12 is noise;
+* the imaginary axis (Imhof 1961; Davies 1980) turns the integral into an oscillating one of size 1, so the
+  error is absolute, 1e-6 to 1e-14, and a p-value of 1e-12 is noise;
 * a series of chi-square laws with positive terms (Ruben 1962) keeps relative accuracy, but needs about
   q / (2 lambda_min) terms: hopeless for a spectrum that spreads over decades;
 * the path through the saddle point of the integrand (Rice 1980; Lugannani and Rice 1980 for its leading term)
@@ -37,25 +39,23 @@ Functions
 Arguments
 ---------
 `weights` is a one-dimensional array of lambda_j in any order, or a `Spectrum` made by `prepare`, which saves the
-preparation in every call (20 microseconds for 100 weights, most of a millisecond for 6000). Weights slightly below
-zero, as eigenvalue routines return for singular matrices, count as zero; see `prepare`. `q` and `p` are numbers or
-arrays: a number gives a Python float, an array an array of its shape, one contour per entry.
+preparation in every call (20 microseconds for 100 weights, most of a millisecond for 6000). Weights slightly
+below zero, as eigenvalue routines return for singular matrices, count as zero; see `prepare`. `q` and `p` are
+numbers or arrays: a number gives a Python float, an array an array of its shape, one contour per entry.
 
-Conventions: q <= 0 gives sf = 1 exactly, q = inf gives 0, NaN gives NaN. If all weights are zero, Q is 0: then
-sf(q) = 0 for every q > 0 and all quantiles are 0. `cdf` is P(Q < q), so that sf + cdf = 1 also there.
+Conventions: q <= 0 gives sf = 1 exactly, q = inf gives 0, NaN gives NaN. If all weights are zero, Q is 0:
+then sf(q) = 0 for every q > 0 and all quantiles are 0. `cdf` is P(Q < q), so that sf + cdf = 1 also there.
 
 References
 ----------
-Imhof (1961), Computing the distribution of quadratic forms in normal variables, Biometrika 48, 419-426.
-Ruben (1962), Probability content of regions under spherical normal distributions IV, Annals of Mathematical
-Statistics 33, 542-570.
-Davies (1980), Algorithm AS 155: the distribution of a linear combination of chi-squared random variables, Applied
-Statistics 29, 323-333.
-Rice (1980), Distribution of quadratic forms in normal random variables: evaluation by numerical integration, SIAM
-Journal on Scientific and Statistical Computing 1, 438-448.
-Lugannani and Rice (1980), Saddle point approximation for the distribution of the sum of independent random
-variables, Advances in Applied Probability 12, 475-490.
-Trefethen and Weideman (2014), The exponentially convergent trapezoidal rule, SIAM Review 56, 385-458.
+Imhof (1961), Computing the distribution of quadratic forms in normal variables, Biometrika 48, 419-426. Ruben
+(1962), Probability content of regions under spherical normal distributions IV, Annals of Mathematical
+Statistics 33, 542-570. Davies (1980), Algorithm AS 155: the distribution of a linear combination of
+chi-squared random variables, Applied Statistics 29, 323-333. Rice (1980), Distribution of quadratic forms in
+normal random variables: evaluation by numerical integration, SIAM Journal on Scientific and Statistical
+Computing 1, 438-448. Lugannani and Rice (1980), Saddle point approximation for the distribution of the sum of
+independent random variables, Advances in Applied Probability 12, 475-490. Trefethen and Weideman (2014), The
+exponentially convergent trapezoidal rule, SIAM Review 56, 385-458.
 """
 from __future__ import annotations
 
@@ -83,7 +83,8 @@ def sf(q, weights):
     Returns
     -------
     float or ndarray of the shape of `q`
-        Probabilities; relative error about 1e-15 times the condition number q f(q) / P, below 1e-13 in practice.
+        Probabilities; relative error about 1e-15 times the condition number q f(q) / P, below 1e-13 in
+        practice.
 
     Raises
     ------
@@ -139,8 +140,9 @@ def logsf(q, weights):
 def sf_with_error(q, weights):
     r"""Survival function :math:`P(Q \ge q)` together with a bound on its absolute error.
 
-    The bound adds the error of the quadrature, judged from the rule with three times the step on the same nodes,
-    and the round-off of the exponent; it covers a relative error of 2**-53 in q and in the weights, too.
+    The bound adds the error of the quadrature, judged from the rule with three times the step on the same
+    nodes, and the round-off of the exponent; it covers a relative error of 2**-53 in q and in the weights,
+    too.
 
     Parameters
     ----------
@@ -297,7 +299,7 @@ def _lower(tail):
 
 
 def _log_upper(tail):
-    return tail.log_value if tail.upper else math.log1p(-tail.value)
+    return tail.log_value if tail.upper else 0.0 + math.log1p(-tail.value)
 
 
 def _upper_with_error(tail):

@@ -29,13 +29,24 @@ def warm_up() -> None:
     """
     if engine_is_numpy():
         return
-    from . import Circuit, InnerRegion, InputRegion, VTree, expected_flows, log_likelihood, node_likelihoods, sample
+    from . import (
+        Circuit,
+        InnerRegion,
+        InputRegion,
+        VTree,
+        expected_flows,
+        log_likelihood,
+        mean_node_likelihoods,
+        node_likelihoods,
+        sample,
+    )
     circuit = Circuit(VTree.from_nested([0, 1]), [
         InputRegion(0, [[0.5, 0.5]]), InputRegion(1, [[0.2, 0.3, 0.5]]), InnerRegion([[0, 0]], [[1.0]])])
     for dtype in (np.uint8, np.int64):
         rows = np.zeros((1, 2), dtype=dtype)
         log_likelihood(circuit, rows)
     node_likelihoods(circuit, rows)
+    mean_node_likelihoods(circuit, rows)
     expected_flows(circuit, rows)
     sample(circuit, 2, rng=0)
 

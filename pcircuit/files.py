@@ -1,7 +1,7 @@
 """Circuits as files: one uncompressed zip archive of plain arrays and a short header.
 
-The arrays are the tables of the regions, concatenated in post-order.  With R regions, A_r children, and K_r units
-in a table with C_r columns (categories at a leaf, products at an inner region):
+The arrays are the tables of the regions, concatenated in post-order.  With R regions, A_r children, and K_r
+units in a table with C_r columns (categories at a leaf, products at an inner region):
 
     parents, variables       (R,)  the v-tree
     kind                     (R,)  0 input region, 1 inner region with dense weights, 2 with CSR weights
@@ -11,12 +11,13 @@ in a table with C_r columns (categories at a leaf, products at an inner region):
     weights                  dense: K_r C_r each; CSR: the stored entries
     columns, row_starts      CSR: column of each stored entry; K_r + 1 row starts each, the first of them 0
 
-A file is written under a temporary name beside its place, forced to disk and then renamed: whoever reads sees the
-old file or the new one, never half of one.  Nothing in it depends on the clock, so equal circuits give equal bytes.
+A file is written under a temporary name beside its place, forced to disk and then renamed: whoever reads sees
+the old file or the new one, never half of one.  Nothing in it depends on the clock: equal circuits give equal
+bytes.
 
-A file may come from anywhere, so reading trusts nothing.  No member is compressed and all sizes must fit the real
-size of the file, hence no file makes the reader allocate more than a small multiple of its own size.  Nothing is
-evaluated or unpickled.  Every defect raises a `ValueError` that names the file.
+A file may come from anywhere, so reading trusts nothing.  No member is compressed and all sizes must fit the
+real size of the file, hence the memory that reading takes is bounded by a fixed multiple of that size.
+Nothing in a file is ever evaluated as code.  Every defect raises a `ValueError` that names the file.
 
     save, load                      a circuit and a file
     to_arrays, from_arrays          a circuit and the arrays above, to embed a circuit in another file
@@ -28,6 +29,7 @@ import json
 import math
 import os
 import re
+import reprlib
 import secrets
 import stat
 import struct
@@ -43,13 +45,14 @@ FORMAT, FORMAT_VERSION = "pcircuit.circuit", 1
 INPUT, DENSE, SPARSE = range(3)
 INTEGERS, FLOATS = "iu", "f"
 ARRAYS = {"parents": INTEGERS, "variables": INTEGERS, "kind": INTEGERS, "num_units": INTEGERS,
-          "num_columns": INTEGERS, "probs": FLOATS, "products": INTEGERS, "weights": FLOATS, "columns": INTEGERS,
-          "row_starts": INTEGERS}
+          "num_columns": INTEGERS, "probs": FLOATS, "products": INTEGERS, "weights": FLOATS,
+          "columns": INTEGERS, "row_starts": INTEGERS}
+LARGEST = 2**53  # of an integer in a file: float64 holds all up to here exactly
 HEADER, HEADER_LIMIT, DEPTH_LIMIT = "header.json", 2**24, 32
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 NPY_MAGIC = b"\x93NUMPY\x01\x00"
-NPY_HEADER = re.compile(rb"\{'descr': '([<>|][biuf][1248])', 'fortran_order': (True|False), "
-                        rb"'shape': \(((?:\d{1,15},? ?){0,32})\), \} *\n")
+NPY_HEADER = re.compile(rb"\{'descr': '(\|b1|[<>|][iu][1248]|[<>|]f[248])', 'fortran_order': (True|False), "
+                        rb"'shape': \(((?:\d{1,15}(?:, \d{1,15}){0,31},?)?)\), \} *\n")
 CHUNK = 2**20
 # whatever zipfile makes of a damaged archive; ValueError covers wrong encodings and our own sentences
 DAMAGE = (zipfile.BadZipFile, EOFError, OSError, RuntimeError, OverflowError, struct.error, ValueError)
@@ -159,10 +162,13 @@ def to_arrays(circuit: Circuit) -> dict[str, np.ndarray]:
     >>> to_arrays(coin)["probs"]
     array([0.5, 0.5])
     """
+    if not isinstance(circuit, Circuit):
+        raise TypeError(f"`circuit` must be a Circuit, found {type(circuit).__name__}")
     inputs = [region for region in circuit.regions if isinstance(region, InputRegion)]
     inner = [region for region in circuit.regions if not isinstance(region, InputRegion)]
     sparse = [region.weights for region in inner if region.is_sparse]
-    tables = [region.probs if isinstance(region, InputRegion) else region.weights for region in circuit.regions]
+    tables = [region.probs if isinstance(region, InputRegion) else region.weights
+              for region in circuit.regions]
     return {
         "parents": _integers([circuit.vtree.parents]), "variables": _integers([circuit.vtree.variables]),
         "kind": np.array([INPUT if isinstance(region, InputRegion) else SPARSE if region.is_sparse else DENSE
@@ -171,8 +177,8 @@ def to_arrays(circuit: Circuit) -> dict[str, np.ndarray]:
         "num_columns": _integers([[table.shape[1] for table in tables]]),
         "probs": np.concatenate([region.probs.ravel() for region in inputs]),
         "products": _integers([region.products.ravel() for region in inner]),
-        "weights": np.concatenate([np.zeros(0), *[region.weights.data if region.is_sparse else region.weights.ravel()
-                                                  for region in inner]]),
+        "weights": np.concatenate([np.zeros(0), *[
+            region.weights.data if region.is_sparse else region.weights.ravel() for region in inner]]),
         "columns": _integers([weights.indices for weights in sparse]),
         "row_starts": _integers([weights.indptr for weights in sparse]),
     }
@@ -237,9 +243,85 @@ def from_arrays(arrays: dict) -> Circuit:
             weights = weights.reshape(units, width)
         else:
             import scipy.sparse
-            weights = scipy.sparse.csr_array((weights, take("columns", r), take("row_starts", r)), (units, width))
+            parts = (weights, take("columns", r), take("row_starts", r))
+            weights = scipy.sparse.csr_array(parts, shape=(units, width))
         regions.append(InnerRegion(take("products", r).reshape(width, -1), weights))
     return Circuit(vtree, regions)
+
+
+def _integers(parts) -> np.ndarray:
+    """Concatenated parts as int32, or as int64 if they do not fit."""
+    whole = np.concatenate([np.zeros(0, dtype=np.int64), *parts])
+    fits = whole.size == 0 or (whole.min() >= -2**31 and whole.max() < 2**31)
+    return whole.astype(np.int32 if fits else np.int64)
+
+
+def _checked_arrays(arrays: dict) -> dict:
+    """The arrays of a circuit with known types: int64 and float64, finite and not negative."""
+    if set(arrays) != set(ARRAYS):
+        missing, unknown = set(ARRAYS) - set(arrays), set(arrays) - set(ARRAYS)
+        raise ValueError(f"the arrays of a circuit are {', '.join(ARRAYS)}: missing are {sorted(missing)}, "
+                         f"unknown are {reprlib.repr(list(unknown))}")
+    checked = {}
+    for name, kinds in ARRAYS.items():
+        array = np.asarray(arrays[name])
+        if array.ndim != 1 or array.dtype.kind not in kinds:
+            expected = "integers" if kinds == INTEGERS else "floating-point numbers"
+            raise ValueError(f"the array `{name}` must be one-dimensional of {expected}, "
+                             f"found shape {array.shape} of {array.dtype}")
+        lowest = -1 if name in ("parents", "variables") else 0
+        highest = LARGEST if kinds == INTEGERS else np.finfo(np.float64).max
+        if array.size and not (array.min() >= lowest and array.max() <= highest):  # false for a NaN
+            raise ValueError(f"the array `{name}` reaches from {array.min()} to {array.max()}, "
+                             f"expected numbers from {lowest} to {highest}")
+        checked[name] = array.astype(np.int64 if kinds == INTEGERS else np.float64, copy=False)
+    return checked
+
+
+def _check_regions(vtree: VTree, kind, num_units, num_columns) -> None:
+    """Raise unless kinds and counts, each (R,), are such that every region can exist."""
+    for name, array in (("kind", kind), ("num_units", num_units), ("num_columns", num_columns)):
+        if len(array) != vtree.num_nodes:
+            raise ValueError(f"the array `{name}` has {len(array)} entries, expected {vtree.num_nodes}, one for "
+                             "each v-tree node")
+    wrong = np.flatnonzero((kind > SPARSE) | ((kind == INPUT) != (vtree.variables >= 0)))
+    if wrong.size:
+        raise ValueError(f"region {wrong[0]} is of kind {kind[wrong[0]]}, expected 0 at a v-tree leaf and "
+                         "1 or 2 elsewhere")
+    empty = np.flatnonzero((num_units < 1) | (num_columns < 1))
+    if empty.size:
+        raise ValueError(f"region {empty[0]} has {num_units[empty[0]]} units and {num_columns[empty[0]]} "
+                         "columns, expected one or more of each")
+
+
+def _sizes(arrays: dict, name: str, applies, rows, columns) -> np.ndarray:
+    """(R,) rows times columns where `applies`, else 0; raises unless they add up to the array's length."""
+    # in floating point nothing overflows, and what fits a file is exact
+    sizes = np.where(applies, np.multiply(rows, columns, dtype=np.float64), 0.0)
+    if sizes.sum() != len(arrays[name]):
+        raise ValueError(f"the array `{name}` has {len(arrays[name])} entries, but the counts of the regions "
+                         f"ask for {sizes.sum():.0f}")
+    return sizes.astype(np.int64)
+
+
+def _check_csr(arrays: dict, stored, row_ends) -> None:
+    """Raise unless row starts and columns are canonical: rows in order, columns ascending and in range."""
+    starts, columns, is_sparse = arrays["row_starts"], arrays["columns"], arrays["kind"] == SPARSE
+    _sizes(arrays, "columns", is_sparse, stored, 1)
+    is_first = np.zeros(len(starts) + 1, dtype=bool)
+    is_first[row_ends] = is_first[0] = True
+    lengths = np.diff(starts, append=0)
+    inside = ~is_first[1:]  # from a row start to the next one of the same region
+    if starts[is_first[:-1]].any() or (lengths[inside] < 0).any():
+        raise ValueError("the array `row_starts` must begin with 0 and not descend, in each region")
+    row = np.repeat(np.arange(inside.sum()), lengths[inside])
+    if (columns >= np.repeat(arrays["num_columns"][is_sparse], stored[is_sparse])).any():
+        raise ValueError("the array `columns` names a column that its region does not have")
+    if ((np.diff(columns) <= 0) & (np.diff(row) == 0)).any():
+        raise ValueError("the array `columns` must ascend within each row")
+
+
+# -- any header and arrays, in one file ----------------------------------------------------------------------
 
 
 def write_archive(path, header: dict, arrays: dict) -> None:
@@ -250,8 +332,8 @@ def write_archive(path, header: dict, arrays: dict) -> None:
     path : str or os.PathLike
         The file; an existing one is replaced at the end, and stays as it was if anything fails.
     header : dict
-        "format" (str) and "version" (int from 1) of the file, and whatever else JSON can hold.  The key "library"
-        (name and version of the writer) is added if it is not there; "arrays" is reserved.
+        "format" (str) and "version" (int from 1) of the file, and whatever else JSON can hold.  The key
+        "library" (name and version of the writer) is added if it is not there; "arrays" is reserved.
     arrays : dict of str to array
         Boolean, integer or floating-point arrays of at most 8 bytes per number, by name.
 
@@ -281,20 +363,17 @@ def write_archive(path, header: dict, arrays: dict) -> None:
         raise FileNotFoundError(f"`path` is in the folder {folder!r}, which does not exist: create it first")
     if os.path.isdir(target):
         raise ValueError(f"`path` {target!r} is a folder, expected the name of a file")
-    header = {"library": f"pcircuit {__version__}", **header, "arrays": sorted(arrays)}
-    _check_header(header)
-    text = json.dumps(header, allow_nan=False, indent=1).encode()
-    if len(text) > HEADER_LIMIT:
-        raise ValueError(f"`header` takes {len(text)} bytes as JSON, expected at most {HEADER_LIMIT}")
-    members = {name: _storable(name, array) for name, array in sorted(arrays.items())}
+    members = {name: _storable(name, array) for name, array in arrays.items()}
+    text = _header_text(header, sorted(members))
     temporary = os.path.join(folder, f".{secrets.token_hex(8)}.tmp")
     try:
         with open(temporary, "xb") as handle:
             with zipfile.ZipFile(handle, "w", zipfile.ZIP_STORED) as archive:
                 with archive.open(_member(HEADER), "w") as member:
                     member.write(text)
-                for name, array in members.items():
-                    with archive.open(_member(f"{name}.npy"), "w", force_zip64=array.nbytes >= 2**30) as member:
+                for name, array in sorted(members.items()):
+                    entry = _member(f"{name}.npy")
+                    with archive.open(entry, "w", force_zip64=array.nbytes >= 2**30) as member:
                         np.lib.format.write_array(member, array, version=(1, 0), allow_pickle=False)
             handle.flush()
             os.fsync(handle.fileno())
@@ -353,73 +432,6 @@ def read_archive(path, kind: str, version: int) -> tuple[dict, dict]:
             raise ValueError(f"cannot read {path!r}: {_reason(error)}") from error
 
 
-def _integers(parts) -> np.ndarray:
-    """Concatenated parts as int32, or as int64 if they do not fit."""
-    whole = np.concatenate([np.zeros(0, dtype=np.int64), *parts])
-    fits = whole.size == 0 or (whole.min() >= -2**31 and whole.max() < 2**31)
-    return whole.astype(np.int32 if fits else np.int64)
-
-
-def _checked_arrays(arrays: dict) -> dict:
-    """The arrays of a circuit with known types: int64 and float64, finite and not negative."""
-    if set(arrays) != set(ARRAYS):
-        raise ValueError(f"a circuit has the arrays {sorted(ARRAYS)}, missing are {sorted(set(ARRAYS) - set(arrays))}"
-                         f", unknown are {sorted(set(arrays) - set(ARRAYS))}")
-    checked = {}
-    for name, kinds in ARRAYS.items():
-        array = np.asarray(arrays[name])
-        if array.ndim != 1 or array.dtype.kind not in kinds:
-            expected = "integers" if kinds == INTEGERS else "floating-point numbers"
-            raise ValueError(f"the array `{name}` must be one-dimensional of {expected}, "
-                             f"found shape {array.shape} of {array.dtype}")
-        lowest = -1 if name in ("parents", "variables") else 0
-        if array.size and not (array.min() >= lowest and array.max() < (2**63 if kinds == INTEGERS else np.inf)):
-            raise ValueError(f"the array `{name}` reaches from {array.min()} to {array.max()}, "
-                             f"expected finite numbers of at least {lowest}")
-        checked[name] = array.astype(np.int64 if kinds == INTEGERS else np.float64)
-    return checked
-
-
-def _check_regions(vtree: VTree, kind, num_units, num_columns) -> None:
-    """Raise unless kinds and counts, each (R,), are such that every region can exist."""
-    for name, array in (("kind", kind), ("num_units", num_units), ("num_columns", num_columns)):
-        if len(array) != vtree.num_nodes:
-            raise ValueError(f"the array `{name}` has {len(array)} entries but the v-tree {vtree.num_nodes} nodes")
-    wrong = np.flatnonzero((kind > SPARSE) | ((kind == INPUT) != (vtree.variables >= 0)))
-    if wrong.size:
-        raise ValueError(f"region {wrong[0]} is of kind {kind[wrong[0]]}, expected 0 at a v-tree leaf and "
-                         "1 or 2 elsewhere")
-    empty = np.flatnonzero((num_units < 1) | (num_columns < 1))
-    if empty.size:
-        raise ValueError(f"region {empty[0]} has {num_units[empty[0]]} units and {num_columns[empty[0]]} columns, "
-                         "expected one or more of each")
-
-
-def _sizes(arrays: dict, name: str, applies, rows, columns) -> np.ndarray:
-    """(R,) rows times columns where `applies`, else 0; raises unless they add up to the length of the array."""
-    sizes = np.where(applies, np.multiply(rows, columns, dtype=np.float64), 0.0)  # no overflow, exact below 2**53
-    if sizes.sum() != len(arrays[name]):
-        raise ValueError(f"the array `{name}` has {len(arrays[name])} entries, the regions ask for {sizes.sum():.0f}")
-    return sizes.astype(np.int64)
-
-
-def _check_csr(arrays: dict, stored, row_ends) -> None:
-    """Raise unless row starts and columns are canonical: rows in order, columns ascending and in range."""
-    starts, columns, is_sparse = arrays["row_starts"], arrays["columns"], arrays["kind"] == SPARSE
-    _sizes(arrays, "columns", is_sparse, stored, 1)
-    is_first = np.zeros(len(starts) + 1, dtype=bool)
-    is_first[row_ends] = is_first[0] = True
-    lengths = np.diff(starts, append=0)
-    inside = ~is_first[1:]  # from a row start to the next one of the same region
-    if starts[is_first[:-1]].any() or (lengths[inside] < 0).any():
-        raise ValueError("the array `row_starts` must begin with 0 and not descend, in each region")
-    row = np.repeat(np.arange(inside.sum()), lengths[inside])
-    if (columns >= np.repeat(arrays["num_columns"][is_sparse], stored[is_sparse])).any():
-        raise ValueError("the array `columns` names a column that its region does not have")
-    if ((np.diff(columns) <= 0) & (np.diff(row) == 0)).any():
-        raise ValueError("the array `columns` must ascend within each row")
-
-
 def _checked_path(path) -> str:
     """`path` as a str."""
     name = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
@@ -431,11 +443,28 @@ def _checked_path(path) -> str:
 def _storable(name, array) -> np.ndarray:
     """`array` as it is stored: contiguous and little-endian."""
     if not isinstance(name, str) or not NAME.fullmatch(name):
-        raise ValueError(f"`arrays` has the name {name!r}: use letters, digits, '_', '-' and '.', at most 100")
+        raise ValueError(f"`arrays` has the name {name!r}: use at most 100 letters, digits, '_', '-' and '.'")
     array = np.asarray(array)
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
-        raise TypeError(f"`arrays` has {name!r} of {array.dtype}: expected booleans, integers or floats up to 8 bytes")
+        raise TypeError(f"`arrays` has {name!r} of {array.dtype}, expected booleans, integers or floats of at "
+                        "most 8 bytes")
     return np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
+
+
+def _header_text(header: dict, names: list) -> bytes:
+    """The header as JSON, refused if `_parsed_header` would refuse it."""
+    if not isinstance(header, dict) or "arrays" in header:
+        raise ValueError(f'`header` must be a dict without the key "arrays", found {reprlib.repr(header)}')
+    try:
+        complete = {"library": f"pcircuit {__version__}", **header, "arrays": names}
+        text = json.dumps(complete, allow_nan=False, indent=1)
+    except (TypeError, ValueError, RecursionError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"`header` must hold only what JSON can: {error}") from None
+    if len(text) > HEADER_LIMIT:
+        raise ValueError(f"`header` takes {len(text)} bytes as JSON, expected at most {HEADER_LIMIT}")
+    _parsed_header(text.encode())
+    return text.encode()
 
 
 def _member(name: str) -> zipfile.ZipInfo:
@@ -450,22 +479,30 @@ def _read_checked(handle, kind: str, version: int) -> tuple[dict, dict]:
     size = os.fstat(handle.fileno()).st_size
     with zipfile.ZipFile(handle) as archive:
         members = {info.filename: info for info in archive.infolist()}
-        if len(members) != len(archive.infolist()) or HEADER not in members:
-            raise ValueError(f"a member occurs twice or {HEADER} is missing: it is no file of this library")
+        if len(members) != len(archive.infolist()):
+            raise ValueError("one of its members occurs twice")
+        if HEADER not in members:
+            raise ValueError(f"it is a zip archive without {HEADER}, so not a file of this library")
         for info in members.values():
             if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size:
-                raise ValueError(f"the member {info.filename!r} is compressed, expected plain bytes")
-        if sum(info.file_size for info in members.values()) > size or members[HEADER].file_size > HEADER_LIMIT:
-            raise ValueError("its members claim more bytes than they can have")
+                raise ValueError(f"its member {reprlib.repr(info.filename)} is compressed, expected plain "
+                                 "bytes")
+        if sum(info.file_size for info in members.values()) > size:
+            raise ValueError("its members claim more bytes than the file has")
+        if members[HEADER].file_size > HEADER_LIMIT:
+            raise ValueError(f"its header has {members[HEADER].file_size} bytes, expected at most "
+                             f"{HEADER_LIMIT}")
         header = _parsed_header(_bytes(archive, members.pop(HEADER)))
         if header["format"] != kind:
-            raise ValueError(f"it is a file of kind {header['format']!r}, expected {kind!r}")
+            raise ValueError(f"it is a file of kind {reprlib.repr(header['format'])}, expected {kind!r}")
         if header["version"] > version:
-            raise ValueError(f"it has format version {header['version']}, written by {header['library']}, but only "
-                             f"versions up to {version} are known here: upgrade the installed library")
+            raise ValueError(f"it has format version {header['version']}, written by "
+                             f"{reprlib.repr(header['library'])}, but only versions up to {version} are known "
+                             "here: upgrade the installed library")
         names = header.pop("arrays")
-        if {f"{name}.npy" for name in names} != set(members):
-            raise ValueError(f"its header lists the arrays {names}, but its members are {sorted(members)}")
+        different = set(members) ^ {f"{name}.npy" for name in names}
+        if different:
+            raise ValueError(f"its header and its members disagree on {reprlib.repr(sorted(different))}")
         return header, {name: _parsed_array(name, _bytes(archive, members[f"{name}.npy"])) for name in names}
 
 
@@ -477,31 +514,32 @@ def _bytes(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytearray:
             wanted = view[start:start + CHUNK]
             if member.readinto(wanted) != len(wanted):
                 raise EOFError
-        if member.read(1):
-            raise ValueError(f"the member {info.filename!r} is longer than the archive says")
     return data
 
 
-def _parsed_header(data: bytearray) -> dict:
+def _parsed_header(data) -> dict:
     """The header as a dict with the entries that every file has."""
     try:
-        header = json.loads(data.decode(), object_pairs_hook=_unique, parse_int=_short_int, parse_constant=_refused)
+        header = json.loads(data.decode(), object_pairs_hook=_unique, parse_int=_short_int,
+                            parse_constant=_refused)
     except (RecursionError, ValueError) as error:
-        raise ValueError(f"its header is not valid JSON ({error})") from error
+        raise ValueError(f"the header is not valid JSON ({error})") from error
     _check_header(header)
     return header
 
 
 def _check_header(header) -> None:
-    """Raise unless the header has a format, a version, a library, a list of array names, and is not too deep."""
+    """Raise unless the header has format, version, library and a list of array names, and is not deep."""
     wanted = {"format": str, "version": int, "library": str, "arrays": list}
     if not isinstance(header, dict) or any(type(header.get(key)) is not of for key, of in wanted.items()):
-        raise ValueError('the header must be a mapping with "format" (str), "version" (int) and "library" (str)')
+        raise ValueError('the header must be a mapping with "format" (str), "version" (int), "library" (str) '
+                         'and "arrays" (list)')
     if header["version"] < 1:
         raise ValueError(f'the header has "version" {header["version"]}, expected 1 or more')
     names = header["arrays"]
-    if not all(isinstance(name, str) and NAME.fullmatch(name) for name in names) or len(set(names)) < len(names):
-        raise ValueError('"arrays" in the header must be different names of letters, digits, "_", "-" and "."')
+    well_named = all(isinstance(name, str) and NAME.fullmatch(name) for name in names)
+    if not well_named or len(set(names)) < len(names):
+        raise ValueError('"arrays" in the header must list different names of letters, digits, "_", "-", "."')
     level, depth = [header], 0
     while level:
         depth += 1
@@ -519,7 +557,7 @@ def _unique(pairs) -> dict:
 
 
 def _short_int(digits: str) -> int:
-    """A JSON integer, refused beyond what an int64 can hold in digits, since long ones take quadratic time."""
+    """A JSON integer, refused if it is long: the time to read one is quadratic in its length."""
     return int(digits) if len(digits) <= 20 else _refused(digits[:20] + "...")
 
 
@@ -540,8 +578,10 @@ def _parsed_array(name: str, data: bytearray) -> np.ndarray:
     dtype = np.dtype(match[1].decode())
     shape = tuple(int(digits) for digits in re.findall(rb"\d+", match[3]))
     if math.prod(shape) * dtype.itemsize != len(data) - 10 - length:
-        raise ValueError(f"the array {name!r} has {len(data) - 10 - length} bytes, but shape {shape} of {dtype}")
-    array = np.frombuffer(data, dtype, offset=10 + length).reshape(shape, order="F" if match[2] == b"True" else "C")
+        raise ValueError(f"the array {name!r} has {len(data) - 10 - length} bytes, but shape {shape} of "
+                         f"{dtype}")
+    order = "F" if match[2] == b"True" else "C"
+    array = np.frombuffer(data, dtype, offset=10 + length).reshape(shape, order=order)
     return array.astype(dtype.newbyteorder("="), copy=False)
 
 

@@ -29,6 +29,7 @@ from .evidence import as_integer_table, check_evidence, refuse_out_of_range
 
 TILE_BYTES = 400_000  # of one tile's values: a part of a core's second-level cache
 MAX_TILE = 1024
+NUMPY_VALUES = 4_000_000  # of the widest region, for a block of rows of the NumPy text
 CHUNK_ROWS = 2048  # rows of one thread's unit of work
 
 
@@ -75,59 +76,12 @@ def log_likelihood(circuit, data, *, n_jobs=None) -> np.ndarray:
     data = as_integer_table(circuit, data)
     if len(circuit.regions) == 1 or engine_is_numpy():
         refuse_out_of_range(circuit, data)
-        return _blocks_in_numpy(circuit, data, _root_of_block, (), np.float64)
+        return _in_numpy(circuit, data)
     result = np.empty(len(data))
     chunks = [(start, min(start + CHUNK_ROWS, len(data))) for start in range(0, len(data), CHUNK_ROWS)]
     for suspect in map_in_threads(lambda chunk: _root_of_chunk(circuit, data, *chunk, result), chunks, n_jobs):
         if len(suspect):
             result[suspect] = log_units(circuit, data[suspect])[0][-1][0]
-    return result
-
-
-def node_likelihoods(circuit, data, *, n_jobs=None) -> np.ndarray:
-    """Likelihood of every unit for each row, in node-id order.
-
-    l_j(x_n) = p_j(x_{S_j}), the value of unit j on its scope S_j: the hierarchical likelihood vector of all units.
-
-    Parameters
-    ----------
-    circuit : Circuit
-    data : (N, V) integer array_like
-        Evidence, -1 missing.
-    n_jobs : int, optional
-        Threads; None uses all CPUs.  The result does not depend on it.
-
-    Returns
-    -------
-    (N, number of units) float64 array
-        Linear, not logarithms: likelihoods of large scopes may underflow to 0.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `data` is not evidence for the circuit; see `check_evidence`.
-
-    References
-    ----------
-    K, S and Krishnan (2026), Hierarchical Likelihood Distance, section "Hierarchical Likelihood Vector".
-
-    Examples
-    --------
-    >>> from pcircuit import Circuit, InnerRegion, InputRegion, VTree
-    >>> circuit = Circuit(VTree.from_nested([0, 1]), [
-    ...     InputRegion(0, [[0.5, 0.5]]), InputRegion(1, [[0.2, 0.8]]), InnerRegion([[0, 0]], [[1.0]])])
-    >>> node_likelihoods(circuit, [[0, 1]])      # two inputs, their product, the root
-    array([[0.5, 0.8, 0.4, 0.4]])
-    """
-    data = as_integer_table(circuit, data)
-    if len(circuit.regions) == 1 or engine_is_numpy():
-        refuse_out_of_range(circuit, data)
-        return _blocks_in_numpy(circuit, data, _units_of_block, (circuit.num_nodes,), np.float64)
-    result = np.empty((len(data), circuit.num_nodes))
-    chunks = [(start, min(start + CHUNK_ROWS, len(data))) for start in range(0, len(data), CHUNK_ROWS)]
-    for suspect in map_in_threads(lambda chunk: _units_of_chunk(circuit, data, *chunk, result), chunks, n_jobs):
-        if len(suspect):
-            result[suspect] = _units_by_logarithms(circuit, data[suspect])
     return result
 
 
@@ -196,14 +150,12 @@ def _rescaled(product, risky):
     return product, power, low < 2.0 ** _rescaling.AFTER_RESCALE
 
 
-def _blocks_in_numpy(circuit, data, evaluate, shape, dtype):
-    """Evaluate blocks of rows with the NumPy text; `shape` is that of one row's result."""
-    result = np.empty((len(data), *shape), dtype=dtype)
-    widest = max(region.num_nodes for region in circuit.regions)
-    rows = int(np.clip(4_000_000 // widest, 16, 4096)) if shape == () else 256
+def _in_numpy(circuit, data):
+    """(N,) log-likelihoods by the NumPy text, in blocks of rows."""
+    result = np.empty(len(data))
+    rows = int(np.clip(NUMPY_VALUES // max(region.num_nodes for region in circuit.regions), 16, 4096))
     for start in range(0, len(data), rows):
-        block = data[start:start + rows]
-        result[start:start + rows] = evaluate(circuit, block)
+        result[start:start + rows] = _root_of_block(circuit, data[start:start + rows])
     return result
 
 
@@ -215,28 +167,6 @@ def _root_of_block(circuit, data):
     if suspect.any():
         result[suspect] = log_units(circuit, data[suspect])[0][-1][0]
     return result
-
-
-def _units_of_block(circuit, data):
-    """(N, units) likelihoods of a block, by the NumPy text."""
-    shown, products, exponents, suspect = upward(circuit, data)
-    parts = []
-    for values, product, exponent in zip(shown, products, exponents, strict=True):
-        parts += [] if product is None else [np.ldexp(product, exponent)]
-        parts.append(np.ldexp(values, exponent))
-    result = np.concatenate(parts).T
-    if suspect.any():
-        result[suspect] = _units_by_logarithms(circuit, data[suspect])
-    return result
-
-
-def _units_by_logarithms(circuit, data):
-    """(N, units) likelihoods, by one logarithm per unit."""
-    shown, products = log_units(circuit, data)
-    parts = []
-    for values, product in zip(shown, products, strict=True):
-        parts += [values] if product is None else [product, values]
-    return np.exp(np.concatenate(parts)).T
 
 
 def _root_of_chunk(circuit, data, start, stop, result):
@@ -255,25 +185,6 @@ def _root_of_chunk(circuit, data, start, stop, result):
         with np.errstate(divide="ignore"):
             np.log(root, out=result[lo:hi])
         result[lo:hi] += np.log(2.0) * exponent[0, :hi - lo]
-        suspects.append(lo + np.flatnonzero(suspect[:hi - lo]))
-    return np.concatenate(suspects)
-
-
-def _units_of_chunk(circuit, data, start, stop, result):
-    """Fill result[start:stop] (rows, units) by the kernel, tile by tile; returns the rows to do again."""
-    from ._units_kernel import write_units
-    from ._upward_kernel import transpose_rows, upward_tile
-    packed, layout = _packed.pack(circuit), _packed.full_layout(circuit)
-    tile = tile_rows(layout.rows, circuit.num_variables, stop - start)
-    codes, buffer, exponent, suspect = new_tile(circuit, layout.rows, tile, len(packed.region) + 1)
-    order = _packed.unit_order(circuit)
-    suspects = []
-    for lo in range(start, stop, tile):
-        hi = min(lo + tile, stop)
-        if not transpose_rows(data, lo, hi, packed.categories, codes):
-            check_evidence(circuit, data[:hi])
-        upward_tile(packed, layout.products, layout.sums, codes, hi - lo, buffer, exponent, suspect)
-        write_units(packed, order, codes, buffer, exponent, result[lo:hi])
         suspects.append(lo + np.flatnonzero(suspect[:hi - lo]))
     return np.concatenate(suspects)
 

@@ -35,7 +35,8 @@ import numpy as np
 from .circuit import Circuit, InnerRegion, InputRegion, StructureError
 from .vtree import VTree
 
-SPARSE_FILL = 0.25  # weights of a product are kept as CSR when a smaller share of them is positive
+SPARSE_FILL = 0.25  # weights of a product are kept as CSR when a smaller share of them is positive ...
+SPARSE_SIZE = 256  # ... and there are at least so many
 RANGE = 1000  # powers of two by which terms of one sum may differ; normal doubles go down to 2**-1022
 ZERO_EXPONENT = -(1 << 40)  # exponent that goes with mantissa 0: below all others, so it never sets a scale
 
@@ -205,22 +206,24 @@ def _product_weights(left, right, p, q):
     """Weights left[j, p] right[j, q] of each pair of sums j over the pairs of products (p, q): (J, pairs)."""
     if hasattr(left, "indptr"):
         weights = left[:, p].multiply(right[:, q]).tocsr()
-        return weights if weights.nnz < SPARSE_FILL * len(p) * left.shape[0] else weights.toarray()
+        return weights if _is_sparse(weights.nnz, len(p) * left.shape[0]) else weights.toarray()
     weights = left[:, p] * right[:, q]
-    if np.count_nonzero(weights) < SPARSE_FILL * weights.size:
+    if _is_sparse(np.count_nonzero(weights), weights.size):
         import scipy.sparse
         return scipy.sparse.csr_array(weights)
     return weights
 
 
+def _is_sparse(count: int, size: int) -> bool:
+    """Whether CSR is the better form of an array with `count` positive entries."""
+    return size >= SPARSE_SIZE and count < SPARSE_FILL * size
+
+
 def _table_of_inputs(regions):
-    """Overlaps of input units, (K_a, K_b) or (K_a, K_b, K_c): the products of all but a, summed with a's as weights."""
-    table = (1.0, 0)
-    for axis, region in enumerate(regions[1:]):
-        columns = region.probs.T  # (C, K)
-        table = _times(table, _pair(columns if axis == 0 else columns[:, None, :], 0))
-        if axis + 2 < len(regions):
-            table = (table[0][:, :, None], table[1][:, :, None])
+    """Overlaps of input units, (K_a, K_b[, K_c]): products of all but a, summed over x with a's table as weights."""
+    table = _pair(regions[1].probs.T, 0)  # (C, K_b)
+    for region in regions[2:]:
+        table = _times((table[0][:, :, None], table[1][:, :, None]), _pair(region.probs.T[:, None, :], 0))
     return _weighted(regions[0].probs, *table)
 
 
@@ -235,7 +238,7 @@ def _table_of_sums(regions, table):
 def _pair(values, exponent):
     """`values` * 2**exponent as a pair of arrays (mantissa, exponent)."""
     mantissa, shift = np.frexp(values)
-    return mantissa, np.where(mantissa > 0, shift + exponent, ZERO_EXPONENT)
+    return mantissa, np.where(mantissa > 0, shift.astype(np.int64) + exponent, ZERO_EXPONENT)
 
 
 def _times(left, right):

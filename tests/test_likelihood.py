@@ -8,7 +8,16 @@ import zoo
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pcircuit import Circuit, InnerRegion, InputRegion, VTree, check_evidence, log_likelihood, node_likelihoods
+from pcircuit import (
+    Circuit,
+    InnerRegion,
+    InputRegion,
+    VTree,
+    check_evidence,
+    log_likelihood,
+    mean_node_likelihoods,
+    node_likelihoods,
+)
 from pcircuit._log_domain import log_units
 from pcircuit.likelihood import upward
 
@@ -251,3 +260,36 @@ def test_unknown_engine_is_refused(monkeypatch):
     monkeypatch.setenv("PCIRCUIT_ENGINE", "cuda")
     with pytest.raises(ValueError, match="PCIRCUIT_ENGINE is 'cuda'"):
         log_likelihood(zoo.circuits()["two_coins"], [[0, 0]])
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_means_and_selected_nodes_equal_the_full_table(name, engine, rng):
+    circuit = ZOO[name]
+    data = rows_with_holes(circuit, rng, 50)
+    table = naive.node_values(circuit, data)
+    nodes = np.flatnonzero(rng.random(circuit.num_nodes) < 0.5)
+    np.testing.assert_allclose(node_likelihoods(circuit, data, nodes=nodes), table[:, nodes], rtol=1e-12)
+    np.testing.assert_allclose(mean_node_likelihoods(circuit, data, nodes=nodes[::-1]), table.mean(axis=0)[nodes[::-1]],
+                               rtol=1e-12)
+
+
+def test_means_do_not_depend_on_threads_and_include_suspect_rows(engine, rng):
+    V = 600
+    low, high = [1e-6, 1 - 1e-6], [1 - 1e-6, 1e-6]
+    circuit = mixture_of_two(np.array([high] * 300 + [low] * 300), np.array([low] * 300 + [high] * 300))
+    data = np.zeros((3000, V), dtype=np.uint8)
+    data[1::2] = 1
+    one, many = (mean_node_likelihoods(circuit, data, n_jobs=n) for n in (1, 3))
+    np.testing.assert_array_equal(one, many)
+    np.testing.assert_allclose(one, node_likelihoods(circuit, data[:2]).mean(axis=0), rtol=1e-12)
+
+
+@pytest.mark.parametrize("nodes", [[[0]], [0.5], [-1], [99]])
+def test_bad_nodes(nodes):
+    with pytest.raises(ValueError, match="`nodes` must be a one-dimensional array of node ids 0..6"):
+        node_likelihoods(zoo.circuits()["two_coins"], [[0, 0]], nodes=nodes)
+
+
+def test_a_mean_needs_rows():
+    with pytest.raises(ValueError, match="`data` has no rows"):
+        mean_node_likelihoods(zoo.circuits()["two_coins"], np.empty((0, 2), dtype=int))

@@ -1,0 +1,103 @@
+"""Tables over unordered pairs of units, and how they move between a child region and its parent.
+
+A symmetric table X[a, b] over the K units of a region is kept as the K (K + 1) / 2 numbers with a >= b, entry (a, b)
+at number a (a + 1) / 2 + b.  Several such tables are the columns of one (pairs, n) array.
+
+Tables of a child become tables of its parent by a linear map, the *lift*.  With u(p) the unit of the child in
+product p, F[p, p'] what the siblings of the child contribute, and W the weights,
+
+    X_parent[k, l] = sum_{p, p'} W[k, p] W[l, p'] F[p, p'] X_child[u(p), u(p')]
+
+`lift` applies the map to columns, `lower` its transpose.  A Gram tensor H = sum_j X_j X_j^T over pairs is moved by
+lifting twice: first its columns, then the rows of the result.  `gram_factor` goes back from a Gram matrix to
+columns that have it.
+"""
+from __future__ import annotations
+
+import numpy as np
+
+BLOCK = 1 << 22  # numbers in the largest temporary array of a lift
+
+
+def pair_numbers(a, b):
+    """Number of the unordered pair of units (a, b), elementwise."""
+    high, low = np.maximum(a, b), np.minimum(a, b)
+    return high * (high + 1) // 2 + low
+
+
+def num_pairs(num_units: int) -> int:
+    """K (K + 1) / 2."""
+    return num_units * (num_units + 1) // 2
+
+
+def as_pairs(table):
+    """(K, K, ...) symmetric in the first two axes -> (pairs, ...)."""
+    return table[np.tril_indices(len(table))]
+
+
+def lift(columns, units, factor, weights):
+    """(pairs of the child, n) -> (pairs of the parent, n); `units` (P,), `factor` (P, P), `weights` (K, P)."""
+    K, P = weights.shape
+    numbers = pair_numbers(units[:, None], units)
+    rows, cols = np.tril_indices(K)
+    lifted = np.empty((len(rows), columns.shape[1]))
+    step = max(1, BLOCK // (P * P))
+    for start in range(0, columns.shape[1], step):
+        block = columns[:, start:start + step]
+        of_products = block[numbers] * factor[:, :, None]
+        half = (weights @ of_products.reshape(P, -1)).reshape(K, P, -1)
+        full = (weights @ half.swapaxes(0, 1).reshape(P, -1)).reshape(K, K, -1)
+        lifted[:, start:start + step] = full[rows, cols]
+    return lifted
+
+
+def lift_gram(gram, units, factor, weights):
+    """Gram tensor (pairs of the child, same) -> (pairs of the parent, same)."""
+    return lift(lift(gram, units, factor, weights).T, units, factor, weights)
+
+
+def lower(contexts, weights):
+    """(pairs of the parent, n) coefficients of lifted tables -> (P, P, n) coefficients of tables of products.
+
+    If X = lift(Y) then sum_pairs contexts X = sum_{p, p'} lower(contexts) Y_products.
+    """
+    K, P = weights.shape
+    n = contexts.shape[1]
+    full = np.zeros((K, K, n))
+    full[np.tril_indices(K)] = contexts
+    half = (weights.T @ full.reshape(K, -1)).reshape(P, K, n)
+    return (weights.T @ half.swapaxes(0, 1).reshape(K, -1)).reshape(P, P, n).swapaxes(0, 1)
+
+
+def scatter(of_products, units, factor, num_units: int):
+    """(P, P, n) coefficients of tables of products -> (pairs of the child, n)."""
+    numbers = pair_numbers(units[:, None], units)
+    lowered = np.zeros((num_pairs(num_units), of_products.shape[2]))
+    np.add.at(lowered, numbers, of_products * factor[:, :, None])
+    return lowered
+
+
+def gram_factor(gram):
+    """(N, rank) columns Z with Z Z^T = gram (N, N), positive semi-definite.
+
+    Cholesky with the largest remaining pivot first, on the correlation matrix: small rows are as precise as large
+    ones.  Stops when nothing but rounding is left of any row.
+    """
+    size = np.sqrt(np.diag(gram))
+    inverse = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
+    rest = gram * inverse[:, None] * inverse
+    left = np.where(size > 0, 1.0, 0.0)
+    tolerance = len(gram) * np.finfo(float).eps
+    columns = []
+    while left.max(initial=0.0) > tolerance:
+        pivot = int(left.argmax())
+        column = rest[:, pivot].copy()
+        for earlier in columns:
+            column -= earlier[pivot] * earlier
+        column /= np.sqrt(left[pivot])
+        columns.append(column)
+        left = left - column * column
+        left[pivot] = 0.0
+    if not columns:
+        return np.zeros((len(gram), 0))
+    return np.stack(columns, axis=1) * size[:, None]

@@ -1,0 +1,37 @@
+"""Tables for the tests of the encoder: cells of every type, kept as they are."""
+import json
+import math
+
+import numpy as np
+import pandas as pd
+from hypothesis import strategies as st
+
+TEXT = st.text(max_size=4)
+CELL = (st.integers(-5, 5) | st.floats(-4, 4, width=16) | st.booleans() | TEXT
+        | st.sampled_from([None, math.nan, np.nan, pd.NA, pd.NaT]))
+ROWS = st.integers(1, 3).flatmap(lambda v: st.lists(st.tuples(*[CELL] * v), min_size=1, max_size=12))
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+
+
+def column(*cells):
+    """Object array (N, 1) whose cells are exactly those given."""
+    return objects([(cell,) for cell in cells])
+
+
+def objects(rows):
+    """Object array (N, V) whose cells are exactly those of the rows."""
+    table = np.empty((len(rows), len(rows[0])), dtype=object)
+    for i, row in enumerate(rows):
+        for v, cell in enumerate(row):
+            table[i, v] = cell
+    return table
+
+
+def codes_of(encoder, table):
+    """First column of the codes of a table as a list."""
+    return encoder.encode(table)[0][:, 0].tolist()
+
+
+def form(encoder):
+    """JSON text of an encoder, which tells 1 from 1.0 and True."""
+    return json.dumps(encoder.to_dict())

@@ -1,0 +1,271 @@
+"""Products and overlaps of circuits: against enumeration, against closed forms, and one against the other."""
+import itertools
+import math
+
+import naive
+import numpy as np
+import pytest
+import scipy.sparse
+import zoo
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pcircuit import Circuit, InnerRegion, InputRegion, StructureError, VTree, multiply, overlap
+
+ALL = {**zoo.circuits(), **{f"unnormalized_{name}": c for name, c in zoo.unnormalized_circuits().items()}}
+
+
+def companion(circuit, seed, *, zeros=False):
+    """Another random circuit on the same v-tree and categories, with other numbers of units; weights in both forms."""
+    rng = np.random.default_rng(seed)
+
+    def table(*shape):
+        return rng.gamma(1.0, size=shape) * (rng.random(shape) < (0.6 if zeros else 1.0))
+
+    regions = []
+    for r, region in enumerate(circuit.regions):
+        K = 1 if r == circuit.vtree.root else int(rng.integers(1, 4))
+        if isinstance(region, InputRegion):
+            regions.append(InputRegion(region.variable, table(K, region.num_categories)))
+            continue
+        P = int(rng.integers(1, 5))
+        products = np.stack([rng.integers(0, regions[c].num_units, size=P) for c in circuit.vtree.children(r)], axis=1)
+        weights = table(K, P)
+        regions.append(InnerRegion(products, scipy.sparse.csr_array(weights) if rng.random() < 0.5 else weights))
+    return Circuit(circuit.vtree, regions)
+
+
+def ones(circuit):
+    """The constant 1 on the same v-tree."""
+    return Circuit(circuit.vtree, [
+        InputRegion(region.variable, np.ones((1, region.num_categories))) if isinstance(region, InputRegion)
+        else InnerRegion(np.zeros((1, region.products.shape[1]), dtype=int), [[1.0]]) for region in circuit.regions])
+
+
+def two_classes(vtree, probs, weights, *, sparse=False):
+    """Mixture of two classes, in each of which all variables are independent with probabilities ``probs[class]``."""
+    regions = []
+    for r, v in enumerate(vtree.variables):
+        if v >= 0:
+            regions.append(InputRegion(v, probs))
+        else:
+            products = np.repeat([[0], [1]], len(vtree.children(r)), axis=1)
+            table = np.array([weights]) if r == vtree.root else np.eye(2)
+            regions.append(InnerRegion(products, scipy.sparse.csr_array(table) if sparse else table))
+    return Circuit(vtree, regions)
+
+
+def assert_close(found, expected):
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=0)
+
+
+# -- overlap ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_overlap_by_enumeration(name):
+    a = ALL[name]
+    b, c = companion(a, 1), companion(a, 2, zeros=True)
+    for factors in ((a, a), (a, b), (b, c), (a, a, a), (a, b, c), (b, a, a)):
+        expected = naive.overlap(*factors)
+        assert_close(overlap(*factors), expected)
+        if expected > 0:
+            np.testing.assert_allclose(overlap(*factors, log=True), math.log(expected), rtol=1e-12, atol=1e-12)
+        else:
+            assert overlap(*factors, log=True) == -math.inf
+
+
+@given(zoo.circuit_strategy(), st.integers(0, 2**32 - 1), st.booleans())
+def test_overlap_of_random_circuits(a, seed, zeros):
+    b, c = companion(a, seed, zeros=zeros), companion(a, seed + 1)
+    assert_close(overlap(a, b), naive.overlap(a, b))
+    assert_close(overlap(a, b, c), naive.overlap(a, b, c))
+    for order in itertools.permutations((a, b, c)):
+        assert_close(overlap(*order), overlap(a, b, c))
+    assert_close(overlap(b, a), overlap(a, b))
+    assert_close(overlap(a, b, ones(a)), overlap(a, b))
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("vtree", [VTree.right_linear(3000), VTree.balanced(3000), VTree.from_nested(list(range(3000))),
+                                   VTree.from_nested([list(range(700)), *range(700, 3000)])], ids=repr)
+def test_overlap_of_thousands_of_variables(vtree, sparse):
+    # sum_x a b = sum_kl w_k w_l (p_k . p_l)**V, and with three circuits sum_klm w_k w_l w_m (sum_x p_k p_l p_m)**V
+    probs, weights = np.array([[0.9, 0.1], [0.3, 0.7]]), np.array([0.25, 0.75])
+    V = vtree.num_variables
+    circuit = two_classes(vtree, probs, weights, sparse=sparse)
+    two = V * np.log(probs @ probs.T) + np.log(np.outer(weights, weights))
+    three = (V * np.log(np.einsum("kx,lx,mx->klm", probs, probs, probs))
+             + np.log(np.einsum("k,l,m->klm", weights, weights, weights)))
+    assert_close(overlap(circuit, circuit, log=True), np.logaddexp.reduce(two.ravel()))
+    assert_close(overlap(circuit, circuit, circuit, log=True), np.logaddexp.reduce(three.ravel()))
+    assert overlap(circuit, circuit, circuit) == 0.0
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("vtree", [VTree.balanced(2000), VTree.from_nested(list(range(2000)))], ids=repr)
+def test_small_entries_beside_large_ones_are_kept(vtree, sparse):
+    # the two units agree with themselves by 0.98**V and with each other by 0.0198**V, smaller by 10**-3390
+    probs, V = np.array([[0.99, 0.01], [0.01, 0.99]]), vtree.num_variables
+    first, second, both = (two_classes(vtree, probs, weights, sparse=sparse)
+                           for weights in ([1.0, 0.0], [0.0, 1.0], [1e-300, 0.0]))
+    assert_close(overlap(first, second, log=True), V * math.log(2 * 0.99 * 0.01))
+    assert_close(overlap(first, both, log=True), V * math.log(0.99**2 + 0.01**2) + math.log(1e-300))
+    assert_close(overlap(first, second, both, log=True),
+                 V * math.log(0.99**2 * 0.01 + 0.01**2 * 0.99) + math.log(1e-300))
+    assert overlap(first, second) == 0.0
+
+
+def test_overlap_of_784_variables_with_256_categories():
+    vtree = VTree.balanced(784)
+    rng = np.random.default_rng(0)
+    table = rng.dirichlet(np.ones(256), size=4)
+    regions = [InputRegion(v, table) if v >= 0 else
+               InnerRegion([[0, 0], [1, 1], [2, 2], [3, 3]], np.full((1 if r == vtree.root else 4, 4), 0.25))
+               for r, v in enumerate(vtree.variables)]
+    circuit = Circuit(vtree, regions)
+    # weights that forget: every region mixes its four products evenly, so all of its sums are one function and
+    # M_r = mean of M_c1 * M_c2 over pairs of products; leaves have M = table table^T, other regions a scalar
+    logs = []
+    for r, v in enumerate(vtree.variables):
+        if v >= 0:
+            logs.append(np.log(table @ table.T))
+        else:
+            logs.append(np.logaddexp.reduce(sum(logs[c] + np.zeros((4, 4)) for c in vtree.children(r)), axis=None)
+                        - math.log(16))
+    assert_close(overlap(circuit, circuit, log=True), logs[-1])
+    assert logs[-1] < -4000
+    assert overlap(circuit, circuit) == 0.0
+
+
+def test_extreme_tables():
+    vtree = VTree.from_nested([0, 1])
+    tiny = Circuit(vtree, [InputRegion(0, [[1e-300, 0.0], [0.0, 1e-300]]), InputRegion(1, [[1.0, 1e-300]]),
+                           InnerRegion([[0, 0], [1, 0]], [[1e-200, 1e300]])])
+    log_total = math.log(1e-300 * 1e300)  # a(x) = [1e-500, 1] * [1, 1e-300]: the square sums to 1, to precision
+    np.testing.assert_allclose(overlap(tiny, tiny, log=True), 2 * log_total, atol=1e-12)
+    picked = Circuit(vtree, [InputRegion(0, [[1.0, 0.0]]), InputRegion(1, [[0.0, 1.0]]), InnerRegion([[0, 0]], [[1.0]])])
+    assert_close(overlap(tiny, picked, log=True), math.log(1e-300) + math.log(1e-200) + math.log(1e-300))
+    assert overlap(tiny, picked) == 0.0
+    huge = Circuit(vtree, [InputRegion(0, [[1e300, 1e300]]), InputRegion(1, [[1e300, 0.0]]),
+                           InnerRegion([[0, 0]], [[1e300]])])
+    assert overlap(huge, huge) == math.inf
+    assert_close(overlap(huge, huge, log=True), 6 * math.log(1e300) + math.log(2))
+
+
+def test_logarithm_of_one_is_zero():
+    circuit = ALL["rat_like"]
+    assert abs(overlap(circuit, ones(circuit), log=True)) < 1e-14
+    assert isinstance(overlap(circuit, circuit), float)
+    assert isinstance(overlap(circuit, circuit, log=True), float)
+
+
+# -- multiply --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_product_by_enumeration(name):
+    a = ALL[name]
+    b = companion(a, 3)
+    states = naive.states(a)
+    value = {id(c): naive.likelihood(c, states) for c in (a, b)}
+    for left, right in ((a, a), (a, b), (b, a)):
+        product = multiply(left, right)
+        assert product.vtree == a.vtree
+        assert_close(naive.likelihood(product, states), value[id(left)] * value[id(right)])
+    assert_close(naive.likelihood(multiply(multiply(a, b), a), states), value[id(a)]**2 * value[id(b)])
+
+
+@given(zoo.circuit_strategy(), st.integers(0, 2**32 - 1), st.booleans())
+def test_product_and_overlap_agree(a, seed, zeros):
+    b, c = companion(a, seed, zeros=zeros), companion(a, seed + 1)
+    product = multiply(a, b)
+    states = naive.states(a)
+    assert_close(naive.likelihood(product, states), naive.likelihood(a, states) * naive.likelihood(b, states))
+    assert_close(overlap(product, ones(a)), overlap(a, b))
+    assert_close(overlap(product, c), overlap(a, b, c))
+    assert_close(overlap(multiply(b, a), c), overlap(a, b, c))
+
+
+def reachable(a, b):
+    """Per region the sets of reachable pairs of shown units and of products, by following every edge."""
+    units, products = [set() for _ in a.regions], [set() for _ in a.regions]
+    units[-1].add((0, 0))
+    for r in reversed(range(len(a.regions))):
+        if isinstance(a.regions[r], InputRegion):
+            continue
+        left, right = a.regions[r].dense_weights(), b.regions[r].dense_weights()
+        for k, l in units[r]:
+            products[r] |= set(itertools.product(np.flatnonzero(left[k]), np.flatnonzero(right[l])))
+        for p, q in products[r]:
+            for c, child in enumerate(a.vtree.children(r)):
+                units[child].add((int(a.regions[r].products[p, c]), int(b.regions[r].products[q, c])))
+    return units, products
+
+
+@given(zoo.circuit_strategy(zeros=True))
+def test_only_reachable_pairs_are_made(circuit):
+    units, products = reachable(circuit, circuit)
+    square = multiply(circuit, circuit)
+    for r, region in enumerate(square.regions):
+        assert region.num_units == len(units[r])
+        if not isinstance(region, InputRegion):
+            assert region.num_products == len(products[r])
+
+
+def test_number_of_pairs_of_a_deterministic_circuit():
+    # the root's products are (0,0), (1,1), (1,0) with units (first child, second child): all 2 x 2 pairs are asked
+    # for; below, sum 0 mixes products 0 and 1 and sum 1 is product 2, so pairs of products are 3 x 3, all in use
+    circuit = ALL["deterministic"]
+    assert [region.num_nodes for region in multiply(circuit, circuit).regions] == [4, 4, 13, 4, 4, 13, 10]
+    one_product = Circuit(circuit.vtree, [*circuit.regions[:6], InnerRegion([[0, 0], [1, 1]], [[1.0, 0.0]])])
+    # only sum 0 with itself remains: 2 x 2 pairs of products, units (0, {0, 1}) and ({0, 1}, {1, 0}) below
+    assert [region.num_nodes for region in multiply(one_product, one_product).regions] == [1, 4, 5, 4, 4, 5, 2]
+
+
+def test_weights_are_sparse_by_fill():
+    vtree = VTree.from_nested([[0, 1], 2])
+    products = np.repeat(np.arange(20)[:, None], 2, axis=1)
+    inputs = [InputRegion(v, np.full((20, 2), 0.5)) for v in range(3)]
+    for weights in (np.eye(20), scipy.sparse.csr_array(np.eye(20))):
+        circuit = Circuit(vtree, [*inputs[:2], InnerRegion(products, weights), inputs[2],
+                                  InnerRegion(products, np.full((1, 20), 0.05))])
+        square = multiply(circuit, circuit)
+        assert square.regions[2].is_sparse
+        assert square.regions[2].weights.nnz == 400
+        assert not square.regions[4].is_sparse
+        assert_close(overlap(square, ones(circuit)), overlap(circuit, circuit))
+    full = scipy.sparse.csr_array(np.full((20, 20), 0.05))
+    circuit = Circuit(vtree, [*inputs[:2], InnerRegion(products, full), inputs[2],
+                              InnerRegion(products, np.full((1, 20), 0.05))])
+    assert not multiply(circuit, circuit).regions[2].is_sparse
+
+
+def test_product_on_a_long_chain():
+    vtree = VTree.right_linear(1200)
+    circuit = two_classes(vtree, np.array([[0.9, 0.1], [0.3, 0.7]]), [0.25, 0.75])
+    product = multiply(circuit, circuit)
+    assert_close(overlap(product, ones(circuit), log=True), overlap(circuit, circuit, log=True))
+    assert_close(overlap(product, circuit, log=True), overlap(circuit, circuit, circuit, log=True))
+
+
+# -- errors ----------------------------------------------------------------------------------------------------
+
+
+def test_errors():
+    a = ALL["two_coins"]
+    other_order = Circuit(VTree.from_nested([1, 0]), [a.regions[1], a.regions[0], a.regions[2]])
+    three = Circuit(a.vtree, [a.regions[0], InputRegion(1, np.full((2, 3), 1 / 3)), a.regions[2]])
+    for call in (multiply, overlap):
+        with pytest.raises(StructureError, match="`a` is on .* and `b` on .*: circuits can be multiplied on one"):
+            call(a, other_order)
+        with pytest.raises(ValueError, match="variable 1 has 2 categories in `a` and 3 in `b`"):
+            call(a, three)
+        with pytest.raises(TypeError, match="`b` must be a Circuit, found VTree"):
+            call(a, a.vtree)
+        with pytest.raises(TypeError, match="`a` must be a Circuit, found list"):
+            call([a], a)
+    with pytest.raises(StructureError, match="`a` is on .* and `c` on "):
+        overlap(a, a, other_order)
+    with pytest.raises(TypeError, match="`c` must be a Circuit, found bool"):
+        overlap(a, a, True)
