@@ -28,7 +28,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from hld._cells import distinct_values, level_order, not_a_number
+from ._cells import distinct_values, level_order, not_a_number
 
 _LEVEL_TYPES = {"boolean": (bool,), "integer": (int,), "constant": (bool, int, float),
                 "categorical": (bool, int, float, str)}

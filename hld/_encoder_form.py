@@ -13,7 +13,7 @@ Functions: `encoder_form`, `read_form`.
 """
 import reprlib
 
-from hld._columns import BinColumn, LevelColumn
+from ._columns import BinColumn, LevelColumn
 
 _FORMAT, _VERSION = "hld table encoder", 1
 _KEYS = {"format", "version", "by_name", "columns"}

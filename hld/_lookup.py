@@ -9,7 +9,7 @@ Functions: `level_lookup` (levels to dictionary), `look_up` (cells to categories
 """
 import numpy as np
 
-from hld._cells import first_unhashable, is_missing, not_a_level, not_a_number, plain_value
+from ._cells import first_unhashable, is_missing, not_a_level, not_a_number, plain_value
 
 _UNKNOWN = -2
 

@@ -77,16 +77,11 @@ def _heavy_first(vtree) -> np.ndarray:
     """(R,) regions in a post-order that visits larger subtrees first: then few tables are open at any time."""
     numbers = np.arange(vtree.num_nodes)
     size = numbers - vtree.first + 1
-    by_parent = np.lexsort((-size, vtree.parents))[1:]  # the root, whose parent is -1, sorts first
-    before = np.zeros(len(numbers), dtype=np.int64)  # regions visited before the subtree of r, counted from ...
-    cumulated = np.cumsum(size[by_parent]) - size[by_parent]
-    parent = vtree.parents[by_parent]
-    is_first = np.append(True, parent[1:] != parent[:-1])
-    before[by_parent] = cumulated - np.repeat(cumulated[is_first], np.diff(np.append(np.flatnonzero(is_first),
-                                                                                     len(parent))))
-    position = before.tolist()
-    for r in range(len(position) - 2, -1, -1):  # ... the first region below its parent, now from the first of all
-        position[r] += position[parents_list[r]]
-    order = np.empty(len(numbers), dtype=np.int64)
-    order[np.array(position) + size - 1] = numbers
-    return order
+    children = np.lexsort((-size, vtree.parents))[1:].tolist()  # by parent, heavy first; the root sorts to the front
+    first = np.concatenate([[0], np.cumsum(np.bincount(vtree.parents[:-1], minlength=len(numbers)))]).tolist()
+    backwards, waiting = [], [vtree.root]
+    while waiting:
+        r = waiting.pop()
+        backwards.append(r)
+        waiting.extend(children[first[r]:first[r + 1]])
+    return np.array(backwards[::-1])

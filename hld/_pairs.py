@@ -37,18 +37,19 @@ def as_pairs(table):
 
 def lift(columns, units, factor, weights):
     """(pairs of the child, n) -> (pairs of the parent, n); `units` (P,), `factor` (P, P), `weights` (K, P)."""
-    K, P = weights.shape
     numbers = pair_numbers(units[:, None], units)
-    rows, cols = np.tril_indices(K)
-    lifted = np.empty((len(rows), columns.shape[1]))
-    step = max(1, BLOCK // (P * P))
-    for start in range(0, columns.shape[1], step):
-        block = columns[:, start:start + step]
-        of_products = block[numbers] * factor[:, :, None]
-        half = (weights @ of_products.reshape(P, -1)).reshape(K, P, -1)
-        full = (weights @ half.swapaxes(0, 1).reshape(P, -1)).reshape(K, K, -1)
-        lifted[:, start:start + step] = full[rows, cols]
-    return lifted
+    step = max(1, BLOCK // numbers.size)
+    blocks = [columns[:, start:start + step] for start in range(0, columns.shape[1], step)]
+    lifted = [mix(block[numbers] * factor[:, :, None], weights) for block in blocks]
+    return np.concatenate(lifted, axis=1) if lifted else np.zeros((num_pairs(weights.shape[0]), 0))
+
+
+def mix(of_products, weights):
+    """(P, P, n) symmetric tables over products -> (pairs of sums, n): W X W^T, column by column."""
+    K, P = weights.shape
+    half = (weights @ of_products.reshape(P, -1)).reshape(K, P, -1)
+    full = (weights @ half.swapaxes(0, 1).reshape(P, -1)).reshape(K, K, -1)
+    return as_pairs(full)
 
 
 def lift_gram(gram, units, factor, weights):

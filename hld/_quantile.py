@@ -23,9 +23,14 @@ gives a rigorous lower end for the bracket (drop exp(-x_j / 2r_j) <= 1 from the 
 
 References
 ----------
-Wilson and Hilferty (1931), The distribution of chi-square, PNAS 17, 684-688. Satterthwaite (1946), An
-approximate distribution of estimates of variance components, Biometrics Bulletin 2, 110-114. Imhof (1961),
-Computing the distribution of quadratic forms in normal variables, Biometrika 48, 419-426, section 4.
+Wilson and Hilferty (1931), The distribution of chi-square, Proceedings of the National Academy of Sciences
+17, 684-688.
+
+Satterthwaite (1946), An approximate distribution of estimates of variance components, Biometrics Bulletin 2,
+110-114.
+
+Imhof (1961), Computing the distribution of quadratic forms in normal variables, Biometrika 48, 419-426
+(Pearson's three-moment approximation).
 """
 from __future__ import annotations
 
@@ -58,30 +63,35 @@ def quantile(spectrum, log_p, upper) -> float:
     ArithmeticError
         If 200 steps do not suffice; no spectrum is known to need more than 10.
     """
-    low, high = 0.0, math.inf
+    low, high, floor = 0.0, math.inf, 1e-3 * spectrum.power_sums[0] if upper else 0.0
     if upper:
-        x = _gamma_start(spectrum, log_p, upper)
+        x = max(floor, _gamma_start(spectrum, log_p, upper))
     else:
         low = _power_law_bound(spectrum, log_p)
         x = max(low, _gamma_start(spectrum, log_p, upper), _SMALLEST)
     previous = 1.0
     for _ in range(200):
-        misfit, step, slope = _halley(spectrum, x, log_p, upper)
+        misfit, step, slope, noise = _halley(spectrum, x, log_p, upper)
         if (misfit > 0.0) == upper:
             low = max(low, x)
         else:
             high = min(high, x)
+        if high <= floor:
+            # Multiplicities far below 1 put most of the mass near 0, where only the lower side is straight.
+            return quantile(spectrum, math.log1p(-math.exp(log_p)), upper=False)
         moved = x * (1.0 + step if upper else math.exp(min(step, 700.0)))
-        # The order matters: at the root round-off may put a converged step outside the bracket.
-        if _settled(abs(step) * max(slope, 1.0), abs(step) / previous) or moved <= x <= _SMALLEST:
+        # Cubic convergence: the next step would be about |step| (|step| / previous)^3.
+        settled = abs(step) * max(slope, 1.0) <= 1e-5 and abs(step) ** 4 <= 1e-15 * previous**3
+        # Before the bracket is asked: at the root round-off may put a settled step outside.
+        if settled or abs(misfit) <= noise or moved <= x <= _SMALLEST:
             return moved
         previous = abs(step)
-        x = moved if low < moved < high else _between(low, high)
+        x = max(moved if low < moved < high else _between(low, high), floor)
     raise ArithmeticError(f"the quantile iteration did not settle between {low!r} and {high!r}.")
 
 
 def _halley(spectrum, x, log_p, upper):
-    """Misfit G of the logarithms, Halley's step (relative in x, or in log x if lower), |dG / dlog x|."""
+    """Misfit G of the logarithms, Halley's step relative to x (or in log x), |dG / dlog x|, noise of G."""
     tail = tail_probability(spectrum, x, density=True)
     log_value, odds = tail.log_value, 1.0
     if tail.upper != upper:
@@ -92,12 +102,7 @@ def _halley(spectrum, x, log_p, upper):
     curved = 2.0 * first**2 - misfit * second
     # Far from the root the parabola may point the wrong way: there take Newton's step.
     step = -2.0 * misfit * first / curved if curved > first**2 else -misfit / first
-    return misfit, step, slope
-
-
-def _settled(step, shrinkage):
-    """Whether the error left after this step is round-off: cubic convergence predicts step * shrinkage^3."""
-    return step <= 1e-5 and (shrinkage < 1e-4 or step * shrinkage**3 <= 1e-15)
+    return misfit, step, slope, odds * tail.error
 
 
 def _gamma_start(spectrum, log_p, upper):
@@ -107,7 +112,7 @@ def _gamma_start(spectrum, log_p, upper):
     z = _normal_deviate(log_p) if upper else -_normal_deviate(log_p)
     spread = 2.0 / (9.0 * degrees)
     cube = max(0.0, 1.0 - spread + z * math.sqrt(spread)) ** 3
-    return max(first + unit * degrees * (cube - 1.0), 1e-3 * first) if upper else unit * degrees * cube
+    return first + unit * degrees * (cube - 1.0) if upper else unit * degrees * cube
 
 
 def _normal_deviate(log_p):

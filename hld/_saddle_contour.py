@@ -114,7 +114,7 @@ def tail_probability(spectrum, x, density=False) -> Tail:
         If the sum does not settle after four refinements of the step, which no spectrum is known to cause.
     """
     if x > _FAR:  # log P = -x/2 + O(log x)
-        return Tail(True, 0.0, -0.5 * x, 1.0, 0.5 * x, -0.25 * x * x)
+        return Tail(True, 0.0, -0.5 * x, 2.0 * _EPS, 0.5 * x, -0.25 * x * x)
     if x < _NEAR:  # P is proportional to x^(n/2)
         edge = tail_probability(spectrum, _NEAR, density)
         log_value = edge.log_value + 0.5 * spectrum.degrees * math.log(x / _NEAR)
@@ -194,7 +194,7 @@ def _log_peak(spectrum, delta, x):
 
 
 def _contour_sum(frame, step, density):
-    """Midpoint sums with steps h and 3h, the sum of moduli, and the pair for density and derivative (or None)."""
+    """Midpoint sums with steps h and 3h, the sum of moduli, the pair for density and derivative (or None)."""
     nodes = _HYPERBOLA if step == _STEP else _hyperbola(step)
     end = _node_count(frame, nodes)
     while True:
@@ -243,7 +243,7 @@ def _exponent(frame, path, square):
 
 
 def _node_count(frame, nodes):
-    """How many nodes stand above exp(-46) of the peak, judged from one atom with the moments of order 2 and 3."""
+    """How many nodes stand above exp(-46) of the peak, judged from one atom with two moments of all."""
     second, third = frame.moments
     typical = third / second
     reach = frame.unit * typical

@@ -44,6 +44,7 @@ import numpy as np
 _GAUSS_POINTS = 12
 # Below this many atoms the rules cost more to build than they save per evaluation (measured).
 _COMPRESS_ABOVE = 128
+_LEAST_DEGREES = 1e-6  # the contour has a finite length
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -107,12 +108,12 @@ def prepare(weights, multiplicities=None) -> Spectrum:
     ------
     ValueError
         If `weights` is empty, not one-dimensional, not finite or negative beyond round-off; if
-        `multiplicities` has another shape, or an entry that is not positive and finite, or accompanies a
-        `Spectrum`.
+        `multiplicities` has another shape, an entry that is not positive and finite or a sum below 1e-6, or
+        accompanies a `Spectrum`.
 
     Notes
     -----
-    O(m log m). Above 256 distinct weights about 12 atoms per factor of two remain.
+    O(m log m). Above 128 distinct weights about 12 atoms per factor of two remain.
 
     Examples
     --------
@@ -124,14 +125,18 @@ def prepare(weights, multiplicities=None) -> Spectrum:
     """
     if isinstance(weights, Spectrum):
         if multiplicities is not None:
-            raise ValueError("`multiplicities` was given beside a prepared Spectrum, which has its own; pass the "
-                             "plain weights instead.")
+            raise ValueError("`multiplicities` was given beside a prepared Spectrum, which has its own; pass "
+                             "the plain weights instead.")
         return weights
     values, counts = _checked(weights, multiplicities)
     scale = float(values[0]) if values.size else 0.0
+    degrees = float(counts.sum())
+    if scale and degrees < _LEAST_DEGREES:
+        raise ValueError(f"`multiplicities` of the positive weights sum to {degrees:.6g}; expected at least "
+                         f"{_LEAST_DEGREES:g}: so few degrees of freedom are numerically none.")
     gaps = (scale - values) / scale if scale else values
     ratios = values / scale if scale else values
-    degrees, log_sum = float(counts.sum()), float(counts @ np.log(ratios))
+    log_sum = float(counts @ np.log(ratios))
     powers = tuple(float(counts @ ratios**k) for k in (1, 2, 3))
     if ratios.size > _COMPRESS_ABOVE:
         ratios, gaps, counts = _compress(ratios, gaps, counts)
@@ -158,12 +163,9 @@ def _checked(weights, multiplicities):
         raise ValueError(f"`multiplicities` has shape {counts.shape}; expected {values.shape}, that of "
                          "`weights`: pass one multiplicity per weight.")
     if multiplicities is not None and not (np.isfinite(counts).all() and counts.min() > 0.0):
-        raise ValueError(f"`multiplicities` contains {float(counts.min()):.6g} or a number that is not finite; "
-                         "expected positive numbers: leave out weights that do not occur.")
-    if counts.sum() < 1e-6:
-        raise ValueError(f"`multiplicities` sum to {float(counts.sum()):.6g}; expected at least 1e-6, because "
-                         "the contour has a finite length.")
-    # A weight whose ratio to the largest underflows moves log P by less than 1e-290: nothing is lost.
+        raise ValueError("`multiplicities` contains a number that is not positive and finite; leave out "
+                         "weights that do not occur.")
+    # Weights this small move log P by less than 1e-290 unless q is as small, where P is no number any more.
     keep = values > max(top, 0.0) * 1e-290
     return _merge_ties(values[keep], counts[keep])
 
@@ -194,7 +196,7 @@ def _compress(ratios, gaps, counts):
     new_ratios = np.concatenate((ratios[stay], np.where(is_gap, 1.0 - nodes, nodes)))
     new_gaps = np.concatenate((gaps[stay], np.where(is_gap, nodes, 1.0 - nodes)))
     masses = np.concatenate((counts[stay], masses.ravel()))
-    order = np.argsort(new_gaps, kind="stable")
+    order = np.lexsort((-new_ratios, new_gaps))
     order = order[masses[order] > 0.0]
     return new_ratios[order], new_gaps[order], masses[order]
 

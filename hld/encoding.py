@@ -45,12 +45,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hld._cells import NUMERIC, as_numbers, read_table
-from hld._columns import fit_column
-from hld._encoder_form import encoder_form, read_form
-from hld._lookup import level_lookup, look_up
-from hld._matching import arrange, column_names, column_roles
-from hld._steps import StepTables, step_codes, step_tables
+from ._cells import NUMERIC, as_numbers, read_table
+from ._columns import fit_column
+from ._encoder_form import encoder_form, read_form
+from ._lookup import level_lookup, look_up
+from ._matching import arrange, column_names, column_roles
+from ._steps import StepTables, step_codes, step_tables
 
 
 def fit_encoder(table, *, num_bins=8, max_categories=64, categorical=None, continuous=None, names=None):

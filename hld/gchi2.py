@@ -4,14 +4,14 @@ r"""The law of a weighted sum of chi-squares, to full precision in both tails.
           \lambda_j \ge 0.
 
 If a vector of m means has covariance S / T and is asymptotically normal, then T times its squared length
-tends to Q with the eigenvalues of S for weights: this is the null law of the HLD statistic, and of many other
-quadratic statistics (Cramer-von Mises, Anderson-Darling, MMD, HSIC). Its density has no closed form unless
-the weights come in equal pairs, so P(Q >= q) is computed from the moment generating function :math:`E\,e^{sQ}
-= \prod_j (1 - 2\lambda_j s)^{-1/2}` by Bromwich's integral
+tends to Q with the eigenvalues of S for weights: this is the null law of the HLD statistic (HLD paper,
+"Goodness-of-Fit Test using HLD"), and of many other quadratic statistics (Cramer-von Mises, Anderson-Darling,
+MMD). Its density has no closed form unless the weights come in equal pairs, so P(Q >= q) is computed from the
+moment generating function, the product of :math:`(1 - 2\lambda_j s)^{-1/2}`, by Bromwich's integral
 
 .. math:: P(Q \ge q) = \frac{1}{2\pi i} \int_{c - i\infty}^{c + i\infty}
-          \prod_j (1 - 2\lambda_j s)^{-1/2}\, e^{-qs}\, \frac{ds}{s}, \qquad 0 < c <
-          \frac{1}{2\lambda_{\max}}.
+          \prod_j (1 - 2\lambda_j s)^{-1/2}\, e^{-qs}\, \frac{ds}{s}, \qquad
+          0 < c < \frac{1}{2\lambda_{\max}}.
 
 Any path from below to above that keeps the pole s = 0 on its left and the branch points 1/(2 lambda_j) on its
 right gives the same value; the numerical error does depend on it:
@@ -38,24 +38,34 @@ Functions
 
 Arguments
 ---------
-`weights` is a one-dimensional array of lambda_j in any order, or a `Spectrum` made by `prepare`, which saves the
-preparation in every call (20 microseconds for 100 weights, most of a millisecond for 6000). Weights slightly
-below zero, as eigenvalue routines return for singular matrices, count as zero; see `prepare`. `q` and `p` are
-numbers or arrays: a number gives a Python float, an array an array of its shape, one contour per entry.
+`weights` is a one-dimensional array of lambda_j in any order, or a `Spectrum` made by `prepare`, which saves
+the preparation in every call (20 microseconds for 100 weights, most of a millisecond for 6000) and is the way
+to give multiplicities. It is immutable: threads may share it. Weights slightly below zero, as eigenvalue
+routines return for singular matrices, count as zero; see `prepare`. `q` and `p` are numbers or arrays: a
+number gives a Python float, an array an array of its shape, one contour per entry.
 
 Conventions: q <= 0 gives sf = 1 exactly, q = inf gives 0, NaN gives NaN. If all weights are zero, Q is 0:
 then sf(q) = 0 for every q > 0 and all quantiles are 0. `cdf` is P(Q < q), so that sf + cdf = 1 also there.
 
 References
 ----------
-Imhof (1961), Computing the distribution of quadratic forms in normal variables, Biometrika 48, 419-426. Ruben
-(1962), Probability content of regions under spherical normal distributions IV, Annals of Mathematical
-Statistics 33, 542-570. Davies (1980), Algorithm AS 155: the distribution of a linear combination of
-chi-squared random variables, Applied Statistics 29, 323-333. Rice (1980), Distribution of quadratic forms in
-normal random variables: evaluation by numerical integration, SIAM Journal on Scientific and Statistical
-Computing 1, 438-448. Lugannani and Rice (1980), Saddle point approximation for the distribution of the sum of
-independent random variables, Advances in Applied Probability 12, 475-490. Trefethen and Weideman (2014), The
-exponentially convergent trapezoidal rule, SIAM Review 56, 385-458.
+K, S and Krishnan (2026), Hierarchical Likelihood Distance.
+
+Imhof (1961), Computing the distribution of quadratic forms in normal variables, Biometrika 48, 419-426.
+
+Ruben (1962), Probability content of regions under spherical normal distributions IV, Annals of Mathematical
+Statistics 33, 542-570.
+
+Davies (1980), Algorithm AS 155: the distribution of a linear combination of chi-squared random variables,
+Applied Statistics 29, 323-333.
+
+Rice (1980), Distribution of quadratic forms in normal random variables: evaluation by numerical integration,
+SIAM Journal on Scientific and Statistical Computing 1, 438-448.
+
+Lugannani and Rice (1980), Saddle point approximation for the distribution of the sum of independent random
+variables, Advances in Applied Probability 12, 475-490.
+
+Trefethen and Weideman (2014), The exponentially convergent trapezoidal rule, SIAM Review 56, 385-458.
 """
 from __future__ import annotations
 

@@ -30,10 +30,20 @@ MAX_PRODUCT_CELLS = 144  # cells per pair from which counting codes beats the ma
 
 
 def checked_table(data, num_categories=None) -> tuple[np.ndarray, np.ndarray]:
-    """`data` as an (N, V) integer array and the (V,) numbers of categories, or an error that says what is wrong.
+    """Return a table and its numbers of categories, or an error that says what is wrong with them.
 
-    Without `num_categories` a variable has as many as its largest entry asks for, and at least two: a column that
-    is constant in the sample is still taken to be able to change.
+    Parameters
+    ----------
+    data : (N, V) int or bool array_like
+        Categories 0..C-1, -1 where an entry is missing; N, V >= 1.
+    num_categories : int or (V,) ints, optional
+        Default: the largest entry of each column plus one, and at least two, since a column that is constant in
+        the sample may well change later.
+
+    Returns
+    -------
+    (N, V) int or bool array, (V,) int64 array
+        `data` itself where it is an array, and the number of categories of each variable.
     """
     data = np.asarray(data)
     if data.dtype.kind not in "iub":
@@ -61,7 +71,15 @@ def checked_table(data, num_categories=None) -> tuple[np.ndarray, np.ndarray]:
 
 
 def checked_weights(weights, num_rows: int) -> np.ndarray | None:
-    """`weights` as (N,) float array whose sums are exact in double precision; None stays None."""
+    """Return row weights whose sums are exact in double precision, in any order; None stays None.
+
+    Parameters
+    ----------
+    weights : (N,) float array_like or None
+        Non-negative, finite, not all zero.
+    num_rows : int
+        N.
+    """
     if weights is None:
         return None
     weights = np.asarray(weights)
@@ -78,9 +96,21 @@ def checked_weights(weights, num_rows: int) -> np.ndarray | None:
 
 
 def pair_count_blocks(data, categories, weights=None):
-    """Yield (I, J, counts) for groups of variables until each pair of variables, also (i, i), has occurred.
+    """Yield the counts of all pairs of variables, a block of pairs at a time.
 
-    I, J are arrays of variables and counts is (sum of C_i, sum of C_j) float64: the tables n_ij side by side.
+    Parameters
+    ----------
+    data, categories
+        From `checked_table`.
+    weights : (N,) float array, optional
+        From `checked_weights`.
+
+    Yields
+    ------
+    I, J : int arrays
+        Two groups of variables; over all blocks each unordered pair occurs, also each (i, i).
+    counts : (sum of C_i, sum of C_j) float64 array
+        The tables n_ij side by side.
     """
     order = np.argsort(categories, kind="stable")  # groups of similar numbers of categories
     complete = np.ones(data.shape[1], bool) if data.dtype.kind != "i" else data.min(axis=0) >= 0
@@ -94,7 +124,15 @@ def pair_count_blocks(data, categories, weights=None):
 
 
 def pair_counts(data, categories, i: int, j: int) -> np.ndarray:
-    """(C_i, C_j) float counts of one pair of variables, over the rows where both are present."""
+    """(C_i, C_j) float64 counts of one pair of variables, over the rows where both are present.
+
+    Parameters
+    ----------
+    data, categories
+        From `checked_table`.
+    i, j : int
+        The variables; they may be the same.
+    """
     present = (data[:, i] >= 0) & (data[:, j] >= 0)
     codes = data[present, i].astype(np.int64) * categories[j] + data[present, j].astype(np.int64)
     shape = (categories[i], categories[j])

@@ -67,10 +67,10 @@ def chow_liu_tree(data, *, num_categories=None, pseudocount=0.1, weights=None) -
 
     Notes
     -----
-    The undirected tree does not change when the categories of a column are recoded, and follows a permutation of
-    the columns.  Edges whose information differs by less than about 1e-12 nats are tied; a tie goes to the edge
-    at the variable with the larger total information to all others, then with the smaller entropy, then with
-    fewer categories.  Only variables that agree in all three are told apart by their column number.
+    The undirected tree does not change when the categories of a column are recoded, and follows a permutation
+    of the columns.  Edges whose information differs by less than about 1e-12 nats are tied.  Ties go to the
+    variable with the larger total information about the others, then with the smaller entropy, then with fewer
+    categories; only variables that agree in all three are told apart by their column number.
 
     A row with missing entries counts for the pairs that are present in it; a pair that never occurs together
     has information 0.
@@ -196,7 +196,15 @@ def checked_pseudocount(pseudocount) -> float:
 
 
 def tree_and_vtree(tree, num_variables: int) -> tuple[VTree, np.ndarray]:
-    """V-tree and (V,) parents of a tree given by the user; refused unless it is one on all variables."""
+    """V-tree and (V,) parents of a tree given by the user; refused unless it is one on all variables.
+
+    Parameters
+    ----------
+    tree : (V,) int array_like
+        Parent of each variable, -1 for the root.
+    num_variables : int
+        V.
+    """
     parent = np.asarray(tree)
     if parent.shape != (num_variables,) or parent.dtype.kind not in "iu":
         raise ValueError(f"`tree` must hold the parent of each of the {num_variables} columns of `data` as an "
@@ -255,31 +263,27 @@ def _steps_of_f(x, step) -> np.ndarray:
 
 
 def _maximum_spanning_tree(information, categories) -> np.ndarray:
-    """(V - 1, 2) edges of the maximum spanning tree, by Prim's algorithm on the dense table.
+    """(V - 1, 2) edges of a maximum spanning tree, by Prim's algorithm on the dense table.
 
-    Edges are ordered by information in steps of RESOLUTION, ties by the ranks of their two ends, smaller first.
-    The order is strict, so there is one maximum spanning tree, and it does not matter where the search starts.
+    Variables are put in an order that does not come from their numbers unless they agree in all else; the search
+    starts at the first, and among equal edges takes the earlier variable, and its edge to the earlier neighbour.
     """
     steps = np.rint(information / RESOLUTION).astype(np.int64)
     V = len(steps)
     ranked = np.lexsort((np.arange(V), categories, steps.diagonal(), -steps.sum(axis=1)))
     steps = steps[np.ix_(ranked, ranked)]
-    everyone = np.arange(V)
-    outside = everyone > 0
+    outside = np.arange(V) > 0
     nearest = np.zeros(V, dtype=np.int64)  # the node of the tree with the best edge to each node outside
-    best = steps[0].copy()
-    place = everyone.copy()  # of that edge among those with equal information: smaller end * V + larger end
     edges = np.empty((V - 1, 2), dtype=np.int64)
+    best = steps[0].copy()
     for e in range(V - 1):
-        tied = np.flatnonzero(outside & (best == best[outside].max()))
-        new = tied[np.argmin(place[tied])]
+        candidates = np.flatnonzero(outside)
+        new = candidates[np.argmax(best[candidates])]  # the first of the largest
         edges[e] = nearest[new], new
         outside[new] = False
-        place_new = np.minimum(everyone, new) * V + np.maximum(everyone, new)
-        better = (steps[new] > best) | ((steps[new] == best) & (place_new < place))
+        better = steps[new] > best
         nearest[better] = new
-        best[better] = steps[new][better]
-        place[better] = place_new[better]
+        best[better] = steps[new, better]
     return ranked[edges]
 
 

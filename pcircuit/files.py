@@ -54,7 +54,7 @@ NPY_MAGIC = b"\x93NUMPY\x01\x00"
 NPY_HEADER = re.compile(rb"\{'descr': '(\|b1|[<>|][iu][1248]|[<>|]f[248])', 'fortran_order': (True|False), "
                         rb"'shape': \(((?:\d{1,15}(?:, \d{1,15}){0,31},?)?)\), \} *\n")
 CHUNK = 2**20
-# whatever zipfile makes of a damaged archive; ValueError covers wrong encodings and our own sentences
+# what zipfile makes of damaged archives, negative positions and wrong encodings included
 DAMAGE = (zipfile.BadZipFile, EOFError, OSError, RuntimeError, OverflowError, struct.error, ValueError)
 
 
@@ -68,14 +68,14 @@ def save(circuit: Circuit, path, *, provenance: dict | None = None) -> None:
     path : str or os.PathLike
         The file; an existing one is replaced at the end, and stays as it was if anything fails.
     provenance : dict, default None
-        Where the circuit comes from, kept in the header: whatever JSON can hold.
+        Where the circuit comes from: whatever JSON can hold.  Kept in the header, see `read_archive`.
 
     Raises
     ------
     TypeError
         If `path` is not a path or `provenance` holds what JSON cannot.
     ValueError
-        If `path` is a folder, or `provenance` is nested too deeply, too long, or holds a NaN.
+        If `path` is a folder or a device, or `provenance` is nested too deeply, too long, or holds a NaN.
     OSError
         If the folder does not exist or cannot be written.
 
@@ -282,8 +282,8 @@ def _check_regions(vtree: VTree, kind, num_units, num_columns) -> None:
     """Raise unless kinds and counts, each (R,), are such that every region can exist."""
     for name, array in (("kind", kind), ("num_units", num_units), ("num_columns", num_columns)):
         if len(array) != vtree.num_nodes:
-            raise ValueError(f"the array `{name}` has {len(array)} entries, expected {vtree.num_nodes}, one for "
-                             "each v-tree node")
+            raise ValueError(f"the array `{name}` has {len(array)} entries, expected {vtree.num_nodes}, one "
+                             "for each v-tree node")
     wrong = np.flatnonzero((kind > SPARSE) | ((kind == INPUT) != (vtree.variables >= 0)))
     if wrong.size:
         raise ValueError(f"region {wrong[0]} is of kind {kind[wrong[0]]}, expected 0 at a v-tree leaf and "
@@ -361,8 +361,8 @@ def write_archive(path, header: dict, arrays: dict) -> None:
     folder = os.path.dirname(target)
     if not os.path.isdir(folder):
         raise FileNotFoundError(f"`path` is in the folder {folder!r}, which does not exist: create it first")
-    if os.path.isdir(target):
-        raise ValueError(f"`path` {target!r} is a folder, expected the name of a file")
+    if os.path.exists(target) and not os.path.isfile(target):
+        raise ValueError(f"`path` {target!r} is a folder or a device, expected the name of a file")
     members = {name: _storable(name, array) for name, array in arrays.items()}
     text = _header_text(header, sorted(members))
     temporary = os.path.join(folder, f".{secrets.token_hex(8)}.tmp")
@@ -428,8 +428,8 @@ def read_archive(path, kind: str, version: int) -> tuple[dict, dict]:
     with open(path, "rb") as handle:
         try:
             return _read_checked(handle, kind, version)
-        except DAMAGE as error:
-            raise ValueError(f"cannot read {path!r}: {_reason(error)}") from error
+        except ValueError as error:
+            raise ValueError(f"cannot read {path!r}: {error}") from error
 
 
 def _checked_path(path) -> str:
@@ -446,8 +446,8 @@ def _storable(name, array) -> np.ndarray:
         raise ValueError(f"`arrays` has the name {name!r}: use at most 100 letters, digits, '_', '-' and '.'")
     array = np.asarray(array)
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
-        raise TypeError(f"`arrays` has {name!r} of {array.dtype}, expected booleans, integers or floats of at "
-                        "most 8 bytes")
+        raise TypeError(f"`arrays` has {name!r} of {array.dtype}, expected booleans, integers or floats of "
+                        "at most 8 bytes")
     return np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
 
 
@@ -475,9 +475,9 @@ def _member(name: str) -> zipfile.ZipInfo:
 
 
 def _read_checked(handle, kind: str, version: int) -> tuple[dict, dict]:
-    """Header and arrays of an open file; raises one of DAMAGE."""
+    """Header and arrays of an open file; raises ValueError, without its name."""
     size = os.fstat(handle.fileno()).st_size
-    with zipfile.ZipFile(handle) as archive:
+    with _opened(handle) as archive:
         members = {info.filename: info for info in archive.infolist()}
         if len(members) != len(archive.infolist()):
             raise ValueError("one of its members occurs twice")
@@ -497,8 +497,8 @@ def _read_checked(handle, kind: str, version: int) -> tuple[dict, dict]:
             raise ValueError(f"it is a file of kind {reprlib.repr(header['format'])}, expected {kind!r}")
         if header["version"] > version:
             raise ValueError(f"it has format version {header['version']}, written by "
-                             f"{reprlib.repr(header['library'])}, but only versions up to {version} are known "
-                             "here: upgrade the installed library")
+                             f"{reprlib.repr(header['library'])}, but only versions up to {version} are "
+                             "known here: upgrade the installed library")
         names = header.pop("arrays")
         different = set(members) ^ {f"{name}.npy" for name in names}
         if different:
@@ -506,14 +506,25 @@ def _read_checked(handle, kind: str, version: int) -> tuple[dict, dict]:
         return header, {name: _parsed_array(name, _bytes(archive, members[f"{name}.npy"])) for name in names}
 
 
+def _opened(handle) -> zipfile.ZipFile:
+    """The archive in an open file."""
+    try:
+        return zipfile.ZipFile(handle)
+    except DAMAGE as error:
+        raise ValueError(f"it is not a zip archive, or a damaged one ({error})") from error
+
+
 def _bytes(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytearray:
     """The bytes of a member; at their end zipfile compares the checksum."""
     data = bytearray(info.file_size)
-    with archive.open(info) as member, memoryview(data) as view:
-        for start in range(0, len(data), CHUNK):
-            wanted = view[start:start + CHUNK]
-            if member.readinto(wanted) != len(wanted):
-                raise EOFError
+    try:
+        with archive.open(info) as member, memoryview(data) as view:
+            for start in range(0, len(data), CHUNK):
+                wanted = view[start:start + CHUNK]
+                if member.readinto(wanted) != len(wanted):
+                    raise EOFError("it ends too early")
+    except DAMAGE as error:
+        raise ValueError(f"its member {reprlib.repr(info.filename)} is damaged ({error})") from error
     return data
 
 
@@ -577,16 +588,12 @@ def _parsed_array(name: str, data: bytearray) -> np.ndarray:
         raise ValueError(f"the array {name!r} is not a plain array of numbers")
     dtype = np.dtype(match[1].decode())
     shape = tuple(int(digits) for digits in re.findall(rb"\d+", match[3]))
-    if math.prod(shape) * dtype.itemsize != len(data) - 10 - length:
+    fits = math.prod(n for n in shape if n) * dtype.itemsize < 2**63  # NumPy's limit, of empty arrays too
+    if not fits or math.prod(shape) * dtype.itemsize != len(data) - 10 - length:
         raise ValueError(f"the array {name!r} has {len(data) - 10 - length} bytes, but shape {shape} of "
                          f"{dtype}")
     order = "F" if match[2] == b"True" else "C"
     array = np.frombuffer(data, dtype, offset=10 + length).reshape(shape, order=order)
+    if dtype.kind == "b":  # bytes other than 0 and 1 would be no booleans
+        return array.view(np.uint8) != 0
     return array.astype(dtype.newbyteorder("="), copy=False)
-
-
-def _reason(error: Exception) -> str:
-    """A sentence about the damage: our own as it is, others with a beginning."""
-    if type(error) is ValueError:
-        return str(error)
-    return f"the archive is damaged, or the file is none ({str(error) or 'it ends too early'})"

@@ -6,17 +6,17 @@ To sum a variable out of a circuit, its inputs are replaced by their totals, for
     of product p:          prod_c t_{u(p,c)}              u(p,c): the unit of child c in product p
     of sum k:              t_k = sum_p weights[k, p] * total of product p
 
-All totals are 1 in a distribution.  What remains is made smaller, region by region from the leaves to the root,
-so that the result is a circuit over the remaining variables alone.  An inner region whose children are
+All totals are 1 in a distribution.  What remains is made smaller, region by region from the leaves to the
+root, so that the result is a circuit over the remaining variables alone.  An inner region whose children are
 
-* all summed out      is summed out itself, and hands its totals upwards;
-* all kept but some   drops the others: their totals multiply the weights,  W[k,p] <- W[k,p] prod_gone t_{u(p,c)};
-* all gone but one    is merged with that child, since a sum of sums is a sum:
+* all gone            is summed out itself, and hands its totals upwards;
+* some gone           drops those: their totals multiply the weights,  W[k,p] <- W[k,p] prod_gone t_{u(p,c)};
+* all gone but one    is then merged with that child, since a sum of sums is a sum:
 
       W'[k,j] = sum_p W[k,p] W_child[u(p),j]      or, if the child is a leaf,      probs' = W probs_child[u].
 
-The v-tree shrinks with it.  Its nodes are met in post-order and a merged region takes the place of its child, so
-what is kept is again in post-order.
+The v-tree shrinks with it.  Its nodes are met in post-order and a merged region takes the place of its child,
+so what is kept is again in post-order.
 """
 from __future__ import annotations
 
@@ -43,32 +43,33 @@ def marginalize(circuit, variables=None, *, keep=None) -> Circuit:
     Returns
     -------
     Circuit
-        Over the remaining variables, renumbered 0, 1, ... in ascending order of their old numbers.  A merged region
-        has CSR weights where both of its parts had.
+        Over the remaining variables, renumbered 0, 1, ... in ascending order of their old numbers.  A merged
+        region has CSR weights where both of its parts had.
 
     Raises
     ------
     ValueError
-        If both or none of `variables` and `keep` are given, if nothing remains, or if a variable does not exist or
-        is listed twice.
+        If both or none of `variables` and `keep` are given, if nothing remains, or if a variable does not
+        exist or is listed twice.
     TypeError
         If `variables` or `keep` is not a sequence of integers.
 
     Notes
     -----
-    One pass without recursion, O(number of parameters) and one matrix product per merged region.  The likelihood of
-    the result equals that of the circuit with the other entries missing.  Totals of a circuit that is not normalised
-    are ordinary doubles: use `pcircuit.overlap` for sums of products that may underflow.
+    One pass without recursion, O(number of parameters) and one matrix product per merged region.  The
+    likelihood of the result equals that of the circuit with the other entries missing.  Totals of a circuit
+    that is not normalised are ordinary doubles: use `pcircuit.overlap` for sums of products that may
+    underflow.
 
     References
     ----------
-    Darwiche (2003), A differential approach to inference in Bayesian networks, J. ACM 50; Choi, Vergari and Van den
-    Broeck (2020), Probabilistic Circuits: A Unifying Framework for Tractable Probabilistic Models (marginals of
-    smooth decomposable circuits).
+    Darwiche (2003), A differential approach to inference in Bayesian networks, J. ACM 50; Choi, Vergari and
+    Van den Broeck (2020), Probabilistic Circuits: A Unifying Framework for Tractable Probabilistic Models
+    (marginals of smooth decomposable circuits).
 
     Examples
     --------
-    >>> from pcircuit import InnerRegion, InputRegion, VTree
+    >>> from pcircuit import Circuit, InnerRegion, InputRegion, VTree
     >>> circuit = Circuit(VTree.from_nested([0, 1]), [
     ...     InputRegion(0, [[0.9, 0.1], [0.2, 0.8]]), InputRegion(1, [[0.7, 0.3], [0.4, 0.6]]),
     ...     InnerRegion([[0, 0], [1, 1]], [[0.25, 0.75]])])
@@ -82,8 +83,9 @@ def marginalize(circuit, variables=None, *, keep=None) -> Circuit:
         return circuit
     renumbered = np.cumsum(kept) - 1
     regions, parents = [], []  # of the result
-    place = np.full(circuit.vtree.num_nodes, -1)  # number in the result of each old region, -1 where it is gone
+    place = np.full(circuit.vtree.num_nodes, -1)  # number in the result of each old region, -1 if it is gone
     totals = [None] * circuit.vtree.num_nodes  # of the units of the regions that are gone
+    vtree = circuit.vtree
     for r, region in enumerate(circuit.regions):
         if isinstance(region, InputRegion):
             if not kept[region.variable]:
@@ -92,7 +94,7 @@ def marginalize(circuit, variables=None, *, keep=None) -> Circuit:
             region = InputRegion(renumbered[region.variable], region.probs)
             children = []
         else:
-            scale, columns, children = _without_the_gone(region, circuit.vtree.children(r).tolist(), place, totals)
+            scale, columns, children = _without_the_gone(region, vtree.children(r).tolist(), place, totals)
             weights = _columns_scaled(region.weights, scale)
             if not children:
                 totals[r] = weights @ np.ones(region.num_products)
@@ -120,14 +122,15 @@ def _kept_variables(num_variables: int, variables, keep) -> np.ndarray:
     chosen = np.zeros(num_variables, dtype=bool)
     for v in _integers(listed, name):
         if not 0 <= v < num_variables:
-            raise ValueError(f"`{name}` holds {v}, which does not exist: the variables are 0..{num_variables - 1}")
+            raise ValueError(f"`{name}` holds {v}, which does not exist: the variables are "
+                             f"0..{num_variables - 1}")
         if chosen[v]:
             raise ValueError(f"`{name}` holds variable {v} twice: list each variable once")
         chosen[v] = True
     kept = ~chosen if keep is None else chosen
     if not kept.any():
-        raise ValueError(f"`{name}` leaves no variable: a circuit needs at least one (the sum over all states of a "
-                         "product of circuits is `pcircuit.overlap`)")
+        raise ValueError(f"`{name}` leaves no variable, but a circuit needs at least one: keep one, or use "
+                         "`pcircuit.overlap` for the sum of a product over all states")
     return kept
 
 

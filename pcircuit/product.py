@@ -1,16 +1,16 @@
 """Products of circuits: the product as a circuit, and the sum of a product over all states.
 
-Let a and b be circuits on one v-tree and r a region with units a_k and b_l on the scope of r.  Because the scopes
-of the children are disjoint and both circuits split them alike, a product of units is made of products of the
-units below:
+Let a and b be circuits on one v-tree and r a region with units a_k and b_l on the scope of r.  Because the
+scopes of the children are disjoint and both circuits split them alike, a product of units is made of products
+of the units below:
 
     input:      (a_k b_l)(x) = a_k(x) b_l(x)
     products:   a_p b_p' = prod_c  a_{u(p,c)} b_{u'(p',c)}          u(p,c): the unit of child c in product p
     sums:       a_k b_l = sum_{p,p'} W_a[k,p] W_b[l,p'] a_p b_p'
 
 `multiply` writes these lines down as a new circuit.  It walks from the root to the leaves and makes only the
-pairs of units that are asked for from above: the root asks for one pair, a pair of sums for the pairs of products
-under positive weights, a pair of products for one pair per child.
+pairs of units that are asked for from above: the root asks for one pair, a pair of sums for the pairs of
+products under positive weights, a pair of products for one pair per child.
 
 `overlap` needs the sum over x only.  Summed over x the lines above become a recursion on tables,
 
@@ -18,13 +18,14 @@ under positive weights, a pair of products for one pair per child.
     products:   M[p,p'] = prod_c M_c[u(p,c), u'(p',c)]
     sums:       M[k,l] = sum_{p,p'} W_a[k,p] W_b[l,p'] M[p,p'],     M = W_a Mp W_b^T,
 
-and likewise with three indices.  The table of a region is the memo of all products of its units, so the product
-circuit is never formed.
+and likewise with three indices.  The table of a region is the memo of all products of its units, so the
+product circuit is never formed.
 
-**Scale.**  Overlaps of large scopes are far below the smallest double, and those inside one table can be further
-apart than a double's range.  So every entry is carried as a pair  (mantissa, exponent):  value = m * 2**e  with
-1/2 <= m < 1, and m = 0 for zero.  Multiplying adds exponents.  A weighted sum goes as an ordinary matrix product
-where a common power of two per column keeps all terms in range, and term by term where none does.
+**Scale.**  Overlaps of large scopes are far below the smallest double, and those inside one table can be
+further apart than a double's range.  So every entry is carried as a pair  (mantissa m, exponent e)  for
+m * 2**e, with 1/2 <= m < 1, or m = 0 for zero.  Multiplying adds exponents.  A weighted sum goes as an
+ordinary matrix product where a common power of two per column keeps all terms in range, and term by term
+where none does.
 """
 from __future__ import annotations
 
@@ -33,7 +34,6 @@ import math
 import numpy as np
 
 from .circuit import Circuit, InnerRegion, InputRegion, StructureError
-from .vtree import VTree
 
 SPARSE_FILL = 0.25  # weights of a product are kept as CSR when a smaller share of them is positive ...
 SPARSE_SIZE = 256  # ... and there are at least so many
@@ -52,8 +52,9 @@ def multiply(a, b) -> Circuit:
     Returns
     -------
     Circuit
-        On the same v-tree, in general not normalised: its sum over all states is ``overlap(a, b)``.  Unit j of a
-        region is one reachable pair of units; pairs are in ascending order.  Weights are dense or CSR by their fill.
+        On the same v-tree, in general not normalised: its sum over all states is ``overlap(a, b)``.  Unit j
+        of a region is one reachable pair of units; pairs are in ascending order.  Weights are dense or CSR by
+        their fill.
 
     Raises
     ------
@@ -71,11 +72,12 @@ def multiply(a, b) -> Circuit:
 
     References
     ----------
-    Vergari et al. (2021), A Compositional Atlas of Tractable Circuit Operations, NeurIPS (product of compatible
-    circuits).
+    Vergari et al. (2021), A Compositional Atlas of Tractable Circuit Operations, NeurIPS (product of
+    compatible circuits).
 
     Examples
     --------
+    >>> from pcircuit import Circuit, InnerRegion, InputRegion, VTree
     >>> a = Circuit(VTree.from_nested([0, 1]), [
     ...     InputRegion(0, [[0.5, 0.5]]), InputRegion(1, [[0.2, 0.8]]), InnerRegion([[0, 0]], [[1.0]])])
     >>> square = multiply(a, a)
@@ -85,7 +87,7 @@ def multiply(a, b) -> Circuit:
     _check_one_space((a, b))
     vtree = a.vtree
     regions = [None] * vtree.num_nodes
-    needed = [None] * vtree.num_nodes  # per region, ascending codes k * K_b + l of the pairs asked for from above
+    needed = [None] * vtree.num_nodes  # per region, ascending codes k * K_b + l of the pairs asked for
     needed[vtree.root] = np.zeros(1, dtype=np.int64)
     for r in range(vtree.num_nodes - 1, -1, -1):
         of_a, of_b = a.regions[r], b.regions[r]
@@ -113,13 +115,14 @@ def overlap(a, b, c=None, *, log=False) -> float:
     c : Circuit, optional
         A third factor.
     log : bool, default False
-        Return the natural logarithm, which is right also where the sum itself is too small (or large) for a double.
+        Return the natural logarithm, which is right also where the sum itself is too small (or large) for a
+        double.
 
     Returns
     -------
     float
-        The overlap; 0.0 where it underflows and inf where it overflows.  With `log` its natural logarithm, -inf
-        exactly if the overlap is zero.  Never NaN.
+        The overlap; 0.0 where it underflows and inf where it overflows.  With `log` its natural logarithm,
+        -inf exactly if the overlap is zero.  Never NaN.
 
     Raises
     ------
@@ -132,16 +135,18 @@ def overlap(a, b, c=None, *, log=False) -> float:
 
     Notes
     -----
-    Two circuits of the same size: O(K P^2 + K^2 P) multiplications per region; three: O(K P^3) and tables of P^3
-    numbers.  A table is freed once its parent is done.  No positive term is lost to underflow on the way.
+    Two circuits of the same size: O(K P^2 + K^2 P) multiplications per region; three: O(K P^3) and tables of
+    P^3 numbers.  A table is freed once its parent is done.  No positive term is lost to underflow on the way.
 
     References
     ----------
-    Vergari et al. (2021), A Compositional Atlas of Tractable Circuit Operations, NeurIPS; K, S and Krishnan (2026),
-    Hierarchical Likelihood Distance, section "Exact computation of mu and Sigma" (overlaps as node moments).
+    Vergari et al. (2021), A Compositional Atlas of Tractable Circuit Operations, NeurIPS; K, S and Krishnan
+    (2026), Hierarchical Likelihood Distance, section "Exact computation of mu and Sigma" (overlaps as node
+    moments).
 
     Examples
     --------
+    >>> from pcircuit import Circuit, InputRegion, VTree
     >>> a = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.5, 0.5]])])
     >>> b = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.2, 0.8]])])
     >>> overlap(a, b), round(overlap(b, b), 12), round(overlap(b, b, b), 12)
@@ -174,14 +179,15 @@ def _check_one_space(circuits) -> None:
     for name, circuit in zip("abc", circuits, strict=False):
         if not isinstance(circuit, Circuit):
             raise TypeError(f"`{name}` must be a Circuit, found {type(circuit).__name__}")
+    categories = circuits[0].num_categories
     for name, circuit in zip("bc", circuits[1:], strict=False):
         if circuit.vtree != circuits[0].vtree:
-            raise StructureError(f"`a` is on {circuits[0].vtree} and `{name}` on {circuit.vtree} with other scopes or "
-                                 "another order: circuits can be multiplied on one and the same v-tree only")
-        for v, (found, expected) in enumerate(zip(circuit.num_categories, circuits[0].num_categories, strict=True)):
+            raise StructureError(f"`a` is on {circuits[0].vtree} and `{name}` on {circuit.vtree} with other "
+                                 "scopes or another order: circuits can be multiplied on one v-tree only")
+        for v, (found, expected) in enumerate(zip(circuit.num_categories, categories, strict=True)):
             if found != expected:
-                raise ValueError(f"variable {v} has {expected} categories in `a` and {found} in `{name}`: circuits "
-                                 "can be multiplied on the same states only")
+                raise ValueError(f"variable {v} has {expected} categories in `a` and {found} in `{name}`: "
+                                 "circuits can be multiplied on the same states only")
 
 
 def _alike(left, right):
@@ -220,7 +226,7 @@ def _is_sparse(count: int, size: int) -> bool:
 
 
 def _table_of_inputs(regions):
-    """Overlaps of input units, (K_a, K_b[, K_c]): products of all but a, summed over x with a's table as weights."""
+    """Overlaps of input units (K_a, K_b[, K_c]): products of all but a, summed over x with a's table."""
     table = _pair(regions[1].probs.T, 0)  # (C, K_b)
     for region in regions[2:]:
         table = _times((table[0][:, :, None], table[1][:, :, None]), _pair(region.probs.T[:, None, :], 0))
@@ -231,7 +237,7 @@ def _table_of_sums(regions, table):
     """Overlaps of sums from those of products: each index in turn is summed with its circuit's weights."""
     for region in regions:
         mantissa, exponent = _weighted(region.weights, *table)
-        table = (np.moveaxis(mantissa, 0, -1), np.moveaxis(exponent, 0, -1))  # next index first; a cycle in all
+        table = (np.moveaxis(mantissa, 0, -1), np.moveaxis(exponent, 0, -1))  # the next index comes first
     return table
 
 
@@ -283,9 +289,7 @@ def _weighted_term_by_term(weights, mantissa, exponent):
 
 def _value_of(mantissa: float, exponent: int) -> float:
     """mantissa * 2**exponent, 0.0 or inf outside the range of a double."""
-    if exponent > 1024:
-        return math.inf
-    return math.ldexp(mantissa, max(exponent, -2000))
+    return math.inf if exponent > 1024 else math.ldexp(mantissa, exponent)
 
 
 def _log_of(mantissa: float, exponent: int) -> float:

@@ -1,26 +1,27 @@
 """Sampling: one walk from the root to the leaves.
 
-A sample of a circuit visits every region exactly once.  It enters the root region at the root; at sum unit k it
-draws one product p with probability ``weights[k, p]``, and hands unit ``products[p, c]`` to each child c; at input
-unit k of a leaf it draws the category x with probability ``probs[k, x]``.  Together the drawn categories are a row
-with exactly the probability that the circuit gives it (ancestral sampling).  With N samples in flight a region
-is three array operations: where is each sample, what does it draw, where does it go next.
+A sample of a circuit visits every region exactly once.  It enters the root region at the root; at sum unit k
+it draws one product p with probability ``weights[k, p]``, and hands unit ``products[p, c]`` to each child c;
+at input unit k of a leaf it draws the category x with probability ``probs[k, x]``.  Together the drawn
+categories are a row with exactly the probability that the circuit gives it (ancestral sampling).  With N
+samples in flight a region is three array operations: where is each sample, what does it draw, where does it
+go next.
 
-**Drawing.**  From u uniform on [0, 1), inversion takes the outcome j with  c_{j-1} <= u < c_j,  where c_j is the
-cumulative probability of outcomes 0..j; the empty interval of an impossible outcome holds no u.  All rows of a
-region lie one after the other in one table, each padded to a power of two, and the search for j is the same few
-steps for all samples, whatever unit they are at:
+**Drawing.**  From u uniform on [0, 1), inversion takes the outcome j with  c_{j-1} <= u < c_j,  where c_j is
+the cumulative probability of outcomes 0..j; the empty interval of an impossible outcome holds no u.  All rows
+of a region lie one after the other in one table, each padded to a power of two, and the search for j is the
+same few steps for all samples, whatever unit they are at:
 
     for stride s = L/2, L/4, ..., 1:        where table[position + s - 1] <= u:  position += s
 
-The uniforms have 53 random bits.  Those of single precision have 24, so that an outcome of probability 1e-9 would
-never be drawn, or 60 times too often, depending on where its interval lies on a grid of steps 6e-8.
+The uniforms have 53 random bits.  Those of single precision have 24, so that an outcome of probability 1e-9
+would never be drawn, or 60 times too often, depending on where its interval lies on a grid of steps 6e-8.
 
-**Conditioning.**  Given observed entries, the upward pass (`likelihood.upward`, missing entries summed out) says how
-well each product agrees with what was observed below it.  By Bayes' rule the walk then takes product p at sum
-unit k with probability proportional to ``weights[k, p]`` times the value of product p.  Only ratios inside a
-region matter, so the powers of two that the upward pass takes out need not be put back; rows that it marks as
-suspect go by logarithms instead.
+**Conditioning.**  Given observed entries, the upward pass (`likelihood.upward`, missing entries summed out)
+says how well each product agrees with what was observed below it.  By Bayes' rule the walk then takes product
+p at sum unit k with probability proportional to ``weights[k, p]`` times the value of product p.  Only ratios
+inside a region matter, so the powers of two that the upward pass takes out need not be put back; rows that it
+marks as suspect go by logarithms instead.
 """
 from __future__ import annotations
 
@@ -49,7 +50,7 @@ def sample(circuit, num_samples=None, *, evidence=None, rng=None) -> np.ndarray:
     circuit : Circuit
         Normalised.
     num_samples : int, optional
-        N, the number of rows; 0 is allowed.  With evidence it may be left out, or repeats a single row N times.
+        N, the number of rows, at least 0.  With evidence it may be left out, or repeats a single row N times.
     evidence : (N, V) integer array_like, optional
         Observed categories; -1 marks an entry to be drawn.
     rng : int or numpy.random.Generator, optional
@@ -58,15 +59,16 @@ def sample(circuit, num_samples=None, *, evidence=None, rng=None) -> np.ndarray:
     Returns
     -------
     (N, V) unsigned integer array
-        Categories 0..C-1 in the smallest dtype that holds them all: uint8 up to 256 categories, then uint16, ...
+        Categories 0..C-1 in the smallest dtype that holds them all: uint8 up to 256 categories, uint16 up
+        to 65,536, then uint32.
 
     Raises
     ------
     StructureError
         If the circuit is not normalised.
     ValueError
-        If `num_samples` is missing, negative or at odds with `evidence`, if `evidence` does not fit the circuit,
-        or if a row of it has probability zero (the first one is named).
+        If `num_samples` is missing, negative or at odds with `evidence`, if `evidence` does not fit the
+        circuit, or if a row of it has probability zero (the first one is named).
     TypeError
         If `num_samples` is not an integer.
 
@@ -85,7 +87,8 @@ def sample(circuit, num_samples=None, *, evidence=None, rng=None) -> np.ndarray:
     --------
     >>> from pcircuit import Circuit, InnerRegion, InputRegion, VTree
     >>> twins = Circuit(VTree.from_nested([0, 1]), [          # two variables that always agree
-    ...     InputRegion(0, np.eye(2)), InputRegion(1, np.eye(2)), InnerRegion([[0, 0], [1, 1]], [[0.5, 0.5]])])
+    ...     InputRegion(0, np.eye(2)), InputRegion(1, np.eye(2)),
+    ...     InnerRegion([[0, 0], [1, 1]], [[0.5, 0.5]])])
     >>> rows = sample(twins, 1000, rng=0)
     >>> rows.dtype, bool((rows[:, 0] == rows[:, 1]).all())
     (dtype('uint8'), True)
@@ -94,12 +97,14 @@ def sample(circuit, num_samples=None, *, evidence=None, rng=None) -> np.ndarray:
            [0, 0]], dtype=uint8)
     """
     if not circuit.is_normalized:
-        raise StructureError("`circuit` is not normalised: only a distribution can be sampled, so scale all rows of "
-                             "`probs` and `weights` to sum 1 first")
+        raise StructureError("`circuit` is not normalised: only a distribution can be sampled, so scale all "
+                             "rows of `probs` and `weights` to sum 1 first")
     rng = np.random.default_rng(rng)
     if evidence is not None:
         evidence = check_evidence(circuit, evidence)
     num_samples = _checked_count(num_samples, evidence)
+    if evidence is not None and len(evidence) == 1:
+        evidence = np.broadcast_to(evidence, (num_samples, circuit.num_variables))
     rows = np.empty((num_samples, circuit.num_variables), dtype=_category_dtype(circuit))
     tables = _tables(circuit)
     step = _rows_per_block(len(tables) if evidence is None else circuit.num_nodes)
@@ -109,8 +114,7 @@ def sample(circuit, num_samples=None, *, evidence=None, rng=None) -> np.ndarray:
         if evidence is None:
             _draw_rows(tables, uniforms, block)
         else:
-            observed = evidence[start:start + step] if len(evidence) > 1 else np.repeat(evidence, len(block), axis=0)
-            _complete_rows(circuit, observed, uniforms, block, start)
+            _complete_rows(circuit, evidence[start:start + step], uniforms, block, start)
     return rows
 
 
@@ -118,7 +122,8 @@ def _checked_count(num_samples, evidence) -> int:
     """The number of rows that `num_samples` and `evidence` together ask for."""
     if num_samples is None:
         if evidence is None:
-            raise ValueError("`num_samples` is missing: give the number of rows to draw, or `evidence` to complete")
+            raise ValueError("`num_samples` is missing: give the number of rows to draw, or `evidence` to "
+                             "complete")
         return len(evidence)
     try:
         if isinstance(num_samples, (bool, np.bool_)):
@@ -129,8 +134,8 @@ def _checked_count(num_samples, evidence) -> int:
     if count < 0:
         raise ValueError(f"`num_samples` must be at least 0, found {count}")
     if evidence is not None and len(evidence) not in (1, count):
-        raise ValueError(f"`num_samples` is {count} but `evidence` has {len(evidence)} rows: leave `num_samples` "
-                         "out, or give one row of evidence to repeat")
+        raise ValueError(f"`num_samples` is {count} but `evidence` has {len(evidence)} rows: leave "
+                         "`num_samples` out, or give one row of evidence to repeat")
     return count
 
 
@@ -147,7 +152,7 @@ def _rows_per_block(values_per_row: int) -> int:
 class _Table(NamedTuple):
     """The rows of one region, laid out for the search; E entries in all."""
 
-    cumulative: np.ndarray  # (E,) cumulative probabilities, inf from the last possible outcome of a row on
+    cumulative: np.ndarray  # (E,) cumulative probabilities of each row, inf where it is padded
     starts: np.ndarray  # (K,) entry at which the row of each unit starts
     last: np.ndarray | None  # (E,) last entry of the row that starts here; None where rows are padded
     stride: int  # first stride of the search, half a padded row
@@ -196,14 +201,10 @@ def _table(region, children, tables, dtype) -> _Table:
 
 
 def _cumulative(probs) -> np.ndarray:
-    """(K, L) cumulative probabilities; from the last possible outcome on inf, which no uniform reaches.
-
-    Rounding may leave the sum of a row short of 1: the gap must not fall to an outcome of probability zero.
-    """
+    """(K, L) cumulative probabilities, exactly 1 from the last possible outcome on."""
     cumulative = np.cumsum(probs, axis=1)
-    cumulative /= cumulative[:, -1:]
-    last_possible = probs.shape[1] - 1 - np.argmax(probs[:, ::-1] > 0, axis=1)
-    return np.where(np.arange(probs.shape[1]) >= last_possible[:, None], np.inf, cumulative)
+    # rounding may leave a sum short of 1: the gap must not fall to an outcome of probability zero
+    return cumulative / cumulative[:, -1:]
 
 
 def _draw_rows(tables, uniforms, rows) -> None:
@@ -228,7 +229,7 @@ def _search(table, position, uniforms) -> np.ndarray:
         # entry `position + stride - 1`, by shifting the table; "clip" skips a check that cannot fail
         if last is None:
             bound = table.cumulative[stride - 1:].take(position, mode="clip")
-        else:  # rows of unequal length: a stride beyond the end of a row reads its last entry, inf
+        else:  # rows of unequal length: a stride beyond the end of a row reads its last entry, 1
             bound = table.cumulative.take(np.minimum(position + (stride - 1), last), mode="clip")
         position = position + (bound <= uniforms) * np.intp(stride)
         stride //= 2
@@ -236,18 +237,20 @@ def _search(table, position, uniforms) -> np.ndarray:
 
 
 def _complete_rows(circuit, evidence, uniforms, rows, start) -> None:
-    """Fill `rows` (n, V): `evidence` (n, V), and draws by `uniforms` (R, n) where it is -1; row 0 is row `start`."""
+    """Fill `rows` (n, V) with `evidence`, drawn by `uniforms` (R, n) where that is -1; row 0 is `start`."""
     shown, products, _, suspect = upward(circuit, evidence)
     impossible = shown[-1][0] == 0
     if suspect.any():
         log_shown, log_products = log_units(circuit, evidence[suspect])
         impossible[suspect] = log_shown[-1][0] == -np.inf
     if impossible.any():
-        raise ValueError(f"`evidence` has probability zero at row {start + int(np.argmax(impossible))}: nothing can "
-                         "be drawn given an impossible row, so mark more of it as missing (-1)")
+        row = start + int(np.argmax(impossible))
+        raise ValueError(f"`evidence` has probability zero at row {row}: nothing can be drawn given an "
+                         "impossible row, so mark more of it as missing (-1)")
     rows[:] = _descend(circuit, evidence, uniforms, products, _posterior)
     if suspect.any():
-        rows[suspect] = _descend(circuit, evidence[suspect], uniforms[:, suspect], log_products, _posterior_of_logs)
+        rows[suspect] = _descend(circuit, evidence[suspect], uniforms[:, suspect], log_products,
+                                 _posterior_of_logs)
 
 
 def _descend(circuit, evidence, uniforms, products, posterior) -> np.ndarray:
@@ -285,7 +288,5 @@ def _posterior_of_logs(weights, units, log_products) -> np.ndarray:
 def _invert(weights, uniforms) -> np.ndarray:
     """(n,) outcome of each sample from its own weights (P, n) and a uniform (n,), by inversion."""
     cumulative = np.cumsum(weights, axis=0)
-    total = cumulative[-1]
-    # below the total even where the product is rounded up to it: the last outcomes may have weight zero
-    threshold = np.minimum(uniforms * total, np.nextafter(total, 0.0))
-    return np.minimum((cumulative <= threshold).sum(axis=0), len(weights) - 1)
+    threshold = uniforms * cumulative[-1]  # rounds below the total, since a uniform is at most 1 - 2**-53 ...
+    return np.minimum((cumulative <= threshold).sum(axis=0), len(weights) - 1)  # ... but for a total of zero

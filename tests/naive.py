@@ -29,7 +29,7 @@ def completions(circuit, row):
 
 
 def node_values(circuit, data):
-    """(N, number of units) value of each unit, in node-id order; a missing entry is summed over its category."""
+    """(N, number of units) value of each unit, in node-id order; missing entries are summed over."""
     return np.concatenate([block for blocks in _blocks(circuit, data) for block in blocks], axis=1)
 
 
@@ -45,7 +45,7 @@ def log_likelihood(circuit, data):
 
 
 def flows(circuit, data, weights=None):
-    """Expected number of times that samples which agree with the rows use each input category and each sum edge.
+    """Expected use of each input category and each sum edge by samples that agree with the rows.
 
     One array per region: (K, C) for an input region, (K, P) for an inner region.  Each row is replaced by its
     completions x, each with its posterior probability p(x) / sum_x p(x); a complete row is then followed from
@@ -67,14 +67,14 @@ def flows(circuit, data, weights=None):
 
 
 def topdown_mass(circuit):
-    """(number of units,) probability that a sample passes through each unit, from the flows of an empty row."""
+    """(number of units,) probability that a sample passes through each unit: the flows of an empty row."""
     empty_row = np.full((1, circuit.num_variables), MISSING)
     mass = []
     for region, flow in zip(circuit.regions, flows(circuit, empty_row), strict=True):
         if isinstance(region, InputRegion):
             mass.append(flow.sum(axis=1))
         else:
-            mass += [flow.sum(axis=0), flow.sum(axis=1)]  # products are entered by edges, sums are left by edges
+            mass += [flow.sum(axis=0), flow.sum(axis=1)]  # edges go from sums to products
     return np.concatenate(mass)
 
 
@@ -85,7 +85,7 @@ def overlap(a, b, c=None):
 
 
 def hlv_moments(circuit, nodes):
-    """Mean (m,) and covariance (m, m) of the values of the selected units when x is drawn from the circuit."""
+    """Mean (m,) and covariance (m, m) of the values of the selected units, x drawn from the circuit."""
     x = states(circuit)
     p = likelihood(circuit, x)
     vectors = node_values(circuit, x)[:, nodes]
@@ -95,7 +95,7 @@ def hlv_moments(circuit, nodes):
 
 
 def _blocks(circuit, data):
-    """Per region the values of its units: [(N, K)] for an input region, [(N, P), (N, K)] for an inner region."""
+    """Per region the values of its units: [(N, K)] for an input region, else [(N, P), (N, K)]."""
     data = np.asarray(data)
     blocks = []
     for r, region in enumerate(circuit.regions):

@@ -76,8 +76,8 @@ def test_rare_levels_share_the_category_of_unseen_ones():
     codes, report = encoder.encode(column("a", "b", "c", "new"))
     assert codes[:, 0].tolist() == [0, 2, 1, 2]
     assert report.num_unseen.tolist() == [2]
-    assert encoder.describe() == ("'x0': categorical, 2 levels, the most frequent: 'a', 'c'; rare and unseen levels "
-                                  "are category 2; missing is -1")
+    assert encoder.describe() == ("'x0': categorical, 2 levels, the most frequent: 'a', 'c'; rare and unseen "
+                                  "levels are category 2; missing is -1")
 
 
 def test_as_many_levels_as_allowed_are_all_kept():
@@ -156,6 +156,12 @@ def test_infinite_training_values_do_not_move_the_edges():
     assert codes[-1, 0] == 0
     assert set(codes[81:131, 0]) == {7}
     assert report.num_out_of_range.tolist() == [51]
+
+
+def test_one_finite_value_among_infinities_is_one_bin():
+    encoder = fit_encoder(np.array([[1.5], [1.5], [np.inf]]))
+    assert encoder.num_categories == (1,)
+    assert codes_of(encoder, np.array([[1.5], [9.0], [np.nan]])) == [0, 0, -1]
 
 
 def test_the_largest_double_is_in_range():

@@ -1,4 +1,4 @@
-"""Marginals against sums over all states, against likelihoods with missing entries, and against themselves."""
+"""Marginals against sums over all states, likelihoods with missing entries, and each other."""
 import itertools
 
 import naive
@@ -15,7 +15,7 @@ ALL = {**zoo.circuits(), **{f"unnormalized_{name}": c for name, c in zoo.unnorma
 
 
 def summed(circuit, keep):
-    """(S,) sum of the circuit over the other variables, for each state of the kept ones in lexicographic order."""
+    """(S,) sum of the circuit over the other variables, for each state of the kept ones in order."""
     table = naive.likelihood(circuit, naive.states(circuit)).reshape(circuit.num_categories)
     return table.sum(axis=tuple(set(range(circuit.num_variables)) - set(keep))).ravel()
 
@@ -70,8 +70,9 @@ def test_equals_the_likelihood_with_missing_entries(name):
     rows[:, keep] = states
     expected = log_likelihood(circuit, rows)
     possible = expected > -np.inf
-    np.testing.assert_array_equal(log_likelihood(marginal, states) > -np.inf, possible)
-    np.testing.assert_allclose(log_likelihood(marginal, states)[possible], expected[possible], rtol=1e-12, atol=1e-13)
+    found = log_likelihood(marginal, states)
+    np.testing.assert_array_equal(found > -np.inf, possible)
+    np.testing.assert_allclose(found[possible], expected[possible], rtol=1e-12, atol=1e-13)
 
 
 def test_variables_are_renumbered_in_ascending_order():
@@ -109,7 +110,7 @@ def test_long_chains():
         assert marginal.is_normalized
         rows = np.full((8, V), -1)
         rows[:, keep] = rng.integers(0, 2, size=(8, len(keep)))
-        np.testing.assert_allclose(log_likelihood(marginal, rows[:, keep]), log_likelihood(circuit, rows), rtol=1e-12)
+        assert_close(log_likelihood(marginal, rows[:, keep]), log_likelihood(circuit, rows))
 
 
 def test_merged_sparse_weights_stay_sparse():
@@ -138,7 +139,7 @@ def test_the_circuit_is_not_modified():
 
 def test_errors():
     circuit = ALL["hclt_like"]
-    with pytest.raises(ValueError, match="exactly one of `variables` .* and `keep`, found neither"):
+    with pytest.raises(ValueError, match=r"exactly one of `variables` .* and `keep`, found neither"):
         marginalize(circuit)
     with pytest.raises(ValueError, match="found both"):
         marginalize(circuit, [0], keep=[1])
@@ -147,15 +148,15 @@ def test_errors():
     with pytest.raises(ValueError, match="`keep` leaves no variable"):
         marginalize(circuit, keep=[])
     for unknown in (6, -1):
-        with pytest.raises(ValueError, match=rf"`keep` holds {unknown}, which does not exist: the variables are 0..5"):
+        with pytest.raises(ValueError, match=rf"`keep` holds {unknown}, which does not exist: .* 0\.\.5"):
             marginalize(circuit, keep=[0, unknown])
     with pytest.raises(ValueError, match="`variables` holds variable 2 twice"):
         marginalize(circuit, [2, 3, 2])
     for mask in ([True, False], np.arange(6) > 2):
-        with pytest.raises(TypeError, match="`keep` must hold integers.*bool.*mask"):
+        with pytest.raises(TypeError, match=r"`keep` must hold integers.*bool.*mask"):
             marginalize(circuit, keep=mask)
     for wrong in ([0.0], ["0"], np.array([1.5]), [None]):
         with pytest.raises(TypeError, match="`variables` must hold integers"):
             marginalize(circuit, wrong)
-    with pytest.raises(TypeError, match=r"`variables` must be a sequence of variables, found 3: write .* \[3\]"):
+    with pytest.raises(TypeError, match=r"`variables` must be a sequence of variables, found 3: .*\[3\]"):
         marginalize(circuit, 3)

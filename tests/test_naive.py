@@ -26,12 +26,12 @@ def shared_unit():
         InnerRegion([[0, 0], [0, 1], [1, 1]], [[0.5, 0.3, 0.2]])])
 
 
-# -- values computed by hand ---------------------------------------------------------------------------------------
+# -- values computed by hand ---------------------------------------------------------------------------------
 
 
 def test_states_are_in_lexicographic_order():
     assert naive.states(zoo.two_coins()).tolist() == [[0, 0], [0, 1], [1, 0], [1, 1]]
-    mixed = Circuit(VTree.from_nested([1, 0]), [  # the columns are the variables, not the leaves in post-order
+    mixed = Circuit(VTree.from_nested([1, 0]), [  # columns are variables, not leaves in post-order
         InputRegion(1, [[1.0]]), InputRegion(0, [[0.5, 0.25, 0.25]]), InnerRegion([[0, 0]], [[1.0]])])
     assert naive.states(mixed).tolist() == [[0, 0], [1, 0], [2, 0]]
 
@@ -76,7 +76,7 @@ def test_flows_add_up_over_weighted_rows():
 
 
 def test_flows_of_a_shared_unit():
-    # x = (0, 1, 1): products of the root 0, 0.3 * 0.25, 0.2 * (0.4 * 0.25 + 0.6 * 0.125); in twentieths 0, 15, 7
+    # x = (0, 1, 1): products of the root 0, 0.3 * 0.25 and 0.2 * (0.4 * 0.25 + 0.6 * 0.125), so 0 : 15 : 7
     flows = naive.flows(shared_unit(), [[0, 1, 1]])
     close(flows[4], [[0.0, 15 / 22, 7 / 22]])
     close(flows[2], [[15 / 22, 0.0], [4 / 22, 3 / 22]])
@@ -101,7 +101,7 @@ def test_overlap_of_two_coins():
 
 
 def test_hlv_moments_of_two_coins():
-    # P(x0 = 0) = 0.375, P(x1 = 0) = 0.475, P(both) = 0.2175; the units are affine functions of these indicators
+    # P(x0 = 0) = 0.375, P(x1 = 0) = 0.475, P(both) = 0.2175; the units are affine in these indicators
     mean, covariance = naive.hlv_moments(zoo.two_coins(), [0, 1, 2])
     variance, joint = 0.375 * 0.625, 0.2175 - 0.375 * 0.475
     close(mean, [0.4, 0.575, 0.7 * 0.475 + 0.3 * 0.525])
@@ -110,7 +110,7 @@ def test_hlv_moments_of_two_coins():
                        [0.8 * 0.4 * joint, -0.6 * 0.4 * joint, 0.4**2 * 0.475 * 0.525]])
 
 
-# -- identities ------------------------------------------------------------------------------------------------------
+# -- identities ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", zoo.circuits())
@@ -145,12 +145,13 @@ def test_a_missing_entry_is_the_sum_over_its_completions(name, rng):
         for node in range(circuit.num_nodes):  # a unit sees its scope only
             inside = np.isin(np.arange(circuit.num_variables), circuit.scope(node))
             distinct = naive.completions(circuit, np.where(inside, row, 0))
-            close(naive.node_values(circuit, row[None])[0, node], naive.node_values(circuit, distinct)[:, node].sum())
+            close(naive.node_values(circuit, row[None])[0, node],
+                  naive.node_values(circuit, distinct)[:, node].sum())
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_a_flow_is_the_share_of_likelihood_lost_without_the_edge(name, rng):
-    # the root is affine in each single weight, so (p - p without the weight) / p is the posterior use of the edge
+    # the root is affine in each single weight: (p - p without it) / p is the posterior use of the edge
     circuit = ALL[name]
     x = naive.states(circuit)
     rows = np.where(rng.random((3, circuit.num_variables)) < 0.4, -1, x[rng.integers(0, len(x), size=3)])

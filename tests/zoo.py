@@ -1,7 +1,7 @@
 """Small circuits of every kind that occurs, to run each test over.
 
-All are normalised and have at most 8 variables and about 2000 joint states, so that `naive` can enumerate them;
-those of `unnormalized_circuits` have rows with other sums, also zero.  The numbers are the same in every run.
+All are normalised and have at most 8 variables and about 2000 joint states, so that `naive` can enumerate
+them; those of `unnormalized_circuits` have rows with other sums, also zero.  Every run has the same numbers.
 """
 import numpy as np
 import scipy.sparse
@@ -13,8 +13,9 @@ from pcircuit import Circuit, InnerRegion, InputRegion, VTree
 def circuits():
     """Name -> normalised circuit."""
     return {
-        "two_coins": two_coins(), "hclt_like": hclt_like(), "rat_like": rat_like(), "irregular_csr": irregular_csr(),
-        "nary": nary(), "one_region": one_region(), "deterministic": deterministic(),
+        "two_coins": two_coins(), "hclt_like": hclt_like(), "rat_like": rat_like(),
+        "irregular_csr": irregular_csr(), "nary": nary(), "one_region": one_region(),
+        "deterministic": deterministic(),
         "mixed_categories": mixed_categories(), "zero_rows": zero_rows(), "single_units": single_units(),
         "deep_chain": deep_chain(),
     }
@@ -26,13 +27,14 @@ def unnormalized_circuits():
     inputs = [InputRegion(0, [[0.81, 0.01], [0.18, 0.08]]), InputRegion(1, [[0.5, 2.0], [0.0, 0.0]]),
               InputRegion(2, [[1.5, 0.25, 0.0]])]
     dense = np.array([[0.5, 3.0], [0.0, 0.0], [0.0, 0.25]])  # the second row is empty
+    csr, pair, triple = scipy.sparse.csr_array, [[0, 0], [1, 0]], [[0, 0], [1, 0], [2, 0]]
     return {
-        "dense": Circuit(vtree, [*inputs[:2], InnerRegion([[0, 0], [1, 0]], dense), inputs[2],
-                                 InnerRegion([[0, 0], [1, 0], [2, 0]], [[2.0, 1.0, 0.5]])]),
-        "sparse": Circuit(vtree, [*inputs[:2], InnerRegion([[0, 0], [1, 0]], scipy.sparse.csr_array(dense)), inputs[2],
-                                  InnerRegion([[0, 0], [1, 0], [2, 0]], scipy.sparse.csr_array([[2.0, 0.0, 0.5]]))]),
-        "zero": Circuit(VTree.from_nested([0, 1]), [InputRegion(0, [[0.5, 0.5]]), InputRegion(1, [[0.0, 0.0]]),
-                                                    InnerRegion([[0, 0]], [[1.0]])]),
+        "dense": Circuit(vtree, [*inputs[:2], InnerRegion(pair, dense), inputs[2],
+                                 InnerRegion(triple, [[2.0, 1.0, 0.5]])]),
+        "sparse": Circuit(vtree, [*inputs[:2], InnerRegion(pair, csr(dense)), inputs[2],
+                                  InnerRegion(triple, csr([[2.0, 0.0, 0.5]]))]),
+        "zero": Circuit(VTree.from_nested([0, 1]), [
+            InputRegion(0, [[0.5, 0.5]]), InputRegion(1, [[0.0, 0.0]]), InnerRegion([[0, 0]], [[1.0]])]),
     }
 
 
@@ -63,7 +65,7 @@ def rat_like():
 
 
 def irregular_csr():
-    """Another number of units and edges everywhere: sparse weights, products listed twice, units unused; 216 states."""
+    """Other counts everywhere: sparse weights, products listed twice, units unused; 216 states."""
     def csr(rows, num_products):
         dense = np.zeros((len(rows), num_products))
         for k, row in enumerate(rows):
@@ -82,7 +84,7 @@ def irregular_csr():
                     csr([{0: 0.1, 5: 0.9}, {1: 0.3, 2: 0.3, 3: 0.4}, {0: 1.0}], 6)),  # product 4 is in no sum
         InputRegion(3, [[0.3, 0.3, 0.4], [0.6, 0.2, 0.2]]),
         InputRegion(1, [[0.25, 0.25, 0.25, 0.125, 0.0625, 0.0625], [0.0, 0.5, 0.0, 0.5, 0.0, 0.0]]),
-        InnerRegion([[0, 0], [1, 1], [0, 1]], [[0.2, 0.5, 0.3], [0.0, 1.0, 0.0]]),  # one dense region among them
+        InnerRegion([[0, 0], [1, 1], [0, 1]], [[0.2, 0.5, 0.3], [0.0, 1.0, 0.0]]),  # a dense one
         InnerRegion([[0, 0], [1, 1], [2, 0], [1, 0]], csr([{0: 0.4, 1: 0.1, 3: 0.5}], 4))])
 
 
@@ -99,13 +101,15 @@ def one_region():
 
 
 def deterministic():
-    """Sums whose products exclude each other, inputs that allow one category; 9 of 16 states are impossible."""
+    """Sums whose products exclude each other, inputs of one category; 9 of 16 states are impossible."""
     def indicators(variable):
         return InputRegion(variable, [[1.0, 0.0], [0.0, 1.0]])
 
     return Circuit(VTree.from_nested([[0, 1], [2, 3]]), [
-        indicators(0), indicators(1), InnerRegion([[0, 0], [0, 1], [1, 1]], [[0.25, 0.75, 0.0], [0.0, 0.0, 1.0]]),
-        indicators(2), indicators(3), InnerRegion([[0, 1], [1, 0], [1, 1]], [[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]]),
+        indicators(0), indicators(1),
+        InnerRegion([[0, 0], [0, 1], [1, 1]], [[0.25, 0.75, 0.0], [0.0, 0.0, 1.0]]),
+        indicators(2), indicators(3),
+        InnerRegion([[0, 1], [1, 0], [1, 1]], [[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]]),
         InnerRegion([[0, 0], [1, 1], [1, 0]], [[0.3, 0.3, 0.4]])])
 
 
@@ -117,7 +121,7 @@ def mixed_categories():
 
 
 def zero_rows():
-    """Rows of likelihood zero, sums that are zero on some rows only, and units that no sample reaches; 54 states."""
+    """Rows of likelihood zero, sums that are zero on some rows, units that no sample reaches; 54 states."""
     return Circuit(VTree.from_nested([[0, 1], [2, 3]]), [
         InputRegion(0, [[0.0, 1.0], [0.5, 0.5]]),
         InputRegion(1, [[0.0, 0.0, 1.0], [0.4, 0.6, 0.0], [0.2, 0.3, 0.5]]),
@@ -126,7 +130,7 @@ def zero_rows():
         InputRegion(2, [[0.0, 0.25, 0.75], [1.0, 0.0, 0.0]]),
         InputRegion(3, [[0.0, 0.0, 1.0], [0.5, 0.5, 0.0]]),
         InnerRegion([[0, 0], [1, 1], [0, 1]], [[0.5, 0.0, 0.5], [0.0, 1.0, 0.0]]),
-        InnerRegion([[0, 0], [1, 1], [2, 0], [1, 0]], [[0.5, 0.5, 0.0, 0.0]])])  # no sample enters the last sum below
+        InnerRegion([[0, 0], [1, 1], [2, 0], [1, 0]], [[0.5, 0.5, 0.0, 0.0]])])  # sum 2 below is dead
 
 
 def single_units():
@@ -141,11 +145,12 @@ def deep_chain():
     return _filled(VTree.right_linear(8), rng, units=2, categories=[2] * 8, products=_same_unit)
 
 
-def random_circuit(rng, *, num_variables=5, max_units=3, max_categories=3, sparse=False, zeros=False, nary=False):
-    """A normalised circuit drawn with `rng` (seed or Generator): v-tree, numbers of units and tables are random.
+def random_circuit(rng, *, num_variables=5, max_units=3, max_categories=3, sparse=False, zeros=False,
+                   nary=False):
+    """A normalised circuit drawn with `rng` (seed or Generator): random v-tree, numbers of units and tables.
 
-    `sparse` stores the weights as CSR with random patterns, `zeros` sets some probabilities and weights to exactly
-    zero, `nary` lets inner v-tree nodes have more than two children.
+    `sparse` stores the weights as CSR with random patterns, `zeros` sets some probabilities and weights to
+    exactly zero, `nary` lets inner v-tree nodes have more than two children.
     """
     rng = np.random.default_rng(rng)
     vtree = _random_nary_vtree(rng, num_variables) if nary else VTree.random(num_variables, rng=rng)
@@ -164,8 +169,8 @@ def random_circuit(rng, *, num_variables=5, max_units=3, max_categories=3, spars
     return Circuit(vtree, regions)
 
 
-def circuit_strategy(*, min_variables=1, max_variables=5, max_units=3, max_categories=3, sparse=None, zeros=None,
-                     nary=None):
+def circuit_strategy(*, min_variables=1, max_variables=5, max_units=3, max_categories=3, sparse=None,
+                     zeros=None, nary=None):
     """Hypothesis strategy for `random_circuit`; an option that is None is drawn."""
     def option(value):
         return st.booleans() if value is None else st.just(value)
@@ -177,7 +182,7 @@ def circuit_strategy(*, min_variables=1, max_variables=5, max_units=3, max_categ
 
 
 def _filled(vtree, rng, *, units, categories, products):
-    """Circuit with the given number of units everywhere; `products(r, shown)` gives the (P, A) array of region r."""
+    """Circuit with equal numbers of units; `products(r, shown)` gives the (P, A) array of region r."""
     regions = []
     for r, variable in enumerate(vtree.variables):
         K = 1 if r == vtree.root else units

@@ -1,0 +1,192 @@
+"""The method on handwritten digits: learn one of them, then ask of batches of all ten whether they are that digit.
+
+The data are the 1797 images of 8 x 8 pixels that come with scikit-learn; pixels are set to 1 where the ink is at least
+8 of 16.  A Hidden Chow-Liu tree learns half of the images of one digit.  Then batches of T images, drawn without
+replacement from images that it has not seen, are tested: of the same digit, where "no shift" is right, and of the
+nine others, where "shift" is right.
+
+Some 90 images for 64 pixels are few, so the learned distribution itself is uncertain; the test is told the number
+of training images and widens its null distribution by 1 + T/n.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+SHAPE = (8, 8)
+THRESHOLD = 8  # of 16 shades
+NUM_LATENTS = 4
+NUM_EPOCHS = 100
+PSEUDOCOUNT = 1.0
+BATCH_SIZES = (10, 50)
+ALPHA = 0.05
+NUM_SHOWN = 12  # images in a row of the picture
+
+
+class Trial(NamedTuple):
+    """One tested batch: its digit, what the test said, and whether that was right."""
+
+    digit: int
+    result: object
+    right: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Demo:
+    """All that the table and the picture show.
+
+    Attributes
+    ----------
+    digit : int
+        The digit that was learned.
+    num_train : int
+        n, its training images.
+    history : (epochs + 1,) float array
+        Mean training log-likelihood, nats per image.
+    trials : tuple of Trial
+        One for each digit and batch size.
+    real, drawn : (., 64) int arrays
+        Training images, and images drawn from the circuit.
+    mean : (64,) float array
+        Of the training images.
+    shifted : Trial
+        The batch of another digit that was hardest to tell, of those that were found; or the first one.
+    shifted_mean : (64,) float array
+        Of that batch.
+    """
+
+    digit: int
+    num_train: int
+    history: np.ndarray
+    trials: tuple
+    real: np.ndarray
+    drawn: np.ndarray
+    mean: np.ndarray
+    shifted: Trial
+    shifted_mean: np.ndarray
+
+    def to_dict(self) -> dict:
+        """The table as plain values, ready for JSON."""
+        return {"digit": self.digit, "num_train": self.num_train, "log_likelihood": float(self.history[-1]),
+                "num_right": sum(trial.right for trial in self.trials), "num_tests": len(self.trials),
+                "tests": [{"digit": trial.digit, "right": trial.right} | trial.result.to_dict()
+                          for trial in self.trials]}
+
+
+def run(digit=3, seed=0, *, num_epochs=NUM_EPOCHS, progress=False) -> Demo:
+    """Learn one digit and test batches of all.
+
+    Parameters
+    ----------
+    digit : int
+        0 to 9, the one to learn.
+    seed : int
+        Of the split, the start values, the batches and the drawn images.
+    num_epochs : int
+        EM passes over the training images.
+    progress : bool
+        Draw a progress bar on standard error where a person looks.
+
+    Returns
+    -------
+    Demo
+
+    Raises
+    ------
+    ImportError
+        If scikit-learn is missing.
+    """
+    import pcircuit
+
+    from .goodness_of_fit import HLDTest
+    rng = np.random.default_rng(seed)
+    images, digits = _digits()
+    rows = rng.permutation(images[digits == digit])
+    training, held_out = rows[:len(rows) // 2], rows[len(rows) // 2:]
+    start = pcircuit.hclt(training, NUM_LATENTS, 2, PSEUDOCOUNT, rng)
+    circuit, history = pcircuit.fit_em(start, training, num_epochs=num_epochs, pseudocount=PSEUDOCOUNT,
+                                       progress=progress)
+    test = HLDTest(circuit, num_train=len(training))
+    trials, batches = [], []
+    for other in range(10):
+        unseen = held_out if other == digit else images[digits == other]
+        for T in BATCH_SIZES:
+            batches.append(rng.choice(unseen, T, replace=False))
+            result = test(batches[-1], ALPHA)
+            trials.append(Trial(other, result, result.reject == (other != digit)))
+    shown = _hardest_found(trials, digit)
+    return Demo(digit, len(training), history, tuple(trials), training[:NUM_SHOWN],
+                pcircuit.sample(circuit, NUM_SHOWN, rng=rng), training.mean(axis=0), trials[shown],
+                batches[shown].mean(axis=0))
+
+
+def summary(demo) -> str:
+    """How many of the tests were right, in words that do not flatter.
+
+    Parameters
+    ----------
+    demo : Demo
+
+    Returns
+    -------
+    str
+    """
+    same = [trial for trial in demo.trials if trial.digit == demo.digit]
+    others = [trial for trial in demo.trials if trial.digit != demo.digit]
+    right, right_same, right_others = (sum(trial.right for trial in part) for part in (demo.trials, same, others))
+    return (f"{right} of {len(demo.trials)} tests right: no shift in {right_same} of {len(same)} batches of digit "
+            f"{demo.digit} itself (learned from {demo.num_train} other images),\nshift in {right_others} of "
+            f"{len(others)} batches of other digits. At level {ALPHA:g}, one batch in {1 / ALPHA:.0f} without a shift "
+            f"raises a false alarm.")
+
+
+def draw(demo, path):
+    """Draw training curve, shift and images into a picture file.
+
+    Parameters
+    ----------
+    demo : Demo
+    path : str
+        Picture file; its ending decides the format.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is missing.
+    """
+    from . import plots
+    from ._command_output import replacing
+    figure = plots.new_figure((11, 6.6))
+    upper, lower = figure.subfigures(2, 1, height_ratios=(1.25, 1), hspace=0.06)
+    axes = upper.subplots(1, 4, width_ratios=(1.5, 1, 1, 1.1))
+    plots.training_curve(demo.history, axes[0]).set_title(f"Learning digit {demo.digit} from {demo.num_train} images")
+    shifted, T = demo.shifted.digit, demo.shifted.result.num_samples
+    plots.images([demo.mean], SHAPE, axes[1]).set_title(f"Mean of the {demo.digit}s learned")
+    plots.images([demo.shifted_mean], SHAPE, axes[2]).set_title(f"Mean of {T} {shifted}s tested")
+    found = demo.shifted.result.localize(top=1)
+    plots.localisation_map(found, SHAPE, axes[3]).set_title(f"Where they depart (p = {demo.shifted.result.pvalue:.1g})")
+    real, drawn = lower.subplots(2, 1)
+    plots.images(demo.real, SHAPE, real, num_columns=NUM_SHOWN).set_title("Real images")
+    plots.images(demo.drawn, SHAPE, drawn, num_columns=NUM_SHOWN).set_title("Images drawn from the circuit")
+    with replacing(path) as temporary:
+        figure.savefig(temporary, dpi=130)
+
+
+def _digits():
+    """Images (N, 64) of zeros and ones, and the digit (N,) of each."""
+    try:
+        from sklearn.datasets import load_digits
+    except ImportError:
+        raise ImportError("the demo needs scikit-learn, which is not installed: pip install 'hld[demo]'") from None
+    data = load_digits()
+    return (data.data >= THRESHOLD).astype(np.int8), data.target
+
+
+def _hardest_found(trials, digit) -> int:
+    """Position of the largest batch of another digit that was found with the least margin."""
+    def margin(i):
+        trial = trials[i]
+        return (not trial.right, -trial.result.num_samples, trial.result.statistic / trial.result.threshold)
+    return min((i for i, trial in enumerate(trials) if trial.digit != digit), key=margin)

@@ -1,0 +1,201 @@
+"""Compiled twin of `_overlaps`: tables and own columns of an input region, and what all regions share.
+
+The tables of a region lie behind one another in a flat buffer, so that a parent finds them by the number K of
+shown units:  second (K, K), second_c (K, K), mean (K,), third (pairs, K), third_c (pairs, K).
+"""
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ._compile import jit
+from ._overlaps import MAX_SHIFT
+from ._pairs_kernel import gram_factor
+
+
+@jit
+def tables_size(K):
+    """Numbers in the tables of a region that shows K units."""
+    return 2 * K * K + K + K * (K + 1) * K
+
+
+@jit
+def tables_at(buffer, start, K):
+    """Views second, second_c, mean, third, third_c of the tables that begin at `start`."""
+    pairs = K * (K + 1) // 2
+    after = start + 2 * K * K + K
+    return (buffer[start:start + K * K].reshape(K, K), buffer[start + K * K:start + 2 * K * K].reshape(K, K),
+            buffer[after - K:after], buffer[after:after + pairs * K].reshape(pairs, K),
+            buffer[after + pairs * K:after + 2 * pairs * K].reshape(pairs, K))
+
+
+@jit
+def scaled(value, exponent):
+    """value * 2**exponent for exponents of any size."""
+    return math.ldexp(value, min(max(exponent, -4200), 4200))
+
+
+@jit
+def shift_of(positive):
+    """Exponent e such that the largest entry of `positive` / 2**e is in [1/2, 1)."""
+    top = 0.0
+    for value in positive.flat:
+        top = max(top, value)
+    return max(math.frexp(top)[1], -MAX_SHIFT)
+
+
+@jit
+def rescale(array, exponent):
+    """Multiply by 2**exponent in place."""
+    if exponent != 0:
+        factor = scaled(1.0, exponent)
+        for i in range(array.size):
+            array.flat[i] *= factor
+
+
+@jit
+def closer(value, error, other, other_error):
+    """The value with the smaller rounding error."""
+    return value if error <= other_error else other
+
+
+@jit
+def mixture(weights, excess, functions, out):
+    """out (R, n) = weights (R, X) @ functions (X, n) of mean zero, or excess @ functions where that cancels less."""
+    n = functions.shape[1]
+    other, error, other_error = np.empty(n), np.empty(n), np.empty(n)
+    for k in range(len(weights)):
+        out[k] = 0.0
+        other[:], error[:], other_error[:] = 0.0, 0.0, 0.0
+        for x in range(len(functions)):
+            w, e = weights[k, x], excess[k, x]
+            for j in range(n):
+                f = functions[x, j]
+                out[k, j] += w * f
+                other[j] += e * f
+                error[j] += w * abs(f)
+                other_error[j] += abs(e) * abs(f)
+        for j in range(n):
+            if other_error[j] < error[j]:
+                out[k, j] = other[j]
+
+
+@jit
+def minus_average(rows, q):
+    """Rows (K, n) minus their average sum_k q_k rows[k]."""
+    differences = rows - rows[0]
+    average = np.zeros(rows.shape[1])
+    for k in range(len(rows)):
+        for i in range(len(average)):
+            average[i] += q[k] * differences[k, i]
+    return differences - average
+
+
+@jit
+def deviations(probs, q):
+    """Marginal (C,), means (K,), probs minus means (K, C), probs minus marginal (K, C)."""
+    marginal, mean = np.zeros(probs.shape[1]), np.zeros(len(probs))
+    for k in range(len(probs)):
+        for x in range(len(marginal)):
+            marginal[x] += q[k] * probs[k, x]
+    for k in range(len(probs)):
+        for x in range(len(marginal)):
+            mean[k] += probs[k, x] * marginal[x]
+    return marginal, mean, probs - mean.reshape(-1, 1), minus_average(probs, q)
+
+
+@jit
+def pairs_of_inputs(probs, mean, centred, excess):
+    """p_a p_b and p_a p_b - mu_b p as functions of x, (pairs, C)."""
+    K, C = probs.shape
+    plain, other = np.empty((K * (K + 1) // 2, C)), np.empty((K * (K + 1) // 2, C))
+    row = 0
+    for a in range(K):
+        for b in range(a + 1):
+            for x in range(C):
+                plain[row, x] = probs[a, x] * probs[b, x]
+                other[row, x] = probs[a, x] * centred[b, x] + mean[b] * excess[a, x]
+            row += 1
+    return plain, other
+
+
+@jit
+def input_tables(probs, q, buffer, start):
+    """Write the tables of an input region to `buffer`; return exp2, exp3."""
+    K, C = probs.shape
+    second, second_c, means, third, third_c = tables_at(buffer, start, K)
+    _, mean, centred, excess = deviations(probs, q)
+    functions = np.ascontiguousarray(centred.T)
+    plain, other = pairs_of_inputs(probs, mean, centred, excess)
+    mixture(probs, excess, functions, second_c)
+    mixture(plain, other, functions, third_c)
+    means[:] = mean
+    row = 0
+    for a in range(K):
+        for b in range(a + 1):
+            total = 0.0
+            third[row] = 0.0
+            for x in range(C):
+                total += plain[row, x]
+                for c in range(K):
+                    third[row, c] += plain[row, x] * probs[c, x]
+            second[a, b] = total
+            second[b, a] = total
+            row += 1
+    exp2, exp3 = shift_of(second), shift_of(third)
+    rescale(buffer[start:start + 2 * K * K + K], -exp2)
+    rescale(buffer[start + 2 * K * K + K:start + tables_size(K)], -exp3)
+    return exp2, exp3
+
+
+@jit
+def input_columns(probs, q, own, weights, exp2, compress, with_pairs, mean_out):
+    """covariance (n, n), d (K, r), v (pairs, r) of the own units of an input region; writes means to `mean_out`."""
+    K, C = probs.shape
+    n = len(own)
+    marginal, mean, centred, excess = deviations(probs, q)
+    functions = np.empty((C, n))
+    covariance = np.zeros((n, n))
+    for j in range(n):
+        mean_out[j] = weights[j] * mean[own[j]]
+        for x in range(C):
+            functions[x, j] = weights[j] * centred[own[j], x]
+        for i in range(j + 1):
+            for x in range(C):
+                covariance[i, j] += functions[x, i] * marginal[x] * functions[x, j]
+            covariance[j, i] = covariance[i, j]
+    if compress and n >= C:
+        functions = _compressed(probs, own, weights, marginal)
+    d = np.empty((K, functions.shape[1]))
+    mixture(probs, excess, functions, d)
+    v = np.empty((K * (K + 1) // 2 if with_pairs else 0, functions.shape[1]))
+    if with_pairs:
+        plain, other = pairs_of_inputs(probs, mean, centred, excess)
+        mixture(plain, other, functions, v)
+        rescale(v, -exp2)
+    return covariance, d, v
+
+
+@jit
+def _compressed(probs, own, weights, marginal):
+    """At most C - 1 functions (C, r) of mean zero with the Gram matrix of the own ones, summed over units."""
+    C = probs.shape[1]
+    gram = np.zeros((C - 1, C - 1))
+    difference = np.empty(C - 1)
+    for j in range(len(own)):
+        for x in range(C - 1):
+            difference[x] = weights[j] * (probs[own[j], x + 1] - probs[own[j], 0])
+        for x in range(C - 1):
+            for y in range(C - 1):
+                gram[x, y] += difference[x] * difference[y]
+    factor = gram_factor(gram)
+    functions = np.zeros((C, factor.shape[1]))
+    functions[1:] = factor
+    for j in range(factor.shape[1]):
+        average = 0.0
+        for x in range(C):
+            average += functions[x, j] * marginal[x]
+        for x in range(C):
+            functions[x, j] -= average
+    return functions

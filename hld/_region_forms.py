@@ -1,0 +1,98 @@
+"""Everything about one region that the covariance is made of, region by region from the leaves to the root.
+
+Write l_j for the coordinates at or below a region and, with E_a as in `_overlaps`,
+
+    D[a, j] = E_a[l_j - mu_j]        V[(a, b), j] 2**exp2 = sum_x p_a p_b (l_j - mu_j)
+
+for its units a, b.  Both are linear in l_j, and so are their recursions:
+
+    from child c:   D = excess @ D_c[units]          excess = W - 1 qp^T, which equals W on columns with qp @ D = 0
+                    V = lift(V_c, units, factor, W)  factor[p, p'] = prod over the siblings of c of M2[u(p), u(p')]
+    own units:      the columns of `OwnColumns`
+
+and so are the covariances that meet in a region:
+
+    of coordinates below two children:           sum_p qp_p D_c[u(p), i] D_c'[u'(p), j]
+    of an own sum and one below:                 sum_rows @ V
+    of an own product and one below child c:     product_rows(c) @ V_c
+
+Law of total covariance: given the product unit that a sample passes through, the children are independent.
+`_covariance`, `_traces` and `_operator` differ in what they do with these formulas only.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ._inner_overlaps import inner_overlaps, product_rows, sum_rows
+from ._moment_plan import Plan, unit_masses
+from ._overlaps import Overlaps, OwnColumns, input_columns, input_overlaps, minus_average, scaled
+
+
+@dataclass(frozen=True)
+class RegionForm:
+    """One region as the covariance sees it: K shown units, P products, A children, n own selected units."""
+
+    own: OwnColumns
+    excess: np.ndarray | None = None  # (K, P)
+    qp: np.ndarray | None = None  # (P,)
+    factors: tuple = ()  # per child (P, P); empty if no overlap of units of this region is needed
+    sum_rows: np.ndarray | None = None  # (own sums, pairs)
+    product_rows: tuple = ()  # per child (own products, pairs of the child)
+
+
+def region_forms(plan: Plan, *, compress: bool) -> Iterator[tuple[int, RegionForm]]:
+    """Yield (r, RegionForm) for the regions that matter, in the order of the plan.
+
+    `compress` lets the own columns of an input region be others with the same Gram matrices.
+    """
+    circuit = plan.circuit
+    masses = unit_masses(circuit)
+    open_tables: dict[int, Overlaps] = {}
+    for r in plan.order.tolist():
+        if not (plan.below[r] or plan.needed[r]):
+            continue
+        region, (q, qp) = circuit.regions[r], masses[r]
+        products, shown, weights = plan.own(r)
+        if qp is None:
+            exp2 = 0
+            if plan.needed[r]:
+                open_tables[r] = input_overlaps(region.probs, q)
+                exp2 = open_tables[r].exp2
+            yield r, RegionForm(input_columns(region.probs, q, shown, weights, exp2, compress=compress,
+                                              with_pairs=plan.needed[r]))
+            continue
+        excess = minus_average(region.dense_weights(), q)
+        if not plan.needed[r]:
+            yield r, RegionForm(_no_columns(region.num_units), excess, qp)
+            continue
+        children = circuit.vtree.children(r).tolist()
+        below = [open_tables.pop(c) for c in children]
+        open_tables[r], own = inner_overlaps(region, q, qp, below, products, shown, weights)
+        exp2 = open_tables[r].exp2
+        factors = _sibling_factors(region.products, below, exp2)
+        rows = tuple(product_rows(qp, products, scaled(weights[:len(products)], exp2), units, factor,
+                                  len(child.second))
+                     for units, factor, child in zip(region.products.T, factors, below, strict=True))
+        yield r, RegionForm(own, excess, qp, factors,
+                            sum_rows(q, shown, scaled(weights[len(products):], exp2)), rows)
+
+
+def _no_columns(num_units: int) -> OwnColumns:
+    """The columns of a region without selected units."""
+    pairs = num_units * (num_units + 1) // 2
+    return OwnColumns(np.zeros(0), np.zeros((0, 0)), np.zeros((num_units, 0)), np.zeros((pairs, 0)))
+
+
+def _sibling_factors(products, children, exp2: int) -> tuple:
+    """Per child c (P, P): prod over its siblings of their overlaps, such that lifting changes scale to 2**exp2."""
+    gathered = [child.second[np.ix_(units, units)] for child, units in zip(children, products.T, strict=True)]
+    ones = np.full_like(gathered[0], scaled(1.0, sum(child.exp2 for child in children) - exp2))
+    before, after = [ones], [np.ones_like(ones)]
+    for table in gathered[:-1]:
+        before.append(before[-1] * table)
+    for table in reversed(gathered[1:]):
+        after.append(after[-1] * table)
+    return tuple(left * right for left, right in zip(before, reversed(after), strict=True))

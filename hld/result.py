@@ -1,0 +1,89 @@
+"""What a test says: one frozen object."""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class HLDResult:
+    """The outcome of a test of one batch.
+
+    Attributes
+    ----------
+    statistic : float
+        d = || w (mean HLV of the batch - mean HLV under the null) ||_2, the Hierarchical Likelihood Distance.
+    threshold : float
+        Largest statistic that does not reject at level `alpha`.
+    pvalue : float
+        Probability under the null hypothesis of a statistic at least this large.
+    reject : bool
+        ``pvalue <= alpha``: the batch departs from the circuit.
+    alpha : float
+        Level of the test.
+    num_samples : int
+        T, the rows of the batch.
+    null : str
+        Null distribution used: "exact", "normal" or "monte-carlo".
+    inflation : float
+        Factor by which the null was scaled for estimation error: 1 + T / num_train, or 1.
+    null_error : float
+        Estimated error of `pvalue`, absolute: of the numerical method, and of the spectrum where it was not computed
+        in full; for "monte-carlo" its standard error.
+    num_missing : int
+        Missing entries of the batch, which were integrated out.
+    deltas : (m,) float array
+        Weighted differences of the node means: batch minus null.
+    stds : (m,) float array
+        Standard deviations of the weighted node likelihoods under the circuit.
+    nodes : (m,) int array
+        Node ids.
+
+    Examples
+    --------
+    >>> import hld, pcircuit
+    >>> circuit = pcircuit.rat_spn([2] * 6, num_units=2, depth=1, rng=0)
+    >>> batch = pcircuit.sample(circuit, 20, rng=1)
+    >>> result = hld.HLDTest(circuit)(batch)
+    >>> result.reject, round(float(result.contributions @ result.contributions - result.statistic ** 2), 12)
+    (False, 0.0)
+    """
+
+    statistic: float
+    threshold: float
+    pvalue: float
+    reject: bool
+    alpha: float
+    num_samples: int
+    null: str
+    inflation: float
+    null_error: float
+    num_missing: int
+    deltas: np.ndarray = field(repr=False)
+    stds: np.ndarray = field(repr=False)
+    nodes: np.ndarray = field(repr=False)
+    _circuit: object = field(repr=False)
+
+    @property
+    def contributions(self) -> np.ndarray:
+        """(m,) |delta_j| of each node; their squares sum to the squared statistic."""
+        return np.abs(self.deltas)
+
+    def localize(self, *, top=10):
+        """Nodes and variables that carry the shift: see `hld.localisation.localize`."""
+        from .localisation import localize
+        return localize(self._circuit, self.nodes, self.deltas, self.stds, self.num_samples, top=top)
+
+    def to_dict(self) -> dict:
+        """The scalar fields as plain Python values, ready for JSON."""
+        return {"statistic": self.statistic, "threshold": self.threshold, "pvalue": self.pvalue,
+                "reject": self.reject, "alpha": self.alpha, "num_samples": self.num_samples, "null": self.null,
+                "inflation": self.inflation, "null_error": self.null_error, "num_missing": self.num_missing}
+
+    def __str__(self):
+        verdict = "shift" if self.reject else "no shift"
+        return (f"{verdict}: statistic {self.statistic:.4g} (threshold {self.threshold:.4g}), p = {self.pvalue:.3g}, "
+                f"alpha = {self.alpha:g}, T = {self.num_samples}, null {self.null}")
+
+    __repr__ = __str__

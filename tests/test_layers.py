@@ -1,0 +1,335 @@
+"""The order of the source: who may import whom and when, and what every public name owes its reader."""
+import ast
+import inspect
+import pathlib
+import re
+import subprocess
+import sys
+import types
+
+import pytest
+
+import hld
+import pcircuit
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+PACKAGES = {"pcircuit": pcircuit, "hld": hld}
+HEAVY = {"numba", "scipy", "pandas", "rich", "matplotlib", "sklearn", "pooch"}
+UNSAFE = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}
+TREES = {path.relative_to(ROOT): ast.parse(path.read_text(encoding="utf-8"), str(path))
+         for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))}
+# calls against the order, each inside one function, with its reason
+UPWARD = {
+    "hld.detector": {"hld.files"},  # HLDDetector.save hands itself to the writer
+    "pcircuit.engine": {"pcircuit.circuit", "pcircuit.vtree", "pcircuit.flow", "pcircuit.likelihood",
+                        "pcircuit.sampling", "pcircuit.unit_values"},  # warm_up calls what it warms up
+}
+PUBLIC = [f"{package}.{name}" for package, module in PACKAGES.items() for name in module.__all__]
+
+
+# -- imports -------------------------------------------------------------------------------------------------
+
+
+def module_name(path):
+    parts = path.with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_name(path): path for path in TREES}
+
+
+def imports(path, *, at_import_only=False):
+    """(line, dotted name) of what a file imports, ``from a import b`` as a.b, relative names absolute."""
+    package = [*module_name(path).split("."), ""][:len(path.parts) - 1]
+
+    def visit(node):
+        if at_import_only and (isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+                               or (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test))):
+            return
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        if isinstance(node, ast.ImportFrom):
+            base = package[:len(package) - node.level + 1] if node.level else []
+            stem = [*base, *([node.module] if node.module else [])]
+            yield from ((node.lineno, ".".join([*stem, alias.name])) for alias in node.names)
+        for child in ast.iter_child_nodes(node):
+            yield from visit(child)
+
+    yield from visit(TREES[path])
+
+
+def imported_modules(path, **options):
+    """Modules of its own package that a file imports; a public name counts as the module that defines it."""
+    package = path.parts[0]
+    found = set()
+    for _, name in imports(path, **options):
+        owner, _, attribute = name.partition(".")
+        name = f"{owner}.{PACKAGES[package]._HOME.get(attribute, attribute)}" if owner == package else ""
+        while name and name not in MODULES:
+            name = name.rpartition(".")[0]
+        found |= {name} & set(MODULES)
+    return found - {module_name(path), package}
+
+
+def is_kernel(path):
+    return path.name == "_compile.py" or re.fullmatch(r"_\w+_kernel\.py", path.name) is not None
+
+
+def test_the_trees_are_found():
+    assert {"pcircuit", "pcircuit.vtree", "pcircuit.circuit", "hld"} <= set(MODULES)
+
+
+def test_relative_imports_are_understood():
+    assert "pcircuit.vtree" in imported_modules(pathlib.Path("pcircuit/circuit.py"))
+    assert "pcircuit.vtree.VTree" in {name for _, name in imports(pathlib.Path("pcircuit/circuit.py"))}
+
+
+def test_imports_inside_functions_are_told_apart():
+    path = pathlib.Path("pcircuit/circuit.py")
+    assert "scipy.sparse" in {name for _, name in imports(path)}
+    assert "scipy.sparse" not in {name for _, name in imports(path, at_import_only=True)}
+
+
+def test_imports_follow_one_direction():
+    # also those inside functions: postponing an import hides a cycle, it does not remove it
+    rest = {name: imported_modules(path) - UPWARD.get(name, set()) for name, path in MODULES.items()}
+    while True:
+        done = {name for name, needs in rest.items() if not needs & set(rest)}
+        if not done:
+            break
+        rest = {name: needs for name, needs in rest.items() if name not in done}
+    cycles = {name: sorted(needs & set(rest)) for name, needs in rest.items()}
+    assert not cycles, f"each of these modules needs, in the end, itself: {cycles}"
+
+
+@pytest.mark.parametrize("name", UPWARD)
+def test_exceptions_from_the_order_are_inside_functions(name):
+    assert imported_modules(MODULES[name]) >= UPWARD[name], "else the exception is no longer needed"
+    assert not imported_modules(MODULES[name], at_import_only=True) & UPWARD[name]
+
+
+@pytest.mark.parametrize("path", [path for path in TREES if path.parts[0] == "pcircuit"], ids=str)
+def test_pcircuit_does_not_know_hld(path):
+    assert [(line, name) for line, name in imports(path) if name.partition(".")[0] == "hld"] == []
+    assert not re.search(r"\bhld\.|import_module\(.*hld", ast.unparse(without_docstrings(TREES[path])))
+
+
+@pytest.mark.parametrize("path", [path for path in TREES if path.parts[0] == "hld"], ids=str)
+def test_hld_uses_public_names_of_pcircuit_only(path):
+    names = {"__version__", *pcircuit.__all__}
+    allowed = {"pcircuit", *(f"pcircuit.{name}" for name in names)}
+    wrong = [(line, name) for line, name in imports(path) if name.partition(".")[0] == "pcircuit"
+             and name not in allowed]
+    for node in ast.walk(TREES[path]):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("pcircuit."):
+            wrong.append((node.lineno, node.module))
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "pcircuit" \
+                and node.attr not in names:
+            wrong.append((node.lineno, f"pcircuit.{node.attr}"))
+        if isinstance(node, ast.Call) and "import_module" in ast.unparse(node.func) \
+                and "pcircuit" in ast.unparse(node):
+            wrong.append((node.lineno, ast.unparse(node)))
+    assert wrong == []
+
+
+def private_members(package):
+    """Private names that the classes of a package define: fields, methods, attributes set on self."""
+    found = set()
+    for path, tree in TREES.items():
+        if path.parts[0] != package:
+            continue
+        for owner in [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]:
+            for node in ast.walk(owner):
+                names = [getattr(node, "name", None), getattr(getattr(node, "target", None), "id", None)]
+                if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                    names.append(node.attr)
+                found |= {name for name in names if name and re.match("_[^_]", name)}
+    return found
+
+
+def test_hld_uses_public_members_of_pcircuit_only():
+    private, own = private_members("pcircuit"), private_members("hld")
+    assert {"_cache", "_child_start", "_leaves"} <= private
+    wrong = [f"{path}:{node.lineno}: {ast.unparse(node)}" for path, tree in TREES.items()
+             if path.parts[0] == "hld" for node in ast.walk(tree)
+             if isinstance(node, ast.Attribute) and node.attr in private
+             and (node.attr not in own or re.search(r"(circuit|tree|region)\w*$", ast.unparse(node.value)))]
+    assert wrong == []
+
+
+# -- what an import costs ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", TREES, ids=str)
+def test_nothing_heavy_is_imported_at_module_level(path):
+    allowed = {"numba", "scipy"} if is_kernel(path) else set()
+    heavy = [(line, name) for line, name in imports(path, at_import_only=True)
+             if name.partition(".")[0] in HEAVY - allowed]
+    assert heavy == []
+
+
+@pytest.mark.parametrize("path", [path for path in TREES if not is_kernel(path)], ids=str)
+def test_kernel_modules_are_imported_when_first_used(path):
+    assert [name for name in imported_modules(path, at_import_only=True) if is_kernel(MODULES[name])] == []
+
+
+@pytest.mark.parametrize("code", ["", *(f"[getattr({p}, name) for name in {p}.__all__]" for p in PACKAGES)],
+                         ids=["import", "all of pcircuit", "all of hld"])
+def test_importing_both_packages_imports_nothing_heavy(code):
+    script = f"import pcircuit, hld, sys\n{code}\nprint(*sorted({HEAVY!r} & set(sys.modules)))"
+    run = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert (run.stdout.split(), run.stderr, run.returncode) == ([], "", 0)
+
+
+# -- what no file contains -----------------------------------------------------------------------------------
+
+
+def without_docstrings(tree):
+    """A copy of the tree in which docstrings are empty."""
+    tree = ast.parse(ast.unparse(tree))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            node.value.value = ""
+    return tree
+
+
+@pytest.mark.parametrize("path", TREES, ids=str)
+def test_the_library_does_not_print(path):
+    if path.parts[0] == "hld" and re.fullmatch(r"(_?command|_?demo|__main__)\w*\.py", path.name):
+        return  # the command line
+    calls = [node.lineno for node in ast.walk(TREES[path])
+             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"]
+    assert calls == []
+
+
+@pytest.mark.parametrize("path", TREES, ids=str)
+def test_nothing_is_pickled_or_evaluated(path):
+    assert [(line, name) for line, name in imports(path) if name.partition(".")[0] in UNSAFE] == []
+    for node in ast.walk(TREES[path]):
+        if not isinstance(node, ast.Call):
+            continue
+        options = {keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords}
+        name = ast.unparse(node.func)
+        assert options.get("allow_pickle", "False") == "False", f"line {node.lineno}"
+        assert name not in {"eval", "exec"}, f"line {node.lineno}"
+        assert name not in {"np.load", "numpy.load"} or "allow_pickle" in options, f"line {node.lineno}"
+
+
+# -- what every public name owes its reader ------------------------------------------------------------------
+
+
+def resolve(name):
+    package, _, attribute = name.partition(".")
+    return getattr(PACKAGES[package], attribute)
+
+
+def section(docstring, title):
+    """Lines of one section of a NumPy-style docstring, None if it is not there."""
+    lines = inspect.cleandoc(docstring or "").splitlines()
+    for i in range(len(lines) - 1):
+        if lines[i] == title and re.fullmatch("-{3,}", lines[i + 1]):
+            rest = lines[i + 2:]
+            ends = [j for j in range(len(rest) - 1) if rest[j] and re.fullmatch("-{3,}", rest[j + 1])]
+            return rest[:ends[0]] if ends else rest
+    return None
+
+
+def documented_parameters(docstring):
+    """Parameter names in the order in which the docstring lists them, None without such a section."""
+    lines = section(docstring, "Parameters")
+    if lines is None:
+        return None
+    heads = [line.partition(" :")[0] for line in lines if line and not line.startswith(" ")]
+    return [name.strip().lstrip("*") for head in heads for name in head.split(",")]
+
+
+def parameters(thing):
+    """Names of the parameters of a function or class, without self."""
+    return [name for name in inspect.signature(thing).parameters if name not in ("self", "cls")]
+
+
+def public_functions():
+    """Dotted name -> function: all in `__all__`, and those of the modules in `__all__`."""
+    found = {}
+    for name in PUBLIC:
+        try:
+            thing = resolve(name)
+        except (ImportError, AttributeError):
+            continue  # test_public_names_exist says it
+        if isinstance(thing, types.ModuleType):
+            found |= {f"{name}.{key}": value for key, value in vars(thing).items()
+                      if inspect.isfunction(value) and value.__module__ == thing.__name__ and key[0] != "_"}
+        elif inspect.isfunction(thing):
+            found[name] = thing
+    return found
+
+
+FUNCTIONS = public_functions()
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_public_names_exist(name):
+    thing = resolve(name)
+    assert inspect.getdoc(thing), "a docstring"
+    assert name.partition(".")[2] in dir(PACKAGES[name.partition(".")[0]])
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_unknown_names_are_refused(package):
+    with pytest.raises(AttributeError, match=f"module '{package}' has no attribute 'nonsense'"):
+        PACKAGES[package].nonsense  # noqa: B018
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_public_names_are_not_names_of_modules(name):
+    # else the module, once imported, would take the place of the function in its package
+    package, _, attribute = name.partition(".")
+    assert (name in MODULES) == (attribute in getattr(PACKAGES[package], "_MODULES", ()))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_public_functions_have_examples(name):
+    examples = section(FUNCTIONS[name].__doc__, "Examples")
+    assert examples is not None, "no section Examples"
+    assert any(line.lstrip().startswith(">>> ") for line in examples), "an example that can be run"
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_docstrings_list_the_parameters_of_the_signature(name):
+    documented = documented_parameters(FUNCTIONS[name].__doc__)
+    assert (documented or []) == parameters(FUNCTIONS[name])
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_docstrings_of_classes_list_the_parameters_of_the_signature(name):
+    thing = resolve(name)
+    if not inspect.isclass(thing) or issubclass(thing, Exception):
+        return
+    documented = documented_parameters(thing.__doc__)
+    assert documented is None or documented == parameters(thing)
+    for key, method in vars(thing).items():
+        function = inspect.unwrap(getattr(method, "__func__", method))
+        if key[0] != "_" and inspect.isfunction(function):
+            assert inspect.getdoc(function), f"{key} has no docstring"
+            documented = documented_parameters(function.__doc__)
+            assert documented is None or documented == parameters(function), key
+
+
+def test_sections_of_docstrings_are_understood():
+    text = """One line.
+
+    Parameters
+    ----------
+    a, b : int
+        Two numbers: first and second.
+    *rest
+        More.
+
+    Examples
+    --------
+    >>> 1
+    1
+    """
+    assert documented_parameters(text) == ["a", "b", "rest"]
+    assert section(text, "Examples") == [">>> 1", "1"]
+    assert section(text, "Raises") is None
