@@ -83,27 +83,35 @@ def input_overlaps(probs, q) -> Overlaps:
     return Overlaps(second, second_c, mean, third, third_c, exp2, exp3)
 
 
-def input_columns(probs, q, own, weights, exp2: int, *, compress: bool, with_pairs: bool) -> OwnColumns:
-    """The selected units `own` (n,) of an input region.
+def input_columns(probs, q, own, weights, overlaps: Overlaps | None, *, compress: bool) -> OwnColumns:
+    """The selected units `own` (n,) of an input region; without its `overlaps` v is left empty.
 
-    With `compress` the columns d and v are replaced by at most C - 1 others with the same Gram matrices: functions
-    of one variable with C categories and mean zero span no more.  Without `with_pairs` v is left empty.
+    With `compress` the columns d and v may be replaced by C - 1 others with the same Gram matrices: functions of
+    one variable with C categories and mean zero span no more.
     """
     mean, centred, excess = _deviations(probs, q)
     marginal = q @ probs
     functions = weights[:, None] * centred[own]
     covariance = (functions * marginal) @ functions.T
-    if compress and len(own) >= probs.shape[1]:
-        # a function of mean zero is fixed by its differences to category 0, which are exact where rows are alike
-        differences = (weights[:, None] * (probs[own, 1:] - probs[own, :1])).T
-        factor = gram_factor(differences @ differences.T)
-        functions = np.concatenate([np.zeros((1, factor.shape[1])), factor]).T
-        functions = functions - (functions @ marginal)[:, None]
-    d = mixture(probs, excess, functions.T)
-    if not with_pairs:
-        return OwnColumns(weights * mean[own], covariance, d, np.zeros((num_pairs(len(probs)), 0)))
-    v = mixture(*_pairs_of_inputs(probs, mean, centred, excess), functions.T)
-    return OwnColumns(weights * mean[own], covariance, d, scaled(v, -exp2))
+    if overlaps is None:
+        d, v = mixture(probs, excess, functions.T), np.zeros((num_pairs(len(probs)), 0))
+    elif compress and len(own) >= probs.shape[1]:
+        functions = _compressed(probs[own], weights, marginal)
+        d = mixture(probs, excess, functions)
+        v = scaled(mixture(*_pairs_of_inputs(probs, mean, centred, excess), functions), -overlaps.exp2)
+    else:
+        d = scaled(weights * overlaps.second_c[:, own], overlaps.exp2)
+        v = scaled(weights * overlaps.third_c[:, own], overlaps.exp3 - overlaps.exp2)
+    return OwnColumns(weights * mean[own], covariance, d, v)
+
+
+def _compressed(probs, weights, marginal):
+    """At most C - 1 functions (C, rank) of mean zero with the Gram matrix of the units `probs` (n, C), centred."""
+    # a function of mean zero is fixed by its differences to category 0, which are exact where rows are alike
+    differences = weights[:, None] * (probs[:, 1:] - probs[:, :1])
+    factor = gram_factor(differences.T @ differences)
+    functions = np.concatenate([np.zeros((1, factor.shape[1])), factor])
+    return functions - marginal @ functions
 
 
 def _deviations(probs, q):

@@ -150,13 +150,15 @@ def input_tables(probs, q, buffer, start):
 
 
 @jit
-def input_columns(probs, q, own, weights, exp2, compress, with_pairs, mean_out):
-    """covariance (n, n), d (K, r), v (pairs, r) of the own units of an input region; writes means to `mean_out`."""
+def input_columns(probs, q, own, weights, tables, exp2, exp3, compress, mean_out):
+    """covariance (n, n), d (K, r), v (pairs, r) of the own units of an input region; writes means to `mean_out`.
+
+    `tables` (flat) are those of the region, empty if they are not needed; then v is left empty.
+    """
     K, C = probs.shape
-    n = len(own)
+    n, pairs = len(own), K * (K + 1) // 2
     marginal, mean, centred, excess = deviations(probs, q)
-    functions = np.empty((C, n))
-    covariance = np.zeros((n, n))
+    functions, covariance = np.empty((C, n)), np.zeros((n, n))
     for j in range(n):
         mean_out[j] = weights[j] * mean[own[j]]
         for x in range(C):
@@ -165,15 +167,23 @@ def input_columns(probs, q, own, weights, exp2, compress, with_pairs, mean_out):
             for x in range(C):
                 covariance[i, j] += functions[x, i] * marginal[x] * functions[x, j]
             covariance[j, i] = covariance[i, j]
+    if len(tables) == 0:
+        d = np.empty((K, n))
+        mixture(probs, excess, functions, d)
+        return covariance, d, np.empty((0, n))
     if compress and n >= C:
         functions = _compressed(probs, own, weights, marginal)
-    d = np.empty((K, functions.shape[1]))
-    mixture(probs, excess, functions, d)
-    v = np.empty((K * (K + 1) // 2 if with_pairs else 0, functions.shape[1]))
-    if with_pairs:
+        d, v = np.empty((K, functions.shape[1])), np.empty((pairs, functions.shape[1]))
         plain, other = pairs_of_inputs(probs, mean, centred, excess)
+        mixture(probs, excess, functions, d)
         mixture(plain, other, functions, v)
         rescale(v, -exp2)
+        return covariance, d, v
+    _, second_c, _, _, third_c = tables_at(tables, 0, K)
+    d, v = np.empty((K, n)), np.empty((pairs, n))
+    for j in range(n):
+        d[:, j] = scaled(weights[j], exp2) * second_c[:, own[j]]
+        v[:, j] = scaled(weights[j], exp3 - exp2) * third_c[:, own[j]]
     return covariance, d, v
 
 

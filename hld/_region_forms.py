@@ -57,12 +57,9 @@ def region_forms(plan: Plan, *, compress: bool) -> Iterator[tuple[int, RegionFor
         region, (q, qp) = circuit.regions[r], masses[r]
         products, shown, weights = plan.own(r)
         if qp is None:
-            exp2 = 0
             if plan.needed[r]:
                 open_tables[r] = input_overlaps(region.probs, q)
-                exp2 = open_tables[r].exp2
-            yield r, RegionForm(input_columns(region.probs, q, shown, weights, exp2, compress=compress,
-                                              with_pairs=plan.needed[r]))
+            yield r, RegionForm(input_columns(region.probs, q, shown, weights, open_tables.get(r), compress=compress))
             continue
         excess = minus_average(region.dense_weights(), q)
         if not plan.needed[r]:

@@ -31,8 +31,8 @@ def leaf_form(arrays, r, compress, mean_out):
     exp2, exp3 = 0, 0
     if arrays.needed[r]:
         exp2, exp3 = input_tables(probs, q, tables, 0)
-    covariance, d, v = input_columns(probs, q, arrays.local[here], arrays.weight[here], exp2, compress,
-                                     arrays.needed[r], mean_out)
+    covariance, d, v = input_columns(probs, q, arrays.local[here], arrays.weight[here], tables, exp2, exp3, compress,
+                                     mean_out)
     return tables, exp2, exp3, covariance, d, v
 
 

@@ -14,7 +14,7 @@ _HOME = {
     "mean_node_likelihoods": "unit_values", "check_evidence": "evidence",
     "sample": "sampling", "multiply": "product", "overlap": "product", "marginalize": "marginal",
     "save": "files", "load": "files", "to_arrays": "files", "from_arrays": "files",
-    "write_archive": "files", "read_archive": "files", "warm_up": "engine",
+    "write_archive": "archive", "read_archive": "archive", "warm_up": "engine",
 }
 __all__ = sorted(_HOME)
 __version__ = "0.1.0"

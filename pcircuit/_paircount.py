@@ -5,20 +5,21 @@ missing.  Row n may carry a weight w_n (else 1).  For a pair of variables the co
 
     n_ij(a, b) = sum_n w_n [x_ni = a] [x_nj = b],
 
-which leaves out the rows where one of the two is missing.  Side by side, the tables of all pairs are one matrix
-product Z diag(w) Z^t of the one-hot code Z, which has one row per category.  Two ways lead there:
+which leaves out the rows where one of the two is missing.  Side by side, the tables of all pairs are one
+matrix product Z diag(w) Z^t of the one-hot code Z, which has one row per category.  Two ways lead there:
 
-* the product itself, over blocks of rows, fast as long as the variables have few categories.  A variable without
-  missing entries need not bring its last category: what the others leave of all rows belongs to it (half of the
-  work per side for binary variables);
+* the product itself, over blocks of rows, fast as long as the variables have few categories.  A variable
+without
+  missing entries need not bring its last category: what the others leave of all rows belongs to it (half of
+  the work per side for binary variables);
 * counting the codes ``x_i * C_j + x_j``, whose time does not depend on the number of categories.
 
-Every sum is exact, hence independent of the order of rows, variables and categories: whole numbers below 2^24 in
-single precision (one block of rows), below 2^53 in double precision.  Row weights are rounded to multiples of a
-power of two, about 2^-52 of their total, so that their sums are exact as well.
+Every sum is exact, hence independent of the order of rows, variables and categories: whole numbers below 2^24
+in single precision (one block of rows), below 2^53 in double precision.  Row weights are rounded to multiples
+of a power of two, about 2^-52 of their total, so that their sums are exact as well.
 
-`checked_table` and `checked_weights` examine what a user gives, `pair_count_blocks` goes through all pairs with
-bounded memory, `pair_counts` counts a single one.
+`checked_table` and `checked_weights` examine what a user gives, `pair_count_blocks` goes through all pairs
+with bounded memory, `pair_counts` counts a single one.
 """
 from __future__ import annotations
 
@@ -37,8 +38,8 @@ def checked_table(data, num_categories=None) -> tuple[np.ndarray, np.ndarray]:
     data : (N, V) int or bool array_like
         Categories 0..C-1, -1 where an entry is missing; N, V >= 1.
     num_categories : int or (V,) ints, optional
-        Default: the largest entry of each column plus one, and at least two, since a column that is constant in
-        the sample may well change later.
+        Default: the largest entry of each column plus one, and at least two, since a column that is constant
+        in the sample may well change later.
 
     Returns
     -------

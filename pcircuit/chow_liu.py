@@ -1,7 +1,7 @@
 """Chow-Liu trees: the best approximation of a distribution by a tree, found from pairwise counts.
 
-A tree over the variables with edges E has the distributions p(x) = p(x_root) prod p(x_v | x_parent(v)).  Among
-all of them the closest one to the data (largest likelihood) has, as Chow and Liu (1968) showed,
+A tree over the variables with edges E has the distributions p(x) = p(x_root) prod p(x_v | x_parent(v)).
+Among all of them the closest one to the data (largest likelihood) has, as Chow and Liu (1968) showed,
 
     tree:        a maximum spanning tree of the pairwise mutual information I(X_i; X_j)
     parameters:  the conditional relative frequencies along its edges.
@@ -10,15 +10,16 @@ The counts n_ij(a, b) of a pair are smoothed by one pseudocount s spread evenly 
 
     p_ij(a, b) = (n_ij(a, b) + s / (C_i C_j)) / (n_ij + s),        n_ij = sum_ab n_ij(a, b),
 
-so that the marginals p_i(a) = (n_i(a) + s / C_i) / (N + s) are the same in all pairs of i.  With missing entries
-n_ij counts the rows where both variables are present, and p_i is the marginal of that pair.  With f(x) = x log x
+so that the marginals p_i(a) = (n_i(a) + s / C_i) / (N + s) are the same in all pairs of i.  With missing
+entries n_ij counts the rows where both variables are present, and p_i is the marginal of that pair.  With
+f(x) = x log x
 
     I(X_i; X_j) = log(n_ij + s) - (sum_a f(n_i(a) + s/C_i) + sum_b f(n_j(b) + s/C_j)
                                    - sum_ab f(n_ij(a, b) + s/(C_i C_j))) / (n_ij + s).
 
 Nothing here may depend on how categories are coded or in which order the variables come, and round-off would.
-Therefore counts are exact, each f is rounded to a multiple of one power of two so that sums of f are exact in any
-order, information is compared in steps of 1e-12 nats, and only what is equal then is decided otherwise.
+Therefore counts are exact, each f is rounded to a multiple of one power of two so that sums of f are exact in
+any order, information is compared in steps of 1e-12 nats, and only what is equal then is decided otherwise.
 
 `chow_liu_tree` finds the tree, `chow_liu_circuit` writes it with its parameters as a deterministic circuit.
 """
@@ -69,16 +70,16 @@ def chow_liu_tree(data, *, num_categories=None, pseudocount=0.1, weights=None) -
     -----
     The undirected tree does not change when the categories of a column are recoded, and follows a permutation
     of the columns.  Edges whose information differs by less than about 1e-12 nats are tied.  Ties go to the
-    variable with the larger total information about the others, then with the smaller entropy, then with fewer
-    categories; only variables that agree in all three are told apart by their column number.
+    variable with the larger total information about the others, then with the smaller entropy, then with
+    fewer categories; only variables that agree in all three are told apart by their column number.
 
     A row with missing entries counts for the pairs that are present in it; a pair that never occurs together
     has information 0.
 
-    Cost: N * (sum of C)^2 / 2 multiplications in single precision for variables with few categories, N V^2 / 2
-    steps for those with many (see `pcircuit._paircount`), and O(V^2) for the tree.  Memory besides `data`:
-    three V x V tables of eight bytes and about 100 MB for the blocks, or 40 bytes per cell of the largest
-    C_i x C_j table where that is more.
+    Cost: N * (sum of C)^2 / 2 multiplications in single precision for variables with few categories, N V^2 /
+    2 steps for those with many (see `pcircuit._paircount`), and O(V^2) for the tree.  Memory besides `data`:
+    three V x V tables of eight bytes and about 100 MB for the blocks, or 40 bytes per cell of the largest C_i
+    x C_j table where that is more.
 
     References
     ----------
@@ -123,10 +124,10 @@ def chow_liu_circuit(data, *, num_categories=None, pseudocount=0.1, tree=None) -
     Returns
     -------
     Circuit
-        On the v-tree ``VTree.from_tree(tree)``.  A variable v with children is an inner region over the regions
-        of its children and its own indicators, the inputs [x_v = c]; product c multiplies the units c of all of
-        them, and row k of the (C_parent, C_v) weights is p(x_v | x_parent = k).  A variable without children is
-        an input region with these rows.  The root has one row, p(x_root).
+        On the v-tree ``VTree.from_tree(tree)``.  A variable v with children is an inner region over the
+        regions of its children and its own indicators, the inputs [x_v = c]; product c multiplies the units c
+        of all of them, and row k of the (C_parent, C_v) weights is p(x_v | x_parent = k).  A variable without
+        children is an input region with these rows.  The root has one row, p(x_root).
 
     Raises
     ------
@@ -137,9 +138,9 @@ def chow_liu_circuit(data, *, num_categories=None, pseudocount=0.1, tree=None) -
 
     Notes
     -----
-    Conditional probabilities come from the counts of the pair (v, parent), over the rows where both are present;
-    p(x_root) from the rows where the root is present.  With ``pseudocount=0`` a parent category that never
-    occurs has no frequencies: its row is uniform.
+    Conditional probabilities come from the counts of the pair (v, parent), over the rows where both are
+    present; p(x_root) from the rows where the root is present.  With ``pseudocount=0`` a parent category that
+    never occurs has no frequencies: its row is uniform.
 
     Cost: that of the tree, and O(V N + V C^2).
 
@@ -265,8 +266,9 @@ def _steps_of_f(x, step) -> np.ndarray:
 def _maximum_spanning_tree(information, categories) -> np.ndarray:
     """(V - 1, 2) edges of a maximum spanning tree, by Prim's algorithm on the dense table.
 
-    Variables are put in an order that does not come from their numbers unless they agree in all else; the search
-    starts at the first, and among equal edges takes the earlier variable, and its edge to the earlier neighbour.
+    Variables are put in an order that does not come from their numbers unless they agree in all else; the
+    search starts at the first, and among equal edges takes the earlier variable, and its edge to the earlier
+    neighbour.
     """
     steps = np.rint(information / RESOLUTION).astype(np.int64)
     V = len(steps)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 
-def check_evidence(circuit, data) -> np.ndarray:
+def check_evidence(circuit, data, *, name="data") -> np.ndarray:
     """Return `data` as an integer array (N, V) after checking it against a circuit.
 
     Parameters
@@ -18,6 +18,8 @@ def check_evidence(circuit, data) -> np.ndarray:
         Says how many variables and categories there are.
     data : (N, V) integer or boolean array_like
         Evidence; -1 is missing.  N may be 0.
+    name : str
+        What errors call it.
 
     Returns
     -------
@@ -44,12 +46,12 @@ def check_evidence(circuit, data) -> np.ndarray:
     array([[ 1],
            [-1]])
     """
-    data = as_integer_table(circuit, data)
-    refuse_out_of_range(circuit, data)
+    data = as_integer_table(circuit, data, name)
+    refuse_out_of_range(circuit, data, name)
     return data
 
 
-def as_integer_table(circuit, data) -> np.ndarray:
+def as_integer_table(circuit, data, name="data") -> np.ndarray:
     """`data` as an (N, V) integer array; its entries are not looked at."""
     array = np.asarray(data)
     if array.dtype.kind not in "iu":
@@ -58,20 +60,20 @@ def as_integer_table(circuit, data) -> np.ndarray:
         elif array.size == 0 and array.ndim == 2:
             array = array.astype(np.int64)
         else:
-            raise TypeError(f"`data` must hold integers (categories 0, 1, ..., and -1 for missing), found "
+            raise TypeError(f"`{name}` must hold integers (categories 0, 1, ..., and -1 for missing), found "
                             f"{array.dtype}: encode it first" + (", NaN as -1" if array.dtype.kind == "f" else ""))
     if array.ndim != 2 or array.shape[1] != circuit.num_variables:
-        hint = ": give one row as data[None, :]" if array.ndim == 1 and len(array) == circuit.num_variables else ""
-        raise ValueError(f"`data` must have shape (N, {circuit.num_variables}), one column per variable, "
+        hint = f": give one row as {name}[None, :]" if array.ndim == 1 and len(array) == circuit.num_variables else ""
+        raise ValueError(f"`{name}` must have shape (N, {circuit.num_variables}), one column per variable, "
                          f"found {array.shape}{hint}")
     return array
 
 
-def refuse_out_of_range(circuit, data: np.ndarray) -> None:
+def refuse_out_of_range(circuit, data: np.ndarray, name="data") -> None:
     """Raise for the first entry below -1 or not below its variable's number of categories."""
     categories = np.asarray(circuit.num_categories)
     if not len(data) or ((data.max(axis=0) < categories).all() and int(data.min()) >= -1):
         return
     row, column = np.argwhere((data < -1) | (data >= categories))[0]
-    raise ValueError(f"`data` holds {data[row, column]} at row {row}, column {column}: expected a category "
+    raise ValueError(f"`{name}` holds {data[row, column]} at row {row}, column {column}: expected a category "
                      f"0..{categories[column] - 1}, or -1 for a missing value")

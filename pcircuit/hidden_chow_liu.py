@@ -1,13 +1,13 @@
 """Hidden Chow-Liu trees: the Chow-Liu tree with a hidden state behind every variable.
 
-Take the Chow-Liu tree of the data (`chow_liu`), rooted at its centre, and give each variable X_v with children a
-hidden variable Z_v with K states.  The hidden variables form the tree, each X_v depends on the hidden variable
-next to it alone (Liu and Van den Broeck 2021):
+Take the Chow-Liu tree of the data (`chow_liu`), rooted at its centre, and give each variable X_v with
+children a hidden variable Z_v with K states.  The hidden variables form the tree, each X_v depends on the
+hidden variable next to it alone (Liu and Van den Broeck 2021):
 
     p(x) = sum_z p(z_root) prod_v p(z_v | z_parent(v)) p(x_v | z_v),
 
-where a variable without children has no hidden variable of its own and depends on that of its parent.  Summing z
-out from below gives a circuit.  With k a state of Z_v or, for a childless variable, of Z_parent(v):
+where a variable without children has no hidden variable of its own and depends on that of its parent.
+Summing z out from below gives a circuit.  With k a state of Z_v or, for a childless variable, of Z_parent(v):
 
     input region of v                   K units    p(x_v | z = k)
     inner region of v (with children)   K products, number k multiplies the units k of the children and of v itself
@@ -15,8 +15,8 @@ out from below gives a circuit.  With k a state of Z_v or, for a childless varia
 
 With b variables that have children this makes V K input, b K product and (b - 1) K + 1 sum units.
 
-The structure decides what can be expressed, EM (`fit_em`) finds the parameters, and the start values decide which
-local maximum it finds; `hclt` says how they are chosen.
+The structure decides what can be expressed, EM (`fit_em`) finds the parameters, and the start values decide
+which local maximum it finds; `hclt` says how they are chosen.
 """
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ PERSISTENCE = 0.9  # probability, at the start, that a hidden variable repeats t
 def hclt(data, num_latents=4, num_categories=None, pseudocount=0.1, rng=0, *, tree=None) -> Circuit:
     """Hidden Chow-Liu tree of a table, with random start values for EM.
 
-    ``p(x) = sum_z p(z_root) prod_v p(z_v | z_parent(v)) p(x_v | z_v)``; see the module's head for the regions.
+    ``p(x) = sum_z p(z_root) prod_v p(z_v | z_parent(v)) p(x_v | z_v)``; see the module's head for the
+    regions.
 
     Parameters
     ----------
@@ -44,8 +45,8 @@ def hclt(data, num_latents=4, num_categories=None, pseudocount=0.1, rng=0, *, tr
     num_latents : int
         K >= 1, states of each hidden variable.  Default 4.
     num_categories : int or (V,) ints, optional
-        Categories of each variable.  Default: largest entry plus one, and at least two, so that a column which
-        is constant here may change later.
+        Categories of each variable.  Default: largest entry plus one, and at least two, so that a column
+        which is constant here may change later.
     pseudocount : float
         Mass s >= 0 added to the counts of each pair for the tree, and to those of each variable for the start
         values.  Default 0.1.
@@ -57,8 +58,8 @@ def hclt(data, num_latents=4, num_categories=None, pseudocount=0.1, rng=0, *, tr
     Returns
     -------
     Circuit
-        Normalised, all parameters positive, on the v-tree ``VTree.from_tree(tree)``.  For V = 1 a single input
-        region with one unit.
+        Normalised, all parameters positive, on the v-tree ``VTree.from_tree(tree)``.  For V = 1 a single
+        input region with one unit.
 
     Raises
     ------
@@ -76,11 +77,12 @@ def hclt(data, num_latents=4, num_categories=None, pseudocount=0.1, rng=0, *, tr
         weights of the root:   exp(-2 U)
 
     All start values must differ, or states with equal parameters would stay equal for ever.  But differing is
-    not enough: if hidden variables start nearly independent of each other, what "state k" means has to be agreed
-    on edge by edge, and EM gets stuck in trees where it never was.  The tree joins the variables that have most
-    in common, so at the start a hidden variable mostly repeats its parent's state: one meaning for the whole
-    tree, close to a mixture of K independent models, which EM then differentiates.  With ``pseudocount=0`` one
-    pseudocount is used for the input rows nevertheless, as a probability that is 0 at the start stays 0.
+    not enough: if hidden variables start nearly independent of each other, what "state k" means has to be
+    agreed on edge by edge, and EM gets stuck in trees where it never was.  The tree joins the variables that
+    have most in common, so at the start a hidden variable mostly repeats its parent's state: one meaning for
+    the whole tree, close to a mixture of K independent models, which EM then differentiates.  With
+    ``pseudocount=0`` one pseudocount is used for the input rows nevertheless, as a probability that is 0 at
+    the start stays 0.
 
     Cost: that of `chow_liu_tree`, and O(V K (K + C)).
 

@@ -13,11 +13,11 @@ Here the structure is repeated once: one v-tree, hence a structured-decomposable
 would each have a v-tree of their own).
 
 With b regions that are no inputs this makes V K input, b K product and (b - 1) K + 1 sum units.  As soon as
-2^depth > V / 2 there are scopes of a single variable.  They are just input regions, without products and sums of
-their own: a product of one factor is that factor, and sums of K distributions of one variable are K distributions
-of that variable, so such units would express nothing that the inputs do not.  Implementations that have them count
-2 K units more for each such scope, for the same family of distributions: with V = 14, K = 4 and depth 3 there are
-two, and 157 units here are 173 there.
+2^depth > V / 2 there are scopes of a single variable.  They are just input regions, without products and sums
+of their own: a product of one factor is that factor, and sums of K distributions of one variable are K
+distributions of that variable, so such units would express nothing that the inputs do not.  Implementations
+that have them count 2 K units more for each such scope, for the same family of distributions: with V = 14, K
+= 4 and depth 3 there are two, and 157 units here are 173 there.
 """
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def rat_spn(num_categories, num_units=4, depth=2, rng=0) -> Circuit:
 
     Notes
     -----
-    Each row of start values is proportional to exp(-2 U), with U uniform on [0, 1], drawn anew for each number:
-    no two units start equal, and none is far from the others.  Cost: O(V K (K + C)).
+    Each row of start values is proportional to exp(-2 U), with U uniform on [0, 1], drawn anew for each
+    number: no two units start equal, and none is far from the others.  Cost: O(V K (K + C)).
 
     References
     ----------

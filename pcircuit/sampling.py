@@ -101,7 +101,7 @@ def sample(circuit, num_samples=None, *, evidence=None, rng=None) -> np.ndarray:
                              "rows of `probs` and `weights` to sum 1 first")
     rng = np.random.default_rng(rng)
     if evidence is not None:
-        evidence = check_evidence(circuit, evidence)
+        evidence = check_evidence(circuit, evidence, name="evidence")
     num_samples = _checked_count(num_samples, evidence)
     if evidence is not None and len(evidence) == 1:
         evidence = np.broadcast_to(evidence, (num_samples, circuit.num_variables))

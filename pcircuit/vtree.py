@@ -18,6 +18,7 @@ two intervals ``first[r]..r`` are.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from numbers import Integral
 
 import numpy as np
 
@@ -127,7 +128,7 @@ class VTree:
         _check_acyclic(children, int(roots[0]))
 
         def expand(node):  # (v,) is the inner node of variable v, v itself its leaf
-            if isinstance(node, int):
+            if isinstance(node, Integral):
                 return None
             return [(c,) if children[c] else c for c in children[node[0]]] + [node[0]]
 
@@ -226,7 +227,7 @@ class VTree:
 
     def _checked(self, r) -> int:
         """`r` as an int, refused unless it is a node (negative numbers do not wrap around)."""
-        if not 0 <= r < len(self.parents):
+        if not isinstance(r, Integral) or not 0 <= r < len(self.parents):
             raise IndexError(f"v-tree node {r} does not exist: nodes are 0..{len(self.parents) - 1}")
         return int(r)
 
@@ -264,8 +265,6 @@ def _checked_first(parents: np.ndarray, variables: np.ndarray) -> np.ndarray:
             raise ValueError(f"`parents` is not a post-order numbering: node {open_subtrees[-1]} must be attached "
                              f"to its parent {parents[open_subtrees[-1]]} before node {r}")
         open_subtrees.append(r)
-    if len(open_subtrees) != 1:
-        raise ValueError(f"`parents` leaves {len(open_subtrees) - 1} subtrees unattached: number nodes in post-order")
     return first
 
 
@@ -291,6 +290,8 @@ def _numbered(root, expand) -> VTree:
             children = expand(node)
             if children is None:
                 stack.pop()
+                if not isinstance(node, Integral):
+                    raise ValueError(f"a leaf of a v-tree must be a variable, a whole number, found {node!r}")
                 _append(parents, variables, stack, int(node), ())
                 continue
             if len(children) < 2:
@@ -332,6 +333,6 @@ def _numbered_by_cuts(order: np.ndarray, cut) -> VTree:
 
 def _at_least_one(num_variables) -> int:
     """`num_variables` as an int, refused below one."""
-    if int(num_variables) != num_variables or num_variables < 1:
+    if not isinstance(num_variables, Integral) or num_variables < 1:
         raise ValueError(f"`num_variables` must be a whole number of at least 1, found {num_variables!r}")
     return int(num_variables)

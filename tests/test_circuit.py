@@ -127,7 +127,7 @@ def test_bad_tables(values, message):
     ([[True, False]], "found shape (1, 2) of bool"),
     ([[]], "found shape (1, 0) of float64"),
     (np.zeros((0, 2), dtype=int), "found shape (0, 2) of int64"),
-    ([[0, -1]], "found shape (1, 2) of int64 with minimum -1"),
+    ([[0, -1]], "found shape (1, 2) of int64 with values -1.."),
 ])
 def test_bad_products(products, message):
     message = f"`products` must be a non-empty (P, A) array of unit indices 0, 1, ..., {message}"

@@ -1,0 +1,194 @@
+"""The two kinds of regions, and the error for circuits that are not well formed.
+
+See `pcircuit.circuit` for what regions are for.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral
+
+import numpy as np
+
+MOST_UNITS = 2 ** 31  # in one region
+
+
+class StructureError(ValueError):
+    """A circuit lacks a property that is needed: consistent regions, or normalisation."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class InputRegion:
+    """The K input units of one variable with C categories.
+
+    Parameters
+    ----------
+    variable : int
+        The variable, a column of the data.
+    probs : (K, C) float array
+        Row k holds the probabilities of the categories under unit k; non-negative and finite.  Rows of a
+        distribution sum to one; only products of circuits (`pcircuit.multiply`) have other sums.
+
+    Raises
+    ------
+    StructureError
+        If `probs` is not such an array.
+
+    Examples
+    --------
+    >>> InputRegion(0, [[0.9, 0.1], [0.2, 0.8]])       # two Bernoulli units
+    InputRegion(variable 0, 2 units, 2 categories)
+    """
+
+    variable: int
+    probs: np.ndarray
+
+    def __post_init__(self):
+        if not isinstance(self.variable, Integral) or self.variable < 0:
+            raise StructureError(f"`variable` must be a whole number of at least 0, found {self.variable!r}")
+        object.__setattr__(self, "variable", int(self.variable))
+        object.__setattr__(self, "probs", _weights_array(self.probs, "probs"))
+
+    @property
+    def num_units(self) -> int:
+        """K, the units shown to the parent region."""
+        return self.probs.shape[0]
+
+    @property
+    def num_categories(self) -> int:
+        """C, the number of categories of the variable."""
+        return self.probs.shape[1]
+
+    @property
+    def num_nodes(self) -> int:
+        """All units of the region: K."""
+        return self.probs.shape[0]
+
+    def __eq__(self, other):
+        if not isinstance(other, InputRegion):
+            return NotImplemented
+        return self.variable == other.variable and np.array_equal(self.probs, other.probs)
+
+    __hash__ = None
+
+    def __repr__(self):
+        return f"InputRegion(variable {self.variable}, {self.num_units} units, {self.num_categories} categories)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class InnerRegion:
+    """The P product and K sum units of one inner v-tree node with A children.
+
+    Parameters
+    ----------
+    products : (P, A) int array
+        Entry (p, c) is the unit of child c that product p multiplies.
+    weights : (K, P) float array or scipy.sparse array
+        Row k holds the mixture weights of sum unit k; non-negative and finite.  A sparse array is kept as CSR.
+
+    Raises
+    ------
+    StructureError
+        If the arrays are not of this form.
+
+    Examples
+    --------
+    >>> InnerRegion([[0, 0], [1, 1]], [[0.3, 0.7]])
+    InnerRegion(2 children, 2 products, 1 sum)
+    """
+
+    products: np.ndarray
+    weights: np.ndarray
+
+    def __post_init__(self):
+        try:
+            products = np.array(self.products)
+        except ValueError:
+            raise StructureError("`products` must be a rectangular (P, A) array of unit indices, found rows of "
+                                 "different lengths") from None
+        if products.ndim != 2 or products.dtype.kind not in "iu" or products.size == 0 or (
+                products.min() < 0 or products.max() >= MOST_UNITS):
+            values = f" with values {products.min()}..{products.max()}" if products.size else ""
+            raise StructureError("`products` must be a non-empty (P, A) array of unit indices 0, 1, ..., "
+                                 f"found shape {products.shape} of {products.dtype}{values}")
+        products = np.ascontiguousarray(products, dtype=np.int64)
+        products.flags.writeable = False
+        object.__setattr__(self, "products", products)
+        weights = (_csr_weights(self.weights) if hasattr(self.weights, "tocsr")
+                   else _weights_array(self.weights, "weights"))
+        if weights.shape[1] != len(products):
+            raise StructureError(f"`weights` has {weights.shape[1]} columns but `products` {len(products)} rows: "
+                                 "they must agree, one per product unit")
+        object.__setattr__(self, "weights", weights)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether `weights` is a CSR array."""
+        return hasattr(self.weights, "indptr")
+
+    @property
+    def num_units(self) -> int:
+        """K, the sum units, which are what the parent region sees."""
+        return self.weights.shape[0]
+
+    @property
+    def num_products(self) -> int:
+        """P, the product units."""
+        return len(self.products)
+
+    @property
+    def num_nodes(self) -> int:
+        """All units of the region: P + K."""
+        return len(self.products) + self.weights.shape[0]
+
+    def dense_weights(self) -> np.ndarray:
+        """`weights` as a (K, P) dense array."""
+        return self.weights.toarray() if self.is_sparse else self.weights
+
+    def __eq__(self, other):
+        if not isinstance(other, InnerRegion):
+            return NotImplemented
+        return (np.array_equal(self.products, other.products) and self.is_sparse == other.is_sparse
+                and np.array_equal(self.dense_weights(), other.dense_weights()))
+
+    __hash__ = None
+
+    def __repr__(self):
+        sums = f"{self.num_units} sum{'s' if self.num_units > 1 else ''}"
+        return (f"InnerRegion({self.products.shape[1]} children, {self.num_products} products, {sums}"
+                f"{', sparse' if self.is_sparse else ''})")
+
+
+def _weights_array(values, name: str) -> np.ndarray:
+    """`values` as a read-only 2-D float64 copy of non-negative finite numbers."""
+    try:
+        if np.asarray(values).dtype.kind == "c":
+            raise TypeError("complex numbers are not weights")
+        array = np.array(values, dtype=np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        raise StructureError(f"`{name}` must be a two-dimensional array of numbers, found {type(values).__name__}: "
+                             f"{error}") from None
+    if array.ndim != 2 or array.size == 0:
+        raise StructureError(f"`{name}` must be a non-empty two-dimensional array, found shape {array.shape}")
+    _check_weights(array, name)
+    array.flags.writeable = False
+    return array
+
+
+def _csr_weights(weights):
+    """A scipy.sparse array as a canonical read-only CSR array of non-negative finite float64."""
+    import scipy.sparse
+    csr = scipy.sparse.csr_array(weights, dtype=np.float64, copy=True)
+    csr.sum_duplicates()
+    if csr.ndim != 2 or 0 in csr.shape:
+        raise StructureError(f"`weights` must be a non-empty (K, P) array, found shape {csr.shape}")
+    _check_weights(csr.data, "weights")
+    for part in (csr.data, csr.indices, csr.indptr):
+        part.flags.writeable = False
+    return csr
+
+
+def _check_weights(array: np.ndarray, name: str) -> None:
+    """Raise unless all numbers are finite and non-negative."""
+    if array.size and not (array.min() >= 0 and array.max() < np.inf):  # a NaN fails the comparison
+        bad = array[~((array >= 0) & (array < np.inf))].flat[0]
+        raise StructureError(f"`{name}` holds {bad}: all entries must be finite and at least 0")

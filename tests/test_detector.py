@@ -1,0 +1,193 @@
+"""The detector: tables in, verdicts out, saved and loaded, and robust against odd tables."""
+import numpy as np
+import pandas as pd
+import pytest
+
+import hld
+from hld import HLDDetector
+
+
+def mixed_table(N, seed=0, *, shift=False):
+    """Text, booleans, whole and continuous numbers, with missing values; `shift` breaks one dependence."""
+    rng = np.random.default_rng(seed)
+    city = rng.choice(["Oslo", "Lima", "Pune"], size=N, p=[0.5, 0.3, 0.2])
+    base = np.select([city == "Oslo", city == "Lima"], [0.0, 5.0], 9.0)
+    heat = base + rng.normal(size=N)
+    frame = pd.DataFrame({"city": city, "heat": rng.permutation(heat) if shift else heat,
+                          "rain": rng.random(N) < 0.3, "visits": rng.poisson(2, size=N)})
+    frame.loc[rng.random(N) < 0.1, "heat"] = np.nan
+    frame.loc[rng.random(N) < 0.05, "city"] = None
+    return frame
+
+
+@pytest.fixture(scope="module")
+def detector():
+    return HLDDetector(num_epochs=30).fit(mixed_table(2000))
+
+
+def test_unshifted_passes_and_shifted_is_found(detector):
+    assert not detector.test(mixed_table(100, seed=1), alpha=1e-3).reject
+    result = detector.test(mixed_table(100, seed=1, shift=True), alpha=1e-3)
+    assert result.reject
+    top = {detector.encoder_.names[v] for v in result.localize(top=1).nodes[0].scope}
+    assert top & {"city", "heat"}
+
+
+def test_estimation_error_is_part_of_the_null(detector):
+    assert detector.test(mixed_table(100, seed=1)).inflation == pytest.approx(1 + 100 / 2000)
+    plain = HLDDetector(num_epochs=2, estimation_error=False).fit(mixed_table(200))
+    assert plain.test(mixed_table(100, seed=1)).inflation == 1
+
+
+def test_saved_and_loaded_detectors_give_the_same_results(detector, tmp_path):
+    path = tmp_path / "model.hld"
+    detector.save(path)
+    again = hld.load(path)
+    for seed in range(3):
+        batch = mixed_table(50, seed=seed, shift=seed == 2)
+        left, right = detector.test(batch), again.test(batch)
+        assert left.to_dict() == right.to_dict()
+        np.testing.assert_array_equal(left.deltas, right.deltas)
+    assert again.describe() == detector.describe()
+    np.testing.assert_array_equal(again.score_samples(mixed_table(5)), detector.score_samples(mixed_table(5)))
+    again.save(tmp_path / "copy.hld")
+    assert (tmp_path / "copy.hld").read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize("null", ["normal", "monte-carlo"])
+def test_other_nulls_survive_the_file(null, tmp_path):
+    detector = HLDDetector(num_epochs=3, null=null, kinds="input").fit(mixed_table(200))
+    hld.save(detector, tmp_path / "m.hld")
+    batch = mixed_table(20, seed=4)
+    assert hld.load(tmp_path / "m.hld").test(batch).to_dict() == detector.test(batch).to_dict()
+
+
+def test_arrays_and_frames_are_both_tables():
+    rng = np.random.default_rng(0)
+    array = rng.integers(0, 3, size=(300, 4))
+    from_array = HLDDetector(num_epochs=5).fit(array)
+    from_frame = HLDDetector(num_epochs=5).fit(pd.DataFrame(array, columns=list("abcd")))
+    batch = rng.integers(0, 3, size=(30, 4))
+    assert from_array.test(batch).pvalue == from_frame.test(pd.DataFrame(batch, columns=list("abcd"))).pvalue
+    assert from_array.n_features_in_ == 4
+
+
+def test_columns_are_matched_by_name_and_missing_ones_are_named(detector):
+    batch = mixed_table(40, seed=2)
+    assert detector.test(batch[["visits", "rain", "heat", "city"]]).pvalue == detector.test(batch).pvalue
+    with pytest.raises(ValueError, match="rain"):
+        detector.test(batch.drop(columns="rain"))
+
+
+def test_unseen_levels_are_evidence_of_a_shift(detector):
+    batch = mixed_table(60, seed=3)
+    batch["city"] = "Atlantis"
+    assert detector.test(batch, alpha=1e-6).reject
+
+
+def test_one_row_constant_columns_and_all_missing(detector):
+    assert 0 <= detector.test(mixed_table(1)).pvalue <= 1
+    constant = HLDDetector(num_epochs=2).fit(np.ones((50, 3)))
+    assert constant.test(np.ones((10, 3))).reject is False
+    empty = mixed_table(10)
+    empty.loc[:, ["city", "heat"]] = None
+    assert detector.test(empty).num_missing >= 20
+
+
+def test_a_single_column_and_two_rows():
+    assert 0 <= HLDDetector(num_epochs=2).fit(np.array([[1], [2]])).test(np.array([[1]])).pvalue <= 1
+
+
+def test_same_seed_same_detector():
+    table, batch = mixed_table(300), mixed_table(40, seed=1)
+    assert HLDDetector(num_epochs=3).fit(table).test(batch).pvalue == HLDDetector(num_epochs=3).fit(table).test(batch).pvalue
+
+
+def test_a_failed_fit_leaves_the_detector_as_it_was(detector):
+    fitted = HLDDetector(num_epochs=2).fit(mixed_table(100))
+    circuit = fitted.circuit_
+    with pytest.raises(ValueError, match="row"):
+        fitted.fit(mixed_table(0))
+    assert fitted.circuit_ is circuit
+
+
+def test_sampled_rows_can_be_read(detector):
+    columns = detector.sample(20, rng=0)
+    assert len(columns) == 4
+    assert set(columns[0]) <= {"Oslo", "Lima", "Pune", "<unseen>"}
+
+
+def test_parameters_follow_the_scikit_learn_protocol():
+    from sklearn.base import clone
+    detector = HLDDetector(num_latents=2, kinds=("sum",))
+    assert clone(detector).get_params() == detector.get_params()
+    assert detector.set_params(num_bins=3).num_bins == 3
+    with pytest.raises(ValueError, match="`bins` is not a parameter"):
+        detector.set_params(bins=3)
+    assert "not fitted" in repr(detector)
+
+
+def test_unfitted_detectors_say_so(tmp_path):
+    for action in (lambda d: d.test([[1]]), lambda d: d.save(tmp_path / "x"), lambda d: d.describe(), lambda d: d.sample(1)):
+        with pytest.raises(ValueError, match="not fitted"):
+            action(HLDDetector())
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(TypeError, match="`detector` must be an HLDDetector"):
+        hld.save("model", tmp_path / "x")
+
+
+def test_describe_says_what_a_user_must_know(detector):
+    text = detector.describe()
+    for word in ("city", "heat", "unseen", "2000 rows", "missing values"):
+        assert word in text
+
+
+@pytest.mark.parametrize("change", ["truncate", "flip", "other kind", "nonsense"])
+def test_damaged_files_are_refused(detector, tmp_path, change):
+    import pcircuit
+    path = tmp_path / "model.hld"
+    detector.save(path)
+    data = bytearray(path.read_bytes())
+    if change == "truncate":
+        path.write_bytes(data[:len(data) // 2])
+    elif change == "flip":
+        data[len(data) // 2] ^= 0xFF
+        path.write_bytes(data)
+    elif change == "other kind":
+        pcircuit.save(detector.circuit_, path)
+    else:
+        path.write_bytes(b"PK nonsense")
+    with pytest.raises(ValueError, match=r"model\.hld"):
+        hld.load(path)
+
+
+@pytest.mark.parametrize("damage", [
+    lambda header, arrays: header["test"].update(null="magic"), lambda header, arrays: header.update(num_train=-5),
+    lambda header, arrays: header["params"].update(evil=1), lambda header, arrays: header.pop("encoder"),
+    lambda header, arrays: arrays.update(nodes=arrays["nodes"] + 10 ** 6), lambda header, arrays: arrays.pop("stds"),
+    lambda header, arrays: arrays.update(mean=arrays["mean"] * np.nan),
+    lambda header, arrays: arrays.update(eigenvalues=-arrays["eigenvalues"]),
+    lambda header, arrays: header["test"].update(seed="0"), lambda header, arrays: header.update(params=[1, 2]),
+])
+def test_well_formed_archives_with_wrong_contents_are_refused(detector, tmp_path, damage):
+    import pcircuit
+    path = tmp_path / "model.hld"
+    detector.save(path)
+    header, arrays = pcircuit.read_archive(path, "hld.detector", 1)
+    damage(header, arrays)
+    header.setdefault("format", "hld.detector")
+    header.setdefault("version", 1)
+    pcircuit.write_archive(path, header, arrays)
+    with pytest.raises(ValueError, match=r"cannot read .*model\.hld"):
+        hld.load(path)
+
+
+def test_a_failed_save_keeps_the_old_file(detector, tmp_path, monkeypatch):
+    import os
+    path = tmp_path / "model.hld"
+    path.write_text("precious")
+    monkeypatch.setattr(os, "replace", lambda *a: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        detector.save(path)
+    assert path.read_text() == "precious"
+    assert [p.name for p in tmp_path.iterdir()] == ["model.hld"]

@@ -1,0 +1,202 @@
+"""The test itself: statistic, options, missing values, calibration in small, threads, and misuse."""
+import threading
+
+import naive
+import numpy as np
+import pytest
+import zoo
+from scipy.stats import binom
+
+from hld import HLDTest, distance, exact_moments, likelihood_vectors, select_nodes
+from pcircuit import StructureError, fit_em, multiply, rat_spn, sample
+
+
+@pytest.fixture(scope="module")
+def circuit():
+    return rat_spn([2, 3, 2, 2, 4, 2], num_units=3, depth=2, rng=5)
+
+
+def test_statistic_is_the_distance_and_its_parts_add_up(circuit):
+    batch = sample(circuit, 60, rng=0)
+    result = HLDTest(circuit)(batch)
+    assert result.statistic == pytest.approx(distance(circuit, batch), rel=1e-12)
+    assert (result.contributions ** 2).sum() == pytest.approx(result.statistic ** 2, rel=1e-12)
+    assert result.reject == (result.pvalue <= result.alpha) == (result.statistic > result.threshold)
+    assert result.num_samples == 60
+    np.testing.assert_allclose(result.stds ** 2, np.diag(naive.hlv_moments(circuit, result.nodes)[1]), rtol=1e-10)
+
+
+def test_expected_squared_statistic_is_the_trace_over_T(circuit):
+    """E[T d^2] = tr(S), exactly: over all pairs of states for T = 2, by enumeration."""
+    nodes = select_nodes(circuit)
+    states = naive.states(circuit)
+    p, L = naive.likelihood(circuit, states), likelihood_vectors(circuit, states)
+    centred = L - p @ L
+    squared = ((centred[:, None] + centred[None]) ** 2).sum(axis=2) / 4
+    assert 2 * p @ squared @ p == pytest.approx(exact_moments(circuit, nodes).trace, rel=1e-10)
+
+
+@pytest.mark.parametrize("null", ["exact", "normal", "monte-carlo"])
+def test_every_null_sees_a_clear_shift_and_passes_a_typical_batch(circuit, null):
+    test = HLDTest(circuit, null=null, rng=0)
+    assert test([[1, 2, 1, 1, 3, 1]] * 100, alpha=0.01).reject
+    assert not test(sample(circuit, 100, rng=4), alpha=0.01).reject
+    assert test(sample(circuit, 100, rng=4)).null == null
+
+
+@pytest.mark.parametrize(("null", "T"), [("exact", 50), ("monte-carlo", 1), ("monte-carlo", 7)])
+def test_level_is_kept_on_the_models_own_samples(circuit, null, T):
+    """Rejections among 1000 batches lie in the binomial interval that is left with probability 1e-6."""
+    test, trials = HLDTest(circuit, null=null, rng=1, num_resamples=1999), 1000
+    rows = sample(circuit, trials * T, rng=2).reshape(trials, T, -1)
+    pvalues = np.array([test(batch).pvalue for batch in rows])
+    for alpha in (0.1, 0.05, 0.01):
+        level = alpha
+        if null == "exact":  # the limit law at T = 50, compared at the level found for it by 1e5 batches: see the study
+            low, high = binom.ppf(5e-7, trials, 0.7 * level), binom.isf(5e-7, trials, 1.3 * level)
+        else:
+            low, high = binom.ppf(5e-7, trials, 0.8 * level), binom.isf(5e-7, trials, 1.2 * level)
+        assert low <= (pvalues <= alpha).sum() <= high
+
+
+def test_node_weights_as_metric(circuit):
+    nodes = select_nodes(circuit)
+    weights = np.linspace(0.5, 2, len(nodes))
+    batch = sample(circuit, 30, rng=1)
+    result = HLDTest(circuit, metric=weights)(batch)
+    assert result.statistic == pytest.approx(distance(circuit, batch, node_weights=weights), rel=1e-12)
+    same = HLDTest(circuit, metric=np.full(len(nodes), 3.0))(batch)
+    assert same.pvalue == pytest.approx(HLDTest(circuit)(batch).pvalue, rel=1e-9)
+
+
+def test_training_rows_widen_the_null(circuit):
+    batch = sample(circuit, 200, rng=3)
+    plain, corrected = HLDTest(circuit)(batch), HLDTest(circuit, num_train=100)(batch)
+    assert plain.inflation == 1
+    assert corrected.inflation == 3
+    assert corrected.threshold == pytest.approx(plain.threshold * np.sqrt(3), rel=1e-12)
+    assert corrected.pvalue > plain.pvalue
+
+
+def test_training_reference_uses_sample_moments(circuit):
+    train, batch = sample(circuit, 500, rng=1), sample(circuit, 40, rng=2)
+    test = HLDTest(circuit, reference="training", training_data=train)
+    L = naive.node_values(circuit, train)[:, select_nodes(circuit)]
+    np.testing.assert_allclose(test.mean, L.mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(test.stds, L.std(axis=0, ddof=1), rtol=1e-9)
+    result = test(batch)
+    assert result.inflation == 1 + 40 / 500
+    eigenvalues = np.linalg.eigvalsh(np.cov(L.T))
+    from hld import gchi2
+    expected = gchi2.sf(result.statistic ** 2 * 40 / result.inflation, np.maximum(eigenvalues, 0))
+    assert result.pvalue == pytest.approx(expected, rel=1e-8)
+
+
+def test_missing_entries_are_completed_reproducibly_and_keep_the_level(circuit):
+    test, trials = HLDTest(circuit, rng=0, null="monte-carlo", num_resamples=999), 400
+    rng = np.random.default_rng(3)
+    rows = sample(circuit, trials * 10, rng=2).reshape(trials, 10, -1).astype(np.int64)
+    rows[rng.random(rows.shape) < 0.4] = -1
+    results = [test(batch) for batch in rows]
+    assert results[0].num_missing == (rows[0] == -1).sum()
+    assert test(rows[0]).pvalue == results[0].pvalue
+    rejected = sum(result.pvalue <= 0.1 for result in results)
+    assert binom.ppf(5e-7, trials, 0.08) <= rejected <= binom.isf(5e-7, trials, 0.12)
+    assert test(np.full((5, circuit.num_variables), -1)).num_missing == 30
+
+
+def test_impossible_rows_with_holes_are_still_tested():
+    deterministic = zoo.circuits()["deterministic"]
+    states = naive.states(deterministic)
+    impossible = states[naive.likelihood(deterministic, states) == 0][:6].copy()
+    impossible[:, -1] = -1
+    result = HLDTest(deterministic)(impossible)
+    assert 0 <= result.pvalue <= 1
+    assert result.num_missing == 6
+
+
+def test_a_circuit_of_one_state_has_no_room_for_chance():
+    from pcircuit import Circuit, InputRegion, VTree
+    test = HLDTest(Circuit(VTree([-1], [0]), [InputRegion(0, [[1.0, 0.0]])]))
+    assert test([[0]] * 7).pvalue == 1
+    assert test([[0]] * 6 + [[1]]).pvalue == 0
+
+
+def test_one_object_in_many_threads(circuit):
+    test = HLDTest(circuit, null="monte-carlo", rng=0, num_resamples=99)
+    batches = [sample(circuit, 20, rng=i) for i in range(6)]
+    expected = [HLDTest(circuit, null="monte-carlo", rng=0, num_resamples=99)(batch).pvalue for batch in batches]
+    found = [None] * 6
+
+    def work(i):
+        found[i] = test(batches[i]).pvalue
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == expected
+
+
+def test_result_prints_on_one_line_and_as_a_dictionary(circuit):
+    result = HLDTest(circuit)(sample(circuit, 10, rng=0), alpha=0.01)
+    assert str(result).startswith(("no shift: ", "shift: "))
+    assert "\n" not in str(result)
+    values = result.to_dict()
+    assert values["pvalue"] == result.pvalue
+    assert {type(value) for value in values.values()} <= {float, int, bool, str}
+    with pytest.raises(AttributeError):
+        result.pvalue = 0
+    assert "HLDTest" in repr(HLDTest(circuit))
+    assert "exact" not in HLDTest(circuit, null="normal").describe()
+    assert "2 rows" not in HLDTest(circuit, num_train=7).describe()
+    assert "1 + T / 7" in HLDTest(circuit, num_train=7).describe()
+
+
+def test_arrays_of_a_test_are_read_only(circuit):
+    test = HLDTest(circuit)
+    for array in (test.nodes, test.mean, test.stds, test.node_weights):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+
+
+def test_a_users_array_of_nodes_stays_his_own(circuit):
+    nodes = select_nodes(circuit).copy()
+    HLDTest(circuit, nodes=nodes)
+    nodes[0] = nodes[0]
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    ({"null": "gauss"}, "`null` must be one of 'exact', 'normal', 'monte-carlo', found 'gauss'"),
+    ({"metric": "manhattan"}, "`metric` must be 'euclidean' or"), ({"metric": [1.0]}, "`metric` must be .* finite positive"),
+    ({"reference": "data"}, "`reference` must be"), ({"reference": "training"}, "`training_data` is needed"),
+    ({"training_data": [[0] * 6]}, "`training_data` is used only"), ({"num_train": 0}, "`num_train` must be"),
+    ({"num_resamples": 0}, "`num_resamples` must be"),
+    ({"reference": "training", "training_data": [[0] * 6], "null": "monte-carlo"}, "draws from the circuit"),
+    ({"reference": "training", "training_data": [[0] * 6]}, "has 1 rows: a covariance needs at least two"),
+])
+def test_bad_options_name_the_argument(circuit, options, message):
+    with pytest.raises(ValueError, match=message):
+        HLDTest(circuit, **options)
+
+
+@pytest.mark.parametrize(("batch", "alpha", "error", "message"), [
+    (np.empty((0, 6), dtype=int), 0.05, ValueError, "`batch` has no rows"),
+    ([[0] * 5], 0.05, ValueError, r"shape \(N, 6\)"), ([[9] * 6], 0.05, ValueError, "holds 9 at row 0"),
+    ([[-2] * 6], 0.05, ValueError, "holds -2"), ([[0.5] * 6], 0.05, TypeError, "must hold integers"),
+    ([[0] * 6], 0, ValueError, "`alpha` must be between 0 and 1"), ([[0] * 6], 1, ValueError, "`alpha`"),
+])
+def test_bad_batches_get_one_clear_error(circuit, batch, alpha, error, message):
+    with pytest.raises(error, match=message):
+        HLDTest(circuit)(batch, alpha)
+
+
+def test_unnormalised_circuits_are_refused(circuit):
+    with pytest.raises(StructureError, match="not normalised"):
+        HLDTest(multiply(circuit, circuit))
+
+
+def test_a_fitted_circuit_can_be_tested_too(circuit):
+    fitted, _ = fit_em(circuit, sample(circuit, 300, rng=0), num_epochs=5)
+    assert not HLDTest(fitted, num_train=300)(sample(circuit, 50, rng=9), alpha=1e-4).reject
