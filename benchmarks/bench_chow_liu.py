@@ -20,17 +20,19 @@ import numpy as np
 
 from pcircuit import chow_liu_tree
 
-COMPARED = [(10_000, 50, 2), (10_000, 50, 10), (10_000, 50, 50), (10_000, 100, 2)]  # rows, variables, categories
+# rows, variables, categories
+COMPARED = [(10_000, 50, 2), (10_000, 50, 10), (10_000, 50, 50), (10_000, 100, 2)]
 LARGE = [(60_000, 784, 2), (200_000, 100, 20), (10_000, 1_500, 2), (60_000, 100, 256), (1_000_000, 50, 5)]
 REPEATS = 5
 
 
 def main():
-    print("| rows | variables | categories | seconds | peak MB | NumPy loop | ratio | scikit-learn loop | ratio |")
+    print("| rows | variables | categories | seconds | peak MB | NumPy loop | ratio | scikit-learn | ratio |")
     print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     for N, V, C in COMPARED:
         data = dependent_columns(N, V, C)
-        seconds, peak, tree = measured(lambda data=data, C=C: chow_liu_tree(data, num_categories=C, pseudocount=0))
+        options = {"num_categories": C, "pseudocount": 0}
+        seconds, peak, tree = measured(lambda data=data, options=options: chow_liu_tree(data, **options))
         cells = []
         for information_of in (plain_information, sklearn_information):
             start = time.perf_counter()

@@ -79,7 +79,19 @@ def read_batch(path, encoder, separator=","):
 
 
 def write_rows(names, rows, path=None, separator=","):
-    """Write rows as CSV with a header, to standard output or, all or nothing, to a file; None is an empty cell."""
+    """Write rows as CSV with a header.
+
+    Parameters
+    ----------
+    names : sequence of V str
+        The header.
+    rows : (N, V) iterable
+        Cells; None is an empty one.
+    path : str, optional
+        The file, written all or nothing; by default standard output.
+    separator : str
+        One character.
+    """
     if path is None:
         _write(names, rows, sys.stdout, separator)
         return
@@ -93,8 +105,8 @@ def _read(path, separator, **options):
         import pandas
     except ImportError:
         raise ImportError("reading CSV files needs pandas, which is not installed: pip install 'hld[cli]'") from None
-    # A Path, as pandas would take text such as http://... for an address and fetch it.
-    source = sys.stdin.buffer if path == "-" else pathlib.Path(path)
+    # From the root on, as pandas would take a name such as http://... for an address and fetch it.
+    source = sys.stdin.buffer if path == "-" else pathlib.Path(path).absolute()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pandas.errors.ParserWarning)

@@ -140,9 +140,7 @@ def inner_third(units, qp, weights, dense, stages, buffer, at, shown, tables, ow
     for first in range(0, P, step):
         last = min(first + step, P)
         plain, centred = third_of_products(units, stages, buffer, at, shown, first, last)
-        mixed, mixed_c = np.empty((pairs, last - first)), np.empty((pairs, last - first))
-        mix(plain, pointer, column, value, mixed)
-        mix(centred, pointer, column, value, mixed_c)
+        mixed, mixed_c = mix(plain, pointer, column, value), mix(centred, pointer, column, value)
         for row in range(pairs):
             for k in range(K):
                 for e in range(pointer[k], pointer[k + 1]):

@@ -38,15 +38,16 @@ def combine(start, stop, column, value, table, out):
 
 
 @jit
-def mix(of_products, pointer, column, value, out):
-    """(P, P, n) symmetric tables over products -> out (pairs of sums, n): W X W^T, column by column."""
-    P, n = of_products.shape[0], of_products.shape[2]
-    flat = of_products.reshape(P, P * n)
-    half = np.empty(P * n)
-    for k in range(len(pointer) - 1):
+def mix(of_products, pointer, column, value):
+    """(P, P, n) symmetric tables over products -> (pairs of sums, n): W X W^T, column by column."""
+    P, n, K = of_products.shape[0], of_products.shape[2], len(pointer) - 1
+    flat, half = of_products.reshape(P, P * n), np.empty(P * n)
+    mixed = np.empty((K * (K + 1) // 2, n))
+    for k in range(K):
         combine(pointer[k], pointer[k + 1], column, value, flat, half)
         for l in range(k + 1):
-            combine(pointer[l], pointer[l + 1], column, value, half.reshape(P, n), out[k * (k + 1) // 2 + l])
+            combine(pointer[l], pointer[l + 1], column, value, half.reshape(P, n), mixed[k * (k + 1) // 2 + l])
+    return mixed
 
 
 @jit
@@ -56,15 +57,18 @@ def lift(columns, units, factor, pointer, column, value):
     lifted = np.empty((K * (K + 1) // 2, n))
     step = max(1, BLOCK // (P * P))
     for start in range(0, n, step):
-        stop = min(start + step, n)
-        of_products = np.empty((P, P, stop - start))
+        size = min(step, n - start)
+        of_products = np.empty((P, P, size))
         for p in range(P):
             for o in range(p + 1):
-                row, f = columns[pair_number(units[p], units[o]), start:stop], factor[p, o]
-                for i in range(stop - start):
-                    of_products[p, o, i] = f * row[i]
+                row, f = columns[pair_number(units[p], units[o])], factor[p, o]
+                for i in range(size):
+                    of_products[p, o, i] = f * row[start + i]
                 of_products[o, p] = of_products[p, o]
-        mix(of_products, pointer, column, value, lifted[:, start:stop])
+        mixed = mix(of_products, pointer, column, value)
+        if size == n:
+            return mixed
+        lifted[:, start:start + size] = mixed
     return lifted
 
 

@@ -75,7 +75,7 @@ class HLDDetector:
     >>> detector.test(table[1500:1600]).reject
     False
     >>> shifted = table[1500:1600].copy()
-    >>> shifted[:, 1] = rng.permutation(shifted[:, 1])          # same columns, dependence gone
+    >>> shifted[:, 0] = rng.choice(3, size=100, p=[0.1, 0.1, 0.8])     # other weather, and no longer tied to column 1
     >>> detector.test(shifted).reject
     True
     """
@@ -161,7 +161,7 @@ class HLDDetector:
         return pcircuit.log_likelihood(self.circuit_, self.encoder_.encode(table)[0])
 
     def sample(self, num_samples, *, rng=None):
-        """Rows drawn from the circuit, decoded: a list of columns of levels and bins, see `TableEncoder.decode`."""
+        """(num_samples, V) object array of rows drawn from the circuit, decoded as `TableEncoder.decode` does."""
         self._check_fitted()
         return self.encoder_.decode(pcircuit.sample(self.circuit_, num_samples, rng=rng))
 

@@ -103,7 +103,7 @@ class HLDTest:
             raise ValueError(f"`null` must be one of {', '.join(map(repr, NULLS))}, found {null!r}")
         if int(num_resamples) != num_resamples or num_resamples < 1:
             raise ValueError(f"`num_resamples` must be a whole number of at least 1, found {num_resamples!r}")
-        nodes = select_nodes(circuit) if nodes is None else np.asarray(nodes)
+        nodes = select_nodes(circuit) if nodes is None else np.array(nodes)  # a copy: it becomes read-only
         weights = _metric_weights(metric, len(nodes))
         num_train = _checked_num_train(reference, num_train, training_data, null)
         seed = int(np.random.default_rng(rng).integers(2 ** 53))

@@ -91,11 +91,11 @@ class NormalNull:
         return f"normal approximation, tr(S) = {self.trace:.6g}, tr(S^2) = {self.trace_sq:.6g} (anti-conservative)"
 
     def tail(self, squared, T, inflation):
-        """p-value of a squared statistic; the error of the approximation is not estimated (NaN)."""
+        """p-value of a squared statistic; the error of the approximation is not estimated (None)."""
         from scipy.special import ndtr
         spread = np.sqrt(2 * self.trace_sq)
         excess = squared * T / inflation - self.trace
-        return float(ndtr(-excess / spread)) if spread > 0 else float(excess <= 0), float("nan")
+        return float(ndtr(-excess / spread)) if spread > 0 else float(excess <= 0), None
 
     def threshold(self, alpha, T, inflation):
         """sqrt(tr(S)/T + z_{1-alpha}/T sqrt(2 tr(S^2))), the closed form of the paper."""

@@ -28,9 +28,9 @@ class HLDResult:
         Null distribution used: "exact", "normal" or "monte-carlo".
     inflation : float
         Factor by which the null was scaled for estimation error: 1 + T / num_train, or 1.
-    null_error : float
+    null_error : float or None
         Estimated error of `pvalue`, absolute: of the numerical method, and of the spectrum where it was not computed
-        in full; for "monte-carlo" its standard error.
+        in full; for "monte-carlo" its standard error; for "normal" None, that error is not estimated.
     num_missing : int
         Missing entries of the batch, which were integrated out.
     deltas : (m,) float array
@@ -58,7 +58,7 @@ class HLDResult:
     num_samples: int
     null: str
     inflation: float
-    null_error: float
+    null_error: float | None
     num_missing: int
     deltas: np.ndarray = field(repr=False)
     stds: np.ndarray = field(repr=False)

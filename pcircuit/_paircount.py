@@ -9,9 +9,8 @@ which leaves out the rows where one of the two is missing.  Side by side, the ta
 matrix product Z diag(w) Z^t of the one-hot code Z, which has one row per category.  Two ways lead there:
 
 * the product itself, over blocks of rows, fast as long as the variables have few categories.  A variable
-without
-  missing entries need not bring its last category: what the others leave of all rows belongs to it (half of
-  the work per side for binary variables);
+  without missing entries need not bring its last category: what the others leave of all rows belongs to it
+  (for binary variables this halves both sides of the product);
 * counting the codes ``x_i * C_j + x_j``, whose time does not depend on the number of categories.
 
 Every sum is exact, hence independent of the order of rows, variables and categories: whole numbers below 2^24
@@ -26,8 +25,9 @@ from __future__ import annotations
 import numpy as np
 
 BLOCK_CATEGORIES = 1024  # categories of all variables of a group: a block of counts takes 8 MB
-BLOCK_ENTRIES = 2**22  # entries of one side of the one-hot code of a block of rows: 16 MB, half a million codes
+BLOCK_ENTRIES = 2**22  # entries of one side of the one-hot code of a block of rows: 16 MB
 MAX_PRODUCT_CELLS = 144  # cells per pair from which counting codes beats the matrix product (two cores)
+MAX_CELLS = 2**27  # cells of the table of one pair: 1 GB, and a few such tables are needed at a time
 
 
 def checked_table(data, num_categories=None) -> tuple[np.ndarray, np.ndarray]:
@@ -48,26 +48,30 @@ def checked_table(data, num_categories=None) -> tuple[np.ndarray, np.ndarray]:
     """
     data = np.asarray(data)
     if data.dtype.kind not in "iub":
-        raise TypeError(f"`data` must be an array of whole numbers (categories 0, 1, ...; -1 where missing), found "
-                        f"{data.dtype}: code the categories as integers first")
+        raise TypeError("`data` must be an array of whole numbers (categories 0, 1, ...; -1 where missing), "
+                        f"found {data.dtype}: code the categories as integers first")
     if data.ndim != 2 or 0 in data.shape:
-        raise ValueError(f"`data` must be a table of at least one row and one column, found shape {data.shape}")
+        raise ValueError("`data` must be a table of at least one row and one column, found shape "
+                         f"{data.shape}")
     largest = data.max(axis=0).astype(np.int64)
+    if data.dtype.kind == "u" and largest.min() < 0:  # most likely -1, read as unsigned
+        raise ValueError(f"`data` holds {data.max()}, which is no category: give a signed integer type")
     if data.dtype.kind == "i" and data.min() < -1:
         column = int(np.argmax((data < -1).any(axis=0)))
-        raise ValueError(f"`data` holds {data[:, column].min()} in column {column}: categories are 0, 1, ... and "
-                         "-1 stands for a missing entry")
+        raise ValueError(f"`data` holds {data[:, column].min()} in column {column}: categories are 0, 1, ... "
+                         "and -1 is a missing entry")
     if num_categories is None:
         return data, np.maximum(largest + 1, 2)
     categories = np.asarray(num_categories)
-    if categories.dtype.kind not in "iu" or categories.shape not in ((), (data.shape[1],)) or categories.min() < 1:
+    fits = categories.dtype.kind in "iu" and categories.shape in ((), (data.shape[1],))
+    if not fits or categories.min() < 1:
         raise ValueError("`num_categories` must be a whole number of at least 1, or one for each of the "
                          f"{data.shape[1]} columns of `data`, found {num_categories!r}")
     categories = np.broadcast_to(categories, data.shape[1]).astype(np.int64)
     if (largest >= categories).any():
         column = int(np.argmax(largest >= categories))
-        raise ValueError(f"`data` holds category {largest[column]} in column {column}, but `num_categories` allows "
-                         f"only 0..{categories[column] - 1} there: raise it or recode the column")
+        raise ValueError(f"`data` holds category {largest[column]} in column {column}, but `num_categories` "
+                         f"allows only 0..{categories[column] - 1} there: raise it or recode the column")
     return data, categories
 
 
@@ -114,6 +118,9 @@ def pair_count_blocks(data, categories, weights=None):
         The tables n_ij side by side.
     """
     order = np.argsort(categories, kind="stable")  # groups of similar numbers of categories
+    if categories[order[-1]] ** 2 > MAX_CELLS:
+        raise ValueError(f"column {order[-1]} of `data` has {categories[order[-1]]} categories "
+                         f"(`num_categories`), pairs can be counted up to {int(MAX_CELLS**0.5)}: group them into fewer")
     complete = np.ones(data.shape[1], bool) if data.dtype.kind != "i" else data.min(axis=0) >= 0
     group_of = _group_numbers(categories[order])
     groups = [order[group_of == g] for g in range(group_of[-1] + 1)]
@@ -156,11 +163,11 @@ def _group_numbers(sizes) -> np.ndarray:
     return np.array(numbers)
 
 
-# -- the matrix product ------------------------------------------------------------------------------------------
+# -- the matrix product --------------------------------------------------------------------------------------
 
 
 def _counts_by_product(data, categories, complete, weights, rows, columns) -> np.ndarray:
-    """Counts of two groups of variables as the product of their one-hot codes, block of rows by block of rows."""
+    """Counts of two groups of variables as the product of their one-hot codes, by blocks of rows."""
     same = rows is columns
     dtype = np.float32 if weights is None else np.float64
     coded = categories - complete  # a complete variable leaves out its last category
@@ -207,12 +214,12 @@ def _with_last_categories(kept, categories, complete) -> np.ndarray:
     return full
 
 
-# -- counting codes ----------------------------------------------------------------------------------------------
+# -- counting codes ------------------------------------------------------------------------------------------
 
 
 def _counts_by_codes(data, categories, complete, weights, rows, columns) -> np.ndarray:
     """Counts of two groups of variables, pair by pair, as the histogram of x_i * C_j + x_j."""
-    shift = 0 if complete[rows].all() and complete[columns].all() else 1  # a missing entry is category 0 for now
+    shift = 0 if complete[rows].all() and complete[columns].all() else 1  # missing is category 0 for now
     counts = np.zeros((categories[rows].sum(), categories[columns].sum()))
     first_i, first_j = starts(categories[rows]), starts(categories[columns])
     cells = int(categories[rows].max() * categories[columns].max())

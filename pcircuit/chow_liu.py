@@ -11,8 +11,8 @@ The counts n_ij(a, b) of a pair are smoothed by one pseudocount s spread evenly 
     p_ij(a, b) = (n_ij(a, b) + s / (C_i C_j)) / (n_ij + s),        n_ij = sum_ab n_ij(a, b),
 
 so that the marginals p_i(a) = (n_i(a) + s / C_i) / (N + s) are the same in all pairs of i.  With missing
-entries n_ij counts the rows where both variables are present, and p_i is the marginal of that pair.  With
-f(x) = x log x
+entries only the rows count where both variables are present, and p_i is the marginal of that pair.  Written
+with f(x) = x log x,
 
     I(X_i; X_j) = log(n_ij + s) - (sum_a f(n_i(a) + s/C_i) + sum_b f(n_j(b) + s/C_j)
                                    - sum_ab f(n_ij(a, b) + s/(C_i C_j))) / (n_ij + s).
@@ -70,16 +70,17 @@ def chow_liu_tree(data, *, num_categories=None, pseudocount=0.1, weights=None) -
     -----
     The undirected tree does not change when the categories of a column are recoded, and follows a permutation
     of the columns.  Edges whose information differs by less than about 1e-12 nats are tied.  Ties go to the
-    variable with the larger total information about the others, then with the smaller entropy, then with
-    fewer categories; only variables that agree in all three are told apart by their column number.
+    variable with the larger total information about all variables, itself included, then to the one with the
+    smaller entropy, then with fewer categories; only variables that agree in all three are told apart by
+    their column number.
 
     A row with missing entries counts for the pairs that are present in it; a pair that never occurs together
     has information 0.
 
-    Cost: N * (sum of C)^2 / 2 multiplications in single precision for variables with few categories, N V^2 /
-    2 steps for those with many (see `pcircuit._paircount`), and O(V^2) for the tree.  Memory besides `data`:
-    three V x V tables of eight bytes and about 100 MB for the blocks, or 40 bytes per cell of the largest C_i
-    x C_j table where that is more.
+    Cost: N (sum of C)^2 / 2 multiplications in single precision for variables with few categories (double
+    with `weights`), N V^2 / 2 steps for those with many, and O(V^2) for the tree.  Memory besides `data`:
+    three V x V tables of eight bytes and about 100 MB for the blocks, or 40 bytes per cell of the largest
+    C_i x C_j table where that is more.
 
     References
     ----------
@@ -208,15 +209,15 @@ def tree_and_vtree(tree, num_variables: int) -> tuple[VTree, np.ndarray]:
     """
     parent = np.asarray(tree)
     if parent.shape != (num_variables,) or parent.dtype.kind not in "iu":
-        raise ValueError(f"`tree` must hold the parent of each of the {num_variables} columns of `data` as an "
-                         f"integer (-1 for the root), found shape {parent.shape} of {parent.dtype}")
+        raise ValueError(f"`tree` must hold the parent of each of the {num_variables} columns of `data` as an"
+                         f" integer (-1 for the root), found shape {parent.shape} of {parent.dtype}")
     try:
         return VTree.from_tree(parent), parent
     except ValueError as error:
         raise ValueError(f"`tree` is not a tree on the columns of `data`: {error}") from None
 
 
-# -- mutual information ------------------------------------------------------------------------------------------
+# -- mutual information --------------------------------------------------------------------------------------
 
 
 def _mutual_information(data, categories, pseudocount, weights) -> np.ndarray:
@@ -260,7 +261,7 @@ def _steps_of_f(x, step) -> np.ndarray:
     return np.rint(x, out=x)
 
 
-# -- the tree ----------------------------------------------------------------------------------------------------
+# -- the tree ------------------------------------------------------------------------------------------------
 
 
 def _maximum_spanning_tree(information, categories) -> np.ndarray:
@@ -318,7 +319,7 @@ def _rooted_at_centre(edges) -> np.ndarray:
     return parent
 
 
-# -- parameters --------------------------------------------------------------------------------------------------
+# -- parameters ----------------------------------------------------------------------------------------------
 
 
 def _conditional_table(data, categories, pseudocount, v: int, parent: int) -> np.ndarray:

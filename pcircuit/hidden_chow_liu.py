@@ -10,8 +10,9 @@ where a variable without children has no hidden variable of its own and depends 
 Summing z out from below gives a circuit.  With k a state of Z_v or, for a childless variable, of Z_parent(v):
 
     input region of v                   K units    p(x_v | z = k)
-    inner region of v (with children)   K products, number k multiplies the units k of the children and of v itself
-                                        K sums     row j of the weights is p(z_v | z_parent(v) = j); root: one row
+    inner region of v (with children)   K products, number k multiplies the units k of v and of its children
+                                        K sums, the weights of number j are p(z_v | z_parent(v) = j)
+                                        at the root one sum, with the weights p(z_root)
 
 With b variables that have children this makes V K input, b K product and (b - 1) K + 1 sum units.
 
@@ -35,8 +36,8 @@ PERSISTENCE = 0.9  # probability, at the start, that a hidden variable repeats t
 def hclt(data, num_latents=4, num_categories=None, pseudocount=0.1, rng=0, *, tree=None) -> Circuit:
     """Hidden Chow-Liu tree of a table, with random start values for EM.
 
-    ``p(x) = sum_z p(z_root) prod_v p(z_v | z_parent(v)) p(x_v | z_v)``; see the module's head for the
-    regions.
+    ``p(x) = sum_z p(z_root) prod_v p(z_v | z_parent(v)) p(x_v | z_v)``, region by region as in the module's
+    head.
 
     Parameters
     ----------

@@ -16,8 +16,8 @@ With b regions that are no inputs this makes V K input, b K product and (b - 1) 
 2^depth > V / 2 there are scopes of a single variable.  They are just input regions, without products and sums
 of their own: a product of one factor is that factor, and sums of K distributions of one variable are K
 distributions of that variable, so such units would express nothing that the inputs do not.  Implementations
-that have them count 2 K units more for each such scope, for the same family of distributions: with V = 14, K
-= 4 and depth 3 there are two, and 157 units here are 173 there.
+that have them count 2 K units more for each such scope, for the same family of distributions: for V = 14 and
+depth 3 there are two, so that with K = 4 the 157 units here are 173 there.
 """
 from __future__ import annotations
 
@@ -99,7 +99,8 @@ def rat_spn(num_categories, num_units=4, depth=2, rng=0) -> Circuit:
 def _checked_categories(num_categories) -> np.ndarray:
     """`num_categories` as a (V,) int array, refused unless it is one number of at least 1 per variable."""
     categories = np.asarray(num_categories)
-    if categories.ndim != 1 or categories.size == 0 or categories.dtype.kind not in "iu" or categories.min() < 1:
+    is_vector = categories.ndim == 1 and categories.size > 0 and categories.dtype.kind in "iu"
+    if not is_vector or categories.min() < 1:
         raise ValueError("`num_categories` must hold a whole number of at least 1 for each variable, found "
                          f"{num_categories!r}: for 14 binary variables give [2] * 14")
     return categories

@@ -14,8 +14,8 @@ from pcircuit import chow_liu as module
 
 seeds = st.integers(0, 2**32 - 1)
 
-# Mean test log-likelihood of the Chow-Liu tree in nats per row, computed with plug-in counts + alpha per joint
-# cell for alpha = 0.01, 0.1, 1, on the standard splits of Lowd and Davis (2010), Van Haaren and Davis (2012).
+# Mean test log-likelihood of the Chow-Liu tree in nats per row, computed with plug-in counts + alpha per
+# joint cell for alpha = 0.01, 0.1, 1 on the standard splits (Lowd and Davis 2010, Van Haaren and Davis 2012).
 REFERENCE = {
     "nltcs": (-6.75907, -6.75907, -6.75904), "msnbc": (-6.54013, -6.54013, -6.54013),
     "kdd": (-2.29491, -2.29491, -2.29489), "plants": (-16.52406, -16.52406, -16.52402),
@@ -25,7 +25,7 @@ REFERENCE = {
 }
 
 
-# -- the same things written down again --------------------------------------------------------------------------
+# -- the same things written down again ----------------------------------------------------------------------
 
 
 def random_table(rng, *, num_rows=None, num_variables=None, largest=4, missing=0.0):
@@ -99,7 +99,7 @@ def total_information(parent, information):
 
 
 def look_up(tree, train, rows, pseudocount, categories):
-    """(N,) log-likelihood of the Chow-Liu distribution by looking rows up in its tables, without a circuit."""
+    """(N,) log-likelihood of the Chow-Liu distribution, rows looked up in its tables, without a circuit."""
     total = np.zeros(len(rows))
     for v, p in enumerate(tree):
         own, C = train[:, v].astype(np.int64), categories[v]
@@ -108,12 +108,13 @@ def look_up(tree, train, rows, pseudocount, categories):
             total += np.log(table / table.sum())[rows[:, v]]
             continue
         codes = train[:, p].astype(np.int64) * C + own
-        table = np.bincount(codes, minlength=categories[p] * C).reshape(-1, C) + pseudocount / (C * categories[p])
+        table = np.bincount(codes, minlength=categories[p] * C).reshape(-1, C)
+        table = table + pseudocount / (C * categories[p])
         total += np.log(table / table.sum(axis=1, keepdims=True))[rows[:, p], rows[:, v]]
     return total
 
 
-# -- counts ------------------------------------------------------------------------------------------------------
+# -- counts --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("most_cells", [0, 10**9], ids=["codes", "product"])
@@ -143,7 +144,8 @@ def test_counts_of_all_pairs_are_exact(monkeypatch, rng, most_cells, missing, we
 def test_counts_of_one_pair(rng):
     data, categories = random_table(rng, num_rows=50, num_variables=4, missing=0.2)
     for i, j in itertools.product(range(4), repeat=2):
-        assert np.array_equal(paircount.pair_counts(data, categories, i, j), naive_counts(data, categories, i, j))
+        table = paircount.pair_counts(data, categories, i, j)
+        assert np.array_equal(table, naive_counts(data, categories, i, j))
 
 
 @given(seeds)
@@ -155,7 +157,7 @@ def test_sums_of_checked_weights_do_not_depend_on_their_order(seed):
     assert len({checked[rng.permutation(len(checked))].sum() for _ in range(5)}) == 1
 
 
-# -- mutual information ------------------------------------------------------------------------------------------
+# -- mutual information --------------------------------------------------------------------------------------
 
 
 @given(seeds, st.sampled_from([0.0, 0.1, 4.0]), st.sampled_from([0.0, 0.4]), st.booleans())
@@ -191,7 +193,7 @@ def test_information_does_not_depend_on_the_order_of_anything(seed, pseudocount,
     assert np.array_equal(information, information.T)
 
 
-# -- the tree ----------------------------------------------------------------------------------------------------
+# -- the tree ------------------------------------------------------------------------------------------------
 
 
 @given(seeds, st.sampled_from([0.0, 0.1, 1.0]), st.sampled_from([0.0, 0.3]))
@@ -250,7 +252,7 @@ def test_columns_in_any_order_give_the_same_tree_on_plain_data(rng):
 
 
 def test_ties_of_zero_information_follow_the_columns(rng):
-    """Constant columns tie with everything; each hangs on the variable with most information, wherever it is."""
+    """Constant columns tie with everything; each hangs on the variable with most information."""
     hub = rng.integers(0, 2, 300)
     near, far = hub ^ (rng.random(300) < 0.1), hub ^ (rng.random(300) < 0.3)
     columns = {"hub": hub, "near": near, "far": far, "empty": 0 * hub, "blank": 0 * hub}
@@ -276,7 +278,7 @@ def test_root_is_the_smallest_node_of_least_eccentricity(seed):
     rng = np.random.default_rng(seed)
     V = int(rng.integers(1, 12))
     names = rng.permutation(V)
-    edges = np.array([(names[int(rng.integers(v))], names[v]) for v in range(1, V)], dtype=np.int64).reshape(-1, 2)
+    edges = np.array([(names[int(rng.integers(v))], names[v]) for v in range(1, V)], np.int64).reshape(-1, 2)
     parent = module._rooted_at_centre(edges)
     assert np.flatnonzero(parent < 0).tolist() == [int(np.argmin(eccentricities(edges, V)))]
     assert undirected(parent) == {frozenset(edge) for edge in edges.tolist()}
@@ -301,7 +303,7 @@ def test_thousands_of_variables_in_a_chain_need_no_recursion():
     assert VTree.from_tree(parent).num_variables == 5000
 
 
-# -- unusual data ------------------------------------------------------------------------------------------------
+# -- unusual data --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("pseudocount", [0, 0.1])
@@ -317,7 +319,8 @@ def test_degenerate_tables_give_a_tree_and_a_distribution(data, pseudocount, num
     assert np.count_nonzero(parent < 0) == 1
     circuit = chow_liu_circuit(data, **options)
     assert circuit.is_normalized
-    assert circuit.num_categories == tuple([7] * data.shape[1] if num_categories else np.maximum(data.max(0) + 1, 2))
+    expected = np.maximum(data.max(axis=0) + 1, num_categories or 2)
+    assert circuit.num_categories == tuple(expected)
     assert naive.likelihood(circuit, naive.states(circuit)).sum() == pytest.approx(1, rel=1e-12)
 
 
@@ -353,7 +356,7 @@ def test_missing_entries_count_where_both_variables_are_present():
     assert chow_liu_tree(data[:, [1, 0, 2]]).tolist() == [-1, 0, 0]
 
 
-# -- the circuit -------------------------------------------------------------------------------------------------
+# -- the circuit ---------------------------------------------------------------------------------------------
 
 
 @given(seeds, st.sampled_from([0.1, 2.0]))
@@ -384,7 +387,8 @@ def test_circuit_is_deterministic_and_laid_out_along_the_tree(seed):
             continue
         v = circuit.vtree.variables[r - 1]
         C = categories[v]
-        assert np.array_equal(region.products, np.arange(C)[:, None].repeat(len(circuit.vtree.children(r)), axis=1))
+        num_children = len(circuit.vtree.children(r))
+        assert np.array_equal(region.products, np.arange(C)[:, None].repeat(num_children, axis=1))
         assert region.weights.shape == (1 if parent[v] < 0 else categories[parent[v]], C)
         assert np.array_equal(circuit.regions[r - 1].probs, np.eye(C))
         products = values[:, circuit.offsets[r]:circuit.offsets[r] + C]
@@ -405,7 +409,7 @@ def test_marginals_agree_in_all_pairs(seed):
 
 
 def test_likelihood_of_the_training_rows_is_the_sum_of_informations(rng):
-    """Chow and Liu (1968), equation 16: mean log-likelihood = information of the tree - sum of the entropies."""
+    """Chow and Liu (1968): mean log-likelihood = information of the tree - sum of the entropies."""
     data, categories = random_table(rng, num_rows=200, num_variables=5)
     circuit = chow_liu_circuit(data, num_categories=categories, pseudocount=0)
     information = module._mutual_information(data, categories, 0.0, None)
@@ -426,7 +430,8 @@ def test_given_tree_is_followed(rng):
     tree = np.array([1, 2, 3, -1])
     circuit = chow_liu_circuit(data, num_categories=categories, tree=tree)
     states = naive.states(circuit)
-    np.testing.assert_allclose(naive.log_likelihood(circuit, states), look_up(tree, data, states, 0.1, categories))
+    expected = look_up(tree, data, states, 0.1, categories)
+    np.testing.assert_allclose(naive.log_likelihood(circuit, states), expected, rtol=1e-12)
 
 
 def test_tables_of_missing_data_come_from_the_rows_where_both_are_present():
@@ -459,7 +464,7 @@ def test_log_likelihood_of_the_binary_sets(data_folder, name):
         np.testing.assert_allclose(by_circuit, by_table, rtol=1e-12)
 
 
-# -- errors ------------------------------------------------------------------------------------------------------
+# -- errors --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("function", [chow_liu_tree, chow_liu_circuit])
@@ -470,7 +475,10 @@ def test_log_likelihood_of_the_binary_sets(data_folder, name):
     (np.zeros((0, 3), int), {}, ValueError, r"at least one row .* found shape \(0, 3\)"),
     (np.zeros((3, 0), int), {}, ValueError, r"one column, found shape \(3, 0\)"),
     ([[0, 0], [1, -2]], {}, ValueError, "`data` holds -2 in column 1"),
-    ([[0, 0], [1, 2]], {"num_categories": 2}, ValueError, "category 2 in column 1, but `num_categories` .* 0..1"),
+    (np.array([[0, 2**64 - 1]], np.uint64), {}, ValueError, "`data` holds 18446744073709551615, .* signed"),
+    ([[0, 20_000]], {}, ValueError, "column 1 of `data` has 20001 categories .* up to 11585"),
+    ([[0, 0]], {"num_categories": 20_000}, ValueError, "has 20000 categories .* group them into fewer"),
+    ([[0, 0], [1, 2]], {"num_categories": 2}, ValueError, "category 2 in column 1, .* only 0..1"),
     ([[0, 0]], {"num_categories": [2, 2, 2]}, ValueError, "`num_categories` .* each of the 2 columns"),
     ([[0, 0]], {"num_categories": 0}, ValueError, "`num_categories` must be a whole number of at least 1"),
     ([[0, 0]], {"num_categories": 2.5}, ValueError, "`num_categories` must be a whole number"),

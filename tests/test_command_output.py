@@ -121,7 +121,8 @@ def test_failure_leaves_the_old_file(error, tmp_path):
             with open(temporary, "w") as file:
                 file.write("half")
             raise error
-    pytest.raises(error, fail)
+    with pytest.raises(error):
+        fail()
     assert target.read_text() == "old"
     assert os.listdir(tmp_path) == ["out.txt"]
 
@@ -130,5 +131,5 @@ def test_places_that_cannot_be_written(tmp_path):
     """Said before the work, not after."""
     with pytest.raises(ValueError, match="is a folder: expected the name of a file"):
         check_output(tmp_path)
-    with pytest.raises(ValueError, match="there is no folder .*nowhere"):
+    with pytest.raises(ValueError, match=r"there is no folder .*nowhere"):
         check_output(tmp_path / "nowhere" / "out.txt")

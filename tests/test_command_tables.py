@@ -10,8 +10,8 @@ from hld._command_tables import read_batch, read_training, write_rows
 from hld.encoding import fit_encoder
 
 HEADER = "colour,member,visits,income,code"
-TRAINING = [f"{'red green blue'.split()[i % 3]},{['True', 'False', ''][i % 3]},{i % 4},{'' if i % 7 == 0 else i * 0.37},"
-            f"{['1', '2', 'z'][i % 3]}" for i in range(60)]
+COLOURS, WORDS, CODES = ["red", "green", "blue"], ["True", "False", ""], ["1", "2", "z"]
+TRAINING = [f"{COLOURS[i % 3]},{WORDS[i % 3]},{i % 4},{i * 0.37 if i % 7 else ''},{CODES[i % 3]}" for i in range(60)]
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import naive
 import numpy as np
 import pytest
 import zoo
-from scipy.stats import binom
+from scipy.stats import betabinom, binom
 
 from hld import HLDTest, distance, exact_moments, likelihood_vectors, select_nodes
 from pcircuit import StructureError, fit_em, multiply, rat_spn, sample
@@ -44,19 +44,31 @@ def test_every_null_sees_a_clear_shift_and_passes_a_typical_batch(circuit, null)
     assert test(sample(circuit, 100, rng=4)).null == null
 
 
-@pytest.mark.parametrize(("null", "T"), [("exact", 50), ("monte-carlo", 1), ("monte-carlo", 7)])
-def test_level_is_kept_on_the_models_own_samples(circuit, null, T):
-    """Rejections among 1000 batches lie in the binomial interval that is left with probability 1e-6."""
-    test, trials = HLDTest(circuit, null=null, rng=1, num_resamples=1999), 1000
-    rows = sample(circuit, trials * T, rng=2).reshape(trials, T, -1)
+TRIALS, SURE = 1000, 5e-7  # of a two-sided false alarm in 1e6
+
+
+def test_exact_null_keeps_its_level_at_large_T(circuit):
+    """The limit law at T = 300: rejections are binomial at the nominal level."""
+    test = HLDTest(circuit)
+    pvalues = np.array([test(sample(circuit, 300, rng=seed)).pvalue for seed in range(TRIALS)])
+    for alpha in (0.1, 0.05, 0.01):
+        assert binom.ppf(SURE, TRIALS, alpha) <= (pvalues <= alpha).sum() <= binom.isf(SURE, TRIALS, alpha)
+
+
+@pytest.mark.parametrize("T", [1, 2, 7])
+def test_monte_carlo_null_keeps_its_level_at_every_T(circuit, T):
+    """Given B drawn batches the level is a Beta(k, B + 1 - k) variable, k = alpha (B + 1), so rejections are
+    beta-binomial; ties (few states at T = 1) only lower it."""
+    B = 1999
+    test = HLDTest(circuit, null="monte-carlo", rng=1, num_resamples=B)
+    rows = sample(circuit, TRIALS * T, rng=2).reshape(TRIALS, T, -1)
     pvalues = np.array([test(batch).pvalue for batch in rows])
     for alpha in (0.1, 0.05, 0.01):
-        level = alpha
-        if null == "exact":  # the limit law at T = 50, compared at the level found for it by 1e5 batches: see the study
-            low, high = binom.ppf(5e-7, trials, 0.7 * level), binom.isf(5e-7, trials, 1.3 * level)
-        else:
-            low, high = binom.ppf(5e-7, trials, 0.8 * level), binom.isf(5e-7, trials, 1.2 * level)
-        assert low <= (pvalues <= alpha).sum() <= high
+        k = alpha * (B + 1)
+        law = betabinom(TRIALS, k, B + 1 - k)
+        assert (pvalues <= alpha).sum() <= law.isf(SURE)
+        if T == 7:  # hardly any ties
+            assert (pvalues <= alpha).sum() >= law.ppf(SURE)
 
 
 def test_node_weights_as_metric(circuit):
@@ -101,7 +113,7 @@ def test_missing_entries_are_completed_reproducibly_and_keep_the_level(circuit):
     assert results[0].num_missing == (rows[0] == -1).sum()
     assert test(rows[0]).pvalue == results[0].pvalue
     rejected = sum(result.pvalue <= 0.1 for result in results)
-    assert binom.ppf(5e-7, trials, 0.08) <= rejected <= binom.isf(5e-7, trials, 0.12)
+    assert betabinom(trials, 100, 900).ppf(SURE) <= rejected <= betabinom(trials, 100, 900).isf(SURE)
     assert test(np.full((5, circuit.num_variables), -1)).num_missing == 30
 
 
