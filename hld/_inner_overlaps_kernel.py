@@ -12,7 +12,7 @@ from ._overlaps_kernel import (
     rescale,
     scaled,
     shift_of,
-    tables_at,
+    tables_in,
 )
 from ._pairs_kernel import mix, pair_number
 
@@ -28,7 +28,7 @@ def product_stages(units, qp, buffer, at, shown, ratios):
     second, second_c = np.empty((A, P, P)), np.empty((P, P))
     mean, cov, cov_error, ratio = np.zeros((A, P)), np.zeros((A, P)), np.zeros((A, P)), np.ones(A)
     for a in range(A):
-        child, child_c, child_mean, _, _ = tables_at(buffer, at[a], shown[a])
+        child, child_c, child_mean, _, _ = tables_in(buffer[at[a]:], shown[a])
         u = units[a]
         if a == 0:
             ratio[0] = ratios[0]
@@ -64,7 +64,7 @@ def third_of_products(units, stages, buffer, at, shown, start, stop):
     A, P = units.shape
     third, third_c = np.empty((P, P, stop - start)), np.empty((P, P, stop - start))
     for a in range(A):
-        _, _, _, child, child_c = tables_at(buffer, at[a], shown[a])
+        _, _, _, child, child_c = tables_in(buffer[at[a]:], shown[a])
         u = units[a]
         for p in range(P):
             for o in range(p + 1):
@@ -84,7 +84,8 @@ def third_of_products(units, stages, buffer, at, shown, start, stop):
                                         plain[b] - base, plain[b] + base)
     for p in range(P):
         for o in range(p):
-            third[o, p], third_c[o, p] = third[p, o], third_c[p, o]
+            for b in range(stop - start):
+                third[o, p, b], third_c[o, p, b] = third[p, o, b], third_c[p, o, b]
     return third, third_c
 
 
@@ -105,7 +106,7 @@ def inner_second(dense, excess, stages, tables):
     second, mean, _, _, _, second_c = stages
     A = len(second)
     K, P = dense.shape
-    out, out_c, out_mean, _, _ = tables_at(tables, 0, K)
+    out, out_c, out_mean, _, _ = tables_in(tables, K)
     half = np.zeros((P, K))
     half_c = np.zeros((P, K))
     for p in range(P):
@@ -113,9 +114,10 @@ def inner_second(dense, excess, stages, tables):
             for o in range(P):
                 half[p, l] += second[A - 1, p, o] * dense[l, o]
                 half_c[p, l] += second_c[p, o] * dense[l, o]
-    out[:] = 0.0
-    out_mean[:] = 0.0
     for k in range(K):
+        out_mean[k] = 0.0
+        for l in range(K):
+            out[k, l] = 0.0
         for p in range(P):
             out_mean[k] += dense[k, p] * mean[A - 1, p]
             for l in range(K):
@@ -132,9 +134,11 @@ def inner_third(units, qp, weights, dense, stages, buffer, at, shown, tables, ow
     the own products."""
     pointer, column, value = weights
     K, P = dense.shape
-    _, _, _, third, third_c = tables_at(tables, 0, K)
+    _, _, _, third, third_c = tables_in(tables, K)
     pairs = K * (K + 1) // 2
-    third[:], third_c[:] = 0.0, 0.0
+    for row in range(pairs):
+        for k in range(K):
+            third[row, k], third_c[row, k] = 0.0, 0.0
     v, covariance = np.zeros((pairs, len(own))), np.zeros((len(own), len(own)))
     step = max(1, BLOCK // (P * P))
     for first in range(0, P, step):
@@ -149,7 +153,8 @@ def inner_third(units, qp, weights, dense, stages, buffer, at, shown, tables, ow
                         third_c[row, k] += mixed_c[row, column[e] - first] * value[e]
         for j in range(len(own)):
             if first <= own[j] < last:
-                v[:, j] = mixed_c[:, own[j] - first]
+                for row in range(pairs):
+                    v[row, j] = mixed_c[row, own[j] - first]
                 for i in range(len(own)):
                     for p in range(P):
                         covariance[i, j] += qp[p] * centred[p, own[i], own[j] - first]

@@ -1,7 +1,11 @@
 """A plan as a few flat arrays, for the compiled recursions, which cannot walk Python objects.
 
-The arrays of the regions stand one after the other, in the order of the regions; `region` says where each one's
-parts begin.
+The parts of the regions stand one after the other, in the order of the regions; a row of the table `region` says
+where each one's parts begin:
+
+    index   children; per child the unit in each product; columns and row pointers of sparse weights
+    data    probabilities (K, C); weights (K, P), of a sparse region the stored ones
+    mass    top-down masses: q of the shown units, then qp of the products
 """
 from __future__ import annotations
 
@@ -13,28 +17,22 @@ from pcircuit import InputRegion
 
 from ._moment_plan import Plan
 
-# columns of `MomentArrays.region`; a leaf has ARITY 0 and its C categories in the place of the P products
-SHOWN, INSIDE, ARITY, CHILD, UNIT, DATA, COLUMN, POINTER, MASS, INSIDE_MASS = range(10)
+# columns of `MomentArrays.region`: sizes (a leaf has ARITY 0 and its C categories in the place of P products), where
+# parts begin (COLUMN is -1 for dense weights), selected units, and what Plan says
+(SHOWN, INSIDE, ARITY, CHILD, UNIT, COLUMN, POINTER, DATA, MASS, FIRST_NODE, NUM_NODES, BELOW, NESTED,
+ NEEDED) = range(14)
 
 
 class MomentArrays(NamedTuple):
     """R regions, m nodes; see the module docstring."""
 
-    region: np.ndarray  # (R, 10) int64
-    child: np.ndarray  # child regions of each inner region
-    unit: np.ndarray  # products.T of each inner region: per child (P,)
-    data: np.ndarray  # probs (K, C); weights (K, P), dense or only the stored entries of CSR
-    column: np.ndarray  # CSR columns of sparse weights; COLUMN is -1 for dense ones
-    pointer: np.ndarray  # CSR row pointers of sparse weights, from 0
-    mass: np.ndarray  # q of the shown units, region by region
-    inside_mass: np.ndarray  # qp of the products
-    start: np.ndarray  # (R + 1,) as in Plan, like all below
+    region: np.ndarray  # (R, 14) int64
+    index: np.ndarray  # int64
+    data: np.ndarray  # float64
+    mass: np.ndarray  # float64
     local: np.ndarray  # (m,) position of a node in its region: products from 0, then shown units
-    weight: np.ndarray  # (m,)
-    below: np.ndarray  # (R,)
-    nested: np.ndarray  # (R,)
-    needed: np.ndarray  # (R,)
-    order: np.ndarray  # (R,)
+    weight: np.ndarray  # (m,) weight of each coordinate
+    order: np.ndarray  # (R,) as in Plan
 
 
 def moment_arrays(plan: Plan) -> MomentArrays:
@@ -42,48 +40,42 @@ def moment_arrays(plan: Plan) -> MomentArrays:
     from ._masses_kernel import fill_masses
 
     circuit = plan.circuit
-    rows, unit, data, column, pointer = [], [], [], [], []
-    at_unit = at_data = at_column = at_pointer = 0
-    for region in circuit.regions:
-        if isinstance(region, InputRegion):
-            rows.append((*region.probs.shape, 0, at_unit, at_data, -1, 0))
-            data.append(region.probs.ravel())
-            at_data += data[-1].size
-            continue
-        P, A = region.products.shape
-        if region.is_sparse:
-            weights = region.weights
-            rows.append((weights.shape[0], P, A, at_unit, at_data, at_column, at_pointer))
-            data.append(weights.data)
-            column.append(weights.indices)
-            pointer.append(weights.indptr)
-            at_column += len(weights.indices)
-            at_pointer += len(weights.indptr)
-        else:
-            rows.append((region.weights.shape[0], P, A, at_unit, at_data, -1, 0))
-            data.append(region.weights.ravel())
-        unit.append(region.products.T.ravel())
-        at_unit += P * A
-        at_data += data[-1].size
-    spec = np.array(rows, dtype=np.int64)
-    shown, inside, arity = spec[:, 0], np.where(spec[:, 2] > 0, spec[:, 1], 0), spec[:, 2]
-    table = np.column_stack([spec[:, :3], _starts(arity), spec[:, 3:], _starts(shown), _starts(inside)])
-    vtree = circuit.vtree
-    region_of = np.repeat(np.arange(len(spec)), np.diff(plan.start))
-    arrays = MomentArrays(
-        table, np.argsort(vtree.parents, kind="stable")[1:], _flat(unit, np.int64), _flat(data, np.float64),
-        _flat(column, np.int64), _flat(pointer, np.int64), np.zeros(shown.sum()), np.zeros(inside.sum()),
-        plan.start, plan.nodes - circuit.offsets[region_of], plan.weights, plan.below, plan.nested, plan.needed,
-        plan.order)
+    table, index, data = _concatenated(circuit)
+    sizes = table[:, SHOWN] + np.where(table[:, ARITY] > 0, table[:, INSIDE], 0)
+    table[:, MASS] = np.cumsum(sizes) - sizes
+    table[:, FIRST_NODE], table[:, NUM_NODES] = plan.start[:-1], np.diff(plan.start)
+    table[:, BELOW], table[:, NESTED], table[:, NEEDED] = plan.below, plan.nested, plan.needed
+    region_of = np.repeat(np.arange(len(table)), table[:, NUM_NODES])
+    arrays = MomentArrays(table, index, data, np.zeros(sizes.sum()), plan.nodes - circuit.offsets[region_of],
+                          plan.weights, plan.order)
     fill_masses(arrays)
     return arrays
 
 
-def _starts(sizes):
-    """Where consecutive parts of the given sizes begin."""
-    return np.cumsum(sizes) - sizes
-
-
-def _flat(parts, dtype):
-    """Concatenated parts as one array."""
-    return np.concatenate(parts).astype(dtype, copy=False) if parts else np.zeros(0, dtype=dtype)
+def _concatenated(circuit):
+    """The table of regions with its first eight columns, `index` and `data`."""
+    vtree = circuit.vtree
+    rows, data = [], []
+    index = [np.argsort(vtree.parents, kind="stable")[1:]]  # children of region 0, of region 1, ...
+    at_child, at_index, at_data = 0, len(index[0]), 0
+    for region in circuit.regions:
+        if isinstance(region, InputRegion):
+            rows.append((*region.probs.shape, 0, 0, 0, -1, 0, at_data))
+            data.append(region.probs.ravel())
+            at_data += data[-1].size
+            continue
+        (P, A), weights = region.products.shape, region.weights
+        index.append(region.products.T.ravel())
+        at_unit, at_column, at_pointer = at_index, -1, 0
+        at_index += P * A
+        if region.is_sparse:
+            index += [weights.indices, weights.indptr]
+            at_column, at_pointer = at_index, at_index + len(weights.indices)
+            at_index = at_pointer + len(weights.indptr)
+        rows.append((weights.shape[0], P, A, at_child, at_unit, at_column, at_pointer, at_data))
+        data.append(weights.data if region.is_sparse else weights.ravel())
+        at_child += A
+        at_data += data[-1].size
+    table = np.zeros((len(rows), NEEDED + 1), dtype=np.int64)
+    table[:, :DATA + 1] = rows
+    return table, np.concatenate(index).astype(np.int64, copy=False), np.concatenate(data)

@@ -21,12 +21,12 @@ def tables_size(K):
 
 
 @jit
-def tables_at(buffer, start, K):
-    """Views second, second_c, mean, third, third_c of the tables that begin at `start`."""
+def tables_in(buffer, K):
+    """Views second, second_c, mean, third, third_c of the tables at the beginning of a buffer."""
     pairs = K * (K + 1) // 2
-    after = start + 2 * K * K + K
-    return (buffer[start:start + K * K].reshape(K, K), buffer[start + K * K:start + 2 * K * K].reshape(K, K),
-            buffer[after - K:after], buffer[after:after + pairs * K].reshape(pairs, K),
+    after = 2 * K * K + K
+    return (buffer[:K * K].reshape(K, K), buffer[K * K:2 * K * K].reshape(K, K), buffer[after - K:after],
+            buffer[after:after + pairs * K].reshape(pairs, K),
             buffer[after + pairs * K:after + 2 * pairs * K].reshape(pairs, K))
 
 
@@ -38,20 +38,21 @@ def scaled(value, exponent):
 
 @jit
 def shift_of(positive):
-    """Exponent e such that the largest entry of `positive` / 2**e is in [1/2, 1)."""
+    """Exponent e such that the largest entry of `positive` (N, n) / 2**e is in [1/2, 1)."""
     top = 0.0
-    for value in positive.flat:
-        top = max(top, value)
+    for row in positive:
+        for value in row:
+            top = max(top, value)
     return max(math.frexp(top)[1], -MAX_SHIFT)
 
 
 @jit
-def rescale(array, exponent):
-    """Multiply by 2**exponent in place."""
+def rescale(numbers, exponent):
+    """Multiply by 2**exponent in place, (n,)."""
     if exponent != 0:
         factor = scaled(1.0, exponent)
-        for i in range(array.size):
-            array.flat[i] *= factor
+        for i in range(len(numbers)):
+            numbers[i] *= factor
 
 
 @jit
@@ -66,8 +67,8 @@ def mixture(weights, excess, functions, out):
     n = functions.shape[1]
     other, error, other_error = np.empty(n), np.empty(n), np.empty(n)
     for k in range(len(weights)):
-        out[k] = 0.0
-        other[:], error[:], other_error[:] = 0.0, 0.0, 0.0
+        for j in range(n):
+            out[k, j], other[j], error[j], other_error[j] = 0.0, 0.0, 0.0, 0.0
         for x in range(len(functions)):
             w, e = weights[k, x], excess[k, x]
             for j in range(n):
@@ -84,25 +85,32 @@ def mixture(weights, excess, functions, out):
 @jit
 def minus_average(rows, q):
     """Rows (K, n) minus their average sum_k q_k rows[k]."""
-    differences = rows - rows[0]
-    average = np.zeros(rows.shape[1])
-    for k in range(len(rows)):
-        for i in range(len(average)):
-            average[i] += q[k] * differences[k, i]
-    return differences - average
+    K, n = rows.shape
+    result, average = np.empty((K, n)), np.zeros(n)
+    for k in range(K):
+        for i in range(n):
+            result[k, i] = rows[k, i] - rows[0, i]
+            average[i] += q[k] * result[k, i]
+    for k in range(K):
+        for i in range(n):
+            result[k, i] -= average[i]
+    return result
 
 
 @jit
 def deviations(probs, q):
-    """Marginal (C,), means (K,), probs minus means (K, C), probs minus marginal (K, C)."""
-    marginal, mean = np.zeros(probs.shape[1]), np.zeros(len(probs))
-    for k in range(len(probs)):
-        for x in range(len(marginal)):
+    """Marginal (C,), means (K,), probs minus means (C, K), probs minus marginal (K, C)."""
+    K, C = probs.shape
+    marginal, mean, centred = np.zeros(C), np.zeros(K), np.empty((C, K))
+    for k in range(K):
+        for x in range(C):
             marginal[x] += q[k] * probs[k, x]
-    for k in range(len(probs)):
-        for x in range(len(marginal)):
+    for k in range(K):
+        for x in range(C):
             mean[k] += probs[k, x] * marginal[x]
-    return marginal, mean, probs - mean.reshape(-1, 1), minus_average(probs, q)
+        for x in range(C):
+            centred[x, k] = probs[k, x] - mean[k]
+    return marginal, mean, centred, minus_average(probs, q)
 
 
 @jit
@@ -115,37 +123,38 @@ def pairs_of_inputs(probs, mean, centred, excess):
         for b in range(a + 1):
             for x in range(C):
                 plain[row, x] = probs[a, x] * probs[b, x]
-                other[row, x] = probs[a, x] * centred[b, x] + mean[b] * excess[a, x]
+                other[row, x] = probs[a, x] * centred[x, b] + mean[b] * excess[a, x]
             row += 1
     return plain, other
 
 
 @jit
-def input_tables(probs, q, buffer, start):
-    """Write the tables of an input region to `buffer`; return exp2, exp3."""
+def input_tables(probs, q, tables):
+    """Write the tables of an input region; return exp2, exp3."""
     K, C = probs.shape
-    second, second_c, means, third, third_c = tables_at(buffer, start, K)
+    second, second_c, means, third, third_c = tables_in(tables, K)
     _, mean, centred, excess = deviations(probs, q)
-    functions = np.ascontiguousarray(centred.T)
     plain, other = pairs_of_inputs(probs, mean, centred, excess)
-    mixture(probs, excess, functions, second_c)
-    mixture(plain, other, functions, third_c)
-    means[:] = mean
+    mixture(probs, excess, centred, second_c)
+    mixture(plain, other, centred, third_c)
+    transposed = np.ascontiguousarray(probs.T)
     row = 0
     for a in range(K):
+        means[a] = mean[a]
         for b in range(a + 1):
             total = 0.0
-            third[row] = 0.0
+            for c in range(K):
+                third[row, c] = 0.0
             for x in range(C):
                 total += plain[row, x]
                 for c in range(K):
-                    third[row, c] += plain[row, x] * probs[c, x]
+                    third[row, c] += plain[row, x] * transposed[x, c]
             second[a, b] = total
             second[b, a] = total
             row += 1
     exp2, exp3 = shift_of(second), shift_of(third)
-    rescale(buffer[start:start + 2 * K * K + K], -exp2)
-    rescale(buffer[start + 2 * K * K + K:start + tables_size(K)], -exp3)
+    rescale(tables[:2 * K * K + K], -exp2)
+    rescale(tables[2 * K * K + K:], -exp3)
     return exp2, exp3
 
 
@@ -162,7 +171,7 @@ def input_columns(probs, q, own, weights, tables, exp2, exp3, compress, mean_out
     for j in range(n):
         mean_out[j] = weights[j] * mean[own[j]]
         for x in range(C):
-            functions[x, j] = weights[j] * centred[own[j], x]
+            functions[x, j] = weights[j] * centred[x, own[j]]
         for i in range(j + 1):
             for x in range(C):
                 covariance[i, j] += functions[x, i] * marginal[x] * functions[x, j]
@@ -177,13 +186,16 @@ def input_columns(probs, q, own, weights, tables, exp2, exp3, compress, mean_out
         plain, other = pairs_of_inputs(probs, mean, centred, excess)
         mixture(probs, excess, functions, d)
         mixture(plain, other, functions, v)
-        rescale(v, -exp2)
+        rescale(v.ravel(), -exp2)
         return covariance, d, v
-    _, second_c, _, _, third_c = tables_at(tables, 0, K)
+    _, second_c, _, _, third_c = tables_in(tables, K)
     d, v = np.empty((K, n)), np.empty((pairs, n))
     for j in range(n):
-        d[:, j] = scaled(weights[j], exp2) * second_c[:, own[j]]
-        v[:, j] = scaled(weights[j], exp3 - exp2) * third_c[:, own[j]]
+        to_d, to_v = scaled(weights[j], exp2), scaled(weights[j], exp3 - exp2)
+        for k in range(K):
+            d[k, j] = to_d * second_c[k, own[j]]
+        for row in range(pairs):
+            v[row, j] = to_v * third_c[row, own[j]]
     return covariance, d, v
 
 
@@ -201,11 +213,11 @@ def _compressed(probs, own, weights, marginal):
                 gram[x, y] += difference[x] * difference[y]
     factor = gram_factor(gram)
     functions = np.zeros((C, factor.shape[1]))
-    functions[1:] = factor
     for j in range(factor.shape[1]):
         average = 0.0
-        for x in range(C):
-            average += functions[x, j] * marginal[x]
+        for x in range(1, C):
+            functions[x, j] = factor[x - 1, j]
+            average += factor[x - 1, j] * marginal[x]
         for x in range(C):
             functions[x, j] -= average
     return functions

@@ -22,7 +22,8 @@ def pair_number(a, b):
 @jit
 def combine(start, stop, column, value, table, out):
     """out (n,) = sum over the entries start..stop of value * row `column` of table (P, n), four at a time."""
-    out[:] = 0.0
+    for i in range(len(out)):
+        out[i] = 0.0
     e = start
     while e + 4 <= stop:
         w0, w1, w2, w3 = value[e], value[e + 1], value[e + 2], value[e + 3]
@@ -64,19 +65,14 @@ def lift(columns, units, factor, pointer, column, value):
                 row, f = columns[pair_number(units[p], units[o])], factor[p, o]
                 for i in range(size):
                     of_products[p, o, i] = f * row[start + i]
-                of_products[o, p] = of_products[p, o]
+                    of_products[o, p, i] = of_products[p, o, i]
         mixed = mix(of_products, pointer, column, value)
         if size == n:
             return mixed
-        lifted[:, start:start + size] = mixed
+        for row in range(len(lifted)):
+            for i in range(size):
+                lifted[row, start + i] = mixed[row, i]
     return lifted
-
-
-@jit
-def lift_gram(gram, units, factor, pointer, column, value):
-    """Gram tensor (pairs of the child, same) -> (pairs of the parent, same)."""
-    half = lift(gram, units, factor, pointer, column, value)
-    return lift(np.ascontiguousarray(half.T), units, factor, pointer, column, value)
 
 
 @jit

@@ -5,73 +5,79 @@ import numpy as np
 
 from ._compile import jit
 from ._inner_overlaps_kernel import dense_weights, inner_second, inner_third, product_stages
-from ._masses_kernel import weights_of
-from ._moment_arrays import ARITY, CHILD, DATA, INSIDE, INSIDE_MASS, MASS, SHOWN, UNIT
+from ._masses_kernel import children_of, inside_mass, shown_mass, units_of, weights_of
+from ._moment_arrays import DATA, FIRST_NODE, INSIDE, NEEDED, NUM_NODES, SHOWN
 from ._overlaps_kernel import (
     input_columns,
     input_tables,
     minus_average,
     mixture,
     scaled,
-    tables_at,
+    tables_in,
     tables_size,
 )
 from ._pairs_kernel import pair_number
 
 
 @jit
-def leaf_form(arrays, r, compress, mean_out):
-    """Tables (flat), exp2, exp3, covariance (n, n), d (K, n'), v (pairs, n') of input region r."""
+def own_nodes(arrays, r):
+    """Where the selected units of region r are among all selected ones: begin and end."""
+    begin = arrays.region[r, FIRST_NODE]
+    return begin, begin + arrays.region[r, NUM_NODES]
+
+
+@jit
+def leaf_form(arrays, r, compress, mean):
+    """Tables (flat), exp2, exp3, covariance (n, n), d (K, n'), v (pairs, n') of input region r; fills mean (m,)."""
     spec = arrays.region[r]
     K, C = spec[SHOWN], spec[INSIDE]
-    probs = arrays.data[spec[DATA]:spec[DATA] + K * C].reshape(K, C)
-    q = arrays.mass[spec[MASS]:spec[MASS] + K]
-    here = slice(arrays.start[r], arrays.start[r + 1])
-    tables = np.empty(tables_size(K) if arrays.needed[r] else 0)
+    probs, q = arrays.data[spec[DATA]:spec[DATA] + K * C].reshape(K, C), shown_mass(arrays, r)
+    tables = np.empty(tables_size(K) if spec[NEEDED] else 0)
     exp2, exp3 = 0, 0
-    if arrays.needed[r]:
-        exp2, exp3 = input_tables(probs, q, tables, 0)
-    covariance, d, v = input_columns(probs, q, arrays.local[here], arrays.weight[here], tables, exp2, exp3, compress,
-                                     mean_out)
+    if spec[NEEDED]:
+        exp2, exp3 = input_tables(probs, q, tables)
+    begin, end = own_nodes(arrays, r)
+    covariance, d, v = input_columns(probs, q, arrays.local[begin:end], arrays.weight[begin:end], tables, exp2, exp3,
+                                     compress, mean[begin:end])
     return tables, exp2, exp3, covariance, d, v
 
 
 @jit
-def inner_form(arrays, r, buffer, at, exp2, exp3, mean_out):
+def inner_form(arrays, r, buffer, at, exp2, exp3, mean):
     """The same for an inner region with needed tables, and the sibling factors (A, P, P) of its children.
 
     The children's tables begin at `at` (R,) in `buffer` and have exponents `exp2`, `exp3` (R,).
     """
-    spec = arrays.region[r]
-    K, P, A = spec[SHOWN], spec[INSIDE], spec[ARITY]
-    q = arrays.mass[spec[MASS]:spec[MASS] + K]
-    qp = arrays.inside_mass[spec[INSIDE_MASS]:spec[INSIDE_MASS] + P]
-    units = arrays.unit[spec[UNIT]:spec[UNIT] + A * P].reshape(A, P)
-    children = arrays.child[spec[CHILD]:spec[CHILD] + A]
+    K, P = arrays.region[r, SHOWN], arrays.region[r, INSIDE]
+    q, qp, units, children = shown_mass(arrays, r), inside_mass(arrays, r), units_of(arrays, r), children_of(arrays, r)
+    A = len(children)
     weights = weights_of(arrays, r)
     dense = dense_weights(weights, P)
     excess = minus_average(dense, q)
-    child_at, shown, ratios = at[children], arrays.region[children, SHOWN], np.empty(A)
-    below2, below3 = 0, 0
+    child_at, shown, ratios = np.empty(A, np.int64), np.empty(A, np.int64), np.empty(A)
+    below2, below3 = np.int64(0), np.int64(0)
     for a in range(A):
-        ratios[a] = scaled(1.0, 2 * exp2[children[a]] - exp3[children[a]])
-        below2 += exp2[children[a]]
-        below3 += exp3[children[a]]
+        child = children[a]
+        child_at[a], shown[a] = at[child], arrays.region[child, SHOWN]
+        ratios[a] = scaled(1.0, 2 * exp2[child] - exp3[child])
+        below2 += exp2[child]
+        below3 += exp3[child]
     stages = product_stages(units, qp, buffer, child_at, shown, ratios)
     tables = np.empty(tables_size(K))
     shift2 = inner_second(dense, excess, stages, tables)
 
-    here = slice(arrays.start[r], arrays.start[r + 1])
-    local, own_weights = arrays.local[here], arrays.weight[here]
-    num_products = np.searchsorted(local, P)
-    products = local[:num_products]
+    begin, end = own_nodes(arrays, r)
+    local = arrays.local[begin:end]
+    num_products = 0
+    while num_products < len(local) and local[num_products] < P:
+        num_products += 1
     shift3, product_v, product_cov = inner_third(units, qp, weights, dense, stages, buffer, child_at, shown, tables,
-                                                 products)
+                                                 local[:num_products])
     exponents = below2, below2 + shift2, below3, below3 + shift3
-    covariance, d, v = _own_columns(q, dense, excess, stages, tables, local, own_weights, product_v, product_cov,
-                                    exponents, mean_out)
-    return tables, exponents[1], exponents[3], covariance, d, v, _sibling_factors(units, children, buffer, at, arrays,
-                                                                                  -shift2)
+    covariance, d, v = _own_columns(q, dense, excess, stages, tables, local, arrays.weight[begin:end], product_v,
+                                    product_cov, exponents, mean[begin:end])
+    factors = _sibling_factors(units, buffer, child_at, shown, -shift2)
+    return tables, exponents[1], exponents[3], covariance, d, v, factors
 
 
 @jit
@@ -80,12 +86,13 @@ def _own_columns(q, dense, excess, stages, tables, local, weights, product_v, pr
     product2, sum2, product3, sum3 = exponents
     K, P = dense.shape
     n, num_products = len(local), len(product_cov)
-    second, second_c, mean, _, third_c = tables_at(tables, 0, K)
+    second, second_c, mean, _, third_c = tables_in(tables, K)
     d, v, covariance = np.empty((K, n)), np.empty((len(third_c), n)), np.zeros((n, n))
     if num_products > 0:
         of_products = np.empty((P, num_products))
         for j in range(num_products):
-            of_products[:, j] = stages[5][:, local[j]]
+            for p in range(P):
+                of_products[p, j] = stages[5][p, local[j]]
             mean_out[j] = scaled(weights[j] * stages[1][-1, local[j]], product2)
         mixed = np.empty((K, num_products))
         mixture(dense, excess, of_products, mixed)
@@ -120,26 +127,21 @@ def _own_columns(q, dense, excess, stages, tables, local, weights, product_v, pr
 
 
 @jit
-def _sibling_factors(units, children, buffer, at, arrays, exponent):
+def _sibling_factors(units, buffer, at, shown, exponent):
     """(A, P, P) per child the product of its siblings' overlaps, times 2**exponent."""
     A, P = units.shape
     factors = np.empty((A, P, P))
-    running = np.full((P, P), scaled(1.0, exponent))
+    running, backwards = np.full((P, P), scaled(1.0, exponent)), np.ones((P, P))
     for a in range(A):
-        factors[a] = running
-        _times_second(running, units[a], children[a], buffer, at, arrays)
-    running[:] = 1.0
+        second, u = buffer[at[a]:at[a] + shown[a] ** 2].reshape(shown[a], shown[a]), units[a]
+        for p in range(P):
+            for o in range(P):
+                factors[a, p, o] = running[p, o]
+                running[p, o] *= second[u[p], u[o]]
     for a in range(A - 1, -1, -1):
-        factors[a] *= running
-        _times_second(running, units[a], children[a], buffer, at, arrays)
+        second, u = buffer[at[a]:at[a] + shown[a] ** 2].reshape(shown[a], shown[a]), units[a]
+        for p in range(P):
+            for o in range(P):
+                factors[a, p, o] *= backwards[p, o]
+                backwards[p, o] *= second[u[p], u[o]]
     return factors
-
-
-@jit
-def _times_second(table, units, child, buffer, at, arrays):
-    """Multiply table (P, P) by the overlaps of a child's units."""
-    K = arrays.region[child, SHOWN]
-    second = buffer[at[child]:at[child] + K * K].reshape(K, K)
-    for p in range(len(units)):
-        for o in range(len(units)):
-            table[p, o] *= second[units[p], units[o]]

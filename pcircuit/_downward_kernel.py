@@ -125,22 +125,21 @@ def _edges_sparse(weights, columns, pointer, buffer, first, flow, out, scratch, 
 @jit
 def _count_inputs(scratch, units, code, C, rows, input_flow):
     """input_flow[unit, code[b]] += flow of the product that uses the unit; missing values count in column C."""
+    missing = False
+    for b in range(rows):
+        missing |= code[b] == C
     for p in range(len(units)):
         start = units[p] * (C + 1)
-        if C == 2:  # three sums run in vector lanes, a scatter does not
-            zero = one = total = 0.0
+        if C == 2:  # sums of selected values run in vector lanes, a scatter does not
+            zero = one = 0.0
             for b in range(rows):
-                x = scratch[p, b]
-                total += x
-                zero += x if code[b] == 0 else 0.0
-                one += x if code[b] == 1 else 0.0
+                zero += scratch[p, b] if code[b] == 0 else 0.0
+                one += scratch[p, b] if code[b] == 1 else 0.0
             input_flow[start] += zero
             input_flow[start + 1] += one
-            missing = False
-            for b in range(rows):
-                missing |= code[b] == 2
             if missing:
-                input_flow[start + 2] += max(total - zero - one, 0.0)
+                for b in range(rows):
+                    input_flow[start + 2] += scratch[p, b] if code[b] == 2 else 0.0
         else:
             for b in range(rows):
                 input_flow[start + code[b]] += scratch[p, b]

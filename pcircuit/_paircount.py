@@ -119,8 +119,8 @@ def pair_count_blocks(data, categories, weights=None):
     """
     order = np.argsort(categories, kind="stable")  # groups of similar numbers of categories
     if categories[order[-1]] ** 2 > MAX_CELLS:
-        raise ValueError(f"column {order[-1]} of `data` has {categories[order[-1]]} categories "
-                         f"(`num_categories`), pairs can be counted up to {int(MAX_CELLS**0.5)}: group them into fewer")
+        raise ValueError(f"column {order[-1]} of `data` has {categories[order[-1]]} categories, pairs can be "
+                         f"counted up to {int(MAX_CELLS**0.5)}: group them, or lower `num_categories`")
     complete = np.ones(data.shape[1], bool) if data.dtype.kind != "i" else data.min(axis=0) >= 0
     group_of = _group_numbers(categories[order])
     groups = [order[group_of == g] for g in range(group_of[-1] + 1)]

@@ -25,9 +25,10 @@ from ._log_domain import log_flows
 from .circuit import InputRegion
 from .engine import engine_is_numpy, map_in_threads
 from .evidence import as_integer_table, check_evidence, refuse_out_of_range
-from .likelihood import new_tile, tile_rows, upward
+from .likelihood import FULL_TILE, new_tile, tile_rows, upward
 
 NUM_CHUNKS = 16  # units of work; fixed, so that sums are rounded the same way for any number of threads
+LEAST_ROWS = 512  # of a unit of work, so that its arrays pay
 NUMPY_ROWS = 512
 
 
@@ -126,7 +127,7 @@ def accumulate(circuit, packed, data, weights, n_jobs) -> Flows:
         refuse_out_of_range(circuit, data)
         circuit = _packed.with_parameters(circuit, packed)
     work = _chunk_in_numpy if in_numpy else _chunk_by_kernel
-    per_chunk = max(64, -(-len(data) // NUM_CHUNKS))
+    per_chunk = max(LEAST_ROWS, -(-len(data) // NUM_CHUNKS))
     chunks = [(start, min(start + per_chunk, len(data))) for start in range(0, len(data), per_chunk)]
     edges, inputs, total = np.zeros_like(packed.weights), np.zeros_like(packed.tables), 0.0
     for part in map_in_threads(lambda chunk: work(circuit, packed, data, weights, *chunk), chunks, n_jobs):
@@ -186,7 +187,7 @@ def _chunk_by_kernel(circuit, packed, data, weights, start, stop):
     from ._downward_kernel import downward_tile
     from ._upward_kernel import transpose_rows, upward_tile
     layout = _packed.full_layout(circuit)
-    tile = tile_rows(2 * layout.rows, circuit.num_variables, stop - start)
+    tile = tile_rows(16 * layout.rows + 2 * circuit.num_variables, stop - start, *FULL_TILE)
     codes, buffer, exponent, suspect = new_tile(circuit, layout.rows, tile, 1)
     flow = np.empty_like(buffer)
     scratch = np.empty((int(packed.region[:, _packed.PRODUCTS].max()), tile))

@@ -77,13 +77,17 @@ def hclt(data, num_latents=4, num_categories=None, pseudocount=0.1, rng=0, *, tr
         weights row j:         0.1 * exp(-2 U) + 0.9 * [k = j]      (each part normalised)
         weights of the root:   exp(-2 U)
 
-    All start values must differ, or states with equal parameters would stay equal for ever.  But differing is
-    not enough: if hidden variables start nearly independent of each other, what "state k" means has to be
-    agreed on edge by edge, and EM gets stuck in trees where it never was.  The tree joins the variables that
-    have most in common, so at the start a hidden variable mostly repeats its parent's state: one meaning for
-    the whole tree, close to a mixture of K independent models, which EM then differentiates.  With
-    ``pseudocount=0`` one pseudocount is used for the input rows nevertheless, as a probability that is 0 at
-    the start stays 0.
+    Start values must differ, or states with equal parameters would stay equal for ever.  That is not enough:
+    if hidden variables start nearly independent of each other, what "state k" means has to be agreed on edge
+    by edge, and EM settles in maxima where it never was.  The tree joins the variables that have most in
+    common, so a hidden variable starts out repeating its parent's state nine times in ten: one meaning for
+    the whole tree, close to a mixture of K independent models, which EM then differentiates.  On the binary
+    set "plants" with K = 16, 100 epochs lead to -12.9 nats per test row instead of -14.0 without the 0.9
+    (mean of three seeds). A closer fit can also overfit sooner: on the 1,600 training rows of "dna", K = 16,
+    it is -81.2 instead of -79.8, and the best epoch on validation rows comes early.
+
+    With ``pseudocount=0`` the input rows use one pseudocount nevertheless, as a probability that is 0 at the
+    start stays 0.
 
     Cost: that of `chow_liu_tree`, and O(V K (K + C)).
 

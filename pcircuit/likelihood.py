@@ -27,8 +27,10 @@ from .circuit import InputRegion
 from .engine import engine_is_numpy, map_in_threads
 from .evidence import as_integer_table, check_evidence, refuse_out_of_range
 
-TILE_BYTES = 400_000  # of one tile's values: a part of a core's second-level cache
-MAX_TILE = 1024
+# Rows of a tile.  Loops over rows need many of them to fill vector lanes and to pay for a region's bookkeeping, more
+# than values need to stay in the nearest cache: 16 rows of a full tile cost 5 times as much per row as 256 (V = 49).
+STACK_TILE = (1_000_000, 1024)  # bytes at most, rows at most, where values live on a stack
+FULL_TILE = (24_000_000, 256)  # where the values of all units are kept
 NUMPY_VALUES = 4_000_000  # of the widest region, for a block of rows of the NumPy text
 CHUNK_ROWS = 2048  # rows of one thread's unit of work
 
@@ -173,7 +175,7 @@ def _root_of_chunk(circuit, data, start, stop, result):
     """Fill result[start:stop] by the kernel, tile by tile; returns the rows to do again."""
     from ._upward_kernel import transpose_rows, upward_tile
     packed, layout = _packed.pack(circuit), _packed.stack_layout(circuit)
-    tile = tile_rows(layout.rows, circuit.num_variables, stop - start)
+    tile = tile_rows(8 * layout.rows + 2 * circuit.num_variables, stop - start, *STACK_TILE)
     codes, buffer, exponent, suspect = new_tile(circuit, layout.rows, tile, 1)
     suspects = []
     for lo in range(start, stop, tile):
@@ -189,10 +191,10 @@ def _root_of_chunk(circuit, data, start, stop, result):
     return np.concatenate(suspects)
 
 
-def tile_rows(buffer_rows: int, num_variables: int, rows: int) -> int:
-    """Rows of a tile: as many as keep its values in cache, a multiple of 16, not more than there are."""
-    fit = TILE_BYTES // (8 * buffer_rows + 2 * num_variables)
-    return max(1, min(int(np.clip(fit // 16 * 16, 16, MAX_TILE)), rows))
+def tile_rows(bytes_per_row: int, rows: int, most_bytes: int, most_rows: int) -> int:
+    """Rows of a tile: a multiple of 16 within the limits, at least 16, not more than there are."""
+    fit = most_bytes // bytes_per_row // 16 * 16
+    return max(1, min(int(np.clip(fit, 16, most_rows)), rows))
 
 
 def new_tile(circuit, buffer_rows: int, tile: int, exponent_rows: int):

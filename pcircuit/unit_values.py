@@ -13,7 +13,7 @@ from . import _packed
 from ._log_domain import log_units
 from .engine import engine_is_numpy, map_in_threads
 from .evidence import as_integer_table, check_evidence, refuse_out_of_range
-from .likelihood import new_tile, tile_rows, upward
+from .likelihood import FULL_TILE, new_tile, tile_rows, upward
 
 CHUNK_ROWS = 2048  # rows of one thread's unit of work
 NUMPY_ROWS = 256
@@ -144,7 +144,7 @@ def _tile_worker(circuit, data, nodes, consume):
     order = _packed.unit_order(circuit)[nodes]
 
     def work(start, stop):
-        tile = tile_rows(layout.rows, circuit.num_variables, stop - start)
+        tile = tile_rows(8 * layout.rows + 2 * circuit.num_variables, stop - start, *FULL_TILE)
         codes, buffer, exponent, suspect = new_tile(circuit, layout.rows, tile, len(packed.region) + 1)
         suspects = []
         for lo in range(start, stop, tile):
