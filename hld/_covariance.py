@@ -16,14 +16,13 @@ import numpy as np
 
 from ._moment_plan import Plan
 from ._pairs import lift
-from ._region_forms import region_forms
 
 
-def dense_covariance(plan: Plan) -> np.ndarray:
-    """(m, m) covariance of the coordinates of the plan, symmetric."""
+def dense_covariance(plan: Plan, forms) -> np.ndarray:
+    """(m, m) covariance of the coordinates of the plan, symmetric; `forms` yields (r, RegionForm), uncompressed."""
     covariance = np.zeros((len(plan.nodes), len(plan.nodes)))
     open_columns: dict[int, tuple] = {}  # region -> (slice of coordinates, D (K, n), V (pairs, n))
-    for r, form in region_forms(plan, compress=False):
+    for r, form in forms:
         own = slice(plan.start[r], plan.start[r + 1])
         covariance[own, own] = form.own.covariance
         coordinates = slice(plan.start[plan.circuit.vtree.first[r]], own.stop)

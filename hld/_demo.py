@@ -75,7 +75,7 @@ class Demo:
                           for trial in self.trials]}
 
 
-def run(digit=3, seed=0, *, num_epochs=NUM_EPOCHS, progress=False) -> Demo:
+def run(digit=2, seed=0, *, num_epochs=NUM_EPOCHS, progress=False) -> Demo:
     """Learn one digit and test batches of all.
 
     Parameters

@@ -7,10 +7,8 @@ from ._compile import jit
 from ._inner_overlaps import BLOCK
 from ._overlaps_kernel import (
     closer,
-    minus_average,
     mixture,
     rescale,
-    scaled,
     shift_of,
     tables_in,
 )
@@ -131,7 +129,8 @@ def inner_second(dense, excess, stages, tables):
 @jit
 def inner_third(units, qp, weights, dense, stages, buffer, at, shown, tables, own):
     """Write third and third_c of the sums to `tables`; return the shift, v (pairs, n) and covariance (n, n) of
-    the own products."""
+    the own products.
+    """
     pointer, column, value = weights
     K, P = dense.shape
     _, _, _, third, third_c = tables_in(tables, K)

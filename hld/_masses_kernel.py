@@ -59,7 +59,8 @@ def fill_masses(arrays):
     for r in range(len(arrays.region) - 1, -1, -1):
         if arrays.region[r, ARITY] == 0:
             continue
-        q, qp, units, children = shown_mass(arrays, r), inside_mass(arrays, r), units_of(arrays, r), children_of(arrays, r)
+        q, qp = shown_mass(arrays, r), inside_mass(arrays, r)
+        units, children = units_of(arrays, r), children_of(arrays, r)
         pointer, column, value = weights_of(arrays, r)
         for k in range(len(q)):
             for e in range(pointer[k], pointer[k + 1]):

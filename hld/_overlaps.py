@@ -15,11 +15,12 @@ a likelihood varies by orders of magnitude; of the two the one with the smaller 
 entry (`closer`, `mixture`).
 
     leaf       integrals over the table of the input region
-    products   children c = 0, 1, ... are multiplied in one after the other.  For f = f1 f2, g = g1 g2, independent under
-               every product unit, and cov_f = mu_f - mu_f1 mu_f2 = sum_p qp_p M2~1[p, f1] M2~2[p, f2]:
-                   M2~ = M2~1 M2_2 + mu_f1 M2~2 - cov_f
-                   M3~ = M3~1 M3_2 + M2_1 mu_g1 M3~2 - M2 cov_g
-    sums       all tables are multilinear: one multiplication by the weights per index.
+    products   children c = 0, 1, ... are multiplied in one after the other.  For f = f1 f2 and g = g1 g2, whose parts
+               are independent under every product unit,
+                   cov_f = mu_f - mu_f1 mu_f2 = sum_p qp_p M2~1[p, f1] M2~2[p, f2]
+                   M2~   = M2~1 M2_2 + mu_f1 M2~2 - cov_f
+                   M3~   = M3~1 M3_2 + M2_1 mu_g1 M3~2 - M2 cov_g
+    sums       all tables are multilinear: one multiplication by the weights per index
 
 Overlaps of large scopes underflow, so the tables carry powers of two: true M2 = second * 2**exp2 (also second_c and
 mean), true M3 = third * 2**exp3 (also third_c).
@@ -31,8 +32,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._pairs import as_pairs, gram_factor, num_pairs
-
+from ._pairs import as_pairs, gram_factor
 
 MAX_SHIFT = 900  # powers of two taken out at once, so that no factor overflows
 
@@ -84,7 +84,7 @@ def input_overlaps(probs, q) -> Overlaps:
 
 
 def input_columns(probs, q, own, weights, overlaps: Overlaps | None, *, compress: bool) -> OwnColumns:
-    """The selected units `own` (n,) of an input region; without its `overlaps` v is left empty.
+    """The selected units `own` (n,) of an input region; without its `overlaps` v has no rows.
 
     With `compress` the columns d and v may be replaced by C - 1 others with the same Gram matrices: functions of
     one variable with C categories and mean zero span no more.
@@ -94,7 +94,7 @@ def input_columns(probs, q, own, weights, overlaps: Overlaps | None, *, compress
     functions = weights[:, None] * centred[own]
     covariance = (functions * marginal) @ functions.T
     if overlaps is None:
-        d, v = mixture(probs, excess, functions.T), np.zeros((num_pairs(len(probs)), 0))
+        d, v = mixture(probs, excess, functions.T), np.zeros((0, len(own)))
     elif compress and len(own) >= probs.shape[1]:
         functions = _compressed(probs[own], weights, marginal)
         d = mixture(probs, excess, functions)

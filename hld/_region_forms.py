@@ -61,26 +61,33 @@ def region_forms(plan: Plan, *, compress: bool) -> Iterator[tuple[int, RegionFor
                 open_tables[r] = input_overlaps(region.probs, q)
             yield r, RegionForm(input_columns(region.probs, q, shown, weights, open_tables.get(r), compress=compress))
             continue
-        excess = minus_average(region.dense_weights(), q)
-        if not plan.needed[r]:
-            yield r, RegionForm(_no_columns(region.num_units), excess, qp)
-            continue
         children = circuit.vtree.children(r).tolist()
+        if not plan.needed[r]:
+            yield r, region_form(plan, r, q, qp, no_columns(region.num_units))
+            continue
         below = [open_tables.pop(c) for c in children]
         open_tables[r], own = inner_overlaps(region, q, qp, below, products, shown, weights)
         exp2 = open_tables[r].exp2
-        factors = _sibling_factors(region.products, below, exp2)
-        rows = tuple(product_rows(qp, products, scaled(weights[:len(products)], exp2), units, factor,
-                                  len(child.second))
-                     for units, factor, child in zip(region.products.T, factors, below, strict=True))
-        yield r, RegionForm(own, excess, qp, factors,
-                            sum_rows(q, shown, scaled(weights[len(products):], exp2)), rows)
+        yield r, region_form(plan, r, q, qp, own, _sibling_factors(region.products, below, exp2), exp2)
 
 
-def _no_columns(num_units: int) -> OwnColumns:
+def region_form(plan: Plan, r: int, q, qp, own: OwnColumns, factors=(), exp2: int = 0) -> RegionForm:
+    """The form of an inner region from masses q (K,) and qp (P,), own columns, and per child (P, P) factors."""
+    region = plan.circuit.regions[r]
+    excess = minus_average(region.dense_weights(), q)
+    if not factors:
+        return RegionForm(own, excess, qp)
+    products, sums, weights = plan.own(r)
+    scale = scaled(weights, exp2)
+    rows = tuple(
+        product_rows(qp, products, scale[:len(products)], units, factor, plan.circuit.regions[c].num_units)
+        for units, factor, c in zip(region.products.T, factors, plan.circuit.vtree.children(r).tolist(), strict=True))
+    return RegionForm(own, excess, qp, factors, sum_rows(q, sums, scale[len(products):]), rows)
+
+
+def no_columns(num_units: int) -> OwnColumns:
     """The columns of a region without selected units."""
-    pairs = num_units * (num_units + 1) // 2
-    return OwnColumns(np.zeros(0), np.zeros((0, 0)), np.zeros((num_units, 0)), np.zeros((pairs, 0)))
+    return OwnColumns(np.zeros(0), np.zeros((0, 0)), np.zeros((num_units, 0)), np.zeros((0, 0)))
 
 
 def _sibling_factors(products, children, exp2: int) -> tuple:

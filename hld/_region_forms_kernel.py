@@ -86,7 +86,7 @@ def _own_columns(q, dense, excess, stages, tables, local, weights, product_v, pr
     product2, sum2, product3, sum3 = exponents
     K, P = dense.shape
     n, num_products = len(local), len(product_cov)
-    second, second_c, mean, _, third_c = tables_in(tables, K)
+    _, second_c, mean, _, third_c = tables_in(tables, K)
     d, v, covariance = np.empty((K, n)), np.empty((len(third_c), n)), np.zeros((n, n))
     if num_products > 0:
         of_products = np.empty((P, num_products))

@@ -11,7 +11,7 @@ import numpy as np
 from ._compile import jit
 from ._inner_overlaps_kernel import dense_weights
 from ._masses_kernel import children_of, inside_mass, shown_mass, units_of, weights_of
-from ._moment_arrays import ARITY, BELOW, INSIDE, NEEDED, SHOWN
+from ._moment_arrays import ARITY, BELOW, NEEDED, SHOWN
 from ._overlaps_kernel import minus_average, scaled, tables_size
 from ._pairs_kernel import gram_factor, lift, pair_number
 from ._region_forms_kernel import inner_form, leaf_form, own_nodes

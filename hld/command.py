@@ -228,7 +228,7 @@ def _parser():
     demo = _add(commands, "demo", _demo, "the method on handwritten digits (needs hld[demo])")
     demo.add_argument("--json", action="store_true", help="print one JSON object")
     demo.add_argument("--output", metavar="FILE.png", default="hld-demo.png", help="picture (default hld-demo.png)")
-    demo.add_argument("--digit", type=int, choices=range(10), default=3, metavar="0..9", help="to learn (default 3)")
+    demo.add_argument("--digit", type=int, choices=range(10), default=2, metavar="0..9", help="to learn (default 2)")
     demo.add_argument("--seed", type=_seed, default=0, help="default 0")
     return parser
 

@@ -7,7 +7,7 @@ that unit n gives to the part of x in its scope.  A circuit has units of three k
     "product"    products of units with disjoint scopes
     "sum"        mixtures of the products of a region
 
-and a selection is a strictly ascending array of node ids, the numbers that `Circuit.nodes` lists.
+and a selection is an array of distinct node ids, the numbers that `Circuit.nodes` lists.
 
     select_nodes     all units of some kinds
     check_nodes      the same array again if it is a selection, else an error that says what is wrong
@@ -34,7 +34,7 @@ def select_nodes(circuit, kinds=("input", "sum")) -> np.ndarray:
     Returns
     -------
     (m,) int64 array
-        Ascending, as `hld.exact_moments` and `hld.likelihood_vectors` expect it.
+        Ascending.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def check_nodes(circuit, nodes) -> np.ndarray:
     ----------
     circuit : pcircuit.Circuit
     nodes : (m,) int array_like
-        Node ids, strictly ascending, at least one.
+        Distinct node ids, at least one.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def check_nodes(circuit, nodes) -> np.ndarray:
     TypeError
         If the ids are not integers.
     ValueError
-        If the array is empty or not one-dimensional, not strictly ascending, or holds an id that does not exist.
+        If the array is empty or not one-dimensional, holds an id twice, or one that does not exist.
     """
     array = np.asarray(nodes)
     if array.ndim != 1 or array.size == 0:
@@ -102,8 +102,9 @@ def check_nodes(circuit, nodes) -> np.ndarray:
     if array.min() < 0 or array.max() >= circuit.num_nodes:
         bad = array[(array < 0) | (array >= circuit.num_nodes)][0]
         raise ValueError(f"`nodes` holds {bad}, but node ids of this circuit are 0..{circuit.num_nodes - 1}")
-    if (np.diff(array) <= 0).any():
-        raise ValueError("`nodes` must be strictly ascending, without repetition: sort it with np.unique(nodes)")
+    repeated = np.flatnonzero(np.bincount(array) > 1)
+    if len(repeated):
+        raise ValueError(f"`nodes` holds {repeated[0]} more than once: name each node once, np.unique(nodes) does")
     array.flags.writeable = False
     return array
 

@@ -79,7 +79,7 @@ def chow_liu_tree(data, *, num_categories=None, pseudocount=0.1, weights=None) -
 
     Cost: N (sum of C)^2 / 2 multiplications in single precision for variables with few categories (double
     with `weights`), N V^2 / 2 steps for those with many, and O(V^2) for the tree.  Memory besides `data`:
-    three V x V tables of eight bytes and about 100 MB for the blocks, or 40 bytes per cell of the largest
+    three V x V tables of eight bytes and about 100 MB for the blocks, or 32 bytes per cell of the largest
     C_i x C_j table where that is more.
 
     References

@@ -273,6 +273,15 @@ def test_round_off_does_not_decide_ties(rng):
         assert np.array_equal(chow_liu_tree(data), expected)
 
 
+def test_independent_columns_tie_at_zero():
+    """A full factorial design: all information is 0, so all hang on the variable of largest entropy."""
+    design = np.array(list(itertools.product(*[range(C) for C in (2, 3, 5, 6, 7)])))
+    for order in itertools.permutations(range(5)):
+        parent = chow_liu_tree(design[:, order], pseudocount=0)
+        hub = order.index(4)
+        assert parent.tolist() == [-1 if v == hub else hub for v in range(5)]
+
+
 @given(seeds)
 def test_root_is_the_smallest_node_of_least_eccentricity(seed):
     rng = np.random.default_rng(seed)
@@ -476,7 +485,7 @@ def test_log_likelihood_of_the_binary_sets(data_folder, name):
     (np.zeros((3, 0), int), {}, ValueError, r"one column, found shape \(3, 0\)"),
     ([[0, 0], [1, -2]], {}, ValueError, "`data` holds -2 in column 1"),
     (np.array([[0, 2**64 - 1]], np.uint64), {}, ValueError, "`data` holds 18446744073709551615, .* signed"),
-    ([[0, 20_000]], {}, ValueError, "column 1 of `data` has 20001 categories .* up to 11585"),
+    ([[0, 20_000]], {}, ValueError, "column 1 of `data` has 20001 categories, .* up to 11585"),
     ([[0, 0]], {"num_categories": 20_000}, ValueError, "has 20000 categories, .* lower `num_categories`"),
     ([[0, 0], [1, 2]], {"num_categories": 2}, ValueError, "category 2 in column 1, .* only 0..1"),
     ([[0, 0]], {"num_categories": [2, 2, 2]}, ValueError, "`num_categories` .* each of the 2 columns"),

@@ -1,0 +1,1 @@
+"""The experiments of the HLD paper, run again: ``python -m benchmarks.paper`` and ``... report``."""

@@ -1,0 +1,124 @@
+"""How large a unit can get, and how small a linear function of units.
+
+The largest value of unit j over all states has a simple upper bound u_j >= max_x l_j(x), bottom-up:
+
+    input:  max_c p(c)          product:  the product of the children's bounds          sum:  sum_p w_p u_p
+
+It is exact at inputs and products of inputs; a sum may stay below it, because its products peak at different states.
+
+For a linear function of selected units, f(x) = sum_j a_j l_j(x), signs matter and better can be done than
+sum_j min(a_j, 0) u_j.  Inputs of one variable see the same value, and sums of one region share their products:
+
+    min_x f(x)  >=  sum over variables of  min_c  sum_k a_k p_k(c)
+                  + sum over products p of  min(0, u_p (a_p + sum_k a_k w_kp)).
+
+The first line is exact for the inputs, as the values of different variables can be chosen freely.  Both lines are of
+one form: the smallest entry in each group of rows of a sparse matrix times a.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+import pcircuit
+
+
+def unit_bounds(circuit) -> np.ndarray:
+    """Upper bounds u_j >= max_x l_j(x) of all units.
+
+    Parameters
+    ----------
+    circuit : pcircuit.Circuit
+
+    Returns
+    -------
+    (num_nodes,) float array
+        In node-id order; 0 where the bound underflows, as the likelihoods do.
+
+    Notes
+    -----
+    O(number of parameters).
+
+    Examples
+    --------
+    >>> from pcircuit import Circuit, InnerRegion, InputRegion, VTree
+    >>> unit_bounds(Circuit(VTree.from_nested([0, 1]), [
+    ...     InputRegion(0, [[0.5, 0.5]]), InputRegion(1, [[0.2, 0.8]]), InnerRegion([[0, 0]], [[1.0]])]))
+    array([0.5, 0.8, 0.4, 0.4])
+    """
+    shown, parts = [], []
+    for r, region in enumerate(circuit.regions):
+        if isinstance(region, pcircuit.InputRegion):
+            shown.append(region.probs.max(axis=1))
+        else:
+            products = np.ones(region.num_products)
+            for a, child in enumerate(circuit.vtree.children(r).tolist()):
+                products = products * shown[child][region.products[:, a]]
+            parts.append(products)
+            shown.append(np.asarray(region.weights @ products))
+        parts.append(shown[r])
+    return np.concatenate(parts)
+
+
+@dataclass(frozen=True)
+class FloorRows:
+    """Sparse rows whose smallest products with a vector a (m,), group by group, add up to a lower bound of a . L.
+
+    Attributes
+    ----------
+    groups : (G + 1,) int array
+        Group g holds rows groups[g]..groups[g + 1] - 1.
+    starts, columns, values : (rows + 1,), (nnz,), (nnz,) arrays
+        The rows, compressed.
+    """
+
+    groups: np.ndarray
+    starts: np.ndarray
+    columns: np.ndarray
+    values: np.ndarray
+
+
+def floor_rows(circuit, nodes, factors, bounds) -> FloorRows:
+    """Rows for a lower bound of sum_j a_j factors_j l_j(x) over x, see the head of this module.
+
+    Parameters
+    ----------
+    circuit : pcircuit.Circuit
+    nodes : (m,) int array
+        Node ids, ascending.
+    factors : (m,) float array
+        Fixed factor of each node; nodes with factor 0 are left out.
+    bounds : (num_nodes,) float array
+        From `unit_bounds`.
+
+    Returns
+    -------
+    FloorRows
+    """
+    column = np.full(circuit.num_nodes, -1)
+    column[nodes] = np.where(factors != 0, np.arange(len(nodes)), -1)
+    rows, groups = [], [0]
+    for region, offset in zip(circuit.regions, circuit.offsets.tolist(), strict=False):
+        of_region = column[offset:offset + region.num_nodes]
+        if (of_region < 0).all():
+            continue
+        if isinstance(region, pcircuit.InputRegion):
+            rows += _entries(of_region, region.probs.T, factors)
+            groups.append(len(rows))
+            continue
+        P = region.num_products
+        tables = np.concatenate([np.eye(P), region.dense_weights()]).T * bounds[offset:offset + P, None]
+        for entry in _entries(of_region, tables, factors):
+            rows += [entry, (entry[0][:0], entry[1][:0])]  # the empty row is the 0 in min(0, .)
+            groups.append(len(rows))
+    return FloorRows(np.array(groups), np.concatenate([[0], np.cumsum([len(columns) for columns, _ in rows])]),
+                     np.concatenate([columns for columns, _ in rows] or [np.empty(0, dtype=np.int64)]),
+                     np.concatenate([values for _, values in rows] or [np.empty(0)]))
+
+
+def _entries(columns, tables, factors) -> list:
+    """Columns and values of each row of `tables` (rows, units), for the units that are selected."""
+    used = np.flatnonzero(columns >= 0)
+    columns = columns[used]
+    return [(columns, row[used] * factors[columns]) for row in tables]
