@@ -105,6 +105,7 @@ def dropout_scores(circuit, data, *, rate=0.1, score="log_std", covariances=Fals
 
     Examples
     --------
+    >>> import pcircuit
     >>> circuit = pcircuit.rat_spn([2] * 4, num_units=2, depth=1, rng=0)
     >>> dropout_scores(circuit, [[0, 0, 0, 0], [1, 1, 1, 1]]).shape
     (2,)

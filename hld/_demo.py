@@ -158,18 +158,25 @@ def draw(demo, path):
     """
     from . import plots
     from ._command_output import replacing
-    figure = plots.new_figure((11, 6.6))
-    upper, lower = figure.subfigures(2, 1, height_ratios=(1.25, 1), hspace=0.06)
-    axes = upper.subplots(1, 4, width_ratios=(1.5, 1, 1, 1.1))
-    plots.training_curve(demo.history, axes[0]).set_title(f"Learning digit {demo.digit} from {demo.num_train} images")
-    shifted, T = demo.shifted.digit, demo.shifted.result.num_samples
-    plots.images([demo.mean], SHAPE, axes[1]).set_title(f"Mean of the {demo.digit}s learned")
-    plots.images([demo.shifted_mean], SHAPE, axes[2]).set_title(f"Mean of {T} {shifted}s tested")
-    found = demo.shifted.result.localize(top=1)
-    plots.localisation_map(found, SHAPE, axes[3]).set_title(f"Where they depart (p = {demo.shifted.result.pvalue:.1g})")
+    result, other = demo.shifted.result, demo.shifted.digit
+    figure = plots.new_figure((11, 6.2))
+    upper, lower = figure.subfigures(2, 1, height_ratios=(1.1, 1), hspace=0.02)
+    curve, learned, tested, place = upper.subplots(1, 4, width_ratios=(1.4, 1.1, 1.1, 1.15))
+    plots.training_curve(demo.history, curve)
+    plots.images([demo.mean], SHAPE, learned)
+    plots.images([demo.shifted_mean], SHAPE, tested)
+    plots.localisation_map(result.localize(top=1), SHAPE, place)
     real, drawn = lower.subplots(2, 1)
-    plots.images(demo.real, SHAPE, real, num_columns=NUM_SHOWN).set_title("Real images")
-    plots.images(demo.drawn, SHAPE, drawn, num_columns=NUM_SHOWN).set_title("Images drawn from the circuit")
+    plots.images(demo.real, SHAPE, real, num_columns=NUM_SHOWN)
+    plots.images(demo.drawn, SHAPE, drawn, num_columns=NUM_SHOWN)
+    for ax, title in ((curve, f"Learning digit {demo.digit} ({demo.num_train} images)"),
+                      (learned, f"Mean of the {demo.digit}s learned"),
+                      (tested, f"Mean of {result.num_samples} {other}s tested"),
+                      (place, f"Where they differ, p = {result.pvalue:.0e}"),
+                      (real, f"Images of digit {demo.digit}"), (drawn, "Images drawn from the circuit")):
+        ax.set_title(title, loc="left", fontsize=11)
+        ax.set_anchor("NW")
+    place.get_images()[0].colorbar.ax.set_anchor("NW")
     with replacing(path) as temporary:
         figure.savefig(temporary, dpi=130)
 

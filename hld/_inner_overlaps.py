@@ -20,12 +20,20 @@ BLOCK = 1 << 21  # numbers in the largest temporary array
 class _Stage:
     """Products over the first children: tables of `_overlaps` over product units, and the last covariance."""
 
-    second: np.ndarray  # (P, P)
+    second: np.ndarray  # (P, P), largest entry in [1/2, 1)
     second_c: np.ndarray  # (P, P)
     mean: np.ndarray  # (P,)
-    ratio: float  # as Overlaps.mean_ratio
     cov: np.ndarray  # (P,) mu_f - mu_f1 mu_f2 of the last step
     cov_error: np.ndarray  # (P,) size of the terms it was summed from
+    diagonal: np.ndarray  # (P,) M3[p, p, p], the largest entries of that table by Hoelder's inequality
+    exp2: int  # as in Overlaps
+    exp3: int
+    shift3: int  # part of exp3 that this stage added to those of its parts
+
+    @property
+    def ratio(self) -> float:
+        """Power of two that brings second * mean to the scale of M3; at most 4, as M3[p, p, p] >= M2[p, p]^2."""
+        return scaled(1.0, 2 * self.exp2 - self.exp3)
 
 
 def inner_overlaps(region, q, qp, children, own_products, own_sums, weights):
@@ -43,19 +51,19 @@ def inner_overlaps(region, q, qp, children, own_products, own_sums, weights):
     shift2, second, second_c, mean = normalized(second, second_c, dense @ products.mean)
     third, third_c, product_v, product_cov = _third(region, qp, children, stages, own_products)
     shift3, third, third_c = normalized(third, third_c)
-    below2, below3 = sum(child.exp2 for child in children), sum(child.exp3 for child in children)
-    tables = Overlaps(second, second_c, mean, third, third_c, below2 + shift2, below3 + shift3)
+    exp2, exp3 = products.exp2, products.exp3
+    tables = Overlaps(second, second_c, mean, third, third_c, exp2 + shift2, exp3 + shift3)
 
     product_weights, sum_weights = weights[:len(own_products)], weights[len(own_products):]
     d = np.concatenate([
-        scaled(product_weights * mixture(dense, excess, products.second_c[:, own_products]), below2),
+        scaled(product_weights * mixture(dense, excess, products.second_c[:, own_products]), exp2),
         scaled(sum_weights * second_c[:, own_sums], tables.exp2)], axis=1)
-    v = np.concatenate([scaled(product_weights * product_v, below3 - tables.exp2),
+    v = np.concatenate([scaled(product_weights * product_v, exp3 - tables.exp2),
                         scaled(sum_weights * third_c[:, own_sums], tables.exp3 - tables.exp2)], axis=1)
-    mean = np.concatenate([scaled(product_weights * products.mean[own_products], below2),
+    mean = np.concatenate([scaled(product_weights * products.mean[own_products], exp2),
                            scaled(sum_weights * mean[own_sums], tables.exp2)])
     covariance = _own_covariance(q, own_sums, scaled(sum_weights, tables.exp2), v,
-                                 _times_weights(product_cov, product_weights, below3))
+                                 _times_weights(product_cov, product_weights, exp3))
     return tables, OwnColumns(mean, covariance, d, v)
 
 
@@ -81,20 +89,28 @@ def _product_stages(products, qp, children):
     stages = []
     for child, units in zip(children, products.T, strict=True):
         second, second_c = child.second[np.ix_(units, units)], child.second_c[np.ix_(units, units)]
-        mean, nothing = child.mean[units], np.zeros(len(units))
-        if not stages:
-            stages.append(_Stage(second, second_c, mean, child.mean_ratio, nothing, nothing))
-            continue
-        last = stages[-1]
-        both = last.second * second
-        both_mean = qp @ both
-        terms = last.second_c * second_c
-        cov, cov_error = closer(qp @ terms, qp @ np.abs(terms),
-                                both_mean - last.mean * mean, both_mean + last.mean * mean)
-        one, two = last.second_c * second, last.mean * second_c
-        both_c, _ = closer(one + two - cov, np.abs(one) + np.abs(two) + cov_error, both - both_mean, both + both_mean)
-        stages.append(_Stage(both, both_c, both_mean, last.ratio * child.mean_ratio, cov, cov_error))
+        mean, cov, cov_error = child.mean[units], np.zeros(len(units)), np.zeros(len(units))
+        diagonal = child.third[pair_numbers(units, units), units]
+        exp2, exp3 = child.exp2, child.exp3
+        if stages:
+            last = stages[-1]
+            diagonal, exp2, exp3 = last.diagonal * diagonal, last.exp2 + exp2, last.exp3 + exp3
+            second, second_c, mean, cov, cov_error = _multiplied(last, second, second_c, mean, qp)
+        shift2, *tables = normalized(second, second_c, mean, cov, cov_error)
+        shift3, diagonal = normalized(diagonal)
+        stages.append(_Stage(*tables, diagonal, exp2 + shift2, exp3 + shift3, shift3))
     return stages
+
+
+def _multiplied(last: _Stage, second, second_c, mean, qp):
+    """second, second_c, mean, cov and cov_error of the products of a stage with one more child's units."""
+    both = last.second * second
+    both_mean, apart = qp @ both, last.mean * mean
+    terms = last.second_c * second_c
+    cov, cov_error = closer(qp @ terms, qp @ np.abs(terms), both_mean - apart, both_mean + apart)
+    one, two = last.second_c * second, last.mean * second_c
+    both_c, _ = closer(one + two - cov, np.abs(one) + np.abs(two) + cov_error, both - both_mean, both + both_mean)
+    return both, both_c, both_mean, cov, cov_error
 
 
 def _third(region, qp, children, stages, own_products):
@@ -123,7 +139,7 @@ def _third_of_products(products, children, stages, block):
     third = third_c = None
     for c, (child, units) in enumerate(zip(children, products.T, strict=True)):
         entries = (pair_numbers(units[:, None], units)[:, :, None], units[block])
-        of_child, of_child_c = child.third[entries], child.third_c[entries]
+        of_child, of_child_c = (np.ldexp(table[entries], -stages[c].shift3) for table in (child.third, child.third_c))
         if c == 0:
             third, third_c = of_child, of_child_c
             continue

@@ -9,6 +9,7 @@ from ._overlaps_kernel import (
     closer,
     mixture,
     rescale,
+    scaled,
     shift_of,
     tables_in,
 )
@@ -16,67 +17,92 @@ from ._pairs_kernel import mix, pair_number
 
 
 @jit
-def product_stages(units, qp, buffer, at, shown, ratios):
+def product_stages(units, qp, buffer, at, shown, child_exp2, child_exp3):
     """Tables of the products over the first children, one stage per child.
 
-    units (A, P); `at`, `shown`, `ratios` (A,) say where the children's tables are.  Returns second (A, P, P),
-    mean, cov, cov_error (A, P), ratio (A,) and second_c (P, P) of the last stage.
+    units (A, P); `at`, `shown`, `child_exp2`, `child_exp3` (A,) say where the children's tables are and their
+    exponents.  Returns second (A, P, P), mean, cov, cov_error (A, P), second_c (P, P) of the last stage, and
+    exponents (A, 3) with columns exp2, exp3, shift3.
     """
     A, P = units.shape
-    second, second_c = np.empty((A, P, P)), np.empty((P, P))
-    mean, cov, cov_error, ratio = np.zeros((A, P)), np.zeros((A, P)), np.zeros((A, P)), np.ones(A)
+    second, second_c, diagonal = np.empty((A, P, P)), np.empty((P, P)), np.ones((1, P))
+    mean, cov, cov_error, exponents = np.zeros((A, P)), np.zeros((A, P)), np.zeros((A, P)), np.zeros((A, 3), np.int64)
     for a in range(A):
-        child, child_c, child_mean, _, _ = tables_in(buffer[at[a]:], shown[a])
+        child, child_c, child_mean, child_third, _ = tables_in(buffer[at[a]:], shown[a])
         u = units[a]
+        exponents[a, 0], exponents[a, 1] = child_exp2[a], child_exp3[a]
+        for p in range(P):
+            diagonal[0, p] *= child_third[pair_number(u[p], u[p]), u[p]]
         if a == 0:
-            ratio[0] = ratios[0]
             for p in range(P):
                 mean[0, p] = child_mean[u[p]]
                 for o in range(P):
                     second[0, p, o], second_c[p, o] = child[u[p], u[o]], child_c[u[p], u[o]]
-            continue
-        ratio[a] = ratio[a - 1] * ratios[a]
-        for p in range(P):  # column sums under qp, row by row
-            for o in range(P):
-                second[a, p, o] = second[a - 1, p, o] * child[u[p], u[o]]
-                mean[a, o] += qp[p] * second[a, p, o]
-                term = second_c[p, o] * child_c[u[p], u[o]]
-                cov[a, o] += qp[p] * term
-                cov_error[a, o] += qp[p] * abs(term)
+        else:
+            exponents[a] += exponents[a - 1]
+            _multiply_in(child, child_c, child_mean, u, qp, second[a - 1], mean[a - 1], second[a], second_c, mean[a],
+                         cov[a], cov_error[a])
+        shift2, exponents[a, 2] = shift_of(second[a]), shift_of(diagonal)
+        exponents[a, 0] += shift2
+        exponents[a, 1] += exponents[a, 2]
+        rescale(diagonal[0], -exponents[a, 2])
+        for part in (second[a].ravel(), second_c.ravel(), mean[a], cov[a], cov_error[a]):
+            rescale(part, -shift2)
+    return second, mean, cov, cov_error, second_c, exponents
+
+
+@jit
+def _multiply_in(child, child_c, child_mean, u, qp, last, last_mean, second, second_c, mean, cov, cov_error):
+    """Fill the tables of a stage; second_c (P, P) holds those of the last one and is overwritten."""
+    P = len(u)
+    for p in range(P):  # column sums under qp, row by row
         for o in range(P):
-            other = mean[a - 1, o] * child_mean[u[o]]
-            cov[a, o] = closer(cov[a, o], cov_error[a, o], mean[a, o] - other, mean[a, o] + other)
-            cov_error[a, o] = min(cov_error[a, o], mean[a, o] + other)
-        for p in range(P):
-            for o in range(P):
-                one, two = second_c[p, o] * child[u[p], u[o]], mean[a - 1, o] * child_c[u[p], u[o]]
-                second_c[p, o] = closer(one + two - cov[a, o], abs(one) + abs(two) + cov_error[a, o],
-                                        second[a, p, o] - mean[a, o], second[a, p, o] + mean[a, o])
-    return second, mean, cov, cov_error, ratio, second_c
+            second[p, o] = last[p, o] * child[u[p], u[o]]
+            mean[o] += qp[p] * second[p, o]
+            term = second_c[p, o] * child_c[u[p], u[o]]
+            cov[o] += qp[p] * term
+            cov_error[o] += qp[p] * abs(term)
+    for o in range(P):
+        apart = last_mean[o] * child_mean[u[o]]
+        cov[o] = closer(cov[o], cov_error[o], mean[o] - apart, mean[o] + apart)
+        cov_error[o] = min(cov_error[o], mean[o] + apart)
+    for p in range(P):
+        for o in range(P):
+            one, two = second_c[p, o] * child[u[p], u[o]], last_mean[o] * child_c[u[p], u[o]]
+            second_c[p, o] = closer(one + two - cov[o], abs(one) + abs(two) + cov_error[o],
+                                    second[p, o] - mean[o], second[p, o] + mean[o])
+
+
+@jit
+def _ratio(exponents, a):
+    """Power of two that brings second * mean to the scale of third."""
+    return scaled(1.0, 2 * exponents[a, 0] - exponents[a, 1])
 
 
 @jit
 def third_of_products(units, stages, buffer, at, shown, start, stop):
     """(P, P, B) sum_x p_p p_p' p_p'' and its centred form, for p'' in start..stop."""
-    second, mean, cov, cov_error, ratio, _ = stages
+    second, mean, cov, cov_error, _, exponents = stages
     A, P = units.shape
     third, third_c = np.empty((P, P, stop - start)), np.empty((P, P, stop - start))
     for a in range(A):
         _, _, _, child, child_c = tables_in(buffer[at[a]:], shown[a])
-        u = units[a]
+        u, shift = units[a], scaled(1.0, -exponents[a, 2])
+        last_ratio, ratio = _ratio(exponents, a - 1) if a > 0 else 0.0, _ratio(exponents, a)
         for p in range(P):
             for o in range(p + 1):
                 row, row_c = child[pair_number(u[p], u[o])], child_c[pair_number(u[p], u[o])]
                 plain, centred = third[p, o], third_c[p, o]
                 if a == 0:
                     for b in range(stop - start):
-                        plain[b], centred[b] = row[u[start + b]], row_c[u[start + b]]
+                        plain[b], centred[b] = shift * row[u[start + b]], shift * row_c[u[start + b]]
                     continue
-                before, now = ratio[a - 1] * second[a - 1, p, o], ratio[a] * second[a, p, o]
+                before, now = last_ratio * second[a - 1, p, o], ratio * second[a, p, o]
                 for b in range(stop - start):
                     t = start + b
-                    one, two = centred[b] * row[u[t]], before * mean[a - 1, t] * row_c[u[t]]
-                    plain[b] *= row[u[t]]
+                    of_child, of_child_c = shift * row[u[t]], shift * row_c[u[t]]
+                    one, two = centred[b] * of_child, before * mean[a - 1, t] * of_child_c
+                    plain[b] *= of_child
                     base = now * mean[a, t]
                     centred[b] = closer(one + two - now * cov[a, t], abs(one) + abs(two) + now * cov_error[a, t],
                                         plain[b] - base, plain[b] + base)
@@ -101,7 +127,7 @@ def dense_weights(weights, P):
 @jit
 def inner_second(dense, excess, stages, tables):
     """Write second, second_c and mean of the sums to `tables`; return the shift of their exponent."""
-    second, mean, _, _, _, second_c = stages
+    second, mean, _, _, second_c, _ = stages
     A = len(second)
     K, P = dense.shape
     out, out_c, out_mean, _, _ = tables_in(tables, K)

@@ -1,51 +1,119 @@
-"""The monitor's bets, row by row: `hld.monitor` has the formulas, and names of the arrays."""
+"""The bets of the monitor, row by row; formulas in `hld._monitor_bets`."""
 import numpy as np
 
 from ._compile import jit
 
 
 @jit
-def advance(values, tables, rates, every, bets, state, log_wealth):
-    """Let rows `values` (n, m) of node likelihoods happen to `state`, in place; fills `log_wealth` (n,)."""
-    mean, scale, up, down, margin = tables[0], tables[1], tables[2], tables[3], tables[4][0]
-    lambdas, node_lambdas, prior, share = bets
-    count, wealth, means, directions, spans, weights, node_weights, cash = state
-    n, m = values.shape
-    D = directions.shape[1]
-    G, N = len(lambdas), len(node_lambdas)
-    scores = np.empty(D)
-    deviation = np.empty(m)
-    for t in range(n):
+def advance(values, bets, wealth, log_values):
+    """Bet on the rows `values` (n, m) of node likelihoods, one after the other; fills log W_t (n,) after each.
+
+    Changes the arrays of `wealth` in place.  A row's sums run in a fixed order and nothing is reassociated, so cutting
+    the rows into several calls changes no bit.
+    """
+    m, D = wealth.directions.shape
+    G, N = len(bets.direction_stakes), len(bets.node_stakes)
+    scores, deviation = np.empty(D), np.empty(m)
+    for t in range(len(values)):
         scores[:] = 0.0
         for j in range(m):
-            deviation[j] = values[t, j] - mean[j]
-            scaled = deviation[j] * scale[j]
+            deviation[j] = values[t, j] - bets.mean[j]
+            scaled = deviation[j] * bets.scale[j]
             for d in range(D):
-                scores[d] += scaled * directions[j, d]
-        total = cash[0]
+                scores[d] += scaled * wealth.directions[j, d]
+        total = wealth.cash[0]
         for d in range(D):
-            s = (scores[d] - spans[1, d]) * spans[0, d]
+            score = (scores[d] - wealth.tolls[d]) * wealth.gains[d]
             for g in range(G):
-                weights[d, g] *= 1.0 + lambdas[g] * s
-                total += weights[d, g]
+                wealth.on_directions[d, g] *= 1.0 + bets.direction_stakes[g] * score
+                total += wealth.on_directions[d, g]
         for j in range(m):
-            rise = (deviation[j] - margin) * up[j]
-            fall = (-deviation[j] - margin) * down[j]
+            rise = (deviation[j] - bets.margin) * bets.rise[j]
+            fall = (-deviation[j] - bets.margin) * bets.fall[j]
             for g in range(N):
-                node_weights[j, g] *= 1.0 + node_lambdas[g] * rise
-                node_weights[j, N + g] *= 1.0 + node_lambdas[g] * fall
-                total += node_weights[j, g] + node_weights[j, N + g]
-        wealth[0] += np.log(total)
-        log_wealth[t] = wealth[0]
-        count[0] += 1
-        moved = share[0] / (count[0] + 1.0)
-        keep = (1.0 - moved) / total
-        cash[0] = cash[0] * keep + moved * prior[0]
-        weights *= keep
-        weights += moved * prior[1]
-        node_weights *= keep
-        node_weights += moved * prior[2]
-        for h in range(len(rates)):
-            rate = max(rates[h], 1.0 / count[0])
-            for j in range(m):
-                means[h, j] += rate * (deviation[j] * scale[j] - means[h, j])
+                wealth.on_nodes[j, g] *= 1.0 + bets.node_stakes[g] * rise
+                wealth.on_nodes[j, N + g] *= 1.0 + bets.node_stakes[g] * fall
+                total += wealth.on_nodes[j, g] + wealth.on_nodes[j, N + g]
+        wealth.log[0] += np.log(total)
+        log_values[t] = wealth.log[0]
+        wealth.num_rows[0] += 1
+        _share(bets, wealth, total)
+        _learn(bets, wealth, deviation)
+        if wealth.num_rows[0] % bets.refresh == 0:
+            _refresh(bets, wealth)
+
+
+@jit
+def _share(bets, wealth, total):
+    """Divide by the total, and give a share of it back to the bets in their first proportions."""
+    moved = bets.share / (wealth.num_rows[0] + 1.0)
+    kept = (1.0 - moved) / total
+    wealth.cash[0] = wealth.cash[0] * kept + moved * bets.cash
+    for d in range(wealth.on_directions.shape[0]):
+        for g in range(wealth.on_directions.shape[1]):
+            wealth.on_directions[d, g] = wealth.on_directions[d, g] * kept + moved * bets.on_direction
+    for j in range(wealth.on_nodes.shape[0]):
+        for g in range(wealth.on_nodes.shape[1]):
+            wealth.on_nodes[j, g] = wealth.on_nodes[j, g] * kept + moved * bets.on_node[j]
+
+
+@jit
+def _learn(bets, wealth, deviation):
+    """Move the running means of the standardised deviations towards this row."""
+    for h in range(len(bets.rates)):
+        rate = max(bets.rates[h], 1.0 / wealth.num_rows[0])
+        for j in range(len(deviation)):
+            wealth.means[h, j] += rate * (deviation[j] * bets.scale[j] - wealth.means[h, j])
+
+
+@jit
+def _refresh(bets, wealth):
+    """New directions from the running means: two for each of them."""
+    m = len(bets.mean)
+    for h in range(len(bets.rates)):
+        _take(bets, wealth, 2 * h, bets.euclidean * wealth.means[h])
+        whitened = np.zeros(m)
+        if len(bets.whitening) == 0:
+            for j in bets.kept:
+                whitened[j] = wealth.means[h, j]
+        else:
+            part = np.zeros(len(bets.kept))
+            for i in range(len(part)):
+                part += bets.whitening[i] * wealth.means[h, bets.kept[i]]
+            whitened[bets.kept] = part
+        _take(bets, wealth, 2 * h + 1, whitened)
+
+
+@jit
+def _take(bets, wealth, d, direction):
+    """Install direction d with its largest possible loss; a direction without length is not bet on."""
+    largest = np.abs(direction).max()
+    if not largest > 0.0:
+        wealth.directions[:, d] = 0.0
+        wealth.tolls[d], wealth.gains[d] = 0.0, 0.0
+        return
+    expected, slack, squared = 0.0, 0.0, 0.0
+    for j in range(len(direction)):
+        direction[j] /= largest
+        expected += direction[j] * bets.scaled_mean[j]
+        slack += abs(direction[j]) * bets.scaled_bound[j]
+        squared += (direction[j] * bets.scale[j]) ** 2
+    toll = bets.margin * np.sqrt(squared)
+    loss = expected - _floor(bets, direction) + bets.slack * slack + toll
+    wealth.directions[:, d] = direction
+    wealth.tolls[d], wealth.gains[d] = toll, 1.0 / loss
+
+
+@jit
+def _floor(bets, direction):
+    """Lower bound of direction . (L / sigma) over all states."""
+    total = 0.0
+    for g in range(len(bets.groups) - 1):
+        lowest = np.inf
+        for row in range(bets.groups[g], bets.groups[g + 1]):
+            value = 0.0
+            for k in range(bets.starts[row], bets.starts[row + 1]):
+                value += bets.values[k] * direction[bets.columns[k]]
+            lowest = min(lowest, value)
+        total += lowest
+    return total

@@ -49,11 +49,6 @@ class Overlaps:
     exp2: int
     exp3: int
 
-    @property
-    def mean_ratio(self) -> float:
-        """Power of two that brings second * mean to the scale of third."""
-        return scaled(1.0, 2 * self.exp2 - self.exp3)
-
 
 @dataclass(frozen=True)
 class OwnColumns:
@@ -147,7 +142,12 @@ def closer(value, error, other, other_error):
     return np.where(first, value, other), np.where(first, error, other_error)
 
 
+def exponent_of(positive) -> int:
+    """Exponent e such that the largest entry / 2**e is in [1/2, 1); at least -MAX_SHIFT, and 0 for all zeros."""
+    return max(math.frexp(positive.max())[1], -MAX_SHIFT)
+
+
 def normalized(positive, *others):
-    """Exponent e and the arrays divided by 2**e, so that the largest entry of the first is in [1/2, 1)."""
-    shift = max(math.frexp(positive.max())[1], -MAX_SHIFT)
+    """Exponent of the first array, and all arrays divided by 2**exponent."""
+    shift = exponent_of(positive)
     return shift, *(np.ldexp(array, -shift) for array in (positive, *others))

@@ -28,7 +28,16 @@ import numpy as np
 
 from ._inner_overlaps import inner_overlaps, product_rows, sum_rows
 from ._moment_plan import Plan, unit_masses
-from ._overlaps import Overlaps, OwnColumns, input_columns, input_overlaps, minus_average, scaled
+from ._overlaps import (
+    MAX_SHIFT,
+    Overlaps,
+    OwnColumns,
+    input_columns,
+    input_overlaps,
+    minus_average,
+    normalized,
+    scaled,
+)
 
 
 @dataclass(frozen=True)
@@ -93,10 +102,18 @@ def no_columns(num_units: int) -> OwnColumns:
 def _sibling_factors(products, children, exp2: int) -> tuple:
     """Per child c (P, P): prod over its siblings of their overlaps, such that lifting changes scale to 2**exp2."""
     gathered = [child.second[np.ix_(units, units)] for child, units in zip(children, products.T, strict=True)]
-    ones = np.full_like(gathered[0], scaled(1.0, sum(child.exp2 for child in children) - exp2))
-    before, after = [ones], [np.ones_like(ones)]
-    for table in gathered[:-1]:
-        before.append(before[-1] * table)
-    for table in reversed(gathered[1:]):
-        after.append(after[-1] * table)
-    return tuple(left * right for left, right in zip(before, reversed(after), strict=True))
+    before, after = _running_products(gathered), _running_products(gathered[::-1])[::-1]
+    exponent = sum(child.exp2 for child in children) - exp2
+    # above the cut the overlaps of the child itself underflow, so its columns are zero
+    return tuple(scaled(left * right, min(left_exp + right_exp + exponent, MAX_SHIFT))
+                 for (left, left_exp), (right, right_exp) in zip(before, after, strict=True))
+
+
+def _running_products(tables) -> list:
+    """Per position the product of all tables before it, (P, P), and an exponent of two that goes with it."""
+    running = [(np.ones_like(tables[0]), 0)]
+    for table in tables[:-1]:
+        last, exponent = running[-1]
+        shift, product = normalized(last * table)
+        running.append((product, exponent + shift))
+    return running

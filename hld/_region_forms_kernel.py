@@ -7,12 +7,15 @@ from ._compile import jit
 from ._inner_overlaps_kernel import dense_weights, inner_second, inner_third, product_stages
 from ._masses_kernel import children_of, inside_mass, shown_mass, units_of, weights_of
 from ._moment_arrays import DATA, FIRST_NODE, INSIDE, NEEDED, NUM_NODES, SHOWN
+from ._overlaps import MAX_SHIFT
 from ._overlaps_kernel import (
     input_columns,
     input_tables,
     minus_average,
     mixture,
+    rescale,
     scaled,
+    shift_of,
     tables_in,
     tables_size,
 )
@@ -54,15 +57,13 @@ def inner_form(arrays, r, buffer, at, exp2, exp3, mean):
     weights = weights_of(arrays, r)
     dense = dense_weights(weights, P)
     excess = minus_average(dense, q)
-    child_at, shown, ratios = np.empty(A, np.int64), np.empty(A, np.int64), np.empty(A)
-    below2, below3 = np.int64(0), np.int64(0)
+    child_at, shown = np.empty(A, np.int64), np.empty(A, np.int64)
+    child_exp2, child_exp3 = np.empty(A, np.int64), np.empty(A, np.int64)
     for a in range(A):
         child = children[a]
         child_at[a], shown[a] = at[child], arrays.region[child, SHOWN]
-        ratios[a] = scaled(1.0, 2 * exp2[child] - exp3[child])
-        below2 += exp2[child]
-        below3 += exp3[child]
-    stages = product_stages(units, qp, buffer, child_at, shown, ratios)
+        child_exp2[a], child_exp3[a] = exp2[child], exp3[child]
+    stages = product_stages(units, qp, buffer, child_at, shown, child_exp2, child_exp3)
     tables = np.empty(tables_size(K))
     shift2 = inner_second(dense, excess, stages, tables)
 
@@ -73,10 +74,11 @@ def inner_form(arrays, r, buffer, at, exp2, exp3, mean):
         num_products += 1
     shift3, product_v, product_cov = inner_third(units, qp, weights, dense, stages, buffer, child_at, shown, tables,
                                                  local[:num_products])
-    exponents = below2, below2 + shift2, below3, below3 + shift3
+    product2, product3 = stages[5][A - 1, 0], stages[5][A - 1, 1]
+    exponents = product2, product2 + shift2, product3, product3 + shift3
     covariance, d, v = _own_columns(q, dense, excess, stages, tables, local, arrays.weight[begin:end], product_v,
                                     product_cov, exponents, mean[begin:end])
-    factors = _sibling_factors(units, buffer, child_at, shown, -shift2)
+    factors = _sibling_factors(units, buffer, child_at, shown, child_exp2.sum() - exponents[1])
     return tables, exponents[1], exponents[3], covariance, d, v, factors
 
 
@@ -92,7 +94,7 @@ def _own_columns(q, dense, excess, stages, tables, local, weights, product_v, pr
         of_products = np.empty((P, num_products))
         for j in range(num_products):
             for p in range(P):
-                of_products[p, j] = stages[5][p, local[j]]
+                of_products[p, j] = stages[4][p, local[j]]
             mean_out[j] = scaled(weights[j] * stages[1][-1, local[j]], product2)
         mixed = np.empty((K, num_products))
         mixture(dense, excess, of_products, mixed)
@@ -130,18 +132,20 @@ def _own_columns(q, dense, excess, stages, tables, local, weights, product_v, pr
 def _sibling_factors(units, buffer, at, shown, exponent):
     """(A, P, P) per child the product of its siblings' overlaps, times 2**exponent."""
     A, P = units.shape
-    factors = np.empty((A, P, P))
-    running, backwards = np.full((P, P), scaled(1.0, exponent)), np.ones((P, P))
+    factors, exponents = np.ones((A, P, P)), np.full(A, exponent)
+    for direction in (1, -1):
+        running, shift = np.ones((P, P)), 0
+        for step in range(A):
+            a = step if direction == 1 else A - 1 - step
+            second, u = buffer[at[a]:at[a] + shown[a] ** 2].reshape(shown[a], shown[a]), units[a]
+            exponents[a] += shift
+            for p in range(P):
+                for o in range(P):
+                    factors[a, p, o] *= running[p, o]
+                    running[p, o] *= second[u[p], u[o]]
+            taken = shift_of(running)
+            rescale(running.ravel(), -taken)
+            shift += taken
     for a in range(A):
-        second, u = buffer[at[a]:at[a] + shown[a] ** 2].reshape(shown[a], shown[a]), units[a]
-        for p in range(P):
-            for o in range(P):
-                factors[a, p, o] = running[p, o]
-                running[p, o] *= second[u[p], u[o]]
-    for a in range(A - 1, -1, -1):
-        second, u = buffer[at[a]:at[a] + shown[a] ** 2].reshape(shown[a], shown[a]), units[a]
-        for p in range(P):
-            for o in range(P):
-                factors[a, p, o] *= backwards[p, o]
-                backwards[p, o] *= second[u[p], u[o]]
+        rescale(factors[a].ravel(), min(exponents[a], MAX_SHIFT))
     return factors

@@ -24,6 +24,7 @@ import sys
 
 SHIFT, ERROR, INTERRUPTED, PIPE_CLOSED = 1, 2, 130, 141
 EXPECTED = (ValueError, TypeError, OSError, ImportError)  # what the library raises for a user's mistake
+ENGINE = "PCIRCUIT_ENGINE"  # environment variable
 STATUS = "exit status: 0 no shift found, 1 shift found, 2 error"
 
 
@@ -164,7 +165,8 @@ def _demo(args) -> int:
     from ._command_output import check_output, print_json, print_table, print_text
     from ._demo import draw, run, summary
     check_output(args.output)
-    demo = run(args.digit, args.seed, progress=True)
+    with _plain_engine():
+        demo = run(args.digit, args.seed, progress=True)
     draw(demo, args.output)
     if args.json:
         print_json(demo.to_dict() | {"picture": args.output})
@@ -184,6 +186,19 @@ def _tested(args):
     detector = load(args.model)
     table = read_batch(args.table, detector.encoder_, args.sep)
     return detector, table, detector.test(table, args.alpha)
+
+
+@contextlib.contextmanager
+def _plain_engine():
+    """NumPy instead of Numba, unless the user has chosen: for 90 rows, compiling takes longer than all the rest."""
+    if ENGINE in os.environ:
+        yield
+        return
+    os.environ[ENGINE] = "numpy"
+    try:
+        yield
+    finally:
+        del os.environ[ENGINE]
 
 
 def _complain(message):

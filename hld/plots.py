@@ -21,6 +21,7 @@ from __future__ import annotations
 import numpy as np
 
 BLUE, VERMILLION, GREY = "#0072B2", "#D55E00", "#666666"
+FRAME = "#BFD9EA"  # between pictures of black, grey and white: a tint that none of them has
 SMALLEST = 1e-6  # p-values below are drawn here: on a logarithmic axis the tiny ones would flatten all others
 
 
@@ -88,8 +89,8 @@ def images(rows, shape, ax=None, *, num_columns=10):
     Examples
     --------
     >>> ax = images(np.eye(4), (2, 2), new_figure((4, 3)).add_subplot(), num_columns=3)
-    >>> ax.get_images()[0].get_array().shape                          # 2 x 3 pictures with gaps of one pixel
-    (5, 8)
+    >>> ax.get_images()[0].get_array().shape                          # 2 x 3 pictures, frames of one pixel
+    (7, 10)
     """
     rows = np.asarray(rows, dtype=float)
     height, width = _checked_shape(shape)
@@ -100,14 +101,14 @@ def images(rows, shape, ax=None, *, num_columns=10):
         raise ValueError(f"`num_columns` must be at least 1, found {num_columns!r}")
     ax = _axes(ax)
     across = min(num_columns, len(rows))
-    grid = np.full((-(-len(rows) // across) * (height + 1) - 1, across * (width + 1) - 1), np.nan)
+    grid = np.full((-(-len(rows) // across) * (height + 1) + 1, across * (width + 1) + 1), np.nan)
     for i, row in enumerate(rows):
-        top, left = i // across * (height + 1), i % across * (width + 1)
+        top, left = i // across * (height + 1) + 1, i % across * (width + 1) + 1
         grid[top:top + height, left:left + width] = row.reshape(height, width)
     ax.imshow(np.ma.masked_invalid(grid), cmap="gray_r", interpolation="nearest")
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
-    ax.set_facecolor("#B8D8EE")  # gaps: neither dark nor light, so that each picture keeps its border
+    ax.set_facecolor(FRAME)
     return ax
 
 
@@ -273,7 +274,9 @@ def new_figure(size):
     >>> new_figure((4, 3)).get_size_inches()
     array([4., 3.])
     """
-    return _matplotlib("figure").Figure(figsize=size, layout="constrained")
+    figure = _matplotlib("figure").Figure(figsize=size, layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.1, h_pad=0.1)
+    return figure
 
 
 def _axes(ax):

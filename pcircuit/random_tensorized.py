@@ -13,11 +13,10 @@ Here the structure is repeated once: one v-tree, hence a structured-decomposable
 would each have a v-tree of their own).
 
 With b regions that are no inputs this makes V K input, b K product and (b - 1) K + 1 sum units.  As soon as
-2^depth > V / 2 there are scopes of a single variable.  They are just input regions, without products and sums
-of their own: a product of one factor is that factor, and sums of K distributions of one variable are K
-distributions of that variable, so such units would express nothing that the inputs do not.  Implementations
-that have them count 2 K units more for each such scope, for the same family of distributions: for V = 14 and
-depth 3 there are two, so that with K = 4 the 157 units here are 173 there.
+2^depth > V / 2 there are scopes of a single variable.  They have products and sums like every other scope that
+halving makes, so there the v-tree has an inner node with one child: for V = 14 and depth 3 there are two, and
+K = 4 gives 173 units.  Such a region adds no distribution that the inputs below could not be, but it is how the
+HLD paper, and the implementation it uses, count.
 """
 from __future__ import annotations
 
@@ -43,8 +42,8 @@ def rat_spn(num_categories, num_units=4, depth=2, rng=0) -> Circuit:
     num_units : int
         K >= 1, units that each region shows its parent (the root shows one).  Default 4.
     depth : int
-        How often scopes are halved, >= 0; scopes of one variable are left alone, so that a large depth halves
-        down to the single variables.  Depth 0 is a mixture of K independent models.  Default 2.
+        How often scopes are halved, >= 0; scopes of one variable are halved no further.  Depth 0 is a mixture of K
+        independent models.  Default 2.
     rng : int or numpy.random.Generator
         Seed or generator of the structure and of the start values.  Default 0.
 
@@ -83,7 +82,8 @@ def rat_spn(num_categories, num_units=4, depth=2, rng=0) -> Circuit:
     num_units = _whole_number(num_units, "num_units", 1)
     depth = _whole_number(depth, "depth", 0)
     rng = np.random.default_rng(rng)
-    vtree = VTree.from_nested(_halved(rng.permutation(len(categories)).tolist(), depth))
+    order = rng.permutation(len(categories)).tolist()
+    vtree = VTree.from_nested(_halved(order, depth) if len(order) > 1 else 0)
     units = np.arange(num_units)[:, None]
     regions: list = []
     for r, v in enumerate(vtree.variables.tolist()):
@@ -119,9 +119,7 @@ def _whole_number(value, name: str, least: int) -> int:
 
 def _halved(variables: list[int], depth: int):
     """Nested lists for `VTree.from_nested`: halves of halves down to `depth`, at the bottom flat lists."""
-    if len(variables) == 1:
-        return variables[0]
-    if depth == 0:
+    if depth == 0 or len(variables) == 1:
         return variables
     middle = (len(variables) + 1) // 2
     return [_halved(half, depth - 1) for half in (variables[:middle], variables[middle:])]

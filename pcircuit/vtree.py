@@ -1,8 +1,8 @@
 """V-trees: the hierarchy of scopes that a structured-decomposable circuit follows.
 
-A v-tree over the variables 0..V-1 is a rooted tree whose leaves are the variables; an inner node has two or
-more children.  The scope of a node is the set of variables below it, so the scopes of the children of a node
-are disjoint and their union is the scope of the node.
+A v-tree over the variables 0..V-1 is a rooted tree whose leaves are the variables; an inner node has any number
+of children, seldom only one.  The scope of a node is the set of variables below it, so the scopes of the children
+of a node are disjoint and their union is the scope of the node.
 
 The nodes are numbered in post-order: children before their parent, the subtrees of earlier children before
 those of later ones, the root last.  This numbering does three things at once.
@@ -90,7 +90,7 @@ class VTree:
     def from_nested(cls, nested) -> VTree:
         """V-tree written as nested lists of variables, e.g. ``[[0, 2], 1]``; O(R), any depth.
 
-        Raises ``ValueError`` if a list has fewer than two entries or the variables are not 0..V-1.
+        Raises ``ValueError`` if a list is empty or the variables are not 0..V-1.
         """
         return _numbered(nested, lambda node: node if isinstance(node, (list, tuple)) else None)
 
@@ -258,9 +258,9 @@ def _checked_first(parents: np.ndarray, variables: np.ndarray) -> np.ndarray:
         while open_subtrees and parents[open_subtrees[-1]] == r:
             first[r] = first[open_subtrees.pop()]
             arity += 1
-        if is_leaf == (arity > 0) or arity == 1:
+        if is_leaf == (arity > 0):
             raise ValueError(f"v-tree node {r} has {arity} children in post-order and variable {variables[r]}: "
-                             "a leaf has a variable and no children, an inner node -1 and two or more")
+                             "a leaf has a variable and no children, an inner node -1 and at least one")
         if open_subtrees and parents[open_subtrees[-1]] < parent_list != -1:
             raise ValueError(f"`parents` is not a post-order numbering: node {open_subtrees[-1]} must be attached "
                              f"to its parent {parents[open_subtrees[-1]]} before node {r}")
@@ -294,8 +294,8 @@ def _numbered(root, expand) -> VTree:
                     raise ValueError(f"a leaf of a v-tree must be a variable, a whole number, found {node!r}")
                 _append(parents, variables, stack, int(node), ())
                 continue
-            if len(children) < 2:
-                raise ValueError(f"an inner v-tree node needs two or more children, found {children!r}")
+            if not children:
+                raise ValueError("an inner v-tree node needs at least one child, found an empty list")
             stack[-1] = (node, list(reversed(children)), [])
         elif todo:
             stack.append((todo.pop(), None, None))

@@ -16,12 +16,10 @@ ALPHA = "0.001"     # one seed in a thousand would make the batch without a shif
 
 
 def rows(rng, number, shifted=False):
-    """A table with text, booleans, whole numbers and numbers, gaps in each; shifted: income no longer depends."""
+    """A table with text, booleans, whole numbers and numbers, gaps in each; shifted: incomes rise by 1.5."""
     kind = rng.integers(0, 3, size=number)
     member = np.where(rng.random(number) < 0.8, kind == 1, kind != 1)
-    income = rng.normal(3 * kind, 1.0)
-    if shifted:
-        income = rng.permutation(income)
+    income = rng.normal(3 * kind, 1.0) + 1.5 * shifted
     table = pd.DataFrame({"colour": np.array(["red", "green", "blue"])[kind], "member": member.astype(object),
                           "visits": np.minimum(kind + rng.integers(0, 2, size=number), 3).astype(object),
                           "income": income.round(3)})
@@ -114,7 +112,7 @@ def test_fit_gives_the_same_file_again(run, files):
 
 
 def test_explain_names_the_columns(run):
-    """Income was permuted: it leads, the shares add up, and the nodes speak of columns by name."""
+    """Incomes rose: they lead, the shares add up, and the nodes speak of columns by name."""
     status, out, err = run("explain", "model.hld", "shifted.csv", "--alpha", ALPHA, "--json", "--top", "1000")
     found = json.loads(out)
     assert (status, err) == (1, "")
@@ -122,7 +120,10 @@ def test_explain_names_the_columns(run):
     assert sum(node["share"] for node in found["nodes"]) == pytest.approx(1, rel=1e-12)
     assert sum(entry["share"] for entry in found["variables"]) == pytest.approx(1, rel=1e-12)
     assert {entry["name"] for entry in found["variables"]} == {"colour", "member", "visits", "income"}
-    assert "income" in found["nodes"][0]["variables"]
+    assert found["variables"][0]["name"] == "income"
+    assert found["nodes"][0]["variables"] == ["income"]
+    assert len(found["nodes"]) == found["num_nodes"]
+    assert sum(node["pvalue"] <= float(ALPHA) for node in found["nodes"]) == found["num_nodes_shifted"] > 0
     assert found["nodes"][0].keys() == {"node", "kind", "variables", "delta", "zscore", "pvalue", "share"}
     assert found["nodes"][0]["pvalue"] < 1e-6
     missing = {entry["name"]: entry["num_missing"] for entry in found["variables"]}

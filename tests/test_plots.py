@@ -55,17 +55,17 @@ def test_training_curve_refuses_other_shapes(history, ax):
         plots.training_curve(history, ax)
 
 
-def test_images_keep_their_place_and_their_gaps(ax):
-    """Picture i stands in line i // columns; one pixel between pictures belongs to none."""
+def test_images_keep_their_place_and_their_frames(ax):
+    """Picture i stands in line i // columns; one pixel around each picture belongs to none."""
     rows = np.arange(5 * 6).reshape(5, 6)
     grid = plots.images(rows, (2, 3), ax, num_columns=2).get_images()[0].get_array()
-    assert grid.shape == (3 * 3 - 1, 2 * 4 - 1)
+    assert grid.shape == (3 * 3 + 1, 2 * 4 + 1)
     for i in range(5):
-        top, left = 3 * (i // 2), 4 * (i % 2)
+        top, left = 1 + 3 * (i // 2), 1 + 4 * (i % 2)
         np.testing.assert_array_equal(grid[top:top + 2, left:left + 3], rows[i].reshape(2, 3))
-    assert grid.mask[2].all()
-    assert grid.mask[:, 3].all()
-    assert grid.mask[6:, 4:].all()              # the sixth picture, of which there is none
+    assert grid.mask[::3].all()
+    assert grid.mask[:, ::4].all()
+    assert grid.mask[7:, 5:].all()              # the sixth picture, of which there is none
     assert (~grid.mask).sum() == rows.size
     drawn(ax)
 

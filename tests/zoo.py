@@ -17,7 +17,7 @@ def circuits():
         "irregular_csr": irregular_csr(), "nary": nary(), "one_region": one_region(),
         "deterministic": deterministic(),
         "mixed_categories": mixed_categories(), "zero_rows": zero_rows(), "single_units": single_units(),
-        "deep_chain": deep_chain(),
+        "deep_chain": deep_chain(), "unary": unary(),
     }
 
 
@@ -137,6 +137,12 @@ def single_units():
     """One unit of each kind everywhere: the variables are independent; 64 states."""
     rng = np.random.default_rng(5)
     return _filled(VTree.balanced(6), rng, units=1, categories=[2] * 6, products=_same_unit)
+
+
+def unary():
+    """Inner nodes with a single child, above a leaf, above one another and at the root; 12 states."""
+    rng = np.random.default_rng(12)
+    return _filled(VTree.from_nested([[[[0]], [[1, 2]]]]), rng, units=2, categories=[2, 3, 2], products=_same_unit)
 
 
 def deep_chain():

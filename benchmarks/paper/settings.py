@@ -1,0 +1,170 @@
+"""What is run: settings, cells, profiles and variants.
+
+A *cell* is one trained circuit, (data set, ID class, architecture), with everything measured on it: its ID-OOD pairs
+share it.  A *profile* is a list of cells with settings:
+
+    quick      minutes: all tables come out, with fewer trials, epochs and pairs
+    default    the tabular study, MNIST 7 x 7 with all 90 pairs, the two sweeps
+    full       the same and MNIST 28 x 28
+
+`VARIANTS` change one choice at a time that the paper leaves open.
+"""
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+
+from . import datasets
+from .datasets import Choices
+
+SWEEP = ("hclt-8", "hclt-16", "rat-2-4", "rat-2-8", "rat-3-4", "rat-3-8")
+NODE_SETS = {"leaf": ("input",), "sum": ("sum",), "prod": ("product",), "leaf+sum": ("input", "sum"),
+             "leaf+prod": ("input", "product"), "sum+prod": ("sum", "product"),
+             "leaf+sum+prod": ("input", "sum", "product")}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that a result depends on, apart from its cell.
+
+    Attributes
+    ----------
+    trials : int
+        Monte Carlo trials of each (population, T).
+    batch_sizes, long_sizes : tuple of int
+        T; the long ones for the two false-positive rates only, as in the paper's alpha tables.
+    alphas : tuple of float
+    epochs : int
+        EM passes, full batch.
+    pseudocount, tree_pseudocount : float
+        Of EM, and of the Chow-Liu tree and the start values.
+    model_seed, seed : int
+        Of the circuit's structure and start values; of everything drawn afterwards.
+    replacement : bool
+        Whether the rows of a batch are drawn from their pool with replacement.
+    pool_rows : int
+        Rows drawn from the circuit: one half for reference batches, the other for the batches of FPR_model.
+    null_trials : int
+        Pairs of circuit batches behind the thresholds of RootLL, Typicality and TDI.
+    mmd_trials, mmd_null_trials, mmd_long_trials, mmd_long_null_trials : int
+        The same for MMD, whose cost grows with T^2, and for it at the long sizes; 0 leaves it out.
+    mmd_rows : str
+        "codes": category codes as numbers; "one-hot".
+    dropout_rate : float
+        Of TDI.
+    node_sets : tuple of str
+        Keys of NODE_SETS.
+    choices : Choices
+        About data.
+    """
+
+    trials: int = 500
+    batch_sizes: tuple = (1, 10, 50, 100, 200, 500, 1000)
+    long_sizes: tuple = ()
+    alphas: tuple = (0.1, 0.05, 0.01)
+    epochs: int = 100
+    pseudocount: float = 0.1
+    tree_pseudocount: float = 0.1
+    model_seed: int = 0
+    seed: int = 0
+    replacement: bool = True
+    pool_rows: int = 200_000
+    null_trials: int = 9999
+    mmd_trials: int = 500
+    mmd_null_trials: int = 999
+    mmd_long_trials: int = 200
+    mmd_long_null_trials: int = 299
+    mmd_rows: str = "codes"
+    dropout_rate: float = 0.1
+    node_sets: tuple = ("leaf+sum",)
+    choices: Choices = field(default_factory=Choices)
+
+    def to_dict(self) -> dict:
+        """As JSON has it: tuples become lists."""
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One circuit and its measurements: data set, ID class, architecture, settings; `group` is its folder."""
+
+    group: str
+    dataset: str
+    id_class: str
+    architecture: str
+    settings: Settings
+    ood_classes: tuple
+
+    @property
+    def name(self) -> str:
+        """File name without ending."""
+        return f"{self.dataset}--{''.join(c if c.isalnum() else '_' for c in self.id_class)}--{self.architecture}"
+
+
+def profile_cells(profile: str) -> list:
+    """The cells of "quick", "default" or "full", the slow ones first."""
+    quick = profile == "quick"
+    base = Settings(trials=100, epochs=30, pool_rows=40_000, null_trials=1999, mmd_trials=50, mmd_null_trials=199,
+                    mmd_long_trials=0, mmd_long_null_trials=0) if quick else Settings()
+    tabular = replace(base, long_sizes=(1500, 2000, 2500), node_sets=tuple(NODE_SETS))
+    digits = ("0", "6", "7") if quick else datasets.ID_CLASSES["mnist7"]
+    sweep = replace(base, batch_sizes=(10, 50, 100, 200), mmd_trials=0, node_sets=("leaf+sum", "leaf+sum+prod"))
+    group = "quick" if quick else "study"
+    cells = [_cell(group, name, id_class, "hclt-4", tabular) for name in ("census", "covertype", "connect4",
+                                                                          "sensorless", "adult")
+             for id_class in datasets.ID_CLASSES[name]]
+    cells += [_cell(group, "mnist7", digit, "hclt-4", base) for digit in digits]
+    cells += [_cell(group, "adult", id_class, architecture, sweep) for architecture in SWEEP
+              for id_class in datasets.ID_CLASSES["adult"]]
+    if profile == "full":
+        large = replace(base, trials=200, pool_rows=20_000, mmd_trials=50, mmd_null_trials=199)
+        cells += [_cell(group, "mnist28", digit, "hclt-4", large) for digit in datasets.ID_CLASSES["mnist28"]]
+    return cells
+
+
+def variant_cells(*, trials=200) -> list:
+    """Cells of all variants, without MMD but for its own variant."""
+    cells = []
+    for variant, (names, change) in VARIANTS.items():
+        base = Settings(trials=trials, mmd_trials=0, node_sets=("leaf", "sum", "leaf+sum"))
+        settings = change(base)
+        cells += [_cell(f"variants/{variant}", name, id_class, "hclt-4", settings)
+                  for name in names for id_class in datasets.ID_CLASSES[name]]
+    return cells
+
+
+def _choice(**changes):
+    return lambda base: replace(base, choices=replace(base.choices, **changes))
+
+
+def _setting(**changes):
+    return lambda base: replace(base, **changes)
+
+
+SMALL = ("adult", "connect4", "sensorless")
+NUMERIC = ("adult", "sensorless")
+VARIANTS = {
+    "default": (SMALL, _setting()),
+    "bins-5": (NUMERIC, _choice(num_bins=5)), "bins-8": (NUMERIC, _choice(num_bins=8)),
+    "bins-20": (NUMERIC, _choice(num_bins=20)), "bins-uniform": (NUMERIC, _choice(bin_rule="uniform")),
+    "bins-from-train": (NUMERIC, _choice(bin_rows="train")),
+    "split-1": (SMALL, _choice(split_seed=1)), "split-2": (SMALL, _choice(split_seed=2)),
+    "start-1": (SMALL, _setting(model_seed=1)), "start-2": (SMALL, _setting(model_seed=2)),
+    "pseudocount-0.001": (SMALL, _setting(pseudocount=0.001)), "pseudocount-10": (SMALL, _setting(pseudocount=10.0)),
+    "tree-pseudocount-0": (SMALL, _setting(tree_pseudocount=0.0)),
+    "tree-pseudocount-10": (SMALL, _setting(tree_pseudocount=10.0)),
+    "epochs-20": (SMALL, _setting(epochs=20)), "epochs-400": (SMALL, _setting(epochs=400)),
+    "no-replacement": (SMALL, _setting(replacement=False)),
+    "dropout-0.5": (SMALL, _setting(dropout_rate=0.5)),
+    "mmd-codes": (("adult",), _setting(mmd_trials=100, mmd_null_trials=299)),
+    "mmd-one-hot": (("adult",), _setting(mmd_trials=100, mmd_null_trials=299, mmd_rows="one-hot")),
+    "mnist-default": (("mnist7",), _setting(batch_sizes=(1, 10, 100, 1000))),
+    "mnist-threshold-64": (("mnist7",), lambda base: replace(
+        _choice(pixel_threshold=64)(base), batch_sizes=(1, 10, 100, 1000))),
+    "mnist-threshold-1": (("mnist7",), lambda base: replace(
+        _choice(pixel_threshold=1)(base), batch_sizes=(1, 10, 100, 1000))),
+}
+
+
+def _cell(group, dataset, id_class, architecture, settings) -> Cell:
+    """A cell with all OOD classes of the paper."""
+    return Cell(group, dataset, id_class, architecture, settings, datasets.PAIRS[dataset][id_class])
