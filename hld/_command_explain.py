@@ -1,11 +1,12 @@
 """What ``hld explain`` says: which nodes and which columns carry the shift of a batch.
 
-The squared statistic is a sum over nodes, d^2 = sum_j delta_j^2, and by `hld.localisation` also a sum over variables.
-A share is the part of one of them in that sum, between 0 and 1.  Beside the shares of the columns stand the counts
-of cells that were odd before any test was made: missing, of a level that training did not have, out of range.
+The squared statistic is a sum over nodes, d^2 = sum_j delta_j^2, and by `hld.localisation` also a sum over
+variables.  A share is the part of one of them in that sum, between 0 and 1.  Beside the shares of the columns
+stand the counts of cells that were odd before any test was made: missing, of a level that training did not
+have, out of range.
 
-The statistic weighs all nodes alike, so a node of small likelihoods can depart clearly by itself and yet not move it:
-that is why the number of such nodes is said, also where the test finds no shift.
+The statistic weighs all nodes alike, so a node of small likelihoods can depart clearly by itself and yet not
+move it: that is why the number of such nodes is said, also where the test finds no shift.
 """
 from __future__ import annotations
 
@@ -32,8 +33,9 @@ def explanation(detector, table, result, top) -> dict:
     Returns
     -------
     dict
-        The fields of ``result.to_dict()``; how many nodes there are and how many depart by themselves at the level
-        of the test, adjusted for their number; the lists ``nodes`` and ``variables``, largest share first.
+        The fields of ``result.to_dict()``; how many nodes there are and how many depart by themselves at the
+        level of the test, adjusted for their number; the lists ``nodes`` and ``variables``, the largest share
+        first.
     """
     names = detector.encoder_.names
     found = result.localize(top=top)
@@ -41,14 +43,15 @@ def explanation(detector, table, result, top) -> dict:
     pvalues = adjusted_pvalues(z_scores(result.deltas, result.stds, result.num_samples))
     _, odd = detector.encoder_.encode(table)
     nodes = [{"node": shift.node, "kind": shift.kind, "variables": [names[v] for v in shift.scope],
-              "delta": shift.delta, "zscore": shift.zscore, "pvalue": shift.pvalue, "share": shift.delta ** 2 / total}
-             for shift in found.nodes]
+              "delta": shift.delta, "zscore": shift.zscore, "pvalue": shift.pvalue,
+              "share": shift.delta ** 2 / total} for shift in found.nodes]
     variables = [{"name": names[v], "share": float(found.variable_scores[v]) / total,
                   "num_missing": int(odd.num_missing[v]), "num_unseen": int(odd.num_unseen[v]),
                   "num_out_of_range": int(odd.num_out_of_range[v])}
                  for v in (-found.variable_scores).argsort(kind="stable")[:top].tolist()]
-    return result.to_dict() | {"num_nodes": len(pvalues), "num_nodes_shifted": int((pvalues <= result.alpha).sum()),
-                               "nodes": nodes, "variables": variables}
+    num_shifted = int((pvalues <= result.alpha).sum())
+    return result.to_dict() | {"num_nodes": len(pvalues), "num_nodes_shifted": num_shifted, "nodes": nodes,
+                               "variables": variables}
 
 
 def print_explanation(result, found):
@@ -62,13 +65,14 @@ def print_explanation(result, found):
     """
     print_text(f"{result}\n\ncolumns, by their share of the squared statistic")
     print_table(("column", "share", "missing", "unseen", "out of range"),
-                [(entry["name"], entry["share"], entry["num_missing"], entry["num_unseen"], entry["num_out_of_range"])
-                 for entry in found["variables"]])
-    print_text(f"\nnodes, by their share; p-values adjusted for their number ({found['num_nodes_shifted']} of "
-               f"{found['num_nodes']} nodes depart by themselves at level {result.alpha:g})")
+                [(entry["name"], entry["share"], entry["num_missing"], entry["num_unseen"],
+                  entry["num_out_of_range"]) for entry in found["variables"]])
+    print_text(f"\nnodes, by their share; p-values adjusted for their number "
+               f"({found['num_nodes_shifted']} of {found['num_nodes']} nodes depart by themselves at level "
+               f"{result.alpha:g})")
     print_table(("node", "kind", "delta", "z", "p (adj.)", "share", "columns"),
-                [(entry["node"], entry["kind"], entry["delta"], entry["zscore"], entry["pvalue"], entry["share"],
-                  _listed(entry["variables"])) for entry in found["nodes"]])
+                [(entry["node"], entry["kind"], entry["delta"], entry["zscore"], entry["pvalue"],
+                  entry["share"], _listed(entry["variables"])) for entry in found["nodes"]])
 
 
 def draw_shares(detector, result, top, path):

@@ -1,7 +1,8 @@
-"""What the command line hands out: text and tables for people, one JSON object for programs, files all or nothing.
+"""What the command line hands out: text and tables for people, one JSON object for programs, whole files.
 
-Tables are drawn by `rich` where a person looks at a terminal, and are plain aligned text in a file or a pipe.  JSON
-has no numbers for NaN and the infinities, so they become null.
+Tables are drawn by `rich` where a person looks at a terminal, and are plain aligned text in a file or a pipe.
+JSON has no numbers for NaN and the infinities, so they become null.  A file is written under another name and
+takes its own when it is complete.
 """
 from __future__ import annotations
 
@@ -49,7 +50,7 @@ def print_table(header, rows):
 
 
 def plain_json(value):
-    """A value as what JSON can hold: arrays become lists, NaN and infinities null, other objects their text."""
+    """A value as JSON can hold it: arrays become lists, NaN and infinities null, other objects their text."""
     if isinstance(value, dict):
         return {str(key): plain_json(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
@@ -82,7 +83,8 @@ def check_output(path) -> pathlib.Path:
     if path.is_dir():
         raise ValueError(f"{str(path)!r} is a folder: expected the name of a file to write")
     if not path.parent.is_dir():
-        raise ValueError(f"{str(path)!r} cannot be written, as there is no folder {str(path.parent)!r}: create it")
+        raise ValueError(f"{str(path)!r} cannot be written, as there is no folder {str(path.parent)!r}: "
+                         f"create it")
     return path
 
 

@@ -1,11 +1,11 @@
 """Tables of the command line: CSV files in, CSV rows out.
 
-A training table is read as pandas reads it: a column is numbers, booleans or text, whichever all its cells can be, and
-empty cells (or NA, NaN, null, ...) are missing.  A batch must not be read that way.  If the training column held
-"1", "2" and "x", it is text; a batch that happens to hold only "1" and "2" would become numbers, none of which is a
-level of the column, and what has changed is the reading, not the data.  So a batch is read as text, and each column is
-then turned into what it was when the detector was fitted: numbers where the column's levels or bins are numbers,
-text otherwise.
+A training table is read as pandas reads it: a column is numbers, booleans or text, whichever all its cells
+can be, and empty cells (or NA, NaN, null, ...) are missing.  A batch must not be read that way.  If the
+training column held "1", "2" and "x", it is text; a batch that happens to hold only "1" and "2" would become
+numbers, none of which is a level of the column, and what has changed is the reading, not the data.  So a
+batch is read as text, and each column is then turned into what it was when the detector was fitted: numbers
+where the column's levels or bins are numbers, text otherwise.
 """
 from __future__ import annotations
 
@@ -100,11 +100,12 @@ def write_rows(names, rows, path=None, separator=","):
 
 
 def _read(path, separator, **options):
-    """The data frame in a file; what pandas would only warn of, such as rows longer than the header, is an error."""
+    """The data frame in a file; what pandas only warns of, such as too long rows, is an error."""
     try:
         import pandas
     except ImportError:
-        raise ImportError("reading CSV files needs pandas, which is not installed: pip install 'hld[cli]'") from None
+        raise ImportError("reading CSV files needs pandas, which is not installed: "
+                          "pip install 'hld[cli]'") from None
     # From the root on, as pandas would take a name such as http://... for an address and fetch it.
     source = sys.stdin.buffer if path == "-" else pathlib.Path(path).absolute()
     try:
@@ -135,8 +136,9 @@ def _as_fitted(cells, column):
     numbers = pandas.to_numeric(text, errors="coerce")
     odd = (numbers.isna() & cells.notna()).to_numpy().nonzero()[0]
     if len(odd):
-        raise ValueError(f"column {column.name!r} holds {cells.iloc[odd[0]]!r} in data row {odd[0] + 1}, but only "
-                         f"numbers or booleans in training: correct the cell, or leave it empty if it is missing")
+        raise ValueError(f"column {column.name!r} holds {cells.iloc[odd[0]]!r} in data row {odd[0] + 1}, but "
+                         f"only numbers or booleans in training: correct the cell, or leave it empty if "
+                         f"nothing is known")
     return numbers
 
 

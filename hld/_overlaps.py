@@ -97,7 +97,7 @@ def input_columns(probs, q, own, weights, overlaps: Overlaps | None, *, compress
     else:
         d = scaled(weights * overlaps.second_c[:, own], overlaps.exp2)
         v = scaled(weights * overlaps.third_c[:, own], overlaps.exp3 - overlaps.exp2)
-    return OwnColumns(weights * mean[own], covariance, d, v)
+    return OwnColumns(weights * mean[own], (covariance + covariance.T) / 2, d, v)
 
 
 def _compressed(probs, weights, marginal):

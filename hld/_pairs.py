@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-BLOCK = 1 << 22  # numbers in the largest temporary array of a lift
+BLOCK = 1 << 16  # numbers in the largest temporary array of a lift: it should fit a cache
 
 
 def pair_numbers(a, b):

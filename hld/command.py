@@ -7,10 +7,10 @@
     hld sample MODEL -n 10            rows drawn from the learned distribution
     hld demo                          the method on handwritten digits, in a table and a picture
 
-The commands read, call `hld.HLDDetector` and print; everything else is in the library.  Scripts get one JSON object on
-standard output (`--json`) and the exit status.  As 1 means "shift found", a failure of any kind ends with 2 and one
-line on standard error, never with 1: a crash must not be mistaken for a shift.  An interrupted command ends with 130,
-one whose reader closed the pipe with 141, as the shell has it.
+The commands read, call `hld.HLDDetector` and print; everything else is in the library.  Scripts get one JSON
+object on standard output (`--json`) and the exit status.  As 1 means "shift found", a failure of any kind
+ends with 2 and one line on standard error, never with 1: a crash must not be mistaken for a shift.  An
+interrupted command ends with 130, one whose reader closed the pipe with 141, as the shell has it.
 
 Nothing is imported before it is needed, so that ``hld --help`` answers at once.
 """
@@ -39,7 +39,7 @@ def main(argv=None) -> int:
     Returns
     -------
     int
-        Exit status: 0 done, or no shift found; 1 shift found; 2 error; 130 interrupted; 141 output pipe closed.
+        Exit status: 0 done, or no shift found; 1 shift found; 2 error; 130 interrupted; 141 pipe closed.
 
     Raises
     ------
@@ -95,8 +95,8 @@ def _fit(args) -> int:
     detector.fit(read_training(args.table, args.sep), progress=True)
     detector.save(target)
     count = detector.n_features_in_
-    print_text(f"fitted {detector.num_train_} rows of {count} column{'s' * (count != 1)}: mean log-likelihood "
-               f"{detector.history_[-1]:.4f} nats per row, model in {args.output}")
+    print_text(f"fitted {detector.num_train_} rows of {count} column{'s' * (count != 1)}: mean "
+               f"log-likelihood {detector.history_[-1]:.4f} nats per row, model in {args.output}")
     return 0
 
 
@@ -136,10 +136,10 @@ def _info(args) -> int:
     if not args.json:
         print_text(detector.describe())
         return 0
-    circuit, test = detector.circuit_, detector.test_
+    columns, circuit, test = detector.encoder_.columns, detector.circuit_, detector.test_
     print_json({"num_train": detector.num_train_, "log_likelihood": detector.history_[-1],
-                "columns": [{"name": column.name, "kind": column.kind, "num_categories": column.num_categories}
-                            for column in detector.encoder_.columns],
+                "columns": [{"name": column.name, "kind": column.kind,
+                             "num_categories": column.num_categories} for column in columns],
                 "circuit": {"num_variables": circuit.num_variables, "num_units": circuit.num_nodes},
                 "test": {"num_nodes": len(test.nodes), "null": test.null, "reference": test.reference,
                          "num_train": test.num_train},
@@ -190,7 +190,7 @@ def _tested(args):
 
 @contextlib.contextmanager
 def _plain_engine():
-    """NumPy instead of Numba, unless the user has chosen: for 90 rows, compiling takes longer than all the rest."""
+    """NumPy instead of Numba, unless the user has chosen: for 90 rows, compiling would take longest."""
     if ENGINE in os.environ:
         yield
         return
@@ -227,7 +227,8 @@ def _parser():
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_fit(commands)
     test = _add(commands, "test", _test, "test whether a batch follows a model", STATUS)
-    explain = _add(commands, "explain", _explain, "test a batch and name the columns that carry the shift", STATUS)
+    explain = _add(commands, "explain", _explain, "test a batch and name the columns that carry the shift",
+                   STATUS)
     for command in (test, explain):
         command.add_argument("model", metavar="MODEL", help="model file")
         command.add_argument("table", metavar="BATCH.csv", help="rows with the columns of training")
@@ -242,15 +243,17 @@ def _parser():
     _add_sample(commands)
     demo = _add(commands, "demo", _demo, "the method on handwritten digits (needs hld[demo])")
     demo.add_argument("--json", action="store_true", help="print one JSON object")
-    demo.add_argument("--output", metavar="FILE.png", default="hld-demo.png", help="picture (default hld-demo.png)")
-    demo.add_argument("--digit", type=int, choices=range(10), default=2, metavar="0..9", help="to learn (default 2)")
+    demo.add_argument("--output", metavar="FILE.png", default="hld-demo.png",
+                      help="picture (default hld-demo.png)")
+    demo.add_argument("--digit", type=int, choices=range(10), default=2, metavar="0..9",
+                      help="to learn (default 2)")
     demo.add_argument("--seed", type=_seed, default=0, help="default 0")
     return parser
 
 
 def _add(commands, name, run, text, epilog=None):
     """A command."""
-    command = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".", epilog=epilog)
+    command = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.", epilog=epilog)
     # Without a default here, a --debug before the command would be reset.
     command.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
     command.set_defaults(run=run)
@@ -264,7 +267,8 @@ def _add_fit(commands):
     fit.add_argument("-o", "--output", metavar="MODEL", required=True, help="model file to write")
     fit.add_argument("--num-latents", type=int, default=4, help="states of each hidden variable (default 4)")
     fit.add_argument("--num-epochs", type=int, default=100, help="EM passes over the rows (default 100)")
-    fit.add_argument("--num-bins", type=int, default=8, help="quantile bins of a continuous column (default 8)")
+    fit.add_argument("--num-bins", type=int, default=8,
+                     help="quantile bins of a continuous column (default 8)")
     fit.add_argument("--categorical", metavar="A,B", type=_names, help="columns to treat as categorical")
     fit.add_argument("--continuous", metavar="C,D", type=_names, help="columns to treat as continuous")
     fit.add_argument("--seed", type=_seed, default=0, help="of start values (default 0)")
@@ -283,7 +287,8 @@ def _add_sample(commands):
 
 def _add_separator(command):
     """``--sep``."""
-    command.add_argument("--sep", type=_separator, default=",", help=r"separates cells (default ','; '\t' is a tab)")
+    command.add_argument("--sep", type=_separator, default=",",
+                         help=r"separates cells (default ','; '\t' is a tab)")
 
 
 class _Version(argparse.Action):

@@ -40,9 +40,14 @@ class HLDDetector:
         Columns to treat so whatever their type.
     kinds : tuple of str
         Kinds of the circuit's units that the test looks at.
-    metric, null : see `HLDTest`
+    metric, null, tolerance, num_resamples : see `HLDTest`
+        By default the plain and the whitened metric, combined, and drawn batches where T is small.
+    reference : "training" or "circuit"
+        Whether a batch is compared with the training rows' mean and covariance (kept as averages, no rows), so that what the
+        circuit fails to model is no shift; or with the circuit's own, exact ones, as in the paper.
     estimation_error : bool
-        Scale the null by 1 + T / n for the n training rows, so that the error of the fit does not count as a shift.
+        For ``reference="circuit"``: scale the null by 1 + T / n for the n training rows, so that the error of the fit does
+        not count as a shift.  The training reference always does.
     rng : int or numpy.random.Generator
         Seed of start values and resampling.
 
@@ -81,8 +86,8 @@ class HLDDetector:
     """
 
     def __init__(self, num_latents=4, num_epochs=100, pseudocount=0.1, num_bins=8, max_categories=64, *,
-                 categorical=None, continuous=None, kinds=("input", "sum"), metric="euclidean", null="exact",
-                 estimation_error=True, rng=0):
+                 categorical=None, continuous=None, kinds=("input", "sum"), metric=("euclidean", "whitened"),
+                 null="auto", reference="training", estimation_error=True, tolerance=0.0, num_resamples=999, rng=0):
         self.num_latents = num_latents
         self.num_epochs = num_epochs
         self.pseudocount = pseudocount
@@ -93,6 +98,9 @@ class HLDDetector:
         self.kinds = kinds
         self.metric = metric
         self.null = null
+        self.reference = reference
+        self.tolerance = tolerance
+        self.num_resamples = num_resamples
         self.estimation_error = estimation_error
         self.rng = rng
 
@@ -127,7 +135,7 @@ class HLDDetector:
         start = pcircuit.hclt(data, self.num_latents, encoder.num_categories, self.pseudocount, rng)
         circuit, history = pcircuit.fit_em(start, data, num_epochs=self.num_epochs, pseudocount=self.pseudocount,
                                            progress=progress)
-        test = build_test(circuit, self.get_params(), len(data), int(rng.integers(2 ** 62)))
+        test = build_test(circuit, self.get_params(), data, int(rng.integers(2 ** 53)))
         history.flags.writeable = False
         self.encoder_, self.circuit_, self.test_ = encoder, circuit, test
         self.history_, self.num_train_, self.n_features_in_ = history, len(data), data.shape[1]
@@ -201,7 +209,24 @@ class HLDDetector:
             raise ValueError("this HLDDetector is not fitted: call `fit(table)` first, or `hld.load(path)`")
 
 
-def build_test(circuit, params, num_train, seed) -> HLDTest:
-    """The test of a fitted circuit with a detector's parameters."""
+def build_test(circuit, params, data, seed) -> HLDTest:
+    """The test of a fitted circuit with a detector's parameters.
+
+    Parameters
+    ----------
+    circuit : pcircuit.Circuit
+    params : dict
+        `HLDDetector.get_params`.
+    data : (n, V) integer array
+        Training rows.
+    seed : int
+
+    Returns
+    -------
+    HLDTest
+    """
+    training = params["reference"] == "training"
     return HLDTest(circuit, nodes=select_nodes(circuit, params["kinds"]), metric=params["metric"], null=params["null"],
-                   num_train=num_train if params["estimation_error"] else None, rng=seed)
+                   reference=params["reference"], training_data=data if training else None,
+                   num_train=len(data) if params["estimation_error"] and not training else None,
+                   rng=seed, num_resamples=params["num_resamples"], tolerance=params["tolerance"])

@@ -1,8 +1,8 @@
 """Detectors as files: one uncompressed archive of plain arrays and a JSON header, no pickle.
 
 The file holds what testing needs and nothing more: the encoder (names, levels, bin edges), the circuit, and of the
-test the mean, standard deviations and eigenvalues, so that loading computes nothing.  It holds no training rows; its
-numbers are averages over them, which is less than the rows tell but not a formal privacy guarantee.
+test the mean, standard deviations, eigenvalues and quantiles, so that loading computes nothing.  It holds no training
+rows; its numbers are averages over them, which is less than the rows tell but not a formal privacy guarantee.
 
 Writing is atomic and reading trusts nothing, see `pcircuit.write_archive` and `pcircuit.read_archive`.
 """
@@ -14,14 +14,14 @@ import numpy as np
 
 import pcircuit
 
+from .calibration_form import calibration_form, read_calibration
 from .detector import HLDDetector
 from .encoding import TableEncoder
 from .goodness_of_fit import NULLS, HLDTest
-from .null import ExactNull, MonteCarloNull, NormalNull
 
 FORMAT, FORMAT_VERSION = "hld.detector", 1
 CIRCUIT = "circuit."  # prefix of the circuit's arrays
-TEST_ARRAYS = ("nodes", "node_weights", "mean", "stds")
+TEST = "test."  # prefix of the arrays of its test
 
 
 def save(detector, path) -> None:
@@ -56,13 +56,15 @@ def save(detector, path) -> None:
         raise TypeError(f"`detector` must be an HLDDetector, found {type(detector).__name__}; save circuits with "
                         "pcircuit.save")
     detector._check_fitted()
+    test = detector.test_
+    scalars, arrays = calibration_form(test.calibration)
     header = {"format": FORMAT, "version": FORMAT_VERSION, "params": _plain_params(detector),
               "encoder": detector.encoder_.to_dict(), "num_train": detector.num_train_,
-              "test": _test_header(detector.test_)}
-    arrays = {CIRCUIT + name: array for name, array in pcircuit.to_arrays(detector.circuit_).items()}
-    arrays |= {name: getattr(detector.test_, name) for name in TEST_ARRAYS}
-    arrays |= {"history": detector.history_} | _null_arrays(detector.test_)
-    pcircuit.write_archive(path, header, arrays)
+              "test": {"null": test.null, "reference": test.reference, "num_train": test.num_train,
+                       "tolerance": test.tolerance, "seed": test._seed, "calibration": scalars}}
+    arrays = {TEST + name: array for name, array in arrays.items()}
+    arrays |= {CIRCUIT + name: array for name, array in pcircuit.to_arrays(detector.circuit_).items()}
+    pcircuit.write_archive(path, header, arrays | {"history": detector.history_})
 
 
 def load(path) -> HLDDetector:
@@ -110,7 +112,8 @@ def _plain_params(detector) -> dict:
     params["kinds"] = [params["kinds"]] if isinstance(params["kinds"], str) else list(params["kinds"])
     for name in ("categorical", "continuous"):
         params[name] = None if params[name] is None else [_plain(item) for item in params[name]]
-    params["metric"] = params["metric"] if isinstance(params["metric"], str) else np.asarray(params["metric"]).tolist()
+    metric = params["metric"]
+    params["metric"] = metric if isinstance(metric, str) else [_plain(part) for part in metric]
     params["rng"] = _plain(params["rng"]) if isinstance(params["rng"], (int, np.integer)) else None
     return params
 
@@ -120,25 +123,6 @@ def _plain(value):
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _test_header(test) -> dict:
-    """The scalars of a test."""
-    header = {"null": test.null, "reference": test.reference, "num_train": test.num_train, "seed": test._seed}
-    law = test._null
-    if test.null == "exact":
-        header |= {"quantile_error": law.quantile_error, "num_eigenvalues": law.num_eigenvalues}
-    elif test.null == "normal":
-        header |= {"trace": law.trace, "trace_sq": law.trace_sq}
-    else:
-        header |= {"num_resamples": law.num_resamples}
-    return header
-
-
-def _null_arrays(test) -> dict:
-    """The arrays of a test's null distribution."""
-    law = test._null
-    return {"eigenvalues": law.eigenvalues, "multiplicities": law.multiplicities} if test.null == "exact" else {}
-
-
 def _restored(header, arrays) -> HLDDetector:
     """A detector from the parts of a file, each checked."""
     params, saved = dict(header["params"]), header["test"]
@@ -146,50 +130,35 @@ def _restored(header, arrays) -> HLDDetector:
     if unknown:
         raise ValueError(f"unknown parameters {', '.join(sorted(map(str, unknown)))}")
     params["kinds"] = tuple(params["kinds"])
+    params["metric"] = tuple(params["metric"]) if isinstance(params["metric"], list) else params["metric"]
     detector = HLDDetector(**params)
     encoder = TableEncoder.from_dict(header["encoder"])
-    circuit = pcircuit.from_arrays({name[len(CIRCUIT):]: array for name, array in arrays.items()
-                                    if name.startswith(CIRCUIT)})
+    circuit = pcircuit.from_arrays(_with_prefix(arrays, CIRCUIT))
     if tuple(encoder.num_categories) != tuple(circuit.num_categories):
         raise ValueError("encoder and circuit disagree about the numbers of categories")
     if not circuit.is_normalized:
         raise ValueError("the circuit is not normalised")
-    nodes, weights, mean, stds = (_vector(arrays, name) for name in TEST_ARRAYS)
-    if not len(nodes) == len(weights) == len(mean) == len(stds) or nodes.dtype.kind not in "iu" or not len(nodes) or (
-            nodes.min() < 0 or nodes.max() >= circuit.num_nodes):
-        raise ValueError("the arrays of the test do not fit the circuit")
     num_train = _positive_int(header["num_train"], "num_train")
     test_num_train = None if saved["num_train"] is None else _positive_int(saved["num_train"], "num_train")
     if saved["reference"] not in ("circuit", "training") or saved["null"] not in NULLS:
         raise ValueError(f"unknown reference {saved['reference']!r} or null {saved['null']!r}")
-    seed = _positive_int(saved["seed"], "seed", 0)
-    law = _restored_null(saved, arrays, (circuit, nodes, weights, mean), seed)
-    test = HLDTest.__new__(HLDTest)._set(circuit, nodes.astype(np.int64), weights, saved["null"], saved["reference"],
-                                         test_num_train, seed, mean, stds, law)
+    seed, tolerance = _positive_int(saved["seed"], "seed", 0), float(saved["tolerance"])
+    if not 0 <= tolerance < np.inf:
+        raise ValueError(f"the tolerance {tolerance} is not finite and at least 0")
+    calibration = read_calibration(circuit, saved["calibration"], _with_prefix(arrays, TEST), seed)
+    test = HLDTest.__new__(HLDTest)._set(circuit, saved["null"], saved["reference"], test_num_train, tolerance, seed,
+                                         calibration)
+    history = arrays["history"]
+    if history.ndim != 1 or not len(history):
+        raise ValueError(f"the history must be one-dimensional, found shape {history.shape}")
     detector.encoder_, detector.circuit_, detector.test_ = encoder, circuit, test
-    detector.history_, detector.num_train_ = _vector(arrays, "history"), num_train
-    detector.n_features_in_ = circuit.num_variables
+    detector.history_, detector.num_train_, detector.n_features_in_ = history, num_train, circuit.num_variables
     return detector
 
 
-def _restored_null(saved, arrays, parts, seed):
-    """The null distribution of a test."""
-    if saved["null"] == "exact":
-        eigenvalues, multiplicities = _vector(arrays, "eigenvalues"), _vector(arrays, "multiplicities")
-        law = ExactNull(eigenvalues, multiplicities, float(saved["quantile_error"]), int(saved["num_eigenvalues"]))
-        _ = law.spectrum  # refuses what is not a spectrum
-        return law
-    if saved["null"] == "normal":
-        return NormalNull(float(saved["trace"]), float(saved["trace_sq"]))
-    return MonteCarloNull(*parts, _positive_int(saved["num_resamples"], "num_resamples"), seed)
-
-
-def _vector(arrays, name) -> np.ndarray:
-    """A finite one-dimensional array of the file."""
-    array = arrays[name]
-    if array.ndim != 1 or not np.isfinite(array).all():
-        raise ValueError(f"array {name!r} must be one-dimensional and finite, found shape {array.shape}")
-    return array
+def _with_prefix(arrays, prefix) -> dict:
+    """The arrays whose names begin with a prefix, without it."""
+    return {name[len(prefix):]: array for name, array in arrays.items() if name.startswith(prefix)}
 
 
 def _positive_int(value, name, least=1) -> int:

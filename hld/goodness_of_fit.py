@@ -2,13 +2,14 @@
 
     H0: the rows are independent draws from the circuit's distribution P        H1: they are not
 
-The statistic is the Hierarchical Likelihood Distance between the batch and the circuit,
+The statistic is the Hierarchical Likelihood Distance between the batch and the reference,
 
-    d = || (1/T) sum_t L(x_t) - mu ||_2,        mu = E_P[L(X)],
+    d = || (1/T) sum_t L(x_t) - mu ||,        mu = E_P[L(X)],
 
-and H0 is rejected when d is larger than its null distribution allows (`hld.null`).  Everything that depends on the
-circuit alone, mu, the traces and the spectrum of the covariance, is exact and computed once, when the test is built;
-no reference data are needed, then or later.  A call evaluates the batch and looks up one tail probability.
+in the paper's plain norm or another one (`hld.metric`), and H0 is rejected when d is larger than its null distribution
+allows (`hld.null`, `hld.resampling`).  Everything that does not depend on the batch is computed once, when the test is
+built (`hld.calibration`); no reference data are needed, then or later.  A call evaluates the batch and looks up one tail
+probability.
 """
 from __future__ import annotations
 
@@ -16,32 +17,33 @@ import numpy as np
 
 import pcircuit
 
-from .distances import checked_weights
-from .moments import exact_moments
-from .null import MonteCarloNull, NormalNull, exact_null, squared_distance
+from .calibration import calibrate
+from .completion import complete
+from .metric import parse_metric
+from .resampling import drawn_pvalues, drawn_threshold
 from .result import HLDResult
 from .selection import select_nodes
-from .training import training_moments
 
-NULLS = ("exact", "normal", "monte-carlo")
+NULLS = ("exact", "normal", "monte-carlo", "auto")
 
 
 class HLDTest:
     """Goodness-of-fit test of batches of rows against a circuit.
 
-    Rejects H0 "the rows are independent draws from the circuit" when d = || w (mean L - mu) ||_2 is too large.
+    Rejects H0 "the rows are independent draws from the reference" when d = || mean L - mu || is too large.
 
     Parameters
     ----------
     circuit : pcircuit.Circuit
-        Normalised; the only model of the in-distribution.
+        Normalised; the model of the in-distribution.
     nodes : (m,) int array_like, optional
         Node ids; by default ``select_nodes(circuit)``, input and sum units.
-    metric : "euclidean" or (m,) float array_like
-        The paper's plain norm, or positive weights w of the nodes.
-    null : "exact", "normal" or "monte-carlo"
-        Null distribution, see `hld.null`: the generalised chi-square limit law (default), the paper's closed form, or
-        batches drawn from the circuit, which is valid at every T.
+    metric : str, (m,) float array_like, or sequence of str
+        "euclidean" (the paper's), "standardized", "whitened", positive node weights, or several names, which are combined
+        into one test with one p-value: see `hld.metric` and `hld.combination`.
+    null : "exact", "normal", "monte-carlo" or "auto"
+        The generalised chi-square limit law, the paper's closed form, drawn batches (valid at every T), or drawn batches
+        for small T and the law, corrected for T, for large T: see `hld.null`, `hld.resampling`, `hld.calibration`.
     reference : "circuit" or "training"
         Where mean and covariance come from: exactly from the circuit, or estimated from `training_data`, which also
         covers what the circuit fails to model.
@@ -49,21 +51,25 @@ class HLDTest:
         Rows n that the circuit was fitted to; the null is then scaled by 1 + T/n for its estimation error.  For
         ``reference="training"`` n is the number of rows of `training_data`.
     training_data : (n, V) integer array_like, optional
-        For ``reference="training"``; only mean and covariance are kept.
+        For ``reference="training"``; no row of it is kept.
     rng : int or numpy.random.Generator, optional
-        For the Monte Carlo null, and for the completion of missing values; equal seeds give equal results.
+        For drawn batches and for the completion of missing values; equal seeds give equal results.
     num_resamples : int
-        B, batches of the Monte Carlo null.
+        B, drawn batches.  Their p-values are at least 1 / (1 + B).
+    tolerance : float
+        Tests H0 "the distance is at most epsilon" instead, epsilon = tolerance * sqrt(E |L(X) - mu|^2): a drift of 0.1 is a
+        tenth of the typical distance of a single row from the mean.  By the triangle inequality the null holds for
+        d - epsilon, so the level is kept whatever the direction of the drift.
 
     Attributes
     ----------
-    nodes, node_weights : (m,) arrays
-    mean : (m,) float array
-        Weighted mean of the likelihoods under the reference.
-    stds : (m,) float array
-        Their standard deviations.
-    null : str
-        As given.
+    circuit : pcircuit.Circuit
+    nodes : (m,) int array
+    null, reference : str
+    num_train : int or None
+    tolerance : float
+    calibration : Calibration
+        Mean, standard deviations, laws.
 
     Raises
     ------
@@ -74,8 +80,8 @@ class HLDTest:
 
     Notes
     -----
-    Missing entries (-1) are drawn from the circuit's conditional distribution given the rest of their row.  If entries
-    are missing at random, a completed row follows the circuit exactly when the row does, so the test keeps its level.
+    Missing entries (-1) are drawn from the circuit's conditional distribution given the rest of their row
+    (`hld.completion`), which keeps the level.
 
     Immutable in use: one object may be called from many threads.
 
@@ -96,37 +102,46 @@ class HLDTest:
     """
 
     def __init__(self, circuit, nodes=None, metric="euclidean", null="exact", reference="circuit", num_train=None,
-                 training_data=None, rng=None, *, num_resamples=999):
+                 training_data=None, rng=None, *, num_resamples=999, tolerance=0.0):
         if not circuit.is_normalized:
             raise pcircuit.StructureError("`circuit` is not normalised, so there is no distribution to test against")
         if null not in NULLS:
             raise ValueError(f"`null` must be one of {', '.join(map(repr, NULLS))}, found {null!r}")
         if int(num_resamples) != num_resamples or num_resamples < 1:
             raise ValueError(f"`num_resamples` must be a whole number of at least 1, found {num_resamples!r}")
+        if not 0 <= tolerance < np.inf:
+            raise ValueError(f"`tolerance` must be finite and at least 0, found {tolerance!r}")
         nodes = select_nodes(circuit) if nodes is None else np.array(nodes)  # a copy: it becomes read-only
-        weights = _metric_weights(metric, len(nodes))
+        parts = parse_metric(metric, len(nodes))
+        if null == "normal" and len(parts) > 1:
+            raise ValueError("`null` 'normal' is for a single `metric`: the joint law of several is not normal")
         num_train = _checked_num_train(reference, num_train, training_data, null)
         seed = int(np.random.default_rng(rng).integers(2 ** 53))
-        moments = (exact_moments(circuit, nodes, node_weights=weights) if reference == "circuit"
-                   else training_moments(circuit, training_data, nodes, weights))
-        if null == "exact":
-            law = exact_null(moments)
-        elif null == "normal":
-            law = NormalNull(moments.trace, moments.trace_sq)
-        else:
-            law = MonteCarloNull(circuit, nodes, weights, moments.mean, int(num_resamples), seed)
-        stds = np.sqrt(np.maximum(moments.diagonal(), 0.0))
-        self._set(circuit, nodes, weights, null, reference, num_train, seed, moments.mean, stds, law)
+        if training_data is not None:
+            training_data = complete(circuit, training_data, seed, name="training_data")[0]
+        self._set(circuit, null, reference, num_train, float(tolerance), seed,
+                  calibrate(circuit, nodes, parts, null, training_data, int(num_resamples), seed))
 
-    def _set(self, circuit, nodes, node_weights, null, reference, num_train, seed, mean, stds, law):
+    def _set(self, circuit, null, reference, num_train, tolerance, seed, calibration):
         """Take over what the constructor computed, or what a file held."""
-        for array in (nodes, node_weights, mean, stds):
-            array.flags.writeable = False
-        self.circuit, self.nodes, self.node_weights, self.mean, self.stds = circuit, nodes, node_weights, mean, stds
-        self.null, self.reference, self.num_train, self._seed, self._null = null, reference, num_train, seed, law
-        # d^2 that rounding alone can cause: a spectrum of zeros leaves no room for it
-        self._round_off = (8 * np.finfo(float).eps) ** 2 * max(float(mean @ mean), np.finfo(float).tiny)
+        self.circuit, self.nodes, self.calibration = circuit, calibration.nodes, calibration
+        self.null, self.reference, self.num_train, self.tolerance = null, reference, num_train, tolerance
+        self._seed = seed
+        mean = calibration.mean
+        # a distance that rounding alone can cause: a law of zeros leaves no room for it
+        self._round_off = 8 * np.finfo(float).eps * np.sqrt(max(float(mean @ mean), np.finfo(float).tiny))
+        self._margins = tuple(_margin(law, tolerance) for law in calibration.laws)
         return self
+
+    @property
+    def mean(self) -> np.ndarray:
+        """(m,) mean of the node likelihoods under the reference."""
+        return self.calibration.mean
+
+    @property
+    def stds(self) -> np.ndarray:
+        """(m,) standard deviations of the node likelihoods under the reference."""
+        return self.calibration.stds
 
     def __call__(self, batch, alpha=0.05) -> HLDResult:
         """Test a batch.
@@ -149,17 +164,20 @@ class HLDTest:
         """
         if not 0 < alpha < 1:
             raise ValueError(f"`alpha` must be between 0 and 1, found {alpha!r}")
-        batch, num_missing = self._complete(batch)
-        T = len(batch)
-        squared, deltas = squared_distance(self.circuit, batch, self.nodes, self.node_weights, self.mean)
-        if squared <= self._round_off:  # a spectrum of zeros leaves no room for round-off
-            squared = 0.0
+        batch, num_missing = complete(self.circuit, batch, self._seed)
+        T, calibration = len(batch), self.calibration
+        deltas = pcircuit.mean_node_likelihoods(self.circuit, batch, nodes=self.nodes) - calibration.mean
         inflation = 1.0 if self.num_train is None else 1.0 + T / self.num_train
-        pvalue, error = self._null.tail(squared, T, inflation)
-        return HLDResult(statistic=float(np.sqrt(squared)), threshold=self._null.threshold(alpha, T, inflation),
-                         pvalue=pvalue, reject=bool(pvalue <= alpha), alpha=float(alpha), num_samples=T, null=self.null,
-                         inflation=inflation, null_error=error, num_missing=num_missing, deltas=deltas,
-                         stds=self.stds, nodes=self.nodes, _circuit=self.circuit)
+        distances = [float(np.sqrt(max(metric.squared(deltas), 0.0))) for metric in calibration.metrics]
+        beyond = [max(d - margin, 0.0) if d > self._round_off else 0.0
+                  for d, margin in zip(distances, self._margins, strict=True)]
+        pvalues, pvalue, error, used = self._pvalue(np.square(beyond), T, inflation)
+        statistic, threshold = self._scale(distances, pvalues, alpha, T, inflation)
+        return HLDResult(statistic=statistic, threshold=threshold, pvalue=pvalue, reject=bool(pvalue <= alpha),
+                         alpha=float(alpha), num_samples=T, null=used, inflation=inflation, null_error=error,
+                         num_missing=num_missing, metrics=tuple(metric.name for metric in calibration.metrics),
+                         pvalues=tuple(map(float, pvalues)), deltas=deltas * self._shown_weights(),
+                         stds=self.stds * self._shown_weights(), nodes=self.nodes, _circuit=self.circuit)
 
     def describe(self) -> str:
         """What the test does, in a few lines."""
@@ -167,42 +185,54 @@ class HLDTest:
         lines = [f"HLD test against {self.circuit!r}",
                  f"nodes: {len(self.nodes)} ({', '.join(f'{n} {k}' for k, n in zip(kinds, counts, strict=True))})",
                  f"reference: {self.reference}; total variance tr(S) = {float(self.stds @ self.stds):.6g}",
-                 f"null: {self._null.describe()}"]
-        lines.append("estimation error: ignored (no num_train)" if self.num_train is None
-                     else f"estimation error: null scaled by 1 + T / {self.num_train}")
+                 *self.calibration.describe(),
+                 "estimation error: ignored (no num_train)" if self.num_train is None
+                 else f"estimation error: null scaled by 1 + T / {self.num_train}"]
+        if self.tolerance:
+            lines.append(f"tolerance: drifts of up to {self.tolerance:g} typical single-row distances are accepted")
         return "\n".join(lines)
 
     def __repr__(self):
         return (f"HLDTest({self.circuit.num_variables} variables, {len(self.nodes)} nodes, null {self.null}, "
                 f"reference {self.reference})")
 
-    def _complete(self, batch):
-        """The batch as evidence without missing entries, and how many there were."""
-        batch = np.asarray(batch)
-        if batch.ndim == 2 and len(batch) == 0:
-            raise ValueError("`batch` has no rows: a test needs at least one")
-        if batch.dtype.kind != "i" or batch.ndim != 2 or batch.min() >= 0:
-            return batch, 0  # shape, type and range are checked where it is evaluated
-        batch = pcircuit.check_evidence(self.circuit, batch)
-        missing = batch < 0
-        rng = np.random.default_rng([self._seed, len(batch)])
-        completed = pcircuit.sample(self.circuit, len(batch), rng=rng)
-        possible = pcircuit.log_likelihood(self.circuit, batch) > -np.inf
-        if possible.any():
-            completed[possible] = pcircuit.sample(self.circuit, evidence=batch[possible], rng=rng)
-        return np.where(missing, completed, batch), int(missing.sum())
+    def _pvalue(self, squared, T, inflation):
+        """p-values of the metrics, the combined one, its estimated error, and the null that was used."""
+        calibration = self.calibration
+        draws = calibration.draws_for(T)
+        if draws is not None:
+            pvalues, pvalue = drawn_pvalues(draws, squared / inflation, T)
+            B = draws.at(T)[0][1].shape[0]
+            return pvalues, pvalue, float(np.sqrt(pvalue * (1 - pvalue) / B)), "monte-carlo"
+        tails = [law.tail(value * T / inflation, T) for law, value in zip(calibration.laws, squared, strict=True)]
+        pvalues = [p for p, _ in tails]
+        used = "normal" if self.null == "normal" else "exact"
+        if calibration.joint is None:
+            return pvalues, pvalues[0], tails[0][1], used
+        best = int(np.argmin(pvalues))
+        return pvalues, calibration.joint.tail(pvalues[best]), len(tails) * tails[best][1], used
+
+    def _scale(self, distances, pvalues, alpha, T, inflation):
+        """Statistic and threshold: distances for one metric, -log10 of the smallest p-value for several."""
+        calibration = self.calibration
+        draws = calibration.draws_for(T)
+        if len(distances) > 1:
+            smallest = min(pvalues)
+            level = calibration.joint.quantile(alpha) if draws is None else alpha / len(distances)
+            return float(-np.log10(max(smallest, 1e-300))), float(-np.log10(level))
+        squared = (drawn_threshold(draws, alpha, T) if draws is not None
+                   else calibration.laws[0].quantile(alpha, T) / T)
+        return distances[0], float(np.sqrt(squared * inflation)) + self._margins[0]
+
+    def _shown_weights(self):
+        """Weights in which differences are reported: the metric's own where it is a weighting of nodes."""
+        return self.calibration.metrics[0].node_weights if len(self.calibration.metrics) == 1 else 1.0
 
 
-def _metric_weights(metric, m: int) -> np.ndarray:
-    """(m,) node weights of a metric."""
-    if isinstance(metric, str):
-        if metric != "euclidean":
-            raise ValueError(f"`metric` must be 'euclidean' or {m} positive node weights, found {metric!r}")
-        return np.ones(m)
-    try:
-        return checked_weights(metric, m)
-    except (TypeError, ValueError) as error:
-        raise ValueError(str(error).replace("node_weights", "metric")) from None
+def _margin(law, tolerance: float) -> float:
+    """epsilon: the tolerated distance, in units of the typical distance of one row."""
+    total = law.trace if hasattr(law, "trace") else law.spectrum.mean
+    return tolerance * float(np.sqrt(total))
 
 
 def _checked_num_train(reference, num_train, training_data, null):
@@ -214,7 +244,7 @@ def _checked_num_train(reference, num_train, training_data, null):
                          f"reference='training', found reference={reference!r}")
     if reference == "training":
         if null == "monte-carlo":
-            raise ValueError("`null` 'monte-carlo' draws from the circuit: use reference='circuit' with it")
+            raise ValueError("`null` 'monte-carlo' draws from the circuit: use null='auto' with reference='training'")
         return len(training_data)
     if num_train is not None and (int(num_train) != num_train or num_train < 1):
         raise ValueError(f"`num_train` must be a whole number of at least 1, or None, found {num_train!r}")

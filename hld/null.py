@@ -1,20 +1,20 @@
-"""Null distributions of the statistic: how large is d when nothing has shifted?
+"""Laws of the statistic when nothing has shifted.
 
-Let Z be the mean of T hierarchical likelihood vectors minus its expectation mu under the circuit, S their
-covariance, d = ||Z||_2 (node weights are part of Z and S).  If the rows follow the circuit, E[T d^2] = tr(S)
+Let Z be the difference of the mean hierarchical likelihood vectors of a batch of T rows and of the reference, S the
+covariance of one row, and d a norm of Z (`hld.metric`).  If the rows follow the reference, E[T d^2] = sum_j lambda_j
 exactly, and as T grows
 
-    T d^2  ->  Q = sum_j lambda_j chi2_1,        lambda_1 >= lambda_2 >= ... the eigenvalues of S.
+    T d^2  ->  Q = sum_j lambda_j chi2_1,        lambda_1 >= lambda_2 >= ...  (the eigenvalues of S for the plain norm).
 
-* `ExactNull` is the law of Q itself (a generalised chi-square, see `hld.gchi2`).
-* `NormalNull` is the paper's closed form, Q ~ Normal(tr S, 2 tr S^2).  It is anti-conservative, the more the fewer
-  eigenvalues dominate: with two equal eigenvalues its true level at a nominal 5 % is
-  P(chi2_2 > 2 + 1.645 * 2) = 7.1 %, with one at a nominal 1 % it is P(chi2_1 > 1 + 2.326 * sqrt(2)) = 3.8 %.
-* `MonteCarloNull` draws batches of T rows from the circuit.  With B of them, p = (1 + #{d_b >= d}) / (1 + B) is
-  valid at every T, also at T = 1, where the limit law is not.
+* `ExactLaw` is the law of Q itself, a generalised chi-square (`hld.gchi2`).  Its variance is 2 sum lambda^2, while that
+  of T d^2 is 2 sum lambda^2 (1 + excess / T), with excess = Var(d^2 of one row) / (2 sum lambda^2) - 1.  Asked to
+  correct for a finite T, it scales all weights by v = 1 + excess / T and their multiplicities by 1 / v, which keeps the
+  mean and gives the right variance.
+* `NormalLaw` is the paper's closed form, Q ~ Normal(sum lambda, 2 sum lambda^2).  It is anti-conservative, the more the
+  fewer eigenvalues dominate: with two equal ones its true level at a nominal 5 % is P(chi2_2 > 2 + 1.645 * 2) = 7.1 %,
+  with one at a nominal 1 % it is P(chi2_1 > 1 + 2.326 * sqrt(2)) = 3.8 %.
 
-If the circuit was itself estimated from n rows, its error adds to that of the batch.  For a well-specified model the
-covariance of Z is then at most S (1/T + 1/n), so scaling Q by the inflation 1 + T/n covers it.
+Both are laws of the squared statistic times T; `hld.resampling` has the ones that are drawn instead.
 """
 from __future__ import annotations
 
@@ -23,37 +23,37 @@ from functools import cached_property
 
 import numpy as np
 
-import pcircuit
-
 from . import gchi2
 
-MAX_FULL_SPECTRUM = 1500  # nodes up to which all eigenvalues are computed
 QUANTILE_TOLERANCE = 1e-3  # relative error of the quantiles up to which leading eigenvalues are added
 LEADING = (32, 64, 128, 256)
 CHECKED_LEVELS = (0.1, 0.05, 0.01, 0.001)
-BLOCK_ROWS = 200_000  # rows drawn at a time by the Monte Carlo null
+MOST_PREPARED = 64  # finite-T laws that are kept
 
 
 @dataclass(frozen=True, eq=False)
-class ExactNull:
+class ExactLaw:
     """The generalised chi-square law of T d^2.
 
     Attributes
     ----------
     eigenvalues, multiplicities : (k,) float arrays
-        Eigenvalues of S, the smallest ones possibly as one gamma term that matches their first two moments.
+        The lambda_j, the smallest ones possibly as one gamma term that matches their first two moments.
     quantile_error : float
         Largest relative error of the quantiles at levels 0.1 to 0.001 that this replacement can cause; 0 where all
         eigenvalues were computed.
     num_eigenvalues : int
         Eigenvalues computed.
+    excess : float
+        Of the variance at finite T, see the module; 0 for the limit law.
     """
 
     eigenvalues: np.ndarray
     multiplicities: np.ndarray
     quantile_error: float
     num_eigenvalues: int
-    _quantiles: dict = field(default_factory=dict, repr=False)
+    excess: float = 0.0
+    _prepared: dict = field(default_factory=dict, repr=False)
 
     def describe(self) -> str:
         """One line."""
@@ -63,24 +63,41 @@ class ExactNull:
 
     @cached_property
     def spectrum(self):
-        """The eigenvalues, prepared for `hld.gchi2`."""
+        """The limit law, prepared for `hld.gchi2`."""
         return gchi2.prepare(self.eigenvalues, self.multiplicities)
 
-    def tail(self, squared, T, inflation):
-        """p-value of a squared statistic, and the estimated error of it."""
-        pvalue, error = gchi2.sf_with_error(squared * T / inflation, self.spectrum)
-        pvalue = float(pvalue)
-        return pvalue, float(error) * pvalue + self.quantile_error * pvalue * max(1.0, -np.log(max(pvalue, 1e-300)))
+    def at(self, T: int):
+        """The law at batch size T, prepared for `hld.gchi2`."""
+        if not self.excess or not self.spectrum.scale:
+            return self.spectrum
+        if T not in self._prepared:
+            v = max(1.0 + self.excess / T, 0.1)
+            positive = self.eigenvalues > 0
+            if len(self._prepared) < MOST_PREPARED:
+                self._prepared[T] = gchi2.prepare(self.eigenvalues[positive] * v, self.multiplicities[positive] / v)
+            else:
+                return gchi2.prepare(self.eigenvalues[positive] * v, self.multiplicities[positive] / v)
+        return self._prepared[T]
 
-    def threshold(self, alpha, T, inflation):
-        """Statistic that is exceeded with probability alpha."""
-        if alpha not in self._quantiles:  # depends on the circuit only
-            self._quantiles[alpha] = float(gchi2.isf(alpha, self.spectrum))
-        return float(np.sqrt(self._quantiles[alpha] * inflation / T))
+    def tail(self, scaled: float, T: int):
+        """P(T d^2 >= scaled), and the estimated error of it."""
+        pvalue, error = gchi2.sf_with_error(scaled, self.at(T))
+        doubt = self.quantile_error * max(1.0, -np.log(max(pvalue, 1e-300)))
+        return float(pvalue), float(error) + pvalue * doubt
+
+    def quantile(self, alpha: float, T: int) -> float:
+        """The value of T d^2 that is exceeded with probability alpha."""
+        key = (alpha, T if self.excess else 0)
+        value = self._prepared.get(key)
+        if value is None:
+            value = float(gchi2.isf(alpha, self.at(T)))
+            if len(self._prepared) < MOST_PREPARED:
+                self._prepared[key] = value
+        return value
 
 
 @dataclass(frozen=True)
-class NormalNull:
+class NormalLaw:
     """The paper's approximation of T d^2 by a normal law with the same mean and variance."""
 
     trace: float
@@ -90,98 +107,69 @@ class NormalNull:
         """One line."""
         return f"normal approximation, tr(S) = {self.trace:.6g}, tr(S^2) = {self.trace_sq:.6g} (anti-conservative)"
 
-    def tail(self, squared, T, inflation):
-        """p-value of a squared statistic; the error of the approximation is not estimated (None)."""
+    def tail(self, scaled: float, T: int):
+        """P(T d^2 >= scaled); the error of the approximation is not estimated (None)."""
         from scipy.special import ndtr
         spread = np.sqrt(2 * self.trace_sq)
-        excess = squared * T / inflation - self.trace
-        return float(ndtr(-excess / spread)) if spread > 0 else float(excess <= 0), None
+        return float(ndtr((self.trace - scaled) / spread)) if spread > 0 else float(scaled <= self.trace), None
 
-    def threshold(self, alpha, T, inflation):
-        """sqrt(tr(S)/T + z_{1-alpha}/T sqrt(2 tr(S^2))), the closed form of the paper."""
+    def quantile(self, alpha: float, T: int) -> float:
+        """tr(S) + z_{1-alpha} sqrt(2 tr(S^2)); over T this is the squared closed-form threshold of the paper."""
         from scipy.special import ndtri
-        squared = inflation * (self.trace - ndtri(alpha) * np.sqrt(2 * self.trace_sq)) / T
-        return float(np.sqrt(max(squared, 0.0)))
+        return max(float(self.trace - ndtri(alpha) * np.sqrt(2 * self.trace_sq)), 0.0)
 
 
-@dataclass(frozen=True, eq=False)
-class MonteCarloNull:
-    """Statistics of batches drawn from the circuit; drawn once for each T and kept."""
+def law_of_moments(moments) -> ExactLaw:
+    """The law of T |Z|^2 for moments of many nodes, from leading eigenvalues and traces.
 
-    circuit: pcircuit.Circuit
-    nodes: np.ndarray
-    node_weights: np.ndarray
-    mean: np.ndarray
-    num_resamples: int
-    seed: int
-    _drawn: dict = field(default_factory=dict, repr=False)
-
-    def describe(self) -> str:
-        """One line."""
-        return f"{self.num_resamples} batches drawn from the circuit"
-
-    def tail(self, squared, T, inflation):
-        """(1 + #{d_b >= d}) / (1 + B), and its standard error."""
-        null = self.drawn(T)
-        # equal batches may differ in the last digits: they count as ties
-        exceeding = len(null) - np.searchsorted(null, squared / inflation * (1 - 1e-9), side="left")
-        pvalue = (1 + exceeding) / (1 + len(null))
-        return float(pvalue), float(np.sqrt(pvalue * (1 - pvalue) / len(null)))
-
-    def threshold(self, alpha, T, inflation):
-        """Largest statistic that is not rejected; infinite where B is too small to reject at all."""
-        null = self.drawn(T)
-        allowed = int(np.floor(alpha * (1 + len(null)) + 1e-9)) - 1  # batches that may exceed it
-        return float(np.sqrt(null[len(null) - 1 - allowed] * inflation)) if 0 <= allowed < len(null) else (
-            float("inf") if allowed < 0 else 0.0)
-
-    def drawn(self, T) -> np.ndarray:
-        """(B,) sorted squared statistics of batches of T rows from the circuit."""
-        if T not in self._drawn:
-            rng = np.random.default_rng([self.seed, T])
-            squared = []
-            while len(squared) < self.num_resamples:
-                batches = min(self.num_resamples - len(squared), max(1, BLOCK_ROWS // T))
-                rows = pcircuit.sample(self.circuit, batches * T, rng=rng)
-                squared += [squared_distance(self.circuit, rows[b * T:(b + 1) * T], self.nodes, self.node_weights,
-                                             self.mean)[0] for b in range(batches)]
-            self._drawn[T] = np.sort(squared)
-        return self._drawn[T]
-
-
-def squared_distance(circuit, rows, nodes, node_weights, mean):
-    """d^2 of a batch and the weighted differences (m,) that make it up; `mean` is already weighted."""
-    deltas = node_weights * pcircuit.mean_node_likelihoods(circuit, rows, nodes=nodes) - mean
-    return float(deltas @ deltas), deltas
-
-
-def exact_null(moments) -> ExactNull:
-    """The law of T d^2 for moments of node likelihoods.
-
-    Up to MAX_FULL_SPECTRUM nodes all eigenvalues are computed.  Beyond, the k leading ones are, and the rest, of which
-    the traces give the sum c1 and the sum of squares c2, is replaced by one gamma term with these moments: the
-    eigenvalue c2/c1 with multiplicity c1^2/c2, which has the least skewness possible.  The most skewed rest has as
-    many eigenvalues as possible at its upper bound lambda_k, and the remaining mass spread infinitely thin.  The
-    quantiles of the two enclose the truth up to higher moments; k doubles until they agree.
+    The k leading eigenvalues are computed; the rest, of which the traces give the sum and the sum of squares, is
+    replaced (`law_of_values`), and k doubles until that replacement no longer matters.
     """
-    m = len(moments.nodes)
-    if m <= MAX_FULL_SPECTRUM:
-        return ExactNull(np.maximum(moments.eigenvalues(), 0.0), np.ones(m), 0.0, m)
     for k in LEADING:
         leading = np.sort(np.maximum(moments.eigenvalues(k), 0.0))[::-1]
         c1 = max(moments.trace - leading.sum(), 0.0)
         c2 = max(moments.trace_sq - (leading ** 2).sum(), 0.0)
-        if c1 <= 1e-12 * moments.trace or c2 <= 1e-24 * moments.trace_sq:
-            return ExactNull(leading, np.ones(k), 1e-12, k)
-        smooth = _with_rest(leading, [(c2 / c1, c1 ** 2 / c2)])
-        bound, at_bound = leading[-1], c2 / leading[-1] ** 2
-        thin = c1 - at_bound * bound
-        skewed = _with_rest(leading, [(bound, at_bound)] + ([(1e-9 * thin, 1e9)] if thin > 0 else []))
-        quantiles = [[gchi2.isf(level, gchi2.prepare(*law)) for level in CHECKED_LEVELS] for law in (smooth, skewed)]
-        error = float(np.max(np.abs(np.divide(*quantiles) - 1)))
-        if error <= QUANTILE_TOLERANCE:
+        law = law_of_values(leading, c1, c2, leading[-1])
+        if law.quantile_error <= QUANTILE_TOLERANCE:
             break
-    return ExactNull(*smooth, error, k)
+    return law
+
+
+def law_of_values(leading, c1=0.0, c2=0.0, bound=0.0) -> ExactLaw:
+    """The law of sum_j lambda_j chi2_1 with some lambda known and of the rest their sum c1 and sum of squares c2.
+
+    The rest becomes one gamma term with these moments: the value c2 / c1 with multiplicity c1^2 / c2, which has the
+    least skewness possible.  The most skewed rest has as many values as possible at its upper bound, and the remaining
+    mass spread infinitely thin.  The quantiles under the two enclose the truth up to higher moments.
+
+    Parameters
+    ----------
+    leading : (k,) float array
+        Known values, at least one.
+    c1, c2 : float
+        Sum and sum of squares of the others.
+    bound : float
+        Upper bound on each of the others.
+
+    Returns
+    -------
+    ExactLaw
+
+    Examples
+    --------
+    >>> law = law_of_values(np.array([3.0, 1.0]))
+    >>> round(law.tail(7.0, 1)[0], 4), law.num_eigenvalues
+    (0.1714, 2)
+    """
+    total, k = leading.sum() + c1, len(leading)
+    if c1 <= 1e-12 * total or c2 <= 0:
+        return ExactLaw(leading, np.ones(k), 1e-12 if c1 > 0 else 0.0, k)
+    smooth = _with_rest(leading, [(c2 / c1, c1 ** 2 / c2)])
+    at_bound = c2 / bound ** 2
+    thin = c1 - at_bound * bound
+    skewed = _with_rest(leading, [(bound, at_bound)] + ([(1e-9 * thin, 1e9)] if thin > 0 else []))
+    quantiles = [[gchi2.isf(level, gchi2.prepare(*law)) for level in CHECKED_LEVELS] for law in (smooth, skewed)]
+    return ExactLaw(*smooth, float(np.max(np.abs(np.divide(*quantiles) - 1))), k)
 
 
 def _with_rest(leading, rest):

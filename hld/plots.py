@@ -1,9 +1,9 @@
 """Pictures: how training went, what the circuit draws, where a shift sits, how p-values run over time.
 
-Each function draws into one matplotlib axes and returns it; without `ax` it makes a figure of its own through pyplot,
-so that a notebook shows it.  `new_figure` makes one that pyplot does not know, for services and files.  Colours are
-those of Okabe and Ito (2008) and the map "cividis" (Nunez, Anderton and Renslow 2018), which people with any kind of
-colour vision tell apart; what a colour says, a shape or a line says too.
+Each function draws into one matplotlib axes and returns it; without `ax` it makes a figure of its own through
+pyplot, so that a notebook shows it.  `new_figure` makes one that pyplot does not know, for services and
+files. Colours are those of Okabe and Ito (2008) and the map "cividis" (Nunez, Anderton and Renslow 2018),
+which people with any kind of colour vision tell apart; what a colour says, a shape or a line says too.
 
 Needs matplotlib (``pip install 'hld[plot]'``), which is imported when a function is called.
 
@@ -56,7 +56,8 @@ def training_curve(history, ax=None):
     if history.ndim != 1 or not history.size:
         raise ValueError(f"`history` has shape {history.shape}, expected (epochs + 1,)")
     ax = _axes(ax)
-    ax.plot(np.arange(len(history)), history, color=BLUE, linewidth=2, marker="o" if len(history) == 1 else None)
+    ax.plot(np.arange(len(history)), history, color=BLUE, linewidth=2,
+            marker="o" if len(history) == 1 else None)
     ax.set(xlabel="epoch", ylabel="log-likelihood (nats per row)")
     return _plain_frame(ax)
 
@@ -95,8 +96,8 @@ def images(rows, shape, ax=None, *, num_columns=10):
     rows = np.asarray(rows, dtype=float)
     height, width = _checked_shape(shape)
     if rows.ndim != 2 or not len(rows) or rows.shape[1] != height * width:
-        raise ValueError(f"`rows` has shape {rows.shape}, expected (N, {height * width}) with N of at least 1 for "
-                         f"pictures of {height} x {width}")
+        raise ValueError(f"`rows` has shape {rows.shape}, expected (N, {height * width}) with N of at least "
+                         f"1 for pictures of {height} x {width}")
     if num_columns < 1:
         raise ValueError(f"`num_columns` must be at least 1, found {num_columns!r}")
     ax = _axes(ax)
@@ -148,12 +149,13 @@ def localisation_map(localisation, shape, ax=None):
     shares = _shares(localisation)
     height, width = _checked_shape(shape)
     if len(shares) != height * width:
-        raise ValueError(f"`shape` is {height} x {width}, but there are {len(shares)} variables: expected a shape "
-                         f"with as many pixels")
+        raise ValueError(f"`shape` is {height} x {width}, but there are {len(shares)} variables: expected a "
+                         f"shape with as many pixels")
     ax = _axes(ax)
     picture = ax.imshow(shares.reshape(height, width), cmap="cividis", vmin=0, interpolation="nearest")
     ax.set(xlabel="pixel column", ylabel="pixel row")
-    ax.figure.colorbar(picture, ax=ax, label="share of d²", fraction=0.046, pad=0.04)
+    # In axes of the picture, so that the scale is as high as the picture wherever it is put.
+    ax.figure.colorbar(picture, cax=ax.inset_axes((1.04, 0, 0.05, 1)), label="share of d²")
     return ax
 
 
@@ -208,7 +210,7 @@ def variable_shares(localisation, names, ax=None, *, top=10):
 def pvalues_over_time(pvalues, alpha, ax=None):
     """Draw the p-values of successive batches on a logarithmic axis, and the level.
 
-    Batches with p <= alpha are drawn as large triangles, the others as dots; p-values below 1e-6 stand at 1e-6.
+    Batches with p <= alpha are large triangles, the others are dots; p-values below 1e-6 stand at 1e-6.
 
     Parameters
     ----------
@@ -242,10 +244,13 @@ def pvalues_over_time(pvalues, alpha, ax=None):
     if not 0 < alpha < 1:
         raise ValueError(f"`alpha` must be between 0 and 1, found {alpha!r}")
     ax = _axes(ax)
-    batch, shift, heights = np.arange(1, len(pvalues) + 1), pvalues <= alpha, np.maximum(pvalues, SMALLEST)
+    batch, heights = np.arange(1, len(pvalues) + 1), np.maximum(pvalues, SMALLEST)
+    shift = pvalues <= alpha
     ax.plot(batch, heights, color=GREY, linewidth=0.8, alpha=0.6)
-    ax.plot(batch[~shift], heights[~shift], "o", color=BLUE, markersize=5, label=f"no shift ({np.sum(~shift)})")
-    ax.plot(batch[shift], heights[shift], "v", color=VERMILLION, markersize=8, label=f"shift ({np.sum(shift)})")
+    ax.plot(batch[~shift], heights[~shift], "o", color=BLUE, markersize=5,
+            label=f"no shift ({np.sum(~shift)})")
+    ax.plot(batch[shift], heights[shift], "v", color=VERMILLION, markersize=8,
+            label=f"shift ({np.sum(shift)})")
     ax.axhline(alpha, color="black", linestyle="--", linewidth=1, label=f"level {alpha:g}")
     ax.set(xlabel="batch", ylabel="p-value", yscale="log", ylim=(SMALLEST / 2, 2))
     ax.legend(loc="lower left", fontsize="small")
@@ -290,7 +295,8 @@ def _matplotlib(module):
     try:
         return importlib.import_module(f"matplotlib.{module}")
     except ImportError:
-        raise ImportError("drawing needs matplotlib, which is not installed: pip install 'hld[plot]'") from None
+        raise ImportError("drawing needs matplotlib, which is not installed: "
+                          "pip install 'hld[plot]'") from None
 
 
 def _plain_frame(ax):

@@ -13,9 +13,11 @@ class HLDResult:
     Attributes
     ----------
     statistic : float
-        d = || w (mean HLV of the batch - mean HLV under the null) ||_2, the Hierarchical Likelihood Distance.
+        d = || mean HLV of the batch - mean HLV of the reference ||, the Hierarchical Likelihood Distance in the metric of
+        the test; with several metrics, -log10 of their smallest p-value.
     threshold : float
-        Largest statistic that does not reject at level `alpha`.
+        Largest statistic that does not reject at level `alpha` (with several metrics and drawn batches, one above which
+        the test certainly rejects).
     pvalue : float
         Probability under the null hypothesis of a statistic at least this large.
     reject : bool
@@ -25,7 +27,7 @@ class HLDResult:
     num_samples : int
         T, the rows of the batch.
     null : str
-        Null distribution used: "exact", "normal" or "monte-carlo".
+        Null distribution used: "exact", "normal" or "monte-carlo" (drawn batches).
     inflation : float
         Factor by which the null was scaled for estimation error: 1 + T / num_train, or 1.
     null_error : float or None
@@ -33,10 +35,14 @@ class HLDResult:
         in full; for "monte-carlo" its standard error; for "normal" None, that error is not estimated.
     num_missing : int
         Missing entries of the batch, which were integrated out.
+    metrics : tuple of str
+        Names of the metrics.
+    pvalues : tuple of float
+        One for each metric; `pvalue` is their combination.
     deltas : (m,) float array
-        Weighted differences of the node means: batch minus null.
+        Differences of the node means, batch minus reference, times the node weights where the metric is such.
     stds : (m,) float array
-        Standard deviations of the weighted node likelihoods under the circuit.
+        Standard deviations of the node likelihoods under the reference, weighted alike.
     nodes : (m,) int array
         Node ids.
 
@@ -60,6 +66,8 @@ class HLDResult:
     inflation: float
     null_error: float | None
     num_missing: int
+    metrics: tuple
+    pvalues: tuple
     deltas: np.ndarray = field(repr=False)
     stds: np.ndarray = field(repr=False)
     nodes: np.ndarray = field(repr=False)
@@ -67,7 +75,7 @@ class HLDResult:
 
     @property
     def contributions(self) -> np.ndarray:
-        """(m,) |delta_j| of each node; their squares sum to the squared statistic."""
+        """(m,) |delta_j| of each node; in the plain metric, or with weights, their squares sum to d^2."""
         return np.abs(self.deltas)
 
     def localize(self, *, top=10):
@@ -79,7 +87,8 @@ class HLDResult:
         """The scalar fields as plain Python values, ready for JSON."""
         return {"statistic": self.statistic, "threshold": self.threshold, "pvalue": self.pvalue,
                 "reject": self.reject, "alpha": self.alpha, "num_samples": self.num_samples, "null": self.null,
-                "inflation": self.inflation, "null_error": self.null_error, "num_missing": self.num_missing}
+                "inflation": self.inflation, "null_error": self.null_error, "num_missing": self.num_missing,
+                "metrics": list(self.metrics), "pvalues": list(self.pvalues)}
 
     def __str__(self):
         verdict = "shift" if self.reject else "no shift"

@@ -6,7 +6,7 @@ enough batch of them shows the difference.  Mean and covariance of the training 
     mean = (1/n) sum_i L(x_i)        S = (1/(n-1)) sum_i (L(x_i) - mean)(L(x_i) - mean)^t,
 
 do not have this bias.  They are estimates, so the difference to a batch of T fresh rows has covariance S (1/T + 1/n).
-What is kept of the rows are m + m(m+1)/2 averages, no row.
+What a test keeps of the rows are such averages, and eigenvalues and quantiles made from them, no row.
 """
 from __future__ import annotations
 
@@ -16,88 +16,98 @@ import numpy as np
 
 import pcircuit
 
-BLOCK_ROWS = 4096
-MAX_BYTES = 2 ** 31
+ROUND_OFF = 64 * np.finfo(float).eps
+MOST_BYTES = 2 ** 30  # of the table of training vectors while a test is built
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingMoments:
-    """Sample moments of weighted node likelihoods, with the attributes of `hld.Moments` that a null needs.
+    """Sample moments of weighted node likelihoods, with the methods of `hld.Moments` that a null needs.
 
     Attributes
     ----------
     nodes : (m,) int array
     mean : (m,) float array
-    matrix : (m, m) float array
-        Sample covariance.
+    rows : (n, m) float array
+        Centred weighted node likelihoods.
     """
 
     nodes: np.ndarray
     mean: np.ndarray
-    matrix: np.ndarray
+    rows: np.ndarray
 
     @property
     def trace(self) -> float:
         """tr(S)."""
-        return float(np.trace(self.matrix))
+        return float(self.diagonal().sum())
 
     @property
     def trace_sq(self) -> float:
-        """tr(S^2)."""
-        return float((self.matrix ** 2).sum())
+        """tr(S^2), from the smaller of the two products of the table with itself."""
+        table = self.rows if self.rows.shape[1] <= len(self.rows) else self.rows.T
+        return float(((table.T @ table / (len(self.rows) - 1)) ** 2).sum())
 
     def diagonal(self) -> np.ndarray:
         """(m,) sample variances."""
-        return np.diagonal(self.matrix).copy()
+        return (self.rows ** 2).sum(axis=0) / (len(self.rows) - 1)
+
+    def covariance(self) -> np.ndarray:
+        """(m, m) sample covariance."""
+        return self.rows.T @ self.rows / (len(self.rows) - 1)
+
+    def operator(self):
+        """S as a linear operator that never forms it."""
+        from scipy.sparse.linalg import LinearOperator
+        m, rows = len(self.nodes), self.rows
+        return LinearOperator((m, m), matvec=lambda v: rows.T @ (rows @ v) / (len(rows) - 1), dtype=float)
 
     def eigenvalues(self, k=None) -> np.ndarray:
         """All eigenvalues, or the k largest, in descending order."""
-        return np.linalg.eigvalsh(self.matrix)[::-1][:k]
+        if k is None or 4 * k > len(self.nodes):
+            return np.linalg.eigvalsh(self.covariance())[::-1][:k]
+        from scipy.sparse.linalg import eigsh
+        start = np.random.default_rng(0).normal(size=len(self.nodes))
+        return eigsh(self.operator(), k=k, which="LA", v0=start, return_eigenvectors=False)[::-1]
+
+    def weighted(self, node_weights) -> TrainingMoments:
+        """The moments of the same rows with every node multiplied by its weight."""
+        return TrainingMoments(self.nodes, self.mean * node_weights, self.rows * node_weights)
 
 
-def training_moments(circuit, data, nodes, node_weights) -> TrainingMoments:
-    """Sample mean and covariance of the weighted node likelihoods of training rows.
+def training_moments(circuit, data, nodes) -> TrainingMoments:
+    """Sample moments of the node likelihoods of training rows.
 
     Parameters
     ----------
     circuit : pcircuit.Circuit
     data : (n, V) integer array_like
-        At least two rows, -1 missing (integrated out).
+        At least two complete rows.
     nodes : (m,) int array
-    node_weights : (m,) float array
 
     Returns
     -------
     TrainingMoments
+        Its mean is over all rows; the table of centred rows, where it would take more than 1 GiB, is of every k-th row.
 
     Raises
     ------
     ValueError
-        If there are fewer than two rows, or the covariance would take more than 2 GiB.
-
-    Notes
-    -----
-    O(n m^2) time and O(m^2) memory; two passes over the rows, so that nothing cancels.
+        If there are fewer than two rows.
 
     Examples
     --------
     >>> from pcircuit import Circuit, InputRegion, VTree
     >>> coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.25, 0.75]])])
-    >>> moments = training_moments(coin, [[0], [1]], np.array([0]), np.ones(1))
-    >>> moments.mean, moments.matrix
+    >>> moments = training_moments(coin, [[0], [1]], np.array([0]))
+    >>> moments.mean, moments.covariance()
     (array([0.5]), array([[0.125]]))
     """
-    data = pcircuit.check_evidence(circuit, data)
-    m = len(nodes)
+    data = pcircuit.check_evidence(circuit, data, name="training_data")
     if len(data) < 2:
         raise ValueError(f"`training_data` has {len(data)} rows: a covariance needs at least two")
-    if 8 * m * m > MAX_BYTES:
-        raise ValueError(f"the covariance of {m} nodes takes {8 * m * m / 2 ** 30:.1f} GiB, more than "
-                         f"{MAX_BYTES / 2 ** 30:.0f}: select fewer `nodes`")
-    mean = node_weights * pcircuit.mean_node_likelihoods(circuit, data, nodes=nodes)
-    matrix = np.zeros((m, m))
-    for start in range(0, len(data), BLOCK_ROWS):
-        block = data[start:start + BLOCK_ROWS]
-        centred = node_weights * pcircuit.node_likelihoods(circuit, block, nodes=nodes) - mean
-        matrix += centred.T @ centred
-    return TrainingMoments(nodes, mean, matrix / (len(data) - 1))
+    mean = pcircuit.mean_node_likelihoods(circuit, data, nodes=nodes)
+    step = -(-8 * len(nodes) * len(data) // MOST_BYTES)
+    rows = pcircuit.node_likelihoods(circuit, data[::step], nodes=nodes)
+    rows -= mean
+    rows[np.abs(rows) <= ROUND_OFF * mean] = 0.0  # a node that cannot vary has no variance, not one of 1e-34
+    return TrainingMoments(nodes, mean, rows)

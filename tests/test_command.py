@@ -12,14 +12,14 @@ import hld
 from hld import command
 from hld.command import main
 
-ALPHA = "0.001"     # one seed in a thousand would make the batch without a shift fail; the shift is far beyond
+ALPHA = "0.001"  # the batch without a shift would fail for one seed in a thousand; the other has p < 1e-8
 
 
 def rows(rng, number, shifted=False):
-    """A table with text, booleans, whole numbers and numbers, gaps in each; shifted: incomes rise by 1.5."""
+    """A table with text, booleans, whole numbers, numbers, and gaps in each; shifted: incomes rise by 6."""
     kind = rng.integers(0, 3, size=number)
     member = np.where(rng.random(number) < 0.8, kind == 1, kind != 1)
-    income = rng.normal(3 * kind, 1.0) + 1.5 * shifted
+    income = rng.normal(3 * kind, 1.0) + 6 * shifted
     table = pd.DataFrame({"colour": np.array(["red", "green", "blue"])[kind], "member": member.astype(object),
                           "visits": np.minimum(kind + rng.integers(0, 2, size=number), 3).astype(object),
                           "income": income.round(3)})
@@ -31,9 +31,10 @@ def files(tmp_path_factory):
     """Folder with a model, its training table, and batches with and without a shift."""
     folder, rng = tmp_path_factory.mktemp("command"), np.random.default_rng(7)
     rows(rng, 1500).to_csv(folder / "train.csv", index=False)
-    rows(rng, 200).to_csv(folder / "calm.csv", index=False)
-    rows(rng, 200, shifted=True).to_csv(folder / "shifted.csv", index=False)
-    assert main(["fit", str(folder / "train.csv"), "-o", str(folder / "model.hld"), "--num-epochs", "40"]) == 0
+    rows(rng, 500).to_csv(folder / "calm.csv", index=False)
+    rows(rng, 500, shifted=True).to_csv(folder / "shifted.csv", index=False)
+    training, model = str(folder / "train.csv"), str(folder / "model.hld")
+    assert main(["fit", training, "-o", model, "--num-epochs", "40"]) == 0
     return folder
 
 
@@ -57,7 +58,8 @@ def process(files, *argv, **options):
                           timeout=120, **options)
 
 
-@pytest.mark.parametrize(("batch", "status", "verdict"), [("calm.csv", 0, "no shift: "), ("shifted.csv", 1, "shift: ")])
+@pytest.mark.parametrize(("batch", "status", "verdict"), [("calm.csv", 0, "no shift: "),
+                                                          ("shifted.csv", 1, "shift: ")])
 def test_verdict(batch, status, verdict, run, files):
     """0 and 1, in words and as JSON; the numbers are those of the library."""
     assert run("test", "model.hld", batch, "--alpha", ALPHA)[0] == status
@@ -85,7 +87,7 @@ def test_batch_from_standard_input(files):
     done = process(files, "test", "model.hld", "-", "--alpha", ALPHA, "--json",
                    input=(files / "shifted.csv").read_text())
     assert done.returncode == 1
-    assert json.loads(done.stdout)["num_samples"] == 200
+    assert json.loads(done.stdout)["num_samples"] == 500
 
 
 def test_fit_says_what_it_did(run, files):
@@ -219,7 +221,8 @@ def test_mistakes_end_with_2_and_one_line(argv, message, run, files):
     """Nothing on standard output, no traceback, no file."""
     header = "colour,member,visits,income"
     for name, text in {"empty.csv": "", "header.csv": header + "\n", "fewer.csv": "colour,member\nred,True\n",
-                       "one-row.csv": header + "\nred,True,1,2.5\n", "more.csv": header + ",extra\nred,True,1,2.5,3\n",
+                       "one-row.csv": header + "\nred,True,1,2.5\n",
+                       "more.csv": header + ",extra\nred,True,1,2.5,3\n",
                        "text.csv": header + "\nred,True,1,much\n"}.items():
         (files / name).write_text(text)
     before = set(os.listdir(files))
@@ -233,7 +236,8 @@ def test_mistakes_end_with_2_and_one_line(argv, message, run, files):
 
 
 @pytest.mark.parametrize("argv", [
-    [], ["guess"], ["test", "model.hld"], ["fit", "train.csv"], ["test", "model.hld", "calm.csv", "--alpha", "x"],
+    [], ["guess"], ["test", "model.hld"], ["fit", "train.csv"],
+    ["test", "model.hld", "calm.csv", "--alpha", "x"],
     ["fit", "train.csv", "-o", "m.hld", "--seed", "-1"], ["fit", "train.csv", "-o", "m.hld", "--sep", ",,"],
     ["sample", "model.hld"], ["demo", "--digit", "10"],
 ])
@@ -290,7 +294,8 @@ def test_help_imports_nothing_heavy(files):
     heavy = {"numpy", "numba", "scipy", "pandas", "rich", "matplotlib", "sklearn"}
     program = ("import sys; from hld.command import main\ntry: main(['--help'])\nexcept SystemExit: pass\n"
                f"print(sorted({heavy} & set(sys.modules)))")
-    done = subprocess.run([sys.executable, "-c", program], cwd=files, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", program], cwd=files, capture_output=True, text=True,
+                          timeout=120)
     assert done.stdout.startswith("usage: hld")
     assert done.stdout.endswith("[]\n"), done.stdout
     assert "0 no shift found, 1 shift found, 2 error" in done.stdout.replace("\n", " ")
@@ -302,7 +307,8 @@ def test_version(run):
     assert run("--version") == (0, f"hld {pcircuit.__version__}\n", "")
 
 
-@pytest.mark.parametrize(("text", "names"), [("a,b", ["a", "b"]), ("a, b", ["a", "b"]), ('"a,b",c', ["a,b", "c"])])
+@pytest.mark.parametrize(("text", "names"), [("a,b", ["a", "b"]), ("a, b", ["a", "b"]),
+                                             ('"a,b",c', ["a,b", "c"])])
 def test_lists_of_names(text, names):
     """Commas separate, quotes keep."""
     assert command._names(text) == names

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from hld._command_output import check_output, plain_json, print_json, print_table, print_text, replacing
 
 LEAF = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3)
-NESTED = st.recursive(LEAF, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner,
-                                                                                       max_size=3), max_leaves=8)
+KEY = st.text(max_size=3)
+NESTED = st.recursive(LEAF, lambda inner: (st.lists(inner, max_size=3)
+                                           | st.dictionaries(KEY, inner, max_size=3)), max_leaves=8)
 
 
 def strict(text):
@@ -43,7 +44,8 @@ def test_whatever_goes_in_comes_out_as_standard_json(value):
 
 def test_arrays_and_other_objects(capsys):
     """NumPy values as Python's, tuples as lists, the rest as text."""
-    print_json({"a": np.array([1.5, np.nan]), "b": np.float32(np.inf), "c": (np.int8(3), np.bool_(True)), 4: 1j})
+    print_json({"a": np.array([1.5, np.nan]), "b": np.float32(np.inf), "c": (np.int8(3), np.bool_(True)),
+                4: 1j})
     assert strict(capsys.readouterr().out) == {"a": [1.5, None], "b": None, "c": [3, True], "4": "1j"}
 
 

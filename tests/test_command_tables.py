@@ -11,7 +11,8 @@ from hld.encoding import fit_encoder
 
 HEADER = "colour,member,visits,income,code"
 COLOURS, WORDS, CODES = ["red", "green", "blue"], ["True", "False", ""], ["1", "2", "z"]
-TRAINING = [f"{COLOURS[i % 3]},{WORDS[i % 3]},{i % 4},{i * 0.37 if i % 7 else ''},{CODES[i % 3]}" for i in range(60)]
+TRAINING = [f"{COLOURS[i % 3]},{WORDS[i % 3]},{i % 4},{i * 0.37 if i % 7 else ''},{CODES[i % 3]}"
+            for i in range(60)]
 
 
 @pytest.fixture
@@ -37,8 +38,8 @@ def codes(encoder, path, separator=","):
 def test_kinds_are_those_of_the_cells(encoder):
     """Text, booleans with gaps, whole numbers, numbers with gaps, and numbers among text."""
     kinds = {column.name: column.kind for column in encoder.columns}
-    assert kinds == {"colour": "categorical", "member": "boolean", "visits": "integer", "income": "continuous",
-                     "code": "categorical"}
+    assert kinds == {"colour": "categorical", "member": "boolean", "visits": "integer",
+                     "income": "continuous", "code": "categorical"}
 
 
 def test_training_table_reads_the_same_as_a_batch(encoder, csv_file):
@@ -104,7 +105,8 @@ def test_compressed_file(encoder, tmp_path, csv_file):
     """As its name says."""
     with gzip.open(tmp_path / "batch.csv.gz", "wt") as file:
         file.write(f"{HEADER}\nred,True,1,2.5,z\n")
-    assert codes(encoder, str(tmp_path / "batch.csv.gz")) == codes(encoder, csv_file(HEADER, "red,True,1,2.5,z"))
+    plain = csv_file(HEADER, "red,True,1,2.5,z")
+    assert codes(encoder, str(tmp_path / "batch.csv.gz")) == codes(encoder, plain)
 
 
 def test_standard_input(encoder, monkeypatch):
@@ -139,7 +141,7 @@ def test_text_in_a_column_of_numbers(encoder, csv_file):
         read_batch(csv_file(HEADER, "red,True,1,2.5,z", "red,True,1,abc,z"), encoder)
     with pytest.raises(ValueError, match="column 'member' holds 'maybe' in data row 1"):
         read_batch(csv_file(HEADER, "red,maybe,1,2.5,z"), encoder)
-    with pytest.raises(ValueError, match="column 'income' holds '<unseen>'"):       # bins have no such category
+    with pytest.raises(ValueError, match="column 'income' holds '<unseen>'"):   # bins have no such category
         read_batch(csv_file(HEADER, "red,True,1,<unseen>,z"), encoder)
 
 

@@ -34,7 +34,7 @@ def test_unshifted_passes_and_shifted_is_found(detector):
 
 def test_estimation_error_is_part_of_the_null(detector):
     assert detector.test(mixed_table(100, seed=1)).inflation == pytest.approx(1 + 100 / 2000)
-    plain = HLDDetector(num_epochs=2, estimation_error=False).fit(mixed_table(200))
+    plain = HLDDetector(num_epochs=2, estimation_error=False, reference="circuit").fit(mixed_table(200))
     assert plain.test(mixed_table(100, seed=1)).inflation == 1
 
 
@@ -55,7 +55,8 @@ def test_saved_and_loaded_detectors_give_the_same_results(detector, tmp_path):
 
 @pytest.mark.parametrize("null", ["normal", "monte-carlo"])
 def test_other_nulls_survive_the_file(null, tmp_path):
-    detector = HLDDetector(num_epochs=3, null=null, kinds="input").fit(mixed_table(200))
+    detector = HLDDetector(num_epochs=3, null=null, kinds="input", metric="whitened", reference="circuit", tolerance=0.1)
+    detector.fit(mixed_table(200))
     hld.save(detector, tmp_path / "m.hld")
     batch = mixed_table(20, seed=4)
     assert hld.load(tmp_path / "m.hld").test(batch).to_dict() == detector.test(batch).to_dict()
@@ -163,9 +164,13 @@ def test_damaged_files_are_refused(detector, tmp_path, change):
 @pytest.mark.parametrize("damage", [
     lambda header, arrays: header["test"].update(null="magic"), lambda header, arrays: header.update(num_train=-5),
     lambda header, arrays: header["params"].update(evil=1), lambda header, arrays: header.pop("encoder"),
-    lambda header, arrays: arrays.update(nodes=arrays["nodes"] + 10 ** 6), lambda header, arrays: arrays.pop("stds"),
-    lambda header, arrays: arrays.update(mean=arrays["mean"] * np.nan),
-    lambda header, arrays: arrays.update(eigenvalues=-arrays["eigenvalues"]),
+    lambda header, arrays: arrays.update({"test.nodes": arrays["test.nodes"] + 10 ** 6}), lambda header, arrays: arrays.pop("test.stds"),
+    lambda header, arrays: arrays.update({"test.mean": arrays["test.mean"] * np.nan}),
+    lambda header, arrays: arrays.update({"test.law.0.eigenvalues": -arrays["test.law.0.eigenvalues"]}),
+    lambda header, arrays: arrays.update({"test.table.sizes": arrays["test.table.sizes"][::-1].copy()}),
+    lambda header, arrays: arrays.update({"test.joint": arrays["test.joint"][:5]}),
+    lambda header, arrays: arrays.update({"test.metric.1.gains": arrays["test.metric.1.gains"] * 1e9}),
+    lambda header, arrays: header["test"]["calibration"].update(switch=-3),
     lambda header, arrays: header["test"].update(seed="0"), lambda header, arrays: header.update(params=[1, 2]),
 ])
 def test_well_formed_archives_with_wrong_contents_are_refused(detector, tmp_path, damage):

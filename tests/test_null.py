@@ -1,4 +1,4 @@
-"""Null distributions: the exact law against its eigenvalues, replaced spectra, the paper's closed form, Monte Carlo."""
+"""Laws of the statistic: the exact one against its eigenvalues, replaced spectra, finite T, the paper's closed form."""
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,26 +8,25 @@ from scipy.stats import norm
 
 from hld import exact_moments, gchi2
 from hld import null as null_module
-from hld.null import ExactNull, MonteCarloNull, NormalNull, exact_null
+from hld.null import ExactLaw, NormalLaw, law_of_moments, law_of_values
 
 
 def moments_of(spectrum):
-    """What a null needs of moments whose covariance has the given eigenvalues."""
+    """What a law needs of moments whose covariance has the given eigenvalues."""
     spectrum = np.sort(spectrum)[::-1]
     return SimpleNamespace(nodes=np.arange(len(spectrum)), trace=spectrum.sum(), trace_sq=(spectrum ** 2).sum(),
                            eigenvalues=lambda k=None: spectrum[:k])
 
 
 def test_all_eigenvalues_of_a_small_circuit():
-    moments = exact_moments(zoo.circuits()["hclt_like"])
-    law = exact_null(moments)
+    eigenvalues = np.maximum(np.linalg.eigvalsh(exact_moments(zoo.circuits()["hclt_like"]).covariance()), 0)
+    law = law_of_values(eigenvalues)
     assert law.quantile_error == 0
-    eigenvalues = np.maximum(np.linalg.eigvalsh(moments.covariance()), 0)
-    pvalue, error = law.tail(0.02, 50, 1.25)
-    assert pvalue == pytest.approx(gchi2.sf(0.02 * 50 / 1.25, eigenvalues), rel=1e-9, abs=0.0)
+    pvalue, error = law.tail(0.8, 50)
+    assert pvalue == pytest.approx(gchi2.sf(0.8, eigenvalues), rel=1e-9, abs=0.0)
     assert 0 <= error < 1e-10
-    threshold = law.threshold(0.01, 50, 1.25)
-    assert law.tail(threshold ** 2, 50, 1.25)[0] == pytest.approx(0.01, rel=1e-9)
+    assert law.tail(law.quantile(0.01, 50), 50)[0] == pytest.approx(0.01, rel=1e-9)
+    assert "all there are" in law.describe()
 
 
 @pytest.mark.parametrize("spectrum", [
@@ -35,57 +34,46 @@ def test_all_eigenvalues_of_a_small_circuit():
     np.r_[1.0, np.full(2999, 1e-3)], np.r_[np.ones(40), np.zeros(2960)],
 ], ids=["1/j", "1/sqrt(j)", "0.99^j", "flat", "spike", "rank 40"])
 def test_a_replaced_rest_keeps_quantiles_within_the_stated_error(spectrum):
-    law = exact_null(moments_of(spectrum))
+    law = law_of_moments(moments_of(spectrum))
     assert law.num_eigenvalues <= null_module.LEADING[-1]
-    full = ExactNull(spectrum, np.ones(len(spectrum)), 0.0, len(spectrum))
+    full = law_of_values(spectrum)
     for alpha in null_module.CHECKED_LEVELS:
-        relative = (law.threshold(alpha, 1, 1) / full.threshold(alpha, 1, 1)) ** 2 - 1
-        assert abs(relative) <= law.quantile_error + 1e-9
+        assert abs(law.quantile(alpha, 1) / full.quantile(alpha, 1) - 1) <= law.quantile_error + 1e-9
     assert law.spectrum.mean == pytest.approx(spectrum.sum(), rel=1e-10)
     assert law.spectrum.variance == pytest.approx(2 * (spectrum ** 2).sum(), rel=1e-10)
 
 
+@pytest.mark.parametrize("T", [1, 3, 20])
+def test_finite_batches_have_the_variance_that_the_excess_says(T, rng):
+    """Rows with fourth moments other than the normal's: mean and variance of T d^2 are those of the corrected law."""
+    rows = rng.exponential(size=(200_000, 3)) * [1.0, 0.7, 0.4] - [1.0, 0.7, 0.4]
+    eigenvalues = np.array([1.0, 0.49, 0.16])
+    excess = (8 * (eigenvalues ** 2).sum()) / (2 * (eigenvalues ** 2).sum()) - 1  # Var(x^2) = 8 for a centred exponential
+    law = ExactLaw(eigenvalues, np.ones(3), 0.0, 3, excess)
+    assert law.at(T).mean == pytest.approx(eigenvalues.sum(), rel=1e-12)
+    assert law.at(T).variance == pytest.approx(2 * (eigenvalues ** 2).sum() * (1 + excess / T), rel=1e-12)
+    squared = T * (rows[:len(rows) // T * T].reshape(-1, T, 3).mean(axis=1) ** 2).sum(axis=1)
+    spread = 12 * squared.var() / np.sqrt(len(squared))  # six standard errors, with room for heavy tails
+    assert squared.var() == pytest.approx(law.at(T).variance, abs=spread)
+
+
 def test_the_closed_form_is_the_papers():
-    law = NormalNull(trace=0.3, trace_sq=0.02)
+    law = NormalLaw(trace=0.3, trace_sq=0.02)
     T, alpha = 40, 0.05
     expected = np.sqrt(0.3 / T + norm.isf(alpha) / T * np.sqrt(2 * 0.02))
-    assert law.threshold(alpha, T, 1.0) == pytest.approx(expected, rel=1e-12)
-    assert law.tail(expected ** 2, T, 1.0)[0] == pytest.approx(alpha, rel=1e-10)
+    assert np.sqrt(law.quantile(alpha, T) / T) == pytest.approx(expected, rel=1e-12)
+    assert law.tail(expected ** 2 * T, T) == (pytest.approx(alpha, rel=1e-10), None)
+
+
+@pytest.mark.parametrize(("eigenvalues", "alpha", "rate"), [([1, 1], 0.05, 0.0710), ([1], 0.01, 0.0383)])
+def test_the_closed_form_is_anti_conservative_by_what_the_module_says(eigenvalues, alpha, rate):
+    eigenvalues = np.array(eigenvalues, dtype=float)
+    threshold = NormalLaw(eigenvalues.sum(), (eigenvalues ** 2).sum()).quantile(alpha, 1)
+    assert law_of_values(eigenvalues).tail(threshold, 1)[0] == pytest.approx(rate, abs=5e-5)
 
 
 def test_nothing_that_varies():
-    for law in (ExactNull(np.zeros(3), np.ones(3), 0.0, 3), NormalNull(0.0, 0.0)):
-        assert law.tail(0.0, 5, 1.0)[0] == 1
-        assert law.tail(0.1, 5, 1.0)[0] == 0
-        assert law.threshold(0.05, 5, 1.0) == 0
-
-
-def monte_carlo(num_resamples, seed=0):
-    circuit = zoo.circuits()["two_coins"]
-    moments = exact_moments(circuit)
-    return MonteCarloNull(circuit, moments.nodes, np.ones(5), moments.mean, num_resamples, seed)
-
-
-@pytest.mark.parametrize("alpha", [0.5, 0.1, 0.05, 0.01, 0.001])
-def test_monte_carlo_threshold_and_pvalue_agree(alpha):
-    law = monte_carlo(199)
-    threshold = law.threshold(alpha, 20, 1.0)
-    for statistic in [*np.sqrt(law.drawn(20)), 0.0, 10.0, threshold]:
-        rejected = law.tail(statistic ** 2, 20, 1.0)[0] <= alpha
-        if abs(statistic - threshold) > 1e-9:
-            assert rejected == (statistic > threshold)
-
-
-def test_monte_carlo_pvalues_are_never_zero_and_do_not_depend_on_the_order_of_calls():
-    law, again = monte_carlo(99), monte_carlo(99)
-    assert law.tail(100.0, 3, 1.0)[0] == pytest.approx(0.01)
-    again.drawn(7)
-    np.testing.assert_array_equal(law.drawn(3), again.drawn(3))
-    assert not np.array_equal(law.drawn(3), monte_carlo(99, seed=1).drawn(3))
-
-
-def test_monte_carlo_blocks_do_not_change_what_is_drawn(monkeypatch):
-    whole = monte_carlo(50).drawn(4)
-    assert len(whole) == 50
-    monkeypatch.setattr(null_module, "BLOCK_ROWS", 4)
-    assert len(monte_carlo(50).drawn(4)) == 50
+    for law in (law_of_values(np.zeros(3)), NormalLaw(0.0, 0.0), ExactLaw(np.zeros(2), np.ones(2), 0.0, 2, 3.0)):
+        assert law.tail(0.0, 5)[0] == 1
+        assert law.tail(0.1, 5)[0] == 0
+        assert law.quantile(0.05, 5) == 0

@@ -60,9 +60,9 @@ class Choices:
         Seed of the 50/50 split of the ID pool.
     """
 
-    num_bins: int = 8
+    num_bins: int = 10
     bin_rule: str = "quantile"
-    bin_rows: str = "train"
+    bin_rows: str = "all"
     pixel_threshold: float = 127.5
     split_seed: int = 0
 
@@ -82,6 +82,8 @@ class Table:
         Labels of each nominal column; 0 for numeric ones.
     remark : str
         What is not as in the original, for the tables.
+    bin_rows : int array, optional
+        Rows that stand for the whole data set where bins are cut; by default all of them.
     """
 
     values: np.ndarray
@@ -89,6 +91,7 @@ class Table:
     labels: np.ndarray
     num_levels: np.ndarray
     remark: str = ""
+    bin_rows: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +125,8 @@ def split_class(table: Table, id_class: str, ood_classes, choices: Choices) -> S
     pool = np.flatnonzero(table.labels == id_class)
     pool = pool[np.random.default_rng(choices.split_seed).permutation(len(pool))]
     train, held_out = pool[:len(pool) // 2], pool[len(pool) // 2:]
-    cut_rows = train if choices.bin_rows == "train" else slice(None)
+    every_row = slice(None) if table.bin_rows is None else table.bin_rows
+    cut_rows = train if choices.bin_rows == "train" else every_row
     cuts = cut_points(table, cut_rows, choices)
     categories = tuple(len(c) + 1 if numeric else int(n)
                        for c, numeric, n in zip(cuts, table.is_numeric, table.num_levels, strict=True))
@@ -199,10 +203,10 @@ def census_table(values, is_numeric, num_levels, is_rich) -> Table:
     return Table(values[:, keep], is_numeric[keep], labels, num_levels[keep])
 
 
-def sensorless_table(values, classes, remark="") -> Table:
+def sensorless_table(values, classes, remark="", bin_rows=None) -> Table:
     """Sensorless from its 48 columns and the classes 1..11, the first of them healthy."""
     labels = np.array(["healthy", *PAIRS["sensorless"]["healthy"]])[np.asarray(classes, int) - 1]
-    return Table(np.asarray(values, float), np.ones(48, bool), labels, np.zeros(48, int), remark)
+    return Table(np.asarray(values, float), np.ones(48, bool), labels, np.zeros(48, int), remark, bin_rows)
 
 
 def _local_lines(path):
@@ -226,14 +230,18 @@ def _local_census(folder) -> Table:
 
 
 def _local_sensorless(folder) -> Table:
-    """The 7,731 rows of which all 48 features are there: class 1 complete, the others in part."""
+    """The 7,731 rows of which all 48 features are there: class 1 complete, the others in part.
+
+    Bins are cut on the 2,200 of them that are a random sample, 200 of each class, of all 58,509.
+    """
     with np.load(folder / "sensorless" / "sensorless_partial.npz", allow_pickle=False) as arrays:
         new = arrays["row_sample"] >= len(arrays["y_first"])
+        sampled = np.concatenate([arrays["row_sample"][~new], len(arrays["y_first"]) + np.arange(new.sum())])
         values = np.concatenate([arrays["X_first_48"], arrays["X_sample_48"][new]])
         classes = np.concatenate([arrays["y_first"], arrays["y_sample"][new]])
     remark = (f"partial: class 1 (the ID class) complete, of the OOD classes {np.sum(classes > 1)} rows in all, "
               f"{np.bincount(classes)[2:].min()} to {np.bincount(classes)[2:].max()} each, instead of 5,319")
-    return sensorless_table(values, classes, remark)
+    return sensorless_table(values, classes, remark, sampled)
 
 
 def _local_mnist(folder):

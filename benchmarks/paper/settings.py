@@ -67,7 +67,7 @@ class Settings:
     model_seed: int = 0
     seed: int = 0
     replacement: bool = True
-    pool_rows: int = 200_000
+    pool_rows: int = 400_000
     null_trials: int = 9999
     mmd_trials: int = 500
     mmd_null_trials: int = 999
@@ -97,7 +97,8 @@ class Cell:
     @property
     def name(self) -> str:
         """File name without ending."""
-        return f"{self.dataset}--{''.join(c if c.isalnum() else '_' for c in self.id_class)}--{self.architecture}"
+        words = self.id_class.translate({ord("<"): "below", ord(">"): "over", ord("="): "or"})
+        return f"{self.dataset}--{words}--{self.architecture}"
 
 
 def profile_cells(profile: str) -> list:

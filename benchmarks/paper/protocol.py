@@ -1,0 +1,139 @@
+"""The evaluation protocol: one cell from data to counts of rejections.
+
+For a fitted circuit, each batch size T and each *population*
+
+    model       rows drawn from the circuit           rejections are FPR_model
+    data        the held-out half B of the ID class   FPR_data
+    OOD class   all rows of that class                detection rate
+
+`trials` batches of T rows are drawn from the population's pool, and a reference batch of T circuit rows for each; every
+test sees the same batches.  Reference batches are drawn once for each T and serve all populations of the circuit.
+
+Likelihood vectors and scores of the pools are computed once, so that a trial is an index draw and a mean.  A pool is
+finite: batches come from it with replacement (`Settings.replacement`), and what is measured is the rate for the pool's
+empirical distribution.
+"""
+from __future__ import annotations
+
+import time
+import zlib
+
+import numpy as np
+
+import pcircuit
+
+from . import datasets
+from .methods import HLDLaws, MMDBatches, ScalarNulls, trial_means
+from .models import fit_cell, row_scores, selected_nodes
+
+
+def run_cell(cell, table=None) -> dict:
+    """Fit the circuit of a cell and count rejections; a dictionary of plain Python values."""
+    clock, cpu = Clock(), time.process_time()
+    settings = cell.settings
+    table = datasets.load_table(cell.dataset) if table is None else table
+    split = datasets.split_class(table, cell.id_class, cell.ood_classes, settings.choices)
+    clock.note("data")
+    circuit, history = fit_cell(cell.architecture, split.train, split.num_categories, settings)
+    clock.note("fit")
+    study = _Study(cell, circuit, split, clock)
+    populations = {"model": study.model_pool, "data": split.held_out, **split.ood}
+    rejections, sizes_done, means = {}, {}, {}
+    for name, codes in populations.items():
+        sizes = settings.batch_sizes + (settings.long_sizes if name in ("model", "data") else ())
+        pool = row_scores(circuit, codes, settings, study.nodes)
+        means[name] = float(pool.scores["log_likelihood"].mean())
+        clock.note("scores")
+        rejections[name], sizes_done[name] = study.population(name, pool, sizes)
+    kinds = circuit.nodes.kind
+    return {"dataset": cell.dataset, "id_class": cell.id_class, "architecture": cell.architecture,
+            "settings": settings.to_dict(), "remark": split.remark, "num_variables": circuit.num_variables,
+            "units": {kind: int((kinds == kind).sum()) for kind in ("input", "sum", "product")},
+            "dims": study.laws.dims, "rows": {"train": len(split.train), **{k: len(v) for k, v in populations.items()}},
+            "history": [round(float(value), 4) for value in history],
+            "mean_log_likelihood": {k: round(v, 4) for k, v in means.items()},
+            "batch_sizes": sizes_done, "rejections": rejections,
+            "seconds": clock.rounded(), "cpu_seconds": round(time.process_time() - cpu, 2)}
+
+
+class Clock:
+    """Seconds by phase."""
+
+    def __init__(self):
+        self.last, self.seconds = time.perf_counter(), {}
+
+    def note(self, phase):
+        """Add the time since the last note to a phase."""
+        now = time.perf_counter()
+        self.seconds[phase] = self.seconds.get(phase, 0.0) + now - self.last
+        self.last = now
+
+    def rounded(self) -> dict:
+        """Seconds to two digits."""
+        return {phase: round(value, 2) for phase, value in self.seconds.items()}
+
+
+class _Study:
+    """What all populations of a circuit share: nodes, null laws, reference pool, null statistics."""
+
+    def __init__(self, cell, circuit, split, clock):
+        settings = cell.settings
+        self.settings, self.clock = settings, clock
+        self.seed = [settings.seed, zlib.crc32(cell.name.encode())]
+        self.nodes = selected_nodes(circuit, settings.node_sets)
+        self.laws = HLDLaws(circuit, self.nodes, settings.node_sets, settings.alphas, len(split.train))
+        clock.note("moments")
+        rows = pcircuit.sample(circuit, settings.pool_rows, rng=np.random.default_rng([*self.seed, 1]))
+        rows = rows.astype(np.uint8)
+        reference, self.model_pool = rows[:len(rows) // 2], rows[len(rows) // 2:]
+        clock.note("sampling")
+        self.reference = row_scores(circuit, reference, settings)
+        self.scalars = ScalarNulls(self.reference, settings.null_trials, [*self.seed, 2])
+        self.mmd = MMDBatches(reference, self.model_pool, settings.mmd_rows, [*self.seed, 3]) if (
+            settings.mmd_trials) else None
+        self.reference_index = {}
+        clock.note("scores")
+
+    def population(self, name, pool, sizes):
+        """Counts {method: [per T: [per alpha]]}, and the sizes T; of "MMD trials" one number for each T."""
+        settings = self.settings
+        counts: dict = {}
+        done = []
+        for T in sizes:
+            if not settings.replacement and T > len(pool.codes):
+                continue
+            rng = np.random.default_rng([*self.seed, 4, zlib.crc32(name.encode()), T])
+            index = draw_batches(rng, len(pool.codes), settings.trials, T, replacement=settings.replacement)
+            results = self.laws.rejections(trial_means(pool.vectors, index), T)
+            self.clock.note("HLD")
+            reference = self._reference(T)
+            results.update(self.scalars.rejections(
+                {score: trial_means(values, reference) for score, values in self.reference.scores.items()},
+                {score: trial_means(values, index) for score, values in pool.scores.items()}, T, settings.alphas))
+            self.clock.note("scalars")
+            is_long = T in settings.long_sizes
+            mmd_trials = settings.mmd_long_trials if is_long else settings.mmd_trials
+            if self.mmd is not None and mmd_trials:
+                null_trials = settings.mmd_long_null_trials if is_long else settings.mmd_null_trials
+                results["MMD"] = self.mmd.rejections(pool.codes, reference[:mmd_trials], index[:mmd_trials], T,
+                                                     settings.alphas, null_trials)
+                results["MMD trials"] = min(mmd_trials, settings.trials)
+                self.clock.note("MMD")
+            for method, value in results.items():
+                counts.setdefault(method, []).append(value)
+            done.append(T)
+        return counts, done
+
+    def _reference(self, T):
+        """(trials, T) indices of the reference batches."""
+        if T not in self.reference_index:
+            rng = np.random.default_rng([*self.seed, 5, T])
+            self.reference_index[T] = rng.integers(0, len(self.reference.codes), (self.settings.trials, T))
+        return self.reference_index[T]
+
+
+def draw_batches(rng, num_rows, trials, T, *, replacement) -> np.ndarray:
+    """(trials, T) indices below `num_rows`; without replacement no index twice in a batch."""
+    if replacement:
+        return rng.integers(0, num_rows, (trials, T))
+    return np.stack([rng.choice(num_rows, T, replace=False, shuffle=False) for _ in range(trials)])

@@ -1,0 +1,110 @@
+"""Results to Markdown and figures: ``results/<group>-report/``.
+
+    tables.md      every table of the paper in its layout, the paper's value beside ours
+    pairs.md       one table for each pair
+    *.png          training curve, real against sampled digits, localisation maps
+"""
+from __future__ import annotations
+
+import pathlib
+
+from . import datasets, figures, store, tables
+from . import paper_values as paper
+from .rates import mean_rate, rates
+
+INTRODUCTION = """# Experiments of the HLD paper, run again
+
+Made by `python -m benchmarks.paper report{option}` from `benchmarks/results/{group}`.  A cell reads
+`ours ± standard deviation over pairs [binomial error] (paper ± its standard deviation)`.  HLD is the paper's
+closed-form threshold; "HLD exact" the generalised chi-square, "HLD exact, 1+T/n" the same with the estimation error of
+the circuit (n training rows); "TDI variation" the relative uncertainty as score.  {trials} trials per cell
+(MMD at T of 1500 and more: {mmd_long}), seed {seed}, batches {replacement} replacement.
+"""
+
+
+def write_report(group="study", folder=None) -> str:
+    """Write the report of a group of results; returns where it is."""
+    results = store.read_group(group, folder)
+    if not results:
+        raise SystemExit(f"there are no results in group {group!r}: run `python -m benchmarks.paper` first")
+    target = (store.FOLDER if folder is None else pathlib.Path(folder)) / f"{group}-report"
+    target.mkdir(parents=True, exist_ok=True)
+    variants = {path.name: store.read_group(f"variants/{path.name}", folder)
+                for path in sorted((target.parent / "variants").glob("*"))} if group == "study" else {}
+    (target / "tables.md").write_text(_tables(results, group, variants))
+    main = [result for result in results if result["architecture"] == "hclt-4"]
+    (target / "pairs.md").write_text("# Pair by pair, alpha = 0.05\n\n" + tables.pair_tables(main))
+    figures.draw_all(main, target)
+    return str(target)
+
+
+def _tables(results, group, variants) -> str:
+    """The text of tables.md."""
+    main = {name: [r for r in results if r["dataset"] == name and r["architecture"] == "hclt-4"]
+            for name in (*datasets.TABULAR, *datasets.IMAGES)}
+    tabular = [result for name in datasets.TABULAR for result in main[name]]
+    settings = (tabular or results)[0]["settings"]
+    parts = [INTRODUCTION.format(option=" --quick" if group == "quick" else "", group=group, trials=settings["trials"],
+                                 mmd_long=settings["mmd_long_trials"] or "none", seed=settings["seed"],
+                                 replacement="with" if settings["replacement"] else "without")]
+    remarks = sorted({f"{tables.NAMES[r['dataset']]}: {r['remark']}." for r in results if r["remark"]})
+    parts.append("\n".join(remarks) + "\n")
+    if tabular:
+        parts += _tabular_parts(tabular, main)
+    for name in datasets.IMAGES:
+        if main[name]:
+            parts += [f"## {tables.NAMES[name]}, {sum(len(r['rejections']) - 2 for r in main[name])} pairs, "
+                      "alpha = 0.05\n", tables.detection_table(main[name], printed=paper.MAIN.get(name))]
+    parts += ["## Sweeps on Adult: HLD, alpha = 0.05\n", "The paper's rows give no ID class.\n", "### HCLT capacity\n",
+              tables.sweep_table(results, paper.CAPACITY), "### RAT-SPN\n", tables.sweep_table(results, paper.RAT)]
+    parts += ["## Values that the paper gives in its text only\n", _text_only(main)]
+    if variants:
+        parts += ["## One choice changed at a time, 200 trials, alpha = 0.05\n", tables.variant_table(variants)]
+    parts += ["## Circuits and seconds\n", tables.model_table(results)]
+    return "\n".join(parts)
+
+
+def _tabular_parts(tabular, main) -> list:
+    """Sections on the tabular data sets."""
+    pairs = sum(len(result["rejections"]) - 2 for result in tabular)
+    parts = ["## Pairs\n", tables.composition_table(tabular),
+             f"## Tabular data sets, {pairs} pairs, alpha = 0.05, mean over pairs\n",
+             tables.detection_table(tabular, printed=paper.MAIN["tabular"]),
+             "## The same, mean over data sets\n",
+             tables.detection_table(tabular, printed=paper.MAIN["tabular"], over="datasets", methods=paper.METHODS),
+             "## Node sets: detection rate, mean over data sets\n",
+             tables.ablation_table(tabular, {**paper.ABLATION["mean"], **_paper_leaf_mean()}, over="datasets"),
+             "`leaf`, `sum` and `prod` are not in the paper's table: their paper values here are means of its five "
+             "tables of single data sets.\n"]
+    for name in datasets.TABULAR:
+        if main[name]:
+            parts += [f"### Node sets: {tables.NAMES[name]}\n",
+                      tables.ablation_table(main[name], paper.ABLATION.get(name, {}))]
+    for alpha in (0.01, 0.1):
+        for kind in ("model", "data"):
+            caption = {"model": "data", "data": "model"}[kind]  # the paper's captions are exchanged
+            parts += [f"## {tables.POPULATIONS[kind]} at alpha = {alpha}, mean over data sets\n",
+                      f"The paper's values are those of its table captioned FPR_{caption}: the captions of the two "
+                      "are exchanged.\n", tables.alpha_table(tabular, kind, alpha, paper.ALPHA[alpha, caption])]
+    for name in datasets.TABULAR:
+        if main[name]:
+            parts += [f"## {tables.NAMES[name]}, alpha = 0.05\n", tables.detection_table(main[name])]
+    return parts
+
+
+def _paper_leaf_mean() -> dict:
+    """Means of the paper's per-data-set tables for the node sets that its main table leaves out."""
+    found = {}
+    for name in ("leaf", "sum", "prod"):
+        columns = [paper.ABLATION[dataset][name] for dataset in datasets.TABULAR]
+        found[name] = ("-", {T: (sum(c[1][T][0] for c in columns) / 5, None) for T in paper.ABLATION_SIZES})
+    return found
+
+
+def _text_only(main) -> str:
+    """The paper's running text against ours."""
+    rows = []
+    for (dataset, kind, T, method), value in paper.TEXT_ONLY.items():
+        ours = mean_rate(rates(main.get(dataset, []), kind, method, T, 0.05))
+        rows.append([tables.NAMES[dataset], tables.POPULATIONS[kind], T, method, tables.cell_text(ours), value])
+    return tables.markdown(["data set", "rate", "T", "method", "ours", "paper"], rows)

@@ -1,0 +1,158 @@
+"""Markdown tables in the paper's layout, the paper's number beside ours.
+
+A cell reads ``ours ± sd [error] (paper ± sd)``: mean rejection rate, its standard deviation over pairs, its binomial
+standard error; then, where the paper has one, its value.
+"""
+from __future__ import annotations
+
+from . import paper_values as paper
+from .rates import HLD_NORMAL, mean_rate, rates
+
+POPULATIONS = {"model": "FPR_model", "data": "FPR_data", "ood": "Detection rate"}
+OURS = (*paper.METHODS, "HLD exact", "HLD exact, 1+T/n", "TDI variation")
+NAMES = {"adult": "Adult", "connect4": "Connect-4", "covertype": "Covertype", "census": "Census-KDD",
+         "sensorless": "Sensorless", "mnist7": "MNIST 7 x 7", "mnist28": "MNIST 28 x 28"}
+
+
+def markdown(header, rows) -> str:
+    """A Markdown table."""
+    lines = ["| " + " | ".join(map(str, row)) + " |" for row in (header, *rows)]
+    return "\n".join([lines[0], "| " + " | ".join(["---:"] * len(header)) + " |", *lines[1:]]) + "\n"
+
+
+def cell_text(ours, theirs=None) -> str:
+    """``.716 ± .07 [.003] (.716 ± .07)``; a dash where nothing was measured."""
+    text = "-" if ours is None else f"{_short(ours.mean)} ± {ours.sd:.2f} [{_short(ours.error)}]"
+    if theirs is None:
+        return text
+    mean, sd = theirs
+    return f"{text} ({_short(mean)}{'' if sd is None else f' ± {sd:.2f}'})"
+
+
+def detection_table(results, alpha=0.05, printed=None, over="pairs", methods=OURS) -> str:
+    """The paper's table of detection results: three populations, batch sizes down, methods across."""
+    parts = []
+    for kind, title in POPULATIONS.items():
+        sizes = sorted({T for result in results for name, sizes in result["batch_sizes"].items() for T in sizes
+                        if (name == kind or (kind == "ood" and name not in POPULATIONS)) and T <= 1000})
+        rows = [[T, *[cell_text(mean_rate(rates(results, kind, method, T, alpha), over),
+                                ((printed or {}).get(kind, {}).get(T) or {}).get(method)) for method in methods]]
+                for T in sizes]
+        parts.append(f"**{title}**\n\n" + markdown(["T", *methods], rows))
+    return "\n".join(parts)
+
+
+def alpha_table(results, kind, alpha, printed) -> str:
+    """False-positive rates at all T up to 2500, mean over data sets."""
+    rows = [[T, *[cell_text(mean_rate(rates(results, kind, method, T, alpha), "datasets"), printed[T][method])
+                  for method in paper.ALPHA_METHODS]] for T in printed]
+    return markdown(["T", *paper.ALPHA_METHODS], rows)
+
+
+def ablation_table(results, printed, over="pairs") -> str:
+    """Detection rates of HLD with the paper's closed-form threshold, by node set."""
+    rows = []
+    for name in results[0]["dims"]:
+        dims = sorted({result["dims"][name] for result in results})
+        paper_dim, paper_rates = printed.get(name, ("-", {}))
+        cells = [cell_text(mean_rate(rates(results, "ood", f"HLD/{name}/normal", T, 0.05), over), paper_rates.get(T))
+                 for T in paper.ABLATION_SIZES]
+        rows.append([name, f"{'/'.join(map(str, dims))} ({paper_dim})", *cells])
+    return markdown(["node set", "dim (paper)", *[f"T={T}" for T in paper.ABLATION_SIZES]], rows)
+
+
+def sweep_table(results, printed) -> str:
+    """Units, log-likelihood and detection rates of the architectures on Adult, for each ID class."""
+    rows = []
+    for architecture, (units, log_likelihood, detection) in printed.items():
+        for result in results:
+            if result["architecture"] != architecture or result["dataset"] != "adult":
+                continue
+            for nodes in ("leaf+sum", "leaf+sum+prod"):
+                cells = [cell_text(mean_rate(rates([result], "ood", f"HLD/{nodes}/normal", T, 0.05)),
+                                   (detection[T], None)) for T in paper.SWEEP_SIZES]
+                rows.append([architecture, result["id_class"], nodes, f"{sum(result['units'].values())} ({units})",
+                             f"{result['history'][-1]:.2f} ({log_likelihood:.2f})", *cells])
+    header = ["circuit", "ID class", "node set", "units (paper)", "LL (paper)",
+              *[f"T={T}" for T in paper.SWEEP_SIZES]]
+    return markdown(header, rows)
+
+
+def composition_table(results) -> str:
+    """The pairs with their numbers of rows."""
+    rows = []
+    for result in results:
+        count = result["rows"]
+        pool = count["train"] + count["data"]
+        rows += [[NAMES[result["dataset"]], _code(result["id_class"]), _code(name), result["num_variables"],
+                  f"{pool:,}", f"{count['train']:,}", f"{count['data']:,}", f"{count[name]:,}"]
+                 for name in result["rejections"] if name not in ("model", "data")]
+    return markdown(["data set", "ID class", "OOD class", "V", "N_ID", "N_A", "N_B", "N_OOD"], rows)
+
+
+def model_table(results) -> str:
+    """Fit and cost of each circuit."""
+    rows = []
+    for result in results:
+        means, seconds = result["mean_log_likelihood"], result["seconds"]
+        ood = [value for name, value in means.items() if name not in ("model", "data")]
+        rows.append([NAMES[result["dataset"]], _code(result["id_class"]), result["architecture"],
+                     sum(result["units"].values()), result["dims"]["leaf+sum"], f"{result['history'][-1]:.2f}",
+                     f"{means['data']:.2f}", f"{means['model']:.2f}", f"{min(ood):.2f} to {max(ood):.2f}",
+                     f"{seconds['fit']:.1f}", f"{seconds.get('MMD', 0):.0f}", f"{sum(seconds.values()):.0f}"])
+    header = ["data set", "ID class", "circuit", "units", "HLV dim", "LL train", "LL held out", "LL own samples",
+              "LL OOD", "fit, s", "MMD, s", "all, s"]
+    return markdown(header, rows)
+
+
+def pair_tables(results, alpha=0.05) -> str:
+    """One table for each pair: rates of all methods, without paper values (its source has none)."""
+    parts = []
+    for result in results:
+        ood = [name for name in result["rejections"] if name not in ("model", "data")]
+        for name in ood:
+            only = {**result, "rejections": {key: result["rejections"][key] for key in ("model", "data", name)}}
+            rows = []
+            for kind, title in POPULATIONS.items():
+                for T in result["settings"]["batch_sizes"]:
+                    means = [mean_rate(rates([only], kind, method, T, alpha)) for method in paper.METHODS]
+                    rows.append([title, T, *["-" if m is None else _short(m.mean) for m in means]])
+            title = f"### {NAMES[result['dataset']]}, {_code(result['id_class'])} against {_code(name)}"
+            parts.append(title + "\n\n" + markdown(["", "T", *paper.METHODS], rows))
+    return "\n".join(parts)
+
+
+def variant_table(groups, T_of_interest=(10, 100, 1000)) -> str:
+    """What one changed choice does to HLD and RootLL, data set by data set."""
+    rows = []
+    for name, results in groups.items():
+        for dataset in sorted({result["dataset"] for result in results}):
+            part = [result for result in results if result["dataset"] == dataset]
+            row = [name, NAMES[dataset], f"{sum(r['history'][-1] for r in part) / len(part):.2f}",
+                   "/".join(str(r["dims"]["leaf+sum"]) for r in part) if len(part) < 4 else "-"]
+            for method in (HLD_NORMAL, "HLD/sum/normal"):
+                for T in T_of_interest[:2]:
+                    row.append(_mean_text(part, "ood", method, T))
+            for method in (HLD_NORMAL, "HLD exact", "RootLL", "Typicality", "TDI", "MMD"):
+                row.append(_mean_text(part, "data", method, T_of_interest[2]))
+            row += [_mean_text(part, "ood", method, T_of_interest[1]) for method in ("RootLL", "TDI")]
+            rows.append(row)
+    header = ["variant", "data set", "LL", "dim", "HLD power T=10", "T=100", "sum only, T=10", "T=100",
+              "FPR_data T=1000: HLD", "HLD exact", "RootLL", "Typicality", "TDI", "MMD", "power T=100: RootLL", "TDI"]
+    return markdown(header, rows)
+
+
+def _mean_text(results, kind, method, T) -> str:
+    """Mean over pairs, or a dash."""
+    mean = mean_rate(rates(results, kind, method, T, 0.05))
+    return "-" if mean is None else _short(mean.mean)
+
+
+def _short(value) -> str:
+    """Three digits without the leading zero."""
+    return f"{value:.3f}".removeprefix("0")
+
+
+def _code(text) -> str:
+    """A class name that Markdown leaves alone."""
+    return f"`{text}`"

@@ -1,0 +1,93 @@
+"""Kernels that factorise over variables, and their exact expectations under a circuit.
+
+A kernel k(x, y) = prod_v k_v(x_v, y_v) is itself a product of functions of one variable each, so its expectation over
+X' ~ P is computed by the upward pass of P with other numbers at the inputs:
+
+    E k(x, X') = P with input units p_k replaced by  p'_k(x_v) = sum_c k_v(x_v, c) p_k(c).
+
+Call this circuit P' ("the smoothed circuit"; its units are not normalised).  Then E k(x, X') = P'(x), one upward pass
+for a row x, and E k(X, X') = sum_x P(x) P'(x) is an overlap of two circuits on one v-tree.  Nothing is sampled.
+
+    "hamming"   k_v(x, y) = exp(-[x != y] / s)                k(x, y) = exp(-Hamming distance / s)
+    "rbf"       k_v(x, y) = exp(-(x - y)^2 / (2 s^2))         k(x, y) = exp(-||x - y||^2 / (2 s^2)), on the codes
+
+Both have k(x, x) = 1.  The bandwidth s is by default the median distance (Hamming, Euclidean) between two rows drawn
+from the circuit (the "median heuristic").
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+import pcircuit
+
+KERNELS = ("hamming", "rbf")
+MEDIAN_ROWS = 500
+BLOCK_PAIRS = 4_000_000  # entries of a kernel matrix held at once
+
+
+@dataclass(frozen=True)
+class ProductKernel:
+    """A kernel and its bandwidth."""
+
+    name: str
+    bandwidth: float
+
+    def table(self, num_categories: int) -> np.ndarray:
+        """(C, C) values k_v of one variable."""
+        codes = np.arange(num_categories, dtype=np.float64)
+        return self.of_distance(_distance_of_codes(self.name, codes))
+
+    def matrix(self, left, right) -> np.ndarray:
+        """(n, n') values k(x_i, y_j) for complete rows (n, V) and (n', V)."""
+        return self.of_distance(_distances(self.name, left, right))
+
+    def of_distance(self, distance) -> np.ndarray:
+        """k from Hamming or squared Euclidean distances."""
+        return np.exp(-distance / (self.bandwidth if self.name == "hamming" else 2 * self.bandwidth ** 2))
+
+
+def product_kernel(circuit, kernel, bandwidth, rng) -> ProductKernel:
+    """The kernel of a name, with the median heuristic where no bandwidth is given."""
+    if kernel not in KERNELS:
+        raise ValueError(f"`kernel` must be one of {', '.join(map(repr, KERNELS))}, found {kernel!r}")
+    if bandwidth is None:
+        rows = pcircuit.sample(circuit, MEDIAN_ROWS, rng=rng)
+        between = _distances(kernel, rows, rows)[np.triu_indices(len(rows), 1)]
+        median = float(np.median(between if kernel == "hamming" else np.sqrt(between)))
+        return ProductKernel(kernel, median if median > 0 else 1.0)  # a circuit with (nearly) one state
+    if isinstance(bandwidth, (bool, str)) or not np.isscalar(bandwidth) or not 0 < bandwidth < np.inf:
+        raise ValueError(f"`bandwidth` must be a finite positive number, or None, found {bandwidth!r}")
+    return ProductKernel(kernel, float(bandwidth))
+
+
+def smoothed(circuit, kernel) -> pcircuit.Circuit:
+    """The circuit of x -> E k(x, X'), X' from `circuit`; not normalised."""
+    regions = [pcircuit.InputRegion(region.variable, region.probs @ kernel.table(region.num_categories))
+               if isinstance(region, pcircuit.InputRegion) else region for region in circuit.regions]
+    return pcircuit.Circuit(circuit.vtree, regions)
+
+
+def pair_sum(kernel, rows) -> float:
+    """sum_{i, j} k(x_i, x_j) over all pairs of complete rows, i = j included."""
+    total, step = 0.0, max(1, BLOCK_PAIRS // len(rows))
+    for start in range(0, len(rows), step):
+        stop = min(start + step, len(rows))
+        total += float(kernel.matrix(rows[start:stop], rows[start:stop]).sum())
+        if stop < len(rows):  # pairs of this block with later rows, in both orders
+            total += 2 * float(kernel.matrix(rows[start:stop], rows[stop:]).sum())
+    return total
+
+
+def _distances(name, left, right) -> np.ndarray:
+    """(n, n') Hamming or squared Euclidean distances."""
+    from scipy.spatial.distance import cdist
+    left, right = np.asarray(left, dtype=np.float64), np.asarray(right, dtype=np.float64)
+    return cdist(left, right, "hamming") * left.shape[1] if name == "hamming" else cdist(left, right, "sqeuclidean")
+
+
+def _distance_of_codes(name, codes) -> np.ndarray:
+    """(C, C) the same for the categories of one variable."""
+    difference = codes[:, None] - codes
+    return (difference != 0).astype(np.float64) if name == "hamming" else difference ** 2

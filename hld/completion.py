@@ -1,0 +1,66 @@
+"""Missing values of a batch: drawn from the circuit, given the rest of their row.
+
+If a row follows the circuit and its holes do not depend on the values in them, the row with its holes filled by draws from
+the circuit's conditional distribution follows the circuit as well.  So a test of completed rows keeps its level exactly,
+whatever the pattern of the holes; it loses power, since what was drawn cannot show a shift.
+"""
+from __future__ import annotations
+
+import numpy as np
+
+import pcircuit
+
+
+def complete(circuit, rows, seed: int, *, name="batch"):
+    """Fill missing entries by draws from the circuit's conditional distribution.
+
+    Parameters
+    ----------
+    circuit : pcircuit.Circuit
+    rows : (T, V) integer array_like
+        Evidence, -1 missing.
+    seed : int
+        Equal seeds and rows give equal results.
+    name : str
+        What errors call the rows.
+
+    Returns
+    -------
+    (T, V) integer array
+        `rows` itself where nothing is missing.
+    int
+        Entries that were missing.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `rows` is not evidence for the circuit or has no rows.
+
+    Notes
+    -----
+    A row whose observed part is impossible under the circuit has no conditional distribution; its holes are filled from
+    an independent draw.
+
+    Examples
+    --------
+    >>> from pcircuit import Circuit, InputRegion, VTree
+    >>> coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.0, 1.0]])])
+    >>> complete(coin, np.array([[-1], [0]]), 0)
+    (array([[1],
+           [0]]), 1)
+    """
+    rows = np.asarray(rows)
+    if rows.ndim == 2 and len(rows) == 0:
+        raise ValueError(f"`{name}` has no rows: at least one is needed")
+    if rows.dtype.kind != "i" or rows.ndim != 2 or rows.min() >= 0:
+        return rows, 0  # shape, type and range are checked where they are evaluated
+    rows = pcircuit.check_evidence(circuit, rows, name=name)
+    missing = rows < 0
+    rng = np.random.default_rng([seed, len(rows)])
+    filled = pcircuit.sample(circuit, len(rows), rng=rng)
+    holes = missing.any(axis=1)
+    possible = holes.copy()
+    possible[holes] = pcircuit.log_likelihood(circuit, rows[holes]) > -np.inf
+    if possible.any():
+        filled[possible] = pcircuit.sample(circuit, evidence=rows[possible], rng=rng)
+    return np.where(missing, filled, rows), int(missing.sum())
