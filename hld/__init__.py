@@ -8,9 +8,9 @@ _HOME = {
     "select_nodes": "selection", "likelihood_vectors": "vectors",
     "exact_moments": "moments", "Moments": "moments", "distance": "distances",
     "HLDTest": "goodness_of_fit", "HLDResult": "result",
-    "HLDDetector": "detector", "load": "files", "save": "files",
+    "HLDDetector": "detector", "TableEncoder": "encoding", "fit_encoder": "encoding", "load": "files", "save": "files",
 }
-_MODULES = ("gchi2",)
+_MODULES = ("gchi2", "plots")
 __all__ = sorted([*_HOME, *_MODULES])
 
 

@@ -1,12 +1,12 @@
 """What ``hld explain`` says: which nodes and which columns carry the shift of a batch.
 
-The squared statistic is a sum over nodes, d^2 = sum_j delta_j^2, and by `hld.localisation` also a sum over
+The squared distance d^2 = sum_j delta_j^2 is a sum over nodes, and by `hld.localisation` also a sum over
 variables.  A share is the part of one of them in that sum, between 0 and 1.  Beside the shares of the columns
 stand the counts of cells that were odd before any test was made: missing, of a level that training did not
 have, out of range.
 
-The statistic weighs all nodes alike, so a node of small likelihoods can depart clearly by itself and yet not
-move it: that is why the number of such nodes is said, also where the test finds no shift.
+The distance weighs all nodes alike, so a node of small likelihoods can depart clearly by itself and yet hardly
+move it: that is why the number of such nodes is said, whatever the test finds.
 """
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def explanation(detector, table, result, top) -> dict:
     """
     names = detector.encoder_.names
     found = result.localize(top=top)
-    total = result.statistic ** 2 or 1.0  # all shares are 0 where nothing differs
+    total = float(result.deltas @ result.deltas) or 1.0  # all shares are 0 where nothing differs
     pvalues = adjusted_pvalues(z_scores(result.deltas, result.stds, result.num_samples))
     _, odd = detector.encoder_.encode(table)
     nodes = [{"node": shift.node, "kind": shift.kind, "variables": [names[v] for v in shift.scope],
@@ -63,7 +63,7 @@ def print_explanation(result, found):
     found : dict
         From `explanation`.
     """
-    print_text(f"{result}\n\ncolumns, by their share of the squared statistic")
+    print_text(f"{result}\n\ncolumns, by their share of the squared distance")
     print_table(("column", "share", "missing", "unseen", "out of range"),
                 [(entry["name"], entry["share"], entry["num_missing"], entry["num_unseen"],
                   entry["num_out_of_range"]) for entry in found["variables"]])

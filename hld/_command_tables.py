@@ -10,6 +10,7 @@ where the column's levels or bins are numbers, text otherwise.
 from __future__ import annotations
 
 import csv
+import io
 import pathlib
 import sys
 import warnings
@@ -106,8 +107,9 @@ def _read(path, separator, **options):
     except ImportError:
         raise ImportError("reading CSV files needs pandas, which is not installed: "
                           "pip install 'hld[cli]'") from None
-    # From the root on, as pandas would take a name such as http://... for an address and fetch it.
-    source = sys.stdin.buffer if path == "-" else pathlib.Path(path).absolute()
+    # Standard input is read here, as an interrupt inside pandas' parser would become an error in the table.
+    # A name is given from the root on, as pandas would take one such as http://... for an address and fetch it.
+    source = io.BytesIO(sys.stdin.buffer.read()) if path == "-" else pathlib.Path(path).absolute()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pandas.errors.ParserWarning)
@@ -130,9 +132,9 @@ def _as_fitted(cells, column):
     levels = () if column.kind == "continuous" else column.levels
     if column.kind != "continuous" and (not levels or any(isinstance(level, str) for level in levels)):
         numbers = {str(level): level for level in levels if not isinstance(level, str)}
-        return cells.astype(object).replace(numbers) if numbers else cells
+        return _translated(cells, numbers) if numbers else cells
     import pandas
-    text = cells if column.kind == "continuous" else cells.replace(WORDS)
+    text = cells if column.kind == "continuous" else _translated(cells, WORDS)
     numbers = pandas.to_numeric(text, errors="coerce")
     odd = (numbers.isna() & cells.notna()).to_numpy().nonzero()[0]
     if len(odd):
@@ -140,6 +142,11 @@ def _as_fitted(cells, column):
                          f"only numbers or booleans in training: correct the cell, or leave it empty if "
                          f"nothing is known")
     return numbers
+
+
+def _translated(cells, words):
+    """Cells (N,) with those that are keys of a dictionary replaced by its values."""
+    return cells.astype(object).map(lambda cell: words.get(cell, cell))
 
 
 def _write(names, rows, file, separator):

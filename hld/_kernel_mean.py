@@ -43,6 +43,10 @@ class ProductKernel:
         """(n, n') values k(x_i, y_j) for complete rows (n, V) and (n', V)."""
         return self.of_distance(_distances(self.name, left, right))
 
+    def squared(self) -> ProductKernel:
+        """The kernel k^2."""
+        return ProductKernel(self.name, self.bandwidth / (2 if self.name == "hamming" else 2 ** 0.5))
+
     def of_distance(self, distance) -> np.ndarray:
         """k from Hamming or squared Euclidean distances."""
         return np.exp(-distance / (self.bandwidth if self.name == "hamming" else 2 * self.bandwidth ** 2))

@@ -9,9 +9,8 @@ import pcircuit
 def completed_rows(circuit, rows, rng):
     """Rows without missing entries, and how many there were.
 
-    Missing entries are drawn from the circuit's conditional distribution given the rest of their row.  If entries are
-    missing at random, a completed row follows the circuit exactly when the row does.  A row whose observed part is
-    impossible has no conditional distribution: its missing entries come from an unconditional sample.
+    As `hld.completion.complete`, but for a stream: draws come from one generator, row by row, so that it does not
+    matter how the stream is cut.  A row whose observed part is impossible is completed from an unconditional sample.
 
     Parameters
     ----------

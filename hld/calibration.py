@@ -26,7 +26,7 @@ SWITCH = 20  # at T = SWITCH * excess the variance of the statistic is within 5 
 MOST_DRAWN_ROWS = 2_000_000  # for one batch size
 PILOT_ROWS = 20_000  # from which the excess variance is estimated
 PILOT_BYTES = 2 ** 28
-JOINT_ROWS = 4_000
+JOINT_ROWS = 2_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,7 @@ class Calibration:
         return ["null:", *lines]
 
 
-def calibrate(circuit, nodes, parts, null, training_data, num_resamples, seed) -> Calibration:
+def calibrate(circuit, nodes, parts, null, training_data, *, ridge, num_resamples, seed) -> Calibration:
     """Compute a calibration.
 
     Parameters
@@ -88,6 +88,8 @@ def calibrate(circuit, nodes, parts, null, training_data, num_resamples, seed) -
     null : "exact", "normal", "monte-carlo" or "auto"
     training_data : (n, V) integer array or None
         Complete rows, for the training reference.
+    ridge : float
+        Of the whitened metric.
     num_resamples : int
         B, drawn batches.
     seed : int
@@ -108,7 +110,7 @@ def calibrate(circuit, nodes, parts, null, training_data, num_resamples, seed) -
         def moments_of(weights):
             return moments if weights is None else moments.weighted(weights)
 
-    built = [build_metric(part, moments_of) for part in parts]
+    built = [build_metric(part, moments_of, ridge) for part in parts]
     metrics = tuple(metric for metric, _ in built)
     laws = tuple(_law(metric, values, moments_of, null) for metric, values in built)
     pilot = _pilot_rows(circuit, moments, training_data, rng) if null == "auto" or len(parts) > 1 else None

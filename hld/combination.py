@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-DRAWS = 20_000
+DRAWS = 10_000
 RESOLVED = 100  # draws below which F is not trusted
 BLOCK = 2_000
 

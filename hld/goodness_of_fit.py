@@ -19,7 +19,7 @@ import pcircuit
 
 from .calibration import calibrate
 from .completion import complete
-from .metric import parse_metric
+from .metric import RIDGE, parse_metric
 from .resampling import drawn_pvalues, drawn_threshold
 from .result import HLDResult
 from .selection import select_nodes
@@ -54,6 +54,8 @@ class HLDTest:
         For ``reference="training"``; no row of it is kept.
     rng : int or numpy.random.Generator, optional
         For drawn batches and for the completion of missing values; equal seeds give equal results.
+    ridge : float
+        Of the whitened metric, relative to the largest eigenvalue; smaller finds more shifts, and the law needs larger T.
     num_resamples : int
         B, drawn batches.  Their p-values are at least 1 / (1 + B).
     tolerance : float
@@ -102,13 +104,15 @@ class HLDTest:
     """
 
     def __init__(self, circuit, nodes=None, metric="euclidean", null="exact", reference="circuit", num_train=None,
-                 training_data=None, rng=None, *, num_resamples=999, tolerance=0.0):
+                 training_data=None, rng=None, *, ridge=RIDGE, num_resamples=999, tolerance=0.0):
         if not circuit.is_normalized:
             raise pcircuit.StructureError("`circuit` is not normalised, so there is no distribution to test against")
         if null not in NULLS:
             raise ValueError(f"`null` must be one of {', '.join(map(repr, NULLS))}, found {null!r}")
         if int(num_resamples) != num_resamples or num_resamples < 1:
             raise ValueError(f"`num_resamples` must be a whole number of at least 1, found {num_resamples!r}")
+        if not 0 < ridge < np.inf:
+            raise ValueError(f"`ridge` must be finite and positive, found {ridge!r}")
         if not 0 <= tolerance < np.inf:
             raise ValueError(f"`tolerance` must be finite and at least 0, found {tolerance!r}")
         nodes = select_nodes(circuit) if nodes is None else np.array(nodes)  # a copy: it becomes read-only
@@ -120,7 +124,8 @@ class HLDTest:
         if training_data is not None:
             training_data = complete(circuit, training_data, seed, name="training_data")[0]
         self._set(circuit, null, reference, num_train, float(tolerance), seed,
-                  calibrate(circuit, nodes, parts, null, training_data, int(num_resamples), seed))
+                  calibrate(circuit, nodes, parts, null, training_data, ridge=float(ridge),
+                            num_resamples=int(num_resamples), seed=seed))
 
     def _set(self, circuit, null, reference, num_train, tolerance, seed, calibration):
         """Take over what the constructor computed, or what a file held."""
@@ -162,11 +167,43 @@ class HLDTest:
         TypeError, ValueError
             If `batch` is not evidence for the circuit or has no rows, or `alpha` is not in (0, 1).
         """
+        batch, num_missing = complete(self.circuit, batch, self._seed)
+        mean = pcircuit.mean_node_likelihoods(self.circuit, batch, nodes=self.nodes)
+        return self.judge(mean, len(batch), alpha, num_missing=num_missing)
+
+    def judge(self, mean, num_samples, alpha=0.05, *, num_missing=0) -> HLDResult:
+        """Test a batch of which only the mean hierarchical likelihood vector is at hand.
+
+        Means of parts of a batch, weighted by their numbers of rows, add up: machines that each see a part need to send
+        these m numbers only.
+
+        Parameters
+        ----------
+        mean : (m,) float array_like
+            Mean over the batch of the likelihoods of `nodes`, see `pcircuit.mean_node_likelihoods`.
+        num_samples : int
+            T, rows of the batch.
+        alpha : float
+            Level, in (0, 1).
+        num_missing : int
+            What the result reports as missing.
+
+        Returns
+        -------
+        HLDResult
+
+        Raises
+        ------
+        ValueError
+            If `mean` is not (m,), `num_samples` below 1, or `alpha` not in (0, 1).
+        """
         if not 0 < alpha < 1:
             raise ValueError(f"`alpha` must be between 0 and 1, found {alpha!r}")
-        batch, num_missing = complete(self.circuit, batch, self._seed)
-        T, calibration = len(batch), self.calibration
-        deltas = pcircuit.mean_node_likelihoods(self.circuit, batch, nodes=self.nodes) - calibration.mean
+        mean, T, calibration = np.asarray(mean, dtype=np.float64), int(num_samples), self.calibration
+        if mean.shape != self.nodes.shape or T < 1:
+            raise ValueError(f"`mean` must have shape {self.nodes.shape} and `num_samples` be at least 1, found shape "
+                             f"{mean.shape} and {num_samples!r}")
+        deltas = mean - calibration.mean
         inflation = 1.0 if self.num_train is None else 1.0 + T / self.num_train
         distances = [float(np.sqrt(max(metric.squared(deltas), 0.0))) for metric in calibration.metrics]
         beyond = [max(d - margin, 0.0) if d > self._round_off else 0.0

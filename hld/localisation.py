@@ -84,8 +84,8 @@ def localize(circuit, nodes, deltas, stds, num_samples, *, top=10) -> Localisati
         Weighted differences of means.
     stds : (m,) float array
         Exact standard deviations of the weighted node likelihoods under the circuit.
-    num_samples : int
-        T, the rows of the batch.
+    num_samples : float
+        T, the rows of the batch; over the inflation 1 + T / n where the reference was estimated from n rows.
     top : int, optional
         How many nodes to list; None lists all.
 

@@ -26,7 +26,7 @@ import numpy as np
 from .distances import checked_weights
 
 NAMES = ("euclidean", "standardized", "whitened")
-RIDGE = 0.01  # of the largest eigenvalue; smaller gains little power and needs larger batches for the limit law
+RIDGE = 0.003  # of the largest eigenvalue; chosen by the power and the false alarms in `benchmarks/options.py`
 MAX_FULL_SPECTRUM = 1500  # nodes up to which all eigenvalues are computed
 LEADING_DIRECTIONS = 128  # directions of a whitened metric beyond that
 NEGLIGIBLE = 0.01  # of the ridge: directions of less variance get the gain 1 / c, which is theirs to 1 %
@@ -99,7 +99,7 @@ def parse_metric(metric, m: int) -> tuple:
     return tuple(parts)
 
 
-def build_metric(part, moments_of):
+def build_metric(part, moments_of, ridge=RIDGE):
     """A metric, and what its null law needs: (leading values, sum and sum of squares of the rest, bound of the rest).
 
     Parameters
@@ -108,6 +108,8 @@ def build_metric(part, moments_of):
         One entry of `parse_metric`.
     moments_of : callable
         Takes node weights (m,) or None, returns the moments of the weighted node likelihoods.
+    ridge : float
+        c / lambda_1 of the whitened metric.
 
     Returns
     -------
@@ -128,7 +130,7 @@ def build_metric(part, moments_of):
         return Metric(name, weights, 1.0, np.zeros((m, 0)), np.zeros(0)), None if m > MAX_FULL_SPECTRUM else (
             _descending(plain.eigenvalues()), 0.0, 0.0, 0.0)
     values, vectors = _eigenpairs(moments)
-    ridge = RIDGE * values[0] if values[0] > 0 else 1.0
+    ridge = ridge * values[0] if values[0] > 0 else 1.0
     kept = values > NEGLIGIBLE * ridge
     form = Metric(name, weights, 1.0 / ridge, np.ascontiguousarray(vectors[:, kept]),
                   1.0 / (values[kept] + ridge) - 1.0 / ridge)

@@ -81,7 +81,7 @@ class HLDResult:
     def localize(self, *, top=10):
         """Nodes and variables that carry the shift: see `hld.localisation.localize`."""
         from .localisation import localize
-        return localize(self._circuit, self.nodes, self.deltas, self.stds, self.num_samples, top=top)
+        return localize(self._circuit, self.nodes, self.deltas, self.stds, self.num_samples / self.inflation, top=top)
 
     def to_dict(self) -> dict:
         """The scalar fields as plain Python values, ready for JSON."""

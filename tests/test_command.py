@@ -1,4 +1,5 @@
 """The command line, in the process and as a process: what it prints, and above all its exit status."""
+import io
 import json
 import os
 import subprocess
@@ -12,7 +13,7 @@ import hld
 from hld import command
 from hld.command import main
 
-ALPHA = "0.001"  # the batch without a shift would fail for one seed in a thousand; the other has p < 1e-8
+ALPHA = "0.001"  # the batch without a shift would fail for one seed in a thousand; the other is far beyond
 
 
 def rows(rng, number, shifted=False):
@@ -268,6 +269,18 @@ def test_interrupt_ends_with_130(run, monkeypatch):
         raise KeyboardInterrupt
     monkeypatch.setattr(hld.HLDDetector, "test", interrupt)
     assert run("test", "model.hld", "calm.csv") == (130, "", "hld: interrupted\n")
+
+
+def test_interrupt_while_waiting_for_input(run, monkeypatch):
+    """Also inside the reading of a table."""
+    class Waiting(io.RawIOBase):
+        def readable(self):
+            return True
+
+        def readinto(self, buffer):
+            raise KeyboardInterrupt
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(Waiting())))
+    assert run("test", "model.hld", "-") == (130, "", "hld: interrupted\n")
 
 
 def test_reader_that_leaves_early(files):

@@ -109,8 +109,8 @@ def test_every_bet_is_fair_whatever_happened_before(name, num_rows):
     assert naive.likelihood(circuit, states) @ factors == pytest.approx(1, rel=1e-12)
 
 
-@settings(max_examples=25)
-@given(zoo.circuit_strategy(), st.integers(0, 40), st.integers(0, 2 ** 32))
+@settings(max_examples=15)
+@given(zoo.circuit_strategy(max_variables=4), st.integers(0, 40), st.integers(0, 2 ** 32))
 def test_bets_on_random_circuits_are_fair(circuit, num_rows, seed):
     states = naive.states(circuit)
     monitor = Monitor(circuit)
@@ -191,23 +191,33 @@ def test_result_of_an_update(circuit):
     first = monitor.update(sample(circuit, 40, rng=1))
     result = monitor.update(sample(shifted(circuit), 200, rng=2))
     path = np.concatenate([first.log_e_values, result.log_e_values])
-    assert result.alarm and result.alarm_row == 1 + np.flatnonzero(path >= np.log(10))[0] > 40
-    assert not first.alarm and first.alarm_row is None and first.num_rows == 40
-    assert result.pvalue == pytest.approx(np.exp(-path.max()), rel=1e-12) and result.pvalue <= 0.1
+    assert result.alarm
+    assert result.alarm_row == 1 + np.flatnonzero(path >= np.log(10))[0] > 40
+    assert not first.alarm
+    assert first.alarm_row is None
+    assert first.num_rows == 40
+    assert result.pvalue == pytest.approx(np.exp(-path.max()), rel=1e-12)
+    assert result.pvalue <= 0.1
     assert first.pvalue == pytest.approx(min(1, np.exp(-path[:40].max())), rel=1e-12)
-    assert result.log_e_value == path[-1] and result.e_value == pytest.approx(np.exp(path[-1]), rel=1e-12)
+    assert result.log_e_value == path[-1]
+    assert result.e_value == pytest.approx(np.exp(path[-1]), rel=1e-12)
     assert result.num_rows == monitor.num_rows == 240
     assert json.loads(json.dumps(result.to_dict())) == result.to_dict()
-    assert str(result).startswith(f"alarm at row {result.alarm_row}: e-value") and "\n" not in str(result)
-    assert str(first).startswith("no alarm") and "margin" not in str(first)
-    assert "240 rows so far" in repr(monitor) and "e-value of 10" in monitor.describe()
+    assert str(result).startswith(f"alarm at row {result.alarm_row}: e-value")
+    assert "\n" not in str(result)
+    assert str(first).startswith("no alarm")
+    assert "margin" not in str(first)
+    assert "240 rows so far" in repr(monitor)
+    assert "e-value of 10" in monitor.describe()
     after = monitor.update(sample(circuit, 1000, rng=3))
-    assert after.alarm and after.alarm_row == result.alarm_row, "an alarm stays on"
+    assert (after.alarm, after.alarm_row) == (True, result.alarm_row), "an alarm stays on"
 
 
 def test_wealth_beyond_the_range_of_doubles(circuit):
     result = Monitor(circuit).update(np.tile(sample(circuit, 1, rng=1), (20_000, 1)))
-    assert result.log_e_value > 1000 and result.e_value == np.finfo(float).max and result.pvalue == 0.0
+    assert result.log_e_value > 1000
+    assert result.e_value == np.finfo(float).max
+    assert result.pvalue == 0.0
     json.dumps(result.to_dict(), allow_nan=False)
 
 
@@ -248,7 +258,9 @@ def test_reset_starts_anew(circuit):
     rows[5, 2] = -1
     first = monitor.update(rows)
     monitor.reset()
-    assert monitor.num_rows == 0 and monitor.update(rows[:0]).pvalue == 1 and not monitor.update(rows[:0]).alarm
+    assert monitor.num_rows == 0
+    assert monitor.update(rows[:0]).pvalue == 1
+    assert not monitor.update(rows[:0]).alarm
     assert monitor.update(rows).to_dict() == first.to_dict()
 
 
@@ -261,7 +273,8 @@ def test_a_saved_monitor_goes_on_as_if_nothing_had_happened(circuit, tmp_path, c
     monitor.update(rows[:cut])
     monitor.save(tmp_path / "state")
     loaded = Monitor.load(tmp_path / "state")
-    assert loaded.circuit == circuit and loaded.num_rows == cut
+    assert loaded.circuit == circuit
+    assert loaded.num_rows == cut
     result = loaded.update(rows[cut:])
     assert result.to_dict() == whole.to_dict()
     np.testing.assert_array_equal(result.log_e_values, whole.log_e_values[cut:])
@@ -272,7 +285,7 @@ def test_a_saved_monitor_goes_on_as_if_nothing_had_happened(circuit, tmp_path, c
 
 def test_damaged_files_are_refused(circuit, tmp_path):
     save(circuit, tmp_path / "circuit")
-    with pytest.raises(ValueError, match="expected 'hld.monitor'"):
+    with pytest.raises(ValueError, match=r"expected 'hld\.monitor'"):
         Monitor.load(tmp_path / "circuit")
     with pytest.raises(FileNotFoundError):
         Monitor.load(tmp_path / "none")
@@ -348,7 +361,8 @@ def test_a_shift_is_seen_soon_after_it_happens(circuit, before):
 def test_many_nodes_are_monitored_without_correlations(circuit, monkeypatch):
     monkeypatch.setattr(bets_module, "MOST_WHITENED", 10)
     monitor, states = Monitor(circuit), naive.states(circuit)
-    assert monitor._whitening.shape == (0, 0) and "variances only" in monitor.describe()
+    assert monitor._whitening.shape == (0, 0)
+    assert "variances only" in monitor.describe()
     monitor.update(sample(shifted(circuit), 20, rng=1))
     assert naive.likelihood(circuit, states) @ next_factors(monitor, states) == pytest.approx(1, rel=1e-12)
 
@@ -361,7 +375,8 @@ def test_incomplete_and_impossible_rows():
     half[:, -1] = -1
     monitor = Monitor(circuit, rng=0)
     result = monitor.update(np.concatenate([np.full_like(half, -1), half, impossible]))
-    assert result.num_missing == half.shape[1] + 1 and np.isfinite(result.log_e_value)
+    assert result.num_missing == half.shape[1] + 1
+    assert np.isfinite(result.log_e_value)
 
 
 def test_a_constant_circuit_takes_no_bets():
@@ -380,9 +395,9 @@ def test_misuse_is_refused(circuit):
     for margin in (-0.1, float("inf"), float("nan")):
         with pytest.raises(ValueError, match="`margin` must be a finite number of at least 0"):
             Monitor(circuit, margin=margin)
-    with pytest.raises(TypeError, match="`margin` must be a number, found '0.1'"):
+    with pytest.raises(TypeError, match=r"`margin` must be a number, found '0\.1'"):
         Monitor(circuit, margin="0.1")
-    with pytest.raises(TypeError, match="`circuit` must be a pcircuit.Circuit, found str"):
+    with pytest.raises(TypeError, match=r"`circuit` must be a pcircuit\.Circuit, found str"):
         Monitor("circuit")
     with pytest.raises(ValueError, match="`nodes`"):
         Monitor(circuit, nodes=[])

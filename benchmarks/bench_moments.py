@@ -1,0 +1,264 @@
+"""Time and memory of the exact moments, against one product circuit per pair of nodes and against dense S.
+
+    [HLD_DATA=...] python -m benchmarks.bench_moments [--quick] [--figure]
+
+prints Markdown tables.
+
+1. Mean, tr(S) and tr(S^2) of all input and sum units in linear time (`hld.exact_moments`), for circuits in the shape of
+   Hidden Chow-Liu trees with binary variables, K latent states and random tables, on chains and balanced trees; with
+   HLD_DATA also on the Chow-Liu tree of the training images of MNIST, binarised at 128.
+2. The same three numbers by two other ways, on chains with K = 4 and sizes that each can finish:
+   "pairs" is algorithm 1 of the HLD paper (K, S and Krishnan 2026), for every pair of nodes the circuit marginalised to
+   their common scope, multiplied by the two (`pcircuit.multiply`) and summed over all states (`pcircuit.overlap`);
+   "dense S" is `Moments.covariance`.
+
+The last lines give the exponents b of time = a V^b, fitted to the logarithms over all sizes of a column.  Seconds are
+wall-clock medians of several calls after one that is not counted, in one process; MB is what the process grows by at
+most during one call, circuit not counted (Linux only).  --figure writes benchmarks/figures/moments.png.
+"""
+from __future__ import annotations
+
+import argparse
+import ctypes
+import gzip
+import os
+import pathlib
+import statistics
+import time
+
+import numpy as np
+
+import hld
+import pcircuit
+from pcircuit import Circuit, InnerRegion, InputRegion, VTree
+
+SIZES, UNITS = (100, 1_000, 10_000, 100_000), (4, 8, 16)
+PAIR_SIZES, DENSE_SIZES = (4, 6, 8, 12, 16), (100, 200, 400, 800, 1_600)
+QUICK = {"SIZES": (100, 300, 1_000), "UNITS": (4, 8), "PAIR_SIZES": (3, 4, 6), "DENSE_SIZES": (50, 100, 200)}
+TREES = {"chain": lambda V: np.arange(V) - 1, "balanced": lambda V: (np.arange(V) + 1) // 2 - 1}
+FIGURE = pathlib.Path(__file__).parent / "figures" / "moments.png"
+
+
+def main():
+    """Parse the command line, measure, print, and draw."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="small sizes only: some seconds")
+    parser.add_argument("--figure", action="store_true", help="also write benchmarks/figures/moments.png")
+    options = parser.parse_args()
+    if options.quick:
+        globals().update(QUICK)
+    linear = linear_table()
+    others = comparison_table(linear["chain", UNITS[0]])
+    print_exponents({f"linear, {name}, K = {K}": times for (name, K), times in linear.items()} | others)
+    if options.figure:
+        draw(linear, others)
+
+
+def linear_table() -> dict:
+    """Print table 1; {(tree, K): {V: seconds}}."""
+    print("| tree | V | K | nodes | seconds | MB |\n| --- | ---: | ---: | ---: | ---: | ---: |")
+    warm = latent_tree_circuit(TREES["chain"](100), 4)
+    linear_moments(warm)
+    times = {}
+    for name, tree in TREES.items():
+        for K in UNITS:
+            for V in SIZES:
+                circuit = latent_tree_circuit(tree(V), K)
+                times.setdefault((name, K), {})[V] = print_linear(name, circuit, K)
+    if os.environ.get("HLD_DATA"):
+        images = binarised_mnist()
+        tree = pcircuit.chow_liu_tree(images)
+        for K in UNITS:
+            print_linear("Chow-Liu tree of MNIST", pcircuit.hclt(images, K, tree=tree), K)
+    print()
+    return times
+
+
+def print_linear(name, circuit, K) -> float:
+    """Measure one circuit, print its row, return the seconds."""
+    seconds = median_seconds(lambda: linear_moments(circuit))
+    megabytes = peak_megabytes(lambda: linear_moments(circuit))
+    print(f"| {name} | {circuit.num_variables:,} | {K} | {len(hld.select_nodes(circuit)):,} | {seconds:.4f} | "
+          f"{megabytes} |", flush=True)
+    return seconds
+
+
+def comparison_table(linear) -> dict:
+    """Print table 2; {method: {V: seconds}}.  `linear` are the seconds of table 1."""
+    print("| V | K | nodes | linear | dense S | ratio | pairs | ratio |\n" + "| ---: " * 8 + "|")
+    times = {"linear": dict(linear), "dense S, chain, K = 4": {}, "pairs, chain, K = 4": {}}
+    for V in sorted({*PAIR_SIZES, *DENSE_SIZES}):
+        circuit = latent_tree_circuit(TREES["chain"](V), 4)
+        expected = linear_moments(circuit)
+        fast = median_seconds(lambda circuit=circuit: linear_moments(circuit))
+        cells = []
+        for method, function, sizes in (("dense S", dense_moments, DENSE_SIZES), ("pairs", pair_moments, PAIR_SIZES)):
+            if V not in sizes:
+                cells.append(" | ")
+                continue
+            start = time.perf_counter()
+            found = function(circuit)
+            seconds = time.perf_counter() - start
+            np.testing.assert_allclose(found, expected, rtol=1e-9)  # the three ways must agree
+            times[f"{method}, chain, K = 4"][V] = seconds
+            cells.append(f"{seconds:.3f} | {seconds / fast:,.0f}")
+        print(f"| {V} | 4 | {len(hld.select_nodes(circuit)):,} | {fast:.5f} | {' | '.join(cells)} |", flush=True)
+    print()
+    return {method: column for method, column in times.items() if method != "linear"}
+
+
+def print_exponents(times):
+    """Print the fitted exponent of each column."""
+    print("| seconds of | V from | to | exponent |\n| --- | ---: | ---: | ---: |")
+    for name, column in times.items():
+        print(f"| {name} | {min(column):,} | {max(column):,} | {fitted_exponent(column):.2f} |")
+
+
+def fitted_exponent(column) -> float:
+    """Slope of log seconds against log V."""
+    return float(np.polyfit(np.log(list(column)), np.log(list(column.values())), 1)[0])
+
+
+# -- the three ways ----------------------------------------------------------------------------------------------------
+
+
+def linear_moments(circuit):
+    """Sum of the means, tr(S), tr(S^2), without S."""
+    moments = hld.exact_moments(circuit)
+    return moments.mean.sum(), moments.trace, moments.trace_sq
+
+
+def dense_moments(circuit):
+    """The same from S itself."""
+    moments = hld.exact_moments(circuit)
+    S = moments.covariance()
+    return moments.mean.sum(), np.trace(S), np.sum(S * S)
+
+
+def pair_moments(circuit):
+    """The same by algorithm 1 of the paper: a product circuit for every pair of nodes."""
+    vtree, nodes = circuit.vtree, hld.select_nodes(circuit)
+    regions = circuit.nodes.region[nodes].tolist()
+    marginals = {r: pcircuit.marginalize(circuit, keep=vtree.scope(r)) for r in range(vtree.num_nodes)}
+    mean = np.array([pcircuit.overlap(marginals[r], node_circuit(circuit, n, r, marginals[r]))
+                     for n, r in zip(nodes, regions, strict=True)])
+    S = np.empty((len(nodes), len(nodes)))
+    for i, (n, r) in enumerate(zip(nodes, regions, strict=True)):
+        for j, (o, s) in enumerate(zip(nodes[:i + 1], regions[:i + 1], strict=True)):
+            top = vtree.lowest_common_ancestor(r, s)
+            left, right = (node_circuit(circuit, node, top, marginals[top]) for node in (n, o))
+            S[i, j] = S[j, i] = (pcircuit.overlap(pcircuit.multiply(marginals[top], left), right) - mean[i] * mean[j])
+    return mean.sum(), np.trace(S), np.sum(S * S)
+
+
+def node_circuit(circuit, node, top, marginal) -> Circuit:
+    """The unit `node` as a circuit on the v-tree of `marginal`, the scope of region `top`: 1 outside its own scope."""
+    vtree = circuit.vtree
+    first, r = vtree.first[top], int(circuit.nodes.region[node])
+    regions = []
+    for s, shape in zip(range(first, top + 1), marginal.regions, strict=True):
+        region = circuit.regions[s]
+        if s == r:
+            regions.append(single_unit(region, circuit.nodes[node]))
+        elif vtree.first[r] <= s < r:
+            regions.append(region if isinstance(region, InnerRegion) else InputRegion(shape.variable, region.probs))
+        elif isinstance(region, InputRegion):
+            regions.append(InputRegion(shape.variable, np.ones((1, region.num_categories))))
+        else:
+            regions.append(InnerRegion(np.zeros((1, region.products.shape[1]), dtype=int), np.ones((1, 1))))
+        if s == r and isinstance(region, InputRegion):
+            regions[-1] = InputRegion(shape.variable, regions[-1].probs)
+    return Circuit(marginal.vtree, regions)
+
+
+def single_unit(region, record):
+    """A region that shows only the unit of a record of `Circuit.nodes`."""
+    k = int(record.unit)
+    if isinstance(region, InputRegion):
+        return InputRegion(region.variable, region.probs[[k]])
+    if record.kind == "product":
+        return InnerRegion(region.products[[k]], np.ones((1, 1)))
+    return InnerRegion(region.products, region.weights[[k]])
+
+
+# -- circuits and measuring --------------------------------------------------------------------------------------------
+
+
+def latent_tree_circuit(parent, num_latents) -> Circuit:
+    """A circuit in the shape of a Hidden Chow-Liu tree over binary variables, with random tables."""
+    rng = np.random.default_rng(0)
+    vtree = VTree.from_tree(parent)
+    inputs = rng.dirichlet(np.ones(2), (vtree.num_variables, num_latents))
+    weights = rng.dirichlet(np.ones(num_latents), (vtree.num_nodes, num_latents))
+    regions = []
+    for r, variable in enumerate(vtree.variables.tolist()):
+        if variable >= 0:
+            regions.append(InputRegion(variable, inputs[variable]))
+        else:
+            products = np.repeat(np.arange(num_latents)[:, None], len(vtree.children(r)), axis=1)
+            regions.append(InnerRegion(products, weights[r, :1] if r == vtree.root else weights[r]))
+    circuit = Circuit(vtree, regions)
+    assert circuit.is_normalized  # checked once and kept: no part of what is measured
+    return circuit
+
+
+def binarised_mnist():
+    """(60000, 784) training images, 1 where a pixel is 128 or brighter."""
+    path = pathlib.Path(os.environ["HLD_DATA"]) / "mnist" / "train-images-idx3-ubyte.gz"
+    with gzip.open(path) as file:
+        pixels = np.frombuffer(file.read(), np.uint8, offset=16)
+    return (pixels.reshape(-1, 784) >= 128).astype(np.uint8)
+
+
+def median_seconds(function) -> float:
+    """Median wall-clock seconds of at most 7 calls, after one that is not counted, or about 20 seconds."""
+    times, begin = [], time.perf_counter()
+    function()
+    while len(times) < 1 or (len(times) < 7 and time.perf_counter() - begin < 20):
+        start = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def peak_megabytes(function) -> str:
+    """Growth of the resident memory during a call, at its highest; "-" where the system does not tell."""
+    status, clear = pathlib.Path("/proc/self/status"), pathlib.Path("/proc/self/clear_refs")
+    try:
+        ctypes.CDLL("libc.so.6").malloc_trim(0)  # gives back what earlier calls have freed
+        clear.write_text("5")  # resets the high-water mark
+    except (OSError, AttributeError):
+        return "-"
+    before = _status(status, "VmRSS")
+    function()
+    return f"{(_status(status, 'VmHWM') - before) / 1024:.1f}"
+
+
+def _status(path, name) -> int:
+    """One entry of a Linux status file, kB."""
+    return next(int(line.split()[1]) for line in path.read_text().splitlines() if line.startswith(name))
+
+
+def draw(linear, others):
+    """Seconds against V, both axes logarithmic."""
+    import matplotlib
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+    figure, axes = plt.subplots(figsize=(6.4, 4.4), layout="constrained")
+    for (name, K), column in linear.items():
+        axes.loglog(list(column), list(column.values()), marker="o" if name == "chain" else "s", markersize=4,
+                    linestyle="-" if name == "chain" else "--", color=f"C{UNITS.index(K)}",
+                    label=f"linear time, {name}, K = {K} (exponent {fitted_exponent(column):.2f})")
+    for (name, column), color in zip(others.items(), ("0.4", "black"), strict=True):
+        axes.loglog(list(column), list(column.values()), marker="^", markersize=4, color=color,
+                    label=f"{name} (exponent {fitted_exponent(column):.2f})")
+    axes.set(xlabel="variables V", ylabel="seconds", title="Mean, tr(S) and tr(S²) of all input and sum units")
+    axes.legend(fontsize=7)
+    axes.grid(True, which="major", linewidth=0.4)
+    FIGURE.parent.mkdir(exist_ok=True)
+    figure.savefig(FIGURE, dpi=150)
+    print(f"\nwritten: {FIGURE.relative_to(pathlib.Path.cwd())}")
+
+
+if __name__ == "__main__":
+    main()
