@@ -8,9 +8,10 @@ _HOME = {
     "select_nodes": "selection", "likelihood_vectors": "vectors",
     "exact_moments": "moments", "Moments": "moments", "distance": "distances",
     "HLDTest": "goodness_of_fit", "HLDResult": "result",
-    "HLDDetector": "detector", "TableEncoder": "encoding", "fit_encoder": "encoding", "load": "files", "save": "files",
+    "HLDDetector": "detector", "Monitor": "monitor", "MMDTest": "mmd", "mmd_squared": "mmd",
+    "TableEncoder": "encoding", "fit_encoder": "encoding", "load": "files", "save": "files",
 }
-_MODULES = ("gchi2", "plots")
+_MODULES = ("baselines", "gchi2", "plots")
 __all__ = sorted([*_HOME, *_MODULES])
 
 

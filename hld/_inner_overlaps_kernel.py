@@ -1,29 +1,27 @@
-"""Compiled twin of `_inner_overlaps`: tables of an inner region, and its own products, from those of its children."""
+"""Compiled twin of `_inner_overlaps`: tables of an inner region, and its own products, from those of its children.
+
+The children of a region come as one tuple `below`: a flat buffer, and (A,) arrays that say where the tables of each
+child begin in it, how many units it shows, and the exponents exp2 and exp3 of its tables.  The units (A, P) say which
+unit of each child is in each product.
+"""
 from __future__ import annotations
 
 import numpy as np
 
 from ._compile import jit
 from ._inner_overlaps import BLOCK
-from ._overlaps_kernel import (
-    closer,
-    mixture,
-    rescale,
-    scaled,
-    shift_of,
-    tables_in,
-)
+from ._overlaps_kernel import closer, mixture, rescale, scaled, shift_of, tables_in
 from ._pairs_kernel import mix, pair_number
 
 
 @jit
-def product_stages(units, qp, buffer, at, shown, child_exp2, child_exp3):
+def product_stages(units, qp, below):
     """Tables of the products over the first children, one stage per child.
 
-    units (A, P); `at`, `shown`, `child_exp2`, `child_exp3` (A,) say where the children's tables are and their
-    exponents.  Returns second (A, P, P), mean, cov, cov_error (A, P), second_c (P, P) of the last stage, and
-    exponents (A, 3) with columns exp2, exp3, shift3.
+    Returns second (A, P, P), mean, cov, cov_error (A, P), second_c (P, P) of the last stage, and exponents (A, 3)
+    with columns exp2, exp3, shift3.
     """
+    buffer, at, shown, child_exp2, child_exp3 = below
     A, P = units.shape
     second, second_c, diagonal = np.empty((A, P, P)), np.empty((P, P)), np.ones((1, P))
     mean, cov, cov_error, exponents = np.zeros((A, P)), np.zeros((A, P)), np.zeros((A, P)), np.zeros((A, 3), np.int64)
@@ -80,9 +78,10 @@ def _ratio(exponents, a):
 
 
 @jit
-def third_of_products(units, stages, buffer, at, shown, start, stop):
+def third_of_products(units, stages, below, start, stop):
     """(P, P, B) sum_x p_p p_p' p_p'' and its centred form, for p'' in start..stop."""
     second, mean, cov, cov_error, _, exponents = stages
+    buffer, at, shown, _, _ = below
     A, P = units.shape
     third, third_c = np.empty((P, P, stop - start)), np.empty((P, P, stop - start))
     for a in range(A):
@@ -153,12 +152,12 @@ def inner_second(dense, excess, stages, tables):
 
 
 @jit
-def inner_third(units, qp, weights, dense, stages, buffer, at, shown, tables, own):
-    """Write third and third_c of the sums to `tables`; return the shift, v (pairs, n) and covariance (n, n) of
-    the own products.
+def inner_third(units, qp, weights, stages, below, tables, own):
+    """Write third and third_c of the sums to `tables`; return their shift, and v (pairs, n), covariance (n, n) of
+    the products `own`, all before that shift.
     """
     pointer, column, value = weights
-    K, P = dense.shape
+    K, P = len(pointer) - 1, len(qp)
     _, _, _, third, third_c = tables_in(tables, K)
     pairs = K * (K + 1) // 2
     for row in range(pairs):
@@ -168,7 +167,7 @@ def inner_third(units, qp, weights, dense, stages, buffer, at, shown, tables, ow
     step = max(1, BLOCK // (P * P))
     for first in range(0, P, step):
         last = min(first + step, P)
-        plain, centred = third_of_products(units, stages, buffer, at, shown, first, last)
+        plain, centred = third_of_products(units, stages, below, first, last)
         mixed, mixed_c = mix(plain, pointer, column, value), mix(centred, pointer, column, value)
         for row in range(pairs):
             for k in range(K):

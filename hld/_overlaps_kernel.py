@@ -159,11 +159,12 @@ def input_tables(probs, q, tables):
 
 
 @jit
-def input_columns(probs, q, own, weights, tables, exp2, exp3, compress, mean_out):
+def input_columns(probs, q, own, weights, overlaps, compress, mean_out):
     """covariance (n, n), d (K, r), v (pairs, r) of the own units of an input region; writes means to `mean_out`.
 
-    `tables` (flat) are those of the region, empty if they are not needed; then v is left empty.
+    `overlaps` holds the flat tables of the region and their exponents; without tables v has no rows.
     """
+    tables, exp2, exp3 = overlaps
     K, C = probs.shape
     n, pairs = len(own), K * (K + 1) // 2
     marginal, mean, centred, excess = deviations(probs, q)

@@ -40,8 +40,8 @@ def leaf_form(arrays, r, compress, mean):
     if spec[NEEDED]:
         exp2, exp3 = input_tables(probs, q, tables)
     begin, end = own_nodes(arrays, r)
-    covariance, d, v = input_columns(probs, q, arrays.local[begin:end], arrays.weight[begin:end], tables, exp2, exp3,
-                                     compress, mean[begin:end])
+    covariance, d, v = input_columns(probs, q, arrays.local[begin:end], arrays.weight[begin:end],
+                                     (tables, exp2, exp3), compress, mean[begin:end])
     return tables, exp2, exp3, covariance, d, v
 
 
@@ -63,7 +63,8 @@ def inner_form(arrays, r, buffer, at, exp2, exp3, mean):
         child = children[a]
         child_at[a], shown[a] = at[child], arrays.region[child, SHOWN]
         child_exp2[a], child_exp3[a] = exp2[child], exp3[child]
-    stages = product_stages(units, qp, buffer, child_at, shown, child_exp2, child_exp3)
+    below = buffer, child_at, shown, child_exp2, child_exp3
+    stages = product_stages(units, qp, below)
     tables = np.empty(tables_size(K))
     shift2 = inner_second(dense, excess, stages, tables)
 
@@ -72,13 +73,12 @@ def inner_form(arrays, r, buffer, at, exp2, exp3, mean):
     num_products = 0
     while num_products < len(local) and local[num_products] < P:
         num_products += 1
-    shift3, product_v, product_cov = inner_third(units, qp, weights, dense, stages, buffer, child_at, shown, tables,
-                                                 local[:num_products])
+    shift3, product_v, product_cov = inner_third(units, qp, weights, stages, below, tables, local[:num_products])
     product2, product3 = stages[5][A - 1, 0], stages[5][A - 1, 1]
     exponents = product2, product2 + shift2, product3, product3 + shift3
     covariance, d, v = _own_columns(q, dense, excess, stages, tables, local, arrays.weight[begin:end], product_v,
                                     product_cov, exponents, mean[begin:end])
-    factors = _sibling_factors(units, buffer, child_at, shown, child_exp2.sum() - exponents[1])
+    factors = _sibling_factors(units, below, -exponents[1])
     return tables, exponents[1], exponents[3], covariance, d, v, factors
 
 
@@ -129,10 +129,11 @@ def _own_columns(q, dense, excess, stages, tables, local, weights, product_v, pr
 
 
 @jit
-def _sibling_factors(units, buffer, at, shown, exponent):
-    """(A, P, P) per child the product of its siblings' overlaps, times 2**exponent."""
+def _sibling_factors(units, below, exponent):
+    """(A, P, P) per child the product of its siblings' overlaps, times 2**(exponent + that of its own overlaps)."""
+    buffer, at, shown, exp2, _ = below
     A, P = units.shape
-    factors, exponents = np.ones((A, P, P)), np.full(A, exponent)
+    factors, exponents = np.ones((A, P, P)), np.full(A, exponent + exp2.sum())
     for direction in (1, -1):
         running, shift = np.ones((P, P)), 0
         for step in range(A):

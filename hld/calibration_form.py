@@ -1,10 +1,10 @@
 """A calibration as JSON scalars and plain arrays, and back, everything checked.
 
-    mean, stds, nodes                    of the node likelihoods
-    metric.I.*                           weights, directions and gains of metric I
-    law.I.*                              eigenvalues and multiplicities of its law
-    joint                                ranks of the smallest p-values, of several metrics
-    table.sizes, table.squared           statistics of drawn batches of training rows
+mean, stds, nodes                    of the node likelihoods
+metric.I.*                           weights, directions and gains of metric I
+law.I.*                              eigenvalues and multiplicities of its law
+joint                                ranks of the smallest p-values, of several metrics
+table.sizes, table.squared           statistics of drawn batches of training rows
 """
 from __future__ import annotations
 

@@ -300,6 +300,13 @@ class Monitor:
         return (f"Monitor({self.circuit.num_variables} variables, {len(self.nodes)} nodes, alpha {self.alpha:g}, "
                 f"{self.num_rows} rows so far)")
 
+    def __getstate__(self):  # a copy has its own lock
+        with self._lock:
+            return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state, _lock=threading.Lock())
+
     def _bet(self, rows, log_values):
         """Bet on complete rows; fills log_values (n,)."""
         from ._monitor_kernel import advance

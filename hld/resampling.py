@@ -105,12 +105,12 @@ def batch_table(rows, metrics, num_resamples, largest, rng) -> BatchTable:
     >>> table.sizes.tolist(), table.squared[0, :, 0].tolist()        # one row: always at distance 1
     ([1, 2], [1.0, 1.0, 1.0])
     """
-    sizes = [T for T in GRID if T < largest] + [int(largest)]
+    sizes = [T for T in GRID if largest > T] + [int(largest)]
     squared = np.empty((len(sizes), num_resamples, len(metrics)))
     for i, T in enumerate(sizes):
         for start in range(0, num_resamples, max(1, BLOCK_ROWS // T)):
             batches = min(num_resamples - start, max(1, BLOCK_ROWS // T))
-            counts = rng.multinomial(T, np.full(len(rows), 1 / len(rows)), size=batches) if T > len(rows) // 4 else None
+            counts = rng.multinomial(T, np.full(len(rows), 1 / len(rows)), size=batches) if len(rows) // 4 < T else None
             if counts is not None:
                 means = counts @ rows / T
             else:

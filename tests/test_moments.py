@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import hld.moments
 from hld import exact_moments, select_nodes
-from pcircuit import Circuit, InputRegion, StructureError, VTree
+from pcircuit import Circuit, InputRegion, StructureError, VTree, hclt, rat_spn
 
 ALL_KINDS = [kinds for size in (1, 2, 3) for kinds in itertools.combinations(("input", "product", "sum"), size)]
 CASES = [(name, kinds) for name, circuit in zoo.circuits().items() for kinds in ALL_KINDS
@@ -61,6 +61,16 @@ def test_every_single_node(name, engine):
     circuit = zoo.circuits()[name]
     for node in range(circuit.num_nodes):
         assert_all_agree(circuit, [node])
+
+
+@pytest.mark.parametrize("num_variables", [5, 7])
+def test_learned_structures(num_variables, engine):
+    """RAT-SPNs (with v-tree nodes of one child) and Hidden Chow-Liu trees as the library builds them."""
+    circuit = rat_spn([2] * num_variables, num_units=3, depth=2, rng=1)
+    assert_all_agree(circuit, np.arange(circuit.num_nodes))
+    data = np.random.default_rng(0).integers(0, 3, (50, num_variables))
+    circuit = hclt(data, 3, rng=1)
+    assert_all_agree(circuit, np.arange(circuit.num_nodes))
 
 
 @given(circuit=zoo.circuit_strategy(max_variables=6, max_units=4, max_categories=4), seed=st.integers(0, 2**32 - 1))

@@ -1,5 +1,7 @@
 """The monitor: every bet is fair by enumeration, the wealth is that of the definition, streams may be cut anywhere."""
+import copy
 import json
+import pickle
 import threading
 
 import naive
@@ -281,6 +283,15 @@ def test_a_saved_monitor_goes_on_as_if_nothing_had_happened(circuit, tmp_path, c
     assert monitor.update(rows[cut:]).to_dict() == whole.to_dict(), "saving changed nothing"
     loaded.save(tmp_path / "state")
     assert Monitor.load(tmp_path / "state").update(rows[:0]).to_dict() == whole.to_dict()
+
+
+def test_a_copy_goes_its_own_way(circuit):
+    monitor, rows = Monitor(circuit, rng=0), sample(shifted(circuit), 200, rng=2).astype(int)
+    rows[::5, 0] = -1
+    first = monitor.update(rows[:50])
+    for copied in (copy.deepcopy(monitor), pickle.loads(pickle.dumps(monitor))):
+        assert copied.update(rows[50:]).to_dict() == Monitor(circuit, rng=0).update(rows).to_dict()
+    assert monitor.update(rows[:0]).to_dict() == first.to_dict()
 
 
 def test_damaged_files_are_refused(circuit, tmp_path):

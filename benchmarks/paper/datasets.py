@@ -22,6 +22,7 @@ import gzip
 import os
 import pathlib
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -106,8 +107,13 @@ class Split:
 
 
 def load_table(name: str) -> Table:
-    """The table of a data set, from HLD_DATA if it is set, else from the original archive."""
-    folder = os.environ.get("HLD_DATA")
+    """The table of a data set, from HLD_DATA if it is set, else from the original archive; the last one is kept."""
+    return _table(name, os.environ.get("HLD_DATA"))
+
+
+@lru_cache(maxsize=1)
+def _table(name, folder) -> Table:
+    """Read a table."""
     if name in IMAGES:
         images, digits = _local_mnist(pathlib.Path(folder)) if folder else archives.mnist()
         side = int(name.removeprefix("mnist"))

@@ -43,11 +43,11 @@ class HLDLaws:
         """Counts by method "HLD/node set/null" for (trials, m) batch means."""
         counts = {}
         for name, (columns, mean, laws) in self.parts.items():
-            distances = np.linalg.norm(means[:, columns].astype(np.float64) - mean, axis=1)
+            squared = T * ((means[:, columns] - mean) ** 2).sum(axis=1)
             for law, quantiles in laws.items():
-                counts[f"HLD/{name}/{law}"] = [int(np.sum(T * distances ** 2 > q)) for q in quantiles]
+                counts[f"HLD/{name}/{law}"] = [int(np.sum(squared > q)) for q in quantiles]
             if name == "leaf+sum":  # the exact law, scaled for the estimation error of the circuit
-                counts[f"HLD/{name}/exact, 1+T/n"] = [int(np.sum(T * distances ** 2 > q * (1 + T / self.num_train)))
+                counts[f"HLD/{name}/exact, 1+T/n"] = [int(np.sum(squared > q * (1 + T / self.num_train)))
                                                       for q in laws["exact"]]
         return counts
 
@@ -73,8 +73,8 @@ class ScalarNulls:
                 for score, means in parts.items():
                     means.append(self.pool.scores[score][index].mean(axis=2))
             means = {score: np.concatenate(blocks) for score, blocks in parts.items()}
-            null = {name: np.sort(np.abs(means[score][:, 0] - means[score][:, 1])) for name, score in SCALARS.items()}
-            null["Typicality"] = np.sort(np.abs(-means["log_likelihood"][:, 1] - self.entropy))
+            null = {name: np.sort(distances(means[score][:, 0], means[score][:, 1])) for name, score in SCALARS.items()}
+            null["Typicality"] = np.sort(distances(-means["log_likelihood"][:, 1], self.entropy))
             self.drawn[T] = null
         return self.drawn[T]
 
@@ -84,9 +84,9 @@ class ScalarNulls:
         counts = {}
         for name in (*SCALARS, "Typicality"):
             if name == "Typicality":
-                statistics = np.abs(-batch_means["log_likelihood"] - self.entropy)
+                statistics = distances(-batch_means["log_likelihood"], self.entropy)
             else:
-                statistics = np.abs(reference_means[SCALARS[name]] - batch_means[SCALARS[name]])
+                statistics = distances(reference_means[SCALARS[name]], batch_means[SCALARS[name]])
             counts[name] = count_rejections(statistics, null[name], alphas)
         return counts
 
@@ -153,6 +153,12 @@ def trial_means(values, index) -> np.ndarray:
     for trial, rows in enumerate(index):
         means[trial] = ones @ values[rows]
     return means / T
+
+
+def distances(first, second) -> np.ndarray:
+    """| first - second |, 0 for equal infinities: rows without any uncertainty, or impossible ones."""
+    with np.errstate(invalid="ignore"):
+        return np.where(first == second, 0.0, np.abs(first - second))
 
 
 def count_rejections(statistics, null, alphas) -> list:

@@ -1,0 +1,385 @@
+"""The study of the paper's experiments: its data, its vectorised tests against plain ones, and that it resumes."""
+import hashlib
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import zoo
+from scipy.stats import binom
+
+import hld
+import pcircuit
+from benchmarks.paper import archives, datasets, methods, models, protocol, rates, runner, settings, store, tables
+from benchmarks.paper import paper_values as paper
+from hld import baselines
+
+TINY = settings.Settings(trials=12, batch_sizes=(1, 8), long_sizes=(16,), epochs=3, pool_rows=400, null_trials=59,
+                         mmd_trials=6, mmd_null_trials=19, mmd_long_trials=4, mmd_long_null_trials=19,
+                         node_sets=("leaf", "leaf+sum"))
+
+
+def small_table():
+    """Three classes of 60 rows: two nominal columns, two numeric ones that depend on the class."""
+    rng = np.random.default_rng(0)
+    labels = np.repeat(["<=50K", ">50K", "other"], 60)
+    shift = np.repeat([0.0, 1.5, 3.0], 60)
+    nominal = rng.integers(0, 3, (180, 2))
+    numeric = rng.normal(shift[:, None], 1.0, (180, 2))
+    return datasets.Table(np.hstack([nominal, numeric]), np.array([False, False, True, True]), labels,
+                          np.array([3, 3, 0, 0]))
+
+
+def tiny_cell(**changes):
+    """A cell on `small_table`, which stands for Adult."""
+    return settings.Cell("tiny", "adult", "<=50K", "hclt-2", replace(TINY, **changes), (">50K", "other"))
+
+
+# -- data ------------------------------------------------------------------------------------------------------
+
+
+COUNTS = {
+    "adult": (14, {"<=50K": 37_155, ">50K": 11_687}),
+    "connect4": (42, {"win": 44_473, "loss": 16_635, "draw": 6_449}),
+    "covertype": (10, {"spruce/fir": 211_840, "lodgepole": 283_301, "ponderosa": 35_754, "cottonwood": 2_747,
+                       "aspen": 9_493, "Douglas fir": 17_367, "krummholz": 20_510}),
+    "census": (34, {"<50K": 280_717, ">=50K": 18_568}),
+}
+
+
+@pytest.mark.parametrize("name", sorted(COUNTS))
+def test_counts_of_rows_and_columns(name, data_folder):
+    table = datasets.load_table(name)
+    V, counts = COUNTS[name]
+    labels, found = np.unique(table.labels, return_counts=True)
+    assert table.values.shape == (sum(counts.values()), V)
+    assert dict(zip(labels.tolist(), found.tolist(), strict=True)) == counts
+    assert set(datasets.ID_CLASSES[name]) <= set(labels)
+    assert {ood for pairs in datasets.PAIRS[name].values() for ood in pairs} <= set(labels)
+    assert np.isfinite(table.values).all()
+
+
+def test_sensorless_is_partial_and_says_so(data_folder):
+    table = datasets.load_table("sensorless")
+    assert table.values.shape == (7_731, 48)
+    assert np.sum(table.labels == "healthy") == 5_319
+    assert "partial" in table.remark
+    stand_in = table.labels[table.bin_rows]
+    assert np.unique(stand_in, return_counts=True)[1].tolist() == [200] * 11  # balanced, as the full set is
+    head = np.ascontiguousarray(table.values[:archives.SENSORLESS_HEAD[0]])
+    assert hashlib.sha256(head.tobytes()).hexdigest() == archives.SENSORLESS_HEAD[1]
+
+
+def test_digits(data_folder):
+    table = datasets.load_table("mnist7")
+    assert table.values.shape == (70_000, 49)
+    assert np.bincount(table.labels.astype(int)).tolist() == [6903, 7877, 6990, 7141, 6824, 6313, 6876, 7293, 6825,
+                                                              6958]
+    split = datasets.split_class(table, "3", ("5",), datasets.Choices())
+    assert (len(split.train), len(split.held_out), split.ood["5"].shape) == (3570, 3571, (6313, 49))
+    assert set(np.unique(split.train)) == {0, 1}
+
+
+def test_unit_counts_pin_the_columns_down(data_folder):
+    """The paper's numbers of input and sum units follow from the columns and the Chow-Liu trees."""
+    for name, inputs, sums in (("adult", 56, 25), ("covertype", 40, 25), ("census", 136, 57)):
+        id_class = {"adult": "<=50K", "covertype": "lodgepole", "census": ">=50K"}[name]
+        split = datasets.split_class(datasets.load_table(name), id_class, (), datasets.Choices())
+        kinds = pcircuit.hclt(split.train[:20_000], 4, split.num_categories).nodes.kind.tolist()
+        assert (kinds.count("input"), kinds.count("sum")) == (inputs, sums)
+    split = datasets.split_class(datasets.load_table("adult"), ">50K", (), datasets.Choices())
+    for K, units in ((4, 101), (8, 201), (16, 401)):  # the capacity sweep has one inner variable less
+        assert pcircuit.hclt(split.train, K, split.num_categories).num_nodes == units
+
+
+def test_quantile_bins_are_balanced_and_codes_fit():
+    table = small_table()
+    choices = datasets.Choices(num_bins=5)
+    split = datasets.split_class(table, "<=50K", (">50K", "other"), choices)
+    assert split.num_categories == (3, 3, 5, 5)
+    codes = np.concatenate([split.train, split.held_out, *split.ood.values()])
+    assert np.bincount(codes[:, 2]).tolist() == [36] * 5  # all 180 rows, cut at their quintiles
+    assert (codes < split.num_categories).all()
+    train = datasets.split_class(table, "<=50K", (), replace(choices, bin_rows="train")).train
+    assert np.bincount(train[:, 2]).tolist() == [6] * 5
+    uniform = datasets.cut_points(table, slice(None), replace(choices, bin_rule="uniform"))[2]
+    assert np.diff(uniform) == pytest.approx(np.ptp(table.values[:, 2]) / 5)
+
+
+def test_split_is_a_partition_and_follows_its_seed():
+    table = small_table()
+    first, again, other = (datasets.split_class(table, "<=50K", (), datasets.Choices(split_seed=s)) for s in (0, 0, 1))
+    assert len(first.train) == len(first.held_out) == 30
+    assert np.array_equal(first.train, again.train)
+    assert not np.array_equal(first.train, other.train)
+    whole = datasets.encode(table, table.labels == "<=50K", datasets.cut_points(table, slice(None), datasets.Choices()),
+                            datasets.Choices())
+    joined = np.concatenate([first.train, first.held_out])
+    assert np.array_equal(np.sort(joined.view([("", joined.dtype)] * 4), axis=0),
+                          np.sort(np.ascontiguousarray(whole).view([("", whole.dtype)] * 4), axis=0))
+
+
+def test_constant_columns_keep_two_categories():
+    table = datasets.Table(np.zeros((10, 1)), np.array([True]), np.repeat(["a"], 10), np.zeros(1, int))
+    split = datasets.split_class(table, "a", (), datasets.Choices())
+    assert split.num_categories == (2,)
+    assert split.train.max() == 0
+
+
+def test_archive_of_adult_is_parsed_as_the_local_copy(data_folder, monkeypatch, tmp_path):
+    pooch = pytest.importorskip("pooch")
+    import gzip
+    for part in ("data", "test"):
+        with gzip.open(data_folder / "adult" / f"adult.{part}.gz") as file:
+            (tmp_path / f"adult.{part}").write_bytes(file.read())
+
+    def retrieve(url, known_hash, fname, path):
+        found = hashlib.md5((tmp_path / fname).read_bytes()).hexdigest()
+        assert known_hash == f"md5:{found}"  # the checksum that is asked for is that of the published file
+        return tmp_path / fname
+
+    monkeypatch.setattr(pooch, "retrieve", retrieve)
+    downloaded, local = datasets.adult_table(*archives.adult()), datasets.load_table("adult")
+    assert np.array_equal(downloaded.values, local.values)
+    assert np.array_equal(downloaded.labels, local.labels)
+
+
+def test_connect4_archive_is_checked(data_folder, monkeypatch):
+    import gzip
+    packed = (data_folder / "connect4" / "connect-4.data.gz").read_bytes()
+    monkeypatch.setattr(archives, "_fetch", lambda name: packed)  # `gzip -d` unpacks both formats
+    assert len(archives.connect4()) == 67_557
+    monkeypatch.setattr(archives, "_fetch", lambda name: gzip.compress(b"x,o,b,win\n"))
+    with pytest.raises(OSError, match="not the published file"):
+        archives.connect4()
+
+
+def test_census_lines():
+    cells = [["1", " a"][v not in archives.CENSUS_NUMERIC] for v in range(40)]
+    lines = []
+    for age, last in (("17", " - 50000."), ("63", " 50000+.")):
+        row = [age, *cells[1:]]
+        lines.append(", ".join([*row[:archives.CENSUS_WEIGHT], "1700.09", *row[archives.CENSUS_WEIGHT:], last]))
+    values, numeric, levels, rich = archives.parse_census([*lines, ""])
+    assert values.shape == (2, 40)
+    assert values[:, 0].tolist() == [17, 63]
+    assert np.flatnonzero(numeric).tolist() == list(archives.CENSUS_NUMERIC)
+    assert rich.tolist() == [False, True]
+    table = datasets.census_table(values, numeric, levels, rich)
+    assert table.values.shape == (2, 34)
+    assert np.flatnonzero(table.is_numeric).tolist() == [0]
+
+
+# -- tests of many batches at a time ---------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def circuit():
+    return zoo.circuits()["hclt_like"]
+
+
+def test_trial_means_are_means(rng):
+    values, index = rng.random((30, 4)).astype(np.float32), rng.integers(0, 30, (5, 7))
+    expected = [np.mean([values[i].astype(float) for i in row], axis=0) for row in index]
+    np.testing.assert_allclose(methods.trial_means(values, index), expected, rtol=8 * np.finfo(np.float32).eps)
+    np.testing.assert_allclose(methods.trial_means(values[:, 0].astype(float), index),
+                               [np.mean([float(values[i, 0]) for i in row]) for row in index], rtol=1e-12)
+
+
+def test_kernels_of_many_trials_are_those_of_one(circuit):
+    rows = pcircuit.sample(circuit, 300, rng=0).astype(np.uint8)
+    batches = methods.MMDBatches(rows[:150], rows[150:], "codes", [0])
+    rng = np.random.default_rng(1)
+    reference, index = rng.integers(0, 150, (6, 9)), rng.integers(0, 150, (6, 9))
+    bandwidth = np.sqrt(-0.5 / batches.gamma)
+    assert bandwidth == pytest.approx(baselines.median_bandwidth(rows[:150]))
+    expected = np.array([baselines.mmd_squared(rows[:150][a], rows[150:][b], bandwidth)
+                         for a, b in zip(reference, index, strict=True)])
+    null = batches.null(9, 99)
+    alphas = (0.5, 0.1)
+    counts = batches.rejections(rows[150:], reference, index, 9, alphas, 99)
+    assert counts == [int(np.sum((1 + (null[None] >= expected[:, None]).sum(axis=1)) / 100 <= a)) for a in alphas]
+    single = methods.mean_kernels(batches.reference, reference, batches.reference, reference, batches.gamma)
+    exact = [np.exp(batches.gamma * ((rows[a][:, None].astype(float) - rows[a][None]) ** 2).sum(axis=2)).mean()
+             for a in reference]
+    # single precision: errors of gamma d^2 are at most eps times the largest term of the product, times 3 terms
+    size = -batches.gamma * 4 * (batches.reference ** 2).sum(axis=1).max()
+    np.testing.assert_allclose(single, exact, rtol=10 * np.finfo(np.float32).eps * max(1.0, size))
+
+
+def test_one_hot_kernel_counts_differing_columns():
+    rows = methods.encode_rows(np.array([[0, 3], [0, 5], [1, 9]]), "one-hot")
+    assert ((rows[0] - rows[1]) ** 2).sum() == 2
+    assert ((rows[0] - rows[2]) ** 2).sum() == 4
+    with pytest.raises(ValueError, match="`mmd_rows` must be"):
+        methods.encode_rows(np.zeros((1, 1)), "words")
+
+
+def test_quantiles_are_those_of_the_public_test(circuit):
+    nodes = hld.select_nodes(circuit)
+    batch, alphas = pcircuit.sample(circuit, 15, rng=2), (0.1, 0.05, 0.01)
+    quantiles = methods.null_quantiles(hld.exact_moments(circuit, nodes), alphas)
+    for law in ("normal", "exact"):
+        test = hld.HLDTest(circuit, null=law)
+        thresholds = [test(batch, alpha=alpha).threshold for alpha in alphas]
+        np.testing.assert_allclose(np.sqrt(np.array(quantiles[law]) / 15), thresholds, rtol=1e-9)
+
+
+def test_scalar_rejections_are_those_of_the_baselines(circuit):
+    pool = models.row_scores(circuit, pcircuit.sample(circuit, 500, rng=0), TINY)
+    nulls = methods.ScalarNulls(pool, 99, [0])
+    rng = np.random.default_rng(3)
+    reference, index = rng.integers(0, 500, (40, 10)), rng.integers(0, 500, (40, 10))
+    log_p = pool.scores["log_likelihood"]
+    counts = nulls.rejections({k: methods.trial_means(v, reference) for k, v in pool.scores.items()},
+                              {k: methods.trial_means(v, index) for k, v in pool.scores.items()}, 10, (0.2,))
+    for name, statistics in (
+            ("RootLL", [baselines.mean_difference(log_p[a], log_p[b]) for a, b in zip(reference, index, strict=True)]),
+            ("Typicality", [baselines.typicality(log_p[b], -log_p.mean()) for b in index])):
+        pvalues = (1 + (nulls.null(10)[name][None] >= np.array(statistics)[:, None]).sum(axis=1)) / 100
+        assert counts[name] == [int(np.sum(pvalues <= 0.2))]
+
+
+def test_row_scores(circuit):
+    rows = pcircuit.sample(circuit, 50, rng=4)
+    nodes = hld.select_nodes(circuit)
+    scored = models.row_scores(circuit, rows, TINY, nodes)
+    np.testing.assert_allclose(scored.scores["log_likelihood"], pcircuit.log_likelihood(circuit, rows), rtol=1e-12)
+    for score in ("log_std", "variation"):
+        np.testing.assert_allclose(scored.scores[score], baselines.dropout_scores(
+            circuit, rows, rate=TINY.dropout_rate, score=score), rtol=1e-9)
+    np.testing.assert_allclose(scored.vectors, hld.likelihood_vectors(circuit, rows, nodes), rtol=1e-6)
+
+
+def test_batches_without_replacement_have_no_row_twice():
+    rng = np.random.default_rng(0)
+    index = protocol.draw_batches(rng, 12, 30, 10, replacement=False)
+    assert all(len(set(row)) == 10 for row in index.tolist())
+    assert any(len(set(row)) < 10 for row in protocol.draw_batches(rng, 12, 30, 10, replacement=True).tolist())
+
+
+# -- cells -----------------------------------------------------------------------------------------------------
+
+
+def test_a_cell_from_data_to_counts():
+    result = protocol.run_cell(tiny_cell(), small_table())
+    assert json.loads(json.dumps(result)) == result  # plain values
+    assert result["rows"] == {"train": 30, "model": 200, "data": 30, ">50K": 60, "other": 60}
+    assert result["batch_sizes"] == {"model": [1, 8, 16], "data": [1, 8, 16], ">50K": [1, 8], "other": [1, 8]}
+    assert len(result["history"]) == 4
+    for population, counts in result["rejections"].items():
+        for method in ("HLD/leaf+sum/normal", "HLD/leaf/exact", "RootLL", "Typicality", "TDI", "MMD"):
+            assert len(counts[method]) == len(result["batch_sizes"][population])
+            assert all(0 <= c <= 12 for row in counts[method] for c in row)
+            assert all(row == sorted(row, reverse=True) for row in counts[method])  # levels 0.1, 0.05, 0.01
+    assert result["rejections"]["data"]["MMD trials"] == [6, 6, 4]
+    assert result["rejections"]["other"]["HLD/leaf+sum/exact"][1][0] == 12  # three standard deviations away
+    again = protocol.run_cell(tiny_cell(), small_table())
+    assert again["rejections"] == result["rejections"]
+    assert protocol.run_cell(tiny_cell(seed=1), small_table())["rejections"] != result["rejections"]
+
+
+def test_level_of_a_cell():
+    """Batches from the circuit are rejected at the nominal rate, within binomial bounds of probability 1e-6."""
+    result = protocol.run_cell(tiny_cell(trials=400, batch_sizes=(50,), long_sizes=(), mmd_trials=0, pool_rows=40_000,
+                                         null_trials=1999, alphas=(0.1,)), small_table())
+    for method in ("RootLL", "Typicality", "TDI", "HLD/leaf+sum/exact"):
+        count = result["rejections"]["model"][method][0][0]
+        low, high = binom.ppf([1e-6, 1 - 1e-6], 400, 0.1)
+        assert low <= count <= high
+
+
+def test_runs_resume(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(datasets, "load_table", lambda name: small_table())
+    cells = [tiny_cell(), replace(tiny_cell(), architecture="rat-1-2")]
+    assert runner.run_cells(cells[:1], 1, tmp_path) == 0
+    path = store.path_of(cells[0], tmp_path)
+    assert path.name == "adult--belowor50K--hclt-2.json"
+    before = path.read_bytes()
+    ran = []
+    original = protocol.run_cell
+    monkeypatch.setattr(protocol, "run_cell", lambda cell: ran.append(cell.name) or original(cell))
+    assert runner.run_cells(cells, 1, tmp_path) == 0
+    assert ran == [cells[1].name]  # the first one was finished before
+    assert path.read_bytes() == before
+    assert "2 cells, 1 finished before" in capsys.readouterr().err
+    changed = tiny_cell(trials=13)
+    assert store.read(changed, tmp_path) is None
+    assert runner.run_cells([changed], 1, tmp_path) == 0
+    assert store.read(changed, tmp_path)["settings"]["trials"] == 13
+    assert sorted(p.name for p in (tmp_path / "tiny").iterdir()) == [
+        "adult--belowor50K--hclt-2.json", "adult--belowor50K--rat-1-2.json"]  # nothing temporary is left
+
+
+def test_a_failed_cell_does_not_end_the_run(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(datasets, "load_table", lambda name: small_table())
+    broken = replace(tiny_cell(), architecture="tree-3")
+    assert runner.run_cells([broken, tiny_cell()], 1, tmp_path) == 1
+    assert "failed: ValueError: `architecture` must be" in capsys.readouterr().err
+    assert store.read(tiny_cell(), tmp_path) is not None
+
+
+def test_report_of_a_tiny_study(monkeypatch, tmp_path):
+    pytest.importorskip("matplotlib")
+    from benchmarks.paper.report import write_report
+    monkeypatch.setattr(datasets, "load_table", lambda name: small_table())
+    runner.run_cells([replace(tiny_cell(), group="quick", architecture="hclt-4")], 1, tmp_path)
+    folder = write_report("quick", tmp_path)
+    text = (tmp_path / "quick-report" / "tables.md").read_text()
+    assert folder.endswith("quick-report")
+    for heading in ("Tabular data sets, 2 pairs", "Node sets: Adult", "FPR_data at alpha = 0.01", "HCLT capacity"):
+        assert heading in text
+    assert "(.178 ± 0.08)" in text  # the paper's HLD at T = 1000 has a row only if it is measured
+    assert (tmp_path / "quick-report" / "training.png").stat().st_size > 0
+    with pytest.raises(SystemExit, match="no results in group 'study'"):
+        write_report("study", tmp_path)
+
+
+def test_profiles():
+    default, full, quick = (settings.profile_cells(name) for name in ("default", "full", "quick"))
+    assert sum(len(cell.ood_classes) for cell in default if cell.dataset in datasets.TABULAR
+               and cell.architecture == "hclt-4") == 21
+    assert sum(len(cell.ood_classes) for cell in default if cell.dataset == "mnist7") == 90
+    assert {cell.architecture for cell in default if cell.dataset == "adult"} == {"hclt-4", *settings.SWEEP}
+    assert {cell.name for cell in full} - {cell.name for cell in default} == {
+        f"mnist28--{digit}--hclt-4" for digit in range(10)}
+    for cells in (default, full, quick, settings.variant_cells()):
+        names = [(cell.group, cell.name) for cell in cells]
+        assert len(set(names)) == len(names)
+    assert all(cell.settings.trials == 500 for cell in default)
+    assert all(cell.group == "quick" for cell in quick)
+
+
+# -- rates, tables and the paper's numbers ---------------------------------------------------------------------
+
+
+def test_means_over_pairs_and_data_sets():
+    a = [rates.Rate("a", "x", "p", 0.2, 100), rates.Rate("a", "x", "q", 0.4, 100)]
+    b = [rates.Rate("b", "x", "p", 0.9, 50)]
+    pairs, sets = rates.mean_rate(a + b), rates.mean_rate(a + b, "datasets")
+    assert pairs.mean == pytest.approx(0.5)
+    assert pairs.sd == pytest.approx(np.std([0.2, 0.4, 0.9]))
+    assert pairs.error == pytest.approx(np.sqrt(0.16 / 100 + 0.24 / 100 + 0.09 / 50) / 3)
+    assert sets.mean == pytest.approx(0.6)
+    assert sets.sd == pytest.approx(0.3)
+    twice = rates.mean_rate([b[0], b[0]])  # one measurement that counts for two pairs
+    assert twice.error == pytest.approx(np.sqrt(0.09 / 50))
+    assert rates.mean_rate([]) is None
+    assert tables.cell_text(pairs, (0.25, None)) == ".500 ± 0.29 [.025] (.250)"
+
+
+def test_paper_values_have_the_paper_s_relations():
+    """Sums that hold among the printed tables, and the ones that do not, as the written comparison says."""
+    means = {name: [np.mean([paper.ABLATION[d][name][1][T][0] for d in datasets.TABULAR])
+                    for T in paper.ABLATION_SIZES] for name in settings.NODE_SETS}
+    for name, (dim, printed) in paper.ABLATION["mean"].items():
+        for T, mean in zip(paper.ABLATION_SIZES, means[name], strict=True):
+            assert printed[T][0] == pytest.approx(mean, abs=0.0011)
+        exact = np.mean([paper.ABLATION[d][name][0] for d in datasets.TABULAR])
+        assert (abs(dim - exact) < 0.61) == (name != "leaf+sum")  # 118 is printed where the mean is 188.2
+    assert all(leaf > both for leaf, both in zip(means["leaf"], means["leaf+sum"], strict=True))
+    for alpha in (0.01, 0.1):  # what is captioned FPR_data keeps the level at T = 2500
+        assert abs(paper.ALPHA[alpha, "data"][2500]["MMD"][0] - alpha) < 0.01
+        assert paper.ALPHA[alpha, "model"][2500]["MMD"][0] > 0.4
+    at_5, at_10 = paper.MAIN["tabular"]["data"], paper.ALPHA[0.1, "model"]
+    assert at_10[1000]["MMD"][0] < at_5[1000]["MMD"][0]  # fewer rejections at the larger level
