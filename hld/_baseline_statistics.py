@@ -18,13 +18,47 @@ SCORES = ("log_std", "variation")
 
 
 def mean_difference(reference, batch) -> float:
-    """| mean of `reference` - mean of `batch` |; 0 for equal infinities, as of impossible rows on both sides."""
+    """Distance of two means, | mean of `reference` - mean of `batch` |.
+
+    Parameters
+    ----------
+    reference, batch : (n,) and (T,) float array_like
+        One number for each row, for instance log-likelihoods; -inf where a row is impossible.
+
+    Returns
+    -------
+    float
+        Infinite if one mean is infinite, 0 if both are the same infinity.
+
+    Examples
+    --------
+    >>> mean_difference([1.0, 2.0], [4.0])
+    2.5
+    """
     first, second = float(np.mean(reference)), float(np.mean(batch))
     return 0.0 if first == second else abs(first - second)
 
 
 def typicality(log_likelihoods, entropy) -> float:
-    """| -mean of the log-likelihoods - entropy |, in nats."""
+    """How far the mean surprise of a batch is from the entropy, | -mean ln p - H |.
+
+    Parameters
+    ----------
+    log_likelihoods : (T,) float array_like
+        Natural logarithms.
+    entropy : float
+        H in nats.
+
+    Returns
+    -------
+    float
+        In nats; infinite if a row is impossible.
+
+    Examples
+    --------
+    >>> typicality([-2.0, -4.0], 2.5)
+    0.5
+    """
     return float(np.abs(-np.mean(log_likelihoods) - entropy))
 
 
@@ -62,6 +96,16 @@ def median_bandwidth(rows) -> float:
     ----------
     rows : (n, V) array
         n at least 2; the cost is O(n^2 V).
+
+    Returns
+    -------
+    float
+        Positive.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two rows.
 
     Examples
     --------
@@ -121,7 +165,26 @@ def dropout_scores(circuit, data, *, rate=0.1, score="log_std", covariances=Fals
 
 
 def rejection_threshold(null, alpha) -> float:
-    """Largest statistic with (1 + #{null >= statistic}) / (1 + B) > alpha, for the sorted (B,) null statistics."""
+    """Largest statistic that a Monte Carlo test does not reject: (1 + #{null >= statistic}) / (1 + B) > alpha.
+
+    Parameters
+    ----------
+    null : (B,) float array
+        Null statistics, ascending.
+    alpha : float
+        Level, in (0, 1).
+
+    Returns
+    -------
+    float
+        One of `null`; inf if B is too small to reject at all, -inf if everything is rejected.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rejection_threshold(np.arange(19.0), 0.1)          # (1 + 1) / 20 = 0.1 for 17.5, which rejects
+    17.0
+    """
     allowed = int(np.floor(alpha * (1 + len(null)) + 1e-9)) - 1  # null statistics that may exceed a rejected one
     if allowed < 0:
         return float("inf")

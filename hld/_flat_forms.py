@@ -1,6 +1,6 @@
-"""The `RegionForm` of every region in one flat array, computed by the kernels.
+"""The `RegionForm` of every region in one flat array.
 
-`_operator_kernel` reads it directly; `stored_forms` hands out views of it for the text in `_covariance`.
+`_operator_kernel` fills it and reads it; `stored_forms` hands out views of it for the text in `_covariance`.
 """
 from __future__ import annotations
 
@@ -28,10 +28,8 @@ class FlatForms(NamedTuple):
     work: np.ndarray  # (2,) int64 sizes of the work arrays
 
 
-def flat_forms(plan: Plan, arrays: MomentArrays) -> FlatForms:
-    """Forms of all regions of the plan."""
-    from ._operator_kernel import fill_forms
-
+def empty_forms(plan: Plan, arrays: MomentArrays) -> FlatForms:
+    """Room for the forms of all regions of the plan."""
     table = arrays.region
     K, n, needed, nested = (table[:, column] for column in (SHOWN, NUM_NODES, NEEDED, NESTED))
     parents = plan.circuit.vtree.parents
@@ -39,9 +37,7 @@ def flat_forms(plan: Plan, arrays: MomentArrays) -> FlatForms:
     sizes = np.stack([K * n, pairs * n, n * n, nested * table[parents, INSIDE] ** 2], axis=1)
     ends = np.cumsum(sizes).reshape(sizes.shape)
     place = np.column_stack([ends - sizes, np.cumsum(K) - K, np.cumsum(pairs) - pairs])
-    forms = FlatForms(place, np.zeros(ends[-1, -1]), np.zeros(len(table), np.int64), np.array([K.sum(), pairs.sum()]))
-    fill_forms(arrays, forms)
-    return forms
+    return FlatForms(place, np.zeros(ends[-1, -1]), np.zeros(len(table), np.int64), np.array([K.sum(), pairs.sum()]))
 
 
 def stored_forms(plan: Plan, arrays: MomentArrays, forms: FlatForms) -> Iterator[tuple[int, RegionForm]]:

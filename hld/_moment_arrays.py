@@ -36,9 +36,7 @@ class MomentArrays(NamedTuple):
 
 
 def moment_arrays(plan: Plan) -> MomentArrays:
-    """The flat form of a plan."""
-    from ._masses_kernel import fill_masses
-
+    """The flat form of a plan; `mass` is zero and left to `_masses_kernel.fill_masses`."""
     circuit = plan.circuit
     table, index, data = _concatenated(circuit)
     sizes = table[:, SHOWN] + np.where(table[:, ARITY] > 0, table[:, INSIDE], 0)
@@ -46,10 +44,8 @@ def moment_arrays(plan: Plan) -> MomentArrays:
     table[:, FIRST_NODE], table[:, NUM_NODES] = plan.start[:-1], np.diff(plan.start)
     table[:, BELOW], table[:, NESTED], table[:, NEEDED] = plan.below, plan.nested, plan.needed
     region_of = np.repeat(np.arange(len(table)), table[:, NUM_NODES])
-    arrays = MomentArrays(table, index, data, np.zeros(sizes.sum()), plan.nodes - circuit.offsets[region_of],
-                          plan.weights, plan.order)
-    fill_masses(arrays)
-    return arrays
+    return MomentArrays(table, index, data, np.zeros(sizes.sum()), plan.nodes - circuit.offsets[region_of],
+                        plan.weights, plan.order)
 
 
 def _concatenated(circuit):

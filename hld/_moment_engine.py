@@ -25,8 +25,11 @@ def prepare(plan: Plan):
     is_small = len(regions) <= SMALL_REGIONS and max(region.num_nodes for region in regions) <= 2 * SMALL_UNITS
     if engine == "numpy" or (engine is None and is_small):
         return None
+    from ._masses_kernel import fill_masses
     from ._moment_arrays import moment_arrays
-    return moment_arrays(plan)
+    arrays = moment_arrays(plan)
+    fill_masses(arrays)
+    return arrays
 
 
 def linear_moments(plan: Plan, arrays, *, squares: bool):
@@ -45,8 +48,11 @@ def all_forms(plan: Plan, arrays):
     if arrays is None:
         from ._region_forms import region_forms
         return list(region_forms(plan, compress=False))
-    from ._flat_forms import flat_forms
-    return flat_forms(plan, arrays)
+    from ._flat_forms import empty_forms
+    from ._operator_kernel import fill_forms
+    forms = empty_forms(plan, arrays)
+    fill_forms(arrays, forms)
+    return forms
 
 
 def covariance(plan: Plan, arrays) -> np.ndarray:
@@ -55,8 +61,8 @@ def covariance(plan: Plan, arrays) -> np.ndarray:
     if arrays is None:
         from ._region_forms import region_forms
         return dense_covariance(plan, region_forms(plan, compress=False))
-    from ._flat_forms import flat_forms, stored_forms
-    return dense_covariance(plan, stored_forms(plan, arrays, flat_forms(plan, arrays)))
+    from ._flat_forms import stored_forms
+    return dense_covariance(plan, stored_forms(plan, arrays, all_forms(plan, arrays)))
 
 
 def apply_covariance(plan: Plan, arrays, forms, vectors) -> np.ndarray:

@@ -14,7 +14,7 @@ small quantities are sums of small terms.  Each step also knows the plain differ
 a likelihood varies by orders of magnitude; of the two the one with the smaller rounding error is taken, entry by
 entry (`closer`, `mixture`).
 
-    leaf       integrals over the table of the input region
+    inputs     integrals over the table of the input region
     products   children c = 0, 1, ... are multiplied in one after the other.  For f = f1 f2 and g = g1 g2, whose parts
                are independent under every product unit,
                    cov_f = mu_f - mu_f1 mu_f2 = sum_p qp_p M2~1[p, f1] M2~2[p, f2]
@@ -142,12 +142,7 @@ def closer(value, error, other, other_error):
     return np.where(first, value, other), np.where(first, error, other_error)
 
 
-def exponent_of(positive) -> int:
-    """Exponent e such that the largest entry / 2**e is in [1/2, 1); at least -MAX_SHIFT, and 0 for all zeros."""
-    return max(math.frexp(positive.max())[1], -MAX_SHIFT)
-
-
 def normalized(positive, *others):
-    """Exponent of the first array, and all arrays divided by 2**exponent."""
-    shift = exponent_of(positive)
+    """An exponent e >= -MAX_SHIFT and all arrays divided by 2**e, which brings the largest of the first to [1/2, 1)."""
+    shift = max(math.frexp(positive.max())[1], -MAX_SHIFT)  # 0 for all zeros
     return shift, *(np.ldexp(array, -shift) for array in (positive, *others))

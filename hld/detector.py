@@ -40,7 +40,7 @@ class HLDDetector:
         Columns to treat so whatever their type.
     kinds : tuple of str
         Kinds of the circuit's units that the test looks at.
-    metric, null, tolerance, num_resamples : see `HLDTest`
+    metric, null : see `HLDTest`
         By default the plain and the whitened metric, combined, and drawn batches where T is small.
     reference : "training" or "circuit"
         Whether a batch is compared with the training rows' mean and covariance (kept as averages, no rows), so that what the
@@ -48,6 +48,7 @@ class HLDDetector:
     estimation_error : bool
         For ``reference="circuit"``: scale the null by 1 + T / n for the n training rows, so that the error of the fit does
         not count as a shift.  The training reference always does.
+    tolerance, num_resamples : see `HLDTest`
     rng : int or numpy.random.Generator
         Seed of start values and resampling.
 

@@ -61,7 +61,7 @@ def save(detector, path) -> None:
     header = {"format": FORMAT, "version": FORMAT_VERSION, "params": _plain_params(detector),
               "encoder": detector.encoder_.to_dict(), "num_train": detector.num_train_,
               "test": {"null": test.null, "reference": test.reference, "num_train": test.num_train,
-                       "tolerance": test.tolerance, "seed": test._seed, "calibration": scalars}}
+                       "tolerance": test.tolerance, "missing": test.missing, "seed": test._seed, "calibration": scalars}}
     arrays = {TEST + name: array for name, array in arrays.items()}
     arrays |= {CIRCUIT + name: array for name, array in pcircuit.to_arrays(detector.circuit_).items()}
     pcircuit.write_archive(path, header, arrays | {"history": detector.history_})
@@ -145,9 +145,11 @@ def _restored(header, arrays) -> HLDDetector:
     seed, tolerance = _positive_int(saved["seed"], "seed", 0), float(saved["tolerance"])
     if not 0 <= tolerance < np.inf:
         raise ValueError(f"the tolerance {tolerance} is not finite and at least 0")
+    if saved["missing"] not in ("complete", "exact"):
+        raise ValueError(f"unknown treatment of missing values {saved['missing']!r}")
     calibration = read_calibration(circuit, saved["calibration"], _with_prefix(arrays, TEST), seed)
-    test = HLDTest.__new__(HLDTest)._set(circuit, saved["null"], saved["reference"], test_num_train, tolerance, seed,
-                                         calibration)
+    test = HLDTest.__new__(HLDTest)._set(circuit, saved["null"], saved["reference"], test_num_train, tolerance,
+                                         saved["missing"], seed, calibration)
     history = arrays["history"]
     if history.ndim != 1 or not len(history):
         raise ValueError(f"the history must be one-dimensional, found shape {history.shape}")

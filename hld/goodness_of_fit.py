@@ -20,10 +20,12 @@ import pcircuit
 from .calibration import calibrate
 from .completion import complete
 from .metric import RIDGE, parse_metric
+from .missing import PatternMoments, law_in_metric
 from .resampling import drawn_pvalues, drawn_threshold
 from .result import HLDResult
 from .selection import select_nodes
 
+EXACT_MISSING = (("circuit", "exact"), ("circuit", "auto"))
 NULLS = ("exact", "normal", "monte-carlo", "auto")
 
 
@@ -62,6 +64,11 @@ class HLDTest:
         Tests H0 "the distance is at most epsilon" instead, epsilon = tolerance * sqrt(E |L(X) - mu|^2): a drift of 0.1 is a
         tenth of the typical distance of a single row from the mean.  By the triangle inequality the null holds for
         d - epsilon, so the level is kept whatever the direction of the drift.
+    missing : "complete" or "exact"
+        What is done with missing entries: they are drawn from the circuit's conditional distribution given the rest of their
+        row (`hld.completion`), or summed out, with the exact null for the pattern of holes (`hld.missing`; for
+        ``reference="circuit"``, and at sizes where the limit law holds).  Both keep the level if holes do not depend on the
+        values in them; the second needs no chance and loses less power.
 
     Attributes
     ----------
@@ -82,9 +89,6 @@ class HLDTest:
 
     Notes
     -----
-    Missing entries (-1) are drawn from the circuit's conditional distribution given the rest of their row
-    (`hld.completion`), which keeps the level.
-
     Immutable in use: one object may be called from many threads.
 
     References
@@ -104,7 +108,7 @@ class HLDTest:
     """
 
     def __init__(self, circuit, nodes=None, metric="euclidean", null="exact", reference="circuit", num_train=None,
-                 training_data=None, rng=None, *, ridge=RIDGE, num_resamples=999, tolerance=0.0):
+                 training_data=None, rng=None, *, ridge=RIDGE, num_resamples=999, tolerance=0.0, missing="complete"):
         if not circuit.is_normalized:
             raise pcircuit.StructureError("`circuit` is not normalised, so there is no distribution to test against")
         if null not in NULLS:
@@ -115,6 +119,9 @@ class HLDTest:
             raise ValueError(f"`ridge` must be finite and positive, found {ridge!r}")
         if not 0 <= tolerance < np.inf:
             raise ValueError(f"`tolerance` must be finite and at least 0, found {tolerance!r}")
+        if missing not in ("complete", "exact") or (missing == "exact" and (reference, null) not in EXACT_MISSING):
+            raise ValueError(f"`missing` must be 'complete', or 'exact' with reference='circuit' and null='exact' or 'auto', "
+                             f"found {missing!r} with reference={reference!r} and null={null!r}")
         nodes = select_nodes(circuit) if nodes is None else np.array(nodes)  # a copy: it becomes read-only
         parts = parse_metric(metric, len(nodes))
         if null == "normal" and len(parts) > 1:
@@ -123,15 +130,16 @@ class HLDTest:
         seed = int(np.random.default_rng(rng).integers(2 ** 53))
         if training_data is not None:
             training_data = complete(circuit, training_data, seed, name="training_data")[0]
-        self._set(circuit, null, reference, num_train, float(tolerance), seed,
+        self._set(circuit, null, reference, num_train, float(tolerance), missing, seed,
                   calibrate(circuit, nodes, parts, null, training_data, ridge=float(ridge),
                             num_resamples=int(num_resamples), seed=seed))
 
-    def _set(self, circuit, null, reference, num_train, tolerance, seed, calibration):
+    def _set(self, circuit, null, reference, num_train, tolerance, missing, seed, calibration):
         """Take over what the constructor computed, or what a file held."""
         self.circuit, self.nodes, self.calibration = circuit, calibration.nodes, calibration
         self.null, self.reference, self.num_train, self.tolerance = null, reference, num_train, tolerance
-        self._seed = seed
+        self.missing, self._seed = missing, seed
+        self._patterns = PatternMoments(circuit, self.nodes) if missing == "exact" else None
         mean = calibration.mean
         # a distance that rounding alone can cause: a law of zeros leaves no room for it
         self._round_off = 8 * np.finfo(float).eps * np.sqrt(max(float(mean @ mean), np.finfo(float).tiny))
@@ -167,6 +175,8 @@ class HLDTest:
         TypeError, ValueError
             If `batch` is not evidence for the circuit or has no rows, or `alpha` is not in (0, 1).
         """
+        if self._patterns is not None and (np.asarray(batch) < 0).any():
+            return self._test_with_holes(batch, alpha)
         batch, num_missing = complete(self.circuit, batch, self._seed)
         mean = pcircuit.mean_node_likelihoods(self.circuit, batch, nodes=self.nodes)
         return self.judge(mean, len(batch), alpha, num_missing=num_missing)
@@ -203,13 +213,25 @@ class HLDTest:
         if mean.shape != self.nodes.shape or T < 1:
             raise ValueError(f"`mean` must have shape {self.nodes.shape} and `num_samples` be at least 1, found shape "
                              f"{mean.shape} and {num_samples!r}")
-        deltas = mean - calibration.mean
+        return self._result(mean - calibration.mean, T, alpha, num_missing)
+
+    def _test_with_holes(self, batch, alpha) -> HLDResult:
+        """Test a batch by its marginal likelihoods and their own null."""
+        batch = pcircuit.check_evidence(self.circuit, batch, name="batch")
+        expected, covariance = self._patterns.of_batch(batch)
+        laws = tuple(law_in_metric(metric, covariance) for metric in self.calibration.metrics)
+        mean = pcircuit.mean_node_likelihoods(self.circuit, batch, nodes=self.nodes)
+        return self._result(mean - expected, len(batch), alpha, int((batch < 0).sum()), laws)
+
+    def _result(self, deltas, T, alpha, num_missing, laws=None) -> HLDResult:
+        """The result for differences of means; `laws` instead of the calibration's where the batch has its own."""
+        calibration = self.calibration
         inflation = 1.0 if self.num_train is None else 1.0 + T / self.num_train
         distances = [float(np.sqrt(max(metric.squared(deltas), 0.0))) for metric in calibration.metrics]
         beyond = [max(d - margin, 0.0) if d > self._round_off else 0.0
                   for d, margin in zip(distances, self._margins, strict=True)]
-        pvalues, pvalue, error, used = self._pvalue(np.square(beyond), T, inflation)
-        statistic, threshold = self._scale(distances, pvalues, alpha, T, inflation)
+        pvalues, pvalue, error, used = self._pvalue(np.square(beyond), T, inflation, laws)
+        statistic, threshold = self._scale(distances, pvalues, alpha, T, inflation, laws)
         return HLDResult(statistic=statistic, threshold=threshold, pvalue=pvalue, reject=bool(pvalue <= alpha),
                          alpha=float(alpha), num_samples=T, null=used, inflation=inflation, null_error=error,
                          num_missing=num_missing, metrics=tuple(metric.name for metric in calibration.metrics),
@@ -233,15 +255,16 @@ class HLDTest:
         return (f"HLDTest({self.circuit.num_variables} variables, {len(self.nodes)} nodes, null {self.null}, "
                 f"reference {self.reference})")
 
-    def _pvalue(self, squared, T, inflation):
+    def _pvalue(self, squared, T, inflation, laws):
         """p-values of the metrics, the combined one, its estimated error, and the null that was used."""
         calibration = self.calibration
-        draws = calibration.draws_for(T)
+        draws = calibration.draws_for(T) if laws is None else None
         if draws is not None:
             pvalues, pvalue = drawn_pvalues(draws, squared / inflation, T)
             B = draws.at(T)[0][1].shape[0]
             return pvalues, pvalue, float(np.sqrt(pvalue * (1 - pvalue) / B)), "monte-carlo"
-        tails = [law.tail(value * T / inflation, T) for law, value in zip(calibration.laws, squared, strict=True)]
+        tails = [law.tail(value * T / inflation, T) for law, value in zip(laws or calibration.laws, squared,
+                                                                                    strict=True)]
         pvalues = [p for p, _ in tails]
         used = "normal" if self.null == "normal" else "exact"
         if calibration.joint is None:
@@ -249,16 +272,16 @@ class HLDTest:
         best = int(np.argmin(pvalues))
         return pvalues, calibration.joint.tail(pvalues[best]), len(tails) * tails[best][1], used
 
-    def _scale(self, distances, pvalues, alpha, T, inflation):
+    def _scale(self, distances, pvalues, alpha, T, inflation, laws):
         """Statistic and threshold: distances for one metric, -log10 of the smallest p-value for several."""
         calibration = self.calibration
-        draws = calibration.draws_for(T)
+        draws = calibration.draws_for(T) if laws is None else None
         if len(distances) > 1:
             smallest = min(pvalues)
             level = calibration.joint.quantile(alpha) if draws is None else alpha / len(distances)
             return float(-np.log10(max(smallest, 1e-300))), float(-np.log10(level))
         squared = (drawn_threshold(draws, alpha, T) if draws is not None
-                   else calibration.laws[0].quantile(alpha, T) / T)
+                   else (laws or calibration.laws)[0].quantile(alpha, T) / T)
         return distances[0], float(np.sqrt(squared * inflation)) + self._margins[0]
 
     def _shown_weights(self):

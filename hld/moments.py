@@ -242,7 +242,8 @@ def exact_moments(circuit, nodes=None, *, node_weights=None) -> Moments:
     nodes : (m,) int array_like, optional
         Distinct node ids, in any order; default `select_nodes(circuit)`, all inputs and sums.
     node_weights : (m,) float array_like, optional
-        Positive weight w_j of each coordinate; default 1.  Weights scale rows and columns of S.
+        Positive weight w_j of each coordinate; default 1.  Weights scale rows and columns of S; the fourth powers of
+        weighted likelihoods, which tr(S^2) sums, must not overflow.
 
     Returns
     -------

@@ -168,8 +168,10 @@ def test_expectation_of_the_squared_statistic_is_the_trace(name):
 
 
 def test_default_nodes_are_inputs_and_sums():
-    circuit = zoo.nary()
-    np.testing.assert_array_equal(exact_moments(circuit).nodes, select_nodes(circuit))
+    circuit = zoo.two_coins()
+    moments = exact_moments(circuit)
+    np.testing.assert_array_equal(moments.nodes, select_nodes(circuit))
+    assert repr(moments).startswith("Moments(5 nodes of Circuit(2 variables")
 
 
 def test_blocks_of_the_covariance_in_any_order(engine, rng):
@@ -295,10 +297,6 @@ def test_copies_compute_for_themselves():
     for other in (copy.copy(moments), copy.deepcopy(moments)):
         assert other.trace_sq == moments.trace_sq
         np.testing.assert_array_equal(other.covariance(), moments.covariance())
-
-
-def test_repr_names_the_number_of_nodes():
-    assert repr(exact_moments(zoo.two_coins())).startswith("Moments(5 nodes of Circuit(2 variables")
 
 
 @pytest.mark.parametrize("name", zoo.unnormalized_circuits())

@@ -281,8 +281,9 @@ def test_a_cell_from_data_to_counts():
 
 def test_level_of_a_cell():
     """Batches from the circuit are rejected at the nominal rate, within binomial bounds of probability 1e-6."""
-    result = protocol.run_cell(tiny_cell(trials=400, batch_sizes=(50,), long_sizes=(), mmd_trials=0, pool_rows=40_000,
-                                         null_trials=1999, alphas=(0.1,)), small_table())
+    cell = tiny_cell(trials=400, batch_sizes=(50,), long_sizes=(), mmd_trials=0, pool_rows=40_000, null_trials=1999,
+                     alphas=(0.1,))
+    result = protocol.run_cell(replace(cell, architecture="rat-1-3"), small_table())
     for method in ("RootLL", "Typicality", "TDI", "HLD/leaf+sum/exact"):
         count = result["rejections"]["model"][method][0][0]
         low, high = binom.ppf([1e-6, 1 - 1e-6], 400, 0.1)
@@ -329,7 +330,8 @@ def test_report_of_a_tiny_study(monkeypatch, tmp_path):
     assert folder.endswith("quick-report")
     for heading in ("Tabular data sets, 2 pairs", "Node sets: Adult", "FPR_data at alpha = 0.01", "HCLT capacity"):
         assert heading in text
-    assert "(.178 ± 0.08)" in text  # the paper's HLD at T = 1000 has a row only if it is measured
+    assert "(.037 ± 0.02)" in text  # the paper's FPR_data of HLD at T = 1, which is measured
+    assert "(.178 ± 0.08)" not in text  # at T = 1000, which is not
     assert (tmp_path / "quick-report" / "training.png").stat().st_size > 0
     with pytest.raises(SystemExit, match="no results in group 'study'"):
         write_report("study", tmp_path)
@@ -372,11 +374,13 @@ def test_paper_values_have_the_paper_s_relations():
     """Sums that hold among the printed tables, and the ones that do not, as the written comparison says."""
     means = {name: [np.mean([paper.ABLATION[d][name][1][T][0] for d in datasets.TABULAR])
                     for T in paper.ABLATION_SIZES] for name in settings.NODE_SETS}
+    off = []
     for name, (dim, printed) in paper.ABLATION["mean"].items():
-        for T, mean in zip(paper.ABLATION_SIZES, means[name], strict=True):
-            assert printed[T][0] == pytest.approx(mean, abs=0.0011)
+        off += [(name, T) for T, mean in zip(paper.ABLATION_SIZES, means[name], strict=True)
+                if abs(printed[T][0] - mean) > 0.0011]
         exact = np.mean([paper.ABLATION[d][name][0] for d in datasets.TABULAR])
         assert (abs(dim - exact) < 0.61) == (name != "leaf+sum")  # 118 is printed where the mean is 188.2
+    assert off == [("leaf+prod", 1), ("leaf+prod", 50), ("leaf+prod", 100), ("leaf+sum+prod", 100)]
     assert all(leaf > both for leaf, both in zip(means["leaf"], means["leaf+sum"], strict=True))
     for alpha in (0.01, 0.1):  # what is captioned FPR_data keeps the level at T = 2500
         assert abs(paper.ALPHA[alpha, "data"][2500]["MMD"][0] - alpha) < 0.01

@@ -40,7 +40,8 @@ def main(argv=None) -> int:
         return 0
     profile = "quick" if args.quick else "full" if args.full else "default"
     cells = settings.variant_cells() if args.command == "variants" else settings.profile_cells(profile)
-    return runner.run_cells([cell for cell in cells if args.only in f"{cell.group}/{cell.name}"], args.jobs, args.results)
+    cells = [cell for cell in cells if args.only in f"{cell.group}/{cell.name}"]
+    return runner.run_cells(cells, args.jobs, args.results)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
     fit_cell      the circuit of a cell, fitted to the training half, with its log-likelihood by epoch
     row_scores    log-likelihood, dropout score and likelihood vector of rows, computed once for each pool
+
+Everything runs in one thread: the study has one process for each CPU.
 """
 from __future__ import annotations
 
@@ -52,8 +54,9 @@ def row_scores(circuit, codes, settings, nodes=None) -> Scored:
     scores = {"log_likelihood": pcircuit.log_likelihood(circuit, codes, n_jobs=1)}
     log_std = dropout_scores(circuit, codes, rate=settings.dropout_rate)
     scores["log_std"] = log_std
-    with np.errstate(invalid="ignore"):  # "variation" is ln c = ln std - ln p; impossible rows are infinitely uncertain
-        scores["variation"] = np.where(np.isneginf(scores["log_likelihood"]), np.inf, log_std - scores["log_likelihood"])
+    log_p = scores["log_likelihood"]
+    with np.errstate(invalid="ignore"):  # ln c = ln std - ln p; impossible rows are infinitely uncertain
+        scores["variation"] = np.where(np.isneginf(log_p), np.inf, log_std - log_p)
     vectors = None
     if nodes is not None:
         vectors = np.empty((len(codes), len(nodes)), np.float32)

@@ -100,7 +100,7 @@ class _Study:
         counts: dict = {}
         done = []
         for T in sizes:
-            if not settings.replacement and T > len(pool.codes):
+            if not settings.replacement and len(pool.codes) < T:
                 continue
             rng = np.random.default_rng([*self.seed, 4, zlib.crc32(name.encode()), T])
             index = draw_batches(rng, len(pool.codes), settings.trials, T, replacement=settings.replacement)

@@ -3,6 +3,8 @@
     tables.md      every table of the paper in its layout, the paper's value beside ours
     pairs.md       one table for each pair
     *.png          training curve, real against sampled digits, localisation maps
+
+Results of variants are a section of tables.md.
 """
 from __future__ import annotations
 
