@@ -20,6 +20,8 @@ from .encoding import fit_encoder
 from .goodness_of_fit import HLDTest
 from .selection import select_nodes
 
+ROWS_PER_NODE = 10  # training rows from which they are the better reference
+
 
 class HLDDetector:
     """Learns the distribution of a table and tests whether later batches still follow it.
@@ -31,7 +33,8 @@ class HLDDetector:
     num_epochs : int
         EM passes over the training rows.
     pseudocount : float
-        Smoothing of the Chow-Liu counts and of the EM steps.
+        Smoothing of the Chow-Liu counts and of the EM steps.  Less fits the training rows better than it should where they
+        are few, and then fresh rows look shifted.
     num_bins : int
         Quantile bins of a continuous column, at most.
     max_categories : int
@@ -42,9 +45,11 @@ class HLDDetector:
         Kinds of the circuit's units that the test looks at.
     metric, null : see `HLDTest`
         By default the plain and the whitened metric, combined, and drawn batches where T is small.
-    reference : "training" or "circuit"
+    reference : "auto", "training" or "circuit"
         Whether a batch is compared with the training rows' mean and covariance (kept as averages, no rows), so that what the
-        circuit fails to model is no shift; or with the circuit's own, exact ones, as in the paper.
+        circuit fails to model is no shift; or with the circuit's own, exact ones, as in the paper.  With few rows the former
+        are poor estimates, and too good for rows that the circuit has seen: "auto" takes the training rows if there are at
+        least ten for each node.
     estimation_error : bool
         For ``reference="circuit"``: scale the null by 1 + T / n for the n training rows, so that the error of the fit does
         not count as a shift.  The training reference always does.
@@ -86,9 +91,9 @@ class HLDDetector:
     True
     """
 
-    def __init__(self, num_latents=4, num_epochs=100, pseudocount=0.1, num_bins=8, max_categories=64, *,
+    def __init__(self, num_latents=4, num_epochs=100, pseudocount=1.0, num_bins=8, max_categories=64, *,
                  categorical=None, continuous=None, kinds=("input", "sum"), metric=("euclidean", "whitened"),
-                 null="auto", reference="training", estimation_error=True, tolerance=0.0, num_resamples=999, rng=0):
+                 null="auto", reference="auto", estimation_error=True, tolerance=0.0, num_resamples=999, rng=0):
         self.num_latents = num_latents
         self.num_epochs = num_epochs
         self.pseudocount = pseudocount
@@ -226,8 +231,11 @@ def build_test(circuit, params, data, seed) -> HLDTest:
     -------
     HLDTest
     """
-    training = params["reference"] == "training"
-    return HLDTest(circuit, nodes=select_nodes(circuit, params["kinds"]), metric=params["metric"], null=params["null"],
-                   reference=params["reference"], training_data=data if training else None,
+    nodes, reference = select_nodes(circuit, params["kinds"]), params["reference"]
+    if reference == "auto":
+        reference = "training" if len(data) >= ROWS_PER_NODE * len(nodes) else "circuit"
+    training = reference == "training"
+    return HLDTest(circuit, nodes=nodes, metric=params["metric"], null=params["null"],
+                   reference=reference, training_data=data if training else None,
                    num_train=len(data) if params["estimation_error"] and not training else None,
                    rng=seed, num_resamples=params["num_resamples"], tolerance=params["tolerance"])
