@@ -121,18 +121,35 @@ def report(run: dict) -> str:
             lines += [f"\n{title}, mean over {'pairs' if 'Power' in title else 'circuits'}\n",
                       "| T | " + " | ".join(options) + " |", "|---" * (len(options) + 1) + "|"]
             for T in sizes:
-                rates = [np.mean([count[str(T)][a] / trials for cell in run["cells"]
-                                  for key, count in cell["counts"][option].items() if wanted(key)]) for option in options]
-                lines.append(f"| {T} | " + " | ".join(f"{rate:.4f}" if alpha < 0.01 else f"{rate:.3f}" for rate in rates)
-                             + " |")
-    lines += ["\nPower at level 0.05 and T = 10 / 50, by pair\n", "| data, ID class | shift | pool | " + " | ".join(options)
-              + " |", "|---" * (len(options) + 3) + "|"]
+                rates = [
+                    np.mean(
+                        [
+                            count[str(T)][a] / trials
+                            for cell in run["cells"]
+                            for key, count in cell["counts"][option].items()
+                            if wanted(key)
+                        ]
+                    )
+                    for option in options
+                ]
+                lines.append(
+                    f"| {T} | " + " | ".join(f"{rate:.4f}" if alpha < 0.01 else f"{rate:.3f}" for rate in rates) + " |"
+                )
+    lines += [
+        "\nPower at level 0.05 and T = 10 / 50, by pair\n",
+        "| data, ID class | shift | pool | " + " | ".join(options) + " |",
+        "|---" * (len(options) + 3) + "|",
+    ]
     for cell in run["cells"]:
         for key in cell["counts"][options[0]]:
             if key not in ("model", "held-out"):
-                shown = [" / ".join(f"{cell['counts'][o][key][str(T)][alphas.index(0.05)] / trials:.2f}" for T in (10, 50))
-                         for o in options]
-                lines.append(f"| {cell['dataset']}, {cell['class']} | {key} | {cell['pool']} | " + " | ".join(shown) + " |")
+                shown = [
+                    " / ".join(f"{cell['counts'][o][key][str(T)][alphas.index(0.05)] / trials:.2f}" for T in (10, 50))
+                    for o in options
+                ]
+                lines.append(
+                    f"| {cell['dataset']}, {cell['class']} | {key} | {cell['pool']} | " + " | ".join(shown) + " |"
+                )
     return "\n".join(lines)
 
 

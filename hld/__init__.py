@@ -8,7 +8,8 @@ _HOME = {
     "select_nodes": "selection", "likelihood_vectors": "vectors",
     "exact_moments": "moments", "Moments": "moments", "distance": "distances",
     "HLDTest": "goodness_of_fit", "HLDResult": "result",
-    "HLDDetector": "detector", "Monitor": "monitor", "MMDTest": "mmd", "mmd_squared": "mmd",
+    "HLDDetector": "detector", "Monitor": "monitor", "MonitorResult": "monitor",
+    "MMDTest": "mmd", "MMDResult": "mmd", "mmd_squared": "mmd",
     "TableEncoder": "encoding", "fit_encoder": "encoding", "load": "files", "save": "files",
 }
 _MODULES = ("baselines", "gchi2", "plots")

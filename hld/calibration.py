@@ -1,11 +1,12 @@
 """Building a test: everything that can be computed before a batch is seen.
 
 A `Calibration` holds, for one reference and one or several metrics: the mean of the node likelihoods, their standard
-deviations, the laws of the statistics, and where the laws are not trusted, drawn batches.  It is what a model file stores.
+deviations, the laws of the statistics, and where the laws are not trusted, drawn batches.  It is what a model file
+stores.
 
-**Small batches.**  The limit law needs large T.  How large is read off the excess variance of the statistic (`hld.null`):
-with null="auto" batches of T < SWITCH * excess rows are judged by drawn batches, which are valid at every T, and larger
-ones by the law with the variance corrected for T.
+**Small batches.**  The limit law needs large T.  How large is read off the excess variance of the statistic
+(`hld.null`): with null="auto" batches of T < SWITCH * excess rows are judged by drawn batches, which are valid at
+every T, and larger ones by the law with the variance corrected for T.
 """
 from __future__ import annotations
 

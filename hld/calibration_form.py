@@ -92,7 +92,11 @@ def read_calibration(circuit, scalars, arrays, seed) -> Calibration:
         raise ValueError("the nodes of the test are not nodes of the circuit")
     mean, stds = (_floats(arrays, name, (m,)) for name in ("mean", "stds"))
     names, q = scalars["metrics"], len(scalars["metrics"])
-    if not q or not all(isinstance(name, str) for name in names) or not q == len(scalars["bases"]) == len(scalars["laws"]):
+    if (
+        not q
+        or not all(isinstance(name, str) for name in names)
+        or not q == len(scalars["bases"]) == len(scalars["laws"])
+    ):
         raise ValueError("metrics and laws of the test do not fit together")
     metrics = tuple(_metric(arrays, i, names[i], float(scalars["bases"][i]), m) for i in range(q))
     laws = tuple(_law(arrays, i, scalars["laws"][i]) for i in range(q))
@@ -104,8 +108,9 @@ def read_calibration(circuit, scalars, arrays, seed) -> Calibration:
     if switch is not None and (not isinstance(switch, int) or switch < 0):
         raise ValueError(f"the switch must be a whole number, found {switch!r}")
     nodes = nodes.astype(np.int64)
-    return Calibration(nodes, mean, stds, metrics, laws, joint, _draws(scalars, arrays, (circuit, nodes, mean, metrics), seed),
-                       switch)
+    return Calibration(
+        nodes, mean, stds, metrics, laws, joint, _draws(scalars, arrays, (circuit, nodes, mean, metrics), seed), switch
+    )
 
 
 def _metric(arrays, i, name, base, m) -> Metric:
@@ -145,7 +150,12 @@ def _draws(scalars, arrays, parts, seed):
     sizes, squared = arrays["table.sizes"], arrays["table.squared"]
     if sizes.ndim != 1 or sizes.dtype.kind not in "iu" or not len(sizes) or sizes[0] < 1 or (np.diff(sizes) <= 0).any():
         raise ValueError("the batch sizes of the test must be ascending whole numbers")
-    if squared.ndim != 3 or len(squared) != len(sizes) or squared.shape[2] != len(scalars["metrics"]) or not squared.size:
+    if (
+        squared.ndim != 3
+        or len(squared) != len(sizes)
+        or squared.shape[2] != len(scalars["metrics"])
+        or not squared.size
+    ):
         raise ValueError(f"the drawn statistics have shape {squared.shape}, which does not fit")
     return BatchTable(sizes, _floats(arrays, "table.squared", squared.shape))
 

@@ -4,10 +4,10 @@ Each metric has its p-value p_i.  The smallest of them is the combined statistic
 metrics go together, and F(x) = P(min_i p_i <= x) lies between x (they always agree) and q x (never: Bonferroni).
 
 In the limit of large T the difference Z is normal, and all metrics are functions of the same Z.  So F is found by
-drawing: Z* = n^(-1/2) sum_i e_i (L(x_i) - mean) with independent standard normal e_i is normal with the sample covariance
-of n rows, for any number of nodes, and B such draws give B tuples of statistics; ranks turn them into p-values.  Below
-the resolution of B draws Bonferroni's bound q x takes over, which is close there since the tails of different norms
-hardly coincide.
+drawing: Z* = n^(-1/2) sum_i e_i (L(x_i) - mean) with independent standard normal e_i is normal with the sample
+covariance of n rows, for any number of nodes, and B such draws give B tuples of statistics; ranks turn them into
+p-values.  Below the resolution of B draws Bonferroni's bound q x takes over, which is close there since the tails of
+different norms hardly coincide.
 """
 from __future__ import annotations
 
@@ -81,7 +81,9 @@ def joint_law(rows, metrics, rng, *, num_draws=DRAWS) -> JointLaw:
     0.25
     """
     squared = np.concatenate([_statistics(rows, metrics, rng, size) for size in _blocks(num_draws)])
-    ranks = np.stack([len(column) - np.searchsorted(np.sort(column), column, side="left") for column in squared.T], axis=1)
+    ranks = np.stack(
+        [len(column) - np.searchsorted(np.sort(column), column, side="left") for column in squared.T], axis=1
+    )
     return JointLaw(np.sort(ranks.min(axis=1) / len(ranks)), len(metrics))
 
 

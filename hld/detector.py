@@ -33,8 +33,8 @@ class HLDDetector:
     num_epochs : int
         EM passes over the training rows.
     pseudocount : float
-        Smoothing of the Chow-Liu counts and of the EM steps.  Less fits the training rows better than it should where they
-        are few, and then fresh rows look shifted.
+        Smoothing of the Chow-Liu counts and of the EM steps.  Less fits the training rows better than it should where
+        they are few, and then fresh rows look shifted.
     num_bins : int
         Quantile bins of a continuous column, at most.
     max_categories : int
@@ -46,13 +46,13 @@ class HLDDetector:
     metric, null : see `HLDTest`
         By default the plain and the whitened metric, combined, and drawn batches where T is small.
     reference : "auto", "training" or "circuit"
-        Whether a batch is compared with the training rows' mean and covariance (kept as averages, no rows), so that what the
-        circuit fails to model is no shift; or with the circuit's own, exact ones, as in the paper.  With few rows the former
-        are poor estimates, and too good for rows that the circuit has seen: "auto" takes the training rows if there are at
-        least ten for each node.
+        Whether a batch is compared with the training rows' mean and covariance (kept as averages, no rows), so that
+        what the circuit fails to model is no shift; or with the circuit's own, exact ones, as in the paper.  With few
+        rows the former are poor estimates, and too good for rows that the circuit has seen: "auto" takes the training
+        rows if there are at least ten for each node.
     estimation_error : bool
-        For ``reference="circuit"``: scale the null by 1 + T / n for the n training rows, so that the error of the fit does
-        not count as a shift.  The training reference always does.
+        For ``reference="circuit"``: scale the null by 1 + T / n for the n training rows, so that the error of the fit
+        does not count as a shift.  The training reference always does.
     tolerance, num_resamples : see `HLDTest`
     rng : int or numpy.random.Generator
         Seed of start values and resampling.

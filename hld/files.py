@@ -58,10 +58,22 @@ def save(detector, path) -> None:
     detector._check_fitted()
     test = detector.test_
     scalars, arrays = calibration_form(test.calibration)
-    header = {"format": FORMAT, "version": FORMAT_VERSION, "params": _plain_params(detector),
-              "encoder": detector.encoder_.to_dict(), "num_train": detector.num_train_,
-              "test": {"null": test.null, "reference": test.reference, "num_train": test.num_train,
-                       "tolerance": test.tolerance, "missing": test.missing, "seed": test._seed, "calibration": scalars}}
+    header = {
+        "format": FORMAT,
+        "version": FORMAT_VERSION,
+        "params": _plain_params(detector),
+        "encoder": detector.encoder_.to_dict(),
+        "num_train": detector.num_train_,
+        "test": {
+            "null": test.null,
+            "reference": test.reference,
+            "num_train": test.num_train,
+            "tolerance": test.tolerance,
+            "missing": test.missing,
+            "seed": test._seed,
+            "calibration": scalars,
+        },
+    }
     arrays = {TEST + name: array for name, array in arrays.items()}
     arrays |= {CIRCUIT + name: array for name, array in pcircuit.to_arrays(detector.circuit_).items()}
     pcircuit.write_archive(path, header, arrays | {"history": detector.history_})

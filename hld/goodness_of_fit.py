@@ -8,8 +8,8 @@ The statistic is the Hierarchical Likelihood Distance between the batch and the 
 
 in the paper's plain norm or another one (`hld.metric`), and H0 is rejected when d is larger than its null distribution
 allows (`hld.null`, `hld.resampling`).  Everything that does not depend on the batch is computed once, when the test is
-built (`hld.calibration`); no reference data are needed, then or later.  A call evaluates the batch and looks up one tail
-probability.
+built (`hld.calibration`); no reference data are needed, then or later.  A call evaluates the batch and looks up one
+tail probability.
 """
 from __future__ import annotations
 
@@ -41,11 +41,12 @@ class HLDTest:
     nodes : (m,) int array_like, optional
         Node ids; by default ``select_nodes(circuit)``, input and sum units.
     metric : str, (m,) float array_like, or sequence of str
-        "euclidean" (the paper's), "standardized", "whitened", positive node weights, or several names, which are combined
-        into one test with one p-value: see `hld.metric` and `hld.combination`.
+        "euclidean" (the paper's), "standardized", "whitened", positive node weights, or several names, which are
+        combined into one test with one p-value: see `hld.metric` and `hld.combination`.
     null : "exact", "normal", "monte-carlo" or "auto"
-        The generalised chi-square limit law, the paper's closed form, drawn batches (valid at every T), or drawn batches
-        for small T and the law, corrected for T, for large T: see `hld.null`, `hld.resampling`, `hld.calibration`.
+        The generalised chi-square limit law, the paper's closed form, drawn batches (valid at every T), or drawn
+        batches for small T and the law, corrected for T, for large T: see `hld.null`, `hld.resampling`,
+        `hld.calibration`.
     reference : "circuit" or "training"
         Where mean and covariance come from: exactly from the circuit, or estimated from `training_data`, which also
         covers what the circuit fails to model.
@@ -57,18 +58,19 @@ class HLDTest:
     rng : int or numpy.random.Generator, optional
         For drawn batches and for the completion of missing values; equal seeds give equal results.
     ridge : float
-        Of the whitened metric, relative to the largest eigenvalue; smaller finds more shifts, and the law needs larger T.
+        Of the whitened metric, relative to the largest eigenvalue; smaller finds more shifts, and the law needs
+        larger T.
     num_resamples : int
         B, drawn batches.  Their p-values are at least 1 / (1 + B).
     tolerance : float
-        Tests H0 "the distance is at most epsilon" instead, epsilon = tolerance * sqrt(E |L(X) - mu|^2): a drift of 0.1 is a
+        Tests H0 "the distance is at most epsilon", epsilon = tolerance * sqrt(E |L(X) - mu|^2): a drift of 0.1 is a
         tenth of the typical distance of a single row from the mean.  By the triangle inequality the null holds for
         d - epsilon, so the level is kept whatever the direction of the drift.
     missing : "complete" or "exact"
-        What is done with missing entries: they are drawn from the circuit's conditional distribution given the rest of their
-        row (`hld.completion`), or summed out, with the exact null for the pattern of holes (`hld.missing`; for
-        ``reference="circuit"``, and at sizes where the limit law holds).  Both keep the level if holes do not depend on the
-        values in them; the second needs no chance and loses less power.
+        What is done with missing entries: they are drawn from the circuit's conditional distribution given the rest
+        of their row (`hld.completion`), or summed out, with the exact null for the pattern of holes (`hld.missing`;
+        for ``reference="circuit"``, and at sizes where the limit law holds).  Both keep the level if holes do not
+        depend on the values in them; the second needs no chance and loses less power.
 
     Attributes
     ----------
@@ -120,8 +122,10 @@ class HLDTest:
         if not 0 <= tolerance < np.inf:
             raise ValueError(f"`tolerance` must be finite and at least 0, found {tolerance!r}")
         if missing not in ("complete", "exact") or (missing == "exact" and (reference, null) not in EXACT_MISSING):
-            raise ValueError(f"`missing` must be 'complete', or 'exact' with reference='circuit' and null='exact' or 'auto', "
-                             f"found {missing!r} with reference={reference!r} and null={null!r}")
+            raise ValueError(
+                "`missing` must be 'complete', or 'exact' with reference='circuit' and null='exact' or 'auto', "
+                f"found {missing!r} with reference={reference!r} and null={null!r}"
+            )
         nodes = select_nodes(circuit) if nodes is None else np.array(nodes)  # a copy: it becomes read-only
         parts = parse_metric(metric, len(nodes))
         if null == "normal" and len(parts) > 1:
@@ -270,7 +274,10 @@ class HLDTest:
         if calibration.joint is None:
             return pvalues, pvalues[0], tails[0][1], used
         best = int(np.argmin(pvalues))
-        return pvalues, calibration.joint.tail(pvalues[best]), len(tails) * tails[best][1], used
+        # the joint law is of complete rows: with holes Bonferroni's bound stands in for it
+        combined = (calibration.joint.tail(pvalues[best]) if laws is None
+                    else min(1.0, len(tails) * pvalues[best]))
+        return pvalues, combined, len(tails) * tails[best][1], used
 
     def _scale(self, distances, pvalues, alpha, T, inflation, laws):
         """Statistic and threshold: distances for one metric, -log10 of the smallest p-value for several."""
@@ -278,7 +285,8 @@ class HLDTest:
         draws = calibration.draws_for(T) if laws is None else None
         if len(distances) > 1:
             smallest = min(pvalues)
-            level = calibration.joint.quantile(alpha) if draws is None else alpha / len(distances)
+            exact = draws is None and laws is None
+            level = calibration.joint.quantile(alpha) if exact else alpha / len(distances)
             return float(-np.log10(max(smallest, 1e-300))), float(-np.log10(level))
         squared = (drawn_threshold(draws, alpha, T) if draws is not None
                    else (laws or calibration.laws)[0].quantile(alpha, T) / T)

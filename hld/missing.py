@@ -1,14 +1,14 @@
 """The null distribution of a batch with holes, exactly and without filling them.
 
-A row whose entries M are missing has the marginal likelihoods l_j(x_{S_j minus M}), the missing entries summed out.  Under
-the circuit these are the likelihoods of another circuit, in which every variable of M has a single category of probability
-one; so their mean mu_M and covariance S_M are exact moments again.  If holes do not depend on the values in them, a batch of
-T rows with patterns M_1..M_T has
+A row whose entries M are missing has the marginal likelihoods l_j(x_{S_j minus M}), the missing entries summed out.
+Under the circuit these are the likelihoods of another circuit, in which every variable of M has a single category of
+probability one; so their mean mu_M and covariance S_M are exact moments again.  If holes do not depend on the values
+in them, a batch of T rows with patterns M_1..M_T has
 
     E[mean L] = (1/T) sum_t mu_{M_t}        T Cov[mean L] = (1/T) sum_t S_{M_t},
 
-and its statistic has the generalised chi-square law of the averaged covariance, in the metric of the test.  Each pattern costs
-one computation of moments, which is kept.
+and its statistic has the generalised chi-square law of the averaged covariance, in the metric of the test.  Each
+pattern costs one computation of moments, which is kept.
 """
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class PatternMoments:
 
     def __init__(self, circuit, nodes):
         if len(nodes) > MAX_FULL_SPECTRUM:
-            raise ValueError(f"`missing` 'exact' forms covariances of at most {MAX_FULL_SPECTRUM} nodes, found {len(nodes)}: "
-                             "select fewer `nodes`, or use missing='complete'")
+            raise ValueError(f"`missing` 'exact' forms covariances of at most {MAX_FULL_SPECTRUM} nodes, found "
+                             f"{len(nodes)}: select fewer `nodes`, or use missing='complete'")
         self.circuit, self.nodes = circuit, nodes
         self._kept: dict[bytes, tuple] = {}
 

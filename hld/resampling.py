@@ -9,8 +9,8 @@ is below a with probability at most a, whatever the law is (Phipson and Smyth 20
 gets for every metric its rank among the B + 1, and the smallest of them is its combined statistic: ranks of
 exchangeable batches are exchangeable, so the same formula gives one p-value for all metrics together.
 
-`drawn_from_circuit` draws rows of the circuit.  `BatchTable` holds statistics of batches drawn from the training rows at
-a grid of sizes, made when a detector is fitted; between the sizes p-values are interpolated.
+`drawn_from_circuit` draws rows of the circuit.  `BatchTable` holds statistics of batches drawn from the training rows
+at a grid of sizes, made when a detector is fitted; between the sizes p-values are interpolated.
 """
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ class HLDResult:
     Attributes
     ----------
     statistic : float
-        d = || mean HLV of the batch - mean HLV of the reference ||, the Hierarchical Likelihood Distance in the metric of
+        d = || mean HLV of the batch - mean HLV of the reference ||, the distance in the metric of
         the test; with several metrics, -log10 of their smallest p-value.
     threshold : float
         Largest statistic that does not reject at level `alpha` (with several metrics and drawn batches, one above which

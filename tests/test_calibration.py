@@ -1,8 +1,8 @@
 """Calibration: rejections under the null against computed binomial bounds, for every option of the test.
 
-Laws are compared at the nominal level: rejections among N batches are Binomial(N, a).  Drawn nulls are fixed for a test, so
-their level is itself random: with B batches the p-value is at most a with probability Beta(k, B + 1 - k), k = a (B + 1),
-which makes rejections beta-binomial.  All bounds are left by chance once in 1e6.
+Laws are compared at the nominal level: rejections among N batches are Binomial(N, a).  Drawn nulls are fixed for a
+test, so their level is itself random: with B batches the p-value is at most a with probability Beta(k, B + 1 - k), k
+= a (B + 1), which makes rejections beta-binomial.  All bounds are left by chance once in 1e6.
 """
 import numpy as np
 import pytest
@@ -11,7 +11,17 @@ from scipy.stats import betabinom, binom
 import hld
 from hld import HLDTest
 from hld.calibration_form import calibration_form, read_calibration
-from pcircuit import Circuit, InnerRegion, InputRegion, fit_em, hclt, mean_node_likelihoods, node_likelihoods, rat_spn, sample
+from pcircuit import (
+    Circuit,
+    InnerRegion,
+    InputRegion,
+    fit_em,
+    hclt,
+    mean_node_likelihoods,
+    node_likelihoods,
+    rat_spn,
+    sample,
+)
 
 SURE = 5e-7
 B = 999
@@ -80,7 +90,9 @@ def test_training_reference_keeps_its_level_on_fresh_rows_of_a_source_that_the_c
     for seed in range(5):
         train = sample(source, 4000, rng=seed)
         model, _ = fit_em(hclt(train, 2, 3, rng=seed), train, num_epochs=50)
-        test = HLDTest(model, metric=("euclidean", "whitened"), null="auto", reference="training", training_data=train, rng=0)
+        test = HLDTest(
+            model, metric=("euclidean", "whitened"), null="auto", reference="training", training_data=train, rng=0
+        )
         for T in (10, 1000):
             values = pvalues(test, T, trials, source=source, seed=seed)
             level.append((T, (values <= 0.05).sum()))
@@ -93,9 +105,15 @@ def test_training_reference_keeps_its_level_on_fresh_rows_of_a_source_that_the_c
 
 def drifted(circuit, strength):
     """The circuit with every input distribution moved towards the uniform one."""
-    return Circuit(circuit.vtree, [
-        InputRegion(r.variable, (1 - strength) * r.probs + strength / r.num_categories) if isinstance(r, InputRegion) else r
-        for r in circuit.regions])
+    return Circuit(
+        circuit.vtree,
+        [
+            InputRegion(r.variable, (1 - strength) * r.probs + strength / r.num_categories)
+            if isinstance(r, InputRegion)
+            else r
+            for r in circuit.regions
+        ],
+    )
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "whitened"])
@@ -137,8 +155,11 @@ def test_judge_adds_up_parts_of_a_batch(circuit):
 
 def test_a_calibration_survives_its_form(circuit):
     train = sample(circuit, 300, rng=0)
-    for arguments in ({"metric": ("euclidean", "standardized", "whitened"), "reference": "training", "training_data": train},
-                      {"metric": ["whitened", "euclidean"]}, {"metric": np.full(len(hld.select_nodes(circuit)), 2.0)}):
+    for arguments in (
+        {"metric": ("euclidean", "standardized", "whitened"), "reference": "training", "training_data": train},
+        {"metric": ["whitened", "euclidean"]},
+        {"metric": np.full(len(hld.select_nodes(circuit)), 2.0)},
+    ):
         test = HLDTest(circuit, null="auto", rng=0, num_resamples=99, **arguments)
         again = read_calibration(circuit, *calibration_form(test.calibration), test._seed)
         for T in (1, 6, 2000):
@@ -157,11 +178,16 @@ def test_several_metrics_report_each_and_one_pvalue(circuit):
     assert result.reject == (result.statistic > result.threshold) == (result.pvalue <= 0.05)
 
 
-@pytest.mark.parametrize(("options", "message"), [
-    ({"metric": ("euclidean", "euclidean")}, "several different ones"), ({"metric": ("euclidean", "cosine")}, "`metric`"),
-    ({"ridge": 0}, "`ridge` must be finite and positive"), ({"tolerance": -1}, "`tolerance` must be"),
-    ({"metric": ("euclidean", "whitened"), "null": "normal"}, "single `metric`"),
-])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"metric": ("euclidean", "euclidean")}, "several different ones"),
+        ({"metric": ("euclidean", "cosine")}, "`metric`"),
+        ({"ridge": 0}, "`ridge` must be finite and positive"),
+        ({"tolerance": -1}, "`tolerance` must be"),
+        ({"metric": ("euclidean", "whitened"), "null": "normal"}, "single `metric`"),
+    ],
+)
 def test_bad_options(circuit, options, message):
     with pytest.raises(ValueError, match=message):
         HLDTest(circuit, **options)

@@ -55,7 +55,9 @@ def test_saved_and_loaded_detectors_give_the_same_results(detector, tmp_path):
 
 @pytest.mark.parametrize("null", ["normal", "monte-carlo"])
 def test_other_nulls_survive_the_file(null, tmp_path):
-    detector = HLDDetector(num_epochs=3, null=null, kinds="input", metric="whitened", reference="circuit", tolerance=0.1)
+    detector = HLDDetector(
+        num_epochs=3, null=null, kinds="input", metric="whitened", reference="circuit", tolerance=0.1
+    )
     detector.fit(mixed_table(200))
     hld.save(detector, tmp_path / "m.hld")
     batch = mixed_table(20, seed=4)
@@ -100,7 +102,10 @@ def test_a_single_column_and_two_rows():
 
 def test_same_seed_same_detector():
     table, batch = mixed_table(300), mixed_table(40, seed=1)
-    assert HLDDetector(num_epochs=3).fit(table).test(batch).pvalue == HLDDetector(num_epochs=3).fit(table).test(batch).pvalue
+    assert (
+        HLDDetector(num_epochs=3).fit(table).test(batch).pvalue
+        == HLDDetector(num_epochs=3).fit(table).test(batch).pvalue
+    )
 
 
 def test_a_failed_fit_leaves_the_detector_as_it_was(detector):
@@ -128,7 +133,12 @@ def test_parameters_follow_the_scikit_learn_protocol():
 
 
 def test_unfitted_detectors_say_so(tmp_path):
-    for action in (lambda d: d.test([[1]]), lambda d: d.save(tmp_path / "x"), lambda d: d.describe(), lambda d: d.sample(1)):
+    for action in (
+        lambda d: d.test([[1]]),
+        lambda d: d.save(tmp_path / "x"),
+        lambda d: d.describe(),
+        lambda d: d.sample(1),
+    ):
         with pytest.raises(ValueError, match="not fitted"):
             action(HLDDetector())
     assert not list(tmp_path.iterdir())
@@ -161,18 +171,25 @@ def test_damaged_files_are_refused(detector, tmp_path, change):
         hld.load(path)
 
 
-@pytest.mark.parametrize("damage", [
-    lambda header, arrays: header["test"].update(null="magic"), lambda header, arrays: header.update(num_train=-5),
-    lambda header, arrays: header["params"].update(evil=1), lambda header, arrays: header.pop("encoder"),
-    lambda header, arrays: arrays.update({"test.nodes": arrays["test.nodes"] + 10 ** 6}), lambda header, arrays: arrays.pop("test.stds"),
-    lambda header, arrays: arrays.update({"test.mean": arrays["test.mean"] * np.nan}),
-    lambda header, arrays: arrays.update({"test.law.0.eigenvalues": -arrays["test.law.0.eigenvalues"]}),
-    lambda header, arrays: arrays.update({"test.table.sizes": arrays["test.table.sizes"][::-1].copy()}),
-    lambda header, arrays: arrays.update({"test.joint": arrays["test.joint"][:5]}),
-    lambda header, arrays: arrays.update({"test.metric.1.gains": arrays["test.metric.1.gains"] * 1e9}),
-    lambda header, arrays: header["test"]["calibration"].update(switch=-3),
-    lambda header, arrays: header["test"].update(seed="0"), lambda header, arrays: header.update(params=[1, 2]),
-])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda header, arrays: header["test"].update(null="magic"),
+        lambda header, arrays: header.update(num_train=-5),
+        lambda header, arrays: header["params"].update(evil=1),
+        lambda header, arrays: header.pop("encoder"),
+        lambda header, arrays: arrays.update({"test.nodes": arrays["test.nodes"] + 10**6}),
+        lambda header, arrays: arrays.pop("test.stds"),
+        lambda header, arrays: arrays.update({"test.mean": arrays["test.mean"] * np.nan}),
+        lambda header, arrays: arrays.update({"test.law.0.eigenvalues": -arrays["test.law.0.eigenvalues"]}),
+        lambda header, arrays: arrays.update({"test.table.sizes": arrays["test.table.sizes"][::-1].copy()}),
+        lambda header, arrays: arrays.update({"test.joint": arrays["test.joint"][:5]}),
+        lambda header, arrays: arrays.update({"test.metric.1.gains": arrays["test.metric.1.gains"] * 1e9}),
+        lambda header, arrays: header["test"]["calibration"].update(switch=-3),
+        lambda header, arrays: header["test"].update(seed="0"),
+        lambda header, arrays: header.update(params=[1, 2]),
+    ],
+)
 def test_well_formed_archives_with_wrong_contents_are_refused(detector, tmp_path, damage):
     import pcircuit
     path = tmp_path / "model.hld"

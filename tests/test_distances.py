@@ -99,7 +99,9 @@ def test_node_weights_scale_the_coordinates(rng):
     other, nodes = sibling(circuit, rng), select_nodes(circuit)
     weights = rng.random(len(nodes)) + 0.1
     difference = mean_vector(circuit, joint(other), nodes) - mean_vector(circuit, joint(circuit), nodes)
-    assert distance(circuit, other, node_weights=weights) == pytest.approx(np.linalg.norm(weights * difference), rel=1e-11)
+    assert distance(circuit, other, node_weights=weights) == pytest.approx(
+        np.linalg.norm(weights * difference), rel=1e-11
+    )
 
 
 def test_large_scopes_stay_finite(rng):

@@ -101,7 +101,9 @@ def test_early_stop_and_callback(rng):
     assert 2 < len(history) < 501
     assert history[-2] - history[-3] < 1e-3
     seen = []
-    _, history = fit_em(circuit, data, num_epochs=50, callback=lambda epoch, value: seen.append((epoch, value)) or epoch == 3)
+    _, history = fit_em(
+        circuit, data, num_epochs=50, callback=lambda epoch, value: seen.append((epoch, value)) or epoch == 3
+    )
     assert [epoch for epoch, _ in seen] == [0, 1, 2, 3]
     assert len(history) == 5
     np.testing.assert_array_equal([value for _, value in seen], history[:4])

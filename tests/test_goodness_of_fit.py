@@ -179,15 +179,21 @@ def test_a_users_array_of_nodes_stays_his_own(circuit):
     nodes[0] = nodes[0]
 
 
-@pytest.mark.parametrize(("options", "message"), [
-    ({"null": "gauss"}, "`null` must be one of 'exact', 'normal', 'monte-carlo', 'auto', found 'gauss'"),
-    ({"metric": "manhattan"}, "`metric` must be one of 'euclidean'"), ({"metric": [1.0]}, "`metric` must be .* finite positive"),
-    ({"reference": "data"}, "`reference` must be"), ({"reference": "training"}, "`training_data` is needed"),
-    ({"training_data": [[0] * 6]}, "`training_data` is used only"), ({"num_train": 0}, "`num_train` must be"),
-    ({"num_resamples": 0}, "`num_resamples` must be"),
-    ({"reference": "training", "training_data": [[0] * 6], "null": "monte-carlo"}, "draws from the circuit"),
-    ({"reference": "training", "training_data": [[0] * 6]}, "has 1 rows: a covariance needs at least two"),
-])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"null": "gauss"}, "`null` must be one of 'exact', 'normal', 'monte-carlo', 'auto', found 'gauss'"),
+        ({"metric": "manhattan"}, "`metric` must be one of 'euclidean'"),
+        ({"metric": [1.0]}, "`metric` must be .* finite positive"),
+        ({"reference": "data"}, "`reference` must be"),
+        ({"reference": "training"}, "`training_data` is needed"),
+        ({"training_data": [[0] * 6]}, "`training_data` is used only"),
+        ({"num_train": 0}, "`num_train` must be"),
+        ({"num_resamples": 0}, "`num_resamples` must be"),
+        ({"reference": "training", "training_data": [[0] * 6], "null": "monte-carlo"}, "draws from the circuit"),
+        ({"reference": "training", "training_data": [[0] * 6]}, "has 1 rows: a covariance needs at least two"),
+    ],
+)
 def test_bad_options_name_the_argument(circuit, options, message):
     with pytest.raises(ValueError, match=message):
         HLDTest(circuit, **options)

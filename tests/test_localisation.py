@@ -39,7 +39,9 @@ def test_nodes_are_ranked_and_described(rng):
 
 def test_adjusted_pvalues_equal_scipy(rng):
     zscores = rng.normal(size=200) * 2
-    np.testing.assert_allclose(adjusted_pvalues(zscores), false_discovery_control(2 * norm.sf(np.abs(zscores))), rtol=1e-12)
+    np.testing.assert_allclose(
+        adjusted_pvalues(zscores), false_discovery_control(2 * norm.sf(np.abs(zscores))), rtol=1e-12
+    )
 
 
 def test_a_node_that_cannot_vary():

@@ -48,7 +48,7 @@ def test_finite_batches_have_the_variance_that_the_excess_says(T, rng):
     """Rows with fourth moments other than the normal's: mean and variance of T d^2 are those of the corrected law."""
     rows = rng.exponential(size=(200_000, 3)) * [1.0, 0.7, 0.4] - [1.0, 0.7, 0.4]
     eigenvalues = np.array([1.0, 0.49, 0.16])
-    excess = (8 * (eigenvalues ** 2).sum()) / (2 * (eigenvalues ** 2).sum()) - 1  # Var(x^2) = 8 for a centred exponential
+    excess = (8 * (eigenvalues**2).sum()) / (2 * (eigenvalues**2).sum()) - 1  # Var(x^2) = 8 for a centred exponential
     law = ExactLaw(eigenvalues, np.ones(3), 0.0, 3, excess)
     assert law.at(T).mean == pytest.approx(eigenvalues.sum(), rel=1e-12)
     assert law.at(T).variance == pytest.approx(2 * (eigenvalues ** 2).sum() * (1 + excess / T), rel=1e-12)

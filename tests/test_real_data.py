@@ -1,9 +1,9 @@
 """The whole path on real data, held against the paper's tables.
 
 The paper (table of the node ablation on Adult, table of MNIST at 7 x 7; HLD with input and sum nodes, closed-form
-null, level 0.05, 500 trials) reports detection rates of 0.968 +- 0.010 on Adult and 0.997 +- 0.01 on MNIST at T = 10, and
-1.000 at T = 50 and T = 100, where +- is the standard deviation over pairs.  Allowed here: five of these below the mean,
-and a binomial deviation that happens once in 2e6.
+null, level 0.05, 500 trials) reports detection rates of 0.968 +- 0.010 on Adult and 0.997 +- 0.01 on MNIST at T = 10,
+and 1.000 at T = 50 and T = 100, where +- is the standard deviation over pairs.  Allowed here: five of these below the
+mean, and a binomial deviation that happens once in 2e6.
 """
 import numpy as np
 import pytest

@@ -4,8 +4,7 @@ import pytest
 import zoo
 from scipy.stats import binom
 
-from hld import HLDTest, exact_moments
-from hld import resampling
+from hld import HLDTest, exact_moments, resampling
 from hld.metric import Metric
 from hld.resampling import BatchTable, CircuitDraws, batch_table, drawn_pvalues, drawn_threshold
 

@@ -40,7 +40,8 @@ def fit_cell(architecture, train, num_categories, settings):
         start = pcircuit.rat_spn(num_categories, num_units, depth, settings.model_seed)
     else:
         raise ValueError(f"`architecture` must be 'hclt-K' or 'rat-D-K', found {architecture!r}")
-    return pcircuit.fit_em(start, train, num_epochs=settings.epochs, pseudocount=settings.pseudocount, n_jobs=1)
+    return pcircuit.fit_em(start, train, num_epochs=settings.epochs, pseudocount=settings.pseudocount,
+                           batch_size=settings.em_batch_size, rng=settings.model_seed, n_jobs=1)
 
 
 def selected_nodes(circuit, node_sets) -> np.ndarray:

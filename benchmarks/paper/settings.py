@@ -34,7 +34,9 @@ class Settings:
         T; the long ones for the two false-positive rates only, as in the paper's alpha tables.
     alphas : tuple of float
     epochs : int
-        EM passes, full batch.
+        EM passes.
+    em_batch_size : int or None
+        Rows of a step of EM, which then goes 0.1 of the way; None for full batches.
     pseudocount, tree_pseudocount : float
         Of EM, and of the Chow-Liu tree and the start values.
     model_seed, seed : int
@@ -75,6 +77,7 @@ class Settings:
     mmd_long_null_trials: int = 299
     mmd_rows: str = "codes"
     dropout_rate: float = 0.1
+    em_batch_size: int | None = None
     node_sets: tuple = ("leaf+sum",)
     choices: Choices = field(default_factory=Choices)
 
@@ -152,7 +155,9 @@ VARIANTS = {
     "bins-from-train": (NUMERIC, _choice(bin_rows="train")),
     "split-1": (SMALL, _choice(split_seed=1)), "split-2": (SMALL, _choice(split_seed=2)),
     "start-1": (SMALL, _setting(model_seed=1)), "start-2": (SMALL, _setting(model_seed=2)),
-    "pseudocount-0.001": (SMALL, _setting(pseudocount=0.001)), "pseudocount-10": (SMALL, _setting(pseudocount=10.0)),
+    "pseudocount-0.001": (SMALL, _setting(pseudocount=0.001)), "pseudocount-1": (SMALL, _setting(pseudocount=1.0)),
+    "pseudocount-10": (SMALL, _setting(pseudocount=10.0)),
+    "mini-batch-em": (SMALL, _setting(em_batch_size=512)),
     "tree-pseudocount-0": (SMALL, _setting(tree_pseudocount=0.0)),
     "tree-pseudocount-10": (SMALL, _setting(tree_pseudocount=10.0)),
     "epochs-20": (SMALL, _setting(epochs=20)), "epochs-400": (SMALL, _setting(epochs=400)),

@@ -1,6 +1,7 @@
 """Results on disk: one JSON file per cell, ``results/<group>/<cell>.json``, so that an interrupted study goes on.
 
-A file is used again if its settings are those that are asked for; otherwise the cell is run anew.
+A file is used again if its settings are those that are asked for; otherwise the cell is run anew.  A setting that an
+older file does not have has its default there.
 """
 from __future__ import annotations
 
@@ -8,6 +9,8 @@ import json
 import os
 import pathlib
 import tempfile
+
+from .settings import Settings
 
 FOLDER = pathlib.Path(__file__).parent.parent / "results"
 
@@ -23,8 +26,8 @@ def read(cell, folder=None):
     if not path.is_file():
         return None
     result = json.loads(path.read_text())
-    wanted = json.loads(json.dumps(cell.settings.to_dict()))
-    return result if result["settings"] == wanted else None
+    wanted, defaults = json.loads(json.dumps([cell.settings.to_dict(), Settings().to_dict()]))
+    return result if {**defaults, **result["settings"]} == wanted else None
 
 
 def write(cell, result, folder=None) -> pathlib.Path:
