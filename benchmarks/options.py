@@ -49,12 +49,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("report", nargs="*", help="'report FILE.json' prints the tables of a run")
     parser.add_argument("--quick", action="store_true", help="100 trials, T = 1, 10, 50, 200")
+    parser.add_argument("--trials", type=int, default=500)
+    parser.add_argument("--sizes", type=int, nargs="*", default=SIZES)
     parser.add_argument("--datasets", nargs="*")
     parser.add_argument("--output", default="benchmarks/results/options.json")
     options = parser.parse_args()
     if options.report:
         return print(report(json.loads(pathlib.Path(options.report[1]).read_text())))
-    sizes, trials = ((1, 10, 50, 200), 100) if options.quick else (SIZES, 500)
+    sizes, trials = ((1, 10, 50, 200), 100) if options.quick else (options.sizes, options.trials)
     cells = [cell for cell in TABULAR + DIGITS + BINARY if not options.datasets or cell[0] in options.datasets]
     results = []
     for name, id_class in cells:

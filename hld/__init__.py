@@ -7,7 +7,7 @@ import importlib
 _HOME = {
     "select_nodes": "selection", "likelihood_vectors": "vectors",
     "exact_moments": "moments", "Moments": "moments", "distance": "distances",
-    "HLDTest": "goodness_of_fit", "HLDResult": "result",
+    "HLDTest": "goodness_of_fit", "test_batches": "batches", "BatchesResult": "batches", "HLDResult": "result",
     "HLDDetector": "detector", "Monitor": "monitor", "MonitorResult": "monitor",
     "MMDTest": "mmd", "MMDResult": "mmd", "mmd_squared": "mmd",
     "TableEncoder": "encoding", "fit_encoder": "encoding", "load": "files", "save": "files",

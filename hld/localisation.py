@@ -19,6 +19,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .batches import adjust_pvalues
+
 
 @dataclass(frozen=True)
 class NodeShift:
@@ -133,13 +135,7 @@ def z_scores(deltas, stds, num_samples) -> np.ndarray:
 def adjusted_pvalues(zscores) -> np.ndarray:
     """(m,) two-sided normal p-values, adjusted by the step-up procedure of Benjamini and Hochberg."""
     from scipy.special import ndtr
-    pvalues = 2 * ndtr(-np.abs(zscores))
-    order = np.argsort(pvalues, kind="stable")
-    m = len(pvalues)
-    stepped = np.minimum.accumulate((pvalues[order] * m / np.arange(1, m + 1))[::-1])[::-1]
-    adjusted = np.empty(m)
-    adjusted[order] = np.minimum(stepped, 1.0)
-    return adjusted
+    return adjust_pvalues(2 * ndtr(-np.abs(zscores)))
 
 
 def variable_scores(circuit, regions, deltas) -> np.ndarray:

@@ -59,6 +59,21 @@ def test_adult_counts_match_the_papers_dimensions(adult):
     assert kinds == {"input": 56, "sum": 4 * (inner - 1) + 1, "product": 4 * inner}
 
 
+def test_holes_evaluated_as_if_complete_look_like_a_shift(adult, rng):
+    """Why a batch with missing values needs a null of its own: unshifted rows, their holes summed out."""
+    table, rich, categories = adult
+    train, held_out = real_tables.halves(table[~rich], rng)
+    circuit = fitted(train, categories)
+    batches = [held_out[rng.integers(0, len(held_out), 1000)] for _ in range(20)]
+    assert (np.concatenate(batches) < 0).any()
+    careless = hld.HLDTest(circuit, num_train=len(train))
+    exact = hld.HLDTest(circuit, num_train=len(train), missing="exact")
+    means = [pcircuit.mean_node_likelihoods(circuit, batch, nodes=careless.nodes) for batch in batches]
+    assert sum(careless.judge(mean, 1000).reject for mean in means) >= 18
+    for test in (careless, exact):  # completed, or with the null of its holes
+        assert sum(test(batch).reject for batch in batches) <= binom.isf(5e-7, 20, 0.1)
+
+
 def test_mnist_seven_by_seven_for_one_digit(data_folder, rng):
     images, labels = real_tables.digits(data_folder)
     train, held_out = real_tables.halves(images[labels == 0], rng)

@@ -1,0 +1,98 @@
+"""Many batches at once: segments, days, shops; which of them have shifted.
+
+Each batch gets its own p-value.  Calling every batch with p <= a shifted would call a share a of the unshifted ones; the
+step-up procedure of Benjamini and Hochberg (1995) bounds the expected share of false calls among all calls instead:
+
+    adjusted p_(i) = min over k >= i of  p_(k) m / k,       reject where it is at most a.
+
+It holds for independent batches, and for the positive dependence that a shared reference causes.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class BatchesResult:
+    """The outcome of testing several batches.
+
+    Attributes
+    ----------
+    results : tuple of HLDResult
+        One per batch, each at level `alpha` by itself.
+    pvalues, adjusted : (n,) float arrays
+        p-values, and adjusted for the number of batches.
+    reject : (n,) bool array
+        ``adjusted <= alpha``: the batches called shifted, among which a share of at most alpha is expected to be false.
+    alpha : float
+    """
+
+    results: tuple
+    pvalues: np.ndarray
+    adjusted: np.ndarray
+    reject: np.ndarray
+    alpha: float
+
+    def __str__(self):
+        return (f"{int(self.reject.sum())} of {len(self.reject)} batches shifted (false discovery rate {self.alpha:g}); "
+                f"smallest adjusted p = {self.adjusted.min():.3g}")
+
+    __repr__ = __str__
+
+
+def test_batches(test, batches, alpha=0.05) -> BatchesResult:
+    """Test several batches and adjust for their number.
+
+    Parameters
+    ----------
+    test : callable
+        An `HLDTest`, the `test` method of an `HLDDetector`, or any other test of this package: called as
+        ``test(batch, alpha)``.
+    batches : sequence
+        At least one batch.
+    alpha : float
+        Bound on the expected share of unshifted batches among those called shifted, in (0, 1).
+
+    Returns
+    -------
+    BatchesResult
+
+    Raises
+    ------
+    ValueError
+        If there are no batches; and whatever the test raises.
+
+    References
+    ----------
+    Benjamini and Hochberg (1995), Controlling the false discovery rate, J. Royal Statistical Society B 57, 289.
+
+    Examples
+    --------
+    >>> import hld, pcircuit
+    >>> circuit = pcircuit.rat_spn([2] * 8, num_units=4, depth=2, rng=0)
+    >>> batches = [pcircuit.sample(circuit, 50, rng=day) for day in range(6)] + [[[0, 1] * 4] * 50]
+    >>> found = test_batches(hld.HLDTest(circuit), batches)
+    >>> found.reject.tolist()
+    [False, False, False, False, False, False, True]
+    """
+    results = tuple(test(batch, alpha) for batch in batches)
+    if not results:
+        raise ValueError("`batches` is empty: give at least one batch")
+    pvalues = np.array([result.pvalue for result in results])
+    adjusted = adjust_pvalues(pvalues)
+    return BatchesResult(results, pvalues, adjusted, adjusted <= alpha, float(alpha))
+
+
+test_batches.__test__ = False  # its name must not make a test runner collect it
+
+
+def adjust_pvalues(pvalues) -> np.ndarray:
+    """(m,) p-values adjusted by the step-up procedure of Benjamini and Hochberg, at most 1."""
+    order = np.argsort(pvalues, kind="stable")
+    m = len(pvalues)
+    stepped = np.minimum.accumulate((pvalues[order] * m / np.arange(1, m + 1))[::-1])[::-1]
+    adjusted = np.empty(m)
+    adjusted[order] = np.minimum(stepped, 1.0)
+    return adjusted
