@@ -24,6 +24,11 @@ def jit(function):
     return dispatcher
 
 
+def inlined(function):
+    """Part of the text of each caller: for functions with many array arguments, which cost more to pass than to use."""
+    return numba.njit(inline="always", **_OPTIONS)(function)
+
+
 class _ForgivingCache:
     """Numba's cache of one function; a full disk or a damaged file means compiling, not an exception."""
 

@@ -1,15 +1,20 @@
 """The downward pass over one tile of rows, compiled.  Its readable twin is `pcircuit.flow.downward`.
 
-It follows `_upward_kernel.upward_tile` in the full layout, on the same buffer: with F the flow of a region's sums,
+It follows `_upward_kernel.upward_tile` in the full layout, on the same tile: with F the flow of a region's sums,
 
     ratio_k = F_k / s_k       edge (k, p) += sum_b ratio_k product_p     (times weights[k, p], once, at the end)
     G_p = product_p * sum_k weights[k, p] ratio_k      flow of product p, handed to the units it multiplies
 
-The powers of two taken out upward cancel in ratio_k product_p.
+The powers of two taken out upward cancel in ratio_k product_p.  Products are computed once more: keeping them as well
+would double what must stay in the cache between the passes.  Flows live on a stack: a region's flow dies when its
+children have theirs.
 """
 from __future__ import annotations
 
+import numpy as np
+
 from ._compile import jit
+from ._mix_kernel import ONE, THREE, TWO, dot, dot_one, mix
 from ._packed import (
     ARITY,
     CATEGORIES,
@@ -25,136 +30,137 @@ from ._packed import (
     VARIABLE,
     WEIGHT,
 )
+from ._upward_kernel import has_missing, multiply_children
 
 
 @jit
-def downward_tile(packed, products, sums, codes, rows, row_weights, buffer, flow, scratch, edge_flow, input_flow):
+def downward_tile(packed, layout, tile, rows, row_weights, edge_flow, input_flow):
     """Add the expected flows of a tile to edge_flow (like weights, not yet times them) and input_flow (like tables).
 
-    `flow` (units, B) is laid out like `buffer`; `scratch` (widest region, B); rows of weight 0 add nothing.
+    `layout` is the full one; rows of weight 0 add nothing.  Clobbers the tile's exponent and suspect.
     """
-    last = len(packed.region) - 1
-    for b in range(rows):
-        flow[sums[last], b] = row_weights[b]
+    values, flow, codes = tile.values, tile.flow, tile.codes
+    region, children, unit, weights = packed.region, packed.child, packed.unit, packed.weights
+    last = len(region) - 1
+    rescales, tables, sums, flows = packed.rescale, packed.tables, layout.sums, layout.flows
+    exponent, suspect, top, low = tile.exponent, tile.suspect, np.empty(rows), np.empty(rows)
+    root = np.uintp(layout.flows[last]) * ONE
+    for b in range(np.uintp(rows)):
+        flow[root + b] = row_weights[b]
     for r in range(last, -1, -1):
-        spec = packed.region[r]
-        P, K, w = spec[PRODUCTS], spec[SUMS], spec[WEIGHT]
-        for k in range(K):  # the flow of the sums becomes the ratio
-            s = sums[r] + k
-            for b in range(rows):
-                flow[s, b] = flow[s, b] / buffer[s, b] if buffer[s, b] > 0.0 else 0.0
-        if spec[SPARSE]:
-            pointer = packed.row_pointer[spec[ROW_POINTER]:spec[ROW_POINTER] + K + 1]
-            _edges_sparse(packed.weights[w:], packed.columns[w:], pointer, buffer, products[r], flow, sums[r], scratch,
-                          P, rows, edge_flow[w:])
+        P, K, w = region[r, PRODUCTS], region[r, SUMS], region[r, WEIGHT]
+        ratios, first = flows[r], layout.products[r]
+        multiply_children(region, children, unit, rescales, tables, sums, first, layout.spare, values, codes, exponent,
+                          suspect, rows, r, 0, top, low)
+        _divide(flow, ratios, values, sums[r], K, rows)
+        if region[r, SPARSE]:
+            _edges_sparse(weights, packed.columns, w, packed.row_pointer, region[r, ROW_POINTER], K, P, values, first,
+                          flow, ratios, rows, edge_flow)
         else:
-            _edges_dense(packed.weights[w:], K, P, buffer, products[r], flow, sums[r], scratch, rows, edge_flow[w:])
-        for p in range(P):
-            for b in range(rows):
-                scratch[p, b] *= buffer[products[r] + p, b]
-        for a in range(spec[ARITY]):
-            child = packed.child[spec[FIRST_CHILD] + a]
-            units = packed.unit[child[UNIT_LIST]:child[UNIT_LIST] + P]
-            if child[IS_LEAF]:
-                _count_inputs(scratch, units, codes[child[VARIABLE]], child[CATEGORIES], rows,
-                              input_flow[child[SOURCE]:])
+            dot(K, P, flow, ratios, values, first, rows, edge_flow, w)
+            mix(weights, w, 1, P, P, K, flow, ratios, flow, 0, rows)
+        _multiply(flow, values, first, P, rows)
+        for a in range(region[r, ARITY]):
+            c = region[r, FIRST_CHILD] + a
+            u, source = children[c, UNIT_LIST], children[c, SOURCE]
+            if children[c, IS_LEAF]:
+                _count_inputs(flow, unit, u, P, codes, children[c, VARIABLE], children[c, CATEGORIES], rows, input_flow,
+                              source)
             else:
-                c = child[SOURCE]
-                _hand_down(scratch, units, rows, flow, sums[c], packed.region[c, SUMS], child[ONE_TO_ONE])
+                _hand_down(flow, unit, u, P, rows, flows[source], region[source, SUMS], children[c, ONE_TO_ONE])
 
 
 @jit
-def _edges_dense(weights, K, P, buffer, first, flow, out, scratch, rows, edge_flow):
-    """edge_flow[k, p] += sum_b ratio_k product_p; scratch[p] = sum_k weights[k, p] ratio_k."""
+def _divide(flow, ratios, values, sums, K, rows):
+    """The flow of the sums becomes the ratio; where a sum is 0, so is its flow."""
     for k in range(K):
-        p = 0
-        while p + 4 <= P:
-            s0 = s1 = s2 = s3 = 0.0
-            f = first + p
-            for b in range(rows):
-                x = flow[out + k, b]
-                s0 += x * buffer[f, b]
-                s1 += x * buffer[f + 1, b]
-                s2 += x * buffer[f + 2, b]
-                s3 += x * buffer[f + 3, b]
-            e = k * P + p
-            edge_flow[e] += s0
-            edge_flow[e + 1] += s1
-            edge_flow[e + 2] += s2
-            edge_flow[e + 3] += s3
-            p += 4
-        while p < P:
-            s0 = 0.0
-            for b in range(rows):
-                s0 += flow[out + k, b] * buffer[first + p, b]
-            edge_flow[k * P + p] += s0
-            p += 1
+        f, s = np.uintp(ratios + k) * ONE, np.uintp(sums + k) * ONE
+        for b in range(np.uintp(rows)):
+            flow[f + b] = flow[f + b] / values[s + b] if values[s + b] > 0.0 else 0.0
+
+
+@jit
+def _multiply(flow, values, first, P, rows):
+    """Flow of the products, in the first rows of `flow`, from what was mixed there."""
     for p in range(P):
-        w0 = weights[p]
-        for b in range(rows):
-            scratch[p, b] = w0 * flow[out, b]
-        k = 1
-        while k + 4 <= K:
-            w0, w1 = weights[k * P + p], weights[(k + 1) * P + p]
-            w2, w3 = weights[(k + 2) * P + p], weights[(k + 3) * P + p]
-            s = out + k
-            for b in range(rows):
-                scratch[p, b] += w0 * flow[s, b] + w1 * flow[s + 1, b] + w2 * flow[s + 2, b] + w3 * flow[s + 3, b]
-            k += 4
-        while k < K:
-            w0 = weights[k * P + p]
-            for b in range(rows):
-                scratch[p, b] += w0 * flow[out + k, b]
-            k += 1
+        f, s = np.uintp(p) * ONE, np.uintp(first + p) * ONE
+        for b in range(np.uintp(rows)):
+            flow[f + b] *= values[s + b]
 
 
 @jit
-def _edges_sparse(weights, columns, pointer, buffer, first, flow, out, scratch, P, rows, edge_flow):
-    """The same for CSR weights."""
-    scratch[:P, :rows] = 0.0
-    for k in range(len(pointer) - 1):
-        for i in range(pointer[k], pointer[k + 1]):
-            w, p, total = weights[i], columns[i], 0.0
-            for b in range(rows):
-                total += flow[out + k, b] * buffer[first + p, b]
-            edge_flow[i] += total
-            for b in range(rows):
-                scratch[p, b] += w * flow[out + k, b]
+def _edges_sparse(weights, columns, w, row_pointer, pointer, K, P, values, first, flow, ratios, rows, edge_flow):
+    """Edges and sum_k weights[k, p] ratio_k for CSR weights, which begin at w and pointer."""
+    for p in range(P):
+        f = np.uintp(p) * ONE
+        for b in range(np.uintp(rows)):
+            flow[f + b] = 0.0
+    for k in range(K):
+        o = np.uintp(ratios + k) * ONE
+        for i in range(w + row_pointer[pointer + k], w + row_pointer[pointer + k + 1]):
+            edge_flow[i] += dot_one(flow, ratios + k, values, first + columns[i], rows)
+            weight, f = weights[i], np.uintp(columns[i]) * ONE
+            for b in range(np.uintp(rows)):
+                flow[f + b] += weight * flow[o + b]
 
 
 @jit
-def _count_inputs(scratch, units, code, C, rows, input_flow):
-    """input_flow[unit, code[b]] += flow of the product that uses the unit; missing values count in column C."""
-    missing = False
-    for b in range(rows):
-        missing |= code[b] == C
-    for p in range(len(units)):
-        start = units[p] * (C + 1)
-        if C == 2:  # sums of selected values run in vector lanes, a scatter does not
-            zero = one = 0.0
-            for b in range(rows):
-                zero += scratch[p, b] if code[b] == 0 else 0.0
-                one += scratch[p, b] if code[b] == 1 else 0.0
-            input_flow[start] += zero
-            input_flow[start + 1] += one
-            if missing:
-                for b in range(rows):
-                    input_flow[start + 2] += scratch[p, b] if code[b] == 2 else 0.0
+def _count_inputs(flow, unit, u, P, codes, v, C, rows, input_flow, start):
+    """input_flow[start + unit, code] += flow of the product that uses the unit; missing values count in column C."""
+    is_binary = C == 2 and not has_missing(codes, v, C, rows)
+    width = C + 1
+    for p in range(0, P - 3, 4):
+        t0, t1 = start + unit[u + p] * width, start + unit[u + p + 1] * width
+        t2, t3 = start + unit[u + p + 2] * width, start + unit[u + p + 3] * width
+        if is_binary:
+            _add_chosen(flow, p, codes, v, rows, input_flow, t0, t1)
+            _add_chosen(flow, p + 2, codes, v, rows, input_flow, t2, t3)
         else:
-            for b in range(rows):
-                input_flow[start + code[b]] += scratch[p, b]
+            _scatter_four(flow, p, codes, v, rows, input_flow, t0, t1, t2, t3)
+    for p in range(P // 4 * 4, P):
+        f, t = np.uintp(p) * ONE, np.uintp(start + unit[u + p] * width)
+        for b in range(np.uintp(rows)):
+            input_flow[t + np.uintp(codes[v, b])] += flow[f + b]
 
 
 @jit
-def _hand_down(scratch, units, rows, flow, source, K, one_to_one):
+def _add_chosen(flow, p, codes, v, rows, input_flow, t0, t1):
+    """Two units of two categories: sums of chosen values run in vector lanes, a scatter does not."""
+    f = np.uintp(p) * ONE
+    x0 = x1 = y0 = y1 = 0.0
+    for b in range(np.uintp(rows)):
+        z0, z1, is_one = flow[f + b], flow[f + ONE + b], codes[v, b] == 1
+        x0, x1 = x0 + (0.0 if is_one else z0), x1 + (0.0 if is_one else z1)
+        y0, y1 = y0 + (z0 if is_one else 0.0), y1 + (z1 if is_one else 0.0)
+    input_flow[t0] += x0
+    input_flow[t0 + 1] += y0
+    input_flow[t1] += x1
+    input_flow[t1 + 1] += y1
+
+
+@jit
+def _scatter_four(flow, p, codes, v, rows, input_flow, t0, t1, t2, t3):
+    """Four units at a time: additions to the same category of one unit wait for each other."""
+    f = np.uintp(p) * ONE
+    t0, t1, t2, t3 = np.uintp(t0), np.uintp(t1), np.uintp(t2), np.uintp(t3)
+    for b in range(np.uintp(rows)):
+        c = np.uintp(codes[v, b])
+        input_flow[t0 + c] += flow[f + b]
+        input_flow[t1 + c] += flow[f + ONE + b]
+        input_flow[t2 + c] += flow[f + TWO + b]
+        input_flow[t3 + c] += flow[f + THREE + b]
+
+
+@jit
+def _hand_down(flow, unit, u, P, rows, target, K, one_to_one):
     """Flow of the child's sums = sum over the products that use them."""
     if not one_to_one:
-        flow[source:source + K, :rows] = 0.0
-    for p in range(len(units)):
-        s = source + units[p]
-        if one_to_one:
-            for b in range(rows):
-                flow[s, b] = scratch[p, b]
-        else:
-            for b in range(rows):
-                flow[s, b] += scratch[p, b]
+        for k in range(K):
+            t = np.uintp(target + k) * ONE
+            for b in range(np.uintp(rows)):
+                flow[t + b] = 0.0
+    for p in range(P):
+        f, t = np.uintp(p) * ONE, np.uintp(target + unit[u + p]) * ONE
+        for b in range(np.uintp(rows)):
+            x = flow[f + b]
+            flow[t + b] = x if one_to_one else x + flow[t + b]

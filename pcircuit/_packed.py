@@ -14,6 +14,9 @@ import numpy as np
 from . import _rescaling
 from .circuit import Circuit, InnerRegion, InputRegion
 
+TILE_ROWS = 256  # rows of a tile at most: enough to pay for a region's bookkeeping, few enough to stay in the cache
+STRIDE = TILE_ROWS + 8  # from unit to unit; an odd number of cache lines, so that units do not compete for places
+
 # columns of `Packed.region`
 PRODUCTS, SUMS, ARITY, FIRST_CHILD, WEIGHT, SPARSE, ROW_POINTER = range(7)
 # columns of `Packed.child`; SOURCE is where a leaf's table starts, or the index of an inner child region
@@ -38,11 +41,14 @@ class Packed(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Rows of the work buffer: where each inner region keeps its products and its sums."""
+    """Where in a tile each inner region keeps its products and its sums, and the flow of its sums."""
 
     products: np.ndarray
     sums: np.ndarray
-    rows: int
+    flows: np.ndarray
+    spare: int  # room for the products of one region, beside their place
+    num_values: int
+    num_flows: int
 
 
 def pack(circuit) -> Packed:
@@ -84,32 +90,24 @@ def stack_layout(circuit) -> Layout:
 
 
 def full_layout(circuit) -> Layout:
-    """A layout that keeps the products and sums of every inner region."""
+    """A layout that keeps the sums of every inner region, with products and flows on stacks."""
     layout = circuit._cache.get("full_layout")
     if layout is None:
-        region = pack(circuit).region
-        ends = np.cumsum(region[:, PRODUCTS] + region[:, SUMS])
-        start = ends - region[:, PRODUCTS] - region[:, SUMS]
-        layout = Layout(start, start + region[:, PRODUCTS], int(ends[-1]) if len(ends) else 0)
-        circuit._cache["full_layout"] = layout
+        layout = circuit._cache["full_layout"] = _full_layout(pack(circuit))
     return layout
 
 
-def unit_order(circuit) -> np.ndarray:
-    """(units, 3) where the value of each unit is found: see `_units_kernel.write_units`."""
-    order = circuit._cache.get("unit_order")
-    if order is None:
-        layout, parts, inner = full_layout(circuit), [], 0
-        for region in circuit.regions:
-            rows = np.zeros((region.num_nodes, 3), dtype=np.int64)
-            if isinstance(region, InputRegion):
-                rows[:, 0], rows[:, 1] = region.variable, np.arange(region.num_units)
-            else:
-                rows[:, 0], rows[:, 1], rows[:, 2] = -1, layout.products[inner] + np.arange(region.num_nodes), inner
-                inner += 1
-            parts.append(rows)
-        order = circuit._cache["unit_order"] = np.concatenate(parts)
-    return order
+def unit_readers(circuit, nodes) -> np.ndarray:
+    """(m, 5) what the kernels need to know to read units `nodes`: see `_units_kernel`."""
+    cached = circuit._cache.get("unit_places")
+    if cached is None:
+        places = _unit_places(circuit)
+        rank = np.empty(len(places), dtype=np.int64)
+        rank[np.lexsort((places[:, 2], places[:, 0], places[:, 1]))] = np.arange(len(places))  # inputs, then regions
+        cached = circuit._cache["unit_places"] = places, rank
+    places, rank = cached
+    columns = np.argsort(rank[nodes], kind="stable")
+    return np.concatenate([places[nodes[columns]], columns[:, None]], axis=1)
 
 
 def table_rows(packed: Packed):
@@ -175,7 +173,8 @@ def _pack_inputs(circuit):
 def _stack_layout(packed: Packed) -> Layout:
     """Products in the first rows, shared by all regions; sums where the first inner child's sums were."""
     region = packed.region
-    scratch = int(region[:, PRODUCTS].max(initial=0))
+    spare = int(region[:, PRODUCTS].max(initial=0))
+    scratch = 2 * spare
     leaf, source = packed.child[:, IS_LEAF].tolist(), packed.child[:, SOURCE].tolist()
     sums: list[int] = []
     top = highest = scratch
@@ -184,7 +183,44 @@ def _stack_layout(packed: Packed) -> Layout:
         sums.append(min(inner, default=top))
         top = sums[-1] + num_sums
         highest = max(highest, top)
-    return Layout(np.zeros(len(region), dtype=np.int64), np.array(sums, dtype=np.int64), highest)
+    nowhere = np.zeros(len(region), dtype=np.int64)
+    return Layout(nowhere, np.array(sums, dtype=np.int64), nowhere, spare, highest, 0)
+
+
+def _full_layout(packed: Packed) -> Layout:
+    """Sums one after the other; a region's children take the place of its flow, the last child on top."""
+    region = packed.region
+    leaf, source = packed.child[:, IS_LEAF].tolist(), packed.child[:, SOURCE].tolist()
+    spare = int(region[:, PRODUCTS].max(initial=0))
+    ends = 2 * spare + np.cumsum(region[:, SUMS])
+    flows, highest = np.full(len(region), spare), spare + 1
+    for r in range(len(region) - 1, -1, -1):
+        _, num_sums, arity, first, *_ = region[r].tolist()
+        top = flows[r]
+        highest = max(highest, top + num_sums)
+        for c in range(first, first + arity):
+            if not leaf[c]:
+                flows[source[c]] = top
+                top += region[source[c], SUMS]
+        highest = max(highest, top)
+    return Layout(np.zeros(len(region), dtype=np.int64), ends - region[:, SUMS], flows, spare,
+                  int(ends[-1]) if len(ends) else 0, int(highest))
+
+
+def _unit_places(circuit) -> np.ndarray:
+    """(units, 4) variable or -1, inner region or -1, number among the units of its kind, whether it is a sum."""
+    parts, inner = [], 0
+    for region in circuit.regions:
+        rows = np.full((region.num_nodes, 4), -1, dtype=np.int64)
+        number = np.arange(region.num_nodes)
+        if isinstance(region, InputRegion):
+            rows[:, 0], rows[:, 2], rows[:, 3] = region.variable, number, 0
+        else:
+            rows[:, 1], rows[:, 3] = inner, number >= region.num_products
+            rows[:, 2] = number - region.num_products * rows[:, 3]
+            inner += 1
+        parts.append(rows)
+    return np.concatenate(parts)
 
 
 def _table(rows, width: int) -> np.ndarray:

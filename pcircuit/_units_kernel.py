@@ -1,57 +1,107 @@
-"""Reading the values of single units off a tile, compiled: as a table of rows, or summed over the rows."""
+"""Reading the values of single units off a tile, compiled: into a table of rows, or summed over the rows.
+
+`readers` (units, 5) say which units are wanted, input units first, then inner units region by region:
+
+    variable or -1,  inner region or -1,  number of the unit among its kind in the region,  is it a sum,  column j
+
+The values of a unit go to ``table[:, j]`` if there is a table (B, m), and their sum over the rows that are not to
+skip is added to ``totals[j]`` if there are totals (m,).
+"""
 from __future__ import annotations
 
+import numpy as np
+
 from ._compile import jit
+from ._mix_kernel import ONE
+
+VARIABLE, REGION, UNIT, IS_SUM, COLUMN = range(5)
+LARGEST = 1000  # 2**LARGEST and its inverse are doubles
 
 
 @jit
-def write_units(packed, order, codes, buffer, exponent, suspect, result):
-    """result[b, j] = value of unit j in row b of the tile.
+def read_inputs(packed, readers, codes, rows, skip, table, totals):
+    """Read all input units; returns the first reader of an inner unit."""
+    reader, counted = 0, -1
+    counts = np.zeros(packed.categories.max() + 1 if len(totals) else 1)
+    while reader < len(readers) and readers[reader, VARIABLE] >= 0:
+        variable, unit, j = readers[reader, VARIABLE], readers[reader, UNIT], readers[reader, COLUMN]
+        C, code = packed.categories[variable], codes[variable]
+        start = packed.table_start[variable] + unit * (C + 1)
+        if len(totals):  # a sum over categories instead of rows
+            if counted != variable:
+                _count(code, rows, skip, C, counts)
+                counted = variable
+            for c in range(C + 1):
+                totals[j] += counts[c] * packed.tables[start + c]
+        else:
+            for b in range(rows):
+                table[b, j] = packed.tables[start + code[b]]
+        reader += 1
+    return reader
 
-    `order` (units, 3): variable and input unit of an input unit; or -1, its row of `buffer` and the inner region
-    whose exponent applies.
+
+@jit
+def read_region(readers, reader, values, products, sums, exponent, e, rows, skip, table, totals):
+    """Read the wanted units of one inner region, whose products and sums begin there; returns the next reader."""
+    region = readers[reader, REGION]
+    scales = np.empty((3, rows))
+    scaled = _powers_of_two(exponent, e, rows, scales)
+    while reader < len(readers) and readers[reader, REGION] == region:
+        j, place = readers[reader, COLUMN], (sums if readers[reader, IS_SUM] else products) + readers[reader, UNIT]
+        if len(totals):
+            totals[j] += _total(values, place, rows, skip) if not scaled else _scaled_total(values, place, rows,
+                                                                                               skip, scales)
+        else:
+            start = np.uintp(place) * ONE
+            for b in range(np.uintp(rows)):
+                x = values[start + b]
+                table[b, j] = x if not scaled else x * scales[0, b] * scales[1, b] * scales[2, b]
+        reader += 1
+    return reader
+
+
+@jit
+def _total(values, place, rows, skip):
+    """Sum of a unit over the rows that are not to skip."""
+    total, start = 0.0, np.uintp(place) * ONE
+    for b in range(np.uintp(rows)):
+        total += 0.0 if skip[b] else values[start + b]
+    return total
+
+
+@jit
+def _scaled_total(values, place, rows, skip, scales):
+    """The same, times the powers of two."""
+    total, start = 0.0, np.uintp(place) * ONE
+    for b in range(np.uintp(rows)):
+        x = values[start + b] * scales[0, b] * scales[1, b] * scales[2, b]
+        total += 0.0 if skip[b] else x
+    return total
+
+
+@jit
+def _count(code, rows, skip, C, counts):
+    """counts[c] = rows with category c that are not to skip."""
+    counts[:C + 1] = 0.0
+    for b in range(rows):
+        counts[code[b]] += 0.0 if skip[b] else 1.0
+
+
+@jit
+def _powers_of_two(exponent, e, rows, scales):
+    """2**exponent[e] as a product of three doubles (3, B); false, with nothing done, if all are one.
+
+    One double reaches 2**+-1000 only; beyond three of them every product is 0 or infinite anyway.
     """
-    rows = len(suspect)
-    for j in range(len(order)):
-        variable, index, region = order[j, 0], order[j, 1], order[j, 2]
-        if variable >= 0:
-            start = packed.table_start[variable] + index * (packed.categories[variable] + 1)
-            for b in range(rows):
-                result[b, j] = packed.tables[start + codes[variable, b]]
-        else:
-            for b in range(rows):
-                value = buffer[index, b]
-                result[b, j] = value if exponent[region, b] == 0 else _times_power_of_two(value, exponent[region, b])
-
-
-@jit
-def add_units(packed, order, codes, buffer, exponent, suspect, total):
-    """total[j] += the sum of unit j over the rows of the tile that are not suspect; `order` as in `write_units`."""
-    rows = len(suspect)
-    for j in range(len(order)):
-        variable, index, region = order[j, 0], order[j, 1], order[j, 2]
-        subtotal = 0.0
-        if variable >= 0:
-            start = packed.table_start[variable] + index * (packed.categories[variable] + 1)
-            for b in range(rows):
-                subtotal += packed.tables[start + codes[variable, b]] if suspect[b] == 0 else 0.0
-        else:
-            for b in range(rows):
-                if suspect[b] == 0:
-                    value = buffer[index, b]
-                    subtotal += value if exponent[region, b] == 0 else _times_power_of_two(value, exponent[region, b])
-        total[j] += subtotal
-
-
-@jit
-def _times_power_of_two(value, power):
-    """value * 2**power for any integer power; to zero where the product underflows."""
-    while power < -1000:
-        if value == 0.0 or power < -4000:
-            return 0.0
-        value *= 2.0 ** -1000
-        power += 1000
-    while power > 1000:
-        value *= 2.0 ** 1000
-        power -= 1000
-    return value * 2.0 ** power
+    needed = False
+    for b in range(rows):
+        needed |= exponent[e, b] != 0
+    if needed:
+        bits = scales.view(np.int64)
+        for b in range(rows):
+            power = exponent[e, b]
+            for i in range(3):
+                part = max(-LARGEST, min(LARGEST, power))
+                bits[i, b] = (1023 + part) << 52
+                power -= part
+    return needed

@@ -1,19 +1,24 @@
 """The upward pass over one tile of rows, compiled.  Its readable twin is `pcircuit.likelihood.upward`.
 
-Values are stored unit by unit, rows contiguous: ``buffer[row of a unit, b]`` for the rows b of the tile, so that
-every inner loop runs over rows and turns into vector instructions.  Input units are never stored: a leaf child
+Values are stored unit by unit, rows contiguous: ``values[unit's row * STRIDE + b]`` for the rows b of the tile, so
+that every inner loop runs over rows and turns into vector instructions.  Input units are never stored: a leaf child
 is multiplied into the products straight from its table.
+
+Who wants the values of single units (`readers`) takes them when their region is done, while they are in the cache
+and before its parent overwrites them: keeping all units of a tile for later costs three times as much.
 """
 from __future__ import annotations
 
 import numpy as np
 
-from ._compile import jit
+from ._compile import inlined, jit
+from ._mix_kernel import ONE, THREE, TWO, mix
 from ._packed import (
     ARITY,
     CATEGORIES,
     FIRST_CHILD,
     IS_LEAF,
+    ONE_TO_ONE,
     PRODUCTS,
     ROW_POINTER,
     SOURCE,
@@ -24,164 +29,188 @@ from ._packed import (
     WEIGHT,
 )
 from ._rescaling import AFTER_RESCALE, LOWEST, NO_RESCALE, RESCALE_RISKY
+from ._units_kernel import REGION, read_inputs, read_region
 
 SMALLEST = 2.0 ** LOWEST
 SMALLEST_RESCALED = 2.0 ** AFTER_RESCALE
 
 
 @jit
-def transpose_rows(data, start, stop, categories, codes):
-    """Copy rows start..stop of data (N, V) to codes (V, B), -1 to C; false if an entry is out of range."""
-    valid = True
-    for v in range(data.shape[1]):
-        for b in range(stop - start):
-            x = np.int64(data[start + b, v])
-            if x < 0 or x >= categories[v]:
-                valid = valid and x == -1
-                x = categories[v]
-            codes[v, b] = x
-    return valid
+def upward_tile(packed, layout, tile, rows, readers, table, totals):
+    """Values of the inner units of a tile: values times 2**exponent; see the module docstring.
 
-
-@jit
-def upward_tile(packed, products, sums, codes, rows, buffer, exponent, suspect):
-    """Values of all inner units of a tile: buffer (units, B), times 2**exponent (B,); see the module docstring.
-
-    `exponent` (regions or 1, B) collects the powers of two taken out; with one row it is the total at the root,
-    with one row per region that of the region's own subtree.
+    `layout` says where in `tile.values` a region's products and sums go.  `tile.exponent` (regions or 1, B) collects
+    the powers of two taken out; with one row it is the total at the root, with one row per region that of the
+    region's own subtree.  `readers`, `table`, `totals`: see `_units_kernel`.
     """
+    region, weights, values, exponent, suspect = packed.region, packed.weights, tile.values, tile.exponent, tile.suspect
+    children, unit, rescales, tables = packed.child, packed.unit, packed.rescale, packed.tables
+    products, sums, codes, top, low = layout.products, layout.sums, tile.codes, np.empty(rows), np.empty(rows)
     per_region = len(exponent) > 1
     exponent[:, :rows] = 0
     suspect[:rows] = 0
-    top, low = np.empty(rows), np.empty(rows)
-    for r in range(len(packed.region)):
-        spec = packed.region[r]
-        first = products[r]
+    reader = read_inputs(packed, readers, tile.codes, rows, tile.skip, table, totals)
+    for r in range(len(region)):
+        P, K, w, first, out = region[r, PRODUCTS], region[r, SUMS], region[r, WEIGHT], products[r], sums[r]
         e = r if per_region else 0
-        for a in range(spec[ARITY]):
-            child = packed.child[spec[FIRST_CHILD] + a]
-            units = packed.unit[child[UNIT_LIST]:child[UNIT_LIST] + spec[PRODUCTS]]
-            if child[IS_LEAF]:
-                _times_leaf(packed.tables[child[SOURCE]:], child[CATEGORIES], units, codes[child[VARIABLE]], rows,
-                            buffer, first, a == 0)
-            else:
-                _times_inner(buffer, sums[child[SOURCE]], units, rows, first, a == 0)
-                if per_region:
-                    for b in range(rows):
-                        exponent[r, b] += exponent[child[SOURCE], b]
-            if packed.rescale[spec[FIRST_CHILD] + a] != NO_RESCALE:
-                _rescale(buffer, first, spec[PRODUCTS], rows, packed.rescale[spec[FIRST_CHILD] + a] == RESCALE_RISKY,
-                         top, low, exponent[e], suspect)
-        if spec[SPARSE]:
-            pointer = packed.row_pointer[spec[ROW_POINTER]:spec[ROW_POINTER] + spec[SUMS] + 1]
-            _mix_sparse(packed.weights[spec[WEIGHT]:], packed.columns[spec[WEIGHT]:], pointer, buffer, first,
-                        sums[r], rows)
+        multiply_children(region, children, unit, rescales, tables, sums, first, layout.spare, values, codes, exponent,
+                          suspect, rows, r, e, top, low)
+        if region[r, SPARSE]:
+            _mix_sparse(weights, packed.columns, w, packed.row_pointer, region[r, ROW_POINTER], K, values, first, out,
+                        rows)
         else:
-            _mix_dense(packed.weights[spec[WEIGHT]:], spec[SUMS], spec[PRODUCTS], buffer, first, sums[r], rows)
+            mix(weights, w, P, 1, K, P, values, first, values, out, rows)
         if packed.check_sums[r]:
-            for k in range(spec[SUMS]):
-                for b in range(rows):
-                    if buffer[sums[r] + k, b] < SMALLEST:
-                        suspect[b] = 1
+            _mark_small(values, out, K, rows, suspect)
+        if per_region:
+            _add_exponents(packed, r, exponent, rows)
+        if reader < len(readers) and readers[reader, REGION] == r:
+            reader = read_region(readers, reader, values, first, out, exponent, e, rows, tile.skip, table, totals)
 
 
-@jit
-def _times_leaf(table, C, units, code, rows, buffer, first, is_first):
-    """Products *= table[unit, code] (= where this is the first child)."""
-    for p in range(len(units)):
-        start = units[p] * (C + 1)
-        if C == 2:  # a select runs in vector lanes, a gather hardly
-            zero, one, missing = table[start], table[start + 1], table[start + 2]
-            if is_first:
-                for b in range(rows):
-                    buffer[first + p, b] = zero if code[b] == 0 else (one if code[b] == 1 else missing)
-            else:
-                for b in range(rows):
-                    buffer[first + p, b] *= zero if code[b] == 0 else (one if code[b] == 1 else missing)
-        elif is_first:
-            for b in range(rows):
-                buffer[first + p, b] = table[start + code[b]]
+@inlined
+def multiply_children(region, children, unit, rescales, tables, sums, first, spare, values, codes, exponent, suspect,
+                      rows, r, e, top, low):
+    """Products of region r, rescaled where the plan says so; `top` and `low` (B,) are scratch."""
+    P, arity = region[r, PRODUCTS], region[r, ARITY]
+    origin = first  # where the products so far are; the first inner child's own sums need no copy
+    for a in range(arity):
+        c = region[r, FIRST_CHILD] + a
+        u, rescale = children[c, UNIT_LIST], rescales[c]
+        # to and fro between two places, ending at `first`: a loop that may work in place stays scalar
+        target = first if (arity - a) % 2 == 1 else spare
+        if children[c, IS_LEAF]:
+            _times_leaf(tables, children[c, SOURCE], children[c, CATEGORIES], unit, u, P, codes,
+                        children[c, VARIABLE], rows, values, origin, target, a == 0)
+            origin = target
+        elif a == 0 and arity > 1 and children[c, ONE_TO_ONE] and rescale == NO_RESCALE:
+            origin = sums[children[c, SOURCE]]
         else:
-            for b in range(rows):
-                buffer[first + p, b] *= table[start + code[b]]
+            _times_inner(unit, u, P, rows, values, sums[children[c, SOURCE]], origin, target, a == 0)
+            origin = target
+        if rescale != NO_RESCALE:
+            _rescale(values, origin, P, rows, rescale == RESCALE_RISKY, top, low, exponent, e, suspect)
 
 
 @jit
-def _times_inner(buffer, source, units, rows, first, is_first):
-    """Products *= sums of an inner child (= where this is the first child)."""
-    for p in range(len(units)):
-        s = source + units[p]
-        if is_first:
-            for b in range(rows):
-                buffer[first + p, b] = buffer[s, b]
+def _times_leaf(tables, start, C, unit, u, P, codes, v, rows, values, origin, target, is_first):
+    """Target p = origin p * tables[start + unit[u + p], code of v], without origin where this is the first child."""
+    width = C + 1
+    is_binary = C == 2 and not has_missing(codes, v, C, rows)
+    for p in range(0, P - 3, 4):
+        t0, t1 = start + unit[u + p] * width, start + unit[u + p + 1] * width
+        t2, t3 = start + unit[u + p + 2] * width, start + unit[u + p + 3] * width
+        if is_binary:  # a choice of two runs in vector lanes, a look-up hardly
+            _choose_four(tables[t0], tables[t0 + 1], tables[t1], tables[t1 + 1], tables[t2], tables[t2 + 1], tables[t3],
+                         tables[t3 + 1], codes, v, rows, values, origin + p, target + p, is_first)
         else:
-            for b in range(rows):
-                buffer[first + p, b] *= buffer[s, b]
+            _look_up_four(tables, t0, t1, t2, t3, codes, v, rows, values, origin + p, target + p, is_first)
+    for p in range(P // 4 * 4, P):
+        f, o, t = np.uintp(target + p) * ONE, np.uintp(origin + p) * ONE, np.uintp(start + unit[u + p] * width)
+        for b in range(np.uintp(rows)):
+            x = tables[t + np.uintp(codes[v, b])]
+            values[f + b] = x if is_first else x * values[o + b]
 
 
 @jit
-def _rescale(buffer, first, P, rows, risky, top, low, exponent, suspect):
-    """Multiply each row's products by the power of two that brings their maximum to [1, 2)."""
+def _choose_four(x0, y0, x1, y1, x2, y2, x3, y3, codes, v, rows, values, origin, target, is_first):
+    """Four targets = origins * (y where the code is 1, else x)."""
+    f, o = np.uintp(target) * ONE, np.uintp(origin) * ONE
+    for b in range(np.uintp(rows)):
+        c = codes[v, b] == 1
+        t0, t1, t2, t3 = y0 if c else x0, y1 if c else x1, y2 if c else x2, y3 if c else x3
+        values[f + b] = t0 if is_first else t0 * values[o + b]
+        values[f + ONE + b] = t1 if is_first else t1 * values[o + ONE + b]
+        values[f + TWO + b] = t2 if is_first else t2 * values[o + TWO + b]
+        values[f + THREE + b] = t3 if is_first else t3 * values[o + THREE + b]
+
+
+@jit
+def _look_up_four(tables, t0, t1, t2, t3, codes, v, rows, values, origin, target, is_first):
+    """Four targets = origins * tables[t + code]: the code is read once."""
+    f, o = np.uintp(target) * ONE, np.uintp(origin) * ONE
+    t0, t1, t2, t3 = np.uintp(t0), np.uintp(t1), np.uintp(t2), np.uintp(t3)
+    for b in range(np.uintp(rows)):
+        c = np.uintp(codes[v, b])
+        x0, x1, x2, x3 = tables[t0 + c], tables[t1 + c], tables[t2 + c], tables[t3 + c]
+        values[f + b] = x0 if is_first else x0 * values[o + b]
+        values[f + ONE + b] = x1 if is_first else x1 * values[o + ONE + b]
+        values[f + TWO + b] = x2 if is_first else x2 * values[o + TWO + b]
+        values[f + THREE + b] = x3 if is_first else x3 * values[o + THREE + b]
+
+
+@jit
+def has_missing(codes, v, C, rows):
+    """Whether any row misses variable v."""
+    missing = False
     for b in range(rows):
-        top[b] = 0.0
-        low[b] = np.inf
+        missing |= codes[v, b] == C
+    return missing
+
+
+@jit
+def _times_inner(unit, u, P, rows, values, source, origin, target, is_first):
+    """Target = origin * sums of an inner child (without origin where this is the first child)."""
     for p in range(P):
-        for b in range(rows):
-            x = buffer[first + p, b]
+        f, o, s = np.uintp(target + p) * ONE, np.uintp(origin + p) * ONE, np.uintp(source + unit[u + p]) * ONE
+        for b in range(np.uintp(rows)):
+            x = values[s + b]
+            values[f + b] = x if is_first else x * values[o + b]
+
+
+@jit
+def _rescale(values, first, P, rows, risky, top, low, exponent, e, suspect):
+    """Multiply each row's products by the power of two that brings their maximum to [1, 2)."""
+    top[:] = 0.0
+    low[:] = np.inf
+    for p in range(P):
+        f = np.uintp(first + p) * ONE
+        for b in range(np.uintp(rows)):
+            x = values[f + b]
             top[b] = max(top[b], x)
             low[b] = min(low[b], x if x > 0.0 or risky else np.inf)
     bits = top.view(np.int64)
-    for b in range(rows):
+    for b in range(np.uintp(rows)):
         power = (bits[b] >> 52) - 1023  # the exponent field of a positive double
         if top[b] == 0.0:
             power = 0
-        exponent[b] += power
-        bits[b] = (1023 - power) << 52  # 2**-power
+        exponent[e, b] += power
+        bits[b] = (1023 - power) << 52  # now top is 2**-power
         if low[b] * top[b] < SMALLEST_RESCALED:
             suspect[b] = 1
     for p in range(P):
-        for b in range(rows):
-            buffer[first + p, b] *= top[b]
+        f = np.uintp(first + p) * ONE
+        for b in range(np.uintp(rows)):
+            values[f + b] *= top[b]
 
 
 @jit
-def _mix_dense(weights, K, P, buffer, first, out, rows):
-    """Sums = weights @ products, four products at a time."""
+def _mix_sparse(weights, columns, w, row_pointer, pointer, K, values, first, out, rows):
+    """Sums = weights @ products with CSR weights, which begin at w and pointer."""
     for k in range(K):
-        w = k * P
-        p = 0
-        if P >= 4:
-            w0, w1, w2, w3 = weights[w], weights[w + 1], weights[w + 2], weights[w + 3]
-            for b in range(rows):
-                buffer[out + k, b] = (w0 * buffer[first, b] + w1 * buffer[first + 1, b]
-                                      + w2 * buffer[first + 2, b] + w3 * buffer[first + 3, b])
-            p = 4
-        else:
-            w0 = weights[w]
-            for b in range(rows):
-                buffer[out + k, b] = w0 * buffer[first, b]
-            p = 1
-        while p + 4 <= P:
-            w0, w1, w2, w3 = weights[w + p], weights[w + p + 1], weights[w + p + 2], weights[w + p + 3]
-            f = first + p
-            for b in range(rows):
-                buffer[out + k, b] += (w0 * buffer[f, b] + w1 * buffer[f + 1, b]
-                                       + w2 * buffer[f + 2, b] + w3 * buffer[f + 3, b])
-            p += 4
-        while p < P:
-            w0 = weights[w + p]
-            for b in range(rows):
-                buffer[out + k, b] += w0 * buffer[first + p, b]
-            p += 1
+        o = np.uintp(out + k) * ONE
+        for b in range(np.uintp(rows)):
+            values[o + b] = 0.0
+        for i in range(w + row_pointer[pointer + k], w + row_pointer[pointer + k + 1]):
+            weight, f = weights[i], np.uintp(first + columns[i]) * ONE
+            for b in range(np.uintp(rows)):
+                values[o + b] += weight * values[f + b]
 
 
 @jit
-def _mix_sparse(weights, columns, pointer, buffer, first, out, rows):
-    """Sums = weights @ products with CSR weights."""
-    for k in range(len(pointer) - 1):
-        for b in range(rows):
-            buffer[out + k, b] = 0.0
-        for i in range(pointer[k], pointer[k + 1]):
-            w, p = weights[i], first + columns[i]
+def _add_exponents(packed, r, exponent, rows):
+    """Add the exponents of a region's children to its own."""
+    for c in range(packed.region[r, FIRST_CHILD], packed.region[r, FIRST_CHILD] + packed.region[r, ARITY]):
+        if not packed.child[c, IS_LEAF]:
             for b in range(rows):
-                buffer[out + k, b] += w * buffer[p, b]
+                exponent[r, b] += exponent[packed.child[c, SOURCE], b]
+
+
+@jit
+def _mark_small(values, out, K, rows, suspect):
+    """Rows in which a sum may have lost a part to underflow are suspect."""
+    for k in range(K):
+        o = np.uintp(out + k) * ONE
+        for b in range(np.uintp(rows)):
+            if values[o + b] < SMALLEST:
+                suspect[b] = 1

@@ -90,13 +90,13 @@ def fit_em(circuit, data, *, num_epochs=100, pseudocount=0.1, batch_size=None, s
     """
     data, weights, step_size = _checked(circuit, data, num_epochs, pseudocount, batch_size, step_size, weights)
     rng = np.random.default_rng(rng)
-    packed, units = _packed.pack(circuit), _Units(circuit)
+    packed, units, free = _packed.pack(circuit), _Units(circuit), []
     history: list[float] = []
     with _progress_bar(num_epochs, progress) as advance:
         for epoch in range(num_epochs):
             total = 0.0
             for rows, share in _batches(len(data), batch_size, rng):
-                flows = accumulate(circuit, packed, data[rows], weights[rows], n_jobs)
+                flows = accumulate(circuit, packed, data[rows], weights[rows], n_jobs, free)
                 packed = _step(packed, units, flows, pseudocount * share, step_size)
                 total += flows.log_likelihood
             history.append(total / weights.sum())

@@ -22,12 +22,14 @@ import numpy as np
 
 from . import _packed
 from ._log_domain import log_flows
+from ._tile import borrow, load_tile, new_tile, tile_rows
 from .circuit import InputRegion
 from .engine import engine_is_numpy, map_in_threads
-from .evidence import as_integer_table, check_evidence, refuse_out_of_range
-from .likelihood import FULL_TILE, new_tile, tile_rows, upward
+from .evidence import as_integer_table, refuse_out_of_range
+from .likelihood import NO_READERS, NO_TABLE, NO_TOTALS, log_root, upward
 
 NUM_CHUNKS = 16  # units of work; fixed, so that sums are rounded the same way for any number of threads
+FULL_BYTES = 12_000_000  # of a tile: its sums should stay in the last cache between the two passes
 LEAST_ROWS = 512  # of a unit of work, so that its arrays pay
 NUMPY_ROWS = 512
 
@@ -117,11 +119,14 @@ def expected_flows(circuit, data, *, weights=None, n_jobs=None) -> Flows:
     array([0.25, 0.75])
     """
     data = as_integer_table(circuit, data)
-    return accumulate(circuit, _packed.pack(circuit), data, row_weights(weights, len(data)), n_jobs)
+    return accumulate(circuit, _packed.pack(circuit), data, row_weights(weights, len(data)), n_jobs, [])
 
 
-def accumulate(circuit, packed, data, weights, n_jobs) -> Flows:
-    """`expected_flows` with the structure of `circuit` and the parameters of `packed`: the E-step of EM."""
+def accumulate(circuit, packed, data, weights, n_jobs, free) -> Flows:
+    """`expected_flows` with the structure of `circuit` and the parameters of `packed`: the E-step of EM.
+
+    `free` is a list of tiles to work in, empty at first, so that calls in a row need not allocate.
+    """
     in_numpy = len(circuit.regions) == 1 or engine_is_numpy()
     if in_numpy:
         refuse_out_of_range(circuit, data)
@@ -130,7 +135,7 @@ def accumulate(circuit, packed, data, weights, n_jobs) -> Flows:
     per_chunk = max(LEAST_ROWS, -(-len(data) // NUM_CHUNKS))
     chunks = [(start, min(start + per_chunk, len(data))) for start in range(0, len(data), per_chunk)]
     edges, inputs, total = np.zeros_like(packed.weights), np.zeros_like(packed.tables), 0.0
-    for part in map_in_threads(lambda chunk: work(circuit, packed, data, weights, *chunk), chunks, n_jobs):
+    for part in map_in_threads(lambda chunk: work(circuit, packed, data, weights, *chunk, free), chunks, n_jobs):
         edges += part[0]
         inputs += part[1]
         total += part[2]
@@ -182,37 +187,35 @@ def downward(circuit, data, weights, shown, products):
     return counts
 
 
-def _chunk_by_kernel(circuit, packed, data, weights, start, stop):
+def _chunk_by_kernel(circuit, packed, data, weights, start, stop, free):
     """Edge flows, input flows (with missing columns) and log-likelihood of rows start..stop, by the kernels."""
     from ._downward_kernel import downward_tile
-    from ._upward_kernel import transpose_rows, upward_tile
+    from ._upward_kernel import upward_tile
     layout = _packed.full_layout(circuit)
-    tile = tile_rows(16 * layout.rows + 2 * circuit.num_variables, stop - start, *FULL_TILE)
-    codes, buffer, exponent, suspect = new_tile(circuit, layout.rows, tile, 1)
-    flow = np.empty_like(buffer)
-    scratch = np.empty((int(packed.region[:, _packed.PRODUCTS].max()), tile))
+    tile = borrow(free, lambda: new_tile(circuit, layout.num_values, layout.num_flows, 1))
+    step = tile_rows(layout.num_values, stop - start, FULL_BYTES)
     edges, inputs, total = np.zeros_like(packed.weights), np.zeros_like(packed.tables), 0.0
+    root = tile.values[layout.sums[-1] * _packed.STRIDE:]
     suspects = []
-    for lo in range(start, stop, tile):
-        rows = min(tile, stop - lo)
-        if not transpose_rows(data, lo, lo + rows, packed.categories, codes):
-            check_evidence(circuit, data[:lo + rows])
-        upward_tile(packed, layout.products, layout.sums, codes, rows, buffer, exponent, suspect)
-        lost = suspect[:rows] != 0
+    for lo in range(start, stop, step):
+        rows = min(step, stop - lo)
+        load_tile(circuit, packed.categories, data, lo, lo + rows, tile)
+        upward_tile(packed, layout, tile, rows, NO_READERS, NO_TABLE, NO_TOTALS)
+        lost = tile.suspect[:rows].copy()
         counted = np.where(lost, 0.0, weights[lo:lo + rows])
-        total += _weighted_log(buffer[layout.sums[-1], :rows], exponent[0, :rows], counted)
-        downward_tile(packed, layout.products, layout.sums, codes, rows, counted, buffer, flow, scratch,
-                      edges, inputs)
-        suspects.append(lo + np.flatnonzero(lost))
+        total += _weighted_log(root[:rows], tile.exponent[0, :rows], counted)
+        downward_tile(packed, layout, tile, rows, counted, edges, inputs)
+        if lost.any():
+            suspects.append(lo + np.flatnonzero(lost))
+    free.append(tile)
     edges *= packed.weights
-    suspects = np.concatenate(suspects)
-    if len(suspects):
-        current = _packed.with_parameters(circuit, packed)
-        total += _add_by_logarithms(current, data[suspects], weights[suspects], edges, inputs)
+    if suspects:
+        rows = np.concatenate(suspects)
+        total += _add_by_logarithms(_packed.with_parameters(circuit, packed), data[rows], weights[rows], edges, inputs)
     return edges, inputs, total
 
 
-def _chunk_in_numpy(circuit, packed, data, weights, start, stop):
+def _chunk_in_numpy(circuit, packed, data, weights, start, stop, _):
     """The same by the NumPy text."""
     edges, inputs, total = np.zeros_like(packed.weights), np.zeros_like(packed.tables), 0.0
     for lo in range(start, stop, NUMPY_ROWS):
@@ -228,8 +231,8 @@ def _chunk_in_numpy(circuit, packed, data, weights, start, stop):
 
 def _weighted_log(root, exponent, weights) -> float:
     """Weighted sum of log(root * 2**exponent); rows of weight 0 do not count."""
-    with np.errstate(divide="ignore"):
-        logs = np.log(root) + np.log(2.0) * exponent
+    logs = np.empty(len(root))
+    log_root(root, exponent, logs)
     return float(np.dot(weights[weights > 0], logs[weights > 0]))
 
 

@@ -23,16 +23,16 @@ import numpy as np
 
 from . import _packed, _rescaling
 from ._log_domain import log_units
+from ._tile import borrow, load_tile, new_tile, tile_rows
 from .circuit import InputRegion
 from .engine import engine_is_numpy, map_in_threads
-from .evidence import as_integer_table, check_evidence, refuse_out_of_range
+from .evidence import as_integer_table, refuse_out_of_range
 
-# Rows of a tile.  Loops over rows need many of them to fill vector lanes and to pay for a region's bookkeeping, more
-# than values need to stay in the nearest cache: 16 rows of a full tile cost 5 times as much per row as 256 (V = 49).
-STACK_TILE = (1_000_000, 1024)  # bytes at most, rows at most, where values live on a stack
-FULL_TILE = (24_000_000, 256)  # where the values of all units are kept
+STACK_BYTES = 1_000_000  # of a tile, where values live on a stack: it should stay in the second cache
+CHUNK_WORK = 2 ** 22  # parameters times rows of one thread's unit of work: about a tenth of a millisecond
 NUMPY_VALUES = 4_000_000  # of the widest region, for a block of rows of the NumPy text
-CHUNK_ROWS = 2048  # rows of one thread's unit of work
+LOG_2 = float(np.log(2.0))
+NO_READERS, NO_TABLE, NO_TOTALS = np.empty((0, 5), dtype=np.int64), np.empty((0, 0)), np.empty(0)
 
 
 def log_likelihood(circuit, data, *, n_jobs=None) -> np.ndarray:
@@ -79,10 +79,10 @@ def log_likelihood(circuit, data, *, n_jobs=None) -> np.ndarray:
     if len(circuit.regions) == 1 or engine_is_numpy():
         refuse_out_of_range(circuit, data)
         return _in_numpy(circuit, data)
-    result = np.empty(len(data))
-    chunks = [(start, min(start + CHUNK_ROWS, len(data))) for start in range(0, len(data), CHUNK_ROWS)]
-    for suspect in map_in_threads(lambda chunk: _root_of_chunk(circuit, data, *chunk, result), chunks, n_jobs):
-        if len(suspect):
+    result, free = np.empty(len(data)), []
+    chunks = cut_rows(circuit, len(data))
+    for suspect in map_in_threads(lambda chunk: _root_of_chunk(circuit, data, *chunk, result, free), chunks, n_jobs):
+        if suspect is not None:
             result[suspect] = log_units(circuit, data[suspect])[0][-1][0]
     return result
 
@@ -171,34 +171,34 @@ def _root_of_block(circuit, data):
     return result
 
 
-def _root_of_chunk(circuit, data, start, stop, result):
-    """Fill result[start:stop] by the kernel, tile by tile; returns the rows to do again."""
-    from ._upward_kernel import transpose_rows, upward_tile
+def _root_of_chunk(circuit, data, start, stop, result, free):
+    """Fill result[start:stop] by the kernel, tile by tile; returns the rows to do again, or None."""
+    from ._upward_kernel import upward_tile
     packed, layout = _packed.pack(circuit), _packed.stack_layout(circuit)
-    tile = tile_rows(8 * layout.rows + 2 * circuit.num_variables, stop - start, *STACK_TILE)
-    codes, buffer, exponent, suspect = new_tile(circuit, layout.rows, tile, 1)
+    tile = borrow(free, lambda: new_tile(circuit, layout.num_values, 0, 1))
+    step = tile_rows(layout.num_values, stop - start, STACK_BYTES)
+    root = tile.values[layout.sums[-1] * _packed.STRIDE:]
     suspects = []
-    for lo in range(start, stop, tile):
-        hi = min(lo + tile, stop)
-        if not transpose_rows(data, lo, hi, packed.categories, codes):
-            check_evidence(circuit, data[:hi])
-        upward_tile(packed, layout.products, layout.sums, codes, hi - lo, buffer, exponent, suspect)
-        root = buffer[layout.sums[-1], :hi - lo]
-        with np.errstate(divide="ignore"):
-            np.log(root, out=result[lo:hi])
-        result[lo:hi] += np.log(2.0) * exponent[0, :hi - lo]
-        suspects.append(lo + np.flatnonzero(suspect[:hi - lo]))
-    return np.concatenate(suspects)
+    for lo in range(start, stop, step):
+        hi = min(lo + step, stop)
+        load_tile(circuit, packed.categories, data, lo, hi, tile)
+        upward_tile(packed, layout, tile, hi - lo, NO_READERS, NO_TABLE, NO_TOTALS)
+        log_root(root[:hi - lo], tile.exponent[0, :hi - lo], result[lo:hi])
+        if tile.suspect[:hi - lo].any():
+            suspects.append(lo + np.flatnonzero(tile.suspect[:hi - lo]))
+    free.append(tile)
+    return np.concatenate(suspects) if suspects else None
 
 
-def tile_rows(bytes_per_row: int, rows: int, most_bytes: int, most_rows: int) -> int:
-    """Rows of a tile: a multiple of 16 within the limits, at least 16, not more than there are."""
-    fit = most_bytes // bytes_per_row // 16 * 16
-    return max(1, min(int(np.clip(fit, 16, most_rows)), rows))
+def log_root(root, exponent, result):
+    """Natural logarithm of root * 2**exponent, -inf without a warning where the root is 0."""
+    with np.errstate(divide="ignore"):
+        np.log(root, out=result)
+    result += LOG_2 * exponent
 
 
-def new_tile(circuit, buffer_rows: int, tile: int, exponent_rows: int):
-    """Fresh arrays for a tile: codes (V, B), buffer (units, B), exponent (rows, B), suspect (B,)."""
-    dtype = np.uint16 if max(circuit.num_categories) < 2 ** 16 else np.int64
-    return (np.empty((circuit.num_variables, tile), dtype=dtype), np.empty((buffer_rows, tile)),
-            np.empty((exponent_rows, tile), dtype=np.int64), np.empty(tile, dtype=np.uint8))
+def cut_rows(circuit, N: int) -> list:
+    """Units of work (start, stop), cut without looking at the number of threads."""
+    tiles = max(1, CHUNK_WORK // (circuit.num_parameters * _packed.TILE_ROWS))
+    step = tiles * _packed.TILE_ROWS
+    return [(start, min(start + step, N)) for start in range(0, N, step)]

@@ -11,11 +11,11 @@ import numpy as np
 
 from . import _packed
 from ._log_domain import log_units
+from ._tile import borrow, load_tile, new_tile, tile_rows
 from .engine import engine_is_numpy, map_in_threads
-from .evidence import as_integer_table, check_evidence, refuse_out_of_range
-from .likelihood import FULL_TILE, new_tile, tile_rows, upward
+from .evidence import as_integer_table, refuse_out_of_range
+from .likelihood import NO_TABLE, NO_TOTALS, STACK_BYTES, cut_rows, upward
 
-CHUNK_ROWS = 2048  # rows of one thread's unit of work
 NUMPY_ROWS = 256
 
 
@@ -58,19 +58,19 @@ def node_likelihoods(circuit, data, *, nodes=None, n_jobs=None) -> np.ndarray:
     nodes = _checked_nodes(circuit, nodes)
     result = np.empty((len(data), len(nodes)))
 
-    def write(tile, lo, hi):
-        from ._units_kernel import write_units
-        write_units(*tile, result[lo:hi])
-
     if _runs_in_numpy(circuit):
         refuse_out_of_range(circuit, data)
         for start in range(0, len(data), NUMPY_ROWS):
             block = data[start:start + NUMPY_ROWS]
             result[start:start + NUMPY_ROWS] = _values_in_numpy(circuit, block)[nodes].T
         return result
-    work = _tile_worker(circuit, data, nodes, write)
-    for suspect in map_in_threads(lambda chunk: work(*chunk), _chunks(len(data)), n_jobs):
-        if len(suspect):
+    readers, free = _packed.unit_readers(circuit, nodes), []
+
+    def work(chunk):
+        return _read_chunk(circuit, data, *chunk, readers, result, NO_TOTALS, free)
+
+    for suspect in map_in_threads(work, cut_rows(circuit, len(data)), n_jobs):
+        if suspect is not None:
             result[suspect] = _values_by_logarithms(circuit, data[suspect])[nodes].T
     return result
 
@@ -118,45 +118,39 @@ def mean_node_likelihoods(circuit, data, *, nodes=None, n_jobs=None) -> np.ndarr
         for start in range(0, len(data), NUMPY_ROWS):
             total += _values_in_numpy(circuit, data[start:start + NUMPY_ROWS])[nodes].sum(axis=1)
         return total / len(data)
-    for part in map_in_threads(lambda chunk: _sum_of_chunk(circuit, data, nodes, chunk), _chunks(len(data)), n_jobs):
+    readers, free = _packed.unit_readers(circuit, nodes), []
+
+    def work(chunk):
+        part = np.zeros(len(nodes))
+        return part, _read_chunk(circuit, data, *chunk, readers, NO_TABLE, part, free)
+
+    for part, suspect in map_in_threads(work, cut_rows(circuit, len(data)), n_jobs):
         total += part
+        if suspect is not None:
+            total += _values_by_logarithms(circuit, data[suspect])[nodes].sum(axis=1)
     return total / len(data)
 
 
-def _sum_of_chunk(circuit, data, nodes, chunk):
-    """(m,) sum over the rows of a chunk."""
-    total = np.zeros(len(nodes))
-
-    def add(tile, lo, hi):
-        from ._units_kernel import add_units
-        add_units(*tile, total)
-
-    suspect = _tile_worker(circuit, data, nodes, add)(*chunk)
-    if len(suspect):
-        total += _values_by_logarithms(circuit, data[suspect])[nodes].sum(axis=1)
-    return total
-
-
-def _tile_worker(circuit, data, nodes, consume):
-    """A function (start, stop) that runs the kernel tile by tile, hands each tile on, and returns the suspect rows."""
-    from ._upward_kernel import transpose_rows, upward_tile
-    packed, layout = _packed.pack(circuit), _packed.full_layout(circuit)
-    order = _packed.unit_order(circuit)[nodes]
-
-    def work(start, stop):
-        tile = tile_rows(8 * layout.rows + 2 * circuit.num_variables, stop - start, *FULL_TILE)
-        codes, buffer, exponent, suspect = new_tile(circuit, layout.rows, tile, len(packed.region) + 1)
-        suspects = []
-        for lo in range(start, stop, tile):
-            hi = min(lo + tile, stop)
-            if not transpose_rows(data, lo, hi, packed.categories, codes):
-                check_evidence(circuit, data[:hi])
-            upward_tile(packed, layout.products, layout.sums, codes, hi - lo, buffer, exponent, suspect)
-            consume((packed, order, codes, buffer, exponent, suspect[:hi - lo]), lo, hi)
-            suspects.append(lo + np.flatnonzero(suspect[:hi - lo]))
-        return np.concatenate(suspects)
-
-    return work
+def _read_chunk(circuit, data, start, stop, readers, table, totals, free):
+    """Read units off rows start..stop, tile by tile, into table rows or totals; returns the suspect rows, or None."""
+    from ._upward_kernel import upward_tile
+    packed, layout = _packed.pack(circuit), _packed.stack_layout(circuit)
+    tile = borrow(free, lambda: new_tile(circuit, layout.num_values, 0, len(packed.region) + 1))
+    step = tile_rows(layout.num_values, stop - start, STACK_BYTES)
+    suspects = []
+    for lo in range(start, stop, step):
+        hi = min(lo + step, stop)
+        load_tile(circuit, packed.categories, data, lo, hi, tile)
+        before = totals.copy()
+        upward_tile(packed, layout, tile, hi - lo, readers, table[lo:hi], totals)
+        if tile.suspect[:hi - lo].any():
+            suspects.append(lo + np.flatnonzero(tile.suspect[:hi - lo]))
+            if len(totals):  # once more without them
+                tile.skip[:], totals[:] = tile.suspect, before
+                upward_tile(packed, layout, tile, hi - lo, readers, table[lo:hi], totals)
+                tile.skip[:] = False
+    free.append(tile)
+    return np.concatenate(suspects) if suspects else None
 
 
 def _values_in_numpy(circuit, data):
@@ -184,11 +178,6 @@ def _values_by_logarithms(circuit, data):
 def _runs_in_numpy(circuit) -> bool:
     """A circuit of one region has nothing to compile."""
     return len(circuit.regions) == 1 or engine_is_numpy()
-
-
-def _chunks(N: int) -> list:
-    """Units of work, cut without looking at the number of threads."""
-    return [(start, min(start + CHUNK_ROWS, N)) for start in range(0, N, CHUNK_ROWS)]
 
 
 def _checked_nodes(circuit, nodes) -> np.ndarray:

@@ -188,7 +188,7 @@ def test_trial_means_are_means(rng):
 
 def test_kernels_of_many_trials_are_those_of_one(circuit):
     rows = pcircuit.sample(circuit, 300, rng=0).astype(np.uint8)
-    batches = methods.MMDBatches(rows[:150], rows[150:], "codes", [0])
+    batches = methods.MMDBatches(rows[:150], rows[150:], circuit.num_categories, "codes", [0])
     rng = np.random.default_rng(1)
     reference, index = rng.integers(0, 150, (6, 9)), rng.integers(0, 150, (6, 9))
     bandwidth = np.sqrt(-0.5 / batches.gamma)
@@ -208,11 +208,12 @@ def test_kernels_of_many_trials_are_those_of_one(circuit):
 
 
 def test_one_hot_kernel_counts_differing_columns():
-    rows = methods.encode_rows(np.array([[0, 3], [0, 5], [1, 9]]), "one-hot")
+    rows = methods.encode_rows(np.array([[0, 3], [0, 5], [1, 9]]), (2, 10), "one-hot")
+    assert rows.shape == (3, 12)
     assert ((rows[0] - rows[1]) ** 2).sum() == 2
     assert ((rows[0] - rows[2]) ** 2).sum() == 4
     with pytest.raises(ValueError, match="`mmd_rows` must be"):
-        methods.encode_rows(np.zeros((1, 1)), "words")
+        methods.encode_rows(np.zeros((1, 1)), (2,), "words")
 
 
 def test_quantiles_are_those_of_the_public_test(circuit):

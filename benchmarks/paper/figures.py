@@ -29,11 +29,13 @@ BATCH, TOP, LARGEST_SCOPE = 100, 100, 64
 
 
 def draw_all(results, folder) -> None:
-    """All figures for the data that results are there for."""
+    """All figures for the data that results are there for; pictures of digits, which take minutes, only once."""
     training_curve(results, folder / "training.png")
     if any(result["dataset"] in datasets.IMAGES for result in results):
-        samples(folder / "samples.png")
-        localisation(folder / "localisation.png")
+        for draw in (samples, localisation):
+            path = folder / f"{draw.__name__}.png"
+            if not path.exists():
+                draw(path)
 
 
 def training_curve(results, path) -> None:

@@ -94,9 +94,9 @@ class ScalarNulls:
 class MMDBatches:
     """Reference batches with their mean kernels, and sorted null statistics, for each T."""
 
-    def __init__(self, reference_codes, null_codes, encoding, seed):
-        self.encoding, self.seed = encoding, seed
-        self.reference, self.null_rows = encode_rows(reference_codes, encoding), encode_rows(null_codes, encoding)
+    def __init__(self, reference_codes, null_codes, num_categories, encoding, seed):
+        self.seed, self.encode = seed, lambda codes: encode_rows(codes, num_categories, encoding)
+        self.reference, self.null_rows = self.encode(reference_codes), self.encode(null_codes)
         self.gamma = -0.5 / median_bandwidth(self.reference[:BANDWIDTH_ROWS]) ** 2
         self.shift = self.reference[:BANDWIDTH_ROWS].mean(axis=0)  # distances do not change, rounding errors do
         self.reference, self.null_rows = self.reference - self.shift, self.null_rows - self.shift
@@ -119,7 +119,7 @@ class MMDBatches:
         """Counts for batches `index` (trials, T) of `codes` against reference batches; drawn once for each T."""
         if T not in self.kept:
             self.kept[T] = mean_kernels(self.reference, reference_index, self.reference, reference_index, self.gamma)
-        rows = encode_rows(codes, self.encoding) - self.shift
+        rows = self.encode(codes) - self.shift
         statistics = (self.kept[T] + mean_kernels(rows, index, rows, index, self.gamma)
                       - 2 * mean_kernels(self.reference, reference_index, rows, index, self.gamma))
         return count_rejections(statistics, self.null(T, null_trials), alphas)
@@ -183,10 +183,11 @@ def mean_kernels(first, first_index, second, second_index, gamma) -> np.ndarray:
     return means
 
 
-def encode_rows(codes, encoding) -> np.ndarray:
-    """Rows as vectors: "codes" as they are, or "one-hot"."""
+def encode_rows(codes, num_categories, encoding) -> np.ndarray:
+    """Rows as vectors: "codes" as they are, or "one-hot", one coordinate for each category of each column."""
     if encoding == "codes":
         return codes.astype(np.float64)
     if encoding != "one-hot":
         raise ValueError(f"`mmd_rows` must be 'codes' or 'one-hot', found {encoding!r}")
-    return (codes[:, :, None] == np.arange(64)).reshape(len(codes), -1).astype(np.float64)
+    columns = [codes[:, v, None] == np.arange(count) for v, count in enumerate(num_categories)]
+    return np.concatenate(columns, axis=1).astype(np.float64)

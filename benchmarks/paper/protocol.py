@@ -89,8 +89,8 @@ class _Study:
         clock.note("sampling")
         self.reference = row_scores(circuit, reference, settings)
         self.scalars = ScalarNulls(self.reference, settings.null_trials, [*self.seed, 2])
-        self.mmd = MMDBatches(reference, self.model_pool, settings.mmd_rows, [*self.seed, 3]) if (
-            settings.mmd_trials) else None
+        self.mmd = MMDBatches(reference, self.model_pool, split.num_categories, settings.mmd_rows,
+                              [*self.seed, 3]) if settings.mmd_trials else None
         self.reference_index = {}
         clock.note("scores")
 

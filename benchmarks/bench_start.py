@@ -1,0 +1,60 @@
+"""The first second: what an import costs, and how soon a new process has tested its first batch.
+
+    python -m benchmarks.bench_start [--quick]
+
+Every line is a process of its own, started several times; the medians of the wall-clock seconds from start to end
+are printed as a Markdown table.  "Test a batch" loads a saved detector of 14 columns and tests 100 rows, held in a
+NumPy file.  The compilation cache is a fresh folder, so "empty" compiles everything and "warm" finds it there.
+"""
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from .measure import machine, median_time
+
+MODEL = """
+import sys, numpy as np, hld
+table = np.random.default_rng(0).integers(0, 5, size=(2000, 14))
+hld.HLDDetector(num_epochs=5).fit(table).save(sys.argv[1])
+np.save(sys.argv[2], table[:100])
+"""
+TEST_A_BATCH = "import sys, numpy as np, hld; hld.load(sys.argv[1]).test(np.load(sys.argv[2]))"
+REFUSE_NUMBA = "import sys; sys.modules['numba'] = None; "  # importing it would now fail
+
+
+def main():
+    repeats = 3 if "--quick" in sys.argv else 9
+    print(machine() + "\n")
+    print("| process | seconds | more than bare NumPy |")
+    print("| :--- | ---: | ---: |")
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [str(pathlib.Path(folder) / name) for name in ("model.hld", "batch.npy")]
+        run(MODEL, paths, folder, "made")
+        bare = median_time(lambda: run("import numpy", paths, folder, "made"), repeats)
+        rows = [("import numpy", bare)]
+        for name in ("pcircuit", "hld"):
+            rows.append((f"import {name}", median_time(lambda n=name: run(f"import {n}", paths, folder, "made"), repeats)))
+        fresh = iter(range(100))
+        rows.append(("test a batch, empty cache",
+                     median_time(lambda: run(TEST_A_BATCH, paths, folder, f"empty{next(fresh)}"), min(repeats, 3))))
+        run(TEST_A_BATCH, paths, folder, "warm")
+        rows.append(("test a batch, warm cache", median_time(lambda: run(TEST_A_BATCH, paths, folder, "warm"), repeats)))
+        numpy_only = {"PCIRCUIT_ENGINE": "numpy"}
+        rows.append(("test a batch, PCIRCUIT_ENGINE=numpy", median_time(
+            lambda: run(REFUSE_NUMBA + TEST_A_BATCH, paths, folder, "none", numpy_only), repeats)))
+    for name, seconds in rows:
+        print(f"| {name} | {seconds:.2f} | {seconds - bare:.2f} |")
+
+
+def run(program, arguments, folder, cache, environment=None):
+    """Run a program in a new process with a compilation cache of its own."""
+    variables = {**os.environ, "NUMBA_CACHE_DIR": str(pathlib.Path(folder) / cache), **(environment or {})}
+    subprocess.run([sys.executable, "-c", program, *arguments], env=variables, check=True)
+
+
+if __name__ == "__main__":
+    main()
