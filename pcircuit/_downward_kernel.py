@@ -43,7 +43,7 @@ def downward_tile(packed, layout, tile, rows, row_weights, edge_flow, input_flow
     region, children, unit, weights = packed.region, packed.child, packed.unit, packed.weights
     last = len(region) - 1
     rescales, tables, sums, flows = packed.rescale, packed.tables, layout.sums, layout.flows
-    exponent, suspect, top, low = tile.exponent, tile.suspect, np.empty(rows), np.empty(rows)
+    exponent, suspect, scratch, bits = tile.exponent, tile.suspect, tile.scratch, tile.bits
     root = np.uintp(layout.flows[last]) * ONE
     for b in range(np.uintp(rows)):
         flow[root + b] = row_weights[b]
@@ -51,7 +51,7 @@ def downward_tile(packed, layout, tile, rows, row_weights, edge_flow, input_flow
         P, K, w = region[r, PRODUCTS], region[r, SUMS], region[r, WEIGHT]
         ratios, first = flows[r], layout.products[r]
         multiply_children(region, children, unit, rescales, tables, sums, first, layout.spare, values, codes, exponent,
-                          suspect, rows, r, 0, top, low)
+                          suspect, rows, r, 0, scratch, bits)
         _divide(flow, ratios, values, sums[r], K, rows)
         if region[r, SPARSE]:
             _edges_sparse(weights, packed.columns, w, packed.row_pointer, region[r, ROW_POINTER], K, P, values, first,

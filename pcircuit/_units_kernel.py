@@ -19,33 +19,31 @@ LARGEST = 1000  # 2**LARGEST and its inverse are doubles
 
 
 @jit
-def read_inputs(packed, readers, codes, rows, skip, table, totals):
+def read_inputs(packed, readers, codes, rows, skip, counts, table, totals):
     """Read all input units; returns the first reader of an inner unit."""
     reader, counted = 0, -1
-    counts = np.zeros(packed.categories.max() + 1 if len(totals) else 1)
     while reader < len(readers) and readers[reader, VARIABLE] >= 0:
         variable, unit, j = readers[reader, VARIABLE], readers[reader, UNIT], readers[reader, COLUMN]
-        C, code = packed.categories[variable], codes[variable]
+        C = packed.categories[variable]
         start = packed.table_start[variable] + unit * (C + 1)
         if len(totals):  # a sum over categories instead of rows
             if counted != variable:
-                _count(code, rows, skip, C, counts)
+                _count(codes, variable, rows, skip, C, counts)
                 counted = variable
             for c in range(C + 1):
                 totals[j] += counts[c] * packed.tables[start + c]
         else:
             for b in range(rows):
-                table[b, j] = packed.tables[start + code[b]]
+                table[b, j] = packed.tables[start + codes[variable, b]]
         reader += 1
     return reader
 
 
 @jit
-def read_region(readers, reader, values, products, sums, exponent, e, rows, skip, table, totals):
+def read_region(readers, reader, values, products, sums, exponent, e, rows, skip, scales, bits, table, totals):
     """Read the wanted units of one inner region, whose products and sums begin there; returns the next reader."""
     region = readers[reader, REGION]
-    scales = np.empty((3, rows))
-    scaled = _powers_of_two(exponent, e, rows, scales)
+    scaled = _powers_of_two(exponent, e, rows, bits)
     while reader < len(readers) and readers[reader, REGION] == region:
         j, place = readers[reader, COLUMN], (sums if readers[reader, IS_SUM] else products) + readers[reader, UNIT]
         if len(totals):
@@ -80,16 +78,17 @@ def _scaled_total(values, place, rows, skip, scales):
 
 
 @jit
-def _count(code, rows, skip, C, counts):
+def _count(codes, v, rows, skip, C, counts):
     """counts[c] = rows with category c that are not to skip."""
-    counts[:C + 1] = 0.0
+    for c in range(C + 1):
+        counts[c] = 0.0
     for b in range(rows):
-        counts[code[b]] += 0.0 if skip[b] else 1.0
+        counts[codes[v, b]] += 0.0 if skip[b] else 1.0
 
 
 @jit
-def _powers_of_two(exponent, e, rows, scales):
-    """2**exponent[e] as a product of three doubles (3, B); false, with nothing done, if all are one.
+def _powers_of_two(exponent, e, rows, bits):
+    """2**exponent[e] as a product of three doubles, `bits` (3, B); false, with nothing done, if all are one.
 
     One double reaches 2**+-1000 only; beyond three of them every product is 0 or infinite anyway.
     """
@@ -97,7 +96,6 @@ def _powers_of_two(exponent, e, rows, scales):
     for b in range(rows):
         needed |= exponent[e, b] != 0
     if needed:
-        bits = scales.view(np.int64)
         for b in range(rows):
             power = exponent[e, b]
             for i in range(3):

@@ -45,16 +45,19 @@ def upward_tile(packed, layout, tile, rows, readers, table, totals):
     """
     region, weights, values, exponent, suspect = packed.region, packed.weights, tile.values, tile.exponent, tile.suspect
     children, unit, rescales, tables = packed.child, packed.unit, packed.rescale, packed.tables
-    products, sums, codes, top, low = layout.products, layout.sums, tile.codes, np.empty(rows), np.empty(rows)
+    products, sums, codes, scratch = layout.products, layout.sums, tile.codes, tile.scratch
     per_region = len(exponent) > 1
-    exponent[:, :rows] = 0
-    suspect[:rows] = 0
-    reader = read_inputs(packed, readers, tile.codes, rows, tile.skip, table, totals)
+    for b in range(rows):
+        suspect[b] = False
+    for e in range(len(exponent)):
+        for b in range(rows):
+            exponent[e, b] = 0
+    reader = read_inputs(packed, readers, codes, rows, tile.skip, tile.counts, table, totals)
     for r in range(len(region)):
         P, K, w, first, out = region[r, PRODUCTS], region[r, SUMS], region[r, WEIGHT], products[r], sums[r]
         e = r if per_region else 0
         multiply_children(region, children, unit, rescales, tables, sums, first, layout.spare, values, codes, exponent,
-                          suspect, rows, r, e, top, low)
+                          suspect, rows, r, e, scratch, tile.bits)
         if region[r, SPARSE]:
             _mix_sparse(weights, packed.columns, w, packed.row_pointer, region[r, ROW_POINTER], K, values, first, out,
                         rows)
@@ -65,13 +68,14 @@ def upward_tile(packed, layout, tile, rows, readers, table, totals):
         if per_region:
             _add_exponents(packed, r, exponent, rows)
         if reader < len(readers) and readers[reader, REGION] == r:
-            reader = read_region(readers, reader, values, first, out, exponent, e, rows, tile.skip, table, totals)
+            reader = read_region(readers, reader, values, first, out, exponent, e, rows, tile.skip, scratch, tile.bits,
+                                 table, totals)
 
 
 @inlined
 def multiply_children(region, children, unit, rescales, tables, sums, first, spare, values, codes, exponent, suspect,
-                      rows, r, e, top, low):
-    """Products of region r, rescaled where the plan says so; `top` and `low` (B,) are scratch."""
+                      rows, r, e, scratch, bits):
+    """Products of region r, rescaled where the plan says so; `scratch` (2, B) and `bits` are one."""
     P, arity = region[r, PRODUCTS], region[r, ARITY]
     origin = first  # where the products so far are; the first inner child's own sums need no copy
     for a in range(arity):
@@ -89,7 +93,7 @@ def multiply_children(region, children, unit, rescales, tables, sums, first, spa
             _times_inner(unit, u, P, rows, values, sums[children[c, SOURCE]], origin, target, a == 0)
             origin = target
         if rescale != NO_RESCALE:
-            _rescale(values, origin, P, rows, rescale == RESCALE_RISKY, top, low, exponent, e, suspect)
+            _rescale(values, origin, P, rows, rescale == RESCALE_RISKY, scratch, bits, exponent, e, suspect)
 
 
 @jit
@@ -159,29 +163,28 @@ def _times_inner(unit, u, P, rows, values, source, origin, target, is_first):
 
 
 @jit
-def _rescale(values, first, P, rows, risky, top, low, exponent, e, suspect):
+def _rescale(values, first, P, rows, risky, scratch, bits, exponent, e, suspect):
     """Multiply each row's products by the power of two that brings their maximum to [1, 2)."""
-    top[:] = 0.0
-    low[:] = np.inf
+    for b in range(np.uintp(rows)):
+        scratch[0, b], scratch[1, b] = 0.0, np.inf
     for p in range(P):
         f = np.uintp(first + p) * ONE
         for b in range(np.uintp(rows)):
             x = values[f + b]
-            top[b] = max(top[b], x)
-            low[b] = min(low[b], x if x > 0.0 or risky else np.inf)
-    bits = top.view(np.int64)
+            scratch[0, b] = max(scratch[0, b], x)
+            scratch[1, b] = min(scratch[1, b], x if x > 0.0 or risky else np.inf)
     for b in range(np.uintp(rows)):
-        power = (bits[b] >> 52) - 1023  # the exponent field of a positive double
-        if top[b] == 0.0:
+        power = (bits[0, b] >> 52) - 1023  # the exponent field of a positive double
+        if scratch[0, b] == 0.0:
             power = 0
         exponent[e, b] += power
-        bits[b] = (1023 - power) << 52  # now top is 2**-power
-        if low[b] * top[b] < SMALLEST_RESCALED:
+        bits[0, b] = (1023 - power) << 52  # now top is 2**-power
+        if scratch[1, b] * scratch[0, b] < SMALLEST_RESCALED:
             suspect[b] = 1
     for p in range(P):
         f = np.uintp(first + p) * ONE
         for b in range(np.uintp(rows)):
-            values[f + b] *= top[b]
+            values[f + b] *= scratch[0, b]
 
 
 @jit

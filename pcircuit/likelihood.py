@@ -23,7 +23,7 @@ import numpy as np
 
 from . import _packed, _rescaling
 from ._log_domain import log_units
-from ._tile import borrow, load_tile, new_tile, tile_rows
+from ._tile import borrow, free_tiles, load_tile, new_tile, tile_rows
 from .circuit import InputRegion
 from .engine import engine_is_numpy, map_in_threads
 from .evidence import as_integer_table, refuse_out_of_range
@@ -79,7 +79,7 @@ def log_likelihood(circuit, data, *, n_jobs=None) -> np.ndarray:
     if len(circuit.regions) == 1 or engine_is_numpy():
         refuse_out_of_range(circuit, data)
         return _in_numpy(circuit, data)
-    result, free = np.empty(len(data)), []
+    result, free = np.empty(len(data)), free_tiles(circuit, "root_tiles")
     chunks = cut_rows(circuit, len(data))
     for suspect in map_in_threads(lambda chunk: _root_of_chunk(circuit, data, *chunk, result, free), chunks, n_jobs):
         if suspect is not None:

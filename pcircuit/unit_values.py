@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _packed
 from ._log_domain import log_units
-from ._tile import borrow, load_tile, new_tile, tile_rows
+from ._tile import borrow, free_tiles, load_tile, new_tile, tile_rows
 from .engine import engine_is_numpy, map_in_threads
 from .evidence import as_integer_table, refuse_out_of_range
 from .likelihood import NO_TABLE, NO_TOTALS, STACK_BYTES, cut_rows, upward
@@ -64,7 +64,7 @@ def node_likelihoods(circuit, data, *, nodes=None, n_jobs=None) -> np.ndarray:
             block = data[start:start + NUMPY_ROWS]
             result[start:start + NUMPY_ROWS] = _values_in_numpy(circuit, block)[nodes].T
         return result
-    readers, free = _packed.unit_readers(circuit, nodes), []
+    readers, free = _packed.unit_readers(circuit, nodes), free_tiles(circuit, "unit_tiles")
 
     def work(chunk):
         return _read_chunk(circuit, data, *chunk, readers, result, NO_TOTALS, free)
@@ -118,7 +118,7 @@ def mean_node_likelihoods(circuit, data, *, nodes=None, n_jobs=None) -> np.ndarr
         for start in range(0, len(data), NUMPY_ROWS):
             total += _values_in_numpy(circuit, data[start:start + NUMPY_ROWS])[nodes].sum(axis=1)
         return total / len(data)
-    readers, free = _packed.unit_readers(circuit, nodes), []
+    readers, free = _packed.unit_readers(circuit, nodes), free_tiles(circuit, "unit_tiles")
 
     def work(chunk):
         part = np.zeros(len(nodes))

@@ -120,7 +120,7 @@ def profile_cells(profile: str) -> list:
     cells += [_cell(group, "adult", id_class, architecture, sweep) for architecture in SWEEP
               for id_class in datasets.ID_CLASSES["adult"]]
     if profile == "full":
-        large = replace(base, trials=200, pool_rows=20_000, mmd_trials=50, mmd_null_trials=199)
+        large = replace(base, trials=200, pool_rows=100_000, mmd_trials=50, mmd_null_trials=199)
         cells += [_cell(group, "mnist28", digit, "hclt-4", large) for digit in datasets.ID_CLASSES["mnist28"]]
     return cells
 
