@@ -50,6 +50,8 @@ def main():
 def line_of_rates(side, K, C, quick):
     """Print one line: an epoch is what one more epoch of a run costs."""
     num_rows = max(4096 if K < 64 else 1024, rows_of(side, K, C, quick))
+    if C > 2 and not quick:
+        num_rows = 20_000  # so that updating C numbers a unit once an epoch does not dominate
     circuit, rows = circuit_and_rows(side, K, C, num_rows)
     log_likelihood(circuit, rows, n_jobs=1)
     repeats, least = (3, 0.05) if quick else (7, 0.3)

@@ -65,8 +65,9 @@ def line_of_rates(side, K, C, peak, quick):
     plain = rate(lambda: plain_numpy.log_likelihood(circuit, rows))
     cirkit = cirkit_rate(circuit, rows, rate)
     flops = flops_per_row(circuit)
-    print(f"| {side * side} | {K} | {C} | {flops:,} | {ours:,.0f} | {flops * ours / 1e9:.1f} | {flops * ours / peak:.0%} "
-          f"| {nodes:,.0f} | {means:,.0f} | {plain:,.0f} | {f'{cirkit:,.0f}' if cirkit else '-'} "
+    print(f"| {side * side} | {K} | {C} | {flops:,} | {ours:,.0f} | {flops * ours / 1e9:.1f} "
+          f"| {flops * ours / peak:.0%} | {nodes:,.0f} | {means:,.0f} | {plain:,.0f} "
+          f"| {f'{cirkit:,.0f}' if cirkit else '-'} "
           f"| {ours / max(plain, cirkit or 0):.1f} |", flush=True)
     return f"{side * side}, {K}, {C}", ours, plain
 

@@ -33,26 +33,26 @@ def main():
     print("| :--- | ---: | ---: |")
     with tempfile.TemporaryDirectory() as folder:
         paths = [str(pathlib.Path(folder) / name) for name in ("model.hld", "batch.npy")]
-        run(MODEL, paths, folder, "made")
-        bare = median_time(lambda: run("import numpy", paths, folder, "made"), repeats)
-        rows = [("import numpy", bare)]
-        for name in ("pcircuit", "hld"):
-            rows.append((f"import {name}", median_time(lambda n=name: run(f"import {n}", paths, folder, "made"), repeats)))
+        run(MODEL, paths, folder, "made", {})
         fresh = iter(range(100))
-        rows.append(("test a batch, empty cache",
-                     median_time(lambda: run(TEST_A_BATCH, paths, folder, f"empty{next(fresh)}"), min(repeats, 3))))
-        run(TEST_A_BATCH, paths, folder, "warm")
-        rows.append(("test a batch, warm cache", median_time(lambda: run(TEST_A_BATCH, paths, folder, "warm"), repeats)))
-        numpy_only = {"PCIRCUIT_ENGINE": "numpy"}
-        rows.append(("test a batch, PCIRCUIT_ENGINE=numpy", median_time(
-            lambda: run(REFUSE_NUMBA + TEST_A_BATCH, paths, folder, "none", numpy_only), repeats)))
-    for name, seconds in rows:
-        print(f"| {name} | {seconds:.2f} | {seconds - bare:.2f} |")
+
+        def seconds(program, cache=lambda: "warm", times=repeats, **environment):
+            return median_time(lambda: run(program, paths, folder, cache(), environment), times)
+
+        bare = seconds("import numpy")
+        rows = [("import numpy", bare), ("import pcircuit", seconds("import numpy, pcircuit")),
+                ("import hld", seconds("import numpy, hld")),
+                ("test a batch, empty cache", seconds(TEST_A_BATCH, lambda: f"empty{next(fresh)}", 3))]
+        run(TEST_A_BATCH, paths, folder, "warm", {})
+        rows += [("test a batch, warm cache", seconds(TEST_A_BATCH)),
+                 ("test a batch, PCIRCUIT_ENGINE=numpy", seconds(REFUSE_NUMBA + TEST_A_BATCH, PCIRCUIT_ENGINE="numpy"))]
+    for name, taken in rows:
+        print(f"| {name} | {taken:.2f} | {taken - bare:.2f} |")
 
 
-def run(program, arguments, folder, cache, environment=None):
+def run(program, arguments, folder, cache, environment):
     """Run a program in a new process with a compilation cache of its own."""
-    variables = {**os.environ, "NUMBA_CACHE_DIR": str(pathlib.Path(folder) / cache), **(environment or {})}
+    variables = {**os.environ, "NUMBA_CACHE_DIR": str(pathlib.Path(folder) / cache), **environment}
     subprocess.run([sys.executable, "-c", program, *arguments], env=variables, check=True)
 
 

@@ -175,9 +175,12 @@ class HLDDetector:
         return pcircuit.log_likelihood(self.circuit_, self.encoder_.encode(table)[0])
 
     def sample(self, num_samples, *, rng=None):
-        """(num_samples, V) object array of rows drawn from the circuit, decoded as `TableEncoder.decode` does."""
+        """(num_samples, V) object array of rows drawn from the circuit, decoded as `TableEncoder.decode` does.
+
+        A level that training did not show has no value to write: it becomes None, a missing value.
+        """
         self._check_fitted()
-        return self.encoder_.decode(pcircuit.sample(self.circuit_, num_samples, rng=rng))
+        return self.encoder_.decode(pcircuit.sample(self.circuit_, num_samples, rng=rng), unseen=None)
 
     def save(self, path) -> None:
         """Write the fitted detector to one file, atomically and without pickle; read it with `hld.load`."""

@@ -132,7 +132,7 @@ def accumulate(circuit, packed, data, weights, n_jobs, free) -> Flows:
         refuse_out_of_range(circuit, data)
         circuit = _packed.with_parameters(circuit, packed)
     work = _chunk_in_numpy if in_numpy else _chunk_by_kernel
-    per_chunk = max(LEAST_ROWS, -(-len(data) // NUM_CHUNKS))
+    per_chunk = max(LEAST_ROWS, 8 * int(packed.categories.max()), -(-len(data) // NUM_CHUNKS))
     chunks = [(start, min(start + per_chunk, len(data))) for start in range(0, len(data), per_chunk)]
     edges, inputs, total = np.zeros_like(packed.weights), np.zeros_like(packed.tables), 0.0
     for part in map_in_threads(lambda chunk: work(circuit, packed, data, weights, *chunk, free), chunks, n_jobs):
