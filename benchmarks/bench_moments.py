@@ -247,7 +247,7 @@ def draw(linear, others):
     import matplotlib
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
-    figure, axes = plt.subplots(figsize=(6.4, 4.4), layout="constrained")
+    figure, axes = plt.subplots(figsize=(6.4, 5.6), layout="constrained")
     for (name, K), column in linear.items():
         axes.loglog(list(column), list(column.values()), marker="o" if name == "chain" else "s", markersize=4,
                     linestyle="-" if name == "chain" else "--", color=f"C{UNITS.index(K)}",
@@ -256,7 +256,7 @@ def draw(linear, others):
         axes.loglog(list(column), list(column.values()), marker="^", markersize=4, color=color,
                     label=f"{name} (exponent {fitted_exponent(column):.2f})")
     axes.set(xlabel="variables V", ylabel="CPU seconds", title="Mean, tr(S) and tr(S²) of all input and sum units")
-    axes.legend(fontsize=7)
+    figure.legend(loc="outside lower center", ncols=2, fontsize=7)
     axes.grid(True, which="major", linewidth=0.4)
     FIGURE.parent.mkdir(exist_ok=True)
     figure.savefig(FIGURE, dpi=150)

@@ -104,7 +104,7 @@ def expected_flows(circuit, data, *, weights=None, n_jobs=None) -> Flows:
 
     Notes
     -----
-    About three times the cost of `log_likelihood`; memory for one tile and one set of flows per thread.
+    Three to five times the cost of `log_likelihood`; memory for one tile and one set of flows per thread.
 
     References
     ----------
@@ -285,7 +285,7 @@ def _spread_missing(packed, inputs) -> np.ndarray:
 def row_weights(weights, N) -> np.ndarray:
     """`weights` as a checked (N,) float array; ones by default."""
     if weights is None:
-        return np.ones(N)
+        return np.broadcast_to(1.0, (N,))  # takes no memory
     weights = np.asarray(weights, dtype=np.float64)
     if weights.shape != (N,) or not np.isfinite(weights).all() or (weights < 0).any():
         values = f" with values {weights.min()}..{weights.max()}" if weights.size else ""
