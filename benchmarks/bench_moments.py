@@ -6,7 +6,7 @@ prints Markdown tables.
 
 1. Mean, tr(S) and tr(S^2) of all input and sum units in linear time (`hld.exact_moments`), for circuits in the shape of
    Hidden Chow-Liu trees with binary variables, K latent states and random tables, on chains and balanced trees; with
-   HLD_DATA also on the Chow-Liu tree of the training images of MNIST, binarised at 128.
+   HLD_DATA also on Chow-Liu trees of the training images of MNIST, binarised at 128, on all pixels or a part of them.
 2. The same three numbers by two other ways, on chains with K = 4 and sizes that each can finish:
    "pairs" is algorithm 1 of the HLD paper (K, S and Krishnan 2026), for every pair of nodes the circuit marginalised to
    their common scope, multiplied by the two (`pcircuit.multiply`) and summed over all states (`pcircuit.overlap`);
@@ -27,6 +27,7 @@ import os
 import pathlib
 import statistics
 import time
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,9 +35,19 @@ import hld
 import pcircuit
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree
 
-SIZES, UNITS = (100, 1_000, 10_000, 100_000), (4, 8, 16)
-PAIR_SIZES, DENSE_SIZES = (4, 6, 8, 12, 16), (100, 200, 400, 800, 1_600)
-QUICK = {"SIZES": (100, 300, 1_000), "UNITS": (4, 8), "PAIR_SIZES": (3, 4, 6), "DENSE_SIZES": (50, 100, 200)}
+
+class Sizes(NamedTuple):
+    """What to measure: numbers of variables and of latent states, and of variables for the two other ways."""
+
+    variables: tuple
+    units: tuple
+    dense: tuple
+    pairs: tuple
+
+
+FULL = Sizes((100, 1_000, 10_000, 100_000), (4, 8, 16), (100, 200, 400, 800, 1_600), (4, 6, 8, 12, 16))
+QUICK = Sizes((100, 300, 1_000), (4, 8), (50, 100, 200), (3, 4, 6))
+STEPS = (8, 4, 2, 1)  # of the 784 pixels every 8th, 4th, 2nd, and all
 TREES = {"chain": lambda V: np.arange(V) - 1, "balanced": lambda V: (np.arange(V) + 1) // 2 - 1}
 FIGURE = pathlib.Path(__file__).parent / "figures" / "moments.png"
 
@@ -47,31 +58,32 @@ def main():
     parser.add_argument("--quick", action="store_true", help="small sizes only: some seconds")
     parser.add_argument("--figure", action="store_true", help="also write benchmarks/figures/moments.png")
     options = parser.parse_args()
-    if options.quick:
-        globals().update(QUICK)
-    linear = linear_table()
-    others = comparison_table()
+    sizes = QUICK if options.quick else FULL
+    linear = linear_table(sizes)
+    others = comparison_table(sizes)
     print_exponents({f"linear, {name}, K = {K}": times for (name, K), times in linear.items()} | others)
     if options.figure:
         draw(linear, others)
 
 
-def linear_table() -> dict:
+def linear_table(sizes: Sizes) -> dict:
     """Print table 1; {(tree, K): {V: seconds}}."""
     print("| tree | V | K | nodes | CPU seconds | MB |\n| --- | ---: | ---: | ---: | ---: | ---: |")
-    warm = latent_tree_circuit(TREES["chain"](100), 4)
+    warm = latent_tree_circuit(np.arange(100) - 1, 4)
     linear_moments(warm)
     times = {}
     for name, tree in TREES.items():
-        for K in UNITS:
-            for V in SIZES:
+        for K in sizes.units:
+            for V in sizes.variables:
                 circuit = latent_tree_circuit(tree(V), K)
                 times.setdefault((name, K), {})[V] = print_linear(name, circuit, K)
     if os.environ.get("HLD_DATA"):
-        images = binarised_mnist()
-        tree = pcircuit.chow_liu_tree(images)
-        for K in UNITS:
-            print_linear("Chow-Liu tree of MNIST", pcircuit.hclt(images, K, tree=tree), K)
+        for step in STEPS:
+            images = binarised_mnist()[:, ::step]
+            tree = pcircuit.chow_liu_tree(images)
+            for K in sizes.units:
+                seconds = print_linear("Chow-Liu, MNIST", pcircuit.hclt(images, K, tree=tree), K)
+                times.setdefault(("Chow-Liu, MNIST", K), {})[images.shape[1]] = seconds
     print()
     return times
 
@@ -85,18 +97,18 @@ def print_linear(name, circuit, K) -> float:
     return seconds
 
 
-def comparison_table() -> dict:
+def comparison_table(sizes: Sizes) -> dict:
     """Print table 2; {method: {V: seconds}}."""
     print("| V | K | nodes | linear, CPU s | dense S | ratio | pairs | ratio |\n" + "| ---: " * 8 + "|")
     times = {"dense S, chain, K = 4": {}, "pairs, chain, K = 4": {}}
     dense_moments(latent_tree_circuit(TREES["chain"](40), 4))  # loads its kernels
-    for V in sorted({*PAIR_SIZES, *DENSE_SIZES}):
+    for V in sorted({*sizes.pairs, *sizes.dense}):
         circuit = latent_tree_circuit(TREES["chain"](V), 4)
         expected = linear_moments(circuit)
         fast = median_seconds(lambda circuit=circuit: linear_moments(circuit))
         cells = []
-        for method, function, sizes in (("dense S", dense_moments, DENSE_SIZES), ("pairs", pair_moments, PAIR_SIZES)):
-            if V not in sizes:
+        for method, function, finished in (("dense S", dense_moments, sizes.dense), ("pairs", pair_moments, sizes.pairs)):
+            if V not in finished:
                 cells.append(" | ")
                 continue
             start = time.process_time()
@@ -248,9 +260,10 @@ def draw(linear, others):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
     figure, axes = plt.subplots(figsize=(6.4, 5.6), layout="constrained")
+    styles = {"chain": "o-", "balanced": "s--", "Chow-Liu, MNIST": "d:"}
+    colors = {K: f"C{i}" for i, K in enumerate(sorted({K for _, K in linear}))}
     for (name, K), column in linear.items():
-        axes.loglog(list(column), list(column.values()), marker="o" if name == "chain" else "s", markersize=4,
-                    linestyle="-" if name == "chain" else "--", color=f"C{UNITS.index(K)}",
+        axes.loglog(list(column), list(column.values()), styles[name], markersize=4, color=colors[K],
                     label=f"linear time, {name}, K = {K} (exponent {fitted_exponent(column):.2f})")
     for (name, column), color in zip(others.items(), ("0.4", "black"), strict=True):
         axes.loglog(list(column), list(column.values()), marker="^", markersize=4, color=color,

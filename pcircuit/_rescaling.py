@@ -8,11 +8,19 @@ Where this is needed is known in advance.  Let the floor of a region be a lower 
 value it can show, counted from the last rescaling.  Multiplying a child in lowers it by the child's floor, mixing
 lowers it by log2 of the smallest positive weight, and a rescale point is put wherever it would pass LOWEST.
 
-Rescaling makes the largest value of a row 1; it cannot lift the others.  Rows in which a positive value stays
-under 2**AFTER_RESCALE are marked as suspect and evaluated again with one logarithm per unit (`_log_domain`).  At
-a "risky" place, where one factor alone may underflow (a probability below about 1e-220), a zero may be a lost
-value and is suspect as well.  So no positive contribution is ever lost unnoticed, and rows that need logarithms
-are the only ones that pay for them.
+Rescaling makes the largest value of a row 1; it cannot lift the others, and what is left under 2**AFTER_RESCALE might
+underflow before the next rescale point.  What is done about it depends on the weights above the products.
+
+* Where every sum weighs every product with at least 2**LEAST_WEIGHT ("mixing" regions: all of a Hidden Chow-Liu tree
+  fitted with a pseudocount), a product that much behind the best one adds nothing to any sum.  It is replaced by
+  2**AFTER_RESCALE, which is more than it is, and marked by a minus sign, which multiplying cannot remove.  If it is
+  still under 2**NEGLIGIBLE of the best product when all children are in, it is dropped: every sum keeps 60 bits.  If not,
+  the row is suspect.
+* Elsewhere a row with such a value is suspect at once.
+
+Suspect rows are evaluated again with one logarithm per unit (`_log_domain`).  At a "risky" place, where one factor alone
+may underflow (a probability below about 1e-220), a zero may be a lost value and is treated like a small one.  So no
+positive contribution that counts is ever lost unnoticed, and rows that need logarithms are the only ones that pay.
 """
 from __future__ import annotations
 
@@ -20,7 +28,10 @@ import numpy as np
 
 LOWEST = -960.0  # log2 of what must stay representable; normal double precision ends at -1022
 AFTER_RESCALE = -256.0  # log2 of the smallest positive value that a rescaled row may hold
-NO_RESCALE, RESCALE_HERE, RESCALE_RISKY = 0, 1, 2
+LEAST_WEIGHT = -100.0  # log2 of the smallest weight of a mixing region
+NEGLIGIBLE = -164.0  # log2: LEAST_WEIGHT less 64 bits
+RECOVERED = -200.0  # log2: a marked product above this, before all children are in, is no longer surely negligible
+NO_RESCALE, RESCALE_HERE, RESCALE_RISKY, LIFT_HERE, LIFT_RISKY = range(5)
 MARGIN = 1.25  # floors are planned this much lower than they are, so that learning seldom changes the plan
 
 
@@ -30,12 +41,15 @@ def with_plan(packed):
     tables, weights = floors[:len(packed.table_start)].tolist(), floors[len(packed.table_start):].tolist()
     rescale = np.zeros(len(packed.child), dtype=np.int64)
     check_sums = np.zeros(len(packed.region), dtype=bool)
+    mixing = _mixing(packed)
     shown: list[float] = []  # floor of each finished region
     children = packed.child[:, [0, 1, 4]].tolist()  # is it a leaf, which inner region, which variable
     for r, (_, _, arity, first, *_) in enumerate(packed.region.tolist()):
         steps = [tables[variable] if leaf else shown[source]
                  for leaf, source, variable in children[first:first + arity]]
         rescale[first:first + arity], floor = _rescale_points(steps)
+        if mixing[r]:
+            rescale[first:first + arity] += 2 * (rescale[first:first + arity] != NO_RESCALE)
         floor += weights[r]
         check_sums[r] = floor < LOWEST
         shown.append(max(floor, LOWEST))
@@ -44,7 +58,18 @@ def with_plan(packed):
 
 def with_plan_for(packed):
     """`packed` itself where its plan still allows for its parameters, else with a new plan."""
-    return packed if (_floors(packed) >= packed.floors).all() else with_plan(packed)
+    lifts = packed.rescale >= LIFT_HERE
+    owner = np.repeat(np.arange(len(packed.region)), packed.region[:, 2])
+    still = (_floors(packed) >= packed.floors).all() and _mixing(packed)[owner[lifts]].all()
+    return packed if still else with_plan(packed)
+
+
+def _mixing(packed) -> np.ndarray:
+    """(inner regions,) whether a region is dense with all weights at least 2**LEAST_WEIGHT."""
+    if not len(packed.region):
+        return np.zeros(0, dtype=bool)
+    smallest = np.minimum.reduceat(packed.weights, packed.region[:, 4]) if len(packed.weights) else 0.0
+    return (packed.region[:, 5] == 0) & (smallest >= 2.0 ** LEAST_WEIGHT)
 
 
 def _floors(packed) -> np.ndarray:

@@ -28,11 +28,22 @@ from ._packed import (
     VARIABLE,
     WEIGHT,
 )
-from ._rescaling import AFTER_RESCALE, LOWEST, NO_RESCALE, RESCALE_RISKY
+from ._rescaling import (
+    AFTER_RESCALE,
+    LIFT_HERE,
+    LIFT_RISKY,
+    LOWEST,
+    NEGLIGIBLE,
+    NO_RESCALE,
+    RECOVERED,
+    RESCALE_RISKY,
+)
 from ._units_kernel import REGION, read_inputs, read_region
 
 SMALLEST = 2.0 ** LOWEST
 SMALLEST_RESCALED = 2.0 ** AFTER_RESCALE
+NEGLIGIBLE_SHARE = 2.0 ** NEGLIGIBLE
+RECOVERED_SHARE = 2.0 ** RECOVERED
 
 
 @jit
@@ -77,6 +88,7 @@ def multiply_children(region, children, unit, rescales, tables, sums, first, spa
                       rows, r, e, scratch, bits):
     """Products of region r, rescaled where the plan says so; `scratch` (2, B) and `bits` are one."""
     P, arity = region[r, PRODUCTS], region[r, ARITY]
+    lifted = False
     origin = first  # where the products so far are; the first inner child's own sums need no copy
     for a in range(arity):
         c = region[r, FIRST_CHILD] + a
@@ -93,7 +105,12 @@ def multiply_children(region, children, unit, rescales, tables, sums, first, spa
             _times_inner(unit, u, P, rows, values, sums[children[c, SOURCE]], origin, target, a == 0)
             origin = target
         if rescale != NO_RESCALE:
-            _rescale(values, origin, P, rows, rescale == RESCALE_RISKY, scratch, bits, exponent, e, suspect)
+            lifts = rescale >= LIFT_HERE
+            _rescale(values, origin, P, rows, rescale == RESCALE_RISKY or rescale == LIFT_RISKY, lifts, scratch, bits,
+                     exponent, e, suspect)
+            lifted = lifted or lifts
+    if lifted:
+        _drop_lifted(values, first, P, rows, scratch, suspect)
 
 
 @jit
@@ -163,8 +180,8 @@ def _times_inner(unit, u, P, rows, values, source, origin, target, is_first):
 
 
 @jit
-def _rescale(values, first, P, rows, risky, scratch, bits, exponent, e, suspect):
-    """Multiply each row's products by the power of two that brings their maximum to [1, 2)."""
+def _rescale(values, first, P, rows, risky, lifts, scratch, bits, exponent, e, suspect):
+    """Multiply each row's products by the power of two that brings their maximum to [1, 2); see `_rescaling`."""
     for b in range(np.uintp(rows)):
         scratch[0, b], scratch[1, b] = 0.0, np.inf
     for p in range(P):
@@ -172,7 +189,8 @@ def _rescale(values, first, P, rows, risky, scratch, bits, exponent, e, suspect)
         for b in range(np.uintp(rows)):
             x = values[f + b]
             scratch[0, b] = max(scratch[0, b], x)
-            scratch[1, b] = min(scratch[1, b], x if x > 0.0 or risky else np.inf)
+            scratch[1, b] = min(scratch[1, b], x if x != 0.0 or risky else np.inf)  # marked values are negative
+    some_small = False
     for b in range(np.uintp(rows)):
         power = (bits[0, b] >> 52) - 1023  # the exponent field of a positive double
         if scratch[0, b] == 0.0:
@@ -180,11 +198,44 @@ def _rescale(values, first, P, rows, risky, scratch, bits, exponent, e, suspect)
         exponent[e, b] += power
         bits[0, b] = (1023 - power) << 52  # now top is 2**-power
         if scratch[1, b] * scratch[0, b] < SMALLEST_RESCALED:
-            suspect[b] = 1
+            some_small = True
+            if not lifts:
+                suspect[b] = 1
     for p in range(P):
         f = np.uintp(first + p) * ONE
         for b in range(np.uintp(rows)):
             values[f + b] *= scratch[0, b]
+    if lifts and some_small:
+        _lift(values, first, P, rows, risky, suspect)
+
+
+@jit
+def _lift(values, first, P, rows, risky, suspect):
+    """Replace what is too small by a marked upper bound; a marked product that has grown makes its row suspect."""
+    for p in range(P):
+        f = np.uintp(first + p) * ONE
+        for b in range(np.uintp(rows)):
+            x = values[f + b]
+            if x < -RECOVERED_SHARE:
+                suspect[b] = 1
+            elif x < 0.0 or (x < SMALLEST_RESCALED and (x > 0.0 or risky)):
+                values[f + b] = -SMALLEST_RESCALED
+
+
+@jit
+def _drop_lifted(values, first, P, rows, scratch, suspect):
+    """Set marked products to zero; rows in which one might count after all are suspect."""
+    for b in range(np.uintp(rows)):
+        scratch[0, b], scratch[1, b] = 0.0, 0.0
+    for p in range(P):
+        f = np.uintp(first + p) * ONE
+        for b in range(np.uintp(rows)):
+            scratch[0, b] = max(scratch[0, b], values[f + b])
+            scratch[1, b] = min(scratch[1, b], values[f + b])
+            values[f + b] = max(values[f + b], 0.0)
+    for b in range(np.uintp(rows)):
+        if -scratch[1, b] > NEGLIGIBLE_SHARE * scratch[0, b]:
+            suspect[b] = 1
 
 
 @jit

@@ -126,15 +126,19 @@ def upward(circuit, data):
             products.append(None)
             exponents.append(exponent)
             continue
-        product = np.ones((region.num_products, 1))
+        product, lifted = np.ones((region.num_products, 1)), False
         for a, c in enumerate(circuit.vtree.children(r).tolist()):
             product = product * shown[c][region.products[:, a]]
             exponent += exponents[c]
             rescale = packed.rescale[packed.region[inner, _packed.FIRST_CHILD] + a]
             if rescale != _rescaling.NO_RESCALE:
-                product, power, lost = _rescaled(product, rescale == _rescaling.RESCALE_RISKY)
+                product, power, lost = _rescaled(product, rescale)
                 exponent += power
                 suspect |= lost
+                lifted |= rescale >= _rescaling.LIFT_HERE
+        if lifted:
+            suspect |= -product.min(axis=0) > 2.0 ** _rescaling.NEGLIGIBLE * product.max(axis=0)
+            product = np.maximum(product, 0.0)
         products.append(product)
         shown.append(region.weights @ product)
         exponents.append(exponent)
@@ -144,13 +148,17 @@ def upward(circuit, data):
     return shown, products, exponents, suspect
 
 
-def _rescaled(product, risky):
-    """Products (P, N) with the maximum of each row in [1, 2), the powers of two (N,), rows that lost a value."""
-    top = product.max(axis=0)
+def _rescaled(product, rescale):
+    """Products (P, N) with the maximum of each row in [1, 2), the powers of two (N,), rows that may have lost a value."""
+    risky = rescale in (_rescaling.RESCALE_RISKY, _rescaling.LIFT_RISKY)
+    top = np.maximum(product.max(axis=0), 0.0)
     power = np.where(top > 0, np.frexp(top)[1] - 1, 0).astype(np.int64)
     product = np.ldexp(product, -power)
-    low = np.where((product > 0) | risky, product, np.inf).min(axis=0)
-    return product, power, low < 2.0 ** _rescaling.AFTER_RESCALE
+    small = (product < 2.0 ** _rescaling.AFTER_RESCALE) & ((product != 0) | risky)  # marked ones are negative
+    if rescale < _rescaling.LIFT_HERE:
+        return product, power, small.any(axis=0)
+    recovered = product < -(2.0 ** _rescaling.RECOVERED)
+    return np.where(small & ~recovered, -(2.0 ** _rescaling.AFTER_RESCALE), product), power, recovered.any(axis=0)
 
 
 def _in_numpy(circuit, data):

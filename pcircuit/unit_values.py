@@ -35,7 +35,8 @@ def node_likelihoods(circuit, data, *, nodes=None, n_jobs=None) -> np.ndarray:
     Returns
     -------
     (N, m) float64 array
-        Linear, not logarithms: likelihoods of large scopes may underflow to 0.
+        Linear, not logarithms: likelihoods of large scopes may underflow to 0.  A product unit that is 2**-164 times
+        as likely as another one of its region may be given as 0 (see `_rescaling`).
 
     Raises
     ------

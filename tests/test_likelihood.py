@@ -309,3 +309,32 @@ def test_bad_nodes(nodes):
 def test_a_mean_needs_rows():
     with pytest.raises(ValueError, match="`data` has no rows"):
         mean_node_likelihoods(zoo.circuits()["two_coins"], np.empty((0, 2), dtype=int))
+
+
+def hub(first, second, weights):
+    """Two mixtures, over one leaf child per variable: unit 0 has the rows of `first`, unit 1 those of `second`."""
+    V = len(first)
+    regions = [InputRegion(v, [first[v], second[v]]) for v in range(V)]
+    inner = InnerRegion(np.repeat([[0], [1]], V, axis=1), weights)
+    last = InputRegion(V, [[0.3, 0.7], [0.6, 0.4]])
+    return Circuit(VTree.from_nested([list(range(V)), V]),
+                   [*regions, inner, last, InnerRegion([[0, 0], [1, 1]], [[0.5, 0.5]])])
+
+
+@pytest.mark.parametrize("recovers", [False, True])
+def test_a_product_far_behind_is_dropped_only_where_it_adds_nothing(engine, recovers):
+    """A state that explains no row must not send every row to logarithms; one that comes back must not be lost."""
+    V, weights = 600, np.array([[0.9, 0.1], [0.2, 0.8]])
+    good, bad = np.array([0.999, 0.001]), np.array([0.01, 0.99])
+    first = np.array([good] * V)
+    second = np.array([bad] * (V // 2) + [good[::-1] if not recovers else good] * (V - V // 2))
+    if recovers:  # in the second half the first unit falls behind as far
+        first[V // 2:] = bad
+    circuit = hub(first, second, weights)
+    data = np.zeros((2, V + 1), dtype=np.int64)
+    data[1, -1] = 1
+    logs = [np.log(table[:, 0]).sum() for table in (first, second)]
+    inner = np.logaddexp(np.log(weights[:, 0]) + logs[0], np.log(weights[:, 1]) + logs[1])
+    expected = np.logaddexp(np.log(0.5) + inner[0] + np.log([0.3, 0.7]), np.log(0.5) + inner[1] + np.log([0.6, 0.4]))
+    np.testing.assert_allclose(log_likelihood(circuit, data), expected, rtol=1e-13)
+    assert upward(circuit, data)[3].all() == recovers
