@@ -107,7 +107,8 @@ def comparison_table(sizes: Sizes) -> dict:
         expected = linear_moments(circuit)
         fast = median_seconds(lambda circuit=circuit: linear_moments(circuit))
         cells = []
-        for method, function, finished in (("dense S", dense_moments, sizes.dense), ("pairs", pair_moments, sizes.pairs)):
+        for method, function, finished in (("dense S", dense_moments, sizes.dense),
+                                           ("pairs", pair_moments, sizes.pairs)):
             if V not in finished:
                 cells.append(" | ")
                 continue

@@ -4,14 +4,15 @@
     python -m benchmarks.options report FILE.json
 
 Protocol close to the paper's (`benchmarks.paper`): one class is in-distribution, half of it trains an HCLT with four
-states (100 EM epochs), batches are drawn from circuit samples, from the other half, and from another class.  The sets of `binary/` are split on one variable: rows where it is 0 are in-distribution, rows
-where it is 1 are the shift, and the variable itself is left out.
+states (100 EM epochs), batches are drawn from circuit samples, from the other half, and from another class. The sets
+of `binary/` are split on one variable: rows where it is 0 are in-distribution, rows where it is 1 are the shift, and
+the variable itself is left out.
 
-The rows of a batch are drawn without replacement, then a batch of held-out rows is a sample of the source.  (Drawn with
-replacement from a pool of n rows it is a sample of the pool, whose mean differs from the source's as much as a batch of n
-rows does; false alarms then exceed the level at T near n even for a perfect model.  The column `pool` gives n; where a pool
-has fewer than 2 T rows there is no choice but replacement.)  All batches of a cell come from one split, so rates on
-held-out rows vary between splits more than their binomial error.
+The rows of a batch are drawn without replacement, then a batch of held-out rows is a sample of the source. (Drawn
+with replacement from a pool of n rows it is a sample of the pool, whose mean differs from the source's as much as a
+batch of n rows does; false alarms then exceed the level at T near n even for a perfect model. The column `pool` gives
+n; where a pool has fewer than 2 T rows there is no choice but replacement.) All batches of a cell come from one
+split, so rates on held-out rows vary between splits more than their binomial error.
 
 `default` is what `HLDDetector` does: both metrics, the training reference from ten rows per node on, else the circuit.
 """

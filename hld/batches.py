@@ -1,7 +1,8 @@
 """Many batches at once: segments, days, shops; which of them have shifted.
 
-Each batch gets its own p-value.  Calling every batch with p <= a shifted would call a share a of the unshifted ones; the
-step-up procedure of Benjamini and Hochberg (1995) bounds the expected share of false calls among all calls instead:
+Each batch gets its own p-value.  Calling every batch with p <= a shifted would call a share a of the unshifted ones;
+the step-up procedure of Benjamini and Hochberg (1995) bounds the expected share of false calls among all calls
+instead:
 
     adjusted p_(i) = min over k >= i of  p_(k) m / k,       reject where it is at most a.
 
@@ -36,13 +37,13 @@ class BatchesResult:
     alpha: float
 
     def __str__(self):
-        return (f"{int(self.reject.sum())} of {len(self.reject)} batches shifted (false discovery rate {self.alpha:g}); "
-                f"smallest adjusted p = {self.adjusted.min():.3g}")
+        return (f"{int(self.reject.sum())} of {len(self.reject)} batches shifted (false discovery rate "
+                f"{self.alpha:g}); smallest adjusted p = {self.adjusted.min():.3g}")
 
     __repr__ = __str__
 
 
-def test_batches(test, batches, alpha=0.05) -> BatchesResult:
+def test_batches(test, batches, alpha=0.05) -> BatchesResult:  # noqa: PT028
     """Test several batches and adjust for their number.
 
     Parameters

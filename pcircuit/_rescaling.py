@@ -14,13 +14,14 @@ underflow before the next rescale point.  What is done about it depends on the w
 * Where every sum weighs every product with at least 2**LEAST_WEIGHT ("mixing" regions: all of a Hidden Chow-Liu tree
   fitted with a pseudocount), a product that much behind the best one adds nothing to any sum.  It is replaced by
   2**AFTER_RESCALE, which is more than it is, and marked by a minus sign, which multiplying cannot remove.  If it is
-  still under 2**NEGLIGIBLE of the best product when all children are in, it is dropped: every sum keeps 60 bits.  If not,
-  the row is suspect.
+  still under 2**NEGLIGIBLE of the best product when all children are in, it is dropped: every sum keeps 60 bits.  If
+  not, the row is suspect.
 * Elsewhere a row with such a value is suspect at once.
 
-Suspect rows are evaluated again with one logarithm per unit (`_log_domain`).  At a "risky" place, where one factor alone
-may underflow (a probability below about 1e-220), a zero may be a lost value and is treated like a small one.  So no
-positive contribution that counts is ever lost unnoticed, and rows that need logarithms are the only ones that pay.
+Suspect rows are evaluated again with one logarithm per unit (`_log_domain`).  At a "risky" place, where one factor
+alone may underflow (a probability below about 1e-220), a zero may be a lost value and is treated like a small one.
+So no positive contribution that counts is ever lost unnoticed, and rows that need logarithms are the only ones that
+pay.
 """
 from __future__ import annotations
 

@@ -106,8 +106,8 @@ def multiply_children(region, children, unit, rescales, tables, sums, first, spa
             origin = target
         if rescale != NO_RESCALE:
             lifts = rescale >= LIFT_HERE
-            _rescale(values, origin, P, rows, rescale == RESCALE_RISKY or rescale == LIFT_RISKY, lifts, scratch, bits,
-                     exponent, e, suspect)
+            _rescale(values, origin, P, rows, rescale in (RESCALE_RISKY, LIFT_RISKY), lifts, scratch, bits, exponent, e,
+                     suspect)
             lifted = lifted or lifts
     if lifted:
         _drop_lifted(values, first, P, rows, scratch, suspect)
@@ -217,7 +217,7 @@ def _lift(values, first, P, rows, risky, suspect):
         for b in range(np.uintp(rows)):
             x = values[f + b]
             if x < -RECOVERED_SHARE:
-                suspect[b] = 1
+                suspect[b], values[f + b] = 1, -RECOVERED_SHARE
             elif x < 0.0 or (x < SMALLEST_RESCALED and (x > 0.0 or risky)):
                 values[f + b] = -SMALLEST_RESCALED
 

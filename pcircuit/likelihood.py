@@ -149,16 +149,18 @@ def upward(circuit, data):
 
 
 def _rescaled(product, rescale):
-    """Products (P, N) with the maximum of each row in [1, 2), the powers of two (N,), rows that may have lost a value."""
+    """Products (P, N) with each row's maximum in [1, 2), the powers of two (N,), rows that may have lost a value."""
     risky = rescale in (_rescaling.RESCALE_RISKY, _rescaling.LIFT_RISKY)
     top = np.maximum(product.max(axis=0), 0.0)
     power = np.where(top > 0, np.frexp(top)[1] - 1, 0).astype(np.int64)
-    product = np.ldexp(product, -power)
+    with np.errstate(over="ignore"):  # of marked values, which are cut off below
+        product = np.ldexp(product, -power)
     small = (product < 2.0 ** _rescaling.AFTER_RESCALE) & ((product != 0) | risky)  # marked ones are negative
     if rescale < _rescaling.LIFT_HERE:
         return product, power, small.any(axis=0)
     recovered = product < -(2.0 ** _rescaling.RECOVERED)
-    return np.where(small & ~recovered, -(2.0 ** _rescaling.AFTER_RESCALE), product), power, recovered.any(axis=0)
+    product = np.where(small, -(2.0 ** _rescaling.AFTER_RESCALE), product)
+    return np.where(recovered, -(2.0 ** _rescaling.RECOVERED), product), power, recovered.any(axis=0)
 
 
 def _in_numpy(circuit, data):
