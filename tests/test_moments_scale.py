@@ -125,7 +125,7 @@ def largest_error(circuit, nodes):
 def test_near_degenerate_circuits_keep_their_digits(name, step, engine):
     """Relative errors against rational arithmetic stay under 1e-12, where E[l l'] - mu mu' has no digit left."""
     circuit = degenerate_circuit(name, step, seed=7)
-    for nodes in (select_nodes(circuit), select_nodes(circuit, "sum"), np.arange(circuit.num_nodes)):
+    for nodes in (select_nodes(circuit), select_nodes(circuit, ("product", "sum"))):
         assert largest_error(circuit, nodes) < 1e-12
 
 
