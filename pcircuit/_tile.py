@@ -1,4 +1,4 @@
-"""Work space for one tile of rows, and the evidence of the tile in it.
+"""Work space for one tile of rows, and for the group of rows that one call of a kernel works through.
 
 Unit i of a tile keeps its values in ``values[i * STRIDE + b]`` for the rows b < TILE_ROWS.  Both numbers are
 constants, for the compiler's sake (`_mix_kernel`); a tile may hold fewer rows, but not more.
@@ -12,6 +12,7 @@ import numpy as np
 from ._packed import STRIDE, TILE_ROWS
 from .evidence import check_evidence
 
+GROUP_CODES, MOST_TILES = 200_000, 16  # entries of evidence of a group, so that they stay in the cache; its tiles
 LINE = 64  # bytes of a cache line and of the widest vector: values that straddle two lines cost twice
 
 
@@ -19,7 +20,6 @@ class Tile(NamedTuple):
     """Arrays of a tile; B is STRIDE where rows are shorter than the tile may be."""
 
     codes: np.ndarray  # (V, B) uint16 or int64 categories, C where missing
-    block: np.ndarray  # (8, B) uint8, scratch of the transposition
     values: np.ndarray  # (units * STRIDE,)
     flow: np.ndarray  # (units * STRIDE,) downward pass only
     exponent: np.ndarray  # (regions or 1, B) int64
@@ -30,41 +30,55 @@ class Tile(NamedTuple):
     counts: np.ndarray  # (most categories + 1,) scratch
 
 
-def new_tile(circuit, num_values: int, num_flows: int, num_exponents: int) -> Tile:
-    """A tile with room for so many units and exponents."""
+class Group(NamedTuple):
+    """Arrays of a group of G rows, and how many of them make a tile."""
+
+    codes: np.ndarray  # (V, G + a few) as in a tile; those of the tile itself where it is all of the group
+    block: np.ndarray  # (8, G + a few) uint8, scratch of the transposition
+    roots: np.ndarray  # (G,) value of the root, times 2**exponents
+    exponents: np.ndarray  # (G,) int64, where the tile has one row of exponents
+    suspects: np.ndarray  # (G,) bool
+    skip: np.ndarray  # (G,) bool, false between calls
+    weights: np.ndarray  # (G,) row weights of flows
+    step: int
+
+
+def new_work(circuit, layout, num_exponents: int, most_bytes: int):
+    """A tile and a group for a layout; a tile's values take no more than `most_bytes`, if half a tile does."""
+    V, step = circuit.num_variables, TILE_ROWS if 8 * layout.num_values * TILE_ROWS <= most_bytes else TILE_ROWS // 2
+    rows = int(np.clip(GROUP_CODES // V // step, 1, MOST_TILES)) * step
     scratch = np.empty((3, STRIDE))
     dtype = np.uint16 if max(circuit.num_categories) < 2 ** 16 else np.int64
-    return Tile(np.empty((circuit.num_variables, STRIDE), dtype=dtype), np.empty((8, STRIDE), dtype=np.uint8),
-                _aligned(num_values * STRIDE), _aligned(num_flows * STRIDE),
-                np.empty((num_exponents, STRIDE), dtype=np.int64), np.zeros(STRIDE, dtype=bool),
-                np.zeros(STRIDE, dtype=bool), scratch, scratch.view(np.int64),
+    tile = Tile(np.empty((V, STRIDE), dtype=dtype), _aligned(layout.num_values * STRIDE),
+                _aligned(layout.num_flows * STRIDE), np.empty((num_exponents, STRIDE), dtype=np.int64),
+                np.zeros(STRIDE, dtype=bool), np.zeros(STRIDE, dtype=bool), scratch, scratch.view(np.int64),
                 np.empty(max(circuit.num_categories) + 1))
+    stride = rows + STRIDE - TILE_ROWS
+    codes = np.empty((V, stride), dtype=dtype) if rows > step else tile.codes  # one tile needs no copy
+    group = Group(codes, np.empty((8, stride), dtype=np.uint8), np.empty(rows), np.empty(rows, dtype=np.int64),
+                  np.zeros(rows, dtype=bool), np.zeros(rows, dtype=bool), np.empty(rows), step)
+    return tile, group
 
 
-def load_tile(circuit, categories, data, start: int, stop: int, tile: Tile) -> None:
-    """Put rows start..stop of `data` into the tile's codes; raise if one of them is not evidence."""
+def load_group(circuit, categories, data, start: int, stop: int, group: Group) -> None:
+    """Put rows start..stop of `data` into the group's codes; raise if one of them is not evidence."""
     from ._transpose_kernel import transpose_bytes, transpose_rows
     if data.dtype.itemsize == 1:
-        valid = transpose_bytes(data.view(np.uint8), start, stop, categories, data.dtype.kind == "i", tile.block,
-                                tile.block.view(np.uint64), tile.codes)
+        valid = transpose_bytes(data.view(np.uint8), start, stop, categories, data.dtype.kind == "i", group.block,
+                                group.block.view(np.uint64), group.codes)
     else:
-        valid = transpose_rows(data, start, stop, categories, tile.codes)
+        valid = transpose_rows(data, start, stop, categories, group.codes)
     if not valid:
         check_evidence(circuit, data[:stop])
 
 
-def tile_rows(num_units: int, rows: int, most_bytes: int) -> int:
-    """Rows of a tile: all it can hold, or half of them if its units would take more than `most_bytes`."""
-    return max(1, min(rows, TILE_ROWS if 8 * num_units * TILE_ROWS <= most_bytes else TILE_ROWS // 2))
-
-
-def free_tiles(circuit, kind: str) -> list:
-    """Tiles of one kind that wait for the next call with this circuit: as many as ever worked at the same time."""
+def free_work(circuit, kind: str) -> list:
+    """Work spaces of one kind that wait for the next call with this circuit, as many as ever worked together."""
     return circuit._cache.setdefault(kind, [])
 
 
 def borrow(free: list, make):
-    """One of the free tiles, or a new one; lists are safe to share between threads."""
+    """One of the free work spaces, or a new one; lists are safe to share between threads."""
     try:
         return free.pop()
     except IndexError:

@@ -22,7 +22,7 @@ import numpy as np
 
 from . import _packed
 from ._log_domain import log_flows
-from ._tile import borrow, load_tile, new_tile, tile_rows
+from ._tile import borrow, load_group, new_work
 from .circuit import InputRegion
 from .engine import engine_is_numpy, map_in_threads
 from .evidence import as_integer_table, refuse_out_of_range
@@ -189,25 +189,20 @@ def downward(circuit, data, weights, shown, products):
 
 def _chunk_by_kernel(circuit, packed, data, weights, start, stop, free):
     """Edge flows, input flows (with missing columns) and log-likelihood of rows start..stop, by the kernels."""
-    from ._downward_kernel import downward_tile
-    from ._upward_kernel import upward_tile
+    from ._tiles_kernel import flow_tiles
     layout = _packed.full_layout(circuit)
-    tile = borrow(free, lambda: new_tile(circuit, layout.num_values, layout.num_flows, 1))
-    step = tile_rows(layout.num_values, stop - start, FULL_BYTES)
+    tile, group = work = borrow(free, lambda: new_work(circuit, layout, 1, FULL_BYTES))
     edges, inputs, total = np.zeros_like(packed.weights), np.zeros_like(packed.tables), 0.0
-    root = tile.values[layout.sums[-1] * _packed.STRIDE:]
     suspects = []
-    for lo in range(start, stop, step):
-        rows = min(step, stop - lo)
-        load_tile(circuit, packed.categories, data, lo, lo + rows, tile)
-        upward_tile(packed, layout, tile, rows, NO_READERS, NO_TABLE, NO_TOTALS)
-        lost = tile.suspect[:rows].copy()
-        counted = np.where(lost, 0.0, weights[lo:lo + rows])
-        total += _weighted_log(root[:rows], tile.exponent[0, :rows], counted)
-        downward_tile(packed, layout, tile, rows, counted, edges, inputs)
-        if lost.any():
-            suspects.append(lo + np.flatnonzero(lost))
-    free.append(tile)
+    for lo in range(start, stop, len(group.roots)):
+        rows = min(len(group.roots), stop - lo)
+        load_group(circuit, packed.categories, data, lo, lo + rows, group)
+        group.weights[:rows] = weights[lo:lo + rows]
+        flow_tiles(packed, layout, tile, group, rows, NO_READERS, NO_TABLE, NO_TOTALS, edges, inputs)
+        total += _weighted_log(group.roots[:rows], group.exponents[:rows], group.weights[:rows])
+        if group.suspects[:rows].any():
+            suspects.append(lo + np.flatnonzero(group.suspects[:rows]))
+    free.append(work)
     edges *= packed.weights
     if suspects:
         rows = np.concatenate(suspects)

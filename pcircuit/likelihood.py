@@ -23,7 +23,7 @@ import numpy as np
 
 from . import _packed, _rescaling
 from ._log_domain import log_units
-from ._tile import borrow, free_tiles, load_tile, new_tile, tile_rows
+from ._tile import borrow, free_work, load_group, new_work
 from .circuit import InputRegion
 from .engine import engine_is_numpy, map_in_threads
 from .evidence import as_integer_table, refuse_out_of_range
@@ -80,7 +80,7 @@ def log_likelihood(circuit, data, *, n_jobs=None) -> np.ndarray:
     if len(circuit.regions) == 1 or engine_is_numpy():
         refuse_out_of_range(circuit, data)
         return _in_numpy(circuit, data)
-    result, free = np.empty(len(data)), free_tiles(circuit, "root_tiles")
+    result, free = np.empty(len(data)), free_work(circuit, "root_work")
     chunks = cut_rows(circuit, len(data))
     for suspect in map_in_threads(lambda chunk: _root_of_chunk(circuit, data, *chunk, result, free), chunks, n_jobs):
         if suspect is not None:
@@ -183,21 +183,19 @@ def _root_of_block(circuit, data):
 
 
 def _root_of_chunk(circuit, data, start, stop, result, free):
-    """Fill result[start:stop] by the kernel, tile by tile; returns the rows to do again, or None."""
-    from ._upward_kernel import upward_tile
+    """Fill result[start:stop] by the kernel, group by group; returns the rows to do again, or None."""
+    from ._tiles_kernel import upward_tiles
     packed, layout = _packed.pack(circuit), _packed.stack_layout(circuit)
-    tile = borrow(free, lambda: new_tile(circuit, layout.num_values, 0, 1))
-    step = tile_rows(layout.num_values, stop - start, STACK_BYTES)
-    root = tile.values[layout.sums[-1] * _packed.STRIDE:]
+    tile, group = work = borrow(free, lambda: new_work(circuit, layout, 1, STACK_BYTES))
     suspects = []
-    for lo in range(start, stop, step):
-        hi = min(lo + step, stop)
-        load_tile(circuit, packed.categories, data, lo, hi, tile)
-        upward_tile(packed, layout, tile, hi - lo, NO_READERS, NO_TABLE, NO_TOTALS)
-        log_root(root[:hi - lo], tile.exponent[0, :hi - lo], result[lo:hi])
-        if tile.suspect[:hi - lo].any():
-            suspects.append(lo + np.flatnonzero(tile.suspect[:hi - lo]))
-    free.append(tile)
+    for lo in range(start, stop, len(group.roots)):
+        rows = min(len(group.roots), stop - lo)
+        load_group(circuit, packed.categories, data, lo, lo + rows, group)
+        upward_tiles(packed, layout, tile, group, rows, NO_READERS, NO_TABLE, NO_TOTALS)
+        log_root(group.roots[:rows], group.exponents[:rows], result[lo:lo + rows])
+        if group.suspects[:rows].any():
+            suspects.append(lo + np.flatnonzero(group.suspects[:rows]))
+    free.append(work)
     return np.concatenate(suspects) if suspects else None
 
 

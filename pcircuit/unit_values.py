@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _packed
 from ._log_domain import log_units
-from ._tile import borrow, free_tiles, load_tile, new_tile, tile_rows
+from ._tile import borrow, free_work, load_group, new_work
 from .engine import engine_is_numpy, map_in_threads
 from .evidence import as_integer_table, refuse_out_of_range
 from .likelihood import NO_TABLE, NO_TOTALS, STACK_BYTES, cut_rows, upward
@@ -65,7 +65,7 @@ def node_likelihoods(circuit, data, *, nodes=None, n_jobs=None) -> np.ndarray:
             block = data[start:start + NUMPY_ROWS]
             result[start:start + NUMPY_ROWS] = _values_in_numpy(circuit, block)[nodes].T
         return result
-    readers, free = _packed.unit_readers(circuit, nodes), free_tiles(circuit, "unit_tiles")
+    readers, free = _packed.unit_readers(circuit, nodes), free_work(circuit, "unit_work")
 
     def work(chunk):
         return _read_chunk(circuit, data, *chunk, readers, result, NO_TOTALS, free)
@@ -119,7 +119,7 @@ def mean_node_likelihoods(circuit, data, *, nodes=None, n_jobs=None) -> np.ndarr
         for start in range(0, len(data), NUMPY_ROWS):
             total += _values_in_numpy(circuit, data[start:start + NUMPY_ROWS])[nodes].sum(axis=1)
         return total / len(data)
-    readers, free = _packed.unit_readers(circuit, nodes), free_tiles(circuit, "unit_tiles")
+    readers, free = _packed.unit_readers(circuit, nodes), free_work(circuit, "unit_work")
 
     def work(chunk):
         part = np.zeros(len(nodes))
@@ -133,24 +133,23 @@ def mean_node_likelihoods(circuit, data, *, nodes=None, n_jobs=None) -> np.ndarr
 
 
 def _read_chunk(circuit, data, start, stop, readers, table, totals, free):
-    """Read units off rows start..stop, tile by tile, into table rows or totals; returns the suspect rows, or None."""
-    from ._upward_kernel import upward_tile
+    """Read units off rows start..stop, group by group, into table rows or totals; returns the suspect rows, or None."""
+    from ._tiles_kernel import upward_tiles
     packed, layout = _packed.pack(circuit), _packed.stack_layout(circuit)
-    tile = borrow(free, lambda: new_tile(circuit, layout.num_values, 0, len(packed.region) + 1))
-    step = tile_rows(layout.num_values, stop - start, STACK_BYTES)
+    tile, group = work = borrow(free, lambda: new_work(circuit, layout, len(packed.region) + 1, STACK_BYTES))
     suspects = []
-    for lo in range(start, stop, step):
-        hi = min(lo + step, stop)
-        load_tile(circuit, packed.categories, data, lo, hi, tile)
+    for lo in range(start, stop, len(group.roots)):
+        rows = min(len(group.roots), stop - lo)
+        load_group(circuit, packed.categories, data, lo, lo + rows, group)
         before = totals.copy()
-        upward_tile(packed, layout, tile, hi - lo, readers, table[lo:hi], totals)
-        if tile.suspect[:hi - lo].any():
-            suspects.append(lo + np.flatnonzero(tile.suspect[:hi - lo]))
+        upward_tiles(packed, layout, tile, group, rows, readers, table[lo:lo + rows], totals)
+        if group.suspects[:rows].any():
+            suspects.append(lo + np.flatnonzero(group.suspects[:rows]))
             if len(totals):  # once more without them
-                tile.skip[:], totals[:] = tile.suspect, before
-                upward_tile(packed, layout, tile, hi - lo, readers, table[lo:hi], totals)
-                tile.skip[:] = False
-    free.append(tile)
+                group.skip[:rows], totals[:] = group.suspects[:rows], before
+                upward_tiles(packed, layout, tile, group, rows, readers, table[lo:lo + rows], totals)
+                group.skip[:] = False
+    free.append(work)
     return np.concatenate(suspects) if suspects else None
 
 

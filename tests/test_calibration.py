@@ -96,7 +96,7 @@ def test_training_reference_keeps_its_level_on_fresh_rows_of_a_source_that_the_c
         for T in (10, 1000):
             values = pvalues(test, T, trials, source=source, seed=seed)
             level.append((T, (values <= 0.05).sum()))
-        misfit = pvalues(HLDTest(model, metric="whitened"), 1000, 50, source=source, seed=seed)
+        misfit = pvalues(HLDTest(model, metric="whitened"), 5000, 50, source=source, seed=seed)
         assert (misfit <= 0.05).mean() > 0.5
     for T in (10, 1000):  # the error of the training mean is shared by the batches of a seed: only the total is bounded
         total = sum(count for size, count in level if size == T)
