@@ -49,12 +49,11 @@ def complete(circuit, rows, seed: int, *, name="batch"):
     (array([[1],
            [0]]), 1)
     """
-    rows = np.asarray(rows)
-    if rows.ndim == 2 and len(rows) == 0:
-        raise ValueError(f"`{name}` has no rows: at least one is needed")
-    if rows.dtype.kind != "i" or rows.ndim != 2 or rows.min() >= 0:
-        return rows, 0  # shape, type and range are checked where they are evaluated
     rows = pcircuit.check_evidence(circuit, rows, name=name)
+    if not len(rows):
+        raise ValueError(f"`{name}` has no rows: at least one is needed")
+    if rows.dtype.kind != "i" or rows.min() >= 0:
+        return rows, 0
     missing = rows < 0
     rng = np.random.default_rng([seed, len(rows)])
     filled = pcircuit.sample(circuit, len(rows), rng=rng)

@@ -21,7 +21,8 @@ import numpy as np
 
 import pcircuit
 
-from .selection import select_nodes
+from ._moment_plan import unit_masses
+from .selection import check_nodes, select_nodes
 
 
 def distance(circuit, first, second=None, *, nodes=None, node_weights=None) -> float:
@@ -51,7 +52,8 @@ def distance(circuit, first, second=None, *, nodes=None, node_weights=None) -> f
     pcircuit.StructureError
         If a circuit is not normalised, or does not share v-tree and categories with `circuit`.
     TypeError, ValueError
-        If data are not evidence for the circuit or have no rows, or the weights are not positive.
+        If data are not evidence for the circuit or have no rows, `nodes` are not distinct node ids, or the weights are
+        not positive.
 
     Notes
     -----
@@ -69,7 +71,7 @@ def distance(circuit, first, second=None, *, nodes=None, node_weights=None) -> f
     >>> round(distance(biased, fair), 3)        # | 0.5 - (0.81 + 0.01) |
     0.32
     """
-    nodes = select_nodes(circuit) if nodes is None else np.asarray(nodes)
+    nodes = select_nodes(circuit) if nodes is None else check_nodes(circuit, nodes)
     weights = checked_weights(node_weights, len(nodes))
     second = circuit if second is None else second
     means = [_mean_under(circuit, source, nodes, name) for source, name in ((first, "first"), (second, "second"))]
@@ -101,7 +103,7 @@ def _mean_under(circuit, source, nodes, name) -> np.ndarray:
 
 def _means_by_region(circuit, source) -> list:
     """Means of all units of `circuit` under `source`, region by region, in node-id order."""
-    mass, product_mass = _topdown_mass(source)
+    masses = unit_masses(source)
     tables, means = [], []
     for r, (region, other) in enumerate(zip(circuit.regions, source.regions, strict=True)):
         if isinstance(region, pcircuit.InputRegion):
@@ -111,21 +113,7 @@ def _means_by_region(circuit, source) -> list:
             for a, c in enumerate(circuit.vtree.children(r).tolist()):
                 pairs = pairs * tables[c][other.products[:, a]][:, region.products[:, a]]
                 tables[c] = None
-            means.append(product_mass[r] @ pairs)
+            means.append(masses[r][1] @ pairs)
             tables.append(other.weights @ (region.weights @ pairs.T).T)
-        means.append(mass[r] @ tables[r])
+        means.append(masses[r][0] @ tables[r])
     return means
-
-
-def _topdown_mass(circuit):
-    """Per region the mass (K,) of the units it shows, and (P,) of its products (None at leaves)."""
-    mass = [np.zeros(region.num_units) for region in circuit.regions]
-    products = [None] * len(mass)
-    mass[-1][0] = 1.0
-    for r in range(len(mass) - 1, -1, -1):
-        region = circuit.regions[r]
-        if isinstance(region, pcircuit.InnerRegion):
-            products[r] = region.weights.T @ mass[r]
-            for a, c in enumerate(circuit.vtree.children(r).tolist()):
-                np.add.at(mass[c], region.products[:, a], products[r])
-    return mass, products

@@ -13,6 +13,8 @@ tail probability.
 """
 from __future__ import annotations
 
+from numbers import Integral, Real
+
 import numpy as np
 
 import pcircuit
@@ -23,7 +25,7 @@ from .metric import RIDGE, parse_metric
 from .missing import PatternMoments, law_in_metric
 from .resampling import drawn_pvalues, drawn_threshold
 from .result import HLDResult
-from .selection import select_nodes
+from .selection import check_nodes, select_nodes
 
 EXACT_MISSING = (("circuit", "exact"), ("circuit", "auto"))
 NULLS = ("exact", "normal", "monte-carlo", "auto")
@@ -86,8 +88,8 @@ class HLDTest:
     ------
     pcircuit.StructureError
         If the circuit is not normalised.
-    ValueError
-        If an option is unknown or options contradict each other.
+    TypeError, ValueError
+        If `circuit` is not a circuit, an option is unknown, or options contradict each other.
 
     Notes
     -----
@@ -111,11 +113,13 @@ class HLDTest:
 
     def __init__(self, circuit, nodes=None, metric="euclidean", null="exact", reference="circuit", num_train=None,
                  training_data=None, rng=None, *, ridge=RIDGE, num_resamples=999, tolerance=0.0, missing="complete"):
+        if not isinstance(circuit, pcircuit.Circuit):
+            raise TypeError(f"`circuit` must be a pcircuit.Circuit, found {type(circuit).__name__}")
         if not circuit.is_normalized:
             raise pcircuit.StructureError("`circuit` is not normalised, so there is no distribution to test against")
         if null not in NULLS:
             raise ValueError(f"`null` must be one of {', '.join(map(repr, NULLS))}, found {null!r}")
-        if int(num_resamples) != num_resamples or num_resamples < 1:
+        if not isinstance(num_resamples, Integral) or num_resamples < 1:
             raise ValueError(f"`num_resamples` must be a whole number of at least 1, found {num_resamples!r}")
         if not 0 < ridge < np.inf:
             raise ValueError(f"`ridge` must be finite and positive, found {ridge!r}")
@@ -126,7 +130,7 @@ class HLDTest:
                 "`missing` must be 'complete', or 'exact' with reference='circuit' and null='exact' or 'auto', "
                 f"found {missing!r} with reference={reference!r} and null={null!r}"
             )
-        nodes = select_nodes(circuit) if nodes is None else np.array(nodes)  # a copy: it becomes read-only
+        nodes = select_nodes(circuit) if nodes is None else check_nodes(circuit, nodes)
         parts = parse_metric(metric, len(nodes))
         if null == "normal" and len(parts) > 1:
             raise ValueError("`null` 'normal' is for a single `metric`: the joint law of several is not normal")
@@ -179,8 +183,10 @@ class HLDTest:
         TypeError, ValueError
             If `batch` is not evidence for the circuit or has no rows, or `alpha` is not in (0, 1).
         """
-        if self._patterns is not None and (np.asarray(batch) < 0).any():
-            return self._test_with_holes(batch, alpha)
+        if self._patterns is not None:
+            batch = pcircuit.check_evidence(self.circuit, batch, name="batch")
+            if len(batch) and batch.min() < 0:
+                return self._test_with_holes(batch, alpha)
         batch, num_missing = complete(self.circuit, batch, self._seed)
         mean = pcircuit.mean_node_likelihoods(self.circuit, batch, nodes=self.nodes)
         return self.judge(mean, len(batch), alpha, num_missing=num_missing)
@@ -211,7 +217,7 @@ class HLDTest:
         ValueError
             If `mean` is not (m,), `num_samples` below 1, or `alpha` not in (0, 1).
         """
-        if not 0 < alpha < 1:
+        if not isinstance(alpha, Real) or not 0 < alpha < 1:
             raise ValueError(f"`alpha` must be between 0 and 1, found {alpha!r}")
         mean, T, calibration = np.asarray(mean, dtype=np.float64), int(num_samples), self.calibration
         if mean.shape != self.nodes.shape or T < 1:
@@ -221,7 +227,6 @@ class HLDTest:
 
     def _test_with_holes(self, batch, alpha) -> HLDResult:
         """Test a batch by its marginal likelihoods and their own null."""
-        batch = pcircuit.check_evidence(self.circuit, batch, name="batch")
         expected, covariance = self._patterns.of_batch(batch)
         laws = tuple(law_in_metric(metric, covariance) for metric in self.calibration.metrics)
         mean = pcircuit.mean_node_likelihoods(self.circuit, batch, nodes=self.nodes)

@@ -210,6 +210,26 @@ def test_bad_batches_get_one_clear_error(circuit, batch, alpha, error, message):
         HLDTest(circuit)(batch, alpha)
 
 
+def test_what_is_not_of_the_right_type_is_named(circuit):
+    with pytest.raises(TypeError, match=r"`circuit` must be a pcircuit\.Circuit, found str"):
+        HLDTest("circuit")
+    with pytest.raises(TypeError, match="`batch` must hold integers"):
+        HLDTest(circuit)(None)
+    with pytest.raises(TypeError, match="`batch` must hold integers"):
+        HLDTest(circuit, missing="exact")([["a"] * 6])
+    with pytest.raises(ValueError, match="`batch` has no rows"):
+        HLDTest(circuit, missing="exact")(np.empty((0, 6), dtype=int))
+    with pytest.raises(ValueError, match="`alpha` must be between 0 and 1, found '5%'"):
+        HLDTest(circuit)([[0] * 6], alpha="5%")
+    with pytest.raises(ValueError, match="`num_resamples` must be"):
+        HLDTest(circuit, num_resamples="many")
+    for nodes in ([10**6], [-1]):
+        with pytest.raises(ValueError, match="`nodes` holds"):
+            distance(circuit, circuit, nodes=nodes)
+        with pytest.raises(ValueError, match="`nodes` holds"):
+            HLDTest(circuit, nodes=nodes)
+
+
 def test_unnormalised_circuits_are_refused(circuit):
     with pytest.raises(StructureError, match="not normalised"):
         HLDTest(multiply(circuit, circuit))
