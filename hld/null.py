@@ -70,14 +70,14 @@ class ExactLaw:
         """The law at batch size T, prepared for `hld.gchi2`."""
         if not self.excess or not self.spectrum.scale:
             return self.spectrum
-        if T not in self._prepared:
+        law = self._prepared.get(T)
+        if law is None:
             v = max(1.0 + self.excess / T, 0.1)
             positive = self.eigenvalues > 0
+            law = gchi2.prepare(self.eigenvalues[positive] * v, self.multiplicities[positive] / v)
             if len(self._prepared) < MOST_PREPARED:
-                self._prepared[T] = gchi2.prepare(self.eigenvalues[positive] * v, self.multiplicities[positive] / v)
-            else:
-                return gchi2.prepare(self.eigenvalues[positive] * v, self.multiplicities[positive] / v)
-        return self._prepared[T]
+                self._prepared[T] = law
+        return law
 
     def tail(self, scaled: float, T: int):
         """P(T d^2 >= scaled), and the estimated error of it."""
