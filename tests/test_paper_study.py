@@ -10,7 +10,19 @@ from scipy.stats import binom
 
 import hld
 import pcircuit
-from benchmarks.paper import archives, datasets, methods, models, protocol, rates, runner, settings, store, tables
+from benchmarks.paper import (
+    archives,
+    datasets,
+    kernels,
+    methods,
+    models,
+    protocol,
+    rates,
+    runner,
+    settings,
+    store,
+    tables,
+)
 from benchmarks.paper import paper_values as paper
 from hld import baselines
 
@@ -199,12 +211,37 @@ def test_kernels_of_many_trials_are_those_of_one(circuit):
     alphas = (0.5, 0.1)
     counts = batches.rejections(rows[150:], reference, index, 9, alphas, 99)
     assert counts == [int(np.sum((1 + (null[None] >= expected[:, None]).sum(axis=1)) / 100 <= a)) for a in alphas]
-    single = methods.mean_kernels(batches.reference, reference, batches.reference, reference, batches.gamma)
+    single = kernels.mean_kernels(batches.reference, reference, batches.reference, reference, batches.gamma)
     exact = [np.exp(batches.gamma * ((rows[a][:, None].astype(float) - rows[a][None]) ** 2).sum(axis=2)).mean()
              for a in reference]
     # single precision: errors of gamma d^2 are at most eps times the largest term of the product, times 3 terms
     size = -batches.gamma * 4 * (batches.reference ** 2).sum(axis=1).max()
     np.testing.assert_allclose(single, exact, rtol=10 * np.finfo(np.float32).eps * max(1.0, size))
+
+
+@pytest.mark.parametrize("num_variables", [1, 49, 64, 130])
+def test_kernels_of_bits_are_those_of_numbers(rng, num_variables):
+    first, second = rng.integers(0, 2, (40, num_variables)), rng.integers(0, 2, (30, num_variables))
+    index, other = rng.integers(0, 40, (5, 12)), rng.integers(0, 30, (5, 7))
+    expected = [np.exp(-0.1 * ((first[a][:, None] != second[b][None]).sum(axis=2))).mean()
+                for a, b in zip(index, other, strict=True)]
+    words = kernels.pack_rows(first), kernels.pack_rows(second)
+    np.testing.assert_allclose(kernels.mean_kernels(words[0], index, words[1], other, -0.1), expected, rtol=1e-12)
+    counts = np.zeros((5, 64 * words[0].shape[1] + 1), np.int64)
+    with np.errstate(over="ignore"):  # the loop as Python runs it; the product may overflow, its top byte counts
+        kernels.count_distances(words[0], index, words[1], other, counts)
+    np.testing.assert_allclose(counts @ np.exp(-0.1 * np.arange(counts.shape[1])) / 84, expected, rtol=1e-12)
+
+
+def test_binary_rows_and_categories_give_mmd_the_same_counts(rng):
+    rows = rng.integers(0, 2, (60, 9)).astype(np.uint8)
+    counts = []
+    for num_categories in ([2] * 9, [2] * 8 + [3]):  # the second as numbers
+        batches = methods.MMDBatches(rows[:30], rows[30:], num_categories, "codes", [0])
+        assert (batches.reference.dtype == np.uint64) == (max(num_categories) == 2)
+        index = np.random.default_rng(1).integers(0, 30, (20, 6))
+        counts.append(batches.rejections(rows[30:], index, index, 6, (0.5, 0.1), 49))
+    assert counts[0] == counts[1]
 
 
 def test_one_hot_kernel_counts_differing_columns():

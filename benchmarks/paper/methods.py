@@ -13,11 +13,14 @@ The thresholds of the last four are order statistics of pairs of batches drawn f
 """
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 import hld
 from hld.baselines import median_bandwidth, rejection_threshold
 
+from .kernels import mean_kernels, pack_rows
 from .settings import NODE_SETS
 
 BANDWIDTH_ROWS = 1000
@@ -95,11 +98,16 @@ class MMDBatches:
     """Reference batches with their mean kernels, and sorted null statistics, for each T."""
 
     def __init__(self, reference_codes, null_codes, num_categories, encoding, seed):
-        self.seed, self.encode = seed, lambda codes: encode_rows(codes, num_categories, encoding)
-        self.reference, self.null_rows = self.encode(reference_codes), self.encode(null_codes)
-        self.gamma = -0.5 / median_bandwidth(self.reference[:BANDWIDTH_ROWS]) ** 2
-        self.shift = self.reference[:BANDWIDTH_ROWS].mean(axis=0)  # distances do not change, rounding errors do
-        self.reference, self.null_rows = self.reference - self.shift, self.null_rows - self.shift
+        self.seed = seed
+        encode = functools.partial(encode_rows, num_categories=num_categories, encoding=encoding)
+        reference = encode(reference_codes)
+        self.gamma = -0.5 / median_bandwidth(reference[:BANDWIDTH_ROWS]) ** 2
+        shift = reference[:BANDWIDTH_ROWS].mean(axis=0)  # distances do not change, rounding errors do
+        if encoding == "one-hot" or max(num_categories) == 2:
+            self.rows = lambda codes: pack_rows(encode(codes))
+        else:
+            self.rows = lambda codes: encode(codes) - shift
+        self.reference, self.null_rows = self.rows(reference_codes), self.rows(null_codes)
         self.kept: dict = {}
         self.drawn: dict = {}
 
@@ -119,7 +127,7 @@ class MMDBatches:
         """Counts for batches `index` (trials, T) of `codes` against reference batches; drawn once for each T."""
         if T not in self.kept:
             self.kept[T] = mean_kernels(self.reference, reference_index, self.reference, reference_index, self.gamma)
-        rows = self.encode(codes) - self.shift
+        rows = self.rows(codes)
         statistics = (self.kept[T] + mean_kernels(rows, index, rows, index, self.gamma)
                       - 2 * mean_kernels(self.reference, reference_index, rows, index, self.gamma))
         return count_rejections(statistics, self.null(T, null_trials), alphas)
@@ -164,23 +172,6 @@ def distances(first, second) -> np.ndarray:
 def count_rejections(statistics, null, alphas) -> list:
     """How many statistics exceed the threshold of each level; a hair's breadth above it is a tie."""
     return [int(np.sum(statistics > rejection_threshold(null, alpha) * (1 + 1e-9) + 1e-12)) for alpha in alphas]
-
-
-def mean_kernels(first, first_index, second, second_index, gamma) -> np.ndarray:
-    """(trials,) mean of exp(gamma ||x - y||^2) over all pairs of rows of two batches.
-
-    gamma ||x - y||^2 = (2 |gamma| x, gamma |x|^2, 1) . (y, 1, gamma |y|^2): one matrix product per trial, single
-    precision.
-    """
-    left = np.column_stack([-2 * gamma * first, gamma * (first ** 2).sum(axis=1), np.ones(len(first))])
-    right = np.column_stack([second, np.ones(len(second)), gamma * (second ** 2).sum(axis=1)])
-    left, right = left.astype(np.float32), right.astype(np.float32)
-    pairs = np.empty((first_index.shape[1], second_index.shape[1]), np.float32)
-    means = np.empty(len(first_index))
-    for trial, (rows, columns) in enumerate(zip(first_index, second_index, strict=True)):
-        np.matmul(left[rows], right[columns].T, out=pairs)
-        means[trial] = np.exp(pairs, out=pairs).mean(dtype=np.float64)
-    return means
 
 
 def encode_rows(codes, num_categories, encoding) -> np.ndarray:

@@ -73,8 +73,8 @@ class Settings:
     null_trials: int = 9999
     mmd_trials: int = 500
     mmd_null_trials: int = 999
-    mmd_long_trials: int = 200
-    mmd_long_null_trials: int = 299
+    mmd_long_trials: int = 500
+    mmd_long_null_trials: int = 999
     mmd_rows: str = "codes"
     dropout_rate: float = 0.1
     em_batch_size: int | None = None
@@ -120,7 +120,7 @@ def profile_cells(profile: str) -> list:
     cells += [_cell(group, "adult", id_class, architecture, sweep) for architecture in SWEEP
               for id_class in datasets.ID_CLASSES["adult"]]
     if profile == "full":
-        large = replace(base, trials=200, pool_rows=100_000, mmd_trials=50, mmd_null_trials=199)
+        large = replace(base, pool_rows=100_000)
         cells += [_cell(group, "mnist28", digit, "hclt-4", large) for digit in datasets.ID_CLASSES["mnist28"]]
     return cells
 
