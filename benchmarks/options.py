@@ -1,6 +1,6 @@
-"""The options of the test against the paper's test: false alarms under the model and on held-out data, and power.
+"""The options of the test against the paper's test and MMD: false alarms and power.
 
-    HLD_DATA=... python -m benchmarks.options [--quick] [--datasets adult connect4 ...] [--output FILE.json]
+    HLD_DATA=... python -m benchmarks.options [--quick] [--datasets adult connect4 ...] [--jobs N] [--output FILE.json]
     python -m benchmarks.options report FILE.json
 
 Protocol close to the paper's (`benchmarks.paper`): one class is in-distribution, half of it trains an HCLT with four
@@ -11,10 +11,13 @@ the variable itself is left out.
 The rows of a batch are drawn without replacement, then a batch of held-out rows is a sample of the source. (Drawn
 with replacement from a pool of n rows it is a sample of the pool, whose mean differs from the source's as much as a
 batch of n rows does; false alarms then exceed the level at T near n even for a perfect model. The column `pool` gives
-n; where a pool has fewer than 2 T rows there is no choice but replacement.) All batches of a cell come from one
-split, so rates on held-out rows vary between splits more than their binomial error.
+n; where a pool has fewer than 2 T rows there is no choice but replacement, and the report leaves these out of its means
+over circuits.) All batches of a cell come from one split, so rates on held-out rows vary between splits more than their
+binomial error.
 
-`default` is what `HLDDetector` does: both metrics, the training reference from ten rows per node on, else the circuit.
+`default` is `HLDDetector` with its defaults, fitted to the training rows: all three metrics combined, the training
+reference, or with fewer than five rows per node a held-out third of the rows, and a circuit learned from the others.
+`mmd` is `hld.MMDTest`; from T = 200 on with its spectral null, and with fewer trials.
 """
 from __future__ import annotations
 
@@ -23,6 +26,8 @@ import json
 import os
 import pathlib
 import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 
 import numpy as np
 
@@ -31,7 +36,7 @@ import pcircuit
 
 from .paper import datasets
 
-SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2500)
+SIZES = (1, 10, 50, 100, 200, 500, 1000, 2500)
 ALPHAS = (0.1, 0.05, 0.01, 0.001)
 OPTIONS = {
     "paper": {"null": "normal"},
@@ -39,10 +44,14 @@ OPTIONS = {
     "auto": {"null": "auto"},
     "standardized": {"null": "auto", "metric": "standardized"},
     "whitened": {"null": "auto", "metric": "whitened"},
-    "combined": {"null": "auto", "metric": ("euclidean", "whitened")},
+    "combined": {"null": "auto", "metric": ("euclidean", "standardized", "whitened")},
     "training": {"null": "auto", "reference": "training"},
-    "default": {"null": "auto", "metric": ("euclidean", "whitened"), "reference": "training"},
+    "default": None,
+    "mmd": None,
 }
+PSEUDOCOUNT = 1.0  # as the detector's
+MMD_ROWS = 60_000  # rows of all batches of MMD for one population and T
+SPECTRAL_FROM = 200
 TABULAR = [(name, id_class) for name in datasets.TABULAR for id_class in datasets.ID_CLASSES[name]]
 DIGITS = [("mnist7", digit) for digit in "0358"]
 BINARY = [("binary", name) for name in ("nltcs", "plants", "audio", "jester", "netflix", "accidents", "dna")]
@@ -56,47 +65,84 @@ def main():
     parser.add_argument("--trials", type=int, default=500)
     parser.add_argument("--sizes", type=int, nargs="*", default=SIZES)
     parser.add_argument("--datasets", nargs="*")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--output", default="benchmarks/results/options.json")
     options = parser.parse_args()
     if options.report:
+        from .options_report import report
         return print(report(json.loads(pathlib.Path(options.report[1]).read_text())))
     sizes, trials = ((1, 10, 50, 200), 100) if options.quick else (options.sizes, options.trials)
     cells = [cell for cell in TABULAR + DIGITS + BINARY if not options.datasets or cell[0] in options.datasets]
-    results = []
-    for name, id_class in cells:
-        started = time.perf_counter()
-        results.append(study(name, id_class, sizes, trials))
-        print(f"{name} {id_class}: {time.perf_counter() - started:.0f} s", flush=True)
-        path = pathlib.Path(options.output)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps({"trials": trials, "sizes": sizes, "alphas": ALPHAS, "cells": results}))
-    return print(report(json.loads(path.read_text())))
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # one thread in each process, which inherits it
+    with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
+        futures = [pool.submit(study, name, id_class, sizes, trials) for name, id_class in cells]
+        results = []
+        for (name, id_class), future in zip(cells, futures, strict=True):
+            results.append(future.result())
+            print(f"{name} {id_class}: {results[-1]['seconds']:.0f} s", flush=True)
+    run = {"trials": trials, "sizes": list(sizes), "alphas": ALPHAS, "cells": results}
+    path = pathlib.Path(options.output)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(run))
+    from .options_report import report
+    return print(report(run))
 
 
 def study(name, id_class, sizes, trials) -> dict:
-    """Rejection counts of every option on one circuit: {option: {population: {T: [count per alpha]}}}."""
+    """Rejection counts on one circuit: {option: {population: {T: [trials, count per alpha...]}}}."""
+    started = time.perf_counter()
     train, held_out, shifted, categories = pools(name, id_class)
-    circuit = pcircuit.hclt(train, 4, categories, rng=0)
-    circuit, _ = pcircuit.fit_em(circuit, train, num_epochs=100)
+    circuit = pcircuit.hclt(train, 4, categories, PSEUDOCOUNT, rng=0)
+    circuit, _ = pcircuit.fit_em(circuit, train, num_epochs=100, pseudocount=PSEUDOCOUNT)
     rng = np.random.default_rng(1)
-    nodes = hld.select_nodes(circuit)
     populations = {"model": pcircuit.sample(circuit, 200_000, rng=rng), "held-out": held_out, **shifted}
-    vectors = {key: hld.likelihood_vectors(circuit, rows, nodes) for key, rows in populations.items()}
     batches = {(key, T): [rng.choice(len(rows), T, replace=len(rows) < 2 * T) for _ in range(trials)]
-               for key, rows in vectors.items() for T in sizes}
-    means = {key: np.stack([vectors[key[0]][rows].mean(axis=0) for rows in drawn]) for key, drawn in batches.items()}
-    counts = {}
+               for key, rows in populations.items() for T in sizes}
+    counts, means = {}, None
     for option, arguments in OPTIONS.items():
-        if option == "default" and len(train) < 10 * len(nodes):
-            arguments = {**arguments, "reference": "circuit"}
-        more = {"training_data": train} if arguments.get("reference") == "training" else {"num_train": len(train)}
-        test = hld.HLDTest(circuit, rng=2, **arguments, **({} if option in ("paper", "exact") else more))
+        if option == "mmd":
+            counts[option] = mmd_counts(circuit, populations, batches)
+            continue
+        if option == "default":
+            detector = hld.HLDDetector(categorical=list(range(train.shape[1]))).fit(train)
+            encoded = {key: detector.encoder_.encode(rows)[0] for key, rows in populations.items()}
+            test, option_means = detector.test_, batch_means(detector.circuit_, encoded, batches)
+            fitted = len(train) if test.num_train == len(train) else len(train) - test.num_train
+        else:
+            means = batch_means(circuit, populations, batches) if means is None else means
+            more = {"training_data": train} if "reference" in arguments else {"num_train": len(train)}
+            test = hld.HLDTest(circuit, rng=2, **arguments, **({} if option in ("paper", "exact") else more))
+            option_means = means
         counts[option] = {}
-        for (key, T), vector in means.items():
-            pvalues = np.array([test.judge(v, T).pvalue for v in vector])
-            counts[option].setdefault(key, {})[str(T)] = [int((pvalues <= alpha).sum()) for alpha in ALPHAS]
-    return {"dataset": name, "class": id_class, "train": len(train), "pool": len(held_out), "nodes": len(nodes),
-            "counts": counts}
+        for (key, T), vectors in option_means.items():
+            pvalues = np.array([test.judge(vector, T).pvalue for vector in vectors])
+            counts[option].setdefault(key, {})[str(T)] = [trials, *(int((pvalues <= a).sum()) for a in ALPHAS)]
+    return {"dataset": name, "class": id_class, "train": len(train), "pool": len(held_out), "learned": fitted,
+            "pools": {key: len(rows) for key, rows in populations.items()},
+            "nodes": len(hld.select_nodes(circuit)), "counts": counts, "seconds": time.perf_counter() - started}
+
+
+def batch_means(circuit, populations, batches) -> dict:
+    """{(population, T): (trials, m) mean likelihood vectors}."""
+    means, nodes = {}, hld.select_nodes(circuit)
+    for name, rows in populations.items():
+        vectors = hld.likelihood_vectors(circuit, rows, nodes)
+        for (key, T), drawn in batches.items():
+            if key == name:
+                means[key, T] = np.stack([vectors[index].mean(axis=0) for index in drawn])
+    return means
+
+
+def mmd_counts(circuit, populations, batches) -> dict:
+    """The same counts for MMD."""
+    tests = {null: hld.MMDTest(circuit, null=null, rng=2) for null in ("monte-carlo", "spectral")}
+    counts = {}
+    for (key, T), drawn in batches.items():
+        test = tests["spectral" if T >= SPECTRAL_FROM else "monte-carlo"]
+        drawn = drawn[:max(MMD_ROWS // T, 20)]
+        pvalues = np.array([test(populations[key][index]).pvalue for index in drawn])
+        counts.setdefault(key, {})[str(T)] = [len(drawn), *(int((pvalues <= alpha).sum()) for alpha in ALPHAS)]
+    return counts
 
 
 def pools(name, id_class):
@@ -113,52 +159,6 @@ def pools(name, id_class):
     normal = normal[np.random.default_rng(0).permutation(len(normal))]
     half = len(normal) // 2
     return normal[:half], normal[half:], {f"x{on} = 1": rest[rows[:, on] == 1]}, 2
-
-
-def report(run: dict) -> str:
-    """Markdown: means over circuits and pairs at every T, per option; power per pair at T = 10 and 50."""
-    trials, sizes, alphas = run["trials"], run["sizes"], run["alphas"]
-    options = list(run["cells"][0]["counts"])
-    lines = []
-    for a, alpha in enumerate(alphas):
-        for title, wanted in ((f"Rejections of circuit samples at level {alpha}", lambda key: key == "model"),
-                              (f"Rejections of held-out rows at level {alpha}", lambda key: key == "held-out"),
-                              (f"Power at level {alpha}", lambda key: key not in ("model", "held-out"))):
-            if alpha != 0.05 and title.startswith("Power"):
-                continue
-            lines += [f"\n{title}, mean over {'pairs' if 'Power' in title else 'circuits'}\n",
-                      "| T | " + " | ".join(options) + " |", "|---" * (len(options) + 1) + "|"]
-            for T in sizes:
-                rates = [
-                    np.mean(
-                        [
-                            count[str(T)][a] / trials
-                            for cell in run["cells"]
-                            for key, count in cell["counts"][option].items()
-                            if wanted(key)
-                        ]
-                    )
-                    for option in options
-                ]
-                lines.append(
-                    f"| {T} | " + " | ".join(f"{rate:.4f}" if alpha < 0.01 else f"{rate:.3f}" for rate in rates) + " |"
-                )
-    lines += [
-        "\nPower at level 0.05 and T = 10 / 50, by pair\n",
-        "| data, ID class | shift | pool | " + " | ".join(options) + " |",
-        "|---" * (len(options) + 3) + "|",
-    ]
-    for cell in run["cells"]:
-        for key in cell["counts"][options[0]]:
-            if key not in ("model", "held-out"):
-                shown = [
-                    " / ".join(f"{cell['counts'][o][key][str(T)][alphas.index(0.05)] / trials:.2f}" for T in (10, 50))
-                    for o in options
-                ]
-                lines.append(
-                    f"| {cell['dataset']}, {cell['class']} | {key} | {cell['pool']} | " + " | ".join(shown) + " |"
-                )
-    return "\n".join(lines)
 
 
 if __name__ == "__main__":

@@ -40,10 +40,10 @@ def explanation(detector, table, result, top) -> dict:
     names = detector.encoder_.names
     found = result.localize(top=top)
     total = float(result.deltas @ result.deltas) or 1.0  # all shares are 0 where nothing differs
-    pvalues = adjusted_pvalues(z_scores(result.deltas, result.stds, result.num_samples))
+    pvalues = adjusted_pvalues(z_scores(result.deltas, result.stds, result.num_samples / result.inflation))
     _, odd = detector.encoder_.encode(table)
     nodes = [{"node": shift.node, "kind": shift.kind, "variables": [names[v] for v in shift.scope],
-              "delta": shift.delta, "zscore": shift.zscore, "pvalue": shift.pvalue,
+              "delta": shift.delta, "zscore": shift.zscore, "own_zscore": shift.own_zscore, "pvalue": shift.pvalue,
               "share": shift.delta ** 2 / total} for shift in found.nodes]
     variables = [{"name": names[v], "share": float(found.variable_scores[v]) / total,
                   "num_missing": int(odd.num_missing[v]), "num_unseen": int(odd.num_unseen[v]),
@@ -70,9 +70,9 @@ def print_explanation(result, found):
     print_text(f"\nnodes, by their share; p-values adjusted for their number "
                f"({found['num_nodes_shifted']} of {found['num_nodes']} nodes depart by themselves at level "
                f"{result.alpha:g})")
-    print_table(("node", "kind", "delta", "z", "p (adj.)", "share", "columns"),
-                [(entry["node"], entry["kind"], entry["delta"], entry["zscore"], entry["pvalue"],
-                  entry["share"], _listed(entry["variables"])) for entry in found["nodes"]])
+    print_table(("node", "kind", "delta", "z", "own z", "p (adj.)", "share", "columns"),
+                [(entry["node"], entry["kind"], entry["delta"], entry["zscore"], entry["own_zscore"],
+                  entry["pvalue"], entry["share"], _listed(entry["variables"])) for entry in found["nodes"]])
 
 
 def draw_shares(detector, result, top, path):

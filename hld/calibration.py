@@ -16,12 +16,12 @@ import numpy as np
 
 import pcircuit
 
-from .combination import JointLaw, joint_law
-from .metric import build_metric
+from .combination import JointLaw, covariance_factor, joint_law
+from .metric import MAX_FULL_SPECTRUM, build_metric
 from .moments import exact_moments
-from .null import ExactLaw, NormalLaw, law_of_moments, law_of_values
+from .null import ExactLaw, NormalLaw, law_in_metric, law_of_moments, law_of_values
 from .resampling import BatchTable, CircuitDraws, batch_table
-from .training import training_moments
+from .training import BlendedCovariance, TrainingMoments, training_moments
 
 SWITCH = 20  # at T = SWITCH * excess the variance of the statistic is within 5 % of its limit
 MOST_DRAWN_ROWS = 2_000_000  # for one batch size
@@ -100,22 +100,21 @@ def calibrate(circuit, nodes, parts, null, training_data, *, ridge, num_resample
     Calibration
     """
     rng = np.random.default_rng([seed, 0])
-    if training_data is None:
-        moments = exact_moments(circuit, nodes)
+    exact = exact_moments(circuit, nodes)
 
-        def moments_of(weights):
-            return moments if weights is None else exact_moments(circuit, nodes, node_weights=weights)
-    else:
-        moments = training_moments(circuit, training_data, nodes)
+    def moments_of(weights):
+        return exact if weights is None else exact_moments(circuit, nodes, node_weights=weights)
 
-        def moments_of(weights):
-            return moments if weights is None else moments.weighted(weights)
-
-    built = [build_metric(part, moments_of, ridge) for part in parts]
+    moments = exact if training_data is None else training_moments(circuit, training_data, nodes)
+    spread = None if training_data is None else BlendedCovariance(exact, moments)
+    built = [build_metric(part, moments_of, ridge, spread) for part in parts]
     metrics = tuple(metric for metric, _ in built)
-    laws = tuple(_law(metric, values, moments_of, null) for metric, values in built)
-    pilot = _pilot_rows(circuit, moments, training_data, rng) if null == "auto" or len(parts) > 1 else None
-    joint = joint_law(pilot[:JOINT_ROWS], metrics, rng) if len(parts) > 1 else None
+    if training_data is None:
+        laws = tuple(_law(metric, values, moments_of, null) for metric, values in built)
+    else:
+        laws = tuple(_training_law(metric, moments, null) for metric in metrics)
+    pilot = _pilot_rows(circuit, moments, training_data, rng) if null == "auto" else None
+    joint = _joint(circuit, moments, training_data, metrics, rng) if len(parts) > 1 else None
     draws = switch = None
     if null == "auto":
         laws = tuple(_with_excess(law, metric, pilot) for law, metric in zip(laws, metrics, strict=True))
@@ -129,12 +128,28 @@ def calibrate(circuit, nodes, parts, null, training_data, *, ridge, num_resample
 
 
 def _law(metric, values, moments_of, null):
-    """The law of one metric's statistic; `values` as `build_metric` gives them."""
+    """The law of one metric's statistic under the circuit; `values` as `build_metric` gives them."""
     plain = None if values is not None else moments_of(None if metric.name == "euclidean" else metric.node_weights)
     if null == "normal":
         return (NormalLaw(plain.trace, plain.trace_sq) if values is None
                 else NormalLaw(float(values[0].sum() + values[1]), float((values[0] ** 2).sum() + values[2])))
     return law_of_moments(plain) if values is None else law_of_values(*values)
+
+
+def _training_law(metric, moments, null):
+    """The law of one metric's statistic under the training rows."""
+    if null != "normal" and len(moments.nodes) <= MAX_FULL_SPECTRUM:
+        return law_in_metric(metric, moments.covariance())
+    mapped = TrainingMoments(moments.nodes, moments.mean, metric.transform(moments.rows))
+    return NormalLaw(mapped.trace, mapped.trace_sq) if null == "normal" else law_of_moments(mapped)
+
+
+def _joint(circuit, moments, training_data, metrics, rng):
+    """Joint law of several metrics: from the covariance, or where it is too large from a sample of rows."""
+    if len(moments.nodes) <= MAX_FULL_SPECTRUM:
+        return joint_law(covariance_factor(moments.covariance()), metrics, rng)
+    rows = _pilot_rows(circuit, moments, training_data, rng)[:JOINT_ROWS]
+    return joint_law(rows / np.sqrt(len(rows)), metrics, rng)
 
 
 def _pilot_rows(circuit, moments, training_data, rng):

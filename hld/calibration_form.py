@@ -3,7 +3,7 @@
 mean, stds, nodes                    of the node likelihoods
 metric.I.*                           weights, directions and gains of metric I
 law.I.*                              eigenvalues and multiplicities of its law
-joint                                ranks of the smallest p-values, of several metrics
+joint                                harmonic means of drawn p-values, of several metrics
 table.sizes, table.squared           statistics of drawn batches of training rows
 """
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from .calibration import Calibration
-from .combination import JointLaw
+from .combination import RESOLVED, JointLaw
 from .metric import Metric
 from .null import ExactLaw, NormalLaw
 from .resampling import BatchTable, CircuitDraws
@@ -42,7 +42,7 @@ def calibration_form(calibration):
     """
     scalars = {"metrics": [metric.name for metric in calibration.metrics],
                "bases": [metric.base for metric in calibration.metrics], "laws": [], "switch": calibration.switch,
-               "draws": None, "joint_draws": None}
+               "draws": None}
     arrays = {"nodes": calibration.nodes, "mean": calibration.mean, "stds": calibration.stds}
     for i, (metric, law) in enumerate(zip(calibration.metrics, calibration.laws, strict=True)):
         arrays |= {f"metric.{i}.weights": metric.node_weights, f"metric.{i}.vectors": metric.vectors,
@@ -54,9 +54,7 @@ def calibration_form(calibration):
         scalars["laws"].append({"quantile_error": law.quantile_error, "num_eigenvalues": law.num_eigenvalues,
                                 "excess": law.excess})
     if calibration.joint is not None:
-        draws = len(calibration.joint.smallest)
-        arrays["joint"] = np.rint(calibration.joint.smallest * draws).astype(np.uint16 if draws < 2 ** 16 else np.int64)
-        scalars["joint_draws"] = draws
+        arrays["joint"] = calibration.joint.means
     if isinstance(calibration.draws, CircuitDraws):
         scalars["draws"] = calibration.draws.num_resamples
     elif calibration.draws is not None:
@@ -102,8 +100,10 @@ def read_calibration(circuit, scalars, arrays, seed) -> Calibration:
     laws = tuple(_law(arrays, i, scalars["laws"][i]) for i in range(q))
     joint = None
     if q > 1:
-        smallest = _floats(arrays, "joint", (int(scalars["joint_draws"]),)) / int(scalars["joint_draws"])
-        joint = JointLaw(np.sort(smallest), q)
+        means = _floats(arrays, "joint", (arrays["joint"].size,))
+        if len(means) <= RESOLVED or means[0] <= 0 or means[-1] > 1 or (np.diff(means) < 0).any():
+            raise ValueError(f"the joint law of the metrics must be over {RESOLVED} ascending numbers in (0, 1]")
+        joint = JointLaw(means.astype(np.float32))
     switch = scalars["switch"]
     if switch is not None and (not isinstance(switch, int) or switch < 0):
         raise ValueError(f"the switch must be a whole number, found {switch!r}")

@@ -1,13 +1,18 @@
-"""One p-value for several metrics, from their joint law.
+r"""One p-value for several metrics, from their joint law.
 
-Each metric has its p-value p_i.  The smallest of them is the combined statistic; under H0 its law depends on how the
-metrics go together, and F(x) = P(min_i p_i <= x) lies between x (they always agree) and q x (never: Bonferroni).
+Each metric has its p-value p_i.  Their weighted harmonic mean
 
-In the limit of large T the difference Z is normal, and all metrics are functions of the same Z.  So F is found by
-drawing: Z* = n^(-1/2) sum_i e_i (L(x_i) - mean) with independent standard normal e_i is normal with the sample
-covariance of n rows, for any number of nodes, and B such draws give B tuples of statistics; ranks turn them into
-p-values.  Below the resolution of B draws Bonferroni's bound q x takes over, which is close there since the tails of
-different norms hardly coincide.
+.. math:: h = 1 / \sum_i w_i / p_i, \qquad \sum_i w_i = 1,
+
+is the combined statistic (Wilson 2019).  It is small if one p-value is very small, like their minimum, and smaller
+still if others are small too: at few rows, where no single metric is sure, their agreement counts.  Half of the weight
+goes to the whitened metric, half to the norms that only weigh nodes, whose p-values resemble each other.
+
+Under H0 the law F(x) = P(h <= x) depends on how the metrics go together.  In the limit of large T the difference Z is
+normal with covariance S / T, and all metrics are functions of the same Z.  So F is found by drawing: B normal vectors
+with covariance S give B tuples of statistics, ranks turn them into p-values, and these into B values of h.  Below the
+resolution of B draws F(x) / x is taken to stay what it is there: it falls towards 1 as x does, since a harmonic mean
+that small comes from a single p-value (its inverse is a sum of variables with tails 1/t).
 """
 from __future__ import annotations
 
@@ -15,49 +20,75 @@ from dataclasses import dataclass
 
 import numpy as np
 
-DRAWS = 10_000
+DRAWS = 20_000
 RESOLVED = 100  # draws below which F is not trusted
 BLOCK = 2_000
 
 
 @dataclass(frozen=True, eq=False)
 class JointLaw:
-    """Law of the smallest of q p-values.
+    """Law of the harmonic mean of several p-values.
 
     Attributes
     ----------
-    smallest : (B,) float array
+    means : (B,) float32 array
         Sorted draws of it.
-    num_metrics : int
-        q.
     """
 
-    smallest: np.ndarray
-    num_metrics: int
+    means: np.ndarray
 
     def tail(self, x: float) -> float:
-        """F(x) = P(smallest p-value <= x)."""
-        below = int(np.searchsorted(self.smallest, x, side="right"))
-        if below < RESOLVED:
-            return float(min(self.num_metrics * x, (RESOLVED + 1) / (len(self.smallest) + 1)))
-        return (below + 1) / (len(self.smallest) + 1)
+        """F(x) = P(harmonic mean <= x)."""
+        B = len(self.means)
+        below = int(np.searchsorted(self.means, np.float32(x), side="right"))
+        if below >= RESOLVED or B <= RESOLVED:
+            return (below + 1) / (B + 1)
+        return min(x / float(self.means[RESOLVED]), 1.0) * (RESOLVED + 1) / (B + 1)
 
-    def quantile(self, alpha: float) -> float:
-        """Largest x with F(x) <= alpha, by bisection."""
-        low, high = 0.0, alpha
-        for _ in range(60):
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if self.tail(middle) <= alpha else (low, middle)
-        return high if self.tail(high) <= alpha else low
+    def error(self, tail: float) -> float:
+        """Standard error of a value of `tail`."""
+        return tail * float(np.sqrt((1 - tail) / max(len(self.means) * tail, RESOLVED)))
 
 
-def joint_law(rows, metrics, rng, *, num_draws=DRAWS) -> JointLaw:
+def harmonic_mean(pvalues, metrics) -> np.ndarray:
+    """Weighted harmonic means of p-values.
+
+    Parameters
+    ----------
+    pvalues : (..., q) float array
+        Zero gives zero.
+    metrics : tuple of Metric
+
+    Returns
+    -------
+    (...) float array
+
+    Examples
+    --------
+    >>> from hld.metric import Metric
+    >>> euclidean, standardized, whitened = (
+    ...     Metric(name, np.ones(2), 1.0, np.zeros((2, 0)), np.zeros(0))
+    ...     for name in ("euclidean", "standardized", "whitened"))
+    >>> float(harmonic_mean([0.5, 0.25], (euclidean, standardized)))          # 1 / (1/2 * 2 + 1/2 * 4)
+    0.3333333333333333
+    >>> float(harmonic_mean([0.5, 0.25, 0.125], (euclidean, standardized, whitened)))
+    0.18181818181818182
+    """
+    directions = np.array([metric.name == "whitened" for metric in metrics])
+    both = directions.any() and not directions.all()
+    weights = np.where(directions, 1 / max(directions.sum(), 1), 1 / max((~directions).sum(), 1)) / (2 if both else 1)
+    with np.errstate(divide="ignore", over="ignore"):
+        return 1.0 / (weights / np.asarray(pvalues, dtype=np.float64)).sum(axis=-1)
+
+
+def joint_law(factor, metrics, rng, *, num_draws=DRAWS) -> JointLaw:
     """Joint law of the p-values of several metrics in the limit of large batches.
 
     Parameters
     ----------
-    rows : (n, m) float array
-        Node likelihoods of rows that follow the null, minus their mean.
+    factor : (n, m) float array
+        F with F^t F = S, the covariance of one row: see `covariance_factor`; or n^(-1/2) times the centred node
+        likelihoods of n rows that follow the null, whose sample covariance then stands in for S.
     metrics : tuple of Metric
     rng : numpy.random.Generator
     num_draws : int
@@ -71,25 +102,35 @@ def joint_law(rows, metrics, rng, *, num_draws=DRAWS) -> JointLaw:
     -----
     O(B n m) multiplications as matrix products.
 
+    References
+    ----------
+    Wilson (2019), The harmonic mean p-value for combining dependent tests, PNAS 116.
+
     Examples
     --------
     >>> from hld.metric import Metric
     >>> plain = Metric("euclidean", np.ones(2), 1.0, np.zeros((2, 0)), np.zeros(0))
-    >>> rng = np.random.default_rng(0)
-    >>> law = joint_law(rng.normal(size=(100, 2)), (plain, plain), rng)      # twice the same: F(x) = x
-    >>> round(law.tail(0.25), 3)
-    0.25
+    >>> law = joint_law(np.eye(2), (plain, plain), np.random.default_rng(0))      # twice the same: F(x) = x
+    >>> round(law.tail(0.25), 3), round(law.tail(1e-5), 6)
+    (0.25, 1e-05)
     """
-    squared = np.concatenate([_statistics(rows, metrics, rng, size) for size in _blocks(num_draws)])
+    squared = np.concatenate([_statistics(factor, metrics, rng, size) for size in _blocks(num_draws)])
     ranks = np.stack(
         [len(column) - np.searchsorted(np.sort(column), column, side="left") for column in squared.T], axis=1
     )
-    return JointLaw(np.sort(ranks.min(axis=1) / len(ranks)), len(metrics))
+    return JointLaw(np.sort(harmonic_mean(ranks / len(ranks), metrics)).astype(np.float32))
 
 
-def _statistics(rows, metrics, rng, size):
+def covariance_factor(covariance) -> np.ndarray:
+    """(rank, m) F with F^t F = S for a covariance S (m, m)."""
+    values, vectors = np.linalg.eigh(covariance)
+    kept = values > 1e-12 * max(values[-1], 0.0)
+    return np.sqrt(values[kept])[:, None] * vectors[:, kept].T
+
+
+def _statistics(factor, metrics, rng, size):
     """(size, q) squared statistics of normal draws, all metrics of the same draw."""
-    draws = rng.standard_normal((size, len(rows))) @ rows / np.sqrt(len(rows))
+    draws = rng.standard_normal((size, len(factor))) @ factor
     return np.stack([metric.squared(draws) for metric in metrics], axis=1)
 
 

@@ -18,9 +18,13 @@ import pcircuit
 
 from .encoding import fit_encoder
 from .goodness_of_fit import HLDTest
+from .metric import NAMES
 from .selection import select_nodes
 
-ROWS_PER_NODE = 10  # training rows from which they are the better reference
+REFERENCES = ("auto", "training", "held-out", "circuit")
+ROWS_PER_NODE = 5  # training rows from which the circuit hardly fits them better than fresh ones
+HELD_OUT = 3  # one row in so many is kept from learning
+FEWEST_ROWS = 6  # so that two are kept
 
 
 class HLDDetector:
@@ -44,15 +48,16 @@ class HLDDetector:
     kinds : tuple of str
         Kinds of the circuit's units that the test looks at.
     metric, null : see `HLDTest`
-        By default the plain and the whitened metric, combined, and drawn batches where T is small.
-    reference : "auto", "training" or "circuit"
-        Whether a batch is compared with the training rows' mean and covariance (kept as averages, no rows), so that
-        what the circuit fails to model is no shift; or with the circuit's own, exact ones, as in the paper.  With few
-        rows the former are poor estimates, and too good for rows that the circuit has seen: "auto" takes the training
-        rows if there are at least ten for each node.
+        By default all three named metrics, combined, and drawn batches where T is small.
+    reference : "auto", "training", "held-out" or "circuit"
+        What a batch is compared with.  "training": mean and covariance of the training rows (kept as averages, no
+        rows), so that what the circuit fails to model is no shift.  "held-out": the same of a third of the rows, which
+        the circuit does not learn from: with few rows it fits those that it has seen better than others.  "circuit":
+        its own exact moments, as in the paper.  "auto" takes "training" if there are at least five rows for each node,
+        else "held-out".
     estimation_error : bool
         For ``reference="circuit"``: scale the null by 1 + T / n for the n training rows, so that the error of the fit
-        does not count as a shift.  The training reference always does.
+        does not count as a shift.  The other references always do.
     tolerance, num_resamples : see `HLDTest`
     rng : int or numpy.random.Generator
         Seed of start values and resampling.
@@ -92,7 +97,7 @@ class HLDDetector:
     """
 
     def __init__(self, num_latents=4, num_epochs=100, pseudocount=1.0, num_bins=8, max_categories=64, *,
-                 categorical=None, continuous=None, kinds=("input", "sum"), metric=("euclidean", "whitened"),
+                 categorical=None, continuous=None, kinds=("input", "sum"), metric=NAMES,
                  null="auto", reference="auto", estimation_error=True, tolerance=0.0, num_resamples=999, rng=0):
         self.num_latents = num_latents
         self.num_epochs = num_epochs
@@ -138,10 +143,10 @@ class HLDDetector:
         data, _ = encoder.encode(table)
         if len(data) < 2:
             raise ValueError(f"`table` has {len(data)} row: learning a distribution needs at least two")
-        start = pcircuit.hclt(data, self.num_latents, encoder.num_categories, self.pseudocount, rng)
-        circuit, history = pcircuit.fit_em(start, data, num_epochs=self.num_epochs, pseudocount=self.pseudocount,
+        start, learned, kept = self._split(data, encoder.num_categories, rng)
+        circuit, history = pcircuit.fit_em(start, learned, num_epochs=self.num_epochs, pseudocount=self.pseudocount,
                                            progress=progress)
-        test = build_test(circuit, self.get_params(), data, int(rng.integers(2 ** 53)))
+        test = self._build_test(circuit, kept, len(learned), int(rng.integers(2 ** 53)))
         history.flags.writeable = False
         self.encoder_, self.circuit_, self.test_ = encoder, circuit, test
         self.history_, self.num_train_, self.n_features_in_ = history, len(data), data.shape[1]
@@ -191,7 +196,7 @@ class HLDDetector:
         """The columns and how each is treated, the circuit, and the test."""
         self._check_fitted()
         return "\n".join([f"HLDDetector fitted to {self.num_train_} rows, mean log-likelihood {self.history_[-1]:.4f}",
-                          self.encoder_.describe(), self.test_.describe(),
+                          self.encoder_.describe(), self.test_.describe(), *self._kept_rows(),
                           "missing values: drawn from the circuit given the rest of the row"])
 
     def get_params(self, deep=True) -> dict:
@@ -212,33 +217,39 @@ class HLDDetector:
         state = f"fitted to {self.num_train_} rows" if hasattr(self, "circuit_") else "not fitted"
         return f"HLDDetector(num_latents={self.num_latents}, {state})"
 
+    def _kept_rows(self) -> list:
+        """A line about the rows of the reference, if they were kept from learning."""
+        if self.test_.reference == "circuit" or self.test_.num_train == self.num_train_:
+            return []
+        return [f"reference: {self.test_.num_train} of the {self.num_train_} rows, kept from learning"]
+
+    def _split(self, data, num_categories, rng):
+        """A start for EM, the rows to learn from, and the rows of the reference, None for the circuit's own."""
+        if self.reference not in REFERENCES:
+            raise ValueError(f"`reference` must be one of {', '.join(map(repr, REFERENCES))}, found {self.reference!r}")
+        start = pcircuit.hclt(data, self.num_latents, num_categories, self.pseudocount, rng)
+        reference = self.reference
+        if reference == "auto":
+            few = len(data) < ROWS_PER_NODE * len(select_nodes(start, self.kinds))
+            reference = "held-out" if few and len(data) >= FEWEST_ROWS else "training"
+        if reference != "held-out":
+            return start, data, data if reference == "training" else None
+        if len(data) < FEWEST_ROWS:
+            raise ValueError(f"`table` has {len(data)} rows: with reference='held-out' a third of them is kept from "
+                             f"learning, which needs at least {FEWEST_ROWS}")
+        rows, third = rng.permutation(len(data)), len(data) // HELD_OUT
+        learned, kept = data[np.sort(rows[third:])], data[np.sort(rows[:third])]
+        return pcircuit.hclt(learned, self.num_latents, num_categories, self.pseudocount, rng), learned, kept
+
+    def _build_test(self, circuit, kept, num_learned, seed) -> HLDTest:
+        """The test of a fitted circuit against the rows `kept`, or against the circuit."""
+        return HLDTest(circuit, nodes=select_nodes(circuit, self.kinds), metric=self.metric, null=self.null,
+                       reference="circuit" if kept is None else "training", training_data=kept,
+                       num_train=num_learned if self.estimation_error and kept is None else None,
+                       rng=seed, num_resamples=self.num_resamples, tolerance=self.tolerance)
+
     def _check_fitted(self):
         """Raise unless `fit` has run."""
         if not hasattr(self, "circuit_"):
             raise ValueError("this HLDDetector is not fitted: call `fit(table)` first, or `hld.load(path)`")
 
-
-def build_test(circuit, params, data, seed) -> HLDTest:
-    """The test of a fitted circuit with a detector's parameters.
-
-    Parameters
-    ----------
-    circuit : pcircuit.Circuit
-    params : dict
-        `HLDDetector.get_params`.
-    data : (n, V) integer array
-        Training rows.
-    seed : int
-
-    Returns
-    -------
-    HLDTest
-    """
-    nodes, reference = select_nodes(circuit, params["kinds"]), params["reference"]
-    if reference == "auto":
-        reference = "training" if len(data) >= ROWS_PER_NODE * len(nodes) else "circuit"
-    training = reference == "training"
-    return HLDTest(circuit, nodes=nodes, metric=params["metric"], null=params["null"],
-                   reference=reference, training_data=data if training else None,
-                   num_train=len(data) if params["estimation_error"] and not training else None,
-                   rng=seed, num_resamples=params["num_resamples"], tolerance=params["tolerance"])

@@ -20,9 +20,11 @@ import numpy as np
 import pcircuit
 
 from .calibration import calibrate
+from .combination import covariance_factor, harmonic_mean, joint_law
 from .completion import complete
 from .metric import RIDGE, parse_metric
-from .missing import PatternMoments, law_in_metric
+from .missing import PatternMoments
+from .null import law_in_metric
 from .resampling import drawn_pvalues, drawn_threshold
 from .result import HLDResult
 from .selection import check_nodes, select_nodes
@@ -148,9 +150,8 @@ class HLDTest:
         self.null, self.reference, self.num_train, self.tolerance = null, reference, num_train, tolerance
         self.missing, self._seed = missing, seed
         self._patterns = PatternMoments(circuit, self.nodes) if missing == "exact" else None
-        mean = calibration.mean
-        # a distance that rounding alone can cause: a law of zeros leaves no room for it
-        self._round_off = 8 * np.finfo(float).eps * np.sqrt(max(float(mean @ mean), np.finfo(float).tiny))
+        # a law of zeros leaves no room for rounding
+        self._round_offs = tuple(metric.round_off(calibration.mean) for metric in calibration.metrics)
         self._margins = tuple(_margin(law, tolerance) for law in calibration.laws)
         return self
 
@@ -228,19 +229,25 @@ class HLDTest:
     def _test_with_holes(self, batch, alpha) -> HLDResult:
         """Test a batch by its marginal likelihoods and their own null."""
         expected, covariance = self._patterns.of_batch(batch)
-        laws = tuple(law_in_metric(metric, covariance) for metric in self.calibration.metrics)
+        metrics = self.calibration.metrics
+        laws = tuple(law_in_metric(metric, covariance) for metric in metrics)
+        rng = np.random.default_rng([self._seed, 1])
+        joint = joint_law(covariance_factor(covariance), metrics, rng) if len(metrics) > 1 else None
         mean = pcircuit.mean_node_likelihoods(self.circuit, batch, nodes=self.nodes)
-        return self._result(mean - expected, len(batch), alpha, int((batch < 0).sum()), laws)
+        return self._result(mean - expected, len(batch), alpha, int((batch < 0).sum()), (laws, joint))
 
-    def _result(self, deltas, T, alpha, num_missing, laws=None) -> HLDResult:
-        """The result for differences of means; `laws` instead of the calibration's where the batch has its own."""
+    def _result(self, deltas, T, alpha, num_missing, own=None) -> HLDResult:
+        """The result for differences of means; `own`, laws and joint law, where the batch has its own."""
         calibration = self.calibration
         inflation = 1.0 if self.num_train is None else 1.0 + T / self.num_train
         distances = [float(np.sqrt(max(metric.squared(deltas), 0.0))) for metric in calibration.metrics]
-        beyond = [max(d - margin, 0.0) if d > self._round_off else 0.0
-                  for d, margin in zip(distances, self._margins, strict=True)]
-        pvalues, pvalue, error, used = self._pvalue(np.square(beyond), T, inflation, laws)
-        statistic, threshold = self._scale(distances, pvalues, alpha, T, inflation, laws)
+        beyond = [max(d - margin, 0.0) if d > round_off else 0.0
+                  for d, margin, round_off in zip(distances, self._margins, self._round_offs, strict=True)]
+        pvalues, pvalue, error, used = self._pvalue(np.square(beyond), T, inflation, own)
+        if len(distances) > 1:
+            statistic, threshold = float(-np.log10(max(pvalue, 1e-300))), float(-np.log10(alpha))
+        else:
+            statistic, threshold = distances[0], self._threshold(alpha, T, inflation, own)
         return HLDResult(statistic=statistic, threshold=threshold, pvalue=pvalue, reject=bool(pvalue <= alpha),
                          alpha=float(alpha), num_samples=T, null=used, inflation=inflation, null_error=error,
                          num_missing=num_missing, metrics=tuple(metric.name for metric in calibration.metrics),
@@ -264,38 +271,30 @@ class HLDTest:
         return (f"HLDTest({self.circuit.num_variables} variables, {len(self.nodes)} nodes, null {self.null}, "
                 f"reference {self.reference})")
 
-    def _pvalue(self, squared, T, inflation, laws):
+    def _pvalue(self, squared, T, inflation, own):
         """p-values of the metrics, the combined one, its estimated error, and the null that was used."""
         calibration = self.calibration
-        draws = calibration.draws_for(T) if laws is None else None
+        draws = calibration.draws_for(T) if own is None else None
         if draws is not None:
-            pvalues, pvalue = drawn_pvalues(draws, squared / inflation, T)
+            pvalues, pvalue = drawn_pvalues(draws, squared / inflation, T, calibration.metrics)
             B = draws.at(T)[0][1].shape[0]
             return pvalues, pvalue, float(np.sqrt(pvalue * (1 - pvalue) / B)), "monte-carlo"
-        tails = [law.tail(value * T / inflation, T) for law, value in zip(laws or calibration.laws, squared,
-                                                                                    strict=True)]
+        laws, joint = own or (calibration.laws, calibration.joint)
+        tails = [law.tail(value * T / inflation, T) for law, value in zip(laws, squared, strict=True)]
         pvalues = [p for p, _ in tails]
         used = "normal" if self.null == "normal" else "exact"
-        if calibration.joint is None:
+        if joint is None:
             return pvalues, pvalues[0], tails[0][1], used
-        best = int(np.argmin(pvalues))
-        # the joint law is of complete rows: with holes Bonferroni's bound stands in for it
-        combined = (calibration.joint.tail(pvalues[best]) if laws is None
-                    else min(1.0, len(tails) * pvalues[best]))
-        return pvalues, combined, len(tails) * tails[best][1], used
+        combined = joint.tail(float(harmonic_mean(pvalues, calibration.metrics)))
+        error = max(error * combined / p if p > 0 else 0.0 for p, error in tails)  # relative errors of p carry over
+        return pvalues, combined, error + joint.error(combined), used
 
-    def _scale(self, distances, pvalues, alpha, T, inflation, laws):
-        """Statistic and threshold: distances for one metric, -log10 of the smallest p-value for several."""
-        calibration = self.calibration
-        draws = calibration.draws_for(T) if laws is None else None
-        if len(distances) > 1:
-            smallest = min(pvalues)
-            exact = draws is None and laws is None
-            level = calibration.joint.quantile(alpha) if exact else alpha / len(distances)
-            return float(-np.log10(max(smallest, 1e-300))), float(-np.log10(level))
-        squared = (drawn_threshold(draws, alpha, T) if draws is not None
-                   else (laws or calibration.laws)[0].quantile(alpha, T) / T)
-        return distances[0], float(np.sqrt(squared * inflation)) + self._margins[0]
+    def _threshold(self, alpha, T, inflation, own):
+        """Threshold of the distance in a single metric."""
+        draws = self.calibration.draws_for(T) if own is None else None
+        laws = self.calibration.laws if own is None else own[0]
+        squared = drawn_threshold(draws, alpha, T) if draws is not None else laws[0].quantile(alpha, T) / T
+        return float(np.sqrt(squared * inflation)) + self._margins[0]
 
     def _shown_weights(self):
         """Weights in which differences are reported: the metric's own where it is a weighting of nodes."""

@@ -59,6 +59,19 @@ class Metric:
         result = self.base * (weighted ** 2).sum(axis=-1)
         return result + ((weighted @ self.vectors) ** 2) @ self.gains if len(self.gains) else result
 
+    def round_off(self, mean) -> float:
+        """A distance that rounding in the means (m,) alone can cause: their norm, most magnified, times 8 epsilons."""
+        size = float(np.linalg.norm(mean * self.node_weights))
+        most = max(self.base, float((self.base + self.gains).max(initial=0.0)))
+        return 8 * np.finfo(float).eps * max(size * np.sqrt(most), np.sqrt(np.finfo(float).tiny))
+
+    def transform(self, rows):
+        """Rows (n, m) mapped so that their plain squared norms are d^2: w x, then by the root of the form."""
+        weighted = rows * self.node_weights
+        root = np.sqrt(self.base)
+        stretched = (weighted @ self.vectors) * (np.sqrt(np.maximum(self.base + self.gains, 0.0)) - root)
+        return root * weighted + stretched @ self.vectors.T
+
 
 def parse_metric(metric, m: int) -> tuple:
     """Names and weight vectors that a `metric` argument asks for.
@@ -99,7 +112,7 @@ def parse_metric(metric, m: int) -> tuple:
     return tuple(parts)
 
 
-def build_metric(part, moments_of, ridge=RIDGE):
+def build_metric(part, moments_of, ridge=RIDGE, spread=None):
     """A metric, and what its null law needs: (leading values, sum and sum of squares of the rest, bound of the rest).
 
     Parameters
@@ -110,12 +123,15 @@ def build_metric(part, moments_of, ridge=RIDGE):
         Takes node weights (m,) or None, returns the moments of the weighted node likelihoods.
     ridge : float
         c / lambda_1 of the whitened metric.
+    spread : object with `nodes`, `covariance()` and `operator()`, optional
+        Covariance to whiten by, if it is not that of the null: see `hld.training.BlendedCovariance`.
 
     Returns
     -------
     Metric
     tuple
-        Values f(lambda_k) (descending), c1 and c2 of the values not listed, and a bound on each of them.
+        Values f(lambda_k) (descending), c1 and c2 of the values not listed, and a bound on each of them; None for a
+        node weighting of many nodes.  Of the null if `spread` is not given.
     """
     moments = moments_of(None)
     m, name = len(moments.nodes), part if isinstance(part, str) else "weights"
@@ -126,10 +142,12 @@ def build_metric(part, moments_of, ridge=RIDGE):
         std = np.sqrt(np.maximum(moments.diagonal(), 0.0))
         weights = 1.0 / np.maximum(std, 1e-6 * std.max()) if std.max() > 0 else weights
     if name != "whitened":
+        form = Metric(name, weights, 1.0, np.zeros((m, 0)), np.zeros(0))
+        if spread is not None or m > MAX_FULL_SPECTRUM:
+            return form, None
         plain = moments if name == "euclidean" else moments_of(weights)
-        return Metric(name, weights, 1.0, np.zeros((m, 0)), np.zeros(0)), None if m > MAX_FULL_SPECTRUM else (
-            _descending(plain.eigenvalues()), 0.0, 0.0, 0.0)
-    values, vectors = _eigenpairs(moments)
+        return form, (_descending(plain.eigenvalues()), 0.0, 0.0, 0.0)
+    values, vectors = _eigenpairs(spread or moments)
     ridge = ridge * values[0] if values[0] > 0 else 1.0
     kept = values > NEGLIGIBLE * ridge
     form = Metric(name, weights, 1.0 / ridge, np.ascontiguousarray(vectors[:, kept]),

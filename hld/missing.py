@@ -18,7 +18,6 @@ import pcircuit
 
 from .metric import MAX_FULL_SPECTRUM
 from .moments import exact_moments
-from .null import law_of_values
 
 MOST_PATTERNS = 256  # kept; a batch may hold more, and then computes them anew
 
@@ -79,30 +78,3 @@ class PatternMoments:
         if len(self._kept) < MOST_PATTERNS:
             self._kept[key] = result
         return result
-
-
-def law_in_metric(metric, covariance):
-    """The law of T d^2 for a covariance of the node likelihoods that is not the one the metric was made from.
-
-    Parameters
-    ----------
-    metric : Metric
-    covariance : (m, m) float array
-
-    Returns
-    -------
-    ExactLaw
-        Of the eigenvalues of F^t S F, where d = |F^t Z|.
-
-    Examples
-    --------
-    >>> from hld.metric import Metric
-    >>> plain = Metric("euclidean", np.ones(2), 1.0, np.zeros((2, 0)), np.zeros(0))
-    >>> law_in_metric(plain, np.diag([3.0, 1.0])).eigenvalues
-    array([3., 1.])
-    """
-    root, gains = np.sqrt(metric.base), np.maximum(metric.base + metric.gains, 0.0)
-    half = metric.node_weights[:, None] * (root * np.eye(len(covariance))
-                                           + (metric.vectors * (np.sqrt(gains) - root)) @ metric.vectors.T)
-    values = np.linalg.eigvalsh(half.T @ covariance @ half)[::-1]
-    return law_of_values(np.maximum(values, 0.0))

@@ -172,6 +172,30 @@ def law_of_values(leading, c1=0.0, c2=0.0, bound=0.0) -> ExactLaw:
     return ExactLaw(*smooth, float(np.max(np.abs(np.divide(*quantiles) - 1))), k)
 
 
+def law_in_metric(metric, covariance) -> ExactLaw:
+    """The law of T d^2 for a covariance of the node likelihoods that is not the one the metric was made from.
+
+    Parameters
+    ----------
+    metric : Metric
+    covariance : (m, m) float array
+
+    Returns
+    -------
+    ExactLaw
+        Of the eigenvalues of F^t S F, where d = |F^t Z|.
+
+    Examples
+    --------
+    >>> from hld.metric import Metric
+    >>> plain = Metric("euclidean", np.ones(2), 1.0, np.zeros((2, 0)), np.zeros(0))
+    >>> law_in_metric(plain, np.diag([3.0, 1.0])).eigenvalues
+    array([3., 1.])
+    """
+    values = np.linalg.eigvalsh(metric.transform(metric.transform(covariance).T))[::-1]
+    return law_of_values(np.maximum(values, 0.0))
+
+
 def _with_rest(leading, rest):
     """Eigenvalues and multiplicities: the leading ones, and (eigenvalue, multiplicity) pairs for the rest."""
     values = np.concatenate([leading, [value for value, _ in rest]])

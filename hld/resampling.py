@@ -6,8 +6,9 @@ batch is as good as the observed one, all B + 1 are exchangeable, so
     p = (1 + #{b : d_b >= d}) / (1 + B)
 
 is below a with probability at most a, whatever the law is (Phipson and Smyth 2010).  With several metrics, each batch
-gets for every metric its rank among the B + 1, and the smallest of them is its combined statistic: ranks of
-exchangeable batches are exchangeable, so the same formula gives one p-value for all metrics together.
+gets for every metric its rank among the B + 1, and the harmonic mean of its ranks is its combined statistic
+(`hld.combination`): ranks of exchangeable batches are exchangeable, so the same formula gives one p-value for all
+metrics together.
 
 `drawn_from_circuit` draws rows of the circuit.  `BatchTable` holds statistics of batches drawn from the training rows
 at a grid of sizes, made when a detector is fitted; between the sizes p-values are interpolated.
@@ -19,6 +20,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 import pcircuit
+
+from .combination import harmonic_mean
 
 BLOCK_ROWS = 200_000  # rows drawn at a time
 GRID = (1, 2, 3, 4, 5, 7, 10, 14, 20, 30, 40, 60, 80, 120, 160, 240, 320, 480, 640, 1000, 1500, 2000)
@@ -122,7 +125,7 @@ def batch_table(rows, metrics, num_resamples, largest, rng) -> BatchTable:
     return BatchTable(np.array(sizes), squared)
 
 
-def drawn_pvalues(draws, squared, T: int):
+def drawn_pvalues(draws, squared, T: int, metrics):
     """p-values of squared statistics (q,) by drawn batches: one for each metric, and the combined one.
 
     Parameters
@@ -130,6 +133,7 @@ def drawn_pvalues(draws, squared, T: int):
     draws : CircuitDraws or BatchTable
     squared : (q,) float array
     T : int
+    metrics : tuple of Metric
 
     Returns
     -------
@@ -137,8 +141,10 @@ def drawn_pvalues(draws, squared, T: int):
 
     Examples
     --------
+    >>> from hld.metric import Metric
+    >>> plain = Metric("euclidean", np.ones(1), 1.0, np.zeros((1, 0)), np.zeros(0))
     >>> table = BatchTable(np.array([1]), np.arange(1.0, 100.0).reshape(1, 99, 1))
-    >>> drawn_pvalues(table, np.array([96.5]), 1)         # 97, 98 and 99 are larger
+    >>> drawn_pvalues(table, np.array([96.5]), 1, (plain,))         # 97, 98 and 99 are larger
     (array([0.04]), 0.04)
     """
     single, combined = np.zeros(len(squared)), 0.0
@@ -146,9 +152,9 @@ def drawn_pvalues(draws, squared, T: int):
         every = np.vstack([np.asarray(squared) * (1 - 1e-9), null])  # batches that differ by round-off are ties
         exceeding = np.stack([len(every) - np.searchsorted(np.sort(column), column, side="left")
                               for column in every.T], axis=1)  # of each batch, itself included
-        smallest = exceeding.min(axis=1)
+        means = harmonic_mean(exceeding / len(every), metrics)
         single += share * exceeding[0] / len(every)
-        combined += share * (smallest <= smallest[0]).sum() / len(every)
+        combined += share * (means <= means[0] * (1 + 1e-12)).sum() / len(every)
     return single, float(combined)
 
 

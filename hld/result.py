@@ -14,10 +14,9 @@ class HLDResult:
     ----------
     statistic : float
         d = || mean HLV of the batch - mean HLV of the reference ||, the distance in the metric of
-        the test; with several metrics, -log10 of their smallest p-value.
+        the test; with several metrics, -log10 of the combined p-value.
     threshold : float
-        Largest statistic that does not reject at level `alpha` (with several metrics and drawn batches, one above which
-        the test certainly rejects).
+        Largest statistic that does not reject at level `alpha`; with several metrics, -log10 of `alpha`.
     pvalue : float
         Probability under the null hypothesis of a statistic at least this large.
     reject : bool

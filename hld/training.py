@@ -16,8 +16,9 @@ import numpy as np
 
 import pcircuit
 
+PRIOR_ROWS = 30  # per node, what the circuit's covariance counts in a blend
 ROUND_OFF = 64 * np.finfo(float).eps
-MOST_BYTES = 2 ** 30  # of the table of training vectors while a test is built
+MOST_BYTES = 2 ** 29  # of the table of training vectors while a test is built
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +75,38 @@ class TrainingMoments:
         return TrainingMoments(self.nodes, self.mean * node_weights, self.rows * node_weights)
 
 
+@dataclass(frozen=True, eq=False)
+class BlendedCovariance:
+    """Covariance of n training rows and the circuit's, (n S_train + k S_circuit) / (n + k) with k = 30 m.
+
+    What a metric whitens by need not be the covariance of the null, but it should be near it in every direction that
+    the metric magnifies.  That of few rows is too small in some of its m directions by chance alone, and the circuit's
+    leaves out what the circuit does not model; rows count the more, the more of them there are for each node.
+    """
+
+    circuit: object
+    training: TrainingMoments
+
+    @property
+    def nodes(self) -> np.ndarray:
+        """(m,) node ids."""
+        return self.training.nodes
+
+    @property
+    def share(self) -> float:
+        """n / (n + k)."""
+        n = len(self.training.rows)
+        return n / (n + PRIOR_ROWS * len(self.nodes))
+
+    def covariance(self) -> np.ndarray:
+        """(m, m) blend."""
+        return self.share * self.training.covariance() + (1 - self.share) * self.circuit.covariance()
+
+    def operator(self):
+        """The blend as a linear operator that never forms it."""
+        return self.share * self.training.operator() + (1 - self.share) * self.circuit.operator()
+
+
 def training_moments(circuit, data, nodes) -> TrainingMoments:
     """Sample moments of the node likelihoods of training rows.
 
@@ -87,7 +120,7 @@ def training_moments(circuit, data, nodes) -> TrainingMoments:
     Returns
     -------
     TrainingMoments
-        Its mean is over all rows; the table of centred rows, where it would take more than 1 GiB, is of every k-th row.
+        Its mean is over all rows; the table of centred rows is of every k-th row where it would take over 512 MiB.
 
     Raises
     ------

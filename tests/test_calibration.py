@@ -9,8 +9,9 @@ import pytest
 from scipy.stats import betabinom, binom
 
 import hld
-from hld import HLDTest
+from hld import HLDTest, calibration
 from hld.calibration_form import calibration_form, read_calibration
+from hld.training import BlendedCovariance, training_moments
 from pcircuit import (
     Circuit,
     InnerRegion,
@@ -151,6 +152,49 @@ def test_judge_adds_up_parts_of_a_batch(circuit):
         test.judge(parts[0][:3], 90)
     with pytest.raises(ValueError, match="`mean` must have shape"):
         test.judge(parts[0], 0)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "standardized", "whitened"])
+def test_the_law_of_training_rows_is_that_of_their_covariance_in_the_metric(circuit, metric):
+    """Eigenvalues of the Gram matrix of mapped rows, whose plain squared norms are the metric's."""
+    train = sample(circuit, 40, rng=3)
+    test = HLDTest(circuit, metric=metric, reference="training", training_data=train)
+    moments, form = training_moments(circuit, train, test.nodes), test.calibration.metrics[0]
+    mapped = form.transform(moments.rows)
+    np.testing.assert_allclose((mapped ** 2).sum(axis=1), form.squared(moments.rows), rtol=1e-10)
+    expected = np.linalg.eigvalsh(mapped @ mapped.T / 39)[::-1]
+    found = test.calibration.laws[0].eigenvalues[:len(expected)]
+    np.testing.assert_allclose(found, expected[:len(found)], atol=1e-10 * expected[0])
+    np.testing.assert_allclose(test.mean, moments.mean, rtol=1e-14)
+
+
+def test_a_blend_of_covariances_turns_from_the_circuit_to_the_rows(circuit):
+    exact = hld.exact_moments(circuit)
+    m = len(exact.nodes)
+    for n in (30 * m // 9, 9 * 30 * m):
+        rows = training_moments(circuit, sample(circuit, n, rng=1), exact.nodes)
+        blend = BlendedCovariance(exact, rows)
+        assert blend.share == pytest.approx(n / (n + 30 * m))
+        expected = blend.share * rows.covariance() + (1 - blend.share) * exact.covariance()
+        np.testing.assert_allclose(blend.covariance(), expected, rtol=1e-14)
+        vector = np.random.default_rng(0).normal(size=m)
+        np.testing.assert_allclose(blend.operator() @ vector, expected @ vector, rtol=1e-9)
+        np.testing.assert_array_equal(blend.nodes, exact.nodes)
+
+
+def test_many_nodes_have_laws_from_leading_values(circuit, monkeypatch):
+    """The route for more nodes than full spectra are computed of, against the full one."""
+    train = sample(circuit, 600, rng=3)
+    arguments = {"reference": "training", "training_data": train, "rng": 0, "null": "exact",
+                 "metric": ("euclidean", "standardized", "whitened")}
+    full = HLDTest(circuit, **arguments)
+    for module in (calibration, hld.metric):
+        monkeypatch.setattr(module, "MAX_FULL_SPECTRUM", 5)
+    monkeypatch.setattr(hld.metric, "LEADING_DIRECTIONS", len(full.nodes) - 1)
+    large = HLDTest(circuit, **arguments)
+    batch = sample(circuit, 300, rng=5)
+    np.testing.assert_allclose(large(batch).pvalues, full(batch).pvalues, rtol=0.02)
+    assert large(batch).pvalue == pytest.approx(full(batch).pvalue, rel=0.25)  # its joint law is drawn from rows
 
 
 def test_a_calibration_survives_its_form(circuit):

@@ -127,7 +127,7 @@ def test_explain_names_the_columns(run):
     assert found["nodes"][0]["variables"] == ["income"]
     assert len(found["nodes"]) == found["num_nodes"]
     assert sum(node["pvalue"] <= float(ALPHA) for node in found["nodes"]) == found["num_nodes_shifted"] > 0
-    assert found["nodes"][0].keys() == {"node", "kind", "variables", "delta", "zscore", "pvalue", "share"}
+    assert found["nodes"][0].keys() == {"node", "kind", "variables", "delta", "zscore", "own_zscore", "pvalue", "share"}
     assert found["nodes"][0]["pvalue"] < 1e-6
     missing = {entry["name"]: entry["num_missing"] for entry in found["variables"]}
     assert sum(missing.values()) == found["num_missing"] > 0
@@ -140,7 +140,7 @@ def test_explain_for_people(run):
     assert status == 0
     assert lines[0].startswith("no shift: ")
     assert lines[3].split() == ["column", "share", "missing", "unseen", "out", "of", "range"]
-    assert lines[4 + 3 + 2].split() == ["node", "kind", "delta", "z", "p", "(adj.)", "share", "columns"]
+    assert lines[4 + 3 + 2].split() == ["node", "kind", "delta", "z", "own", "z", "p", "(adj.)", "share", "columns"]
     assert len(lines) == 4 + 3 + 3 + 3
 
 

@@ -2,6 +2,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import binom
 
 import hld
 from hld import HLDDetector
@@ -36,6 +37,39 @@ def test_estimation_error_is_part_of_the_null(detector):
     assert detector.test(mixed_table(100, seed=1)).inflation == pytest.approx(1 + 100 / 2000)
     plain = HLDDetector(num_epochs=2, estimation_error=False, reference="circuit").fit(mixed_table(200))
     assert plain.test(mixed_table(100, seed=1)).inflation == 1
+
+
+def test_few_rows_keep_a_third_for_the_reference(tmp_path):
+    few = HLDDetector(num_epochs=5).fit(mixed_table(90))
+    assert few.test_.num_train == 30
+    assert few.test(mixed_table(10)).inflation == pytest.approx(1 + 10 / 30)
+    assert "reference: 30 of the 90 rows, kept from learning" in few.describe()
+    few.save(tmp_path / "few.hld")
+    assert hld.load(tmp_path / "few.hld").describe() == few.describe()
+    many = HLDDetector(num_epochs=5).fit(mixed_table(2000))
+    assert many.test_.num_train == 2000
+    assert "kept from learning" not in many.describe()
+    for reference, num_train in (("training", 90), ("held-out", 30), ("circuit", 90)):
+        assert HLDDetector(num_epochs=2, reference=reference).fit(mixed_table(90)).test_.num_train == num_train
+
+
+@pytest.mark.parametrize(("reference", "match"), [("rows", "`reference` must be one of 'auto'"),
+                                                  ("held-out", "has 5 rows: with reference='held-out'")])
+def test_references_that_cannot_be(reference, match):
+    with pytest.raises(ValueError, match=match):
+        HLDDetector(reference=reference).fit(mixed_table(5))
+
+
+def test_fresh_rows_pass_though_the_circuit_fits_its_own_too_well():
+    """150 rows of 30 independent columns, whose circuit has three nodes for each row."""
+    trials, rejected = 20, dict.fromkeys(("held-out", "training", "auto"), 0)
+    for seed in range(trials):
+        rng = np.random.default_rng(seed)
+        train, fresh = rng.integers(0, 3, size=(150, 30)), rng.integers(0, 3, size=(75, 30))
+        for reference in rejected:
+            rejected[reference] += HLDDetector(num_epochs=30, reference=reference).fit(train).test(fresh).reject
+    assert rejected["held-out"] == rejected["auto"] <= binom.isf(1e-6, trials, 0.05)
+    assert rejected["training"] > binom.isf(1e-6, trials, 0.05)
 
 
 def test_saved_and_loaded_detectors_give_the_same_results(detector, tmp_path):
@@ -184,7 +218,7 @@ def test_damaged_files_are_refused(detector, tmp_path, change):
         lambda header, arrays: arrays.update({"test.law.0.eigenvalues": -arrays["test.law.0.eigenvalues"]}),
         lambda header, arrays: arrays.update({"test.table.sizes": arrays["test.table.sizes"][::-1].copy()}),
         lambda header, arrays: arrays.update({"test.joint": arrays["test.joint"][:5]}),
-        lambda header, arrays: arrays.update({"test.metric.1.gains": arrays["test.metric.1.gains"] * 1e9}),
+        lambda header, arrays: arrays.update({"test.metric.2.gains": arrays["test.metric.2.gains"] * 1e9}),
         lambda header, arrays: header["test"]["calibration"].update(switch=-3),
         lambda header, arrays: header["test"].update(seed="0"),
         lambda header, arrays: header.update(params=[1, 2]),

@@ -7,8 +7,9 @@ from scipy.stats import binom
 
 from hld import HLDTest, select_nodes
 from hld.metric import build_metric
-from hld.missing import PatternMoments, law_in_metric
+from hld.missing import PatternMoments
 from hld.moments import exact_moments
+from hld.null import law_in_metric
 from pcircuit import rat_spn, sample
 
 SURE = 5e-7

@@ -1,6 +1,10 @@
 """The study of the paper's experiments: its data, its vectorised tests against plain ones, and that it resumes."""
+import gzip
 import hashlib
+import io
 import json
+import zipfile
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -140,7 +144,6 @@ def test_constant_columns_keep_two_categories():
 
 def test_archive_of_adult_is_parsed_as_the_local_copy(data_folder, monkeypatch, tmp_path):
     pooch = pytest.importorskip("pooch")
-    import gzip
     for part in ("data", "test"):
         with gzip.open(data_folder / "adult" / f"adult.{part}.gz") as file:
             (tmp_path / f"adult.{part}").write_bytes(file.read())
@@ -157,28 +160,135 @@ def test_archive_of_adult_is_parsed_as_the_local_copy(data_folder, monkeypatch, 
 
 
 def test_connect4_archive_is_checked(data_folder, monkeypatch):
-    import gzip
     packed = (data_folder / "connect4" / "connect-4.data.gz").read_bytes()
     monkeypatch.setattr(archives, "_fetch", lambda name: packed)  # `gzip -d` unpacks both formats
     assert len(archives.connect4()) == 67_557
     monkeypatch.setattr(archives, "_fetch", lambda name: gzip.compress(b"x,o,b,win\n"))
-    with pytest.raises(OSError, match="not the published file"):
+    with pytest.raises(OSError, match="not the published file: found SHA-256"):
         archives.connect4()
 
 
-def test_census_lines():
+def uci_text(num_columns, classes):
+    """Lines of a file of UCI: cells "1", and the class at the end."""
+    return "".join(", ".join(["1"] * num_columns + [name]) + "\n" for name in classes).encode()
+
+
+def small_archives():
+    """Archives with a few rows in the format of the published ones, and their rows of each class."""
+    classes = {"adult.data": ["<=50K", "<=50K", ">50K"], "adult.test": ["<=50K.", ">50K."],
+               "connect-4.data": ["win", "win", "loss"], "covtype.data": ["1", "2", "2"],
+               "census-income.data": ["- 50000.", "50000+."], "census-income.test": ["- 50000."],
+               "Sensorless_drive_diagnosis.txt": ["1", "1", "2"], "train-labels": [3, 3, 5], "t10k-labels": [5]}
+    zipped = io.BytesIO()
+    with zipfile.ZipFile(zipped, "w") as archive:
+        for name in ("census-income.data", "census-income.test"):
+            archive.writestr(f"folder/{name}", uci_text(41, classes[name]))
+    files = {"adult.data": uci_text(14, classes["adult.data"]) + b"\n",
+             "adult.test": b"|1x3 Cross validator\n" + uci_text(14, classes["adult.test"]),
+             "connect-4.data.Z": gzip.compress(uci_text(42, classes["connect-4.data"])),
+             "covtype.data.gz": gzip.compress(uci_text(54, classes["covtype.data"])),
+             "census.zip": zipped.getvalue(),
+             "sensorless.txt": uci_text(48, classes["Sensorless_drive_diagnosis.txt"]).replace(b",", b"")}
+    for part in ("train", "t10k"):
+        digits = classes[f"{part}-labels"]
+        files[f"{part}-labels-idx1-ubyte.gz"] = gzip.compress(bytes(8) + bytes(digits))
+        files[f"{part}-images-idx3-ubyte.gz"] = gzip.compress(bytes(16 + 784 * len(digits)))
+    return files, {name: Counter(int(label) if str(label).isdigit() else label.rstrip(".") for label in labels)
+                   for name, labels in classes.items()}
+
+
+@pytest.fixture
+def small_archive_files(monkeypatch):
+    """The small archives in place of the published ones; tests may change the files."""
+    files, counts = small_archives()
+    unpacked = gzip.decompress(files["connect-4.data.Z"])
+    head = np.loadtxt(io.BytesIO(files["sensorless.txt"]))[:2, :48].tobytes()
+    monkeypatch.setattr(archives, "_fetch", files.__getitem__)
+    monkeypatch.setattr(archives, "CLASS_ROWS", counts)
+    monkeypatch.setattr(archives, "CONTENTS", {"connect-4.data": hashlib.sha256(unpacked).hexdigest()})
+    monkeypatch.setattr(archives, "SENSORLESS_HEAD", (2, hashlib.sha256(head).hexdigest()))
+    return files
+
+
+def test_small_archives_are_parsed(small_archive_files):
+    tables = {name: load() for name, load in datasets.DOWNLOADED.items()}
+    assert {name: table.values.shape for name, table in tables.items()} == {
+        "adult": (5, 14), "connect4": (3, 42), "covertype": (3, 10), "census": (3, 34), "sensorless": (3, 48)}
+    assert tables["adult"].labels.tolist() == ["<=50K", "<=50K", ">50K", "<=50K", ">50K"]
+    assert tables["covertype"].labels.tolist() == ["spruce/fir", "lodgepole", "lodgepole"]
+    assert tables["sensorless"].labels.tolist() == ["healthy", "healthy", "fault-02"]
+    images, digits = archives.mnist()
+    assert images.shape == (4, 28, 28)
+    assert digits.tolist() == [3, 3, 5, 5]
+
+
+@pytest.mark.parametrize(("loader", "changed", "found", "expected"), [
+    ("adult", "adult.test", r"adult\.test .* 2 rows \(<=50K: 1, >50K: 1\)", r"2 rows \(<=50K: 2\)"),
+    ("connect4", "connect-4.data", r"connect-4\.data .* 3 rows \(loss: 1, win: 2\)", r"4 rows \(win: 4\)"),
+    ("covertype", "covtype.data", r"covtype\.data .* 3 rows \(1: 1, 2: 2\)", r"3 rows \(1: 3\)"),
+    ("census", "census-income.data", r"census-income\.data .* 2 rows \(- 50000: 1, 50000\+: 1\)",
+     r"1 rows \(50000\+: 1\)"),
+    ("census", "census-income.test", r"census-income\.test .* 1 rows \(- 50000: 1\)", r"2 rows \(- 50000: 2\)"),
+    ("sensorless", "Sensorless_drive_diagnosis.txt", r"Sensorless.* 3 rows \(1\.0: 2, 2\.0: 1\)",
+     r"2 rows \(1: 1, 2: 1\)"),
+    ("mnist", "t10k-labels", r"t10k-labels .* 1 rows \(5: 1\)", r"2 rows \(5: 2\)"),
+])
+def test_archives_with_other_rows_are_refused(loader, changed, found, expected, small_archive_files, monkeypatch):
+    """As if the published numbers were others: too many rows, too few, or as many in other classes."""
+    counts = {"adult.test": {"<=50K": 2}, "connect-4.data": {"win": 4}, "covtype.data": {1: 3},
+              "census-income.data": {"50000+": 1}, "census-income.test": {"- 50000": 2},
+              "Sensorless_drive_diagnosis.txt": {1: 1, 2: 1}, "t10k-labels": {5: 2}}[changed]
+    monkeypatch.setitem(archives.CLASS_ROWS, changed, counts)
+    with pytest.raises(OSError, match=f"{found}, expected {expected}; delete it .* or set .*HLD_DATA"):
+        getattr(archives, loader)()
+
+
+@pytest.mark.parametrize(("loader", "name", "change", "match"), [
+    ("adult", "adult.data", lambda file: file.replace(b"1, ", b"", 1), r"lines of \[14, 15\] columns, expected 15"),
+    ("connect4", "connect-4.data.Z", lambda file: b"<html>", "something that gzip cannot unpack"),
+    ("covertype", "covtype.data.gz", lambda file: gzip.compress(b"<html>"), "covtype.data .*not a table of numbers"),
+    ("census", "census.zip", lambda file: b"<html>", "found something else, expected a zip file"),
+    ("sensorless", "sensorless.txt", lambda file: b"<html>", "not a table of numbers"),
+    ("sensorless", "sensorless.txt", lambda file: b"1 2 3\n", "found 3 columns, expected 49"),
+    ("sensorless", "sensorless.txt", lambda file: file.replace(b"1", b"7", 1), r"first 2 rows\) .* found SHA-256"),
+    ("mnist", "train-images-idx3-ubyte.gz", lambda file: gzip.compress(bytes(16 + 784)),
+     "train-images .* found 784 pixels, expected 28 x 28 for each of 3 digits"),
+])
+def test_broken_archives_are_refused(loader, name, change, match, small_archive_files):
+    small_archive_files[name] = change(small_archive_files[name])
+    with pytest.raises(OSError, match=match):
+        getattr(archives, loader)()
+
+
+def test_published_rows_are_those_of_the_whole_data_sets():
+    totals = {"adult": 48_842, "connect-4": 67_557, "covtype": 581_012, "census": 299_285, "Sensorless": 58_509,
+              "train": 60_000, "t10k": 10_000}
+    for prefix, total in totals.items():
+        files = [counts for name, counts in archives.CLASS_ROWS.items() if name.startswith(prefix)]
+        assert sum(sum(counts.values()) for counts in files) == total
+    assert sum(archives.CLASS_ROWS["census-income.data"].values()) == 199_523
+    assert sum(archives.CLASS_ROWS["adult.data"].values()) == 32_561
+    with pytest.raises(OSError, match=r"found 20 rows \(0: 1, .*, 11: 1, \.\.\.\), expected"):
+        archives._check_classes("covtype.data", np.arange(20))  # a table without classes does not fill the screen
+
+
+def test_census_columns(small_archive_files):
+    """The weight is left out, codes follow the labels, and the income is told from its text."""
     cells = [["1", " a"][v not in archives.CENSUS_NUMERIC] for v in range(40)]
-    lines = []
-    for age, last in (("17", " - 50000."), ("63", " 50000+.")):
-        row = [age, *cells[1:]]
-        lines.append(", ".join([*row[:archives.CENSUS_WEIGHT], "1700.09", *row[archives.CENSUS_WEIGHT:], last]))
-    values, numeric, levels, rich = archives.parse_census([*lines, ""])
-    assert values.shape == (2, 40)
-    assert values[:, 0].tolist() == [17, 63]
+    before, after = cells[1:archives.CENSUS_WEIGHT], cells[archives.CENSUS_WEIGHT:]
+    zipped = io.BytesIO()
+    with zipfile.ZipFile(zipped, "w") as archive:
+        for name, rows in (("data", (("17", " - 50000."), ("63", " 50000+."))), ("test", (("5", " - 50000."),))):
+            lines = [", ".join([age, *before, "1700.09", *after, last]) for age, last in rows]
+            archive.writestr(f"census-income.{name}", "\n".join([*lines, ""]))
+    small_archive_files["census.zip"] = zipped.getvalue()
+    values, numeric, levels, rich = archives.census()
+    assert values.shape == (3, 40)
+    assert values[:, 0].tolist() == [17, 63, 5]
     assert np.flatnonzero(numeric).tolist() == list(archives.CENSUS_NUMERIC)
-    assert rich.tolist() == [False, True]
+    assert rich.tolist() == [False, True, False]
     table = datasets.census_table(values, numeric, levels, rich)
-    assert table.values.shape == (2, 34)
+    assert table.values.shape == (3, 34)
     assert np.flatnonzero(table.is_numeric).tolist() == [0]
 
 

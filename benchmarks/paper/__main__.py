@@ -4,7 +4,7 @@
     python -m benchmarks.paper --quick        minutes: everything with fewer trials, epochs and pairs
     python -m benchmarks.paper --full         and MNIST 28 x 28
     python -m benchmarks.paper variants       one open choice changed at a time
-    python -m benchmarks.paper report         results to Markdown tables and figures, under results/report
+    python -m benchmarks.paper report         results to Markdown tables and figures, under results/study-report
     python -m benchmarks.paper report --quick
 
 Data come from the folder named by HLD_DATA, else they are downloaded.  Interrupt at any time: finished cells are kept,

@@ -19,8 +19,8 @@ INTRODUCTION = """# Experiments of the HLD paper, run again
 Made by `python -m benchmarks.paper report{option}` from `benchmarks/results/{group}`.  A cell reads
 `ours ± standard deviation over pairs [binomial error] (paper ± its standard deviation)`.  HLD is the paper's
 closed-form threshold; "HLD exact" the generalised chi-square, "HLD exact, 1+T/n" the same with the estimation error of
-the circuit (n training rows); "TDI variation" the relative uncertainty as score.  {trials} trials per cell
-(MMD at T of 1500 and more: {mmd_long}), seed {seed}, batches {replacement} replacement.
+the circuit (n training rows); "TDI variation" the relative uncertainty as score.  {trials} trials per cell{mmd},
+seed {seed}, batches {replacement} replacement.
 """
 
 
@@ -47,7 +47,7 @@ def _tables(results, group, variants) -> str:
     tabular = [result for name in datasets.TABULAR for result in main[name]]
     settings = (tabular or results)[0]["settings"]
     parts = [INTRODUCTION.format(option=" --quick" if group == "quick" else "", group=group, trials=settings["trials"],
-                                 mmd_long=settings["mmd_long_trials"] or "none", seed=settings["seed"],
+                                 mmd=_mmd_text(settings), seed=settings["seed"],
                                  replacement="with" if settings["replacement"] else "without")]
     remarks = sorted({f"{tables.NAMES[r['dataset']]}: {r['remark']}." for r in results if r["remark"]})
     parts.append("\n".join(remarks) + "\n")
@@ -64,6 +64,12 @@ def _tables(results, group, variants) -> str:
         parts += ["## One choice changed at a time, 200 trials, alpha = 0.05\n", tables.variant_table(variants)]
     parts += ["## Circuits and seconds\n", tables.model_table(results)]
     return "\n".join(parts)
+
+
+def _mmd_text(settings) -> str:
+    """In how far MMD has other numbers of trials."""
+    trials, short, long = settings["trials"], settings["mmd_trials"], settings["mmd_long_trials"]
+    return "" if trials == short == long else f" (MMD {short}, at T of 1500 and more {long or 'none'})"
 
 
 def _tabular_parts(tabular, main) -> list:
