@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-CALIBRATED = ("exact", "auto", "standardized", "whitened", "combined", "training", "default")
+CALIBRATED = ("exact", "auto", "standardized", "marginals", "whitened", "combined", "training", "default")
 
 
 def report(run: dict) -> str:

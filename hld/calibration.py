@@ -17,6 +17,7 @@ import numpy as np
 import pcircuit
 
 from .combination import JointLaw, covariance_factor, joint_law
+from .marginals import marginals_metric
 from .metric import MAX_FULL_SPECTRUM, build_metric
 from .moments import exact_moments
 from .null import ExactLaw, NormalLaw, law_in_metric, law_of_moments, law_of_values
@@ -28,6 +29,7 @@ MOST_DRAWN_ROWS = 2_000_000  # for one batch size
 PILOT_ROWS = 20_000  # from which the excess variance is estimated
 PILOT_BYTES = 2 ** 28
 JOINT_ROWS = 2_000
+MOST_MAPPED = 10_000_000  # entries of a matrix that maps nodes to marginals
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,10 +109,12 @@ def calibrate(circuit, nodes, parts, null, training_data, *, ridge, num_resample
 
     moments = exact if training_data is None else training_moments(circuit, training_data, nodes)
     spread = None if training_data is None else BlendedCovariance(exact, moments)
-    built = [build_metric(part, moments_of, ridge, spread) for part in parts]
+    built = [(marginals_metric(circuit, nodes), None) if isinstance(part, str) and part == "marginals"
+             else build_metric(part, moments_of, ridge, spread) for part in parts]
     metrics = tuple(metric for metric, _ in built)
     if training_data is None:
-        laws = tuple(_law(metric, values, moments_of, null) for metric, values in built)
+        laws = tuple(_marginals_law(circuit, metric, exact, null, rng) if metric.name == "marginals"
+                     else _law(metric, values, moments_of, null) for metric, values in built)
     else:
         laws = tuple(_training_law(metric, moments, null) for metric in metrics)
     pilot = _pilot_rows(circuit, moments, training_data, rng) if null == "auto" else None
@@ -134,6 +138,24 @@ def _law(metric, values, moments_of, null):
         return (NormalLaw(plain.trace, plain.trace_sq) if values is None
                 else NormalLaw(float(values[0].sum() + values[1]), float((values[0] ** 2).sum() + values[2])))
     return law_of_moments(plain) if values is None else law_of_values(*values)
+
+
+def _marginals_law(circuit, metric, moments, null, rng):
+    """The law of the distance of marginals under the circuit: exact, or with very many categories from drawn rows."""
+    m = len(moments.nodes)
+    if m <= MAX_FULL_SPECTRUM:
+        mapped = metric.mapped(metric.mapped(moments.covariance()).T)
+    elif m * len(metric.index) <= MOST_MAPPED:
+        adjoint = np.zeros((m, len(metric.index)))
+        np.add.at(adjoint, (metric.index, np.arange(len(metric.index))[:, None]), metric.coefficients)
+        mapped = metric.mapped((moments.operator() @ adjoint).T)
+    else:
+        rows = metric.mapped(_pilot_rows(circuit, moments, None, rng))
+        drawn = TrainingMoments(moments.nodes, moments.mean, rows)
+        return NormalLaw(drawn.trace, drawn.trace_sq) if null == "normal" else law_of_moments(drawn)
+    if null == "normal":
+        return NormalLaw(float(np.trace(mapped)), float((mapped ** 2).sum()))
+    return law_of_values(np.maximum(np.linalg.eigvalsh(mapped)[::-1], 0.0))
 
 
 def _training_law(metric, moments, null):

@@ -1,7 +1,7 @@
 """A calibration as JSON scalars and plain arrays, and back, everything checked.
 
 mean, stds, nodes                    of the node likelihoods
-metric.I.*                           weights, directions and gains of metric I
+metric.I.*                           weights, directions, gains and sparse rows of metric I
 law.I.*                              eigenvalues and multiplicities of its law
 joint                                harmonic means of drawn p-values, of several metrics
 table.sizes, table.squared           statistics of drawn batches of training rows
@@ -46,7 +46,8 @@ def calibration_form(calibration):
     arrays = {"nodes": calibration.nodes, "mean": calibration.mean, "stds": calibration.stds}
     for i, (metric, law) in enumerate(zip(calibration.metrics, calibration.laws, strict=True)):
         arrays |= {f"metric.{i}.weights": metric.node_weights, f"metric.{i}.vectors": metric.vectors,
-                   f"metric.{i}.gains": metric.gains}
+                   f"metric.{i}.gains": metric.gains, f"metric.{i}.index": metric.index,
+                   f"metric.{i}.coefficients": metric.coefficients}
         if isinstance(law, NormalLaw):
             scalars["laws"].append({"trace": law.trace, "trace_sq": law.trace_sq})
             continue
@@ -121,7 +122,12 @@ def _metric(arrays, i, name, base, m) -> Metric:
     weights = _floats(arrays, f"metric.{i}.weights", (m,))
     if not (weights > 0).all() or not 0 <= base < np.inf or (len(gains) and (base + gains).min() < -1e-12 * base):
         raise ValueError(f"metric {name!r} is not a norm")
-    return Metric(name, weights, base, _floats(arrays, f"metric.{i}.vectors", (m, k)), gains)
+    index = arrays[f"metric.{i}.index"]
+    if index.ndim != 2 or index.dtype.kind not in "iu" or (index.size and not 0 <= index.min() <= index.max() < m):
+        raise ValueError(f"metric {name!r} refers to nodes that are not there")
+    coefficients = _floats(arrays, f"metric.{i}.coefficients", index.shape)
+    return Metric(name, weights, base, _floats(arrays, f"metric.{i}.vectors", (m, k)), gains,
+                  index.astype(np.int32), coefficients)
 
 
 def _law(arrays, i, saved):

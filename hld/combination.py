@@ -1,12 +1,11 @@
 r"""One p-value for several metrics, from their joint law.
 
-Each metric has its p-value p_i.  Their weighted harmonic mean
+Each metric has its p-value p_i.  Their harmonic mean
 
-.. math:: h = 1 / \sum_i w_i / p_i, \qquad \sum_i w_i = 1,
+.. math:: h = q / \sum_i 1 / p_i
 
 is the combined statistic (Wilson 2019).  It is small if one p-value is very small, like their minimum, and smaller
-still if others are small too: at few rows, where no single metric is sure, their agreement counts.  Half of the weight
-goes to the whitened metric, half to the norms that only weigh nodes, whose p-values resemble each other.
+still if others are small too: with few rows, where no single metric is sure, their agreement counts.
 
 Under H0 the law F(x) = P(h <= x) depends on how the metrics go together.  In the limit of large T the difference Z is
 normal with covariance S / T, and all metrics are functions of the same Z.  So F is found by drawing: B normal vectors
@@ -50,14 +49,13 @@ class JointLaw:
         return tail * float(np.sqrt((1 - tail) / max(len(self.means) * tail, RESOLVED)))
 
 
-def harmonic_mean(pvalues, metrics) -> np.ndarray:
-    """Weighted harmonic means of p-values.
+def harmonic_mean(pvalues) -> np.ndarray:
+    """Harmonic means of p-values.
 
     Parameters
     ----------
     pvalues : (..., q) float array
         Zero gives zero.
-    metrics : tuple of Metric
 
     Returns
     -------
@@ -65,20 +63,11 @@ def harmonic_mean(pvalues, metrics) -> np.ndarray:
 
     Examples
     --------
-    >>> from hld.metric import Metric
-    >>> euclidean, standardized, whitened = (
-    ...     Metric(name, np.ones(2), 1.0, np.zeros((2, 0)), np.zeros(0))
-    ...     for name in ("euclidean", "standardized", "whitened"))
-    >>> float(harmonic_mean([0.5, 0.25], (euclidean, standardized)))          # 1 / (1/2 * 2 + 1/2 * 4)
+    >>> float(harmonic_mean([0.5, 0.25]))          # 2 / (2 + 4)
     0.3333333333333333
-    >>> float(harmonic_mean([0.5, 0.25, 0.125], (euclidean, standardized, whitened)))
-    0.18181818181818182
     """
-    directions = np.array([metric.name == "whitened" for metric in metrics])
-    both = directions.any() and not directions.all()
-    weights = np.where(directions, 1 / max(directions.sum(), 1), 1 / max((~directions).sum(), 1)) / (2 if both else 1)
     with np.errstate(divide="ignore", over="ignore"):
-        return 1.0 / (weights / np.asarray(pvalues, dtype=np.float64)).sum(axis=-1)
+        return 1.0 / (1.0 / np.asarray(pvalues, dtype=np.float64)).mean(axis=-1)
 
 
 def joint_law(factor, metrics, rng, *, num_draws=DRAWS) -> JointLaw:
@@ -118,7 +107,7 @@ def joint_law(factor, metrics, rng, *, num_draws=DRAWS) -> JointLaw:
     ranks = np.stack(
         [len(column) - np.searchsorted(np.sort(column), column, side="left") for column in squared.T], axis=1
     )
-    return JointLaw(np.sort(harmonic_mean(ranks / len(ranks), metrics)).astype(np.float32))
+    return JointLaw(np.sort(harmonic_mean(ranks / len(ranks))).astype(np.float32))
 
 
 def covariance_factor(covariance) -> np.ndarray:

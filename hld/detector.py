@@ -48,7 +48,7 @@ class HLDDetector:
     kinds : tuple of str
         Kinds of the circuit's units that the test looks at.
     metric, null : see `HLDTest`
-        By default all three named metrics, combined, and drawn batches where T is small.
+        By default all four named metrics, combined, and drawn batches where T is small.
     reference : "auto", "training", "held-out" or "circuit"
         What a batch is compared with.  "training": mean and covariance of the training rows (kept as averages, no
         rows), so that what the circuit fails to model is no shift.  "held-out": the same of a third of the rows, which

@@ -45,8 +45,8 @@ class HLDTest:
     nodes : (m,) int array_like, optional
         Node ids; by default ``select_nodes(circuit)``, input and sum units.
     metric : str, (m,) float array_like, or sequence of str
-        "euclidean" (the paper's), "standardized", "whitened", positive node weights, or several names, which are
-        combined into one test with one p-value: see `hld.metric` and `hld.combination`.
+        "euclidean" (the paper's), "standardized", "marginals", "whitened", positive node weights, or several names,
+        which are combined into one test with one p-value: see `hld.metric` and `hld.combination`.
     null : "exact", "normal", "monte-carlo" or "auto"
         The generalised chi-square limit law, the paper's closed form, drawn batches (valid at every T), or drawn
         batches for small T and the law, corrected for T, for large T: see `hld.null`, `hld.resampling`,
@@ -276,7 +276,7 @@ class HLDTest:
         calibration = self.calibration
         draws = calibration.draws_for(T) if own is None else None
         if draws is not None:
-            pvalues, pvalue = drawn_pvalues(draws, squared / inflation, T, calibration.metrics)
+            pvalues, pvalue = drawn_pvalues(draws, squared / inflation, T)
             B = draws.at(T)[0][1].shape[0]
             return pvalues, pvalue, float(np.sqrt(pvalue * (1 - pvalue) / B)), "monte-carlo"
         laws, joint = own or (calibration.laws, calibration.joint)
@@ -285,7 +285,7 @@ class HLDTest:
         used = "normal" if self.null == "normal" else "exact"
         if joint is None:
             return pvalues, pvalues[0], tails[0][1], used
-        combined = joint.tail(float(harmonic_mean(pvalues, calibration.metrics)))
+        combined = joint.tail(float(harmonic_mean(pvalues)))
         error = max(error * combined / p if p > 0 else 0.0 for p, error in tails)  # relative errors of p carry over
         return pvalues, combined, error + joint.error(combined), used
 

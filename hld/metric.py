@@ -2,12 +2,15 @@
 
 With Z the difference of the mean hierarchical likelihood vectors of batch and reference, every metric is a norm,
 
-    d^2 = b |w Z|^2 + sum_k g_k (v_k . w Z)^2,
+    d^2 = b |w Z|^2 + sum_k g_k (v_k . w Z)^2 + |A Z|^2,
 
-with node weights w, orthonormal directions v_k, and gains g_k that may be negative as long as b + g_k is not.
+with node weights w, orthonormal directions v_k, gains g_k that may be negative as long as b + g_k is not, and a sparse
+matrix A.
 
 * "euclidean"      w = 1: the paper's.  The nodes with the largest likelihoods, mostly inputs, decide.
 * "standardized"   w_j = 1 / sigma_j: every node counts alike, however small its likelihoods are.
+* "marginals"      the distances between the marginal distributions of all variables, from the input units alone
+                   (`hld.marginals`): what single variables tell, none of them favoured.
 * "whitened"       d^2 = Z^t (S + c I)^-1 Z with c = RIDGE * lambda_1: every direction counts alike in which the null
                    varies by more than the ridge.  A shift that changes how variables go together moves directions of
                    little variance, which the plain norm drowns in the noise of the others.
@@ -19,13 +22,13 @@ gain b = 1 / c, which is nearly theirs anyway, and the null accounts for exactly
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from .distances import checked_weights
 
-NAMES = ("euclidean", "standardized", "whitened")
+NAMES = ("euclidean", "standardized", "marginals", "whitened")
 RIDGE = 0.003  # of the largest eigenvalue; chosen by the power and the false alarms in `benchmarks/options.py`
 MAX_FULL_SPECTRUM = 1500  # nodes up to which all eigenvalues are computed
 LEADING_DIRECTIONS = 128  # directions of a whitened metric beyond that
@@ -45,6 +48,8 @@ class Metric:
     vectors : (m, k) float array
         Orthonormal columns; k may be 0.
     gains : (k,) float array
+    index, coefficients : (l, w) int and float arrays
+        Row i of A holds coefficients[i] at the places index[i]; l may be 0.
     """
 
     name: str
@@ -52,21 +57,36 @@ class Metric:
     base: float
     vectors: np.ndarray
     gains: np.ndarray
+    index: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), np.int32))
+    coefficients: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
 
     def squared(self, deltas):
         """d^2 of differences (m,), or of each row of (n, m)."""
+        result = (self.mapped(deltas) ** 2).sum(axis=-1) if len(self.index) else 0.0
+        if self.base == 0.0 and not len(self.gains):
+            return result
         weighted = deltas * self.node_weights
-        result = self.base * (weighted ** 2).sum(axis=-1)
+        result = result + self.base * (weighted ** 2).sum(axis=-1)
         return result + ((weighted @ self.vectors) ** 2) @ self.gains if len(self.gains) else result
+
+    def mapped(self, deltas) -> np.ndarray:
+        """A Z of differences (m,), or of each row of (n, m)."""
+        result = np.zeros((*deltas.shape[:-1], len(self.index)))
+        for places, coefficients in zip(self.index.T, self.coefficients.T, strict=True):
+            result += deltas[..., places] * coefficients
+        return result
 
     def round_off(self, mean) -> float:
         """A distance that rounding in the means (m,) alone can cause: their norm, most magnified, times 8 epsilons."""
         size = float(np.linalg.norm(mean * self.node_weights))
-        most = max(self.base, float((self.base + self.gains).max(initial=0.0)))
+        most = max(self.base, float((self.base + self.gains).max(initial=0.0)),
+                   float((self.coefficients ** 2).sum(axis=1).max(initial=0.0)))
         return 8 * np.finfo(float).eps * max(size * np.sqrt(most), np.sqrt(np.finfo(float).tiny))
 
     def transform(self, rows):
-        """Rows (n, m) mapped so that their plain squared norms are d^2: w x, then by the root of the form."""
+        """Rows (n, m) mapped so that their plain squared norms are d^2: by A, or w x by the root of the form."""
+        if len(self.index):
+            return self.mapped(rows)
         weighted = rows * self.node_weights
         root = np.sqrt(self.base)
         stretched = (weighted @ self.vectors) * (np.sqrt(np.maximum(self.base + self.gains, 0.0)) - root)

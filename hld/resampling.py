@@ -125,7 +125,7 @@ def batch_table(rows, metrics, num_resamples, largest, rng) -> BatchTable:
     return BatchTable(np.array(sizes), squared)
 
 
-def drawn_pvalues(draws, squared, T: int, metrics):
+def drawn_pvalues(draws, squared, T: int):
     """p-values of squared statistics (q,) by drawn batches: one for each metric, and the combined one.
 
     Parameters
@@ -133,7 +133,6 @@ def drawn_pvalues(draws, squared, T: int, metrics):
     draws : CircuitDraws or BatchTable
     squared : (q,) float array
     T : int
-    metrics : tuple of Metric
 
     Returns
     -------
@@ -141,10 +140,8 @@ def drawn_pvalues(draws, squared, T: int, metrics):
 
     Examples
     --------
-    >>> from hld.metric import Metric
-    >>> plain = Metric("euclidean", np.ones(1), 1.0, np.zeros((1, 0)), np.zeros(0))
     >>> table = BatchTable(np.array([1]), np.arange(1.0, 100.0).reshape(1, 99, 1))
-    >>> drawn_pvalues(table, np.array([96.5]), 1, (plain,))         # 97, 98 and 99 are larger
+    >>> drawn_pvalues(table, np.array([96.5]), 1)         # 97, 98 and 99 are larger
     (array([0.04]), 0.04)
     """
     single, combined = np.zeros(len(squared)), 0.0
@@ -152,7 +149,7 @@ def drawn_pvalues(draws, squared, T: int, metrics):
         every = np.vstack([np.asarray(squared) * (1 - 1e-9), null])  # batches that differ by round-off are ties
         exceeding = np.stack([len(every) - np.searchsorted(np.sort(column), column, side="left")
                               for column in every.T], axis=1)  # of each batch, itself included
-        means = harmonic_mean(exceeding / len(every), metrics)
+        means = harmonic_mean(exceeding / len(every))
         single += share * exceeding[0] / len(every)
         combined += share * (means <= means[0] * (1 + 1e-12)).sum() / len(every)
     return single, float(combined)

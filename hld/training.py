@@ -30,7 +30,7 @@ class TrainingMoments:
     nodes : (m,) int array
     mean : (m,) float array
     rows : (n, m) float array
-        Centred weighted node likelihoods.
+        Centred weighted node likelihoods, or (n, l) what a metric maps them to.
     """
 
     nodes: np.ndarray
@@ -59,15 +59,16 @@ class TrainingMoments:
     def operator(self):
         """S as a linear operator that never forms it."""
         from scipy.sparse.linalg import LinearOperator
-        m, rows = len(self.nodes), self.rows
-        return LinearOperator((m, m), matvec=lambda v: rows.T @ (rows @ v) / (len(rows) - 1), dtype=float)
+        rows = self.rows
+        return LinearOperator((rows.shape[1],) * 2, matvec=lambda v: rows.T @ (rows @ v) / (len(rows) - 1), dtype=float)
 
     def eigenvalues(self, k=None) -> np.ndarray:
         """All eigenvalues, or the k largest, in descending order."""
-        if k is None or 4 * k > len(self.nodes):
+        width = self.rows.shape[1]
+        if k is None or 4 * k > width:
             return np.linalg.eigvalsh(self.covariance())[::-1][:k]
         from scipy.sparse.linalg import eigsh
-        start = np.random.default_rng(0).normal(size=len(self.nodes))
+        start = np.random.default_rng(0).normal(size=width)
         return eigsh(self.operator(), k=k, which="LA", v0=start, return_eigenvectors=False)[::-1]
 
     def weighted(self, node_weights) -> TrainingMoments:

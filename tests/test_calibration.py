@@ -63,8 +63,8 @@ def test_small_and_large_batches_under_the_model(circuit, metric):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("metric", ["euclidean", "standardized", "whitened", ("euclidean", "whitened"),
-                                    ("euclidean", "standardized", "whitened")])
+@pytest.mark.parametrize("metric", ["euclidean", "standardized", "marginals", "whitened", ("euclidean", "whitened"),
+                                    hld.metric.NAMES])
 @pytest.mark.parametrize("T", [1, 2, 5, 10, 50, 200, 1000])
 def test_auto_null_keeps_its_level_at_every_size(circuit, metric, T):
     test = HLDTest(circuit, metric=metric, null="auto", rng=2, num_resamples=B)
@@ -200,7 +200,7 @@ def test_many_nodes_have_laws_from_leading_values(circuit, monkeypatch):
 def test_a_calibration_survives_its_form(circuit):
     train = sample(circuit, 300, rng=0)
     for arguments in (
-        {"metric": ("euclidean", "standardized", "whitened"), "reference": "training", "training_data": train},
+        {"metric": hld.metric.NAMES, "reference": "training", "training_data": train},
         {"metric": ["whitened", "euclidean"]},
         {"metric": np.full(len(hld.select_nodes(circuit)), 2.0)},
     ):

@@ -218,7 +218,7 @@ def test_damaged_files_are_refused(detector, tmp_path, change):
         lambda header, arrays: arrays.update({"test.law.0.eigenvalues": -arrays["test.law.0.eigenvalues"]}),
         lambda header, arrays: arrays.update({"test.table.sizes": arrays["test.table.sizes"][::-1].copy()}),
         lambda header, arrays: arrays.update({"test.joint": arrays["test.joint"][:5]}),
-        lambda header, arrays: arrays.update({"test.metric.2.gains": arrays["test.metric.2.gains"] * 1e9}),
+        lambda header, arrays: arrays.update({"test.metric.3.gains": arrays["test.metric.3.gains"] * 1e9}),
         lambda header, arrays: header["test"]["calibration"].update(switch=-3),
         lambda header, arrays: header["test"].update(seed="0"),
         lambda header, arrays: header.update(params=[1, 2]),

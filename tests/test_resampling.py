@@ -24,7 +24,7 @@ def test_threshold_and_pvalue_agree(alpha):
     draws = draws_of(199)
     threshold = drawn_threshold(draws, alpha, 20)
     for squared in [*draws.at(20)[0][1][:, 0], 0.0, 100.0, threshold]:
-        pvalues, combined = drawn_pvalues(draws, np.array([squared]), 20, (plain(5),))
+        pvalues, combined = drawn_pvalues(draws, np.array([squared]), 20)
         assert pvalues[0] == combined
         if abs(squared - threshold) > 1e-7:
             assert (combined <= alpha) == (squared > threshold)
@@ -32,7 +32,7 @@ def test_threshold_and_pvalue_agree(alpha):
 
 def test_pvalues_are_never_zero_and_do_not_depend_on_the_order_of_calls():
     draws, again = draws_of(99), draws_of(99)
-    assert drawn_pvalues(draws, np.array([1e4]), 3, (plain(5),))[1] == pytest.approx(0.01)
+    assert drawn_pvalues(draws, np.array([1e4]), 3)[1] == pytest.approx(0.01)
     again.at(7)
     np.testing.assert_array_equal(draws.at(3)[0][1], again.at(3)[0][1])
     assert not np.array_equal(draws.at(3)[0][1], draws_of(99, seed=1).at(3)[0][1])
@@ -51,7 +51,7 @@ def test_combined_ranks_are_a_valid_pvalue(rng):
     for _ in range(trials):
         normal = rng.normal(size=(B + 1, 1)) + 0.5 * rng.normal(size=(B + 1, 3))
         table = BatchTable(np.array([5]), np.exp(normal[1:])[None])
-        hits += drawn_pvalues(table, np.exp(normal[0]), 5, (plain(1),) * 3)[1] <= 0.1
+        hits += drawn_pvalues(table, np.exp(normal[0]), 5)[1] <= 0.1
     assert binom.ppf(5e-7, trials, 0.08) <= hits <= binom.isf(5e-7, trials, 0.1)
 
 
