@@ -5,9 +5,9 @@ It follows `_upward_kernel.upward_tile` in the full layout, on the same tile: wi
     ratio_k = F_k / s_k       edge (k, p) += sum_b ratio_k product_p     (times weights[k, p], once, at the end)
     G_p = product_p * sum_k weights[k, p] ratio_k      flow of product p, handed to the units it multiplies
 
-The powers of two taken out upward cancel in ratio_k product_p.  Products are computed once more: keeping them as well
-would double what must stay in the cache between the passes.  Flows live on a stack: a region's flow dies when its
-children have theirs.
+The powers of two taken out upward cancel in ratio_k product_p.  Of products and sums only one kind is kept and the
+other computed once more: keeping both would double what must stay in the cache between the passes.  Flows live on a
+stack: a region's flow dies when its children have theirs.
 """
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from ._packed import (
     VARIABLE,
     WEIGHT,
 )
-from ._upward_kernel import has_missing, multiply_children
+from ._upward_kernel import has_missing, mix_sparse, multiply_children
 
 
 @jit
@@ -50,8 +50,14 @@ def downward_tile(packed, layout, tile, rows, row_weights, edge_flow, input_flow
     for r in range(last, -1, -1):
         P, K, w = region[r, PRODUCTS], region[r, SUMS], region[r, WEIGHT]
         ratios, first = flows[r], layout.products[r]
-        multiply_children(region, children, unit, rescales, tables, sums, first, layout.spare, values, codes, exponent,
-                          suspect, rows, r, 0, scratch, bits)
+        if not layout.keeps_products:
+            multiply_children(region, children, unit, rescales, tables, sums, first, layout.spare, values, codes,
+                              exponent, suspect, rows, r, 0, scratch, bits)
+        elif region[r, SPARSE]:
+            mix_sparse(weights, packed.columns, w, packed.row_pointer, region[r, ROW_POINTER], K, values, first,
+                       sums[r], rows)
+        else:
+            mix(weights, w, P, 1, K, P, values, first, values, sums[r], rows)
         _divide(flow, ratios, values, sums[r], K, rows)
         if region[r, SPARSE]:
             _edges_sparse(weights, packed.columns, w, packed.row_pointer, region[r, ROW_POINTER], K, P, values, first,

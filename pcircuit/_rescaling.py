@@ -40,21 +40,20 @@ def with_plan(packed):
     """`packed` with rescale points for its parameters."""
     floors = _floors(packed) * MARGIN
     tables, weights = floors[:len(packed.table_start)].tolist(), floors[len(packed.table_start):].tolist()
-    rescale = np.zeros(len(packed.child), dtype=np.int64)
-    check_sums = np.zeros(len(packed.region), dtype=bool)
-    mixing = _mixing(packed)
+    rescale: list[int] = []
+    check_sums: list[bool] = []
     shown: list[float] = []  # floor of each finished region
-    children = packed.child[:, [0, 1, 4]].tolist()  # is it a leaf, which inner region, which variable
-    for r, (_, _, arity, first, *_) in enumerate(packed.region.tolist()):
-        steps = [tables[variable] if leaf else shown[source]
-                 for leaf, source, variable in children[first:first + arity]]
-        rescale[first:first + arity], floor = _rescale_points(steps)
-        if mixing[r]:
-            rescale[first:first + arity] += 2 * (rescale[first:first + arity] != NO_RESCALE)
-        floor += weights[r]
-        check_sums[r] = floor < LOWEST
+    mixing, arities, firsts = _mixing(packed).tolist(), packed.region[:, 2].tolist(), packed.region[:, 3].tolist()
+    is_leaf, sources, variables = (packed.child[:, column].tolist() for column in (0, 1, 4))
+    for arity, first, is_mixing, weight in zip(arities, firsts, mixing, weights, strict=True):
+        points, floor = _rescale_points([tables[variables[c]] if is_leaf[c] else shown[sources[c]]
+                                         for c in range(first, first + arity)])
+        rescale += [point + 2 if is_mixing and point != NO_RESCALE else point for point in points]
+        floor += weight
+        check_sums.append(floor < LOWEST)
         shown.append(max(floor, LOWEST))
-    return packed._replace(rescale=rescale, check_sums=check_sums, floors=floors)
+    return packed._replace(rescale=np.array(rescale, dtype=np.int64), check_sums=np.array(check_sums, dtype=bool),
+                           floors=floors)
 
 
 def with_plan_for(packed):
@@ -82,6 +81,8 @@ def _floors(packed) -> np.ndarray:
 def _rescale_points(steps):
     """What to do after multiplying in each child, given the children's floors; and the floor of the products."""
     rescale, floor = [NO_RESCALE] * len(steps), 0.0
+    if sum(steps) >= 0.5 * LOWEST:
+        return rescale, sum(steps)
     for a, step in enumerate(steps):
         if a and floor + step < LOWEST and rescale[a - 1] == NO_RESCALE:
             rescale[a - 1], floor = RESCALE_HERE, AFTER_RESCALE

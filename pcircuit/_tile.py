@@ -43,6 +43,19 @@ class Group(NamedTuple):
     step: int
 
 
+class Sums(NamedTuple):
+    """Flows summed over rows."""
+
+    edges: np.ndarray  # like `Packed.weights`; not yet times them while rows are being added
+    counts: np.ndarray  # like `Packed.tables`
+    log: np.ndarray  # (1,) weighted sum of log-likelihoods
+
+
+def new_sums(packed) -> Sums:
+    """Sums over no rows."""
+    return Sums(np.zeros_like(packed.weights), np.zeros_like(packed.tables), np.zeros(1))
+
+
 def new_work(circuit, layout, num_exponents: int, most_bytes: int):
     """A tile and a group for a layout; a tile's values take no more than `most_bytes`, if half a tile does."""
     V, step = circuit.num_variables, TILE_ROWS if 8 * layout.num_values * TILE_ROWS <= most_bytes else TILE_ROWS // 2

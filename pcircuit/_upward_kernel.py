@@ -70,7 +70,7 @@ def upward_tile(packed, layout, tile, rows, readers, table, totals):
         multiply_children(region, children, unit, rescales, tables, sums, first, layout.spare, values, codes, exponent,
                           suspect, rows, r, e, scratch, tile.bits)
         if region[r, SPARSE]:
-            _mix_sparse(weights, packed.columns, w, packed.row_pointer, region[r, ROW_POINTER], K, values, first, out,
+            mix_sparse(weights, packed.columns, w, packed.row_pointer, region[r, ROW_POINTER], K, values, first, out,
                         rows)
         else:
             mix(weights, w, P, 1, K, P, values, first, values, out, rows)
@@ -239,7 +239,7 @@ def _drop_lifted(values, first, P, rows, scratch, suspect):
 
 
 @jit
-def _mix_sparse(weights, columns, w, row_pointer, pointer, K, values, first, out, rows):
+def mix_sparse(weights, columns, w, row_pointer, pointer, K, values, first, out, rows):
     """Sums = weights @ products with CSR weights, which begin at w and pointer."""
     for k in range(K):
         o = np.uintp(out + k) * ONE

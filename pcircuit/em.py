@@ -21,7 +21,7 @@ import numpy as np
 from . import _packed, _rescaling
 from .circuit import StructureError
 from .evidence import check_evidence
-from .flow import accumulate, row_weights
+from .flow import accumulate, row_weights, uses_numpy
 from .likelihood import log_likelihood
 
 BLOCK_ROWS = 2 ** 16  # rows evaluated at a time at the end
@@ -75,7 +75,8 @@ def fit_em(circuit, data, *, num_epochs=100, pseudocount=0.1, batch_size=None, s
 
     Notes
     -----
-    An epoch costs three to five evaluations of the data; memory does not grow with N beyond the data themselves.
+    An epoch costs three to four evaluations of the data, the more the larger the circuit; memory does not grow with N
+    beyond the data themselves.
 
     References
     ----------
@@ -92,52 +93,50 @@ def fit_em(circuit, data, *, num_epochs=100, pseudocount=0.1, batch_size=None, s
     """
     data, weights, step_size = _checked(circuit, data, num_epochs, pseudocount, batch_size, step_size, weights)
     rng = np.random.default_rng(rng)
-    packed, units, free = _packed.pack(circuit), _Units(circuit), []
+    packed, free, total_weight = _packed.pack(circuit), [], weights.sum()
+    step = _step_in_numpy if uses_numpy(circuit) else _step_by_kernel
     history: list[float] = []
     with _progress_bar(num_epochs, progress) as advance:
         for epoch in range(num_epochs):
             total = 0.0
             for rows, share in _batches(len(data), batch_size, rng):
-                flows = accumulate(circuit, packed, data[rows], weights[rows], n_jobs, free)
-                packed = _step(packed, units, flows, pseudocount * share, step_size)
-                total += flows.log_likelihood
-            history.append(total / weights.sum())
+                edges, inputs, log = accumulate(circuit, packed, data[rows], weights[rows], n_jobs, free)
+                packed = step(packed, edges, inputs, pseudocount * share, step_size)
+                total += log
+            history.append(total / total_weight)
             advance(history[-1])
             small_gain = epoch > 0 and history[-1] - history[-2] < tolerance
             if (tolerance > 0 and small_gain) or (callback is not None and callback(epoch, history[-1])):
                 break
     circuit = _packed.with_parameters(circuit, packed)
-    history.append(_weighted_log_likelihood(circuit, data, weights, n_jobs) / weights.sum())
+    history.append(_weighted_log_likelihood(circuit, data, weights, n_jobs) / total_weight)
     return circuit, np.array(history)
 
 
-class _Units:
-    """Which unit each parameter belongs to, and how many parameters each unit has."""
-
-    def __init__(self, circuit):
-        packed = _packed.pack(circuit)
-        self.weight_row = _packed.weight_rows(packed)
-        self.weights_per_row = np.bincount(self.weight_row, minlength=int(packed.region[:, _packed.SUMS].sum()))
-        table_row, self.is_missing = _packed.table_rows(packed)
-        self.table_row = table_row[~self.is_missing]
-        self.tables_per_row = np.bincount(self.table_row)
-
-
-def _step(packed, units, flows, pseudocount, step_size):
+def _step_in_numpy(packed, edges, inputs, pseudocount, step_size):
     """The M-step: `packed` with its parameters moved to the shares of the flows; rescale points renewed if needed."""
-    old = packed.tables[~units.is_missing]
-    tables = packed.tables.copy()
-    tables[~units.is_missing] = _shares(flows.inputs, units.table_row, units.tables_per_row, old, pseudocount,
-                                        step_size)
-    weights = _shares(flows.edges, units.weight_row, units.weights_per_row, packed.weights, pseudocount, step_size)
-    tables[units.is_missing] = 1.0
+    table_row, is_missing = _packed.table_rows(packed)
+    tables = np.ones_like(packed.tables)
+    tables[~is_missing] = _shares(inputs, table_row[~is_missing], packed.tables[~is_missing], pseudocount, step_size)
+    weights = _shares(edges, _packed.weight_rows(packed), packed.weights, pseudocount, step_size)
     return _rescaling.with_plan_for(packed._replace(weights=weights, tables=tables))
 
 
-def _shares(flow, row, per_row, old, pseudocount, step_size):
+def _step_by_kernel(packed, edges, inputs, pseudocount, step_size):
+    """The same, compiled."""
+    from ._em_kernel import maximize, plan
+    new = packed._replace(weights=np.empty_like(packed.weights), tables=np.empty_like(packed.tables))
+    if not maximize(packed, edges, inputs, float(pseudocount), float(step_size), new.weights, new.tables):
+        new = new._replace(rescale=np.empty_like(packed.rescale), check_sums=np.empty_like(packed.check_sums),
+                           floors=np.empty_like(packed.floors))
+        plan(new, new.rescale, new.check_sums, new.floors, np.empty(len(packed.region)))
+    return new
+
+
+def _shares(flow, row, old, pseudocount, step_size):
     """(1 - step) old + step * share of the row's flow; a unit that nothing reaches keeps its parameters."""
-    total = np.bincount(row, weights=flow, minlength=len(per_row)) + pseudocount
-    reached = total > 0
+    total = np.bincount(row, weights=flow) + pseudocount
+    reached, per_row = total > 0, np.bincount(row)
     share = (flow + (pseudocount / np.maximum(per_row, 1))[row]) / np.where(reached, total, 1.0)[row]
     new = np.where(reached[row], share, old)
     return new if step_size == 1 else (1 - step_size) * old + step_size * new

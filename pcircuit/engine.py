@@ -35,6 +35,7 @@ def warm_up() -> None:
         InputRegion,
         VTree,
         expected_flows,
+        fit_em,
         log_likelihood,
         mean_node_likelihoods,
         node_likelihoods,
@@ -48,6 +49,7 @@ def warm_up() -> None:
     node_likelihoods(circuit, rows)
     mean_node_likelihoods(circuit, rows)
     expected_flows(circuit, rows)
+    fit_em(circuit, rows, num_epochs=1)
     sample(circuit, 2, rng=0)
 
 

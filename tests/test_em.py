@@ -1,4 +1,6 @@
 """EM: the M-step against counting by hand, monotonicity, options, and real structure."""
+import itertools
+
 import naive
 import numpy as np
 import pytest
@@ -7,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_likelihood import engine, rows_with_holes  # noqa: F401  (engine is a fixture)
 
-from pcircuit import Circuit, InputRegion, StructureError, fit_em, log_likelihood
+from pcircuit import Circuit, InnerRegion, InputRegion, StructureError, _packed, _rescaling, em, fit_em, log_likelihood
 
 
 def possible_rows(circuit, rng, N):
@@ -160,3 +162,54 @@ def test_no_rows_and_unnormalised_circuits_are_refused():
         fit_em(circuit, np.empty((0, 2), dtype=int))
     with pytest.raises(StructureError, match="not normalised"):
         fit_em(next(iter(zoo.unnormalized_circuits().values())), [[0, 0, 0]])
+
+
+@given(zoo.circuit_strategy(max_variables=6), st.sampled_from([0.0, 0.7]), st.sampled_from([1.0, 0.1]),
+       st.integers(0, 2 ** 32))
+def test_compiled_step_equals_the_numpy_text(circuit, pseudocount, step_size, seed):
+    if len(circuit.regions) == 1:
+        return
+    rng, packed = np.random.default_rng(seed), _packed.pack(circuit)
+    edges = rng.random(len(packed.weights)) ** 50 * (rng.random(len(packed.weights)) < 0.7)  # some nearly or all zero
+    num_inputs = sum(region.probs.size for region in circuit.regions if isinstance(region, InputRegion))
+    inputs = rng.random(num_inputs) ** 50 * (rng.random(num_inputs) < 0.7)
+    plain = em._step_in_numpy(packed, edges, inputs, pseudocount, step_size)
+    compiled = em._step_by_kernel(packed, edges, inputs, pseudocount, step_size)
+    for name in ("weights", "tables", "floors"):
+        np.testing.assert_allclose(getattr(compiled, name), getattr(plain, name), rtol=1e-12, atol=0, err_msg=name)
+    np.testing.assert_array_equal(compiled.rescale, plain.rescale)
+    np.testing.assert_array_equal(compiled.check_sums, plain.check_sums)
+
+
+def test_compiled_plan_equals_the_numpy_text(rng):
+    from pcircuit._em_kernel import plan
+    seen = set()
+    for weight_bits, table_bits in itertools.product([1, 300, 900], [1, 100, 900]):  # smallest parameters: 2**-bits
+        packed = _packed.pack(zoo.random_circuit(rng, num_variables=25, max_units=5, nary=True))
+        packed = packed._replace(weights=packed.weights * 2.0 ** -(weight_bits * rng.random(len(packed.weights))),
+                                 tables=packed.tables * 2.0 ** -(table_bits * rng.random(len(packed.tables))))
+        plain = _rescaling.with_plan(packed)
+        rescale, check_sums, floors = map(np.empty_like, (packed.rescale, packed.check_sums, packed.floors))
+        plan(packed, rescale, check_sums, floors, np.empty(len(packed.region)))
+        np.testing.assert_array_equal(rescale, plain.rescale)
+        np.testing.assert_array_equal(check_sums, plain.check_sums)
+        np.testing.assert_allclose(floors, plain.floors, rtol=1e-12)
+        seen |= set(rescale.tolist())
+    assert seen == set(range(5))  # all there is to do at a child
+
+
+@pytest.mark.parametrize("name", zoo.circuits())
+def test_fitted_circuits_are_as_if_built_from_their_regions(name, rng):
+    circuit = zoo.circuits()[name]
+    fitted, _ = fit_em(circuit, possible_rows(circuit, rng, 10), num_epochs=2)
+    rebuilt = Circuit(fitted.vtree, [
+        InputRegion(region.variable, region.probs) if isinstance(region, InputRegion)
+        else InnerRegion(region.products, region.weights) for region in fitted.regions])
+    assert fitted == rebuilt
+    for ours, fresh in zip(_packed.pack(fitted), _packed.pack(rebuilt), strict=True):
+        np.testing.assert_array_equal(ours, fresh)
+    for region in fitted.regions:
+        array = region.probs if isinstance(region, InputRegion) else region.weights
+        array = array.data if hasattr(array, "indptr") else array
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0

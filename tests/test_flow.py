@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_likelihood import engine, mixture_of_two, rows_with_holes  # noqa: F401  (engine is a fixture)
 
-from pcircuit import InputRegion, expected_flows, log_likelihood
+from pcircuit import Circuit, InputRegion, _packed, expected_flows, log_likelihood
 
 
 def assert_equals_naive(circuit, data, weights=None):
@@ -26,6 +26,27 @@ def test_zoo_equals_enumeration(name, engine, rng):  # noqa: F811
     data = rows_with_holes(circuit, rng, 15)
     assert_equals_naive(circuit, data)
     assert_equals_naive(circuit, data, rng.random(len(data)))
+
+
+@pytest.mark.parametrize("keeps_products", [False, True])
+@pytest.mark.parametrize("name", zoo.circuits())
+def test_products_or_sums_are_kept(name, keeps_products, monkeypatch, rng):
+    monkeypatch.setattr(_packed, "_keeps_products", lambda packed: keeps_products)
+    circuit = zoo.circuits()[name]
+    circuit = Circuit(circuit.vtree, circuit.regions)  # without a layout
+    assert_equals_naive(circuit, rows_with_holes(circuit, rng, 20))
+
+
+def test_large_circuits_give_the_same_with_kept_products_or_sums(monkeypatch, rng):
+    circuit = zoo.random_circuit(rng, num_variables=400, max_units=5, nary=True)  # with rescale points
+    assert _packed.pack(circuit).rescale.any()
+    data = rows_with_holes(circuit, rng, 700)
+    results = []
+    for keeps_products in (False, True):
+        monkeypatch.setattr(_packed, "_keeps_products", lambda packed, keeps=keeps_products: keeps)
+        results.append(expected_flows(Circuit(circuit.vtree, circuit.regions), data))
+    np.testing.assert_allclose(results[0].edges, results[1].edges, rtol=1e-11, atol=1e-13)
+    np.testing.assert_allclose(results[0].inputs, results[1].inputs, rtol=1e-11, atol=1e-13)
 
 
 @given(zoo.circuit_strategy(max_variables=4), st.integers(0, 2 ** 32))
@@ -98,3 +119,31 @@ def test_impossible_rows_add_nothing(engine):  # noqa: F811
 def test_bad_weights(weights):
     with pytest.raises(ValueError, match="`weights` must be 2 finite non-negative numbers"):
         expected_flows(zoo.circuits()["two_coins"], [[0, 0], [1, 1]], weights=weights)
+
+
+def test_suspect_rows_among_others_count_once_for_any_number_of_threads(rng):
+    V, eps = 600, 1e-6
+    first, second = np.full((V, 2), [eps, 1 - eps]), np.full((V, 2), [1 - eps, eps])
+    first[V // 2:], second[V // 2:] = second[V // 2:].copy(), first[V // 2:].copy()
+    circuit = mixture_of_two(first, second)
+    data = np.zeros((1200, V), dtype=np.uint8)
+    data[::3, :V // 2] = 1  # surely from the first component; the rest are the suspect ones, from either
+    whole = expected_flows(circuit, data, n_jobs=1)
+    threaded = expected_flows(circuit, data, n_jobs=3)
+    np.testing.assert_array_equal(whole.edges, threaded.edges)
+    np.testing.assert_array_equal(whole.inputs, threaded.inputs)
+    np.testing.assert_allclose(whole.by_region(circuit)[-1], [[400 + 400, 400]], rtol=1e-9)
+    parts = expected_flows(circuit, data[:500]) + expected_flows(circuit, data[500:])
+    np.testing.assert_allclose(whole.inputs, parts.inputs, rtol=1e-11, atol=1e-12)
+    assert whole.log_likelihood == pytest.approx(parts.log_likelihood, rel=1e-12)
+
+
+def test_a_call_that_fails_half_way_leaves_nothing_behind(rng):
+    circuit = zoo.random_circuit(rng, num_variables=10, max_units=4)
+    data = np.tile(rows_with_holes(circuit, rng, 1000), (10, 1))
+    before = expected_flows(circuit, data)
+    wrong = data.copy()
+    wrong[-1, 3] = 99
+    with pytest.raises(ValueError, match="`data` holds 99 at row 9999, column 3"):
+        expected_flows(circuit, wrong, n_jobs=1)
+    np.testing.assert_array_equal(expected_flows(circuit, data).edges, before.edges)
