@@ -1,14 +1,14 @@
-"""What learning costs: an epoch of full-batch EM against an evaluation, and whole runs on real data.
+"""What learning costs: an epoch of full-batch EM beside other engines, and whole runs on real data.
 
-    python -m benchmarks.bench_em [--quick]
+    OPENBLAS_NUM_THREADS=1 python -m benchmarks.bench_em [--quick] [--circuits NAME ...]
 
-prints Markdown tables.  Rates are per CPU second of one thread, next to `plain_numpy` in the same run; runs on real
-data (folder named by HLD_DATA; without it, rows of the same shape are drawn at random) use all CPUs and wall-clock
-time, kernels compiled beforehand, and say how far the process grew beyond the data.  --quick: a tenth of the epochs.
+prints Markdown tables.  Rates are rows per CPU second of one thread, next to those of `peers` in the same run; runs on
+real data (`real_rows`) use all CPUs and wall-clock time, kernels compiled beforehand, and say how far the process grew
+beyond the data.  --quick: fewer repeats and rows, and no runs with 256 categories and 64 units.
 """
 from __future__ import annotations
 
-import os
+import argparse
 import pathlib
 import sys
 import time
@@ -17,91 +17,63 @@ import numpy as np
 
 from pcircuit import fit_em, hclt, log_likelihood
 
-from . import plain_numpy
-from .bench_likelihood import rows_of
-from .grid_circuits import circuit_and_rows
+from . import peers, real_rows
+from .grid_circuits import CIRCUITS, UNITS, batch_of, named_circuit
 from .measure import machine, median_time
 
-SETTINGS = [(side, K, C) for C in (2, 256) for side in (7, 28) for K in (4, 16, 64)]
 EPOCHS = 100
 
 
 def main():
-    quick = "--quick" in sys.argv
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="fewer repeats and rows")
+    parser.add_argument("--circuits", nargs="+", choices=CIRCUITS, default=CIRCUITS, help="circuits to measure")
+    options = parser.parse_args()
     print(machine() + "\n")
-    epochs = EPOCHS // 10 if quick else EPOCHS
-    print(f"Whole runs, {epochs} epochs:\n\n| data | rows | V | K | seconds | memory beyond the data, MB |")
-    print("| :--- | ---: | ---: | ---: | ---: | ---: |")
+    print(f"Whole runs, {EPOCHS} epochs, wall clock:\n\n| data | rows | V | K | tree and start, s | EM, s "
+          "| memory beyond the data, MB |\n| :--- " + "| ---: " * 6 + "|")
     fit_em(hclt(np.zeros((1, 2), dtype=np.uint8)), np.zeros((1, 2), dtype=np.uint8), num_epochs=1)
-    for name, rows in (("Adult-like", adult_like()), ("Covertype-like", covertype_like()), ("MNIST digit", digit())):
-        start = hclt(rows[:5000])
-        forget_peak()
-        before, clock = memory("VmRSS"), time.perf_counter()
-        fit_em(start, rows, num_epochs=epochs)
-        seconds, grown = time.perf_counter() - clock, memory("VmHWM") - before
-        print(f"| {name} | {len(rows):,} | {rows.shape[1]} | 4 | {seconds:.2f} | {grown:.0f} |", flush=True)
-
-    print("\nAn epoch and an evaluation, one thread, per CPU second:\n")
-    print("| V | K | C | epoch, rows/s | evaluation, rows/s | ratio | NumPy epoch, rows/s | over NumPy |")
-    print("| ---: " * 8 + "|")
-    for side, K, C in SETTINGS:
-        if not (quick and K == 64 and C == 256):
-            line_of_rates(side, K, C, quick)
+    for load in (real_rows.adult, real_rows.covertype, real_rows.digit):
+        line_of_run(*load())
+    print("\nAn epoch and an evaluation, one thread, rows per CPU second:\n")
+    print("| circuit | K | epoch | evaluation | ratio | " + " | ".join(peers.PEERS) + " | over the best |")
+    print("| :--- " + "| ---: " * (5 + len(peers.PEERS)) + "|")
+    for name in options.circuits:
+        for K in UNITS:
+            if not (options.quick and K == 64 and name.startswith("byte")):
+                line_of_rates(name, K, options.quick)
+    print("\n" + peers.NOTE)
 
 
-def line_of_rates(side, K, C, quick):
-    """Print one line: an epoch is what one more epoch of a run costs."""
-    num_rows = max(4096 if K < 64 else 1024, rows_of(side, K, C, quick))
-    if C > 2 and not quick:
+def line_of_run(name, rows, K=4):
+    """Print one line of the first table: learn the tree, then the parameters."""
+    clock = time.perf_counter()
+    start = hclt(rows, K, rng=0)
+    learned = time.perf_counter()
+    forget_peak()
+    before, begun = memory("VmRSS"), time.perf_counter()
+    fit_em(start, rows, num_epochs=EPOCHS)
+    seconds, grown = time.perf_counter() - begun, memory("VmHWM") - before
+    print(f"| {name} | {len(rows):,} | {rows.shape[1]} | {K} | {learned - clock:.2f} | {seconds:.2f} | {grown:.0f} |",
+          flush=True)
+
+
+def line_of_rates(name, K, quick):
+    """Print one line of the second table: an epoch is what one more epoch of a run costs."""
+    num_rows = max(4096 if K < 64 else 1024, batch_of(name, K, quick))
+    if name.startswith("byte") and not quick:
         num_rows = 20_000  # so that updating C numbers a unit once an epoch does not dominate
-    circuit, rows = circuit_and_rows(side, K, C, num_rows)
+    circuit, rows = named_circuit(name, K, num_rows)
     log_likelihood(circuit, rows, n_jobs=1)
     repeats, least = (3, 0.05) if quick else (7, 0.3)
-
-    def seconds(function):
-        return median_time(function, repeats, least=least, clock=time.process_time)
-
-    evaluation = seconds(lambda: log_likelihood(circuit, rows, n_jobs=1))
+    evaluation = median_time(lambda: log_likelihood(circuit, rows, n_jobs=1), repeats, least=least,
+                             clock=time.process_time)
     times = []
     fit_em(circuit, rows, num_epochs=3 + 3 * repeats, n_jobs=1, callback=lambda *_: times.append(time.process_time()))
     epoch = float(np.median(np.diff(times)))
-    few = rows[:min(len(rows), 1024)]
-    plain = seconds(lambda: plain_numpy.em_epoch(circuit, few)) * len(rows) / len(few)
-    print(f"| {side * side} | {K} | {C} | {len(rows) / epoch:,.0f} | {len(rows) / evaluation:,.0f} "
-          f"| {epoch / evaluation:.2f} | {len(rows) / plain:,.0f} | {plain / epoch:.1f} |", flush=True)
-
-
-def adult_like():
-    """18,577 rows of 14 categorical variables with up to 42 categories that depend on a hidden class."""
-    return dependent_rows(18_577, [8, 8, 8, 16, 7, 14, 6, 5, 2, 5, 5, 8, 42, 8])
-
-
-def covertype_like():
-    """141,650 rows: 10 columns of 10 categories and 44 of two, as Covertype's largest class but one."""
-    return dependent_rows(141_650, [10] * 10 + [2] * 44)
-
-
-def dependent_rows(num_rows, categories):
-    """Rows whose columns depend on a hidden class of ten."""
-    rng = np.random.default_rng(0)
-    hidden = rng.integers(0, 10, size=num_rows)
-    rows = np.empty((num_rows, len(categories)), dtype=np.uint8)
-    for v, C in enumerate(categories):
-        table = np.cumsum(rng.dirichlet(np.full(C, 0.5), size=10), axis=1)
-        rows[:, v] = np.minimum((rng.random(num_rows)[:, None] > table[hidden]).sum(axis=1), C - 1)
-    return rows
-
-
-def digit():
-    """6,000 binarised 28 x 28 images of one digit, or random rows of that shape without the folder of data."""
-    folder = os.environ.get("HLD_DATA")
-    if not folder:
-        return dependent_rows(6_000, [2] * 784)
-    import gzip
-    files = sorted(pathlib.Path(folder, "mnist").glob("train-*.gz"))
-    images, labels = [np.frombuffer(gzip.decompress(path.read_bytes()), np.uint8) for path in files]
-    rows = images[16:].reshape(-1, 784)[labels[8:] == 0]
-    return (rows[:6000] >= 128).astype(np.uint8)
+    others = peers.em_rates(circuit, rows, quick=quick)
+    print(f"| {name} | {K} | {len(rows) / epoch:,.0f} | {len(rows) / evaluation:,.0f} | {epoch / evaluation:.2f} "
+          f"| {peers.cells(others)} | {len(rows) / epoch / peers.best_of(others):.1f} |", flush=True)
 
 
 def memory(field) -> float:

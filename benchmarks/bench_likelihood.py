@@ -1,11 +1,12 @@
-"""Rows per second of log_likelihood and node_likelihoods, and the share of the machine's peak that they reach.
+"""Rows per second of log_likelihood and node_likelihoods beside other engines, and the share of the machine's peak.
 
-    python -m benchmarks.bench_likelihood [--quick] [--figure FILE]
+    OPENBLAS_NUM_THREADS=1 python -m benchmarks.bench_likelihood [--quick] [--figure FILE] [--circuits NAME ...]
 
-prints Markdown tables; --figure draws the first one (needs matplotlib).  Baseline: `plain_numpy`, region by region,
-in the same run.  Where libcirkit and torch are installed, the same circuits are evaluated by it as well.  Times per
-row are CPU time of one thread, so that a busy machine changes them little; the table of threads is wall-clock time.
-The arithmetic per row counts multiplications and additions of the circuit; the peak is a large matrix product.
+prints Markdown tables; --figure draws the first one (needs matplotlib).  The circuits are those of `grid_circuits`.
+Compared with (`peers`): plain NumPy, region by region, and libcirkit and SPFlow 1.x where they are installed, each with
+the same circuit and the same parameters in the same run.  Times per row are CPU time of one thread, so that a busy
+machine changes them little; the table of calls is wall-clock time.  The arithmetic per row counts multiplications and
+additions of the circuit; the peak is a large matrix product.
 """
 from __future__ import annotations
 
@@ -16,107 +17,109 @@ import numpy as np
 
 from pcircuit import log_likelihood, mean_node_likelihoods, node_likelihoods
 
-from . import plain_numpy
-from .grid_circuits import circuit_and_rows, flops_per_row
+from . import peers
+from .grid_circuits import CIRCUITS, UNITS, batch_of, flops_per_row, named_circuit
 from .measure import machine, median_time, peak_flops
 
-SIDES, UNITS, CATEGORIES, BATCHES = (7, 28), (4, 16, 64), (2, 256), (1, 100, 10_000)
+BATCHES = (1, 100, 10_000)
+TITLES = {"bin49": "49 binary", "bin784": "784 binary", "cat14": "14 with 5-20 categories",
+          "cat42": "42 with 5-20 categories", "byte49": "49 with 256 categories", "byte784": "784 with 256 categories"}
+STYLES = {"pcircuit": ("#0072B2", "o", "float64"), "NumPy": ("#D55E00", "s", "float64"),
+          "libcirkit": ("#009E73", "^", "float32"), "SPFlow": ("#CC79A7", "v", "float32")}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="fewer repeats and smaller batches")
     parser.add_argument("--figure", help="file to draw the rows per second into")
+    parser.add_argument("--circuits", nargs="+", choices=CIRCUITS, default=CIRCUITS, help="circuits to measure")
     options = parser.parse_args()
     peak = peak_flops()
     print(f"{machine()}; matrix product {peak / 1e9:.0f} GFlop/s per thread\n")
-    print("Largest batch, one thread, per CPU second:\n")
-    print("| V | K | C | flops a row | rows/s | GFlop/s | of peak | nodes rows/s | means rows/s | NumPy rows/s "
-          "| libcirkit rows/s | over the best |")
-    print("| ---: " * 12 + "|")
-    drawn = []
-    settings = [(side, K, C) for C in CATEGORIES for side in SIDES for K in UNITS]
-    for side, K, C in settings:
-        drawn.append(line_of_rates(side, K, C, peak, options.quick))
-    print("\nMicroseconds a call by batch size (wall clock; 1 and 2 threads):\n")
-    print("| V | K | C | " + " | ".join(f"{n:,} rows, {t} thr." for n in BATCHES for t in (1, 2)) + " |")
-    print("| ---: " * (3 + 2 * len(BATCHES)) + "|")
-    for side, K, C in settings:
-        line_of_calls(side, K, C, options.quick)
+    print("Largest batch (the others: their best), one thread, rows per CPU second:\n")
+    print("| circuit | K | flops a row | log_likelihood | GFlop/s | of peak | nodes | means | "
+          + " | ".join(peers.PEERS) + " | over the best |")
+    print("| :--- " + "| ---: " * (8 + len(peers.PEERS)) + "|")
+    settings = [(name, K) for name in options.circuits for K in UNITS]
+    drawn = {setting: line_of_rates(*setting, peak, options.quick) for setting in settings}
+    print(f"\n{peers.NOTE}\n\nMicroseconds a call by batch size (wall clock; 1 and 2 threads):\n")
+    print("| circuit | K | " + " | ".join(f"{n:,} rows, {t} thr." for n in BATCHES for t in (1, 2)) + " |")
+    print("| :--- | ---: " + "| ---: " * (2 * len(BATCHES)) + "|")
+    for name, K in settings:
+        line_of_calls(name, K, options.quick)
     if options.figure:
         draw(drawn, options.figure)
 
 
-def line_of_rates(side, K, C, peak, quick):
-    """Print one line of the first table; returns its label and rates."""
-    num_rows = rows_of(side, K, C, quick)
-    circuit, rows = circuit_and_rows(side, K, C, num_rows)
+def line_of_rates(name, K, peak, quick):
+    """Print one line of the first table; returns its rates by engine."""
+    circuit, rows = named_circuit(name, K, batch_of(name, K, quick))
     repeats, least = (3, 0.05) if quick else (9, 0.2)
 
-    def rate(function):
+    def rate(function, num_rows):
         function()
         return num_rows / median_time(function, repeats, least=least, clock=time.process_time)
 
-    ours = rate(lambda: log_likelihood(circuit, rows, n_jobs=1))
-    few = rows[:max(1, num_rows // 8)]
-    nodes = rate(lambda: node_likelihoods(circuit, few, n_jobs=1)) * len(few) / num_rows
-    means = rate(lambda: mean_node_likelihoods(circuit, rows, n_jobs=1))
-    np.testing.assert_allclose(plain_numpy.log_likelihood(circuit, few), log_likelihood(circuit, few), rtol=1e-10)
-    plain = rate(lambda: plain_numpy.log_likelihood(circuit, rows))
-    cirkit = cirkit_rate(circuit, rows, rate)
+    ours = rate(lambda: log_likelihood(circuit, rows, n_jobs=1), len(rows))
+    few = rows[:max(1, len(rows) // 8)]
+    nodes = rate(lambda: node_likelihoods(circuit, few, n_jobs=1), len(few))
+    means = rate(lambda: mean_node_likelihoods(circuit, rows, n_jobs=1), len(rows))
+    others = peers.likelihood_rates(circuit, rows, quick=quick)
     flops = flops_per_row(circuit)
-    print(f"| {side * side} | {K} | {C} | {flops:,} | {ours:,.0f} | {flops * ours / 1e9:.1f} "
-          f"| {flops * ours / peak:.0%} | {nodes:,.0f} | {means:,.0f} | {plain:,.0f} "
-          f"| {f'{cirkit:,.0f}' if cirkit else '-'} "
-          f"| {ours / max(plain, cirkit or 0):.1f} |", flush=True)
-    return f"{side * side}, {K}, {C}", ours, plain
+    print(f"| {name} | {K} | {flops:,} | {ours:,.0f} | {flops * ours / 1e9:.1f} | {flops * ours / peak:.0%} "
+          f"| {nodes:,.0f} | {means:,.0f} | {peers.cells(others)} | {ours / peers.best_of(others):.1f} |", flush=True)
+    return {"pcircuit": ours, **others}
 
 
-def line_of_calls(side, K, C, quick):
+def line_of_calls(name, K, quick):
     """Print one line of the second table."""
-    circuit, rows = circuit_and_rows(side, K, C, min(10_000, 8 * rows_of(side, K, C, quick)))
-    cells = []
+    circuit, rows = named_circuit(name, K, min(10_000, 8 * batch_of(name, K, quick)))
+    times = []
     for batch in BATCHES:
         if batch > len(rows):
-            cells += ["-", "-"]
+            times += ["-", "-"]
             continue
         for threads in (1, 2):
             log_likelihood(circuit, rows[:batch], n_jobs=threads)
             seconds = median_time(lambda b=batch, t=threads: log_likelihood(circuit, rows[:b], n_jobs=t),
                                   3 if quick else 9, least=0.02)
-            cells.append(f"{seconds * 1e6:,.0f}" if seconds > 1e-4 else f"{seconds * 1e6:.1f}")
-    print(f"| {side * side} | {K} | {C} | " + " | ".join(cells) + " |", flush=True)
-
-
-def rows_of(side, K, C, quick) -> int:
-    """A batch that takes the baseline not much more than a second."""
-    rows = int(np.clip(4e9 / (side * side * K * (K + 60)), 256, 10_000))
-    return max(256, rows // 4) if quick else rows
-
-
-def cirkit_rate(circuit, rows, rate):
-    """Rows per second of libcirkit for a circuit of the same shape, or None where it is not installed."""
-    try:
-        from .peer_libcirkit import compiled
-    except ImportError:
-        return None
-    evaluate = compiled(circuit)
-    return rate(lambda: evaluate(rows))
+            times.append(f"{seconds * 1e6:,.0f}" if seconds > 1e-4 else f"{seconds * 1e6:.1f}")
+    print(f"| {name} | {K} | " + " | ".join(times) + " |", flush=True)
 
 
 def draw(drawn, path):
-    """Bars of rows per second, logarithmic."""
+    """One panel a circuit: rows per second of each engine by K, and how far the best of the others is behind."""
     import matplotlib
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
-    labels, ours, plain = zip(*drawn, strict=True)
-    figure, axes = plt.subplots(figsize=(8, 4), layout="constrained")
-    place = np.arange(len(labels))
-    axes.bar(place - 0.2, ours, 0.4, label="pcircuit")
-    axes.bar(place + 0.2, plain, 0.4, label="plain NumPy")
-    axes.set(yscale="log", ylabel="rows per CPU second", xlabel="V, K, C")
-    axes.set_xticks(place, labels, rotation=45, ha="right")
-    axes.legend()
+    names = list(dict.fromkeys(name for name, _ in drawn))
+    num_columns = min(3, len(names))
+    num_lines = -(-len(names) // num_columns)
+    figure, panels = plt.subplots(num_lines, num_columns, sharey=True, squeeze=False, layout="constrained",
+                                  figsize=(3.1 * num_columns, 2.6 * num_lines + 0.7))
+    for axes, name in zip(panels.flat, names, strict=False):
+        units = [K for n, K in drawn if n == name]
+        for engine, (colour, marker, dtype) in STYLES.items():
+            rates = [drawn[name, K].get(engine) or np.nan for K in units]
+            axes.plot(range(len(units)), rates, marker=marker, color=colour, linewidth=1.2, markersize=5,
+                      label=f"{engine} ({dtype})")
+        for place, K in enumerate(units):
+            ours = drawn[name, K]["pcircuit"]
+            best = peers.best_of({peer: drawn[name, K][peer] for peer in peers.PEERS})
+            axes.annotate(f"{ours / best:.0f}x" if ours > 9.5 * best else f"{ours / best:.1f}x", (place, ours),
+                          xytext=(0, 6), textcoords="offset points", ha="center", fontsize=8)
+        axes.set(yscale="log", xlim=(-0.4, len(units) - 0.6))
+        axes.set_xticks(range(len(units)), [f"K = {K}" for K in units])
+        axes.set_title(f"{name}: {TITLES[name]}", fontsize=10)
+        axes.grid(axis="y", color="0.9")
+        axes.margins(y=0.2)
+    for axes in panels[:, 0]:
+        axes.set_ylabel("rows per CPU second")
+    figure.legend(*panels.flat[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(STYLES),
+                  frameon=False, fontsize=9)
+    figure.supxlabel("above the points: how many times the best of the others", fontsize=9)
+    for axes in panels.flat[len(names):]:
+        axes.set_visible(False)
     figure.savefig(path, dpi=150)
 
 

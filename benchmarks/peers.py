@@ -1,0 +1,107 @@
+"""Rows per second of other ways to evaluate and to learn the same circuit, on the same rows, in the same process.
+
+`PEERS` are plain NumPy and the libraries that may be installed.  Each runs at its best batch size: 256 rows, then
+1,024, 4,096 and all, as long as the larger batch is the faster one, is not a matter of seconds, and fits in memory.
+Before it is measured, each has to agree with `pcircuit` to 1e-4 relative (the libraries compute in single precision):
+its log-likelihoods, and for learning those after one epoch of EM.  A rate is None where the library is not installed,
+where one row would not fit in memory, or where values lie below the least it can represent (`LOWEST`).
+"""
+from __future__ import annotations
+
+import time
+import warnings
+
+import numpy as np
+
+from pcircuit import fit_em, log_likelihood
+
+from . import plain_numpy
+from .measure import median_time
+
+PEERS = ("NumPy", "libcirkit", "SPFlow")
+BATCHES = (256, 1024, 4096)
+NOTE = "A dash: not installed, or rows too unlikely for it (libcirkit cuts log-likelihoods off at -708.4)."
+SLOW = 0.5  # seconds of a call after which no larger batch is tried
+
+
+def likelihood_rates(circuit, rows, *, quick) -> dict:
+    """Rows per CPU second of the log-likelihood by peer."""
+    few = rows[:256]
+    want = log_likelihood(circuit, few)
+    rates = {"NumPy": best_rate(lambda some: plain_numpy.log_likelihood(circuit, some, batch=len(some)),
+                                rows[:plain_numpy.largest_batch(circuit)], quick)}
+    np.testing.assert_allclose(plain_numpy.log_likelihood(circuit, few), want, rtol=1e-10)
+    for name in PEERS[1:]:
+        peer = module_of(name)
+        rates[name] = None
+        if peer is not None and want.min() > peer.LOWEST:
+            evaluate = peer.evaluator(circuit)
+            np.testing.assert_allclose(evaluate(peer.as_input(few)), want, rtol=1e-4)
+            rates[name] = best_rate(evaluate, rows, quick, as_input=peer.as_input)
+    return rates
+
+
+def em_rates(circuit, rows, *, quick) -> dict:
+    """Rows per CPU second of an epoch of EM by peer."""
+    rates = {"NumPy": best_rate(lambda some: plain_numpy.em_epoch(circuit, some, batch=len(some)),
+                                rows[:plain_numpy.largest_batch(circuit)], quick)}
+    least = log_likelihood(circuit, rows[:256]).min()
+    for name in PEERS[1:]:
+        peer = module_of(name)
+        rates[name] = None
+        if peer is not None and least > peer.LOWEST and peer.largest_batch(circuit) > 0:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # torch on the memory layout of SPFlow's gradients
+                rates[name] = _em_rate(peer, circuit, rows[:peer.largest_batch(circuit)], quick)
+    return rates
+
+
+def _em_rate(peer, circuit, rows, quick):
+    """Rows per CPU second of a library's epoch, after its first one has been checked."""
+    few = rows[:256]
+    epoch, evaluate = peer.learner(circuit)
+    epoch(peer.as_input(few))
+    ours, _ = fit_em(circuit, few, num_epochs=1, pseudocount=0)
+    np.testing.assert_allclose(evaluate(peer.as_input(few)), log_likelihood(ours, few), rtol=1e-4)
+    return best_rate(epoch, rows, quick, as_input=peer.as_input)
+
+
+def module_of(name):
+    """The module of a library, or None where it is not installed."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if name == "libcirkit":
+                from . import peer_libcirkit as peer
+            else:
+                from . import peer_spflow as peer
+    except ImportError:
+        return None
+    return peer
+
+
+def best_rate(function, rows, quick, *, as_input=np.asarray) -> float:
+    """Rows per CPU second of a function of rows at its best batch size."""
+    best = 0.0
+    for batch in sorted({min(size, len(rows)) for size in (*BATCHES, len(rows))}):
+        some = as_input(rows[:batch])
+        start = time.process_time()
+        function(some)
+        slow = time.process_time() - start > SLOW
+        repeats = 3 if quick or slow else 7
+        rate = batch / median_time(lambda s=some: function(s), repeats, least=0.05 if quick else 0.2,
+                                   clock=time.process_time)
+        if slow or rate < best:
+            return max(rate, best)
+        best = rate
+    return best
+
+
+def cells(rates: dict) -> str:
+    """Columns of a Markdown table."""
+    return " | ".join("-" if rate is None else f"{rate:,.0f}" for rate in rates.values())
+
+
+def best_of(rates: dict) -> float:
+    """The best of the peers that are there."""
+    return max(rate for rate in rates.values() if rate is not None)
