@@ -13,7 +13,9 @@ import time
 
 import numpy as np
 
-from pcircuit import Circuit, InnerRegion, InputRegion, VTree, sample
+from pcircuit import InputRegion, sample
+
+from .grid_circuits import circuit_and_rows
 
 SETTINGS = [  # side of the grid, units, rows, rows of the baseline
     (7, 4, 1_000_000, 2_000),
@@ -27,7 +29,7 @@ def main():
     print("| variables | units | rows | seconds | rows/s | rows/s of the loop | ratio |")
     print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     for side, num_units, num_rows, num_loop_rows in SETTINGS:
-        circuit = grid_circuit(side, num_units)
+        circuit, _ = circuit_and_rows(side, num_units, 2, 1)
         sample(circuit, 1, rng=0)  # makes the tables of the circuit
         seconds = best_time(lambda circuit=circuit, n=num_rows: sample(circuit, n, rng=0))
         tables = cumulative_tables(circuit)
@@ -45,37 +47,6 @@ def best_time(function):
         function()
         times.append(time.perf_counter() - start)
     return min(times)
-
-
-def grid_circuit(side, num_units, num_categories=2, seed=0):
-    """Hidden Chow-Liu tree circuit over a side x side grid."""
-    rng = np.random.default_rng(seed)
-    vtree = VTree.from_tree(spanning_tree(side, rng))
-    regions = []
-    for r, v in enumerate(vtree.variables.tolist()):
-        if v >= 0:
-            regions.append(InputRegion(v, rng.dirichlet(np.ones(num_categories), size=num_units)))
-        else:
-            products = np.repeat(np.arange(num_units)[:, None], len(vtree.children(r)), axis=1)
-            num_sums = 1 if r == vtree.root else num_units
-            regions.append(InnerRegion(products, rng.dirichlet(np.ones(num_units), size=num_sums)))
-    return Circuit(vtree, regions)
-
-
-def spanning_tree(side, rng):
-    """(V,) parents in the grid's least spanning tree for random edge lengths, rooted at the middle pixel."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
-    pixel = np.arange(side * side).reshape(side, side)
-    left = np.concatenate([pixel[:, :-1].ravel(), pixel[:-1].ravel()])
-    right = np.concatenate([pixel[:, 1:].ravel(), pixel[1:].ravel()])
-    graph = coo_array((rng.random(len(left)) + 1.0, (left, right)), shape=(side * side, side * side))
-    tree = minimum_spanning_tree(graph.tocsr())
-    root = int(pixel[side // 2, side // 2])
-    _, parents = breadth_first_order(tree, root, directed=False)
-    parents = parents.astype(np.int64)
-    parents[root] = -1
-    return parents
 
 
 def cumulative_tables(circuit):
