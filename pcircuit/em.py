@@ -100,7 +100,8 @@ def fit_em(circuit, data, *, num_epochs=100, pseudocount=0.1, batch_size=None, s
         for epoch in range(num_epochs):
             total = 0.0
             for rows, share in _batches(len(data), batch_size, rng):
-                edges, inputs, log = accumulate(circuit, packed, data[rows], weights[rows], n_jobs, free)
+                edges, inputs, log = accumulate(circuit, packed, data[rows], weights[rows], n_jobs, free,
+                                                same_rows=batch_size is None)
                 packed = step(packed, edges, inputs, pseudocount * share, step_size)
                 total += log
             history.append(total / total_weight)
