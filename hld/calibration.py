@@ -108,9 +108,9 @@ def calibrate(circuit, nodes, parts, null, training_data, *, ridge, num_resample
         return exact if weights is None else exact_moments(circuit, nodes, node_weights=weights)
 
     moments = exact if training_data is None else training_moments(circuit, training_data, nodes)
-    spread = None if training_data is None else BlendedCovariance(exact, moments)
+    whiten_by = None if training_data is None else BlendedCovariance(exact, moments)
     built = [(marginals_metric(circuit, nodes), None) if isinstance(part, str) and part == "marginals"
-             else build_metric(part, moments_of, ridge, spread) for part in parts]
+             else build_metric(part, moments_of, ridge, whiten_by) for part in parts]
     metrics = tuple(metric for metric, _ in built)
     if training_data is None:
         laws = tuple(_marginals_law(circuit, metric, exact, null, rng) if metric.name == "marginals"

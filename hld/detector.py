@@ -47,8 +47,10 @@ class HLDDetector:
         Columns to treat so whatever their type.
     kinds : tuple of str
         Kinds of the circuit's units that the test looks at.
-    metric, null : see `HLDTest`
-        By default all four named metrics, combined, and drawn batches where T is small.
+    metric : "auto" or see `HLDTest`
+        "auto" combines all four named metrics; without input units among `kinds` the three that do not need them.
+    null : see `HLDTest`
+        By default drawn batches where T is small.
     reference : "auto", "training", "held-out" or "circuit"
         What a batch is compared with.  "training": mean and covariance of the training rows (kept as averages, no
         rows), so that what the circuit fails to model is no shift.  "held-out": the same of a third of the rows, which
@@ -97,7 +99,7 @@ class HLDDetector:
     """
 
     def __init__(self, num_latents=4, num_epochs=100, pseudocount=1.0, num_bins=8, max_categories=64, *,
-                 categorical=None, continuous=None, kinds=("input", "sum"), metric=NAMES,
+                 categorical=None, continuous=None, kinds=("input", "sum"), metric="auto",
                  null="auto", reference="auto", estimation_error=True, tolerance=0.0, num_resamples=999, rng=0):
         self.num_latents = num_latents
         self.num_epochs = num_epochs
@@ -243,7 +245,11 @@ class HLDDetector:
 
     def _build_test(self, circuit, kept, num_learned, seed) -> HLDTest:
         """The test of a fitted circuit against the rows `kept`, or against the circuit."""
-        return HLDTest(circuit, nodes=select_nodes(circuit, self.kinds), metric=self.metric, null=self.null,
+        nodes, metric = select_nodes(circuit, self.kinds), self.metric
+        if isinstance(metric, str) and metric == "auto":
+            has_inputs = (circuit.nodes.kind[nodes] == "input").any()
+            metric = tuple(name for name in NAMES if has_inputs or name != "marginals")
+        return HLDTest(circuit, nodes=nodes, metric=metric, null=self.null,
                        reference="circuit" if kept is None else "training", training_data=kept,
                        num_train=num_learned if self.estimation_error and kept is None else None,
                        rng=seed, num_resamples=self.num_resamples, tolerance=self.tolerance)

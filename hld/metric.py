@@ -132,7 +132,7 @@ def parse_metric(metric, m: int) -> tuple:
     return tuple(parts)
 
 
-def build_metric(part, moments_of, ridge=RIDGE, spread=None):
+def build_metric(part, moments_of, ridge=RIDGE, whiten_by=None):
     """A metric, and what its null law needs: (leading values, sum and sum of squares of the rest, bound of the rest).
 
     Parameters
@@ -143,7 +143,7 @@ def build_metric(part, moments_of, ridge=RIDGE, spread=None):
         Takes node weights (m,) or None, returns the moments of the weighted node likelihoods.
     ridge : float
         c / lambda_1 of the whitened metric.
-    spread : object with `nodes`, `covariance()` and `operator()`, optional
+    whiten_by : object with `nodes`, `covariance()` and `operator()`, optional
         Covariance to whiten by, if it is not that of the null: see `hld.training.BlendedCovariance`.
 
     Returns
@@ -151,7 +151,7 @@ def build_metric(part, moments_of, ridge=RIDGE, spread=None):
     Metric
     tuple
         Values f(lambda_k) (descending), c1 and c2 of the values not listed, and a bound on each of them; None for a
-        node weighting of many nodes.  Of the null if `spread` is not given.
+        node weighting of many nodes.  Of the null if `whiten_by` is not given.
     """
     moments = moments_of(None)
     m, name = len(moments.nodes), part if isinstance(part, str) else "weights"
@@ -163,11 +163,11 @@ def build_metric(part, moments_of, ridge=RIDGE, spread=None):
         weights = 1.0 / np.maximum(std, 1e-6 * std.max()) if std.max() > 0 else weights
     if name != "whitened":
         form = Metric(name, weights, 1.0, np.zeros((m, 0)), np.zeros(0))
-        if spread is not None or m > MAX_FULL_SPECTRUM:
+        if whiten_by is not None or m > MAX_FULL_SPECTRUM:
             return form, None
         plain = moments if name == "euclidean" else moments_of(weights)
         return form, (_descending(plain.eigenvalues()), 0.0, 0.0, 0.0)
-    values, vectors = _eigenpairs(spread or moments)
+    values, vectors = _eigenpairs(whiten_by or moments)
     ridge = ridge * values[0] if values[0] > 0 else 1.0
     kept = values > NEGLIGIBLE * ridge
     form = Metric(name, weights, 1.0 / ridge, np.ascontiguousarray(vectors[:, kept]),

@@ -10,8 +10,8 @@ gets for every metric its rank among the B + 1, and the harmonic mean of its ran
 (`hld.combination`): ranks of exchangeable batches are exchangeable, so the same formula gives one p-value for all
 metrics together.
 
-`drawn_from_circuit` draws rows of the circuit.  `BatchTable` holds statistics of batches drawn from the training rows
-at a grid of sizes, made when a detector is fitted; between the sizes p-values are interpolated.
+`CircuitDraws` draws rows of the circuit.  `BatchTable` holds statistics of batches drawn from the training rows at
+a grid of sizes, made when a detector is fitted; between the sizes p-values are interpolated.
 """
 from __future__ import annotations
 

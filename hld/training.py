@@ -71,10 +71,6 @@ class TrainingMoments:
         start = np.random.default_rng(0).normal(size=width)
         return eigsh(self.operator(), k=k, which="LA", v0=start, return_eigenvectors=False)[::-1]
 
-    def weighted(self, node_weights) -> TrainingMoments:
-        """The moments of the same rows with every node multiplied by its weight."""
-        return TrainingMoments(self.nodes, self.mean * node_weights, self.rows * node_weights)
-
 
 @dataclass(frozen=True, eq=False)
 class BlendedCovariance:
@@ -83,6 +79,13 @@ class BlendedCovariance:
     What a metric whitens by need not be the covariance of the null, but it should be near it in every direction that
     the metric magnifies.  That of few rows is too small in some of its m directions by chance alone, and the circuit's
     leaves out what the circuit does not model; rows count the more, the more of them there are for each node.
+
+    Attributes
+    ----------
+    circuit : hld.Moments
+        Exact moments of the circuit.
+    training : TrainingMoments
+        Of the same m nodes.
     """
 
     circuit: object

@@ -75,8 +75,8 @@ def fit_em(circuit, data, *, num_epochs=100, pseudocount=0.1, batch_size=None, s
 
     Notes
     -----
-    An epoch costs three to four evaluations of the data, the more the larger the circuit; memory does not grow with N
-    beyond the data themselves.
+    An epoch costs two and a half to four evaluations of the data, the more the larger the circuit, and one update of
+    all parameters; memory does not grow with N beyond the data themselves.
 
     References
     ----------

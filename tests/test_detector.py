@@ -53,6 +53,15 @@ def test_few_rows_keep_a_third_for_the_reference(tmp_path):
         assert HLDDetector(num_epochs=2, reference=reference).fit(mixed_table(90)).test_.num_train == num_train
 
 
+def test_the_metrics_are_those_that_the_nodes_allow():
+    names = ("euclidean", "standardized", "marginals", "whitened")
+    for kinds, expected in ((("input", "sum"), names), ("input", names), ("sum", names[:2] + names[3:])):
+        detector = HLDDetector(num_epochs=2, kinds=kinds).fit(mixed_table(90))
+        assert detector.test(mixed_table(10)).metrics == expected
+    with pytest.raises(ValueError, match="'marginals' compares input units"):
+        HLDDetector(num_epochs=2, kinds="sum", metric="marginals").fit(mixed_table(90))
+
+
 @pytest.mark.parametrize(("reference", "match"), [("rows", "`reference` must be one of 'auto'"),
                                                   ("held-out", "has 5 rows: with reference='held-out'")])
 def test_references_that_cannot_be(reference, match):
