@@ -24,7 +24,7 @@ import numpy as np
 
 import hld
 import pcircuit
-from hld.monitor import Monitor
+from hld.monitoring.monitor import Monitor
 
 ALPHA, WINDOW = 0.05, 50
 CASES = (("adult", "<=50K", (">50K",)), ("connect4", "win", ("loss", "draw")))

@@ -3,22 +3,57 @@
 Names are loaded when they are first used, so ``import hld`` costs little more than NumPy.
 """
 import importlib
+from typing import TYPE_CHECKING
+
+import pcircuit
+
+if TYPE_CHECKING:  # what editors and type checkers see
+    from hld import baselines as baselines
+    from hld import gchi2 as gchi2
+    from hld import plots as plots
+    from hld.baselines.mmd import MMDResult as MMDResult
+    from hld.baselines.mmd import MMDTest as MMDTest
+    from hld.baselines.mmd import mmd_squared as mmd_squared
+    from hld.detector import HLDDetector as HLDDetector
+    from hld.detector import load as load
+    from hld.detector import save as save
+    from hld.goodness_of_fit import HLDTest as HLDTest
+    from hld.many_batches import BatchesResult as BatchesResult
+    from hld.many_batches import test_batches as test_batches
+    from hld.monitoring.monitor import Monitor as Monitor
+    from hld.monitoring.monitor import MonitorResult as MonitorResult
+    from hld.result import HLDResult as HLDResult
+    from hld.tables.encoder import TableEncoder as TableEncoder
+    from hld.tables.encoder import fit_encoder as fit_encoder
+    from hld.vectors.distances import distance as distance
+    from hld.vectors.hlv import likelihood_vectors as likelihood_vectors
+    from pcircuit import Moments as Moments
+    from pcircuit import exact_moments as exact_moments
+    from pcircuit import select_nodes as select_nodes
 
 _HOME = {
-    "select_nodes": "selection", "likelihood_vectors": "vectors",
-    "exact_moments": "moments", "Moments": "moments", "distance": "distances",
-    "HLDTest": "goodness_of_fit", "test_batches": "batches", "BatchesResult": "batches", "HLDResult": "result",
-    "HLDDetector": "detector", "Monitor": "monitor", "MonitorResult": "monitor",
-    "MMDTest": "mmd", "MMDResult": "mmd", "mmd_squared": "mmd",
-    "TableEncoder": "encoding", "fit_encoder": "encoding", "load": "files", "save": "files",
+    "likelihood_vectors": "vectors.hlv",
+    "distance": "vectors.distances",
+    "HLDTest": "goodness_of_fit",
+    "BatchesResult": "many_batches", "test_batches": "many_batches",
+    "HLDResult": "result",
+    "HLDDetector": "detector",
+    "load": "detector", "save": "detector",
+    "Monitor": "monitoring.monitor", "MonitorResult": "monitoring.monitor",
+    "MMDResult": "baselines.mmd", "MMDTest": "baselines.mmd", "mmd_squared": "baselines.mmd",
+    "TableEncoder": "tables.encoder", "fit_encoder": "tables.encoder",
 }
+_FROM_PCIRCUIT = ("Moments", "exact_moments", "select_nodes")
 _MODULES = ("baselines", "gchi2", "plots")
-__all__ = sorted([*_HOME, *_MODULES])
+__all__ = sorted([*_HOME, *_FROM_PCIRCUIT, *_MODULES])
+__version__ = pcircuit.__version__
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> object:
     if name in _MODULES:
         return importlib.import_module(f"hld.{name}")
+    if name in _FROM_PCIRCUIT:
+        return getattr(pcircuit, name)
     if name not in _HOME:
         raise AttributeError(f"module 'hld' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"hld.{_HOME[name]}"), name)
@@ -26,5 +61,5 @@ def __getattr__(name):
     return value
 
 
-def __dir__():
-    return sorted([*globals(), *_HOME, *_MODULES])
+def __dir__() -> list:
+    return sorted([*globals(), *_HOME, *_FROM_PCIRCUIT, *_MODULES])

@@ -1,7 +1,7 @@
-"""``python -m hld``: the command line, see `hld.command`."""
+"""``python -m hld``: the command line, see `hld.command.parser`."""
 import sys
 
-from .command import main
+from hld.command.parser import main
 
 if __name__ == "__main__":
     sys.exit(main())

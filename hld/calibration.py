@@ -5,8 +5,8 @@ deviations, the laws of the statistics, and where the laws are not trusted, draw
 stores.
 
 **Small batches.**  The limit law needs large T.  How large is read off the excess variance of the statistic
-(`hld.null`): with null="auto" batches of T < SWITCH * excess rows are judged by drawn batches, which are valid at
-every T, and larger ones by the law with the variance corrected for T.
+(`hld.nulls.limit_law`): with null="auto" batches of T < SWITCH * excess rows are judged by drawn batches, which are
+valid at every T, and larger ones by the law with the variance corrected for T.
 """
 from __future__ import annotations
 
@@ -15,14 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 
 import pcircuit
-
-from .combination import JointLaw, covariance_factor, joint_law
-from .marginals import marginals_metric
-from .metric import MAX_FULL_SPECTRUM, build_metric
-from .moments import exact_moments
-from .null import ExactLaw, NormalLaw, law_in_metric, law_of_moments, law_of_values
-from .resampling import BatchTable, CircuitDraws, batch_table
-from .training import BlendedCovariance, TrainingMoments, training_moments
+from hld.metrics.marginals import marginals_metric
+from hld.metrics.metric import MAX_FULL_SPECTRUM, build_metric
+from hld.nulls.drawn import BatchTable, CircuitDraws, batch_table
+from hld.nulls.joint import JointLaw, covariance_factor, joint_law
+from hld.nulls.limit_law import ExactLaw, NormalLaw, law_in_metric, law_of_moments, law_of_values
+from hld.references.rows import BlendedCovariance, TrainingMoments, training_moments
 
 SWITCH = 20  # at T = SWITCH * excess the variance of the statistic is within 5 % of its limit
 MOST_DRAWN_ROWS = 2_000_000  # for one batch size
@@ -87,7 +85,7 @@ def calibrate(circuit, nodes, parts, null, training_data, *, ridge, num_resample
     circuit : pcircuit.Circuit
     nodes : (m,) int array
     parts : tuple of str or arrays
-        See `hld.metric.parse_metric`.
+        See `hld.metrics.metric.parse_metric`.
     null : "exact", "normal", "monte-carlo" or "auto"
     training_data : (n, V) integer array or None
         Complete rows, for the training reference.
@@ -102,10 +100,10 @@ def calibrate(circuit, nodes, parts, null, training_data, *, ridge, num_resample
     Calibration
     """
     rng = np.random.default_rng([seed, 0])
-    exact = exact_moments(circuit, nodes)
+    exact = pcircuit.exact_moments(circuit, nodes)
 
     def moments_of(weights):
-        return exact if weights is None else exact_moments(circuit, nodes, node_weights=weights)
+        return exact if weights is None else pcircuit.exact_moments(circuit, nodes, node_weights=weights)
 
     moments = exact if training_data is None else training_moments(circuit, training_data, nodes)
     whiten_by = None if training_data is None else BlendedCovariance(exact, moments)

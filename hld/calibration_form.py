@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from .calibration import Calibration
-from .combination import RESOLVED, JointLaw
-from .metric import Metric
-from .null import ExactLaw, NormalLaw
-from .resampling import BatchTable, CircuitDraws
+from hld.calibration import Calibration
+from hld.metrics.metric import Metric
+from hld.nulls.drawn import BatchTable, CircuitDraws
+from hld.nulls.joint import RESOLVED, JointLaw
+from hld.nulls.limit_law import ExactLaw, NormalLaw
 
 MOST_RESAMPLES = 10 ** 7
 

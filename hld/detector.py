@@ -1,8 +1,8 @@
 """From a table to a test in one object.
 
-`HLDDetector` encodes a table (`hld.encoding`), learns a Hidden Chow-Liu tree of it, fits its parameters by EM, and
-builds the goodness-of-fit test (`HLDTest`).  The fitted detector holds the encoder, the circuit and exact moments:
-averages, no rows.  At deployment a batch is encoded in the same way and tested.
+`HLDDetector` encodes a table (`hld.tables.encoder`), learns a Hidden Chow-Liu tree of it, fits its parameters by EM,
+and builds the goodness-of-fit test (`HLDTest`).  The fitted detector holds the encoder, the circuit and exact
+moments: averages, no rows.  At deployment a batch is encoded in the same way and tested.
 
 What happens to odd values is decided once and visible in `describe()`: continuous columns are cut at quantiles of the
 training table, a level never seen in training goes to a category of its own, a missing value is drawn from the
@@ -11,15 +11,15 @@ circuit's conditional distribution (so that missing entries alone never alarm).
 from __future__ import annotations
 
 import inspect
+import os
 
 import numpy as np
 
 import pcircuit
-
-from .encoding import fit_encoder
-from .goodness_of_fit import HLDTest
-from .metric import NAMES
-from .selection import select_nodes
+from hld.detector_file import FORMAT, FORMAT_VERSION, detector_parts, read_parts
+from hld.goodness_of_fit import HLDTest
+from hld.metrics.metric import NAMES
+from hld.tables.encoder import fit_encoder
 
 REFERENCES = ("auto", "training", "held-out", "circuit")
 ROWS_PER_NODE = 5  # training rows from which the circuit hardly fits them better than fresh ones
@@ -150,9 +150,7 @@ class HLDDetector:
                                            progress=progress)
         test = self._build_test(circuit, kept, len(learned), int(rng.integers(2 ** 53)))
         history.flags.writeable = False
-        self.encoder_, self.circuit_, self.test_ = encoder, circuit, test
-        self.history_, self.num_train_, self.n_features_in_ = history, len(data), data.shape[1]
-        return self
+        return self._take_over({"encoder": encoder, "test": test, "history": history, "num_train": len(data)})
 
     def test(self, batch, alpha=0.05):
         """Test whether a batch follows the distribution of the training table.
@@ -191,7 +189,6 @@ class HLDDetector:
 
     def save(self, path) -> None:
         """Write the fitted detector to one file, atomically and without pickle; read it with `hld.load`."""
-        from .files import save
         save(self, path)
 
     def describe(self) -> str:
@@ -232,7 +229,7 @@ class HLDDetector:
         start = pcircuit.hclt(data, self.num_latents, num_categories, self.pseudocount, rng)
         reference = self.reference
         if reference == "auto":
-            few = len(data) < ROWS_PER_NODE * len(select_nodes(start, self.kinds))
+            few = len(data) < ROWS_PER_NODE * len(pcircuit.select_nodes(start, self.kinds))
             reference = "held-out" if few and len(data) >= FEWEST_ROWS else "training"
         if reference != "held-out":
             return start, data, data if reference == "training" else None
@@ -245,7 +242,7 @@ class HLDDetector:
 
     def _build_test(self, circuit, kept, num_learned, seed) -> HLDTest:
         """The test of a fitted circuit against the rows `kept`, or against the circuit."""
-        nodes, metric = select_nodes(circuit, self.kinds), self.metric
+        nodes, metric = pcircuit.select_nodes(circuit, self.kinds), self.metric
         if isinstance(metric, str) and metric == "auto":
             has_inputs = (circuit.nodes.kind[nodes] == "input").any()
             metric = tuple(name for name in NAMES if has_inputs or name != "marginals")
@@ -254,8 +251,91 @@ class HLDDetector:
                        num_train=num_learned if self.estimation_error and kept is None else None,
                        rng=seed, num_resamples=self.num_resamples, tolerance=self.tolerance)
 
+    def _take_over(self, fitted):
+        """Become fitted: with what `fit` computed, or what a file held."""
+        self.encoder_, self.test_, self.circuit_ = fitted["encoder"], fitted["test"], fitted["test"].circuit
+        self.history_, self.num_train_ = fitted["history"], fitted["num_train"]
+        self.n_features_in_ = self.circuit_.num_variables
+        return self
+
     def _check_fitted(self):
         """Raise unless `fit` has run."""
         if not hasattr(self, "circuit_"):
             raise ValueError("this HLDDetector is not fitted: call `fit(table)` first, or `hld.load(path)`")
 
+
+def save(detector, path) -> None:
+    """Write a fitted detector to one file, whole or not at all.
+
+    Parameters
+    ----------
+    detector : HLDDetector
+        Fitted.
+    path : str or os.PathLike
+        The file; an existing one is replaced at the end, and stays as it was if anything fails.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `detector` is not a fitted HLDDetector.
+    OSError
+        If the folder does not exist or cannot be written.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import numpy as np
+    >>> table = np.random.default_rng(0).integers(0, 2, size=(200, 3))
+    >>> detector = HLDDetector(num_epochs=5).fit(table)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(detector, os.path.join(folder, "model.hld"))
+    ...     load(os.path.join(folder, "model.hld")).test(table[:50]).pvalue == detector.test(table[:50]).pvalue
+    True
+    """
+    if not isinstance(detector, HLDDetector):
+        raise TypeError(f"`detector` must be an HLDDetector, found {type(detector).__name__}; save circuits with "
+                        "pcircuit.save")
+    detector._check_fitted()
+    fitted = {"encoder": detector.encoder_, "test": detector.test_, "history": detector.history_,
+              "num_train": detector.num_train_}
+    pcircuit.write_archive(path, *detector_parts(detector.get_params(), fitted))
+
+
+def load(path) -> HLDDetector:
+    """Read a fitted detector that `save` wrote; safe for files from strangers.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+
+    Returns
+    -------
+    HLDDetector
+        Fitted, with the same results on every batch.
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged, of another kind, or of a newer format version: its name and what is wrong.
+    OSError
+        If there is no such file or it cannot be opened.
+
+    Notes
+    -----
+    Computes no moments: the cost is that of reading the file.
+
+    Examples
+    --------
+    >>> load("no-such-file.hld")
+    Traceback (most recent call last):
+    FileNotFoundError: [Errno 2] No such file or directory: 'no-such-file.hld'
+    """
+    header, arrays = pcircuit.read_archive(path, FORMAT, FORMAT_VERSION)
+    try:
+        params, fitted = read_parts(header, arrays, set(HLDDetector().get_params()))
+        return HLDDetector(**params)._take_over(fitted)
+    except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
+        raise ValueError(f"cannot read {os.fspath(path)!r}: its contents do not fit together "
+                         f"({type(error).__name__}: {error})") from error
+    except ValueError as error:
+        raise ValueError(f"cannot read {os.fspath(path)!r}: {error}") from error

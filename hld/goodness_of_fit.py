@@ -6,10 +6,10 @@ The statistic is the Hierarchical Likelihood Distance between the batch and the 
 
     d = || (1/T) sum_t L(x_t) - mu ||,        mu = E_P[L(X)],
 
-in the paper's plain norm or another one (`hld.metric`), and H0 is rejected when d is larger than its null distribution
-allows (`hld.null`, `hld.resampling`).  Everything that does not depend on the batch is computed once, when the test is
-built (`hld.calibration`); no reference data are needed, then or later.  A call evaluates the batch and looks up one
-tail probability.
+in the paper's plain norm or another one (`hld.metrics.metric`), and H0 is rejected when d is larger than its null
+distribution allows (`hld.nulls.limit_law`, `hld.nulls.drawn`).  Everything that does not depend on the batch is
+computed once, when the test is built (`hld.calibration`); no reference data are needed, then or later.  A call
+evaluates the batch and looks up one tail probability.
 """
 from __future__ import annotations
 
@@ -18,16 +18,14 @@ from numbers import Integral, Real
 import numpy as np
 
 import pcircuit
-
-from .calibration import calibrate
-from .combination import covariance_factor, harmonic_mean, joint_law
-from .completion import complete
-from .metric import RIDGE, parse_metric
-from .missing import PatternMoments
-from .null import law_in_metric
-from .resampling import drawn_pvalues, drawn_threshold
-from .result import HLDResult
-from .selection import check_nodes, select_nodes
+from hld.calibration import calibrate
+from hld.metrics.metric import RIDGE, parse_metric
+from hld.nulls.drawn import drawn_pvalues, drawn_threshold
+from hld.nulls.joint import covariance_factor, harmonic_mean, joint_law
+from hld.nulls.limit_law import law_in_metric
+from hld.references.holes import PatternMoments
+from hld.result import HLDResult
+from hld.vectors.completion import complete
 
 EXACT_MISSING = (("circuit", "exact"), ("circuit", "auto"))
 NULLS = ("exact", "normal", "monte-carlo", "auto")
@@ -46,10 +44,10 @@ class HLDTest:
         Node ids; by default ``select_nodes(circuit)``, input and sum units.
     metric : str, (m,) float array_like, or sequence of str
         "euclidean" (the paper's), "standardized", "marginals", "whitened", positive node weights, or several names,
-        which are combined into one test with one p-value: see `hld.metric` and `hld.combination`.
+        which are combined into one test with one p-value: see `hld.metrics.metric` and `hld.nulls.joint`.
     null : "exact", "normal", "monte-carlo" or "auto"
         The generalised chi-square limit law, the paper's closed form, drawn batches (valid at every T), or drawn
-        batches for small T and the law, corrected for T, for large T: see `hld.null`, `hld.resampling`,
+        batches for small T and the law, corrected for T, for large T: see `hld.nulls.limit_law`, `hld.nulls.drawn`,
         `hld.calibration`.
     reference : "circuit" or "training"
         Where mean and covariance come from: exactly from the circuit, or estimated from `training_data`, which also
@@ -72,9 +70,9 @@ class HLDTest:
         d - epsilon, so the level is kept whatever the direction of the drift.
     missing : "complete" or "exact"
         What is done with missing entries: they are drawn from the circuit's conditional distribution given the rest
-        of their row (`hld.completion`), or summed out, with the exact null for the pattern of holes (`hld.missing`;
-        for ``reference="circuit"``, and at sizes where the limit law holds).  Both keep the level if holes do not
-        depend on the values in them; the second needs no chance and loses less power.
+        of their row (`hld.vectors.completion`), or summed out, with the exact null for the pattern of holes
+        (`hld.references.holes`; for ``reference="circuit"``, and at sizes where the limit law holds).  Both keep the
+        level if holes do not depend on the values in them; the second needs no chance and loses less power.
 
     Attributes
     ----------
@@ -132,7 +130,7 @@ class HLDTest:
                 "`missing` must be 'complete', or 'exact' with reference='circuit' and null='exact' or 'auto', "
                 f"found {missing!r} with reference={reference!r} and null={null!r}"
             )
-        nodes = select_nodes(circuit) if nodes is None else check_nodes(circuit, nodes)
+        nodes = pcircuit.select_nodes(circuit) if nodes is None else pcircuit.check_nodes(circuit, nodes)
         parts = parse_metric(metric, len(nodes))
         if null == "normal" and len(parts) > 1:
             raise ValueError("`null` 'normal' is for a single `metric`: the joint law of several is not normal")

@@ -120,7 +120,7 @@ def localisation_map(localisation, shape, ax=None):
 
     Parameters
     ----------
-    localisation : hld.localisation.Localisation
+    localisation : hld.localization.Localisation
         From ``HLDResult.localize``.
     shape : tuple of two int
         Height and width, H W = V.
@@ -140,7 +140,7 @@ def localisation_map(localisation, shape, ax=None):
 
     Examples
     --------
-    >>> from hld.localisation import Localisation
+    >>> from hld.localization import Localisation
     >>> found = Localisation((), np.array([0.1, 0.3, 0.0, 0.0]))
     >>> ax = localisation_map(found, (2, 2), new_figure((4, 3)).add_subplot())
     >>> ax.get_images()[0].get_array().round(2).tolist()
@@ -164,7 +164,7 @@ def variable_shares(localisation, names, ax=None, *, top=10):
 
     Parameters
     ----------
-    localisation : hld.localisation.Localisation
+    localisation : hld.localization.Localisation
         From ``HLDResult.localize``.
     names : sequence of V str
         Names of the variables.
@@ -186,7 +186,7 @@ def variable_shares(localisation, names, ax=None, *, top=10):
 
     Examples
     --------
-    >>> from hld.localisation import Localisation
+    >>> from hld.localization import Localisation
     >>> found = Localisation((), np.array([0.1, 0.3]))
     >>> ax = variable_shares(found, ["age", "income"], new_figure((4, 3)).add_subplot())
     >>> [label.get_text() for label in ax.get_yticklabels()]

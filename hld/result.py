@@ -78,8 +78,8 @@ class HLDResult:
         return np.abs(self.deltas)
 
     def localize(self, *, top=10):
-        """Nodes and variables that carry the shift: see `hld.localisation.localize`."""
-        from .localisation import localize
+        """Nodes and variables that carry the shift: see `hld.localization.localize`."""
+        from hld.localization import localize
         return localize(self._circuit, self.nodes, self.deltas, self.stds, self.num_samples / self.inflation, top=top)
 
     def to_dict(self) -> dict:

@@ -23,8 +23,8 @@ from functools import cached_property
 
 import numpy as np
 
-from .regions import InnerRegion, InputRegion, StructureError
-from .vtree import VTree
+from pcircuit.regions import InnerRegion, InputRegion, StructureError
+from pcircuit.vtree import VTree
 
 NORMALIZED_TOLERANCE = 1e-9  # how far the sum of a row of probabilities may be from one
 

@@ -36,3 +36,9 @@ def data_folder():
 def rng():
     """A generator with the same numbers in every test."""
     return np.random.default_rng(20260)
+
+
+@pytest.fixture(params=["numba", "numpy"])
+def engine(request, monkeypatch):
+    monkeypatch.setenv("PCIRCUIT_ENGINE", request.param)
+    return request.param

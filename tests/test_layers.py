@@ -18,12 +18,35 @@ HEAVY = {"numba", "scipy", "pandas", "rich", "matplotlib", "sklearn", "pooch"}
 UNSAFE = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}
 TREES = {path.relative_to(ROOT): ast.parse(path.read_text(encoding="utf-8"), str(path))
          for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))}
-# calls against the order, each inside one function, with its reason
-UPWARD = {
-    "hld.detector": {"hld.files"},  # HLDDetector.save hands itself to the writer
-    "pcircuit.engine": {"pcircuit.circuit", "pcircuit.vtree", "pcircuit.em", "pcircuit.flow", "pcircuit.likelihood",
-                        "pcircuit.sampling", "pcircuit.unit_values"},  # warm_up calls what it warms up
+# who may import whom: room -> rooms, in each package; a room is a folder, "core" what lies beside the folders
+CORE = "core"
+ROOMS = {
+    "pcircuit": {
+        CORE: set(),
+        "compiled": {CORE},
+        "inference": {CORE, "compiled"},
+        "operations": {CORE},
+        "learning": {CORE, "inference", "compiled"},
+        "moments": {CORE, "compiled", "inference"},
+        "files": {CORE},
+        "startup": {CORE, "compiled", "inference", "learning"},
+    },
+    "hld": {
+        "tables": set(),
+        "vectors": set(),
+        "gchi2": set(),
+        "metrics": set(),
+        "references": {"metrics"},
+        "nulls": {"metrics", "references", "gchi2"},
+        "monitoring": {"vectors"},
+        "baselines": {"nulls", "gchi2", "vectors"},
+        CORE: {"tables", "vectors", "gchi2", "metrics", "references", "nulls"},
+        "command": {CORE, "tables"},
+        "__main__": {"command"},
+    },
 }
+TOP = {"pcircuit.startup", "hld.__main__"}  # modules beside the folders that are a floor of their own
+NUMBA = {"pcircuit/compiled", "pcircuit/moments/compiled", "hld/monitoring/kernel.py"}
 PUBLIC = [f"{package}.{name}" for package, module in PACKAGES.items() for name in module.__all__]
 
 
@@ -72,7 +95,16 @@ def imported_modules(path, **options):
 
 
 def is_kernel(path):
-    return path.name == "_compile.py" or re.fullmatch(r"_\w+_kernel\.py", path.name) is not None
+    """Whether a file imports Numba at its top, so that it may be imported only when first called."""
+    return any(name.partition(".")[0] == "numba" for _, name in imports(path, at_import_only=True)) or any(
+        isinstance(node, ast.FunctionDef) and {"jit", "inlined", "pcircuit.compile_kernel"}
+        & {ast.unparse(d) for d in node.decorator_list} for node in ast.walk(TREES[path]))
+
+
+def test_numba_is_imported_in_the_compiled_rooms_only():
+    for path in TREES:
+        if is_kernel(path):
+            assert path.parent.as_posix() in NUMBA or path.as_posix() in NUMBA, path
 
 
 def test_the_trees_are_found():
@@ -92,7 +124,7 @@ def test_imports_inside_functions_are_told_apart():
 
 def test_imports_follow_one_direction():
     # also those inside functions: postponing an import hides a cycle, it does not remove it
-    rest = {name: imported_modules(path) - UPWARD.get(name, set()) for name, path in MODULES.items()}
+    rest = {name: imported_modules(path) for name, path in MODULES.items()}
     while True:
         done = {name for name, needs in rest.items() if not needs & set(rest)}
         if not done:
@@ -102,10 +134,27 @@ def test_imports_follow_one_direction():
     assert not cycles, f"each of these modules needs, in the end, itself: {cycles}"
 
 
-@pytest.mark.parametrize("name", UPWARD)
-def test_exceptions_from_the_order_are_inside_functions(name):
-    assert imported_modules(MODULES[name]) >= UPWARD[name], "else the exception is no longer needed"
-    assert not imported_modules(MODULES[name], at_import_only=True) & UPWARD[name]
+def room(name):
+    """Package and room of a module."""
+    package, *rest = name.split(".")
+    if name in TOP:
+        return package, rest[0]
+    return package, rest[0] if len(rest) > 1 or (ROOT / package / ".".join(rest)).is_dir() else CORE
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if name not in PACKAGES])
+def test_rooms_import_only_the_rooms_below(name):
+    package, own = room(name)
+    used = {room(other)[1] for other in imported_modules(MODULES[name])}
+    assert used <= ROOMS[package][own] | {own}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_room_says_what_it_is_for(package):
+    folders = {path.parent.name for path in (ROOT / package).glob("*/__init__.py")}
+    assert folders == set(ROOMS[package]) - {CORE} - {name.partition(".")[2] for name in TOP}
+    for folder in folders:
+        assert ast.get_docstring(TREES[pathlib.Path(package, folder, "__init__.py")])
 
 
 @pytest.mark.parametrize("path", [path for path in TREES if path.parts[0] == "pcircuit"], ids=str)
@@ -195,7 +244,7 @@ def without_docstrings(tree):
 
 @pytest.mark.parametrize("path", TREES, ids=str)
 def test_the_library_does_not_print(path):
-    if path.parts[0] == "hld" and re.fullmatch(r"(_?command|_?demo|__main__)\w*\.py", path.name):
+    if path.parts[0] == "hld" and path.parts[1] in ("command", "__main__.py"):
         return  # the command line
     calls = [node.lineno for node in ast.walk(TREES[path])
              if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"]

@@ -230,3 +230,31 @@ def _random_nary_vtree(rng, num_variables):
         return [grow(part) for part in np.split(variables, cuts)]
 
     return VTree.from_nested(grow(rng.permutation(num_variables)))
+
+
+def rows_with_holes(circuit, rng, N=60):
+    """Random rows, the states of a small circuit among them, entries missing at random, one row all missing."""
+    data = rng.integers(0, circuit.num_categories, size=(N, circuit.num_variables))
+    data[rng.random(data.shape) < 0.3] = -1
+    data[0] = -1
+    return data
+
+
+def independent(probs):
+    """Product of V independent categorical variables, as a chain."""
+    V = len(probs)
+    vtree = VTree.right_linear(V)
+    regions = [InputRegion(vtree.variables[r], [probs[vtree.variables[r]]]) if vtree.variables[r] >= 0
+               else InnerRegion([[0, 0]], [[1.0]]) for r in range(vtree.num_nodes)]
+    return Circuit(vtree, regions)
+
+
+def mixture_of_two(first, second):
+    """0.5 prod_v first[v] + 0.5 prod_v second[v]: two components that never mix on the way up."""
+    vtree = VTree.right_linear(len(first))
+    regions = []
+    for r in range(vtree.num_nodes):
+        v = vtree.variables[r]
+        weights = [[0.5, 0.5]] if r == vtree.root else np.eye(2)
+        regions.append(InputRegion(v, [first[v], second[v]]) if v >= 0 else InnerRegion([[0, 0], [1, 1]], weights))
+    return Circuit(vtree, regions)

@@ -18,7 +18,7 @@ import functools
 import numpy as np
 
 import hld
-from hld.baselines import median_bandwidth, rejection_threshold
+from hld.baselines.peers import median_bandwidth, rejection_threshold
 
 from .kernels import mean_kernels, pack_rows
 from .settings import NODE_SETS

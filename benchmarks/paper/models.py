@@ -13,7 +13,7 @@ import numpy as np
 
 import hld
 import pcircuit
-from hld.baselines import dropout_scores
+from hld.baselines.peers import dropout_scores
 
 from .settings import NODE_SETS
 

@@ -1,0 +1,18 @@
+"""Other tests of the same question: those that the HLD paper compares with, and an exact one-sample MMD."""
+from hld.baselines.peers import (
+    BaselineResult,
+    BaselineTest,
+    dropout_scores,
+    dropout_test,
+    mean_difference,
+    median_bandwidth,
+    mmd_squared,
+    mmd_test,
+    rejection_threshold,
+    root_likelihood_test,
+    typicality,
+    typicality_test,
+)
+
+__all__ = ["BaselineResult", "BaselineTest", "dropout_scores", "dropout_test", "mean_difference", "median_bandwidth",
+           "mmd_squared", "mmd_test", "rejection_threshold", "root_likelihood_test", "typicality", "typicality_test"]

@@ -1,0 +1,329 @@
+r"""Maximum Mean Discrepancy between data and a circuit, without a reference sample.
+
+For a kernel k the squared MMD of two distributions is
+
+.. math:: \mathrm{MMD}^2(Q, P) = E\,k(X, X') - 2\,E\,k(X, Y) + E\,k(Y, Y'), \qquad X, X' \sim Q, \; Y, Y' \sim P.
+
+Usually all three terms are estimated from two samples.  If P is a circuit and the kernel factorises over variables, the
+two terms with P are exact by one upward pass each (`baselines.kernel_mean`), and with rows x_1..x_T in place of Q
+
+.. math:: M = \frac1{T^2} \sum_{i,j} k(x_i, x_j) - \frac2T \sum_i w(x_i) + c, \qquad
+          w(x) = E\,k(x, Y), \quad c = E\,k(Y, Y'),
+
+has no noise but that of the rows.  M is the mean of h(x_i, x_j) = k(x_i, x_j) - w(x_i) - w(x_j) + c over all pairs.
+
+Null distribution, if the rows are draws from P:
+
+* ``"monte-carlo"``: M of batches drawn from the circuit, p = (1 + #{>=}) / (1 + B); valid at every T.
+* ``"spectral"``: T M tends to sum_j lambda_j chi2_1 with lambda the eigenvalues of h under P.  The leading ones come
+  from the matrix h / n on n = 500 rows drawn from the circuit, the rest is one gamma term that completes the two sums
+  that the circuit gives exactly: of lambda, E h(Y, Y) = 1 - c, and of lambda^2, E h(Y, Y')^2 = E k^2 - 2 E w^2 + c^2.
+
+Functions: `MMDTest`, a test; `mmd_squared`, the number M alone, also between two circuits.
+"""
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+import pcircuit
+from hld import gchi2
+from hld.baselines.kernel_mean import pair_sum, product_kernel, smoothed
+from hld.vectors.completion import complete
+
+NULLS = ("monte-carlo", "spectral")
+SPECTRAL_ROWS, LEADING = 500, 50
+ROUND_OFF = 1e-14  # of M, a difference of numbers up to 1
+BLOCK_ROWS = 200_000  # rows drawn at a time
+
+
+@dataclass(frozen=True)
+class MMDResult:
+    """The outcome of an MMD test of one batch.
+
+    Attributes
+    ----------
+    statistic : float
+        Squared MMD between the batch and the circuit, all pairs of rows included.
+    threshold : float
+        Largest statistic that does not reject at level `alpha`.
+    pvalue : float
+        Probability under the null hypothesis of a statistic at least this large.
+    reject : bool
+        ``pvalue <= alpha``.
+    alpha : float
+        Level of the test.
+    num_samples : int
+        T, the rows of the batch.
+    null, kernel : str
+        As given to the test.
+    bandwidth : float
+        Of the kernel.
+    null_error : float or None
+        Standard error of a Monte Carlo p-value; None for "spectral", where it is not estimated.
+    num_missing : int
+        Missing entries of the batch, which were completed.
+    """
+
+    statistic: float
+    threshold: float
+    pvalue: float
+    reject: bool
+    alpha: float
+    num_samples: int
+    null: str
+    kernel: str
+    bandwidth: float
+    null_error: float | None
+    num_missing: int
+
+    def to_dict(self) -> dict:
+        """The fields as plain Python values, ready for JSON."""
+        return dict(vars(self))
+
+    def __str__(self):
+        verdict = "shift" if self.reject else "no shift"
+        return (f"{verdict}: MMD^2 {self.statistic:.4g} (threshold {self.threshold:.4g}), p = {self.pvalue:.3g}, "
+                f"alpha = {self.alpha:g}, T = {self.num_samples}, null {self.null}, "
+                f"{self.kernel} kernel of bandwidth {self.bandwidth:.4g}")
+
+    __repr__ = __str__
+
+
+class MMDTest:
+    """One-sample MMD test of batches of rows against a circuit.
+
+    Rejects H0 "the rows are independent draws from the circuit" when M = mean h(x_i, x_j) is too large.
+
+    Parameters
+    ----------
+    circuit : pcircuit.Circuit
+        Normalised.
+    kernel : "hamming" or "rbf"
+        exp(-Hamming distance / s), or exp(-||x - y||^2 / (2 s^2)) on the category codes, for ordered categories.
+    bandwidth : float, optional
+        s; by default the median distance (Hamming, Euclidean) between 500 rows drawn from the circuit.
+    null : "monte-carlo" or "spectral"
+        Null distribution; see the module.
+    rng : int or numpy.random.Generator, optional
+        For everything that is drawn; equal seeds give equal results.
+    num_resamples : int
+        B, batches of the Monte Carlo null.
+
+    Attributes
+    ----------
+    bandwidth : float
+    expected_kernel : float
+        c = E k(Y, Y') under the circuit.
+
+    Raises
+    ------
+    pcircuit.StructureError
+        If the circuit is not normalised.
+    ValueError
+        If an option is unknown or out of range.
+
+    Notes
+    -----
+    A batch costs T upward passes and T^2 V for its kernel matrix; the Monte Carlo null costs B times that, once for
+    each T.  Missing entries (-1) are drawn from the circuit's conditional distribution given the rest of their row.
+
+    References
+    ----------
+    Gretton et al. (2012), A kernel two-sample test, JMLR 13; Jitkrittum et al. (2017), A linear-time kernel
+    goodness-of-fit test, NeurIPS; K, S and Krishnan (2026), Hierarchical Likelihood Distance, section "Experiments",
+    where MMD with a reference sample is a baseline.
+
+    Examples
+    --------
+    >>> import pcircuit
+    >>> circuit = pcircuit.rat_spn([2] * 8, num_units=4, depth=2, rng=0)
+    >>> test = MMDTest(circuit, rng=0)
+    >>> test(pcircuit.sample(circuit, 50, rng=1)).reject
+    False
+    >>> test([[0, 1] * 4] * 50).reject
+    True
+    """
+
+    def __init__(self, circuit, kernel="hamming", bandwidth=None, null="monte-carlo", rng=None, *, num_resamples=999):
+        _check_normalized(circuit, "circuit")
+        if null not in NULLS:
+            raise ValueError(f"`null` must be one of {', '.join(map(repr, NULLS))}, found {null!r}")
+        if isinstance(num_resamples, bool) or int(num_resamples) != num_resamples or num_resamples < 1:
+            raise ValueError(f"`num_resamples` must be a whole number of at least 1, found {num_resamples!r}")
+        self._seed = int(np.random.default_rng(rng).integers(2 ** 53))
+        self.circuit, self.null, self.num_resamples = circuit, null, int(num_resamples)
+        self._kernel = product_kernel(circuit, kernel, bandwidth, self._seed)
+        self.kernel, self.bandwidth = self._kernel.name, self._kernel.bandwidth
+        self._smoothed = smoothed(circuit, self._kernel)
+        self.expected_kernel = pcircuit.overlap(circuit, self._smoothed)
+        self._drawn = {}
+        self._spectrum = self._prepared_spectrum() if null == "spectral" else None
+
+    def __call__(self, batch, alpha=0.05) -> MMDResult:
+        """Test a batch.
+
+        Parameters
+        ----------
+        batch : (T, V) integer array_like
+            Rows; -1 is missing.  T at least 1.
+        alpha : float
+            Level, in (0, 1).
+
+        Returns
+        -------
+        MMDResult
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `batch` is not evidence for the circuit or has no rows, or `alpha` is not in (0, 1).
+        """
+        if not 0 < alpha < 1:
+            raise ValueError(f"`alpha` must be between 0 and 1, found {alpha!r}")
+        rows = _checked_rows(self.circuit, batch, "batch")
+        T = len(rows)
+        rows, num_missing = complete(self.circuit, rows, self._seed)
+        statistic = self._statistic(rows)
+        if self.null == "spectral":
+            pvalue, error = float(gchi2.sf(T * max(statistic - ROUND_OFF, 0.0), self._spectrum)), None
+            threshold = float(gchi2.isf(alpha, self._spectrum)) / T
+        else:
+            pvalue, error, threshold = self._monte_carlo(statistic, T, alpha)
+        return MMDResult(statistic, threshold, pvalue, bool(pvalue <= alpha), float(alpha), T, self.null, self.kernel,
+                         self.bandwidth, error, num_missing)
+
+    def __repr__(self):
+        return (f"MMDTest({self.circuit.num_variables} variables, {self.kernel} kernel of bandwidth "
+                f"{self.bandwidth:.4g}, null {self.null})")
+
+    def _statistic(self, rows) -> float:
+        """M of complete rows."""
+        return max(_mmd_of_rows(self._smoothed, self._kernel, rows, self.expected_kernel, False), 0.0)
+
+    def _monte_carlo(self, statistic, T, alpha):
+        """p-value, its standard error and the threshold, from batches of T rows drawn once and kept."""
+        if T not in self._drawn:
+            rng, values = np.random.default_rng([self._seed, T, 0]), []
+            while len(values) < self.num_resamples:
+                count = min(self.num_resamples - len(values), max(1, BLOCK_ROWS // T))
+                rows = pcircuit.sample(self.circuit, count * T, rng=rng).reshape(count, T, -1)
+                values += [self._statistic(batch) for batch in rows]
+            self._drawn[T] = np.sort(values)
+        null, B = self._drawn[T], self.num_resamples
+        # equal batches may differ in the last digits: they count as ties
+        exceeding = B - np.searchsorted(null, statistic * (1 - 1e-9) - ROUND_OFF, side="left")
+        pvalue = float((1 + exceeding) / (1 + B))
+        allowed = int(np.floor(alpha * (1 + B) + 1e-9)) - 1  # batches that may exceed a rejected statistic
+        threshold = float(null[B - 1 - allowed]) if allowed >= 0 else float("inf")
+        return pvalue, math.sqrt(pvalue * (1 - pvalue) / B), threshold
+
+    def _prepared_spectrum(self):
+        """The law of T M for large T, for `hld.gchi2`: leading eigenvalues, and one gamma term for all others."""
+        rows = pcircuit.sample(self.circuit, SPECTRAL_ROWS, rng=np.random.default_rng([self._seed, 0]))
+        witness, c = np.exp(pcircuit.log_likelihood(self._smoothed, rows)), self.expected_kernel
+        centred = self._kernel.matrix(rows, rows) - witness[:, None] - witness + c
+        leading = np.maximum(np.linalg.eigvalsh(centred / len(rows))[::-1][:LEADING], 0.0)
+        squared_kernel = pcircuit.overlap(self.circuit, smoothed(self.circuit, self._kernel.squared()))
+        total = 1.0 - c
+        squares = squared_kernel - 2 * pcircuit.overlap(self.circuit, self._smoothed, self._smoothed) + c ** 2
+        if total <= ROUND_OFF or squares <= ROUND_OFF ** 2:
+            return gchi2.prepare(np.zeros(1))
+        for k in range(len(leading), -1, -1):  # as many as leave room for the rest, whose eigenvalues are smaller
+            c1, c2 = total - leading[:k].sum(), squares - (leading[:k] ** 2).sum()
+            if k == 0 or (c1 > 0 and 0 < c2 <= c1 * leading[k - 1]):
+                break
+        return gchi2.prepare(np.append(leading[:k], c2 / c1), np.append(np.ones(k), c1 ** 2 / c2))
+
+
+def mmd_squared(circuit, data, *, kernel="hamming", bandwidth=None, unbiased=False, rng=0) -> float:
+    """Squared Maximum Mean Discrepancy between data, or another circuit, and a circuit.
+
+    M = (1/T^2) sum_{i,j} k(x_i, x_j) - (2/T) sum_i E k(x_i, Y) + E k(Y, Y'), Y and Y' from the circuit, exactly.
+
+    Parameters
+    ----------
+    circuit : pcircuit.Circuit
+        Normalised.
+    data : (T, V) integer array_like or pcircuit.Circuit
+        Complete rows, T at least 1; or a normalised circuit with the v-tree and categories of `circuit`, and then all
+        three terms are exact.
+    kernel : "hamming" or "rbf"
+        exp(-Hamming distance / s), or exp(-||x - y||^2 / (2 s^2)) on the category codes.
+    bandwidth : float, optional
+        s; by default the median distance between 500 rows drawn from `circuit`.
+    unbiased : bool
+        Leave out the pairs i = j of the data, T at least 2: zero in expectation if the rows follow the circuit, and
+        possibly negative.  With the pairs M is non-negative and its expectation then (1 - E k(Y, Y')) / T.
+    rng : int or numpy.random.Generator
+        For the default bandwidth only.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    pcircuit.StructureError
+        If a circuit is not normalised, or the v-trees differ.
+    TypeError, ValueError
+        If `data` is not complete evidence or has too few rows, or an option is out of range.
+
+    Notes
+    -----
+    One upward pass per row, one overlap, and T^2 V for the kernel matrix, in blocks.
+
+    References
+    ----------
+    Gretton et al. (2012), A kernel two-sample test, JMLR 13.
+
+    Examples
+    --------
+    A fair coin and the row 0, with k = exp(-1) between different sides: 1 - 2 w + c with w = c = (1 + exp(-1)) / 2.
+
+    >>> from pcircuit import Circuit, InputRegion, VTree
+    >>> coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.5, 0.5]])])
+    >>> round(mmd_squared(coin, [[0]], bandwidth=1.0), 6), round(1 - (1 + math.exp(-1)) / 2, 6)
+    (0.31606, 0.31606)
+    """
+    _check_normalized(circuit, "circuit")
+    product = product_kernel(circuit, kernel, bandwidth, rng)
+    smooth = smoothed(circuit, product)
+    expected = pcircuit.overlap(circuit, smooth)
+    if isinstance(data, pcircuit.Circuit):
+        _check_normalized(data, "data")
+        return max(pcircuit.overlap(data, smoothed(data, product)) - 2 * pcircuit.overlap(data, smooth) + expected, 0.0)
+    rows = _checked_rows(circuit, data, "data")
+    if rows.min() < 0:
+        raise ValueError("`data` has missing entries: complete them first, for instance with "
+                         "pcircuit.sample(circuit, evidence=data)")
+    if unbiased and len(rows) < 2:
+        raise ValueError("`data` has 1 row: the unbiased form needs pairs, so at least two")
+    value = _mmd_of_rows(smooth, product, rows, expected, unbiased)
+    return value if unbiased else max(value, 0.0)
+
+
+def _mmd_of_rows(smooth, kernel, rows, expected, unbiased) -> float:
+    """M of complete rows, with or without the pairs i = j; k(x, x) = 1."""
+    T = len(rows)
+    pairs = pair_sum(kernel, rows)
+    within = (pairs - T) / (T * (T - 1)) if unbiased else pairs / T ** 2
+    return within - 2 * float(np.exp(pcircuit.log_likelihood(smooth, rows)).mean()) + expected
+
+
+def _check_normalized(circuit, name) -> None:
+    """Raise unless it is a circuit, and a distribution."""
+    if not isinstance(circuit, pcircuit.Circuit):
+        raise TypeError(f"`{name}` must be a pcircuit.Circuit, found {type(circuit).__name__}")
+    if not circuit.is_normalized:
+        raise pcircuit.StructureError(f"`{name}` is not normalised, so it is not a distribution")
+
+
+def _checked_rows(circuit, data, name) -> np.ndarray:
+    """(T, V) evidence with at least one row."""
+    rows = pcircuit.check_evidence(circuit, data, name=name)
+    if len(rows) == 0:
+        raise ValueError(f"`{name}` has no rows: at least one is needed")
+    return rows

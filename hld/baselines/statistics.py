@@ -1,0 +1,202 @@
+r"""The statistics of the baseline tests, as functions of numbers and rows.
+
+    mean_difference       | mean a - mean b |, for log-likelihoods and for dropout scores
+    typicality            | -mean ln p - H |
+    mmd_squared           squared maximum mean discrepancy with a Gaussian kernel, and its `median_bandwidth`
+    dropout_scores        uncertainty of each row, from the moments of `hld.baselines.dropout`
+    rejection_threshold   the statistic from which on a Monte Carlo p-value rejects
+
+`hld.baselines` makes tests of them.
+"""
+from __future__ import annotations
+
+import numpy as np
+
+from hld.baselines.dropout import dropout_moments
+
+SCORES = ("log_std", "variation")
+
+
+def mean_difference(reference, batch) -> float:
+    """Distance of two means, | mean of `reference` - mean of `batch` |.
+
+    Parameters
+    ----------
+    reference, batch : (n,) and (T,) float array_like
+        One number for each row, for instance log-likelihoods; -inf where a row is impossible.
+
+    Returns
+    -------
+    float
+        Infinite if one mean is infinite, 0 if both are the same infinity.
+
+    Examples
+    --------
+    >>> mean_difference([1.0, 2.0], [4.0])
+    2.5
+    """
+    first, second = float(np.mean(reference)), float(np.mean(batch))
+    return 0.0 if first == second else abs(first - second)
+
+
+def typicality(log_likelihoods, entropy) -> float:
+    """How far the mean surprise of a batch is from the entropy, | -mean ln p - H |.
+
+    Parameters
+    ----------
+    log_likelihoods : (T,) float array_like
+        Natural logarithms.
+    entropy : float
+        H in nats.
+
+    Returns
+    -------
+    float
+        In nats; infinite if a row is impossible.
+
+    Examples
+    --------
+    >>> typicality([-2.0, -4.0], 2.5)
+    0.5
+    """
+    return float(np.abs(-np.mean(log_likelihoods) - entropy))
+
+
+def mmd_squared(first, second, bandwidth) -> float:
+    """Squared maximum mean discrepancy, all pairs included (V-statistic).
+
+    (1/n^2) sum k(x_i, x_j) + (1/m^2) sum k(y_i, y_j) - (2/nm) sum k(x_i, y_j), k = exp(-||x - y||^2 / (2 sigma^2)).
+
+    Parameters
+    ----------
+    first, second : (n, V) and (m, V) arrays
+        Rows as numbers: category codes.
+    bandwidth : float
+        sigma > 0.
+
+    Returns
+    -------
+    float
+        At least 0 but for rounding.
+
+    Examples
+    --------
+    >>> round(mmd_squared([[0, 0]], [[1, 0]], 1.0), 4)              # 2 - 2 exp(-1/2)
+    0.7869
+    """
+    first, second = np.asarray(first, np.float64), np.asarray(second, np.float64)
+    return float(_mean_kernel(first, first, bandwidth) + _mean_kernel(second, second, bandwidth)
+                 - 2 * _mean_kernel(first, second, bandwidth))
+
+
+def median_bandwidth(rows) -> float:
+    """Median Euclidean distance between different rows of a sample; 1 where that is 0.
+
+    Parameters
+    ----------
+    rows : (n, V) array
+        n at least 2; the cost is O(n^2 V).
+
+    Returns
+    -------
+    float
+        Positive.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two rows.
+
+    Examples
+    --------
+    >>> median_bandwidth([[0, 0], [3, 4], [6, 8]])
+    5.0
+    """
+    rows = np.asarray(rows, np.float64)
+    if rows.ndim != 2 or len(rows) < 2:
+        raise ValueError(f"`rows` must be a table of at least two rows, found shape {rows.shape}")
+    squared = _squared_distances(rows, rows)[np.triu_indices(len(rows), 1)]
+    return float(np.sqrt(np.median(squared))) or 1.0
+
+
+def dropout_scores(circuit, data, *, rate=0.1, score="log_std", covariances=False) -> np.ndarray:
+    """Uncertainty u(x) of the likelihood of each row under tractable dropout.
+
+    With mean p(x) and relative variance c^2 of the root: "log_std" is ln sqrt(Var) = ln p(x) + ln c, "variation" is
+    ln c.  The method's authors define a score for classifiers only, and the HLD paper none for densities.
+
+    Parameters
+    ----------
+    circuit : pcircuit.Circuit
+        Normalised.
+    data : (N, V) integer array_like
+        Evidence, -1 missing.
+    rate : float
+        Probability that an edge below a sum unit is cut, in (0, 1).
+    score : "log_std" or "variation"
+    covariances : bool
+        Carry the covariances of units with common parts below, which the published method leaves out.
+
+    Returns
+    -------
+    (N,) float64 array
+        -inf for "log_std" where p(x) = 0, and +inf for "variation" there; -inf where a row has no uncertainty.
+
+    Raises
+    ------
+    ValueError
+        If `score` is unknown, or as `hld.baselines.dropout.dropout_moments` says.
+
+    Examples
+    --------
+    >>> import pcircuit
+    >>> circuit = pcircuit.rat_spn([2] * 4, num_units=2, depth=1, rng=0)
+    >>> dropout_scores(circuit, [[0, 0, 0, 0], [1, 1, 1, 1]]).shape
+    (2,)
+    """
+    if score not in SCORES:
+        raise ValueError(f"`score` must be 'log_std' or 'variation', found {score!r}")
+    log_mean, log_spread = dropout_moments(circuit, data, rate=rate, covariances=covariances)
+    with np.errstate(divide="ignore"):  # ln c^2 = ln(e^s - 1) = s + ln(1 - e^-s)
+        log_variation = 0.5 * (log_spread + np.log(-np.expm1(-log_spread)))
+    if score == "log_std":
+        return log_mean + log_variation
+    return np.where(np.isneginf(log_mean), np.inf, log_variation)
+
+
+def rejection_threshold(null, alpha) -> float:
+    """Largest statistic that a Monte Carlo test does not reject: (1 + #{null >= statistic}) / (1 + B) > alpha.
+
+    Parameters
+    ----------
+    null : (B,) float array
+        Null statistics, ascending.
+    alpha : float
+        Level, in (0, 1).
+
+    Returns
+    -------
+    float
+        One of `null`; inf if B is too small to reject at all, -inf if everything is rejected.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rejection_threshold(np.arange(19.0), 0.1)          # (1 + 1) / 20 = 0.1 for 17.5, which rejects
+    17.0
+    """
+    allowed = int(np.floor(alpha * (1 + len(null)) + 1e-9)) - 1  # null statistics that may exceed a rejected one
+    if allowed < 0:
+        return float("inf")
+    return float(null[len(null) - 1 - allowed]) if allowed < len(null) else float("-inf")
+
+
+def _mean_kernel(first, second, bandwidth):
+    """Mean of k over all pairs."""
+    return np.exp(_squared_distances(first, second) / (-2 * bandwidth ** 2)).mean()
+
+
+def _squared_distances(first, second):
+    """(n, m) squared Euclidean distances; exact for whole numbers below 2^26."""
+    squares = (first ** 2).sum(axis=1)[:, None] + (second ** 2).sum(axis=1)
+    return np.maximum(squares - 2 * first @ second.T, 0.0)

@@ -1,0 +1,332 @@
+r"""The law of a weighted sum of chi-squares, to full precision in both tails.
+
+.. math:: Q = \sum_{j=1}^{m} \lambda_j Z_j^2, \qquad Z_j \sim N(0, 1) \text{ independent}, \
+          \lambda_j \ge 0.
+
+If a vector of m means has covariance S / T and is asymptotically normal, then T times its squared length
+tends to Q with the eigenvalues of S for weights: this is the null law of the HLD statistic (HLD paper,
+"Goodness-of-Fit Test using HLD"), and of many other quadratic statistics (Cramer-von Mises, Anderson-Darling,
+MMD). Its density has no closed form unless the weights come in equal pairs, so P(Q >= q) is computed from the
+moment generating function, the product of :math:`(1 - 2\lambda_j s)^{-1/2}`, by Bromwich's integral
+
+.. math:: P(Q \ge q) = \frac{1}{2\pi i} \int_{c - i\infty}^{c + i\infty}
+          \prod_j (1 - 2\lambda_j s)^{-1/2}\, e^{-qs}\, \frac{ds}{s}, \qquad
+          0 < c < \frac{1}{2\lambda_{\max}}.
+
+Any path from below to above that keeps the pole s = 0 on its left and the branch points 1/(2 lambda_j) on its
+right gives the same value; the numerical error does depend on it:
+
+* the imaginary axis (Imhof 1961; Davies 1980) turns the integral into an oscillating one of size 1, so the
+  error is absolute, 1e-6 to 1e-14, and a p-value of 1e-12 is noise;
+* a series of chi-square laws with positive terms (Ruben 1962) keeps relative accuracy, but needs about
+  q / (2 lambda_min) terms: hopeless for a spectrum that spreads over decades;
+* the path through the saddle point of the integrand (Rice 1980; Lugannani and Rice 1980 for its leading term)
+  neither oscillates nor cancels. Bent to a hyperbola, it costs 50 to 80 evaluations of the product for *any*
+  spectrum and gives 13 to 15 correct digits of 0.5 and of 1e-40 alike. `gchi2.saddle_contour` has the details.
+
+Functions
+---------
+=================  ==================================================  ============================
+`sf`               P(Q >= q), the p-value of a statistic q             relative accuracy
+`logsf`            its natural logarithm                               never underflows
+`sf_with_error`    P(Q >= q) and a bound on its error                  a posteriori
+`cdf`              P(Q < q) = 1 - sf                                   relative accuracy
+`isf`              q with P(Q >= q) = p, the critical value            p down to 1e-308
+`ppf`              q with P(Q < q) = p                                 p down to 1e-308
+`prepare`          weights sorted, merged, compressed: a `Spectrum`    do it once per spectrum
+=================  ==================================================  ============================
+
+Arguments
+---------
+`weights` is a one-dimensional array of lambda_j in any order, or a `Spectrum` made by `prepare`, which saves
+the preparation in every call (20 microseconds for 100 weights, most of a millisecond for 6000) and is the way
+to give multiplicities. It is immutable: threads may share it. Weights slightly below zero, as eigenvalue
+routines return for singular matrices, count as zero; see `prepare`. `q` and `p` are numbers or arrays: a
+number gives a Python float, an array an array of its shape, one contour per entry.
+
+Conventions: q <= 0 gives sf = 1 exactly, q = inf gives 0, NaN gives NaN. If all weights are zero, Q is 0:
+then sf(q) = 0 for every q > 0 and all quantiles are 0. `cdf` is P(Q < q), so that sf + cdf = 1 also there.
+
+References
+----------
+K, S and Krishnan (2026), Hierarchical Likelihood Distance.
+
+Imhof (1961), Computing the distribution of quadratic forms in normal variables, Biometrika 48, 419-426.
+
+Ruben (1962), Probability content of regions under spherical normal distributions IV, Annals of Mathematical
+Statistics 33, 542-570.
+
+Davies (1980), Algorithm AS 155: the distribution of a linear combination of chi-squared random variables,
+Applied Statistics 29, 323-333.
+
+Rice (1980), Distribution of quadratic forms in normal random variables: evaluation by numerical integration,
+SIAM Journal on Scientific and Statistical Computing 1, 438-448.
+
+Lugannani and Rice (1980), Saddle point approximation for the distribution of the sum of independent random
+variables, Advances in Applied Probability 12, 475-490.
+
+Trefethen and Weideman (2014), The exponentially convergent trapezoidal rule, SIAM Review 56, 385-458.
+"""
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hld.gchi2.quantiles import quantile
+from hld.gchi2.saddle_contour import Tail, tail_probability
+from hld.gchi2.spectrum import Spectrum, prepare
+
+__all__ = ["Spectrum", "cdf", "isf", "logsf", "ppf", "prepare", "sf", "sf_with_error"]
+
+
+def sf(q, weights):
+    r"""Survival function :math:`P(Q \ge q)` of :math:`Q = \sum_j \lambda_j \chi^2_1`.
+
+    Parameters
+    ----------
+    q : float or array_like of float
+        Where to evaluate, in the units of the weights.
+    weights : (m,) array_like of float, or Spectrum
+        The lambda_j >= 0.
+
+    Returns
+    -------
+    float or ndarray of the shape of `q`
+        Probabilities; relative error about 1e-15 times the condition number q f(q) / P, below 1e-13 in
+        practice.
+
+    Raises
+    ------
+    ValueError
+        If the weights are not finite, not one-dimensional or not non-negative (see `prepare`).
+
+    Notes
+    -----
+    About 50 nodes times min(m, 12 per factor of two in the weights): below 0.1 ms for a prepared spectrum.
+
+    Examples
+    --------
+    Imhof's first example (Imhof 1961, table 1), and the same form where quadrature has nothing left to say:
+
+    >>> round(sf(2.0, [0.6, 0.3, 0.1]), 4)
+    0.124
+    >>> f"{sf(31.0358, [0.6, 0.3, 0.1]):.6e}"
+    '9.999580e-13'
+    """
+    spectrum = prepare(weights)
+    return _each(lambda value: _upper(_tail(value, spectrum)), q)
+
+
+def logsf(q, weights):
+    r"""Natural logarithm of :math:`P(Q \ge q)`, also where the probability underflows.
+
+    Parameters
+    ----------
+    q : float or array_like of float
+        Where to evaluate.
+    weights : (m,) array_like of float, or Spectrum
+        The lambda_j >= 0.
+
+    Returns
+    -------
+    float or ndarray of the shape of `q`
+        In [-inf, 0].
+
+    Raises
+    ------
+    ValueError
+        As `sf`.
+
+    Examples
+    --------
+    >>> round(logsf(20_000.0, [0.6, 0.3, 0.1]), 6)
+    -16671.661892
+    """
+    spectrum = prepare(weights)
+    return _each(lambda value: _log_upper(_tail(value, spectrum)), q)
+
+
+def sf_with_error(q, weights):
+    r"""Survival function :math:`P(Q \ge q)` together with a bound on its absolute error.
+
+    The bound adds the error of the quadrature, judged from the rule with three times the step on the same
+    nodes, and the round-off of the exponent; it covers a relative error of 2**-53 in q and in the weights,
+    too.
+
+    Parameters
+    ----------
+    q : float or array_like of float
+        Where to evaluate.
+    weights : (m,) array_like of float, or Spectrum
+        The lambda_j >= 0.
+
+    Returns
+    -------
+    probability, error : two floats, or two ndarrays of the shape of `q`
+        The first is `sf`.
+
+    Raises
+    ------
+    ValueError
+        As `sf`.
+
+    Examples
+    --------
+    >>> probability, error = sf_with_error(31.0358, [0.6, 0.3, 0.1])
+    >>> error < 1e-13 * probability
+    True
+    """
+    spectrum = prepare(weights)
+    pair = _each(lambda value: _upper_with_error(_tail(value, spectrum)), q)
+    return pair if isinstance(pair, tuple) else (pair[..., 0], pair[..., 1])
+
+
+def cdf(q, weights):
+    r"""Distribution function :math:`P(Q < q) = 1 - P(Q \ge q)`, with relative accuracy in the lower tail.
+
+    Parameters
+    ----------
+    q : float or array_like of float
+        Where to evaluate.
+    weights : (m,) array_like of float, or Spectrum
+        The lambda_j >= 0.
+
+    Returns
+    -------
+    float or ndarray of the shape of `q`
+        Probabilities.
+
+    Raises
+    ------
+    ValueError
+        As `sf`.
+
+    Examples
+    --------
+    Davies' first example (Davies 1980, table 1, weights 6, 3, 1):
+
+    >>> cdf([1.0, 7.0, 20.0], [6.0, 3.0, 1.0]).round(4).tolist()
+    [0.0542, 0.4936, 0.876]
+    """
+    spectrum = prepare(weights)
+    return _each(lambda value: _lower(_tail(value, spectrum)), q)
+
+
+def isf(p, weights):
+    r"""Critical value: the q with :math:`P(Q \ge q) = p`.
+
+    Parameters
+    ----------
+    p : float or array_like of float
+        Upper tail probabilities in [0, 1]; 0 gives infinity, 1 gives 0.
+    weights : (m,) array_like of float, or Spectrum
+        The lambda_j >= 0.
+
+    Returns
+    -------
+    float or ndarray of the shape of `p`
+        Quantiles, relative error about 1e-15.
+
+    Raises
+    ------
+    ValueError
+        If a probability is outside [0, 1]; otherwise as `sf`.
+
+    Notes
+    -----
+    Two to four evaluations of the contour; see `gchi2.quantiles`.
+
+    Examples
+    --------
+    >>> round(isf(0.05, [1.0]), 6)
+    3.841459
+    >>> round(sf(isf(1e-12, [0.6, 0.3, 0.1]), [0.6, 0.3, 0.1]) / 1e-12, 9)
+    1.0
+    """
+    spectrum = prepare(weights)
+    return _each(lambda value: _quantile(value, spectrum, upper=True), p)
+
+
+def ppf(p, weights):
+    r"""Quantile function: the q with :math:`P(Q < q) = p`.
+
+    Parameters
+    ----------
+    p : float or array_like of float
+        Lower tail probabilities in [0, 1]; 0 gives 0, 1 gives infinity.
+    weights : (m,) array_like of float, or Spectrum
+        The lambda_j >= 0.
+
+    Returns
+    -------
+    float or ndarray of the shape of `p`
+        Quantiles, relative error about 1e-15 (for p near 1, p itself carries less: use `isf`).
+
+    Raises
+    ------
+    ValueError
+        As `isf`.
+
+    Examples
+    --------
+    >>> round(ppf(0.5, [1.0, 1.0]) / (2.0 * math.log(2.0)), 12)
+    1.0
+    """
+    spectrum = prepare(weights)
+    return _each(lambda value: _quantile(value, spectrum, upper=False), p)
+
+
+def _each(function, values):
+    """`function` of a number, or of every entry of an array; tuples of results become a last axis."""
+    array = np.asarray(values, dtype=float)
+    if array.ndim == 0:
+        return function(float(array))
+    results = [function(value) for value in array.ravel().tolist()]
+    # Evaluated once at NaN only if there is nothing to evaluate, to learn the shape of one result.
+    shape = np.shape(results[0] if results else function(math.nan))
+    return np.array(results, dtype=float).reshape(array.shape + shape)
+
+
+def _tail(q, spectrum) -> Tail:
+    """The tail of Q at a float q that is easier to compute, degenerate cases included."""
+    if math.isnan(q):
+        return Tail(True, q, q, q, q, q)
+    x = q / spectrum.scale if spectrum.scale > 0.0 else q * math.inf if q > 0.0 else 0.0
+    if x <= 0.0:
+        return Tail(False, 0.0, -math.inf, 0.0, math.nan, math.nan)
+    if x == math.inf:
+        return Tail(True, 0.0, -math.inf, 0.0, math.nan, math.nan)
+    return tail_probability(spectrum, x)
+
+
+def _upper(tail):
+    return tail.value if tail.upper else 1.0 - tail.value
+
+
+def _lower(tail):
+    return 1.0 - tail.value if tail.upper else tail.value
+
+
+def _log_upper(tail):
+    return tail.log_value if tail.upper else 0.0 + math.log1p(-tail.value)
+
+
+def _upper_with_error(tail):
+    # The rounding of 1 - value counts only where the other tail was computed.
+    return _upper(tail), tail.error * tail.value + (0.0 if tail.upper else 2.0**-53)
+
+
+def _quantile(p, spectrum, upper):
+    """The quantile for a float p on the named side, degenerate cases included."""
+    if math.isnan(p):
+        return p
+    if not 0.0 <= p <= 1.0:
+        raise ValueError(f"`p` contains {p!r}; expected probabilities between 0 and 1.")
+    if spectrum.scale == 0.0:
+        return 0.0
+    if p in (0.0, 1.0):
+        return math.inf if (p == 0.0) == upper else 0.0
+    # Always solve for the smaller of p and 1 - p, which is exact for p >= 1/2.
+    return spectrum.scale * (quantile(spectrum, math.log(p), upper) if p <= 0.5
+                             else quantile(spectrum, math.log(1.0 - p), not upper))

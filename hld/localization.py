@@ -1,0 +1,210 @@
+"""Which nodes, and which variables, carry a shift.
+
+The squared statistic is a sum over the selected nodes, d^2 = sum_j delta_j^2 with delta_j = w_j (mean_j - mu_j).
+A node with a large delta_j names its scope as a place of the shift.  How surprising it is on its own is the z-score
+
+    z_j = sqrt(T) delta_j / sigma_j,        sigma_j^2 the exact variance of w_j l_j(X) under the circuit,
+
+standard normal without a shift as T grows.  The m two-sided p-values are adjusted by Benjamini and Hochberg (1995),
+so that among the nodes called shifted at level a the expected share of false ones is at most a (nodes overlap and
+are positively dependent more often than not, which the procedure tolerates).
+
+A shift in one variable moves every node above it.  What a node adds to the nodes below it is its *own* z-score: with
+R the correlations under the circuit and c the next selected nodes below j,
+
+    own z_j = (z_j - R_jc R_cc^-1 z_c) / sqrt(1 - R_jc R_cc^-1 R_cj),
+
+again standard normal without a shift, as far as the circuit's correlations are those of the reference.  An input has
+none below it and keeps its z; a sum whose own z is large tells that variables below it go together in another way than
+they did.
+
+Variables get the shares of their nodes: the score of v is sum_j delta_j^2 / |S_j| over the nodes j with v in scope,
+so the scores add up to d^2.  These are cues, not causes: scopes are nested, and a shift in one variable also moves
+the nodes above it.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+import pcircuit
+from hld.many_batches import adjust_pvalues
+
+SINGULAR = 1e-9  # share of a variance below which it counts as none
+
+
+@dataclass(frozen=True)
+class NodeShift:
+    """One node of a localisation.
+
+    Attributes
+    ----------
+    node : int
+        Node id.
+    kind : str
+        "input", "sum" or "product".
+    scope : tuple of int
+        Variables in the node's scope.
+    delta : float
+        Weighted difference of the batch mean from the circuit's mean; positive: the batch fits the node better.
+    zscore : float
+        sqrt(T) delta / sigma.
+    own_zscore : float
+        The part of it that the nodes below do not explain, standardised; 0 if they determine the node.
+    pvalue : float
+        Two-sided, adjusted over all selected nodes (Benjamini-Hochberg).
+    """
+
+    node: int
+    kind: str
+    scope: tuple
+    delta: float
+    zscore: float
+    own_zscore: float
+    pvalue: float
+
+
+@dataclass(frozen=True, eq=False)
+class Localisation:
+    """Where a batch departs from the circuit.
+
+    Attributes
+    ----------
+    nodes : tuple of NodeShift
+        The nodes of largest |delta|, largest first.
+    variable_scores : (V,) float array
+        Shares of the squared statistic; they sum to it.
+    """
+
+    nodes: tuple
+    variable_scores: np.ndarray
+
+    def __str__(self):
+        lines = [f"{'node':>6} {'kind':<8} {'delta':>10} {'z':>8} {'own z':>8} {'p (adj.)':>9}  scope"]
+        for shift in self.nodes:
+            scope = ",".join(map(str, shift.scope[:12])) + (",..." if len(shift.scope) > 12 else "")
+            lines.append(f"{shift.node:>6} {shift.kind:<8} {shift.delta:>10.3g} {shift.zscore:>8.2f} "
+                         f"{shift.own_zscore:>8.2f} {shift.pvalue:>9.2g}  {{{scope}}}")
+        return "\n".join(lines)
+
+
+def localize(circuit, nodes, deltas, stds, num_samples, *, top=10) -> Localisation:
+    """Rank nodes and score variables by their part in a shift.
+
+    Parameters
+    ----------
+    circuit : pcircuit.Circuit
+    nodes : (m,) int array
+        Selected node ids.
+    deltas : (m,) float array
+        Weighted differences of means.
+    stds : (m,) float array
+        Exact standard deviations of the weighted node likelihoods under the circuit.
+    num_samples : float
+        T, the rows of the batch; over the inflation 1 + T / n where the reference was estimated from n rows.
+    top : int, optional
+        How many nodes to list; None lists all.
+
+    Returns
+    -------
+    Localisation
+
+    Raises
+    ------
+    ValueError
+        If `top` is not a whole number of at least 1, or None.
+
+    References
+    ----------
+    K, S and Krishnan (2026), Hierarchical Likelihood Distance, question Q3; Benjamini and Hochberg (1995), J. Royal
+    Statistical Society B 57, 289.
+
+    Examples
+    --------
+    >>> from pcircuit import Circuit, InputRegion, VTree
+    >>> coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.25, 0.75]])])
+    >>> found = localize(coin, np.array([0]), np.array([0.1]), np.array([0.2]), 16)
+    >>> found.nodes[0].zscore, found.variable_scores.round(3)
+    (2.0, array([0.01]))
+    """
+    if top is not None and (int(top) != top or top < 1):
+        raise ValueError(f"`top` must be a whole number of at least 1, or None for all nodes, found {top!r}")
+    zscores = z_scores(deltas, stds, num_samples)
+    pvalues = adjusted_pvalues(zscores)
+    table = circuit.nodes[nodes]
+    order = np.argsort(-np.abs(deltas), kind="stable")[:top]
+    own = own_zscores(circuit, nodes, zscores, order)
+    shifts = tuple(NodeShift(int(nodes[j]), str(table.kind[j]), tuple(circuit.scope(int(nodes[j])).tolist()),
+                             float(deltas[j]), float(zscores[j]), float(z), float(pvalues[j]))
+                   for j, z in zip(order, own, strict=True))
+    return Localisation(shifts, variable_scores(circuit, table.region, deltas))
+
+
+def z_scores(deltas, stds, num_samples) -> np.ndarray:
+    """(m,) sqrt(T) delta / sigma; a node that cannot vary has z = 0, or +-inf where its mean moved all the same."""
+    moved = np.sign(np.where(np.abs(deltas) > 1e-12, deltas, 0.0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(stds > 0, np.sqrt(num_samples) * deltas / np.where(stds > 0, stds, 1.0),
+                        np.where(moved != 0, moved * np.inf, 0.0))
+
+
+def own_zscores(circuit, nodes, zscores, listed) -> np.ndarray:
+    """z-scores of the positions `listed` of (m,) `nodes`, less what the next selected nodes below them explain.
+
+    Costs the covariance of the listed nodes and of those below them, and a small system of equations for each.
+    """
+    below = [_next_below(circuit, nodes, j) for j in listed]
+    own = zscores[listed].astype(np.float64)
+    involved = np.unique(np.concatenate([listed, *below]).astype(np.int64)) if any(map(len, below)) else []
+    if not len(involved):
+        return own
+    covariance = pcircuit.exact_moments(circuit, nodes[involved]).covariance()
+    scale = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
+    correlations = covariance / np.where(scale > 0, np.outer(scale, scale), 1.0)
+    for i, (j, parts) in enumerate(zip(listed, below, strict=True)):
+        if not len(parts) or not np.isfinite(zscores[parts]).all() or not np.isfinite(own[i]):
+            continue
+        row, columns = np.searchsorted(involved, j), np.searchsorted(involved, parts)
+        values, vectors = np.linalg.eigh(correlations[np.ix_(columns, columns)])
+        kept = values > SINGULAR * max(values[-1], SINGULAR)
+        loadings = (vectors.T @ correlations[columns, row])[kept]
+        left = correlations[row, row] - (loadings ** 2 / values[kept]).sum()
+        explained = loadings / values[kept] @ (vectors.T @ zscores[parts])[kept]
+        own[i] = (own[i] - explained) / np.sqrt(left) if left > SINGULAR else 0.0
+    return own
+
+
+def _next_below(circuit, nodes, j) -> np.ndarray:
+    """Positions in `nodes` of the nodes of the nearest regions below that of node j that have any."""
+    regions = circuit.nodes.region[nodes]
+    kinds = circuit.nodes.kind[nodes]
+    if kinds[j] == "sum" and (found := np.flatnonzero((regions == regions[j]) & (kinds == "product"))).size:
+        return found
+    found, waiting = [], list(circuit.vtree.children(int(regions[j])))
+    while waiting:
+        region = waiting.pop()
+        here = np.flatnonzero((regions == region) & (kinds != "product"))
+        if not here.size:
+            here = np.flatnonzero(regions == region)
+        if here.size:
+            found.append(here)
+        else:
+            waiting.extend(circuit.vtree.children(region))
+    return np.sort(np.concatenate(found)) if found else np.zeros(0, np.int64)
+
+
+def adjusted_pvalues(zscores) -> np.ndarray:
+    """(m,) two-sided normal p-values, adjusted by the step-up procedure of Benjamini and Hochberg."""
+    from scipy.special import ndtr
+    return adjust_pvalues(2 * ndtr(-np.abs(zscores)))
+
+
+def variable_scores(circuit, regions, deltas) -> np.ndarray:
+    """(V,) sum of delta_j^2 / |S_j| over the nodes above each variable, handed down the v-tree."""
+    vtree = circuit.vtree
+    density = np.bincount(regions, weights=deltas ** 2, minlength=vtree.num_nodes) / vtree.scope_sizes()
+    parents = vtree.parents.tolist()
+    for r in range(vtree.num_nodes - 2, -1, -1):
+        density[r] += density[parents[r]]
+    return density[vtree.leaf_of()]

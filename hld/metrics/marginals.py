@@ -1,0 +1,75 @@
+r"""The distance between the marginal distributions of single variables, as a metric on input units.
+
+The mean likelihoods of the K input units of a variable, rows p_k of a table P (K, C), are linear in the frequencies f
+of its C categories: mean l = P f.  So a difference of means is P (f - f_0), and
+
+.. math:: d^2 = \sum_v \| P_v^+ Z_v \|^2 = \sum_v \| \Pi_v (f_v - f_{0v}) \|^2,
+
+Z_v the differences of the variable's input units and Pi_v the projection on the span of the rows of P_v, which is all
+there is for a variable with at most as many categories as units that differ.  The plain metric weighs a variable by how
+much its input units differ from each other; this one takes all variables alike, like the first order of a kernel on
+the number of equal entries.
+
+With P = U s V^t, d^2 is the sum of the squares of U^t Z / s: a row of at most K numbers for every singular value.
+"""
+from __future__ import annotations
+
+import numpy as np
+
+import pcircuit
+from hld.metrics.metric import Metric
+
+RANK = 1e-6  # singular values below this share of the largest count as zero
+
+
+def marginals_metric(circuit, nodes) -> Metric:
+    """The metric "marginals" for the input units among some nodes.
+
+    Parameters
+    ----------
+    circuit : pcircuit.Circuit
+    nodes : (m,) int array
+
+    Returns
+    -------
+    Metric
+        With a row for each singular value of each variable's selected input units.
+
+    Raises
+    ------
+    ValueError
+        If there is no input unit among the nodes.
+
+    Notes
+    -----
+    O(K^2 C) per variable.
+
+    Examples
+    --------
+    >>> from pcircuit import Circuit, InputRegion, VTree
+    >>> coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.25, 0.75]])])
+    >>> metric = marginals_metric(coin, np.array([0]))
+    >>> z = 0.25 * 0.1 + 0.75 * -0.1                           # one more of ten throws is a 0
+    >>> float(metric.squared(np.array([z])).round(6))          # (0.1, -0.1) along (1, 3) / sqrt(10)
+    0.004
+    """
+    regions, kinds = circuit.nodes.region[nodes], circuit.nodes.kind[nodes]
+    first = np.unique(circuit.nodes.region, return_index=True)[1]
+    rows = []
+    for r in np.unique(regions[kinds == "input"]).tolist():
+        region = circuit.regions[r]
+        if not isinstance(region, pcircuit.InputRegion):
+            continue
+        places = np.flatnonzero(regions == r)
+        left, values, _ = np.linalg.svd(region.probs[nodes[places] - first[r]], full_matrices=False)
+        kept = values > RANK * values[0]
+        rows += [(places, vector / value) for vector, value in zip(left.T[kept], values[kept], strict=True)]
+    if not rows:
+        raise ValueError("`metric` 'marginals' compares input units, and there are none among `nodes`: select them, or "
+                         "leave the metric out")
+    width = max(len(places) for places, _ in rows)
+    index, coefficients = np.zeros((len(rows), width), np.int32), np.zeros((len(rows), width))
+    for i, (places, row) in enumerate(rows):
+        index[i, :len(places)], coefficients[i, :len(places)] = places, row
+    m = len(nodes)
+    return Metric("marginals", np.ones(m), 0.0, np.zeros((m, 0)), np.zeros(0), index, coefficients)

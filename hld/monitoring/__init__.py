@@ -1,0 +1,1 @@
+"""Streams: a test that may be looked at after every row, for ever."""

@@ -1,0 +1,160 @@
+"""The bets of the monitor: which ones, how much can be lost, and how money moves between them.
+
+Let y_j = (l_j - mu_j) / sigma_j be the standardised deviation of node j in a row.  There are three kinds of bets.
+
+* *Cash* is not bet.
+* *Nodes.*  l_j lies in [0, u_j] (`monitoring.bounds`), so l_j - mu_j can fall by mu_j and rise by u_j - mu_j.  A bet
+  with stake lambda in (0, 1) multiplies its money in each row by
+
+      up    1 + lambda (l_j - mu_j - margin) / (mu_j + margin)
+      down  1 + lambda (mu_j - l_j - margin) / (u_j - mu_j + margin).
+
+* *Directions.*  c . y with vectors c learned from earlier rows, anew after every 16 rows:
+
+      c = sigma^2 * ybar         that is a = L's mean difference itself, as the HLD statistic has it
+      c = (R + rho I)^-1 ybar    R the correlations of L: the direction in which money grows fastest for small shifts
+
+  each with ybar the mean over all rows so far, and over about the last 64.  In terms of L it is a = c / sigma, and
+
+      1 + lambda (a . (L - mu) - margin ||a||) / (a . mu - floor(a) + margin ||a||),       floor(a) <= min_x a . L(x).
+
+Under the null hypothesis no factor has a conditional expectation above 1, and none can be negative.  The wealth of all
+bets together, W_t, starts at 1.  It is what it would be if fixed fractions were put on everything, except that after
+row t the share s_t = 1 / (2 (t + 1)) of all money is collected and given out again in the first proportions.  Moving
+money between bets changes no expectation, and it pays twice: a bet that lost everything on early rows is alive when
+the shift comes late, and mixed stakes follow the best one (fixed share, Herbster and Warmuth 1998).
+
+A node whose bound exceeds 50 standard deviations (a likelihood that is tiny except in rare states) is left out of the
+whitened directions: it would multiply their largest loss and add little to their gain.
+"""
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hld.monitoring.bounds import floor_rows, unit_bounds
+
+DIRECTION_STAKES = (0.9, 0.3, 0.1, 0.03)
+NODE_STAKES = (0.9, 0.3, 0.1)
+CASH, ON_DIRECTIONS, ON_NODES = 0.4, 0.3, 0.3  # first proportions
+RATES = (0.0, 1 / 64)  # forgetting rates of the running means; 0 weighs all rows alike
+SHARE, REFRESH = 0.5, 16
+RIDGE = 0.01  # rho, in units of the largest eigenvalue of R
+MOST_DEVIATIONS = 50.0  # u_j / sigma_j of a node in whitened directions
+MOST_WHITENED = 1000  # nodes up to which correlations are used; beyond, R is replaced by the identity
+SMALLEST = 1e-200  # of mu_j and sigma_j; smaller nodes are not bet on
+LARGEST_GAIN = 1e30  # u_j / mu_j
+SLACK = 1e-9  # added to every largest loss, in units of the bound, so that rounding cannot make a factor negative
+
+
+class Bets(NamedTuple):
+    """What stays fixed; m nodes, w of them in whitened directions."""
+
+    mean: np.ndarray  # (m,) mu
+    scale: np.ndarray  # (m,) 1 / sigma, 0 for nodes that are not bet on
+    scaled_mean: np.ndarray  # (m,) mu / sigma
+    scaled_bound: np.ndarray  # (m,) u / sigma
+    rise: np.ndarray  # (m,) one over the largest loss of the bet "up", 0 without bet
+    fall: np.ndarray  # (m,) the same of "down"
+    euclidean: np.ndarray  # (m,) sigma^2, up to a factor
+    kept: np.ndarray  # (w,) positions of the nodes in whitened directions
+    whitening: np.ndarray  # (w, w) inverse of their regularised correlations; (0, 0) stands for the identity
+    groups: np.ndarray  # lower bounds of directions, see FloorRows
+    starts: np.ndarray
+    columns: np.ndarray
+    values: np.ndarray
+    margin: float
+    direction_stakes: np.ndarray
+    node_stakes: np.ndarray
+    rates: np.ndarray
+    cash: float  # first proportions: not bet, on each stake of a direction, on each stake of a node (m,)
+    on_direction: float
+    on_node: np.ndarray
+    share: float
+    refresh: int
+    slack: float
+
+
+class Wealth(NamedTuple):
+    """What changes from row to row; D directions.  The money is in units of the total, whose logarithm is `log`."""
+
+    num_rows: np.ndarray  # (1,) int
+    log: np.ndarray  # (1,) log W_t
+    cash: np.ndarray  # (1,)
+    on_directions: np.ndarray  # (D, stakes)
+    on_nodes: np.ndarray  # (m, 2 stakes): up, then down
+    means: np.ndarray  # (rates, m) running means of y
+    directions: np.ndarray  # (m, D) vectors c
+    tolls: np.ndarray  # (D,) margin ||a||
+    gains: np.ndarray  # (D,) one over the largest loss, 0 for a direction without length
+
+
+def make_bets(circuit, nodes, mean, stds, whitening, margin) -> Bets:
+    """The bets on given nodes.
+
+    Parameters
+    ----------
+    circuit : pcircuit.Circuit
+    nodes : (m,) int array
+    mean, stds : (m,) float arrays
+        mu and sigma under the circuit.
+    whitening : (w, w) float array
+        From `whitening_matrix`.
+    margin : float
+
+    Returns
+    -------
+    Bets
+    """
+    bounds = unit_bounds(circuit)
+    top, usable = bounds[nodes], _usable(bounds[nodes], mean, stds)
+    scale = _inverse(stds, usable)
+    fall = np.maximum(top - mean, 0.0) + SLACK * top + margin
+    rise = mean * (1 + SLACK) + margin
+    floor = floor_rows(circuit, nodes, scale, bounds)
+    on_direction = ON_DIRECTIONS / (2 * len(RATES) * len(DIRECTION_STAKES))
+    on_node = usable * ON_NODES / (max(usable.sum(), 1) * 2 * len(NODE_STAKES))
+    return Bets(
+        mean=mean, scale=scale, scaled_mean=mean * scale, scaled_bound=top * scale, rise=_inverse(rise, usable),
+        fall=_inverse(fall, usable), euclidean=np.square(stds / max(stds.max(), SMALLEST)) * usable,
+        kept=kept_nodes(top, mean, stds), whitening=whitening, groups=floor.groups, starts=floor.starts,
+        columns=floor.columns, values=floor.values, margin=float(margin), direction_stakes=np.array(DIRECTION_STAKES),
+        node_stakes=np.array(NODE_STAKES), rates=np.array(RATES), on_direction=on_direction, on_node=on_node,
+        cash=1.0 - ON_DIRECTIONS - 2 * len(NODE_STAKES) * on_node.sum(), share=SHARE, refresh=REFRESH, slack=SLACK)
+
+
+def whitening_matrix(circuit, moments) -> np.ndarray:
+    """(R + rho lambda_max I)^-1 for the correlations R of the nodes that are kept; (0, 0) if they are too many."""
+    stds = np.sqrt(np.maximum(moments.diagonal(), 0.0))
+    kept = kept_nodes(unit_bounds(circuit)[moments.nodes], moments.mean, stds)
+    if len(moments.nodes) > MOST_WHITENED or len(kept) == 0:
+        return np.zeros((0, 0))
+    correlation = moments.covariance()[np.ix_(kept, kept)] / stds[kept, None] / stds[kept]
+    ridge = RIDGE * np.linalg.norm(correlation, 2)
+    inverse = np.linalg.inv(correlation + ridge * np.eye(len(kept)))
+    return np.ascontiguousarray((inverse + inverse.T) / 2)
+
+
+def kept_nodes(bounds, mean, stds) -> np.ndarray:
+    """(w,) positions of the nodes in whitened directions, from bounds, means and standard deviations (m,)."""
+    return np.flatnonzero(_usable(bounds, mean, stds) & (bounds <= MOST_DEVIATIONS * stds))
+
+
+def new_wealth(bets) -> Wealth:
+    """W_0 = 1, in first proportions, and no direction yet."""
+    m, D = len(bets.mean), 2 * len(bets.rates)
+    on_nodes = np.repeat(bets.on_node[:, None], 2 * len(bets.node_stakes), axis=1)
+    return Wealth(np.zeros(1, dtype=np.int64), np.zeros(1), np.array([bets.cash]),
+                  np.full((D, len(bets.direction_stakes)), bets.on_direction), on_nodes,
+                  np.zeros((len(bets.rates), m)), np.zeros((m, D)), np.zeros(D), np.zeros(D))
+
+
+def _inverse(values, where) -> np.ndarray:
+    """1 / values (m,), and 0 elsewhere."""
+    return np.divide(1.0, values, out=np.zeros(len(values)), where=where)
+
+
+def _usable(bounds, mean, stds) -> np.ndarray:
+    """(m,) which nodes are bet on: those that vary, in numbers that a double can hold."""
+    return (stds > SMALLEST) & (mean > SMALLEST) & (bounds <= LARGEST_GAIN * mean)

@@ -1,0 +1,119 @@
+"""The bets of the monitor, row by row; formulas in `hld.monitoring.bets`."""
+import numpy as np
+
+import pcircuit
+
+
+@pcircuit.compile_kernel
+def advance(values, bets, wealth, log_values):
+    """Bet on the rows `values` (n, m) of node likelihoods, one after the other; fills log W_t (n,) after each.
+
+    Changes the arrays of `wealth` in place.  A row's sums run in a fixed order and nothing is reassociated, so cutting
+    the rows into several calls changes no bit.
+    """
+    m, D = wealth.directions.shape
+    G, N = len(bets.direction_stakes), len(bets.node_stakes)
+    scores, deviation = np.empty(D), np.empty(m)
+    for t in range(len(values)):
+        scores[:] = 0.0
+        for j in range(m):
+            deviation[j] = values[t, j] - bets.mean[j]
+            scaled = deviation[j] * bets.scale[j]
+            for d in range(D):
+                scores[d] += scaled * wealth.directions[j, d]
+        total = wealth.cash[0]
+        for d in range(D):
+            score = (scores[d] - wealth.tolls[d]) * wealth.gains[d]
+            for g in range(G):
+                wealth.on_directions[d, g] *= 1.0 + bets.direction_stakes[g] * score
+                total += wealth.on_directions[d, g]
+        for j in range(m):
+            rise = (deviation[j] - bets.margin) * bets.rise[j]
+            fall = (-deviation[j] - bets.margin) * bets.fall[j]
+            for g in range(N):
+                wealth.on_nodes[j, g] *= 1.0 + bets.node_stakes[g] * rise
+                wealth.on_nodes[j, N + g] *= 1.0 + bets.node_stakes[g] * fall
+                total += wealth.on_nodes[j, g] + wealth.on_nodes[j, N + g]
+        wealth.log[0] += np.log(total)
+        log_values[t] = wealth.log[0]
+        wealth.num_rows[0] += 1
+        _share(bets, wealth, total)
+        _learn(bets, wealth, deviation)
+        if wealth.num_rows[0] % bets.refresh == 0:
+            _refresh(bets, wealth)
+
+
+@pcircuit.compile_kernel
+def _share(bets, wealth, total):
+    """Divide by the total, and give a share of it back to the bets in their first proportions."""
+    moved = bets.share / (wealth.num_rows[0] + 1.0)
+    kept = (1.0 - moved) / total
+    wealth.cash[0] = wealth.cash[0] * kept + moved * bets.cash
+    for d in range(wealth.on_directions.shape[0]):
+        for g in range(wealth.on_directions.shape[1]):
+            wealth.on_directions[d, g] = wealth.on_directions[d, g] * kept + moved * bets.on_direction
+    for j in range(wealth.on_nodes.shape[0]):
+        for g in range(wealth.on_nodes.shape[1]):
+            wealth.on_nodes[j, g] = wealth.on_nodes[j, g] * kept + moved * bets.on_node[j]
+
+
+@pcircuit.compile_kernel
+def _learn(bets, wealth, deviation):
+    """Move the running means of the standardised deviations towards this row."""
+    for h in range(len(bets.rates)):
+        rate = max(bets.rates[h], 1.0 / wealth.num_rows[0])
+        for j in range(len(deviation)):
+            wealth.means[h, j] += rate * (deviation[j] * bets.scale[j] - wealth.means[h, j])
+
+
+@pcircuit.compile_kernel
+def _refresh(bets, wealth):
+    """New directions from the running means: two for each of them."""
+    m = len(bets.mean)
+    for h in range(len(bets.rates)):
+        _take(bets, wealth, 2 * h, bets.euclidean * wealth.means[h])
+        whitened = np.zeros(m)
+        if len(bets.whitening) == 0:
+            for j in bets.kept:
+                whitened[j] = wealth.means[h, j]
+        else:
+            part = np.zeros(len(bets.kept))
+            for i in range(len(part)):
+                part += bets.whitening[i] * wealth.means[h, bets.kept[i]]
+            whitened[bets.kept] = part
+        _take(bets, wealth, 2 * h + 1, whitened)
+
+
+@pcircuit.compile_kernel
+def _take(bets, wealth, d, direction):
+    """Install direction d with its largest possible loss; a direction without length is not bet on."""
+    largest = np.abs(direction).max()
+    if not largest > 0.0:
+        wealth.directions[:, d] = 0.0
+        wealth.tolls[d], wealth.gains[d] = 0.0, 0.0
+        return
+    expected, slack, squared = 0.0, 0.0, 0.0
+    for j in range(len(direction)):
+        direction[j] /= largest
+        expected += direction[j] * bets.scaled_mean[j]
+        slack += abs(direction[j]) * bets.scaled_bound[j]
+        squared += (direction[j] * bets.scale[j]) ** 2
+    toll = bets.margin * np.sqrt(squared)
+    loss = expected - _floor(bets, direction) + bets.slack * slack + toll
+    wealth.directions[:, d] = direction
+    wealth.tolls[d], wealth.gains[d] = toll, 1.0 / loss
+
+
+@pcircuit.compile_kernel
+def _floor(bets, direction):
+    """Lower bound of direction . (L / sigma) over all states."""
+    total = 0.0
+    for g in range(len(bets.groups) - 1):
+        lowest = np.inf
+        for row in range(bets.groups[g], bets.groups[g + 1]):
+            value = 0.0
+            for k in range(bets.starts[row], bets.starts[row + 1]):
+                value += bets.values[k] * direction[bets.columns[k]]
+            lowest = min(lowest, value)
+        total += lowest
+    return total

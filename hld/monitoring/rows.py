@@ -1,0 +1,38 @@
+"""Rows with missing entries, completed so that a test of complete rows stays valid."""
+from __future__ import annotations
+
+import numpy as np
+
+import pcircuit
+
+
+def completed_rows(circuit, rows, rng):
+    """Rows without missing entries, and how many there were.
+
+    As `hld.vectors.completion.complete`, but for a stream: draws come from one generator, row by row, so that it does
+    not matter how the stream is cut.  A row whose observed part is impossible is completed from an unconditional
+    sample.
+
+    Parameters
+    ----------
+    circuit : pcircuit.Circuit
+    rows : (N, V) integer array
+        Checked evidence.
+    rng : numpy.random.Generator
+        Used row by row, and for incomplete rows only: cutting the rows into several calls changes nothing.
+
+    Returns
+    -------
+    rows : (N, V) integer array
+    num_missing : int
+    """
+    missing = rows < 0
+    incomplete = np.flatnonzero(missing.any(axis=1))
+    if len(incomplete) == 0:
+        return rows, 0
+    evidence = rows[incomplete].astype(np.int64)
+    evidence[pcircuit.log_likelihood(circuit, evidence) == -np.inf] = -1
+    drawn = pcircuit.sample(circuit, evidence=evidence, rng=rng)
+    rows = rows.astype(np.int64)
+    rows[incomplete] = np.where(missing[incomplete], drawn, rows[incomplete])
+    return rows, int(missing.sum())

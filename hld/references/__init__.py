@@ -1,0 +1,1 @@
+"""What a batch is compared with: the circuit's exact moments, averages over rows, moments of rows with holes."""

@@ -1,0 +1,166 @@
+r"""Columns of a fitted table: their categories, and how those are chosen.
+
+A column is one of two things.
+
+* `LevelColumn`: n levels (plain values: text, booleans, whole numbers, or the one number of a constant
+  column) with categories 0..n-1 in the order of `level_order`, and category n for every value that is none of
+  them. Where a categorical column has more than M distinct levels, the M - 1 most frequent are kept (ties:
+  first in order) and the rest share category n with the unseen ones.
+* `BinColumn`: E edges that cut the real line into E + 1 half-open intervals
+
+  .. math:: (-\infty, e_1), \; [e_1, e_2), \; \dots, \; [e_E, \infty).
+
+  With the N finite training values sorted, the candidates for B bins are the order statistics
+
+  .. math:: e_k = x_{(\lfloor kN/B \rfloor + 1)}, \qquad k = 1, \dots, B - 1;
+
+  a candidate equal to the smallest value is replaced by the next larger distinct value, and equal candidates
+  are merged. Every edge is a training value above the smallest one. So no bin is empty on the training table,
+  a smallest value that fills several quantiles gets a bin of its own, and there are at most B bins.
+
+Only the distinct values and their counts are used: the order of the rows cannot matter. `fit_column` chooses
+the kind and makes the column.
+"""
+import math
+import reprlib
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from hld.tables.cells import distinct_values, level_order, not_a_number
+
+_LEVEL_TYPES = {"boolean": (bool,), "integer": (int,), "constant": (bool, int, float),
+                "categorical": (bool, int, float, str)}
+_SHOWN = 8                  # levels or edges that a line of description lists
+
+
+@dataclass(frozen=True)
+class LevelColumn:
+    """A column of levels; `merged`: rare training levels share the last category with the unseen ones."""
+
+    name: str
+    kind: str
+    levels: tuple
+    merged: bool = False
+
+    def __post_init__(self):
+        where, kind, levels = f"column {self.name!r} of the encoder", self.kind, self.levels
+        if kind not in _LEVEL_TYPES:
+            raise ValueError(f"{where} has kind {reprlib.repr(kind)}, expected one of "
+                             f"{', '.join(_LEVEL_TYPES)} or continuous")
+        for level in levels:
+            if type(level) not in _LEVEL_TYPES[kind] or level != level:
+                raise ValueError(f"{where} has level {reprlib.repr(level)}, which kind {kind} does not allow")
+        if len(set(levels)) < len(levels) or list(levels) != sorted(levels, key=level_order):
+            raise ValueError(f"{where} has repeated or unsorted levels, expected distinct ones in ascending "
+                             f"order")
+        if kind != "categorical" and (not levels or self.merged or (kind == "constant" and len(levels) > 1)):
+            raise ValueError(f"{where} has {len(levels)} levels and merged = {self.merged}, expected "
+                             f"{'one level' if kind == 'constant' else 'some levels'} and false for kind "
+                             f"{kind}")
+
+    @property
+    def num_categories(self):
+        """Number of levels, and one for whatever is none of them."""
+        return len(self.levels) + 1
+
+    def values(self, unseen):
+        """Value of each category, `unseen` standing for the last."""
+        return [*self.levels, unseen]
+
+    def describe(self):
+        """One line: kind, levels, what happens to other values."""
+        count = len(self.levels)
+        shown = ", ".join(map(reprlib.repr, self.levels[:_SHOWN])) + ", ..." * (count > _SHOWN)
+        return (f"{self.name!r}: {self.kind}, {count} level{'s' * (count != 1)}"
+                f"{', the most frequent' * self.merged}: {shown or 'no value was present'}; "
+                f"{'rare and ' * self.merged}unseen levels are category {count}; missing is -1")
+
+
+@dataclass(frozen=True)
+class BinColumn:
+    """A column of numbers cut at `edges` (E ascending floats); training values were in [low, high]."""
+
+    name: str
+    edges: tuple
+    low: float
+    high: float
+    kind: str = "continuous"
+
+    def __post_init__(self):
+        marks = (self.low, *self.edges, self.high)
+        finite = all(type(mark) is float and math.isfinite(mark) for mark in marks)
+        if not finite or not all(a < b for a, b in pairwise(marks[:-1])) or marks[-2] > marks[-1]:
+            raise ValueError(f"column {self.name!r} of the encoder has impossible bins, expected finite "
+                             f"numbers low < first edge < ... < last edge <= high")
+
+    @property
+    def num_categories(self):
+        """Number of bins."""
+        return len(self.edges) + 1
+
+    def values(self, unseen):
+        """Middle of each bin, the outermost ending at `low` and `high`; no category is for the unseen."""
+        middles = [(a, 0.5 * a + 0.5 * b, b) for a, b in pairwise((self.low, *self.edges, self.high))]
+        # Rounding can push the middle of two neighbouring doubles onto the upper end, which the bin excludes.
+        return [m if a <= m < b else a for a, m, b in middles]
+
+    def describe(self):
+        """One line: number of bins, edges, what happens to other values."""
+        count = self.num_categories
+        shown = ", ".join(f"{edge:.6g}" for edge in self.edges[:_SHOWN]) + ", ..." * (count - 1 > _SHOWN)
+        bins = f"{count} bins cut at {shown}" if count > 1 else "1 bin"
+        return (f"{self.name!r}: continuous, {bins}; values beyond the training range [{self.low:.6g}, "
+                f"{self.high:.6g}] fall into the outermost bins; missing is -1")
+
+
+def fit_column(name, values, role, *, num_bins, max_categories):
+    """The column for values (N,); `role` is "categorical", "continuous", or None to choose by the values."""
+    distinct, counts = distinct_values(values, name)
+    types = set(map(type, distinct))
+    if role == "continuous" and str in types:
+        raise not_a_number(next(value for value in distinct if isinstance(value, str)), name)
+    if role == "categorical" or str in types or (role is None and not distinct):
+        return _most_frequent(name, distinct, counts, max_categories)
+    if role is None and types == {bool}:
+        return LevelColumn(name, "boolean", tuple(distinct))
+    if role is None and len(distinct) <= max_categories and all(map(_is_whole, distinct)):
+        return LevelColumn(name, "integer", tuple(sorted(map(int, distinct))))
+    if len(distinct) == 1 and math.isfinite(distinct[0]):
+        # A single bin would hold every number; as a level, any other number is seen to be new.
+        return LevelColumn(name, "constant", tuple(distinct))
+    return _quantile_bins(name, distinct, counts, num_bins)
+
+
+def _is_whole(number):
+    """Whether a bool, int or float is a finite whole number."""
+    return not isinstance(number, float) or number.is_integer()
+
+
+def _most_frequent(name, levels, counts, max_categories):
+    """Categorical column of all levels, or of the max_categories - 1 most frequent."""
+    merged = len(levels) > max_categories
+    if merged:
+        # A stable sort keeps the order of the levels among equal counts.
+        kept = np.sort(np.argsort(-counts, kind="stable")[:max_categories - 1])
+        levels = [levels[i] for i in kept]
+    return LevelColumn(name, "categorical", tuple(levels), merged)
+
+
+def _quantile_bins(name, distinct, counts, num_bins):
+    """Binned column with order statistics of the finite values as edges."""
+    number = np.array(distinct, dtype=np.float64)
+    finite = np.isfinite(number)
+    if not finite.any():
+        raise ValueError(f"`table` column {name!r} holds no finite number, expected some to cut into bins: "
+                         f"leave the column out")
+    order = np.argsort(number[finite], kind="stable")
+    number, up_to = number[finite][order], np.cumsum(counts[finite][order])
+    num_bins = min(num_bins, int(up_to[-1]))                # more bins than rows give the same edges
+    rank = up_to[-1] * np.arange(1, num_bins) // num_bins
+    at = np.searchsorted(up_to, rank, side="right")         # number[at] is the order statistic x_(rank + 1)
+    # The smallest value cannot be an edge, as nothing would lie below it: hence 1, and hence the last filter.
+    edges = np.unique(number[np.minimum(np.maximum(at, 1), len(number) - 1)])
+    edges = edges[edges > number[0]]
+    return BinColumn(name, tuple(edges.tolist()), float(number[0]), float(number[-1]))

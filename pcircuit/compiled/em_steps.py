@@ -1,0 +1,165 @@
+"""What EM does between two passes over the rows, compiled.
+
+Each function has a readable twin: `complete` that of flows in `pcircuit.inference.flows`, `maximize` the M-step in
+`pcircuit.learning.em` with `compiled.rescaling.with_plan_for`, and `plan` `compiled.rescaling.with_plan`.  The
+arithmetic is little, but threads that learn at the same time, each its own circuit, wait for the interpreter lock
+wherever Python does it.
+"""
+from __future__ import annotations
+
+import numpy as np
+
+from pcircuit.compiled.jit import jit
+from pcircuit.compiled.packed import (
+    ARITY,
+    FIRST_CHILD,
+    IS_LEAF,
+    PRODUCTS,
+    ROW_POINTER,
+    SOURCE,
+    SPARSE,
+    SUMS,
+    VARIABLE,
+    WEIGHT,
+)
+from pcircuit.compiled.rescaling import (
+    AFTER_RESCALE,
+    LEAST_WEIGHT,
+    LIFT_HERE,
+    LOWEST,
+    MARGIN,
+    NO_RESCALE,
+    RESCALE_HERE,
+    RESCALE_RISKY,
+)
+
+SMALLEST_WEIGHT = 2.0 ** LEAST_WEIGHT
+
+
+@jit
+def complete(packed, edges, counts, inputs):
+    """Edge flows get their factor, the weight; `inputs` are `counts` without the missing columns, which are spread."""
+    for i in range(len(edges)):
+        edges[i] *= packed.weights[i]
+    out = 0
+    for v in range(len(packed.categories)):
+        C = packed.categories[v]
+        for i in range(packed.table_start[v], _table_end(packed, v), C + 1):
+            missing, total = counts[i + C], packed.tables[i + C]
+            share = missing / total if missing > 0.0 and total > 0.0 else 0.0
+            start, target = np.uintp(i), np.uintp(out)
+            for c in range(np.uintp(C)):
+                inputs[target + c] = counts[start + c] + share * packed.tables[start + c]
+            out += C
+
+
+@jit
+def maximize(packed, edges, inputs, pseudocount, step_size, weights, tables):
+    """New `weights` and `tables`: (1 - step) old + step * share of the flow; false if they need another plan."""
+    at, allowed = 0, True
+    V = len(packed.categories)
+    for v in range(V):
+        C = packed.categories[v]
+        least = 2.0 ** packed.floors[v]
+        for i in range(packed.table_start[v], _table_end(packed, v), C + 1):
+            _move(inputs, at, packed.tables, i, C, pseudocount, step_size, tables)
+            tables[i + C] = 1.0
+            allowed = allowed and not _count_below(tables, i, C, 0.0, least)
+            at += C
+    for r in range(len(packed.region)):
+        P, w, pointer = packed.region[r, PRODUCTS], packed.region[r, WEIGHT], packed.region[r, ROW_POINTER]
+        least = 2.0 ** packed.floors[V + r]
+        for k in range(packed.region[r, SUMS]):
+            i, size = w + k * P, P
+            if packed.region[r, SPARSE]:
+                i, size = w + packed.row_pointer[pointer + k], (packed.row_pointer[pointer + k + 1]
+                                                                - packed.row_pointer[pointer + k])
+            _move(edges, i, packed.weights, i, size, pseudocount, step_size, weights)
+            allowed = allowed and not _count_below(weights, i, size, 0.0, least)
+        if _lifts(packed, r):
+            size = packed.region[r, SUMS] * P
+            allowed = allowed and packed.region[r, SPARSE] == 0 and not _count_below(weights, w, size, -1.0,
+                                                                                     SMALLEST_WEIGHT)
+    return allowed
+
+
+@jit
+def plan(packed, rescale, check_sums, floors, shown):
+    """Rescale points for the parameters of `packed`; `shown` (inner regions,) is scratch."""
+    V = len(packed.categories)
+    for v in range(V):
+        floors[v] = _floor(packed.tables, packed.table_start[v], _table_end(packed, v))
+    for r in range(len(packed.region)):
+        first, last = packed.region[r, FIRST_CHILD], packed.region[r, FIRST_CHILD] + packed.region[r, ARITY] - 1
+        w, K, pointer = packed.region[r, WEIGHT], packed.region[r, SUMS], packed.region[r, ROW_POINTER]
+        is_sparse = packed.region[r, SPARSE] == 1
+        end = w + (packed.row_pointer[pointer + K] if is_sparse else K * packed.region[r, PRODUCTS])
+        floors[V + r] = _floor(packed.weights, w, end)
+        floor = 0.0
+        for c in range(first, last + 1):
+            child = packed.child[c]
+            step = floors[child[VARIABLE]] if child[IS_LEAF] else shown[child[SOURCE]]
+            rescale[c] = NO_RESCALE
+            if c > first and floor + step < LOWEST and rescale[c - 1] == NO_RESCALE:
+                rescale[c - 1], floor = RESCALE_HERE, AFTER_RESCALE
+            floor += step
+            if floor < LOWEST:
+                rescale[c], floor = RESCALE_RISKY, AFTER_RESCALE
+        if floor < 0.5 * LOWEST and rescale[last] == NO_RESCALE:
+            rescale[last], floor = RESCALE_HERE, AFTER_RESCALE
+        if not is_sparse and not _count_below(packed.weights, w, end - w, -1.0, SMALLEST_WEIGHT):
+            for c in range(first, last + 1):
+                rescale[c] += LIFT_HERE - RESCALE_HERE if rescale[c] != NO_RESCALE else 0
+        floor += floors[V + r]
+        check_sums[r] = floor < LOWEST
+        shown[r] = max(floor, LOWEST)
+
+
+@jit
+def _table_end(packed, v):
+    """Where the table of variable v ends."""
+    return packed.table_start[v + 1] if v + 1 < len(packed.table_start) else len(packed.tables)
+
+
+@jit
+def _move(flow, f, old, i, size, pseudocount, step_size, new):
+    """One unit's parameters; without flow and pseudocount they stay."""
+    total, keep, f, i = pseudocount, 1.0 - step_size, np.uintp(f), np.uintp(i)
+    for j in range(np.uintp(size)):
+        total += flow[f + j]
+    if total > 0.0:
+        more, factor = pseudocount / size, 1.0 / total
+        for j in range(np.uintp(size)):
+            share = (flow[f + j] + more) * factor
+            new[i + j] = share if keep == 0.0 else keep * old[i + j] + step_size * share
+    else:
+        for j in range(np.uintp(size)):
+            new[i + j] = old[i + j]
+
+
+@jit
+def _count_below(values, i, size, above, below):
+    """How many of `size` values are between; counting runs in vector lanes, looking for the smallest does not."""
+    count, i = 0, np.uintp(i)
+    for j in range(np.uintp(size)):
+        count += (values[i + j] > above) & (values[i + j] < below)
+    return count
+
+
+@jit
+def _floor(values, start, end):
+    """log2 of the smallest positive of values[start:end], at most 0, with the margin of a plan."""
+    smallest = 1.0
+    for i in range(np.uintp(start), np.uintp(end)):
+        smallest = min(smallest, values[i] if values[i] > 0.0 else 1.0)
+    return MARGIN * np.log2(smallest)
+
+
+@jit
+def _lifts(packed, r):
+    """Whether the plan replaces small products of region r."""
+    first = packed.region[r, FIRST_CHILD]
+    lifts = False
+    for c in range(first, first + packed.region[r, ARITY]):
+        lifts |= packed.rescale[c] >= LIFT_HERE
+    return lifts

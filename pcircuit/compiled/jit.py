@@ -1,0 +1,72 @@
+"""The one place with Numba options.  Imported only by kernel modules, which are imported only when first used.
+
+No ``parallel=True`` and no explicit signatures: kernels release the interpreter lock, run in the caller's thread and
+compile at their first call, not at import.  Machine code is kept on disk by Numba where it finds a writable folder; a
+cache that cannot be read or written costs a compilation and never an exception.
+
+    jit               kernels over rows, where sums may be reordered
+    compile_kernel    kernels that round like their NumPy twins: no fast-math
+    inlined           parts of the text of each caller
+"""
+from __future__ import annotations
+
+import logging
+
+import numba
+
+logger = logging.getLogger(__name__)
+
+# The lock is released, so tiles run in plain threads.  `contract` lets a*b + c be one fused operation, and
+# `reassoc` lets a sum over rows run in vector lanes; infinities, NaN and signed zeros keep their meaning.  Kernels
+# allocate nothing, so Numba's reference counting is switched off: counting arrays in and out of every inlined
+# function took two thirds of the time of a call with one row.
+_OPTIONS = {"nogil": True, "_nrt": False, "fastmath": {"contract", "reassoc"}}
+
+
+def jit(function):
+    """Compile at first call, with an on-disk cache that may fail without making the call fail."""
+    return _cached(numba.njit(**_OPTIONS)(function))
+
+
+def compile_kernel(function):
+    """`function` compiled at its first call without fast-math, so that it rounds like its NumPy twin."""
+    return _cached(numba.njit(nogil=True)(function))
+
+
+def inlined(function):
+    """Part of the text of each caller: for functions with many array arguments, which cost more to pass than to use."""
+    return numba.njit(inline="always", **_OPTIONS)(function)
+
+
+def _cached(dispatcher):
+    """The same dispatcher, with an on-disk cache if Numba finds a folder for it."""
+    try:
+        dispatcher.enable_caching()
+    except RuntimeError as error:  # no folder is writable
+        logger.debug("compiling %s without an on-disk cache: %s", dispatcher.py_func.__name__, error)
+        return dispatcher
+    dispatcher._cache = _ForgivingCache(dispatcher._cache)
+    return dispatcher
+
+
+class _ForgivingCache:
+    """Numba's cache of one function; a full disk or a damaged file means compiling, not an exception."""
+
+    def __init__(self, cache):
+        self._cache = cache
+
+    def __getattr__(self, name):
+        return getattr(self._cache, name)
+
+    def load_overload(self, sig, target_context):
+        try:
+            return self._cache.load_overload(sig, target_context)
+        except Exception as error:  # whatever a damaged file causes
+            logger.debug("compilation cache not read: %s", error)
+            return None
+
+    def save_overload(self, sig, data):
+        try:
+            self._cache.save_overload(sig, data)
+        except Exception as error:
+            logger.debug("compilation cache not written: %s", error)

@@ -1,0 +1,102 @@
+"""Where the passes rescale, so that no likelihood is lost to underflow.
+
+The passes work with likelihoods, not logarithms, and the likelihood of a large scope is too small for a double.
+So at some places of the pass ("rescale points") each row's products are multiplied by the power of two that brings
+the largest of them to [1, 2), and the exponent is added up separately.
+
+Where this is needed is known in advance.  Let the floor of a region be a lower bound on log2 of every positive
+value it can show, counted from the last rescaling.  Multiplying a child in lowers it by the child's floor, mixing
+lowers it by log2 of the smallest positive weight, and a rescale point is put wherever it would pass LOWEST.
+
+Rescaling makes the largest value of a row 1; it cannot lift the others, and what is left under 2**AFTER_RESCALE might
+underflow before the next rescale point.  What is done about it depends on the weights above the products.
+
+* Where every sum weighs every product with at least 2**LEAST_WEIGHT ("mixing" regions: all of a Hidden Chow-Liu tree
+  fitted with a pseudocount), a product that much behind the best one adds nothing to any sum.  It is replaced by
+  2**AFTER_RESCALE, which is more than it is, and marked by a minus sign, which multiplying cannot remove.  If it is
+  still under 2**NEGLIGIBLE of the best product when all children are in, it is dropped: every sum keeps 60 bits.  If
+  not, the row is suspect.
+* Elsewhere a row with such a value is suspect at once.
+
+Suspect rows are evaluated again with one logarithm per unit (`inference.log_domain`).  At a "risky" place, where one
+factor alone may underflow (a probability below about 1e-220), a zero may be a lost value and is treated like a small
+one. So no positive contribution that counts is ever lost unnoticed, and rows that need logarithms are the only ones
+that pay.
+"""
+from __future__ import annotations
+
+import numpy as np
+
+LOWEST = -960.0  # log2 of what must stay representable; normal double precision ends at -1022
+AFTER_RESCALE = -256.0  # log2 of the smallest positive value that a rescaled row may hold
+LEAST_WEIGHT = -100.0  # log2 of the smallest weight of a mixing region
+NEGLIGIBLE = -164.0  # log2: LEAST_WEIGHT less 64 bits
+RECOVERED = -200.0  # log2: a marked product above this, before all children are in, is no longer surely negligible
+NO_RESCALE, RESCALE_HERE, RESCALE_RISKY, LIFT_HERE, LIFT_RISKY = range(5)
+MARGIN = 1.25  # floors are planned this much lower than they are, so that learning seldom changes the plan
+
+
+def with_plan(packed):
+    """`packed` with rescale points for its parameters."""
+    floors = _floors(packed) * MARGIN
+    tables, weights = floors[:len(packed.table_start)].tolist(), floors[len(packed.table_start):].tolist()
+    rescale: list[int] = []
+    check_sums: list[bool] = []
+    shown: list[float] = []  # floor of each finished region
+    mixing, arities, firsts = _mixing(packed).tolist(), packed.region[:, 2].tolist(), packed.region[:, 3].tolist()
+    is_leaf, sources, variables = (packed.child[:, column].tolist() for column in (0, 1, 4))
+    for arity, first, is_mixing, weight in zip(arities, firsts, mixing, weights, strict=True):
+        points, floor = _rescale_points([tables[variables[c]] if is_leaf[c] else shown[sources[c]]
+                                         for c in range(first, first + arity)])
+        rescale += [point + 2 if is_mixing and point != NO_RESCALE else point for point in points]
+        floor += weight
+        check_sums.append(floor < LOWEST)
+        shown.append(max(floor, LOWEST))
+    return packed._replace(rescale=np.array(rescale, dtype=np.int64), check_sums=np.array(check_sums, dtype=bool),
+                           floors=floors)
+
+
+def with_plan_for(packed):
+    """`packed` itself where its plan still allows for its parameters, else with a new plan."""
+    lifts = packed.rescale >= LIFT_HERE
+    owner = np.repeat(np.arange(len(packed.region)), packed.region[:, 2])
+    still = (_floors(packed) >= packed.floors).all() and _mixing(packed)[owner[lifts]].all()
+    return packed if still else with_plan(packed)
+
+
+def _mixing(packed) -> np.ndarray:
+    """(inner regions,) whether a region is dense with all weights at least 2**LEAST_WEIGHT."""
+    if not len(packed.region):
+        return np.zeros(0, dtype=bool)
+    smallest = np.minimum.reduceat(packed.weights, packed.region[:, 4]) if len(packed.weights) else 0.0
+    return (packed.region[:, 5] == 0) & (smallest >= 2.0 ** LEAST_WEIGHT)
+
+
+def _floors(packed) -> np.ndarray:
+    """(V + inner regions,) log2 of the smallest positive entry of each input table and of each region's weights."""
+    starts = packed.region[:, 4]  # where each region's weights begin
+    return np.concatenate([_log2_smallest(packed.tables, packed.table_start), _log2_smallest(packed.weights, starts)])
+
+
+def _rescale_points(steps):
+    """What to do after multiplying in each child, given the children's floors; and the floor of the products."""
+    rescale, floor = [NO_RESCALE] * len(steps), 0.0
+    if sum(steps) >= 0.5 * LOWEST:
+        return rescale, sum(steps)
+    for a, step in enumerate(steps):
+        if a and floor + step < LOWEST and rescale[a - 1] == NO_RESCALE:
+            rescale[a - 1], floor = RESCALE_HERE, AFTER_RESCALE
+        floor += step
+        if floor < LOWEST:  # this factor alone may underflow
+            rescale[a], floor = RESCALE_RISKY, AFTER_RESCALE
+    if floor < 0.5 * LOWEST and rescale[-1] == NO_RESCALE:  # leave room for the siblings in the parent's products
+        rescale[-1], floor = RESCALE_HERE, AFTER_RESCALE
+    return rescale, floor
+
+
+def _log2_smallest(values, starts) -> np.ndarray:
+    """log2 of the smallest positive value, at most 0, of each slice that begins at `starts`."""
+    if not len(starts):
+        return np.zeros(0)
+    positive = np.where(values > 0, values, 1.0)
+    return np.minimum(np.log2(np.minimum.reduceat(positive, starts)), 0.0)

@@ -1,0 +1,105 @@
+"""Work space for one tile of rows, and for the group of rows that one call of a kernel works through.
+
+Unit i of a tile keeps its values in ``values[i * STRIDE + b]`` for the rows b < TILE_ROWS.  Both numbers are
+constants, for the compiler's sake (`compiled.mix`); a tile may hold fewer rows, but not more.
+"""
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pcircuit.compiled.packed import STRIDE, TILE_ROWS
+from pcircuit.evidence import check_evidence
+
+GROUP_CODES, MOST_TILES = 200_000, 16  # entries of evidence of a group, so that they stay in the cache; its tiles
+LINE = 64  # bytes of a cache line and of the widest vector: values that straddle two lines cost twice
+
+
+class Tile(NamedTuple):
+    """Arrays of a tile; B is STRIDE where rows are shorter than the tile may be."""
+
+    codes: np.ndarray  # (V, B) uint16 or int64 categories, C where missing
+    values: np.ndarray  # (units * STRIDE,)
+    flow: np.ndarray  # (units * STRIDE,) downward pass only
+    exponent: np.ndarray  # (regions or 1, B) int64
+    suspect: np.ndarray  # (B,) bool, set by the upward pass
+    skip: np.ndarray  # (B,) bool, rows that do not count in totals
+    scratch: np.ndarray  # (3, B) kernels cannot allocate
+    bits: np.ndarray  # the same memory as int64
+    counts: np.ndarray  # (most categories + 1,) scratch
+
+
+class Group(NamedTuple):
+    """Arrays of a group of G rows, and how many of them make a tile."""
+
+    codes: np.ndarray  # (V, G + a few) as in a tile; those of the tile itself where it is all of the group
+    block: np.ndarray  # (8, G + a few) uint8, scratch of the transposition
+    roots: np.ndarray  # (G,) value of the root, times 2**exponents
+    exponents: np.ndarray  # (G,) int64, where the tile has one row of exponents
+    suspects: np.ndarray  # (G,) bool
+    skip: np.ndarray  # (G,) bool, false between calls
+    weights: np.ndarray  # (G,) row weights of flows
+    step: int
+
+
+class Sums(NamedTuple):
+    """Flows summed over rows."""
+
+    edges: np.ndarray  # like `Packed.weights`; not yet times them while rows are being added
+    counts: np.ndarray  # like `Packed.tables`
+    log: np.ndarray  # (1,) weighted sum of log-likelihoods
+
+
+def new_sums(packed) -> Sums:
+    """Sums over no rows."""
+    return Sums(np.zeros_like(packed.weights), np.zeros_like(packed.tables), np.zeros(1))
+
+
+def new_work(circuit, layout, num_exponents: int, most_bytes: int):
+    """A tile and a group for a layout; a tile's values take no more than `most_bytes`, if half a tile does."""
+    V, step = circuit.num_variables, TILE_ROWS if 8 * layout.num_values * TILE_ROWS <= most_bytes else TILE_ROWS // 2
+    rows = int(np.clip(GROUP_CODES // V // step, 1, MOST_TILES)) * step
+    scratch = np.empty((3, STRIDE))
+    dtype = np.uint16 if max(circuit.num_categories) < 2 ** 16 else np.int64
+    tile = Tile(np.empty((V, STRIDE), dtype=dtype), _aligned(layout.num_values * STRIDE),
+                _aligned(layout.num_flows * STRIDE), np.empty((num_exponents, STRIDE), dtype=np.int64),
+                np.zeros(STRIDE, dtype=bool), np.zeros(STRIDE, dtype=bool), scratch, scratch.view(np.int64),
+                np.empty(max(circuit.num_categories) + 1))
+    stride = rows + STRIDE - TILE_ROWS
+    codes = np.empty((V, stride), dtype=dtype) if rows > step else tile.codes  # one tile needs no copy
+    group = Group(codes, np.empty((8, stride), dtype=np.uint8), np.empty(rows), np.empty(rows, dtype=np.int64),
+                  np.zeros(rows, dtype=bool), np.zeros(rows, dtype=bool), np.empty(rows), step)
+    return tile, group
+
+
+def load_group(circuit, categories, data, start: int, stop: int, group: Group) -> None:
+    """Put rows start..stop of `data` into the group's codes; raise if one of them is not evidence."""
+    from pcircuit.compiled.transpose import transpose_bytes, transpose_rows
+    if data.dtype.itemsize == 1:
+        valid = transpose_bytes(data.view(np.uint8), start, stop, categories, data.dtype.kind == "i", group.block,
+                                group.block.view(np.uint64), group.codes)
+    else:
+        valid = transpose_rows(data, start, stop, categories, group.codes)
+    if not valid:
+        check_evidence(circuit, data[:stop])
+
+
+def free_work(circuit, kind: str) -> list:
+    """Work spaces of one kind that wait for the next call with this circuit, as many as ever worked together."""
+    return circuit._cache.setdefault(kind, [])
+
+
+def borrow(free: list, make):
+    """One of the free work spaces, or a new one; lists are safe to share between threads."""
+    try:
+        return free.pop()
+    except IndexError:
+        return make()
+
+
+def _aligned(size: int) -> np.ndarray:
+    """(size,) floats that begin at a cache line."""
+    array = np.empty(size + LINE // 8)
+    skipped = -array.__array_interface__["data"][0] % LINE // 8
+    return array[skipped:skipped + size]

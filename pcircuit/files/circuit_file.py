@@ -1,0 +1,298 @@
+"""Circuits as files: one uncompressed zip archive of plain arrays and a short header.
+
+The arrays are the tables of the regions, concatenated in post-order.  With R regions, A_r children, and K_r
+units in a table with C_r columns (categories at a leaf, products at an inner region):
+
+    parents, variables       (R,)  the v-tree
+    kind                     (R,)  0 input region, 1 inner region with dense weights, 2 with CSR weights
+    num_units, num_columns   (R,)  K_r and C_r
+    probs                    sum of K_r C_r over input regions
+    products                 sum of C_r A_r over inner regions
+    weights                  dense: K_r C_r each; CSR: the stored entries
+    columns, row_starts      CSR: column of each stored entry; K_r + 1 row starts each, the first of them 0
+
+Files are archives of `pcircuit.files.archive`: written whole or not at all, and read without trust.
+
+    save, load                      a circuit and a file
+    to_arrays, from_arrays          a circuit and the arrays above, to embed a circuit in another file
+"""
+from __future__ import annotations
+
+import os
+import reprlib
+
+import numpy as np
+
+from pcircuit.circuit import Circuit, InnerRegion, InputRegion
+from pcircuit.files.archive import LARGEST, read_archive, write_archive
+from pcircuit.vtree import VTree
+
+FORMAT, FORMAT_VERSION = "pcircuit.circuit", 1
+INPUT, DENSE, SPARSE = range(3)
+INTEGERS, FLOATS = "iu", "f"
+ARRAYS = {"parents": INTEGERS, "variables": INTEGERS, "kind": INTEGERS, "num_units": INTEGERS,
+          "num_columns": INTEGERS, "probs": FLOATS, "products": INTEGERS, "weights": FLOATS,
+          "columns": INTEGERS, "row_starts": INTEGERS}
+
+
+def save(circuit: Circuit, path, *, provenance: dict | None = None) -> None:
+    """Write a circuit to a file, whole or not at all.
+
+    Parameters
+    ----------
+    circuit : Circuit
+        Any circuit; zeros, CSR weights and rows that are not normalised are kept exactly.
+    path : str or os.PathLike
+        The file; an existing one is replaced at the end, and stays as it was if anything fails.
+    provenance : dict, default None
+        Where the circuit comes from: whatever JSON can hold.  Kept in the header, see `read_archive`.
+
+    Raises
+    ------
+    TypeError
+        If `path` is not a path or `provenance` holds what JSON cannot.
+    ValueError
+        If `path` is a folder or a device, or `provenance` is nested too deeply, too long, or holds a NaN.
+    OSError
+        If the folder does not exist or cannot be written.
+
+    Notes
+    -----
+    Costs O(number of parameters); about 8 bytes per parameter and 4 per factor of a product.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from pcircuit import VTree
+    >>> coin = Circuit(VTree.from_nested(0), [InputRegion(0, [[0.5, 0.5]])])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(coin, os.path.join(folder, "coin.pc"))
+    ...     load(os.path.join(folder, "coin.pc")) == coin
+    True
+    """
+    header = {"format": FORMAT, "version": FORMAT_VERSION, "provenance": provenance or {}}
+    write_archive(path, header, to_arrays(circuit))
+
+
+def load(path) -> Circuit:
+    """Read a circuit that `save` wrote; safe for files from strangers.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The file.
+
+    Returns
+    -------
+    Circuit
+        Equal to the one that was saved, bit by bit.
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged, of another kind, or of a newer format version: its name and what is wrong.
+    OSError
+        If there is no such file (`FileNotFoundError`) or it cannot be opened.
+
+    Notes
+    -----
+    Costs O(size of the file) time and memory.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from pcircuit import VTree
+    >>> coin = Circuit(VTree.from_nested(0), [InputRegion(0, [[0.5, 0.5]])])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(coin, os.path.join(folder, "coin.pc"))
+    ...     load(os.path.join(folder, "coin.pc"))
+    Circuit(1 variables, 1 regions, 1 units, 2 parameters)
+    """
+    _, arrays = read_archive(path, FORMAT, FORMAT_VERSION)
+    try:
+        return from_arrays(arrays)
+    except ValueError as error:
+        raise ValueError(f"cannot read {os.fspath(path)!r}: {error}") from error
+
+
+def to_arrays(circuit: Circuit) -> dict[str, np.ndarray]:
+    """The circuit as ten one-dimensional arrays, listed in the module's first lines.
+
+    Parameters
+    ----------
+    circuit : Circuit
+        Any circuit.
+
+    Returns
+    -------
+    dict of str to array
+        Integers as int32 where they fit, else int64; probabilities and weights as float64.
+
+    Notes
+    -----
+    Costs O(number of parameters).
+
+    Examples
+    --------
+    >>> from pcircuit import VTree
+    >>> coin = Circuit(VTree.from_nested(0), [InputRegion(0, [[0.5, 0.5]])])
+    >>> to_arrays(coin)["probs"]
+    array([0.5, 0.5])
+    """
+    if not isinstance(circuit, Circuit):
+        raise TypeError(f"`circuit` must be a Circuit, found {type(circuit).__name__}")
+    inputs = [region for region in circuit.regions if isinstance(region, InputRegion)]
+    inner = [region for region in circuit.regions if not isinstance(region, InputRegion)]
+    sparse = [region.weights for region in inner if region.is_sparse]
+    tables = [region.probs if isinstance(region, InputRegion) else region.weights
+              for region in circuit.regions]
+    return {
+        "parents": _integers([circuit.vtree.parents]), "variables": _integers([circuit.vtree.variables]),
+        "kind": np.array([INPUT if isinstance(region, InputRegion) else SPARSE if region.is_sparse else DENSE
+                          for region in circuit.regions], dtype=np.int8),
+        "num_units": _integers([[table.shape[0] for table in tables]]),
+        "num_columns": _integers([[table.shape[1] for table in tables]]),
+        "probs": np.concatenate([region.probs.ravel() for region in inputs]),
+        "products": _integers([region.products.ravel() for region in inner]),
+        "weights": np.concatenate([np.zeros(0), *[
+            region.weights.data if region.is_sparse else region.weights.ravel() for region in inner]]),
+        "columns": _integers([weights.indices for weights in sparse]),
+        "row_starts": _integers([weights.indptr for weights in sparse]),
+    }
+
+
+def from_arrays(arrays: dict) -> Circuit:
+    """The circuit that `to_arrays` took apart.
+
+    Parameters
+    ----------
+    arrays : dict of str to array
+        Exactly the arrays of `to_arrays`, of any integer and floating-point types.
+
+    Returns
+    -------
+    Circuit
+        Equal to the original, bit by bit.
+
+    Raises
+    ------
+    ValueError
+        If an array is missing or unknown, or the arrays contradict each other: which, and how.
+
+    Notes
+    -----
+    Costs O(total length).  Counts are compared with the lengths of the arrays before anything is allocated.
+
+    Examples
+    --------
+    >>> from pcircuit import VTree
+    >>> coin = Circuit(VTree.from_nested(0), [InputRegion(0, [[0.5, 0.5]])])
+    >>> from_arrays(to_arrays(coin)) == coin
+    True
+    """
+    arrays = _checked_arrays(arrays)
+    vtree = VTree(arrays["parents"], arrays["variables"])
+    kind, K, C = arrays["kind"], arrays["num_units"], arrays["num_columns"]
+    _check_regions(vtree, kind, K, C)
+    arity = np.bincount(vtree.parents[:-1], minlength=vtree.num_nodes)
+    row_ends = np.cumsum(_sizes(arrays, "row_starts", kind == SPARSE, K + 1, 1))
+    stored = np.zeros(len(kind), dtype=np.int64)
+    stored[kind == SPARSE] = arrays["row_starts"][row_ends[kind == SPARSE] - 1]
+    _check_csr(arrays, stored, row_ends)
+    ends = {"probs": np.cumsum(_sizes(arrays, "probs", kind == INPUT, K, C)).tolist(),
+            "products": np.cumsum(_sizes(arrays, "products", kind != INPUT, C, arity)).tolist(),
+            "weights": np.cumsum(_sizes(arrays, "weights", kind != INPUT, np.where(kind == DENSE, K, stored),
+                                        np.where(kind == DENSE, C, 1))).tolist(),
+            "columns": np.cumsum(stored).tolist(), "row_starts": row_ends.tolist()}
+    position = dict.fromkeys(ends, 0)
+
+    def take(name, r):  # the next part of an array: what belongs to region r
+        start, position[name] = position[name], ends[name][r]
+        return arrays[name][start:position[name]]
+
+    regions = []
+    for r, (code, units, width) in enumerate(zip(kind.tolist(), K.tolist(), C.tolist(), strict=True)):
+        if code == INPUT:
+            regions.append(InputRegion(vtree.variables[r], take("probs", r).reshape(units, width)))
+            continue
+        weights = take("weights", r)
+        if code == DENSE:
+            weights = weights.reshape(units, width)
+        else:
+            import scipy.sparse
+            parts = (weights, take("columns", r), take("row_starts", r))
+            weights = scipy.sparse.csr_array(parts, shape=(units, width))
+        regions.append(InnerRegion(take("products", r).reshape(width, -1), weights))
+    return Circuit(vtree, regions)
+
+
+def _integers(parts) -> np.ndarray:
+    """Concatenated parts as int32, or as int64 if they do not fit."""
+    whole = np.concatenate([np.zeros(0, dtype=np.int64), *parts])
+    fits = whole.size == 0 or (whole.min() >= -2**31 and whole.max() < 2**31)
+    return whole.astype(np.int32 if fits else np.int64)
+
+
+def _checked_arrays(arrays: dict) -> dict:
+    """The arrays of a circuit with known types: int64 and float64, finite and not negative."""
+    if set(arrays) != set(ARRAYS):
+        missing, unknown = set(ARRAYS) - set(arrays), set(arrays) - set(ARRAYS)
+        raise ValueError(f"the arrays of a circuit are {', '.join(ARRAYS)}: missing are {sorted(missing)}, "
+                         f"unknown are {reprlib.repr(list(unknown))}")
+    checked = {}
+    for name, kinds in ARRAYS.items():
+        array = np.asarray(arrays[name])
+        if array.ndim != 1 or array.dtype.kind not in kinds:
+            expected = "integers" if kinds == INTEGERS else "floating-point numbers"
+            raise ValueError(f"the array `{name}` must be one-dimensional of {expected}, "
+                             f"found shape {array.shape} of {array.dtype}")
+        lowest = -1 if name in ("parents", "variables") else 0
+        highest = LARGEST if kinds == INTEGERS else np.finfo(np.float64).max
+        if array.size and not (array.min() >= lowest and array.max() <= highest):  # false for a NaN
+            raise ValueError(f"the array `{name}` reaches from {array.min()} to {array.max()}, "
+                             f"expected numbers from {lowest} to {highest}")
+        checked[name] = array.astype(np.int64 if kinds == INTEGERS else np.float64, copy=False)
+    return checked
+
+
+def _check_regions(vtree: VTree, kind, num_units, num_columns) -> None:
+    """Raise unless kinds and counts, each (R,), are such that every region can exist."""
+    for name, array in (("kind", kind), ("num_units", num_units), ("num_columns", num_columns)):
+        if len(array) != vtree.num_nodes:
+            raise ValueError(f"the array `{name}` has {len(array)} entries, expected {vtree.num_nodes}, one "
+                             "for each v-tree node")
+    wrong = np.flatnonzero((kind > SPARSE) | ((kind == INPUT) != (vtree.variables >= 0)))
+    if wrong.size:
+        raise ValueError(f"region {wrong[0]} is of kind {kind[wrong[0]]}, expected 0 at a v-tree leaf and "
+                         "1 or 2 elsewhere")
+    empty = np.flatnonzero((num_units < 1) | (num_columns < 1))
+    if empty.size:
+        raise ValueError(f"region {empty[0]} has {num_units[empty[0]]} units and {num_columns[empty[0]]} "
+                         "columns, expected one or more of each")
+
+
+def _sizes(arrays: dict, name: str, applies, rows, columns) -> np.ndarray:
+    """(R,) rows times columns where `applies`, else 0; raises unless they add up to the array's length."""
+    # in floating point nothing overflows, and what fits a file is exact
+    sizes = np.where(applies, np.multiply(rows, columns, dtype=np.float64), 0.0)
+    if sizes.sum() != len(arrays[name]):
+        raise ValueError(f"the array `{name}` has {len(arrays[name])} entries, but the counts of the regions "
+                         f"ask for {sizes.sum():.0f}")
+    return sizes.astype(np.int64)
+
+
+def _check_csr(arrays: dict, stored, row_ends) -> None:
+    """Raise unless row starts and columns are canonical: rows in order, columns ascending and in range."""
+    starts, columns, is_sparse = arrays["row_starts"], arrays["columns"], arrays["kind"] == SPARSE
+    _sizes(arrays, "columns", is_sparse, stored, 1)
+    is_first = np.zeros(len(starts) + 1, dtype=bool)
+    is_first[row_ends] = is_first[0] = True
+    lengths = np.diff(starts, append=0)
+    inside = ~is_first[1:]  # from a row start to the next one of the same region
+    if starts[is_first[:-1]].any() or (lengths[inside] < 0).any():
+        raise ValueError("the array `row_starts` must begin with 0 and not descend, in each region")
+    row = np.repeat(np.arange(inside.sum()), lengths[inside])
+    if (columns >= np.repeat(arrays["num_columns"][is_sparse], stored[is_sparse])).any():
+        raise ValueError("the array `columns` names a column that its region does not have")
+    if ((np.diff(columns) <= 0) & (np.diff(row) == 0)).any():
+        raise ValueError("the array `columns` must ascend within each row")

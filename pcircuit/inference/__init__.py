@@ -1,0 +1,1 @@
+"""What a circuit says about rows: likelihoods, the likelihoods of single units, expected flows, samples."""

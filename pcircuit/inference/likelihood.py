@@ -1,0 +1,215 @@
+"""Likelihoods: one pass from the inputs to the root.
+
+    input unit k of variable v:   p_k(x_v), a look-up;            1 where x_v is missing
+    product unit p:               the product over children c of unit products[p, c] of child c
+    sum unit k:                   sum_p weights[k, p] * product p
+
+In array form a region takes one gather per child, a product over the children and one matrix product.  A missing
+value costs nothing: integrating a variable out replaces its inputs by their sums, which are 1.
+
+The likelihood of a large scope is too small for a double, but logarithms of every unit would cost more than all the
+rest.  So the pass stays in the linear domain and, where it is needed (`compiled.rescaling` tells), takes a power of
+two out of all units of a row; only the root takes a logarithm,
+
+    log p(x) = log(root value) + log 2 * (powers of two taken out).
+
+`upward` is that pass in NumPy, on the rows of a block; `compiled.upward.upward_tile` is its compiled twin.
+Rows in which one unit falls so far behind another of its region that it would be lost are found on the way and
+evaluated again with one logarithm per unit.
+"""
+from __future__ import annotations
+
+import numpy as np
+
+from pcircuit.circuit import InputRegion
+from pcircuit.compiled import packed as _packed
+from pcircuit.compiled import rescaling as _rescaling
+from pcircuit.compiled.tile import borrow, free_work, load_group, new_work
+from pcircuit.engine import engine_is_numpy
+from pcircuit.evidence import as_integer_table, refuse_out_of_range
+from pcircuit.inference.log_domain import log_units
+from pcircuit.threads import map_in_threads
+
+STACK_BYTES = 1_000_000  # of a tile, where values live on a stack: it should stay in the second cache
+CHUNK_WORK = 2 ** 23  # units and weights times rows of one thread's unit of work: about a millisecond
+NUMPY_VALUES = 4_000_000  # of the widest region, for a block of rows of the NumPy text
+LOG_2 = float(np.log(2.0))
+NO_READERS, NO_TABLE, NO_TOTALS = np.empty((0, 5), dtype=np.int64), np.empty((0, 0)), np.empty(0)
+
+
+def log_likelihood(circuit, data, *, n_jobs=None) -> np.ndarray:
+    """Natural log-likelihood of each row.
+
+    log p(x_n) with missing entries (-1) integrated out exactly: log of the sum of p over their values.
+
+    Parameters
+    ----------
+    circuit : Circuit
+    data : (N, V) integer array_like
+        Evidence, -1 missing.
+    n_jobs : int, optional
+        Threads; None uses all CPUs.  The result does not depend on it.
+
+    Returns
+    -------
+    (N,) float64 array
+        Natural logarithms; -inf for an impossible row, never NaN.  A row that is all missing gives the log of
+        the total mass, 0 for a distribution.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `data` is not evidence for the circuit; see `check_evidence`.
+
+    Notes
+    -----
+    O(number of parameters) multiplications per row; memory for one tile per thread, kept with the circuit for the next
+    call.
+
+    References
+    ----------
+    Poon and Domingos (2011), Sum-Product Networks, UAI; Darwiche (2003), A differential approach to inference in
+    Bayesian networks, J. ACM 50.
+
+    Examples
+    --------
+    >>> from pcircuit import Circuit, InputRegion, VTree
+    >>> coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.25, 0.75]])])
+    >>> np.exp(log_likelihood(coin, [[0], [1], [-1]]))
+    array([0.25, 0.75, 1.  ])
+    """
+    data = as_integer_table(circuit, data)
+    if len(circuit.regions) == 1 or engine_is_numpy():
+        refuse_out_of_range(circuit, data)
+        return _in_numpy(circuit, data)
+    result, free = np.empty(len(data)), free_work(circuit, "root_work")
+    chunks = cut_rows(circuit, len(data))
+    for suspect in map_in_threads(lambda chunk: _root_of_chunk(circuit, data, *chunk, result, free), chunks, n_jobs):
+        if suspect is not None:
+            result[suspect] = log_units(circuit, data[suspect])[0][-1][0]
+    return result
+
+
+def upward(circuit, data):
+    """The upward pass over a block of rows, in NumPy.
+
+    Parameters
+    ----------
+    circuit : Circuit
+    data : (N, V) integer array
+        Checked evidence.
+
+    Returns
+    -------
+    shown : list of (K, N) arrays
+        Per region, the values of the units it shows: input units at a leaf, else sums.
+    products : list of (P, N) arrays, None at leaves
+    exponents : list of (N,) int arrays
+        A region's true values are its `shown` (and `products`) times 2**exponent.
+    suspect : (N,) bool array
+        Rows in which a positive value may have been lost; use `inference.log_domain` for them.
+
+    Examples
+    --------
+    >>> from pcircuit import Circuit, InputRegion, VTree
+    >>> coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.25, 0.75]])])
+    >>> upward(coin, np.array([[1]]))[0]
+    [array([[0.75]])]
+    """
+    packed = _packed.pack(circuit)
+    shown, products, exponents = [], [], []
+    suspect = np.zeros(len(data), dtype=bool)
+    inner = 0
+    for r, region in enumerate(circuit.regions):
+        exponent = np.zeros(len(data), dtype=np.int64)
+        if isinstance(region, InputRegion):
+            table = np.concatenate([region.probs, region.probs.sum(axis=1, keepdims=True)], axis=1)
+            shown.append(table[:, data[:, region.variable].astype(np.intp)])  # -1 is the last column: missing
+            products.append(None)
+            exponents.append(exponent)
+            continue
+        product, lifted = np.ones((region.num_products, 1)), False
+        for a, c in enumerate(circuit.vtree.children(r).tolist()):
+            product = product * shown[c][region.products[:, a]]
+            exponent += exponents[c]
+            rescale = packed.rescale[packed.region[inner, _packed.FIRST_CHILD] + a]
+            if rescale != _rescaling.NO_RESCALE:
+                product, power, lost = _rescaled(product, rescale)
+                exponent += power
+                suspect |= lost
+                lifted |= rescale >= _rescaling.LIFT_HERE
+        if lifted:
+            suspect |= -product.min(axis=0) > 2.0 ** _rescaling.NEGLIGIBLE * product.max(axis=0)
+            product = np.maximum(product, 0.0)
+        products.append(product)
+        shown.append(region.weights @ product)
+        exponents.append(exponent)
+        if packed.check_sums[inner]:
+            suspect |= shown[-1].min(axis=0) < 2.0 ** _rescaling.LOWEST
+        inner += 1
+    return shown, products, exponents, suspect
+
+
+def _rescaled(product, rescale):
+    """Products (P, N) with each row's maximum in [1, 2), the powers of two (N,), rows that may have lost a value."""
+    risky = rescale in (_rescaling.RESCALE_RISKY, _rescaling.LIFT_RISKY)
+    top = np.maximum(product.max(axis=0), 0.0)
+    power = np.where(top > 0, np.frexp(top)[1] - 1, 0).astype(np.int64)
+    with np.errstate(over="ignore"):  # of marked values, which are cut off below
+        product = np.ldexp(product, -power)
+    small = (product < 2.0 ** _rescaling.AFTER_RESCALE) & ((product != 0) | risky)  # marked ones are negative
+    if rescale < _rescaling.LIFT_HERE:
+        return product, power, small.any(axis=0)
+    recovered = product < -(2.0 ** _rescaling.RECOVERED)
+    product = np.where(small, -(2.0 ** _rescaling.AFTER_RESCALE), product)
+    return np.where(recovered, -(2.0 ** _rescaling.RECOVERED), product), power, recovered.any(axis=0)
+
+
+def _in_numpy(circuit, data):
+    """(N,) log-likelihoods by the NumPy text, in blocks of rows."""
+    result = np.empty(len(data))
+    rows = int(np.clip(NUMPY_VALUES // max(region.num_nodes for region in circuit.regions), 16, 4096))
+    for start in range(0, len(data), rows):
+        result[start:start + rows] = _root_of_block(circuit, data[start:start + rows])
+    return result
+
+
+def _root_of_block(circuit, data):
+    """(N,) log-likelihoods of a block, by the NumPy text."""
+    shown, _, exponents, suspect = upward(circuit, data)
+    with np.errstate(divide="ignore"):
+        result = np.log(shown[-1][0]) + np.log(2.0) * exponents[-1]
+    if suspect.any():
+        result[suspect] = log_units(circuit, data[suspect])[0][-1][0]
+    return result
+
+
+def _root_of_chunk(circuit, data, start, stop, result, free):
+    """Fill result[start:stop] by the kernel, group by group; returns the rows to do again, or None."""
+    from pcircuit.compiled.tiles import upward_tiles
+    packed, layout = _packed.pack(circuit), _packed.stack_layout(circuit)
+    tile, group = work = borrow(free, lambda: new_work(circuit, layout, 1, STACK_BYTES))
+    suspects = []
+    for lo in range(start, stop, len(group.roots)):
+        rows = min(len(group.roots), stop - lo)
+        load_group(circuit, packed.categories, data, lo, lo + rows, group)
+        upward_tiles(packed, layout, tile, group, rows, NO_READERS, NO_TABLE, NO_TOTALS)
+        log_root(group.roots[:rows], group.exponents[:rows], result[lo:lo + rows])
+        if group.suspects[:rows].any():
+            suspects.append(lo + np.flatnonzero(group.suspects[:rows]))
+    free.append(work)
+    return np.concatenate(suspects) if suspects else None
+
+
+def log_root(root, exponent, result):
+    """Natural logarithm of root * 2**exponent, -inf without a warning where the root is 0."""
+    with np.errstate(divide="ignore"):
+        np.log(root, out=result)
+    result += LOG_2 * exponent
+
+
+def cut_rows(circuit, N: int) -> list:
+    """Units of work (start, stop), cut without looking at the number of threads."""
+    work = circuit.num_nodes + len(_packed.pack(circuit).weights)
+    step = max(1, CHUNK_WORK // (work * _packed.TILE_ROWS)) * _packed.TILE_ROWS
+    return [(start, min(start + step, N)) for start in range(0, N, step)]

@@ -1,0 +1,82 @@
+"""The passes with one logarithm per unit: slower, and right whatever the spread of the likelihoods.
+
+Used for the rows that the linear-domain passes mark as suspect (see `compiled.packed`), and nowhere else.
+
+    products:  log p = sum_c log (unit of child c)
+    sums:      log s_k = logsumexp_p (log W[k, p] + log product p)
+    flows:     log G_p = log product p + logsumexp_k (log W[k, p] + log F_k - log s_k)
+"""
+from __future__ import annotations
+
+import numpy as np
+
+from pcircuit.circuit import InputRegion
+
+
+def log_units(circuit, data):
+    """Log-likelihoods of the units: lists per region of (K, N) shown units and of (P, N) products (None at leaves)."""
+    shown, products = [], []
+    for r, region in enumerate(circuit.regions):
+        if isinstance(region, InputRegion):
+            shown.append(_log(_input_values(region, data)))
+            products.append(None)
+            continue
+        product = 0.0
+        for a, c in enumerate(circuit.vtree.children(r).tolist()):
+            product = product + shown[c][region.products[:, a]]
+        weights = _log(region.dense_weights())
+        shown.append(np.stack([_logsumexp(row[:, None] + product, axis=0) for row in weights]))
+        products.append(product)
+    return shown, products
+
+
+def log_flows(circuit, data, row_weights):
+    """Expected flows of the rows, as lists per region of (K, C) or dense (K, P) arrays; and log-likelihoods (N,)."""
+    shown, products = log_units(circuit, data)
+    flow = [None] * len(circuit.regions)
+    with np.errstate(divide="ignore"):
+        flow[-1] = np.where(shown[-1] > -np.inf, np.log(row_weights), -np.inf)
+    counts = [None] * len(circuit.regions)
+    for r in range(len(circuit.regions) - 1, -1, -1):
+        region = circuit.regions[r]
+        if isinstance(region, InputRegion):
+            counts[r] = _input_counts(region, data, np.exp(flow[r]))
+            continue
+        ratio = np.where(shown[r] > -np.inf, flow[r] - np.where(shown[r] > -np.inf, shown[r], 0.0), -np.inf)
+        weights = _log(region.dense_weights())
+        counts[r] = np.stack([np.exp(row[:, None] + ratio[k] + products[r]).sum(axis=1)
+                              for k, row in enumerate(weights)])
+        through = np.stack([_logsumexp(column[:, None] + ratio, axis=0) for column in weights.T]) + products[r]
+        for a, c in enumerate(circuit.vtree.children(r).tolist()):
+            flow[c] = np.full(shown[c].shape, -np.inf)
+            np.logaddexp.at(flow[c], region.products[:, a], through)
+    return counts, shown[-1][0]
+
+
+def _input_values(region, data):
+    """(K, N) likelihoods of the input units; a missing value gives the row sum."""
+    table = np.concatenate([region.probs, region.probs.sum(axis=1, keepdims=True)], axis=1)
+    return table[:, data[:, region.variable].astype(np.int64)]  # -1 is the last column
+
+
+def _input_counts(region, data, flow):
+    """(K, C) counts; the flow of a missing value is spread by the unit's own probabilities."""
+    K, C = region.probs.shape
+    code = data[:, region.variable].astype(np.int64) % (C + 1)
+    counts = np.stack([np.bincount(code, weights=flow[k], minlength=C + 1) for k in range(K)])
+    total = region.probs.sum(axis=1, keepdims=True)
+    return counts[:, :C] + counts[:, C:] * region.probs / np.where(total > 0, total, 1.0)
+
+
+def _log(values):
+    """Natural logarithm with log 0 = -inf and no warning."""
+    with np.errstate(divide="ignore"):
+        return np.log(values)
+
+
+def _logsumexp(values, axis):
+    """Log sum exp along an axis; -inf where all entries are."""
+    shift = values.max(axis=axis, keepdims=True)
+    shift = np.where(shift > -np.inf, shift, 0.0)
+    with np.errstate(divide="ignore"):
+        return np.log(np.exp(values - shift).sum(axis=axis)) + shift.squeeze(axis)

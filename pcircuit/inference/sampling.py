@@ -1,0 +1,292 @@
+"""Sampling: one walk from the root to the leaves.
+
+A sample of a circuit visits every region exactly once.  It enters the root region at the root; at sum unit k
+it draws one product p with probability ``weights[k, p]``, and hands unit ``products[p, c]`` to each child c;
+at input unit k of a leaf it draws the category x with probability ``probs[k, x]``.  Together the drawn
+categories are a row with exactly the probability that the circuit gives it (ancestral sampling).  With N
+samples in flight a region is three array operations: where is each sample, what does it draw, where does it
+go next.
+
+**Drawing.**  From u uniform on [0, 1), inversion takes the outcome j with  c_{j-1} <= u < c_j,  where c_j is
+the cumulative probability of outcomes 0..j; the empty interval of an impossible outcome holds no u.  All rows
+of a region lie one after the other in one table, each padded to a power of two, and the search for j is the
+same few steps for all samples, whatever unit they are at:
+
+    for stride s = L/2, L/4, ..., 1:        where table[position + s - 1] <= u:  position += s
+
+The uniforms have 53 random bits.  Those of single precision have 24, so that an outcome of probability 1e-9
+would never be drawn, or 60 times too often, depending on where its interval lies on a grid of steps 6e-8.
+
+**Conditioning.**  Given observed entries, the upward pass (`likelihood.upward`, missing entries summed out)
+says how well each product agrees with what was observed below it.  By Bayes' rule the walk then takes product
+p at sum unit k with probability proportional to ``weights[k, p]`` times the value of product p.  Only ratios
+inside a region matter, so the powers of two that the upward pass takes out need not be put back; rows that it
+marks as suspect go by logarithms instead.
+"""
+from __future__ import annotations
+
+import operator
+from typing import NamedTuple
+
+import numpy as np
+
+from pcircuit.circuit import InputRegion, StructureError
+from pcircuit.evidence import check_evidence
+from pcircuit.inference.likelihood import upward
+from pcircuit.inference.log_domain import log_units
+
+BLOCK_VALUES = 3_000_000  # uniforms, or unit values, that are held at once
+MAX_ROWS, MIN_ROWS = 4096, 64  # of a block: the working arrays of a region stay in the cache, calls stay few
+
+
+def sample(circuit, num_samples=None, *, evidence=None, rng=None) -> np.ndarray:
+    """Draw rows from a circuit, or complete rows that are observed in part.
+
+    Without evidence x_n ~ p(x), independently.  With evidence the missing entries of row n are drawn from
+    p(x_missing | x_observed), exactly, and the observed ones are kept.
+
+    Parameters
+    ----------
+    circuit : Circuit
+        Normalised.
+    num_samples : int, optional
+        N, the number of rows, at least 0.  With evidence it may be left out, or repeats a single row N times.
+    evidence : (N, V) integer array_like, optional
+        Observed categories; -1 marks an entry to be drawn.
+    rng : int or numpy.random.Generator, optional
+        Seed or generator; None draws a fresh seed.
+
+    Returns
+    -------
+    (N, V) unsigned integer array
+        Categories 0..C-1 in the smallest dtype that holds them all: uint8 up to 256 categories, uint16 up
+        to 65,536, then uint32.
+
+    Raises
+    ------
+    StructureError
+        If the circuit is not normalised.
+    ValueError
+        If `num_samples` is missing, negative or at odds with `evidence`, if `evidence` does not fit the
+        circuit, or if a row of it has probability zero (the first one is named).
+    TypeError
+        If `num_samples` is not an integer.
+
+    Notes
+    -----
+    One uniform per region and row, taken from the generator row by row: with one seed, the first rows of a
+    longer sample are the shorter sample.  O(A + log P) array operations per region and row without evidence,
+    O(number of parameters) with it; memory beyond the result does not grow with N.
+
+    References
+    ----------
+    Devroye (1986), Non-Uniform Random Variate Generation, section III.2 (inversion by search); Pearl (1988),
+    Probabilistic Reasoning in Intelligent Systems (ancestral sampling).
+
+    Examples
+    --------
+    >>> from pcircuit import Circuit, InnerRegion, InputRegion, VTree
+    >>> twins = Circuit(VTree.from_nested([0, 1]), [          # two variables that always agree
+    ...     InputRegion(0, np.eye(2)), InputRegion(1, np.eye(2)),
+    ...     InnerRegion([[0, 0], [1, 1]], [[0.5, 0.5]])])
+    >>> rows = sample(twins, 1000, rng=0)
+    >>> rows.dtype, bool((rows[:, 0] == rows[:, 1]).all())
+    (dtype('uint8'), True)
+    >>> sample(twins, evidence=[[1, -1], [-1, 0]])
+    array([[1, 1],
+           [0, 0]], dtype=uint8)
+    """
+    if not circuit.is_normalized:
+        raise StructureError("`circuit` is not normalised: only a distribution can be sampled, so scale all "
+                             "rows of `probs` and `weights` to sum 1 first")
+    rng = np.random.default_rng(rng)
+    if evidence is not None:
+        evidence = check_evidence(circuit, evidence, name="evidence")
+    num_samples = _checked_count(num_samples, evidence)
+    if evidence is not None and len(evidence) == 1:
+        evidence = np.broadcast_to(evidence, (num_samples, circuit.num_variables))
+    rows = np.empty((num_samples, circuit.num_variables), dtype=_category_dtype(circuit))
+    tables = _tables(circuit)
+    step = _rows_per_block(len(tables) if evidence is None else circuit.num_nodes)
+    for start in range(0, num_samples, step):
+        block = rows[start:start + step]
+        uniforms = np.ascontiguousarray(rng.random((len(block), len(tables))).T)
+        if evidence is None:
+            _draw_rows(tables, uniforms, block)
+        else:
+            _complete_rows(circuit, evidence[start:start + step], uniforms, block, start)
+    return rows
+
+
+def _checked_count(num_samples, evidence) -> int:
+    """The number of rows that `num_samples` and `evidence` together ask for."""
+    if num_samples is None:
+        if evidence is None:
+            raise ValueError("`num_samples` is missing: give the number of rows to draw, or `evidence` to "
+                             "complete")
+        return len(evidence)
+    try:
+        if isinstance(num_samples, (bool, np.bool_)):
+            raise TypeError
+        count = operator.index(num_samples)
+    except TypeError:
+        raise TypeError(f"`num_samples` must be an integer of at least 0, found {num_samples!r}") from None
+    if count < 0:
+        raise ValueError(f"`num_samples` must be at least 0, found {count}")
+    if evidence is not None and len(evidence) not in (1, count):
+        raise ValueError(f"`num_samples` is {count} but `evidence` has {len(evidence)} rows: leave "
+                         "`num_samples` out, or give one row of evidence to repeat")
+    return count
+
+
+def _category_dtype(circuit) -> np.dtype:
+    """Smallest unsigned dtype that holds every category."""
+    return np.min_scalar_type(max(circuit.num_categories) - 1)
+
+
+def _rows_per_block(values_per_row: int) -> int:
+    """Rows to draw at once, so that a block's values fill a bounded memory."""
+    return int(np.clip(BLOCK_VALUES // values_per_row, MIN_ROWS, MAX_ROWS))
+
+
+class _Table(NamedTuple):
+    """The rows of one region, laid out for the search; E entries in all."""
+
+    cumulative: np.ndarray  # (E,) cumulative probabilities of each row, inf where it is padded
+    starts: np.ndarray  # (K,) entry at which the row of each unit starts
+    last: np.ndarray | None  # (E,) last entry of the row that starts here; None where rows are padded
+    stride: int  # first stride of the search, half a padded row
+    variable: int  # of a leaf, else -1
+    children: tuple  # child regions
+    outcomes: tuple  # per child (E,) where its search starts; at a leaf one array: the category
+
+
+def _tables(circuit) -> list:
+    """The search tables of all regions, made once and kept with the circuit."""
+    tables = circuit._cache.get("sampling_tables")
+    if tables is None:
+        dtype = _category_dtype(circuit)
+        tables = []
+        for r, region in enumerate(circuit.regions):
+            tables.append(_table(region, circuit.vtree.children(r).tolist(), tables, dtype))
+        circuit._cache["sampling_tables"] = tables
+    return tables
+
+
+def _table(region, children, tables, dtype) -> _Table:
+    """Search table of one region, given those of its children."""
+    is_leaf = isinstance(region, InputRegion)
+    if is_leaf or not region.is_sparse:
+        probs = region.probs if is_leaf else region.weights
+        K, L = probs.shape
+        padded = 1 << (L - 1).bit_length()
+        cumulative = np.full((K, padded), np.inf)
+        cumulative[:, :L] = _cumulative(probs)
+        outcome = np.tile(np.minimum(np.arange(padded), L - 1), K)
+        starts, last = np.arange(K) * padded, None
+    else:
+        weights = region.weights
+        starts, ends = weights.indptr[:-1].astype(np.intp), weights.indptr[1:].astype(np.intp)
+        cumulative = np.concatenate([_cumulative(weights.data[None, lo:hi])[0]
+                                     for lo, hi in zip(starts.tolist(), ends.tolist(), strict=True)])
+        last = np.repeat(ends - 1, ends - starts)
+        outcome = weights.indices
+        padded = 1 << int((ends - starts).max() - 1).bit_length()
+    if is_leaf:
+        outcomes = (outcome.astype(dtype),)
+    else:
+        outcomes = tuple(tables[c].starts[region.products[outcome, a]] for a, c in enumerate(children))
+    return _Table(cumulative.ravel(), starts, last, padded // 2, region.variable if is_leaf else -1,
+                  tuple(children), outcomes)
+
+
+def _cumulative(probs) -> np.ndarray:
+    """(K, L) cumulative probabilities, exactly 1 from the last possible outcome on."""
+    cumulative = np.cumsum(probs, axis=1)
+    # rounding may leave a sum short of 1: the gap must not fall to an outcome of probability zero
+    return cumulative / cumulative[:, -1:]
+
+
+def _draw_rows(tables, uniforms, rows) -> None:
+    """Fill `rows` (n, V) from `uniforms` (R, n)."""
+    position = [None] * len(tables)
+    position[-1] = np.zeros(len(rows), dtype=np.intp)
+    for r in range(len(tables) - 1, -1, -1):
+        table = tables[r]
+        entry = _search(table, position[r], uniforms[r])
+        position[r] = None  # a finished region frees its memory
+        if table.variable >= 0:
+            rows[:, table.variable] = table.outcomes[0].take(entry)
+        for child, outcome in zip(table.children, table.outcomes, strict=False):
+            position[child] = outcome.take(entry)
+
+
+def _search(table, position, uniforms) -> np.ndarray:
+    """(n,) entry drawn by each sample, from the start (n,) of its row and a uniform (n,)."""
+    last = None if table.last is None else table.last.take(position)
+    stride = table.stride
+    while stride:
+        # entry `position + stride - 1`, by shifting the table; "clip" skips a check that cannot fail
+        if last is None:
+            bound = table.cumulative[stride - 1:].take(position, mode="clip")
+        else:  # rows of unequal length: a stride beyond the end of a row reads its last entry, 1
+            bound = table.cumulative.take(np.minimum(position + (stride - 1), last), mode="clip")
+        position = position + (bound <= uniforms) * np.intp(stride)
+        stride //= 2
+    return position
+
+
+def _complete_rows(circuit, evidence, uniforms, rows, start) -> None:
+    """Fill `rows` (n, V) with `evidence`, drawn by `uniforms` (R, n) where that is -1; row 0 is `start`."""
+    shown, products, _, suspect = upward(circuit, evidence)
+    impossible = shown[-1][0] == 0
+    if suspect.any():
+        log_shown, log_products = log_units(circuit, evidence[suspect])
+        impossible[suspect] = log_shown[-1][0] == -np.inf
+    if impossible.any():
+        row = start + int(np.argmax(impossible))
+        raise ValueError(f"`evidence` has probability zero at row {row}: nothing can be drawn given an "
+                         "impossible row, so mark more of it as missing (-1)")
+    rows[:] = _descend(circuit, evidence, uniforms, products, _posterior)
+    if suspect.any():
+        rows[suspect] = _descend(circuit, evidence[suspect], uniforms[:, suspect], log_products,
+                                 _posterior_of_logs)
+
+
+def _descend(circuit, evidence, uniforms, products, posterior) -> np.ndarray:
+    """(n, V) completed rows, by the walk from the root with the posterior weights of each row."""
+    tables = _tables(circuit)
+    rows = evidence.astype(_category_dtype(circuit))  # -1 turns into some category and is overwritten
+    units = [None] * len(tables)
+    units[-1] = np.zeros(len(rows), dtype=np.intp)
+    for r in range(len(tables) - 1, -1, -1):
+        table, region = tables[r], circuit.regions[r]
+        if table.variable >= 0:
+            missing = np.flatnonzero(evidence[:, table.variable] < 0)
+            entry = _search(table, table.starts[units[r][missing]], uniforms[r][missing])
+            rows[missing, table.variable] = table.outcomes[0].take(entry)
+            continue
+        chosen = _invert(posterior(region.weights, units[r], products[r]), uniforms[r])
+        for a, child in enumerate(table.children):
+            units[child] = region.products[chosen, a]
+    return rows
+
+
+def _posterior(weights, units, products) -> np.ndarray:
+    """(P, n) weight of each product given the evidence, up to a factor per sample, from values (P, n)."""
+    prior = weights[units]
+    return (prior.toarray() if hasattr(prior, "toarray") else prior).T * products
+
+
+def _posterior_of_logs(weights, units, log_products) -> np.ndarray:
+    """The same from natural logarithms (P, n); the largest weight of each sample is 1."""
+    with np.errstate(divide="ignore"):
+        log_posterior = np.log(_posterior(weights, units, np.ones_like(log_products))) + log_products
+    return np.exp(log_posterior - log_posterior.max(axis=0))
+
+
+def _invert(weights, uniforms) -> np.ndarray:
+    """(n,) outcome of each sample from its own weights (P, n) and a uniform (n,), by inversion."""
+    cumulative = np.cumsum(weights, axis=0)
+    threshold = uniforms * cumulative[-1]  # rounds below the total, since a uniform is at most 1 - 2**-53 ...
+    return np.minimum((cumulative <= threshold).sum(axis=0), len(weights) - 1)  # ... but for a total of zero

@@ -1,0 +1,1 @@
+"""Where circuits come from: structures learned from data or drawn by chance, and parameters fitted by EM."""

@@ -1,0 +1,332 @@
+"""Chow-Liu trees: the best approximation of a distribution by a tree, found from pairwise counts.
+
+A tree over the variables with edges E has the distributions p(x) = p(x_root) prod p(x_v | x_parent(v)).
+Among all of them the closest one to the data (largest likelihood) has, as Chow and Liu (1968) showed,
+
+    tree:        a maximum spanning tree of the pairwise mutual information I(X_i; X_j)
+    parameters:  the conditional relative frequencies along its edges.
+
+The counts n_ij(a, b) of a pair are smoothed by one pseudocount s spread evenly over their C_i C_j cells,
+
+    p_ij(a, b) = (n_ij(a, b) + s / (C_i C_j)) / (n_ij + s),        n_ij = sum_ab n_ij(a, b),
+
+so that the marginals p_i(a) = (n_i(a) + s / C_i) / (N + s) are the same in all pairs of i.  With missing
+entries only the rows count where both variables are present, and p_i is the marginal of that pair.  Written
+with f(x) = x log x,
+
+    I(X_i; X_j) = log(n_ij + s) - (sum_a f(n_i(a) + s/C_i) + sum_b f(n_j(b) + s/C_j)
+                                   - sum_ab f(n_ij(a, b) + s/(C_i C_j))) / (n_ij + s).
+
+Nothing here may depend on how categories are coded or in which order the variables come, and round-off would.
+Therefore counts are exact, each f is rounded to a multiple of one power of two so that sums of f are exact in
+any order, information is compared in steps of 1e-12 nats, and only what is equal then is decided otherwise.
+
+`chow_liu_tree` finds the tree, `chow_liu_circuit` writes it with its parameters as a deterministic circuit.
+"""
+from __future__ import annotations
+
+import numbers
+
+import numpy as np
+
+from pcircuit.circuit import Circuit, InnerRegion, InputRegion
+from pcircuit.learning.pair_counts import checked_table, checked_weights, pair_count_blocks, pair_counts, starts
+from pcircuit.vtree import VTree
+
+RESOLUTION = 1e-12  # nats; above the round-off of the information, far below what data can tell apart
+
+
+def chow_liu_tree(data, *, num_categories=None, pseudocount=0.1, weights=None) -> np.ndarray:
+    """Chow-Liu tree of a table: the spanning tree with the largest total mutual information.
+
+    argmax over trees of ``sum_{(i, j) in tree} I(X_i; X_j)``, with the smoothed pairwise frequencies of the
+    module's head, rooted at its centre.
+
+    Parameters
+    ----------
+    data : (N, V) int or bool array
+        Categories 0..C-1, -1 where an entry is missing; N, V >= 1.
+    num_categories : int or (V,) ints, optional
+        Categories of each variable.  Default: largest entry plus one, and at least two.
+    pseudocount : float
+        Mass s >= 0 added to the counts of each pair, spread evenly over its cells.  Default 0.1.
+    weights : (N,) float array, optional
+        Non-negative weight of each row: how often it counts.  Default: once.
+
+    Returns
+    -------
+    (V,) int64 array
+        Parent of each variable, -1 for the root.  The root is a node of least eccentricity (largest number of
+        steps to another node); where two nodes are, the one with the smaller number.
+
+    Raises
+    ------
+    TypeError
+        If `data` is not integer, or `pseudocount` not a number.
+    ValueError
+        If an argument has the wrong shape or values out of range.
+
+    Notes
+    -----
+    The undirected tree does not change when the categories of a column are recoded, and follows a permutation
+    of the columns.  Edges whose information differs by less than about 1e-12 nats are tied.  Ties go to the
+    variable with the larger total information about all variables, itself included, then to the one with the
+    smaller entropy, then with fewer categories; only variables that agree in all three are told apart by
+    their column number.
+
+    A row with missing entries counts for the pairs that are present in it; a pair that never occurs together
+    has information 0.
+
+    Cost: N (sum of C)^2 / 2 multiplications in single precision for variables with few categories (double
+    with `weights`), N V^2 / 2 steps for those with many, and O(V^2) for the tree.  Memory besides `data`:
+    three V x V tables of eight bytes and about 100 MB for the blocks, or 32 bytes per cell of the largest
+    C_i x C_j table where that is more.
+
+    References
+    ----------
+    C. K. Chow and C. N. Liu (1968), Approximating discrete probability distributions with dependence trees,
+    IEEE Transactions on Information Theory 14(3).  R. C. Prim (1957), Shortest connection networks and some
+    generalizations, Bell System Technical Journal 36(6).
+
+    Examples
+    --------
+    The middle column is copied, with errors, by its neighbours:
+
+    >>> rng = np.random.default_rng(0)
+    >>> middle = rng.integers(3, size=200)
+    >>> flip = rng.random((200, 2)) < 0.3
+    >>> data = np.stack([np.where(flip[:, 0], 0, middle), middle, np.where(flip[:, 1], 2, middle)], axis=1)
+    >>> chow_liu_tree(data)
+    array([ 1, -1,  1])
+    """
+    data, categories = checked_table(data, num_categories)
+    pseudocount = checked_pseudocount(pseudocount)
+    weights = checked_weights(weights, len(data))
+    information = _mutual_information(data, categories, pseudocount, weights)
+    return _rooted_at_centre(_maximum_spanning_tree(information, categories))
+
+
+def chow_liu_circuit(data, *, num_categories=None, pseudocount=0.1, tree=None) -> Circuit:
+    """Chow-Liu distribution of a table as a deterministic circuit.
+
+    ``p(x) = p(x_root) prod_v p(x_v | x_parent(v))`` with the smoothed frequencies of the module's head.
+
+    Parameters
+    ----------
+    data : (N, V) int or bool array
+        Categories 0..C-1, -1 where an entry is missing; N, V >= 1.
+    num_categories : int or (V,) ints, optional
+        Categories of each variable.  Default: largest entry plus one, and at least two.
+    pseudocount : float
+        Mass s >= 0 added to the counts of each pair, spread evenly over its cells.  Default 0.1.
+    tree : (V,) int array, optional
+        Parent of each variable, -1 for the root.  Default: ``chow_liu_tree`` of the same arguments.
+
+    Returns
+    -------
+    Circuit
+        On the v-tree ``VTree.from_tree(tree)``.  A variable v with children is an inner region over the
+        regions of its children and its own indicators, the inputs [x_v = c]; product c multiplies the units c
+        of all of them, and row k of the (C_parent, C_v) weights is p(x_v | x_parent = k).  A variable without
+        children is an input region with these rows.  The root has one row, p(x_root).
+
+    Raises
+    ------
+    TypeError
+        If `data` is not integer, or `pseudocount` not a number.
+    ValueError
+        If an argument has the wrong shape or values out of range, or `tree` is not a tree on the columns.
+
+    Notes
+    -----
+    Conditional probabilities come from the counts of the pair (v, parent), over the rows where both are
+    present; p(x_root) from the rows where the root is present.  With ``pseudocount=0`` a parent category that
+    never occurs has no frequencies: its row is uniform.
+
+    Cost: that of the tree, and O(V N + V C^2).
+
+    References
+    ----------
+    C. K. Chow and C. N. Liu (1968), Approximating discrete probability distributions with dependence trees,
+    IEEE Transactions on Information Theory 14(3).
+
+    Examples
+    --------
+    >>> circuit = chow_liu_circuit([[0, 0], [0, 0], [1, 1], [1, 0]], pseudocount=0)
+    >>> print(circuit.describe())
+    Circuit(2 variables, 3 regions, 7 units, 10 parameters)
+    region 0, scope {1}, node ids 0..1: InputRegion(variable 1, 2 units, 2 categories)
+      input 0: 1 0
+      input 1: 0.5 0.5
+    region 1, scope {0}, node ids 2..3: InputRegion(variable 0, 2 units, 2 categories)
+      input 0: 1 0
+      input 1: 0 1
+    region 2, scope {0,1}, node ids 4..6: InnerRegion(2 children, 2 products, 1 sum)
+      product 0: 0.0 x 1.0
+      product 1: 0.1 x 1.1
+      sum 0: 0.5 0.5
+    """
+    data, categories = checked_table(data, num_categories)
+    pseudocount = checked_pseudocount(pseudocount)
+    if tree is None:
+        tree = chow_liu_tree(data, num_categories=categories, pseudocount=pseudocount)
+    vtree, parent = tree_and_vtree(tree, data.shape[1])
+    regions: list = []
+    for r, v in enumerate(vtree.variables.tolist()):
+        is_inner = v < 0
+        if is_inner:
+            v = int(vtree.variables[r - 1])  # its own leaf is the last child, numbered just before it
+        elif r < vtree.root and vtree.children(vtree.parent(r))[-1] == r:
+            regions.append(InputRegion(v, np.eye(categories[v])))
+            continue
+        table = _conditional_table(data, categories, pseudocount, v, int(parent[v]))
+        if is_inner:
+            units = np.arange(categories[v])[:, None]
+            regions.append(InnerRegion(np.repeat(units, len(vtree.children(r)), axis=1), table))
+        else:
+            regions.append(InputRegion(v, table))
+    return Circuit(vtree, regions)
+
+
+def checked_pseudocount(pseudocount) -> float:
+    """`pseudocount` as a float, refused unless it is finite and at least 0."""
+    if not isinstance(pseudocount, numbers.Real):
+        raise TypeError(f"`pseudocount` must be a number, found {type(pseudocount).__name__}")
+    if not 0 <= pseudocount < np.inf:
+        raise ValueError(f"`pseudocount` must be finite and at least 0, found {pseudocount}")
+    return float(pseudocount)
+
+
+def tree_and_vtree(tree, num_variables: int) -> tuple[VTree, np.ndarray]:
+    """V-tree and (V,) parents of a tree given by the user; refused unless it is one on all variables.
+
+    Parameters
+    ----------
+    tree : (V,) int array_like
+        Parent of each variable, -1 for the root.
+    num_variables : int
+        V.
+    """
+    parent = np.asarray(tree)
+    if parent.shape != (num_variables,) or parent.dtype.kind not in "iu":
+        raise ValueError(f"`tree` must hold the parent of each of the {num_variables} columns of `data` as an"
+                         f" integer (-1 for the root), found shape {parent.shape} of {parent.dtype}")
+    try:
+        return VTree.from_tree(parent), parent
+    except ValueError as error:
+        raise ValueError(f"`tree` is not a tree on the columns of `data`: {error}") from None
+
+
+# -- mutual information --------------------------------------------------------------------------------------
+
+
+def _mutual_information(data, categories, pseudocount, weights) -> np.ndarray:
+    """(V, V) mutual information in nats; the diagonal holds that of a variable with a copy of itself."""
+    total = (len(data) if weights is None else weights.sum()) + pseudocount
+    # sum |f| <= T (|log T| + log(cells)) when the arguments add up to T; 2^51 steps reach further than that
+    step = np.spacing(total * (1 + abs(np.log(total)) + 2 * np.log(categories.max()))) * 4
+    information = np.empty((len(categories), len(categories)))
+    for rows, columns, counts in pair_count_blocks(data, categories, weights):
+        block = _information_of_block(counts, categories[rows], categories[columns], pseudocount, step)
+        information[np.ix_(rows, columns)] = block
+        information[np.ix_(columns, rows)] = block.T
+    return information
+
+
+def _information_of_block(counts, c_i, c_j, pseudocount, step) -> np.ndarray:
+    """(I, J) mutual information from the tables n_ij side by side, (sum of C_i, sum of C_j)."""
+    first_i, first_j = starts(c_i), starts(c_j)
+
+    def sum_i(table):
+        return np.add.reduceat(table, first_i, axis=0)
+
+    def sum_j(table):
+        return np.add.reduceat(table, first_j, axis=1)
+
+    of_i, of_j = sum_j(counts), sum_i(counts)  # n_i(a) over the rows where j is present, and the converse
+    total = sum_i(of_i) + pseudocount
+    repeated_i, repeated_j = np.repeat(c_i, c_i), np.repeat(c_j, c_j)
+    joint = sum_i(sum_j(_steps_of_f(counts + pseudocount / np.multiply.outer(repeated_i, repeated_j), step)))
+    single = (sum_i(_steps_of_f(of_i + (pseudocount / repeated_i)[:, None], step))
+              + sum_j(_steps_of_f(of_j + pseudocount / repeated_j, step)))
+    seen = np.where(total > 0, total, 1)  # never present together, and no pseudocount: all sums are 0
+    return np.log(seen) - (single - joint) * step / seen
+
+
+def _steps_of_f(x, step) -> np.ndarray:
+    """f(x) = x log x in whole multiples of `step`, f(0) = 0; overwrites x."""
+    log = np.log(np.where(x > 0, x, 1))
+    x *= log
+    x /= step  # a power of two: no rounding
+    return np.rint(x, out=x)
+
+
+# -- the tree ------------------------------------------------------------------------------------------------
+
+
+def _maximum_spanning_tree(information, categories) -> np.ndarray:
+    """(V - 1, 2) edges of a maximum spanning tree, by Prim's algorithm on the dense table.
+
+    Variables are put in an order that does not come from their numbers unless they agree in all else; the
+    search starts at the first, and among equal edges takes the earlier variable, and its edge to the earlier
+    neighbour.
+    """
+    steps = np.rint(information / RESOLUTION).astype(np.int64)
+    V = len(steps)
+    ranked = np.lexsort((np.arange(V), categories, steps.diagonal(), -steps.sum(axis=1)))
+    steps = steps[np.ix_(ranked, ranked)]
+    outside = np.arange(V) > 0
+    nearest = np.zeros(V, dtype=np.int64)  # the node of the tree with the best edge to each node outside
+    edges = np.empty((V - 1, 2), dtype=np.int64)
+    best = steps[0].copy()
+    for e in range(V - 1):
+        candidates = np.flatnonzero(outside)
+        new = candidates[np.argmax(best[candidates])]  # the first of the largest
+        edges[e] = nearest[new], new
+        outside[new] = False
+        better = steps[new] > best
+        nearest[better] = new
+        best[better] = steps[new, better]
+    return ranked[edges]
+
+
+def _rooted_at_centre(edges) -> np.ndarray:
+    """(V,) parents of the tree with the given edges, (V - 1, 2), rooted at its centre."""
+    V = len(edges) + 1
+    neighbours: list[list[int]] = [[] for _ in range(V)]
+    for u, v in edges.tolist():
+        neighbours[u].append(v)
+        neighbours[v].append(u)
+    # Taking off all leaves at once lowers every eccentricity by one, so what is left at the end is the centre
+    degree = [len(near) for near in neighbours]
+    ring, left = [v for v in range(V) if degree[v] <= 1], V
+    while left > 2:
+        left -= len(ring)
+        inner = []
+        for leaf in ring:
+            for v in neighbours[leaf]:
+                degree[v] -= 1
+                if degree[v] == 1:
+                    inner.append(v)
+        ring = inner
+    parent = np.full(V, -1, dtype=np.int64)
+    queue = [min(ring)]
+    for v in queue:
+        for child in neighbours[v]:
+            if child != parent[v]:
+                parent[child] = v
+                queue.append(child)
+    return parent
+
+
+# -- parameters ----------------------------------------------------------------------------------------------
+
+
+def _conditional_table(data, categories, pseudocount, v: int, parent: int) -> np.ndarray:
+    """(C_parent, C_v) table p(x_v | x_parent), or (1, C_v) table p(x_v) of the root (parent -1)."""
+    if parent < 0:
+        table = np.diagonal(pair_counts(data, categories, v, v))[None] + pseudocount / categories[v]
+    else:
+        table = pair_counts(data, categories, parent, v) + pseudocount / (categories[parent] * categories[v])
+    sums = table.sum(axis=1, keepdims=True)
+    return np.where(sums > 0, table / np.where(sums > 0, sums, 1), 1 / categories[v])

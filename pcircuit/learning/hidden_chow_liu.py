@@ -1,0 +1,155 @@
+"""Hidden Chow-Liu trees: the Chow-Liu tree with a hidden state behind every variable.
+
+Take the Chow-Liu tree of the data (`chow_liu`), rooted at its centre, and give each variable X_v with
+children a hidden variable Z_v with K states.  The hidden variables form the tree, each X_v depends on the
+hidden variable next to it alone (Liu and Van den Broeck 2021):
+
+    p(x) = sum_z p(z_root) prod_v p(z_v | z_parent(v)) p(x_v | z_v),
+
+where a variable without children has no hidden variable of its own and depends on that of its parent.
+Summing z out from below gives a circuit.  With k a state of Z_v or, for a childless variable, of Z_parent(v):
+
+    input region of v                   K units    p(x_v | z = k)
+    inner region of v (with children)   K products, number k multiplies the units k of v and of its children
+                                        K sums, the weights of number j are p(z_v | z_parent(v) = j)
+                                        at the root one sum, with the weights p(z_root)
+
+With b variables that have children this makes V K input, b K product and (b - 1) K + 1 sum units.
+
+The structure decides what can be expressed, EM (`fit_em`) finds the parameters, and the start values decide
+which local maximum it finds; `hclt` says how they are chosen.
+"""
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+
+from pcircuit.circuit import Circuit, InnerRegion, InputRegion
+from pcircuit.learning.chow_liu import checked_pseudocount, chow_liu_tree, tree_and_vtree
+from pcircuit.learning.pair_counts import checked_table
+
+PERTURBATION = 2.0  # start values of one row differ by factors up to exp(2)
+PERSISTENCE = 0.9  # probability, at the start, that a hidden variable repeats the state of its parent
+
+
+def hclt(data, num_latents=4, num_categories=None, pseudocount=0.1, rng=0, *, tree=None) -> Circuit:
+    """Hidden Chow-Liu tree of a table, with random start values for EM.
+
+    ``p(x) = sum_z p(z_root) prod_v p(z_v | z_parent(v)) p(x_v | z_v)``, region by region as in the module's
+    head.
+
+    Parameters
+    ----------
+    data : (N, V) int or bool array
+        Categories 0..C-1, -1 where an entry is missing; N, V >= 1.
+    num_latents : int
+        K >= 1, states of each hidden variable.  Default 4.
+    num_categories : int or (V,) ints, optional
+        Categories of each variable.  Default: largest entry plus one, and at least two, so that a column
+        which is constant here may change later.
+    pseudocount : float
+        Mass s >= 0 added to the counts of each pair for the tree, and to those of each variable for the start
+        values.  Default 0.1.
+    rng : int or numpy.random.Generator
+        Seed or generator of the start values.  Default 0.  The structure is not random.
+    tree : (V,) int array, optional
+        Parent of each variable, -1 for the root.  Default: `chow_liu_tree` of the data.
+
+    Returns
+    -------
+    Circuit
+        Normalised, all parameters positive, on the v-tree ``VTree.from_tree(tree)``.  For V = 1 a single
+        input region with one unit.
+
+    Raises
+    ------
+    TypeError
+        If `data` or `num_latents` is not integer, or `pseudocount` not a number.
+    ValueError
+        If an argument has the wrong shape or values out of range, or `tree` is not a tree on the columns.
+
+    Notes
+    -----
+    Start values, with U uniform on [0, 1], drawn anew for each number, and every row normalised:
+
+        input row k:           (n_v(c) + s / C) exp(-2 U)           n_v(c): how often category c occurs
+        weights row j:         0.1 * exp(-2 U) + 0.9 * [k = j]      (each part normalised)
+        weights of the root:   exp(-2 U)
+
+    Start values must differ, or states with equal parameters would stay equal for ever.  That is not enough:
+    if hidden variables start nearly independent of each other, what "state k" means has to be agreed on edge
+    by edge, and EM settles in maxima where it never was.  The tree joins the variables that have most in
+    common, so a hidden variable starts out repeating its parent's state nine times in ten: one meaning for
+    the whole tree, close to a mixture of K independent models, which EM then differentiates.  On the binary
+    set "plants" with K = 16, 100 epochs lead to -12.9 nats per test row instead of -14.0 without the 0.9
+    (mean of three seeds). A closer fit can also overfit sooner: on the 1,600 training rows of "dna", K = 16,
+    it is -81.2 instead of -79.8, and the best epoch on validation rows comes early.
+
+    With ``pseudocount=0`` the input rows use one pseudocount nevertheless, as a probability that is 0 at the
+    start stays 0.
+
+    Cost: that of `chow_liu_tree`, and O(V K (K + C)).
+
+    References
+    ----------
+    A. Liu and G. Van den Broeck (2021), Tractable regularization of probabilistic circuits, NeurIPS 34, on
+    Hidden Chow-Liu trees.  K, S and Krishnan (2026), Hierarchical Likelihood Distance, section "Experiments".
+
+    Examples
+    --------
+    >>> data = [[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 2]]
+    >>> circuit = hclt(data, num_latents=2)
+    >>> circuit
+    Circuit(3 variables, 4 regions, 9 units, 16 parameters)
+    >>> circuit.nodes.kind.tolist().count("input"), circuit.is_normalized
+    (6, True)
+    """
+    data, categories = checked_table(data, num_categories)
+    num_latents = _checked_num_latents(num_latents)
+    pseudocount = checked_pseudocount(pseudocount)
+    rng = np.random.default_rng(rng)
+    if tree is None:
+        tree = chow_liu_tree(data, num_categories=categories, pseudocount=pseudocount)
+    vtree, _ = tree_and_vtree(tree, data.shape[1])
+    units = np.arange(num_latents)[:, None]
+    regions: list = []
+    for r, v in enumerate(vtree.variables.tolist()):
+        rows = 1 if r == vtree.root else num_latents
+        if v >= 0:
+            regions.append(InputRegion(v, _input_rows(data[:, v], categories[v], rows, pseudocount, rng)))
+        else:
+            products = np.repeat(units, len(vtree.children(r)), axis=1)
+            regions.append(InnerRegion(products, _transitions(rows, num_latents, rng)))
+    return Circuit(vtree, regions)
+
+
+def _checked_num_latents(num_latents) -> int:
+    """`num_latents` as an int, refused below one."""
+    try:
+        number = operator.index(num_latents)
+    except TypeError:
+        raise TypeError(f"`num_latents` must be a whole number, found {num_latents!r}") from None
+    if number < 1:
+        raise ValueError(f"`num_latents` must be at least 1, found {number}")
+    return number
+
+
+def _input_rows(column, num_categories, rows, pseudocount, rng) -> np.ndarray:
+    """(rows, C) start values of p(x_v | z): the smoothed frequencies of the column, perturbed."""
+    counts = np.bincount(column[column >= 0].astype(np.int64), minlength=num_categories)
+    smoothed = counts + (pseudocount or 1.0) / num_categories
+    return _normalized(smoothed * np.exp(-PERTURBATION * rng.random((rows, num_categories))))
+
+
+def _transitions(rows, num_latents, rng) -> np.ndarray:
+    """(rows, K) start values of p(z_v | z_parent), (K, K), or of p(z_root), (1, K)."""
+    random = _normalized(np.exp(-PERTURBATION * rng.random((rows, num_latents))))
+    if rows == 1:
+        return random
+    return (1 - PERSISTENCE) * random + PERSISTENCE * np.eye(num_latents)
+
+
+def _normalized(table) -> np.ndarray:
+    """`table` with rows that sum to one."""
+    return table / table.sum(axis=1, keepdims=True)

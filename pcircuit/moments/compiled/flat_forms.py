@@ -1,0 +1,68 @@
+"""The `RegionForm` of every region in one flat array.
+
+`moments.compiled.operator` fills it and reads it; `stored_forms` hands out views of it for the text in
+`moments.covariance`.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from pcircuit.moments.compiled.arrays import ARITY, BELOW, INSIDE, MASS, NEEDED, NESTED, NUM_NODES, SHOWN, MomentArrays
+from pcircuit.moments.overlaps import OwnColumns
+from pcircuit.moments.plan import Plan
+from pcircuit.moments.region_forms import RegionForm, region_form
+
+# columns of `FlatForms.place`: where D, V, the covariance of own units and the sibling factor of a region begin in
+# `numbers`, and its parts in work arrays of one number per shown unit and per pair of them
+D, V, COVARIANCE, FACTOR, UNITS, PAIRS = range(6)
+
+
+class FlatForms(NamedTuple):
+    """R regions; see the module docstring."""
+
+    place: np.ndarray  # (R, 6) int64
+    numbers: np.ndarray  # float64
+    exp2: np.ndarray  # (R,) int64
+    work: np.ndarray  # (2,) int64 sizes of the work arrays
+
+
+def empty_forms(plan: Plan, arrays: MomentArrays) -> FlatForms:
+    """Room for the forms of all regions of the plan."""
+    table = arrays.region
+    K, n, needed, nested = (table[:, column] for column in (SHOWN, NUM_NODES, NEEDED, NESTED))
+    parents = plan.circuit.vtree.parents
+    pairs = K * (K + 1) // 2 * needed
+    sizes = np.stack([K * n, pairs * n, n * n, nested * table[parents, INSIDE] ** 2], axis=1)
+    ends = np.cumsum(sizes).reshape(sizes.shape)
+    place = np.column_stack([ends - sizes, np.cumsum(K) - K, np.cumsum(pairs) - pairs])
+    return FlatForms(place, np.zeros(ends[-1, -1]), np.zeros(len(table), np.int64), np.array([K.sum(), pairs.sum()]))
+
+
+def stored_forms(plan: Plan, arrays: MomentArrays, forms: FlatForms) -> Iterator[tuple[int, RegionForm]]:
+    """Yield what `region_forms(plan, compress=False)` yields, from the stored numbers; means are left out."""
+    circuit = plan.circuit
+    for r in plan.order.tolist():
+        spec = arrays.region[r]
+        if not (spec[BELOW] or spec[NEEDED]):
+            continue
+        K, n = spec[SHOWN], spec[NUM_NODES]
+        own = OwnColumns(np.zeros(0), _part(forms, r, COVARIANCE, n, n), _part(forms, r, D, K, n),
+                         _part(forms, r, V, K * (K + 1) // 2 * spec[NEEDED], n))
+        if spec[ARITY] == 0:
+            yield r, RegionForm(own)
+            continue
+        P, begin = spec[INSIDE], spec[MASS]
+        q, qp = arrays.mass[begin:begin + K], arrays.mass[begin + K:begin + K + P]
+        factors = ()
+        if spec[NEEDED]:
+            factors = tuple(_part(forms, c, FACTOR, P, P) for c in circuit.vtree.children(r).tolist())
+        yield r, region_form(plan, r, q, qp, own, factors, int(forms.exp2[r]))
+
+
+def _part(forms: FlatForms, r: int, part: int, *shape):
+    """View of one part of region r."""
+    begin = forms.place[r, part]
+    return forms.numbers[begin:begin + shape[0] * shape[1]].reshape(shape)

@@ -1,0 +1,224 @@
+"""Compiled twin of `moments.overlaps`: tables and own columns of an input region, and what all regions share.
+
+The tables of a region lie behind one another in a flat buffer, so that a parent finds them by the number K of
+shown units:  second (K, K), second_c (K, K), mean (K,), third (pairs, K), third_c (pairs, K).
+"""
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from pcircuit.compiled.jit import compile_kernel as jit
+from pcircuit.moments.compiled.unit_pairs import gram_factor
+from pcircuit.moments.overlaps import MAX_SHIFT
+
+
+@jit
+def tables_size(K):
+    """Numbers in the tables of a region that shows K units."""
+    return 2 * K * K + K + K * (K + 1) * K
+
+
+@jit
+def tables_in(buffer, K):
+    """Views second, second_c, mean, third, third_c of the tables at the beginning of a buffer."""
+    pairs = K * (K + 1) // 2
+    after = 2 * K * K + K
+    return (buffer[:K * K].reshape(K, K), buffer[K * K:2 * K * K].reshape(K, K), buffer[after - K:after],
+            buffer[after:after + pairs * K].reshape(pairs, K),
+            buffer[after + pairs * K:after + 2 * pairs * K].reshape(pairs, K))
+
+
+@jit
+def scaled(value, exponent):
+    """value * 2**exponent for exponents of any size."""
+    return math.ldexp(value, min(max(exponent, -4200), 4200))
+
+
+@jit
+def shift_of(positive):
+    """Exponent e such that the largest entry of `positive` (N, n) / 2**e is in [1/2, 1)."""
+    top = 0.0
+    for row in positive:
+        for value in row:
+            top = max(top, value)
+    return max(math.frexp(top)[1], -MAX_SHIFT)
+
+
+@jit
+def rescale(numbers, exponent):
+    """Multiply by 2**exponent in place, (n,)."""
+    if exponent != 0:
+        factor = scaled(1.0, exponent)
+        for i in range(len(numbers)):
+            numbers[i] *= factor
+
+
+@jit
+def closer(value, error, other, other_error):
+    """The value with the smaller rounding error."""
+    return value if error <= other_error else other
+
+
+@jit
+def mixture(weights, excess, functions, out):
+    """out (R, n) = weights (R, X) @ functions (X, n) of mean zero, or excess @ functions where that cancels less."""
+    n = functions.shape[1]
+    other, error, other_error = np.empty(n), np.empty(n), np.empty(n)
+    for k in range(len(weights)):
+        for j in range(n):
+            out[k, j], other[j], error[j], other_error[j] = 0.0, 0.0, 0.0, 0.0
+        for x in range(len(functions)):
+            w, e = weights[k, x], excess[k, x]
+            for j in range(n):
+                f = functions[x, j]
+                out[k, j] += w * f
+                other[j] += e * f
+                error[j] += w * abs(f)
+                other_error[j] += abs(e) * abs(f)
+        for j in range(n):
+            if other_error[j] < error[j]:
+                out[k, j] = other[j]
+
+
+@jit
+def minus_average(rows, q):
+    """Rows (K, n) minus their average sum_k q_k rows[k]."""
+    K, n = rows.shape
+    result, average = np.empty((K, n)), np.zeros(n)
+    for k in range(K):
+        for i in range(n):
+            result[k, i] = rows[k, i] - rows[0, i]
+            average[i] += q[k] * result[k, i]
+    for k in range(K):
+        for i in range(n):
+            result[k, i] -= average[i]
+    return result
+
+
+@jit
+def deviations(probs, q):
+    """Marginal (C,), means (K,), probs minus means (C, K), probs minus marginal (K, C)."""
+    K, C = probs.shape
+    marginal, mean, centred = np.zeros(C), np.zeros(K), np.empty((C, K))
+    for k in range(K):
+        for x in range(C):
+            marginal[x] += q[k] * probs[k, x]
+    for k in range(K):
+        for x in range(C):
+            mean[k] += probs[k, x] * marginal[x]
+        for x in range(C):
+            centred[x, k] = probs[k, x] - mean[k]
+    return marginal, mean, centred, minus_average(probs, q)
+
+
+@jit
+def pairs_of_inputs(probs, mean, centred, excess):
+    """p_a p_b and p_a p_b - mu_b p as functions of x, (pairs, C)."""
+    K, C = probs.shape
+    plain, other = np.empty((K * (K + 1) // 2, C)), np.empty((K * (K + 1) // 2, C))
+    row = 0
+    for a in range(K):
+        for b in range(a + 1):
+            for x in range(C):
+                plain[row, x] = probs[a, x] * probs[b, x]
+                other[row, x] = probs[a, x] * centred[x, b] + mean[b] * excess[a, x]
+            row += 1
+    return plain, other
+
+
+@jit
+def input_tables(probs, q, tables):
+    """Write the tables of an input region; return exp2, exp3."""
+    K, C = probs.shape
+    second, second_c, means, third, third_c = tables_in(tables, K)
+    _, mean, centred, excess = deviations(probs, q)
+    plain, other = pairs_of_inputs(probs, mean, centred, excess)
+    mixture(probs, excess, centred, second_c)
+    mixture(plain, other, centred, third_c)
+    transposed = np.ascontiguousarray(probs.T)
+    row = 0
+    for a in range(K):
+        means[a] = mean[a]
+        for b in range(a + 1):
+            total = 0.0
+            for c in range(K):
+                third[row, c] = 0.0
+            for x in range(C):
+                total += plain[row, x]
+                for c in range(K):
+                    third[row, c] += plain[row, x] * transposed[x, c]
+            second[a, b] = total
+            second[b, a] = total
+            row += 1
+    exp2, exp3 = shift_of(second), shift_of(third)
+    rescale(tables[:2 * K * K + K], -exp2)
+    rescale(tables[2 * K * K + K:], -exp3)
+    return exp2, exp3
+
+
+@jit
+def input_columns(probs, q, own, weights, overlaps, compress, mean_out):
+    """covariance (n, n), d (K, r), v (pairs, r) of the own units of an input region; writes means to `mean_out`.
+
+    `overlaps` holds the flat tables of the region and their exponents; without tables v has no rows.
+    """
+    tables, exp2, exp3 = overlaps
+    K, C = probs.shape
+    n, pairs = len(own), K * (K + 1) // 2
+    marginal, mean, centred, excess = deviations(probs, q)
+    functions, covariance = np.empty((C, n)), np.zeros((n, n))
+    for j in range(n):
+        mean_out[j] = weights[j] * mean[own[j]]
+        for x in range(C):
+            functions[x, j] = weights[j] * centred[x, own[j]]
+        for i in range(j + 1):
+            for x in range(C):
+                covariance[i, j] += functions[x, i] * marginal[x] * functions[x, j]
+            covariance[j, i] = covariance[i, j]
+    if len(tables) == 0:
+        d = np.empty((K, n))
+        mixture(probs, excess, functions, d)
+        return covariance, d, np.empty((0, n))
+    if compress and n >= C:
+        functions = _compressed(probs, own, weights, marginal)
+        d, v = np.empty((K, functions.shape[1])), np.empty((pairs, functions.shape[1]))
+        plain, other = pairs_of_inputs(probs, mean, centred, excess)
+        mixture(probs, excess, functions, d)
+        mixture(plain, other, functions, v)
+        rescale(v.ravel(), -exp2)
+        return covariance, d, v
+    _, second_c, _, _, third_c = tables_in(tables, K)
+    d, v = np.empty((K, n)), np.empty((pairs, n))
+    for j in range(n):
+        to_d, to_v = scaled(weights[j], exp2), scaled(weights[j], exp3 - exp2)
+        for k in range(K):
+            d[k, j] = to_d * second_c[k, own[j]]
+        for row in range(pairs):
+            v[row, j] = to_v * third_c[row, own[j]]
+    return covariance, d, v
+
+
+@jit
+def _compressed(probs, own, weights, marginal):
+    """At most C - 1 functions (C, r) of mean zero with the Gram matrix of the own ones, summed over units."""
+    C = probs.shape[1]
+    gram = np.zeros((C - 1, C - 1))
+    difference = np.empty(C - 1)
+    for j in range(len(own)):
+        for x in range(C - 1):
+            difference[x] = weights[j] * (probs[own[j], x + 1] - probs[own[j], 0])
+        for x in range(C - 1):
+            for y in range(C - 1):
+                gram[x, y] += difference[x] * difference[y]
+    factor = gram_factor(gram)
+    functions = np.zeros((C, factor.shape[1]))
+    for j in range(factor.shape[1]):
+        average = 0.0
+        for x in range(1, C):
+            functions[x, j] = factor[x - 1, j]
+            average += factor[x - 1, j] * marginal[x]
+        for x in range(C):
+            functions[x, j] -= average
+    return functions

@@ -1,0 +1,152 @@
+"""Compiled twin of `moments.region_forms`: own columns, their covariance, and sibling factors of one region."""
+from __future__ import annotations
+
+import numpy as np
+
+from pcircuit.compiled.jit import compile_kernel as jit
+from pcircuit.moments.compiled.arrays import DATA, FIRST_NODE, INSIDE, NEEDED, NUM_NODES, SHOWN
+from pcircuit.moments.compiled.inner_overlaps import dense_weights, inner_second, inner_third, product_stages
+from pcircuit.moments.compiled.masses import children_of, inside_mass, shown_mass, units_of, weights_of
+from pcircuit.moments.compiled.overlaps import (
+    input_columns,
+    input_tables,
+    minus_average,
+    mixture,
+    rescale,
+    scaled,
+    shift_of,
+    tables_in,
+    tables_size,
+)
+from pcircuit.moments.compiled.unit_pairs import pair_number
+from pcircuit.moments.overlaps import MAX_SHIFT
+
+
+@jit
+def own_nodes(arrays, r):
+    """Where the selected units of region r are among all selected ones: begin and end."""
+    begin = arrays.region[r, FIRST_NODE]
+    return begin, begin + arrays.region[r, NUM_NODES]
+
+
+@jit
+def leaf_form(arrays, r, compress, mean):
+    """Tables (flat), exp2, exp3, covariance (n, n), d (K, n'), v (pairs, n') of input region r; fills mean (m,)."""
+    spec = arrays.region[r]
+    K, C = spec[SHOWN], spec[INSIDE]
+    probs, q = arrays.data[spec[DATA]:spec[DATA] + K * C].reshape(K, C), shown_mass(arrays, r)
+    tables = np.empty(tables_size(K) if spec[NEEDED] else 0)
+    exp2, exp3 = 0, 0
+    if spec[NEEDED]:
+        exp2, exp3 = input_tables(probs, q, tables)
+    begin, end = own_nodes(arrays, r)
+    covariance, d, v = input_columns(probs, q, arrays.local[begin:end], arrays.weight[begin:end],
+                                     (tables, exp2, exp3), compress, mean[begin:end])
+    return tables, exp2, exp3, covariance, d, v
+
+
+@jit
+def inner_form(arrays, r, buffer, at, exp2, exp3, mean):
+    """The same for an inner region with needed tables, and the sibling factors (A, P, P) of its children.
+
+    The children's tables begin at `at` (R,) in `buffer` and have exponents `exp2`, `exp3` (R,).
+    """
+    K, P = arrays.region[r, SHOWN], arrays.region[r, INSIDE]
+    q, qp, units, children = shown_mass(arrays, r), inside_mass(arrays, r), units_of(arrays, r), children_of(arrays, r)
+    A = len(children)
+    weights = weights_of(arrays, r)
+    dense = dense_weights(weights, P)
+    excess = minus_average(dense, q)
+    child_at, shown = np.empty(A, np.int64), np.empty(A, np.int64)
+    child_exp2, child_exp3 = np.empty(A, np.int64), np.empty(A, np.int64)
+    for a in range(A):
+        child = children[a]
+        child_at[a], shown[a] = at[child], arrays.region[child, SHOWN]
+        child_exp2[a], child_exp3[a] = exp2[child], exp3[child]
+    below = buffer, child_at, shown, child_exp2, child_exp3
+    stages = product_stages(units, qp, below)
+    tables = np.empty(tables_size(K))
+    shift2 = inner_second(dense, excess, stages, tables)
+
+    begin, end = own_nodes(arrays, r)
+    local = arrays.local[begin:end]
+    num_products = 0
+    while num_products < len(local) and local[num_products] < P:
+        num_products += 1
+    shift3, product_v, product_cov = inner_third(units, qp, weights, stages, below, tables, local[:num_products])
+    product2, product3 = stages[5][A - 1, 0], stages[5][A - 1, 1]
+    exponents = product2, product2 + shift2, product3, product3 + shift3
+    covariance, d, v = _own_columns(q, dense, excess, stages, tables, local, arrays.weight[begin:end], product_v,
+                                    product_cov, exponents, mean[begin:end])
+    factors = _sibling_factors(units, below, -exponents[1])
+    return tables, exponents[1], exponents[3], covariance, d, v, factors
+
+
+@jit
+def _own_columns(q, dense, excess, stages, tables, local, weights, product_v, product_cov, exponents, mean_out):
+    """covariance (n, n), d (K, n), v (pairs, n) of the selected products and sums of a region."""
+    product2, sum2, product3, sum3 = exponents
+    K, P = dense.shape
+    n, num_products = len(local), len(product_cov)
+    _, second_c, mean, _, third_c = tables_in(tables, K)
+    d, v, covariance = np.empty((K, n)), np.empty((len(third_c), n)), np.zeros((n, n))
+    if num_products > 0:
+        of_products = np.empty((P, num_products))
+        for j in range(num_products):
+            for p in range(P):
+                of_products[p, j] = stages[4][p, local[j]]
+            mean_out[j] = scaled(weights[j] * stages[1][-1, local[j]], product2)
+        mixed = np.empty((K, num_products))
+        mixture(dense, excess, of_products, mixed)
+        for j in range(num_products):
+            for k in range(K):
+                d[k, j] = scaled(weights[j] * mixed[k, j], product2)
+            for row in range(len(v)):
+                v[row, j] = scaled(weights[j] * product_v[row, j], product3 - sum2)
+            for i in range(num_products):
+                covariance[i, j] = (scaled(weights[i], product3 // 2) * scaled(weights[j], product3 - product3 // 2)
+                                    * (product_cov[i, j] + product_cov[j, i]) / 2)
+    for j in range(num_products, n):
+        k, to_d, to_v = local[j] - P, scaled(weights[j], sum2), scaled(weights[j], sum3 - sum2)
+        mean_out[j] = to_d * mean[k]
+        for a in range(K):
+            d[a, j] = to_d * second_c[a, k]
+        for row in range(len(v)):
+            v[row, j] = to_v * third_c[row, k]
+    for i in range(num_products, n):
+        scale = scaled(weights[i], sum2)
+        for a in range(K):
+            row = v[pair_number(a, local[i] - P)]
+            for j in range(n):
+                covariance[i, j] += q[a] * scale * row[j]
+    for i in range(num_products, n):
+        for j in range(num_products):
+            covariance[j, i] = covariance[i, j]
+        for j in range(num_products, i):
+            covariance[i, j] = (covariance[i, j] + covariance[j, i]) / 2
+            covariance[j, i] = covariance[i, j]
+    return covariance, d, v
+
+
+@jit
+def _sibling_factors(units, below, exponent):
+    """(A, P, P) per child the product of its siblings' overlaps, times 2**(exponent + that of its own overlaps)."""
+    buffer, at, shown, exp2, _ = below
+    A, P = units.shape
+    factors, exponents = np.ones((A, P, P)), np.full(A, exponent + exp2.sum())
+    for direction in (1, -1):
+        running, shift = np.ones((P, P)), 0
+        for step in range(A):
+            a = step if direction == 1 else A - 1 - step
+            second, u = buffer[at[a]:at[a] + shown[a] ** 2].reshape(shown[a], shown[a]), units[a]
+            exponents[a] += shift
+            for p in range(P):
+                for o in range(P):
+                    factors[a, p, o] *= running[p, o]
+                    running[p, o] *= second[u[p], u[o]]
+            taken = shift_of(running)
+            rescale(running.ravel(), -taken)
+            shift += taken
+    for a in range(A):
+        rescale(factors[a].ravel(), min(exponents[a], MAX_SHIFT))
+    return factors

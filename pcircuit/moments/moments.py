@@ -1,0 +1,318 @@
+"""Exact moments of the hierarchical likelihood vector under the circuit's own distribution.
+
+The vector L(x) = (l_j(x)) has one coordinate per selected unit, l_j(x) = w_j p_j(x_{S_j}), the likelihood that the
+unit gives to the variables in its scope (the weights w_j are 1 unless one asks for others).  When x is drawn from
+the circuit,
+
+    mu_j = E[l_j(x)]                                the mean
+    S_ij = E[l_i(x) l_j(x)] - mu_i mu_j             the covariance
+    tr(S), tr(S^2)                                  what the null distribution of the HLD statistic needs
+
+are finite sums over all states, exponentially many, but a structured-decomposable circuit computes them exactly in
+polynomial time, because two scopes are equal, nested or disjoint and products of units split over the v-tree.  The
+HLD paper multiplies circuits pair by pair; here one recursion over regions serves all pairs, and the traces need
+time linear in the number of variables: S is not formed.
+
+    exact_moments     mean, variances and traces at once; the rest on demand
+    Moments           .covariance() dense, .operator() for S v, .eigenvalues()
+
+Where to read on: `moments.overlaps` and `moments.inner_overlaps` (integrals of products of two and three units),
+`moments.region_forms` (what the covariance is made of, region by region), and the three things done with it:
+`moments.covariance`, `moments.traces`, `moments.operator`.
+"""
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pcircuit.circuit import Circuit, StructureError
+from pcircuit.moments.plan import Plan, make_plan
+from pcircuit.moments.routes import all_forms, apply_covariance, covariance, linear_moments, prepare
+from pcircuit.node_selection import check_node_weights, check_nodes, select_nodes
+
+EAGER_UNITS = 8  # with at most so many units per region tr(S^2) costs no more than the mean
+DENSE_SHARE = 2  # Lanczos is used for fewer than one in so many eigenvalues
+LANCZOS_TOLERANCE = 1e-10  # of the residuals; the error of an eigenvalue is of the order of its square
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Moments:
+    """Exact moments of the likelihoods of m selected units; made by `exact_moments`.
+
+    Attributes
+    ----------
+    circuit : pcircuit.Circuit
+    nodes : (m,) int64 array
+        The selected node ids, in the order of the coordinates.
+    node_weights : (m,) float64 array
+        Weight of each coordinate.
+    mean : (m,) float64 array
+        E[L(x)].
+
+    Notes
+    -----
+    All arrays are read-only.  What is computed on demand is computed once, also when threads ask at the same time,
+    and kept with the object; `covariance` is not kept.
+
+    References
+    ----------
+    K, S and Krishnan (2026), Hierarchical Likelihood Distance, section "Goodness-of-Fit Test using HLD".
+    """
+
+    circuit: Circuit
+    nodes: np.ndarray
+    node_weights: np.ndarray
+    mean: np.ndarray
+    _variances: np.ndarray
+    _plan: Plan  # of the same nodes in ascending order
+    _place: np.ndarray  # (m,) position of each coordinate in the plan
+    _cache: dict = field(default_factory=dict)  # "arrays", "trace_sq", "forms", ("eigenvalues", k)
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+
+    @property
+    def trace(self) -> float:
+        """tr(S), the sum of the variances."""
+        return float(self._variances.sum())
+
+    @property
+    def trace_sq(self) -> float:
+        """tr(S^2), the sum of all squared covariances, in O(R K^5) without forming S."""
+        return self._cached("trace_sq", lambda: linear_moments(self._plan, self._arrays(), squares=True)[2])
+
+    def diagonal(self) -> np.ndarray:
+        """(m,) variances, the diagonal of S."""
+        return self._variances
+
+    def covariance(self, nodes=None, *, max_bytes: int = 2**31) -> np.ndarray:
+        """S, or the block of S of some of the selected nodes.
+
+        S_ij = E[l_i l_j] - mu_i mu_j.
+
+        Parameters
+        ----------
+        nodes : (n,) int array_like, optional
+            Distinct node ids out of `nodes`, in any order; default all m.
+        max_bytes : int, default 2**31
+            Largest result that may be made.
+
+        Returns
+        -------
+        (n, n) float64 array
+            Symmetric, rows in the order of `nodes`; a new array at every call.
+
+        Raises
+        ------
+        ValueError
+            If the result, 8 n^2 bytes, would not fit `max_bytes`, or if a node is not among the selected ones.
+
+        Notes
+        -----
+        About n^2 K multiplications as matrix products, and K^3 per column and level of the v-tree.
+        """
+        nodes = self.nodes if nodes is None else check_nodes(self.circuit, nodes)
+        ascending = np.sort(nodes)
+        missing = np.setdiff1d(ascending, self._plan.nodes, assume_unique=True)
+        if len(missing):
+            raise ValueError(f"`nodes` holds {missing[0]}, which is not among the {len(self.nodes)} nodes that these "
+                             "moments are of: select it in `exact_moments`")
+        size = 8 * len(nodes) ** 2
+        if size > max_bytes:
+            raise ValueError(f"the covariance of {len(nodes)} nodes takes {size} bytes, more than `max_bytes` = "
+                             f"{max_bytes}: name fewer `nodes`, raise `max_bytes`, or use .operator(), .diagonal() "
+                             "and .trace_sq, which never form it")
+        plan, arrays = self._plan, self._arrays()
+        if len(nodes) < len(self.nodes):
+            plan = make_plan(self.circuit, ascending, plan.weights[np.searchsorted(plan.nodes, ascending)])
+            arrays = prepare(plan)
+        block = covariance(plan, arrays)
+        if np.array_equal(nodes, ascending):
+            return block
+        order = np.searchsorted(ascending, nodes)
+        return block[np.ix_(order, order)]
+
+    def operator(self):
+        """S as a linear operator: S v in O(R K^3) per vector, without forming S.
+
+        Returns
+        -------
+        scipy.sparse.linalg.LinearOperator
+            (m, m), symmetric, with matvec and matmat; may be used by several threads.
+
+        Notes
+        -----
+        The first call stores the tables of all regions, O(R K^3) numbers.
+        """
+        from scipy.sparse.linalg import LinearOperator
+        arrays, m = self._arrays(), len(self.nodes)
+        forms = self._cached("forms", lambda: all_forms(self._plan, arrays))
+
+        def times(vectors):
+            vectors = np.asarray(vectors, dtype=np.float64)
+            ascending = np.empty((m, vectors.size // m))
+            ascending[self._place] = vectors.reshape(m, -1)
+            return apply_covariance(self._plan, arrays, forms, ascending)[self._place].reshape(vectors.shape)
+
+        return LinearOperator((m, m), matvec=times, rmatvec=times, matmat=times, rmatmat=times, dtype=np.float64)
+
+    def eigenvalues(self, k: int | None = None, *, max_bytes: int = 2**31) -> np.ndarray:
+        """Eigenvalues of S, largest first: the weights of the null distribution.
+
+        Parameters
+        ----------
+        k : int, optional
+            How many of the largest; default all m.
+        max_bytes : int, default 2**31
+            As in `covariance`, where the dense S is needed: for all eigenvalues or at least half of them.
+
+        Returns
+        -------
+        (k,) or (m,) float64 array
+            Descending.  S has no negative eigenvalues; rounding below zero is returned as zero.
+
+        Raises
+        ------
+        ValueError
+            If `k` is not between 1 and m, or if the dense S is needed and would not fit `max_bytes`.
+
+        Notes
+        -----
+        All: O(m^3) by LAPACK.  A few: Lanczos iteration on `operator`, from a fixed start vector, to a relative
+        residual of 1e-10 (scipy.sparse.linalg.eigsh); errors of eigenvalues are quadratic in the residual.
+        """
+        m = len(self.nodes)
+        if k is not None and not (isinstance(k, (int, np.integer)) and 1 <= k <= m):
+            raise ValueError(f"`k` must be a whole number between 1 and {m}, the number of selected nodes, or None "
+                             f"for all, found {k!r}")
+        if k is None or DENSE_SHARE * k >= m:
+            return self._cached("eigenvalues", lambda: self._dense_eigenvalues(max_bytes))[:k]
+        return self._cached(("eigenvalues", int(k)), lambda: self._leading_eigenvalues(int(k)))
+
+    def __repr__(self):
+        return f"Moments({len(self.nodes)} nodes of {self.circuit}, tr(S) = {self.trace:.6g})"
+
+    def __getstate__(self):  # a copy in another process has its own lock and computes for itself
+        return {name: value for name, value in self.__dict__.items() if name not in ("_lock", "_cache")}
+
+    def __setstate__(self, state):
+        for name, value in {**state, "_cache": {}, "_lock": threading.RLock()}.items():
+            object.__setattr__(self, name, value)
+
+    def _cached(self, key, compute):
+        """The value kept under `key`, computed by the first who asks."""
+        with self._lock:
+            if key not in self._cache:
+                self._cache[key] = compute()
+            return self._cache[key]
+
+    def _arrays(self):
+        """The plan as the kernels read it, or None where NumPy runs."""
+        return self._cached("arrays", lambda: prepare(self._plan))
+
+    def _dense_eigenvalues(self, max_bytes: int) -> np.ndarray:
+        """All eigenvalues, descending, read-only."""
+        import scipy.linalg
+        dense = self.covariance(max_bytes=max_bytes)
+        return _descending(scipy.linalg.eigvalsh(dense, overwrite_a=True, check_finite=False))
+
+    def _leading_eigenvalues(self, k: int) -> np.ndarray:
+        """The k largest eigenvalues, descending, read-only."""
+        from scipy.sparse.linalg import eigsh
+        m = len(self.nodes)
+        if self.trace == 0:  # Lanczos cannot start on S = 0
+            return _descending(np.zeros(k))
+        start = np.random.default_rng(0).standard_normal(m)  # fixed, and orthogonal to no eigenvector
+        values = eigsh(self.operator(), k=k, which="LA", v0=start, ncv=min(m, 3 * k + 40), tol=LANCZOS_TOLERANCE,
+                       return_eigenvectors=False)
+        return _descending(values)
+
+
+def exact_moments(circuit, nodes=None, *, node_weights=None) -> Moments:
+    """Exact mean, variances and traces of the covariance of node likelihoods under the circuit's distribution.
+
+    mu_j = sum_x p(x) w_j p_j(x_{S_j}),   S_ij = sum_x p(x) l_i(x) l_j(x) - mu_i mu_j,   l_j = w_j p_j.
+
+    Parameters
+    ----------
+    circuit : pcircuit.Circuit
+        Normalised.
+    nodes : (m,) int array_like, optional
+        Distinct node ids, in any order; default `select_nodes(circuit)`, all inputs and sums.
+    node_weights : (m,) float array_like, optional
+        Positive weight w_j of each coordinate; default 1.  Weights scale rows and columns of S; the fourth powers of
+        weighted likelihoods, which tr(S^2) sums, must not overflow.
+
+    Returns
+    -------
+    Moments
+        With mean, variances and trace computed; the rest on demand.
+
+    Raises
+    ------
+    pcircuit.StructureError
+        If the circuit is not normalised.
+    TypeError
+        If `circuit` is not a circuit or `nodes` are not integers.
+    ValueError
+        If `nodes` is not a selection, or `node_weights` not positive and finite, one per node.
+
+    Notes
+    -----
+    For R regions with K units each: O(R K^4) for mean and variances, O(R K^5) for `trace_sq`, with O(K^4) numbers
+    for each region that waits for its parent.  Likelihoods of large scopes underflow; such a coordinate
+    contributes zero, which is what it is to working precision, and nothing becomes NaN.  Covariances are
+    computed centred, so that likelihoods that hardly vary do not lose digits by cancellation.
+
+    References
+    ----------
+    K, S and Krishnan (2026), Hierarchical Likelihood Distance, sections "Exact Computation of mu" and "Exact
+    computation of Sigma", and algorithm 1 of the supplement.
+
+    Vergari et al. (2021), A Compositional Atlas of Tractable Circuit Operations, NeurIPS (products of circuits).
+
+    Examples
+    --------
+    >>> from pcircuit import Circuit, InnerRegion, InputRegion, VTree
+    >>> circuit = Circuit(VTree.from_nested([0, 1]), [
+    ...     InputRegion(0, [[0.9, 0.1], [0.2, 0.8]]), InputRegion(1, [[0.7, 0.3], [0.4, 0.6]]),
+    ...     InnerRegion([[0, 0], [1, 1]], [[0.25, 0.75]])])
+    >>> moments = exact_moments(circuit)
+    >>> moments.nodes, moments.mean.round(4)
+    (array([0, 1, 2, 3, 6]), array([0.4   , 0.575 , 0.49  , 0.505 , 0.2735]))
+    >>> dense = moments.covariance()
+    >>> bool(np.isclose(moments.trace_sq, np.sum(dense**2)))
+    True
+
+    The same by going over the four states, for the first coordinate:
+
+    >>> p0 = 0.25 * 0.9 + 0.75 * 0.2                                  # P(x_0 = 0)
+    >>> mean = p0 * 0.9 + (1 - p0) * 0.1
+    >>> bool(np.isclose(dense[0, 0], p0 * (0.9 - mean)**2 + (1 - p0) * (0.1 - mean)**2))
+    True
+    """
+    if not isinstance(circuit, Circuit):
+        raise TypeError(f"`circuit` must be a pcircuit.Circuit, found {type(circuit).__name__}")
+    if not circuit.is_normalized:
+        raise StructureError(f"`circuit` {circuit} is not normalised, so it is not a distribution and has no moments: "
+                             "rows of `probs` and `weights` must sum to one")
+    nodes = select_nodes(circuit) if nodes is None else nodes
+    nodes = check_nodes(circuit, nodes)
+    weights = np.array(check_node_weights(node_weights, len(nodes)))
+    order = np.argsort(nodes)
+    plan = make_plan(circuit, nodes[order], weights[order])
+    arrays, place = prepare(plan), np.argsort(order)
+    squares = max(region.num_units for region in circuit.regions) <= EAGER_UNITS
+    mean, variances, trace_sq = linear_moments(plan, arrays, squares=squares)
+    mean, variances = mean[place], np.maximum(variances[place], 0.0)  # rounding can leave -1e-16 where it is zero
+    for array in (weights, mean, variances, place):
+        array.flags.writeable = False
+    cache = {"arrays": arrays, "trace_sq": trace_sq} if squares else {"arrays": arrays}
+    return Moments(circuit, nodes, weights, mean, variances, plan, place, cache)
+
+
+def _descending(values) -> np.ndarray:
+    """Eigenvalues of a positive semi-definite matrix, largest first, read-only."""
+    values = np.sort(np.maximum(values, 0.0))[::-1].copy()
+    values.flags.writeable = False
+    return values

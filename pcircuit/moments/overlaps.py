@@ -1,0 +1,148 @@
+"""Overlaps of the units of one region: sums over x of products of two and three of them, plain and centred.
+
+Write E_a for the expectation when the scope of a region is drawn from its unit a, and E = sum_a q_a E_a for the
+expectation under the circuit.  With mu_b = E[p_b] the tables of a region are
+
+    second    M2[a, b]     = E_a[p_b]                    = sum_x p_a p_b
+    third     M3[a, b, c]  = E_a[p_b p_c]                = sum_x p_a p_b p_c
+    second_c  M2~[a, b]    = E_a[p_b - mu_b]             = M2[a, b] - mu_b
+    third_c   M3~[a, b, c] = E_a[p_b (p_c - mu_c)]       = M3[a, b, c] - M2[a, b] mu_c
+
+The centred tables are what covariances are made of, e.g. cov(p_b, p_c) = sum_a q_a M3~[a, b, c].  Subtracting at the
+end would cost their digits wherever a likelihood hardly varies, so they have a recursion of their own, in which the
+small quantities are sums of small terms.  Each step also knows the plain difference, which is the better one where
+a likelihood varies by orders of magnitude; of the two the one with the smaller rounding error is taken, entry by
+entry (`closer`, `mixture`).
+
+    inputs     integrals over the table of the input region
+    products   children c = 0, 1, ... are multiplied in one after the other.  For f = f1 f2 and g = g1 g2, whose parts
+               are independent under every product unit,
+                   cov_f = mu_f - mu_f1 mu_f2 = sum_p qp_p M2~1[p, f1] M2~2[p, f2]
+                   M2~   = M2~1 M2_2 + mu_f1 M2~2 - cov_f
+                   M3~   = M3~1 M3_2 + M2_1 mu_g1 M3~2 - M2 cov_g
+    sums       all tables are multilinear: one multiplication by the weights per index
+
+Overlaps of large scopes underflow, so the tables carry powers of two: true M2 = second * 2**exp2 (also second_c and
+mean), true M3 = third * 2**exp3 (also third_c).
+"""
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from pcircuit.moments.unit_pairs import as_pairs, gram_factor
+
+MAX_SHIFT = 900  # powers of two taken out at once, so that no factor overflows
+
+
+@dataclass(frozen=True)
+class Overlaps:
+    """Tables of the K units that a region shows; see the module docstring."""
+
+    second: np.ndarray  # (K, K)
+    second_c: np.ndarray  # (K, K)
+    mean: np.ndarray  # (K,)
+    third: np.ndarray  # (pairs, K)
+    third_c: np.ndarray  # (pairs, K); the first two indices are the symmetric ones
+    exp2: int
+    exp3: int
+
+
+@dataclass(frozen=True)
+class OwnColumns:
+    """The n selected units of a region, products before sums, as columns over the K units it shows.
+
+    With l_j = weight times likelihood and p_a, p_b units of the region:  d[a, j] = E_a[l_j - mu_j],
+    v[(a, b), j] * 2**exp2 = sum_x p_a p_b (l_j - mu_j),  covariance[i, j] = cov(l_i, l_j).
+    """
+
+    mean: np.ndarray  # (n,)
+    covariance: np.ndarray  # (n, n)
+    d: np.ndarray  # (K, n)
+    v: np.ndarray  # (pairs, n)
+
+
+def scaled(values, exponent):
+    """values * 2**exponent for exponents of any size."""
+    return np.ldexp(values, int(min(max(exponent, -4200), 4200)))
+
+
+def input_overlaps(probs, q) -> Overlaps:
+    """Tables of an input region, `probs` (K, C), with top-down masses q (K,)."""
+    mean, centred, excess = _deviations(probs, q)
+    pairs, pairs_excess = _pairs_of_inputs(probs, mean, centred, excess)
+    exp2, second, second_c, mean = normalized(probs @ probs.T, mixture(probs, excess, centred.T), mean)
+    exp3, third, third_c = normalized(pairs @ probs.T, mixture(pairs, pairs_excess, centred.T))
+    return Overlaps(second, second_c, mean, third, third_c, exp2, exp3)
+
+
+def input_columns(probs, q, own, weights, overlaps: Overlaps | None, *, compress: bool) -> OwnColumns:
+    """The selected units `own` (n,) of an input region; without its `overlaps` v has no rows.
+
+    With `compress` the columns d and v may be replaced by C - 1 others with the same Gram matrices: functions of
+    one variable with C categories and mean zero span no more.
+    """
+    mean, centred, excess = _deviations(probs, q)
+    marginal = q @ probs
+    functions = weights[:, None] * centred[own]
+    covariance = (functions * marginal) @ functions.T
+    if overlaps is None:
+        d, v = mixture(probs, excess, functions.T), np.zeros((0, len(own)))
+    elif compress and len(own) >= probs.shape[1]:
+        functions = _compressed(probs[own], weights, marginal)
+        d = mixture(probs, excess, functions)
+        v = scaled(mixture(*_pairs_of_inputs(probs, mean, centred, excess), functions), -overlaps.exp2)
+    else:
+        d = scaled(weights * overlaps.second_c[:, own], overlaps.exp2)
+        v = scaled(weights * overlaps.third_c[:, own], overlaps.exp3 - overlaps.exp2)
+    return OwnColumns(weights * mean[own], (covariance + covariance.T) / 2, d, v)
+
+
+def _compressed(probs, weights, marginal):
+    """At most C - 1 functions (C, rank) of mean zero with the Gram matrix of the units `probs` (n, C), centred."""
+    # a function of mean zero is fixed by its differences to category 0, which are exact where rows are alike
+    differences = weights[:, None] * (probs[:, 1:] - probs[:, :1])
+    factor = gram_factor(differences.T @ differences)
+    functions = np.concatenate([np.zeros((1, factor.shape[1])), factor])
+    return functions - marginal @ functions
+
+
+def _deviations(probs, q):
+    """Means mu_k (K,), p_k(x) - mu_k (K, C) and p_k(x) - p(x) (K, C), where p = sum_k q_k p_k."""
+    mean = probs @ (q @ probs)
+    return mean, probs - mean[:, None], minus_average(probs, q)
+
+
+def minus_average(rows, q):
+    """Rows (K, n) minus their average sum_k q_k rows[k]; exact to rounding of the differences between rows."""
+    differences = rows - rows[0]
+    return differences - q @ differences
+
+
+def _pairs_of_inputs(probs, mean, centred, excess):
+    """p_a p_b and p_a p_b - mu_b p as functions of x, (pairs, C)."""
+    plain = probs[:, None] * probs
+    return as_pairs(plain), as_pairs(probs[:, None] * centred + mean[:, None] * excess[:, None])
+
+
+def mixture(weights, excess, functions):
+    """weights @ functions for functions of mean zero, equal to excess @ functions; takes the one that cancels less.
+
+    `excess` is `weights` minus a multiple of the distribution under which the functions have mean zero.
+    """
+    size = np.abs(functions)
+    return np.where(np.abs(excess) @ size < weights @ size, excess @ functions, weights @ functions)
+
+
+def closer(value, error, other, other_error):
+    """The value with the smaller rounding error, and that error, elementwise."""
+    first = error <= other_error
+    return np.where(first, value, other), np.where(first, error, other_error)
+
+
+def normalized(positive, *others):
+    """An exponent e >= -MAX_SHIFT and all arrays divided by 2**e, which brings the largest of the first to [1/2, 1)."""
+    shift = max(math.frexp(positive.max())[1], -MAX_SHIFT)  # 0 for all zeros
+    return shift, *(np.ldexp(array, -shift) for array in (positive, *others))

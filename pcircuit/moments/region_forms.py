@@ -1,0 +1,120 @@
+"""Everything about one region that the covariance is made of, region by region from the leaves to the root.
+
+Write l_j for the coordinates at or below a region and, with E_a as in `moments.overlaps`,
+
+    D[a, j] = E_a[l_j - mu_j]        V[(a, b), j] 2**exp2 = sum_x p_a p_b (l_j - mu_j)
+
+for its units a, b.  Both are linear in l_j, and so are their recursions:
+
+    from child c:   D = excess @ D_c[units]          excess = W - 1 qp^T, which equals W on columns with qp @ D = 0
+                    V = lift(V_c, units, factor, W)  factor[p, p'] = prod over the siblings of c of M2[u(p), u(p')]
+    own units:      the columns of `OwnColumns`
+
+and so are the covariances that meet in a region:
+
+    of coordinates below two children:           sum_p qp_p D_c[u(p), i] D_c'[u'(p), j]
+    of an own sum and one below:                 sum_rows @ V
+    of an own product and one below child c:     product_rows(c) @ V_c
+
+Law of total covariance: given the product unit that a sample passes through, the children are independent.
+`moments.covariance`, `moments.traces` and `moments.operator` differ in what they do with these formulas only.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from pcircuit.inference.masses import unit_masses
+from pcircuit.moments.inner_overlaps import inner_overlaps, product_rows, sum_rows
+from pcircuit.moments.overlaps import (
+    MAX_SHIFT,
+    Overlaps,
+    OwnColumns,
+    input_columns,
+    input_overlaps,
+    minus_average,
+    normalized,
+    scaled,
+)
+from pcircuit.moments.plan import Plan
+
+
+@dataclass(frozen=True)
+class RegionForm:
+    """One region as the covariance sees it: K shown units, P products, A children, n own selected units."""
+
+    own: OwnColumns
+    excess: np.ndarray | None = None  # (K, P)
+    qp: np.ndarray | None = None  # (P,)
+    factors: tuple = ()  # per child (P, P); empty if no overlap of units of this region is needed
+    sum_rows: np.ndarray | None = None  # (own sums, pairs)
+    product_rows: tuple = ()  # per child (own products, pairs of the child)
+
+
+def region_forms(plan: Plan, *, compress: bool) -> Iterator[tuple[int, RegionForm]]:
+    """Yield (r, RegionForm) for the regions that matter, in the order of the plan.
+
+    `compress` lets the own columns of an input region be others with the same Gram matrices.
+    """
+    circuit = plan.circuit
+    masses = unit_masses(circuit)
+    open_tables: dict[int, Overlaps] = {}
+    for r in plan.order.tolist():
+        if not (plan.below[r] or plan.needed[r]):
+            continue
+        region, (q, qp) = circuit.regions[r], masses[r]
+        products, shown, weights = plan.own(r)
+        if qp is None:
+            if plan.needed[r]:
+                open_tables[r] = input_overlaps(region.probs, q)
+            yield r, RegionForm(input_columns(region.probs, q, shown, weights, open_tables.get(r), compress=compress))
+            continue
+        children = circuit.vtree.children(r).tolist()
+        if not plan.needed[r]:
+            yield r, region_form(plan, r, q, qp, no_columns(region.num_units))
+            continue
+        below = [open_tables.pop(c) for c in children]
+        open_tables[r], own = inner_overlaps(region, q, qp, below, products, shown, weights)
+        exp2 = open_tables[r].exp2
+        yield r, region_form(plan, r, q, qp, own, _sibling_factors(region.products, below, exp2), exp2)
+
+
+def region_form(plan: Plan, r: int, q, qp, own: OwnColumns, factors=(), exp2: int = 0) -> RegionForm:
+    """The form of an inner region from masses q (K,) and qp (P,), own columns, and per child (P, P) factors."""
+    region = plan.circuit.regions[r]
+    excess = minus_average(region.dense_weights(), q)
+    if not factors:
+        return RegionForm(own, excess, qp)
+    products, sums, weights = plan.own(r)
+    scale = scaled(weights, exp2)
+    rows = tuple(
+        product_rows(qp, products, scale[:len(products)], units, factor, plan.circuit.regions[c].num_units)
+        for units, factor, c in zip(region.products.T, factors, plan.circuit.vtree.children(r).tolist(), strict=True))
+    return RegionForm(own, excess, qp, factors, sum_rows(q, sums, scale[len(products):]), rows)
+
+
+def no_columns(num_units: int) -> OwnColumns:
+    """The columns of a region without selected units."""
+    return OwnColumns(np.zeros(0), np.zeros((0, 0)), np.zeros((num_units, 0)), np.zeros((0, 0)))
+
+
+def _sibling_factors(products, children, exp2: int) -> tuple:
+    """Per child c (P, P): prod over its siblings of their overlaps, such that lifting changes scale to 2**exp2."""
+    gathered = [child.second[np.ix_(units, units)] for child, units in zip(children, products.T, strict=True)]
+    before, after = _running_products(gathered), _running_products(gathered[::-1])[::-1]
+    exponent = sum(child.exp2 for child in children) - exp2
+    # above the cut the overlaps of the child itself underflow, so its columns are zero
+    return tuple(scaled(left * right, min(left_exp + right_exp + exponent, MAX_SHIFT))
+                 for (left, left_exp), (right, right_exp) in zip(before, after, strict=True))
+
+
+def _running_products(tables) -> list:
+    """Per position the product of all tables before it, (P, P), and an exponent of two that goes with it."""
+    running = [(np.ones_like(tables[0]), 0)]
+    for table in tables[:-1]:
+        last, exponent = running[-1]
+        shift, product = normalized(last * table)
+        running.append((product, exponent + shift))
+    return running

@@ -1,0 +1,165 @@
+"""Which units of a circuit make up the hierarchical likelihood vector.
+
+The vector L(x) = (p_n(x_{S_n})) has one coordinate per selected unit n ("node" in the HLD paper): the likelihood
+that unit n gives to the part of x in its scope.  A circuit has units of three kinds,
+
+    "input"      distributions of one variable ("leaf" nodes of the paper)
+    "product"    products of units with disjoint scopes
+    "sum"        mixtures of the products of a region
+
+and a selection is an array of distinct node ids, the numbers that `Circuit.nodes` lists.
+
+    select_nodes     all units of some kinds
+    check_nodes      the same array again if it is a selection, else an error that says what is wrong
+"""
+from __future__ import annotations
+
+import numpy as np
+
+KINDS = ("input", "product", "sum")
+
+
+def select_nodes(circuit, kinds=("input", "sum")) -> np.ndarray:
+    """Node ids of all units of the given kinds.
+
+    {n : kind(n) in kinds}, ascending.
+
+    Parameters
+    ----------
+    circuit : pcircuit.Circuit
+    kinds : str or sequence of str, default ("input", "sum")
+        Any of "input", "product", "sum", each at most once.  The default is the choice of the HLD paper: it had the
+        highest power there, and products added none.
+
+    Returns
+    -------
+    (m,) int64 array
+        Ascending.
+
+    Raises
+    ------
+    ValueError
+        If a kind is unknown or named twice, if none is given, or if the circuit has no unit of these kinds.
+    TypeError
+        If `kinds` is not made of strings.
+
+    Notes
+    -----
+    O(number of units).
+
+    References
+    ----------
+    K, S and Krishnan (2026), Hierarchical Likelihood Distance, section "Hierarchical Likelihood Vector", and table
+    "Node Ablation" of the supplement.
+
+    Examples
+    --------
+    >>> from pcircuit import Circuit, InnerRegion, InputRegion, VTree
+    >>> circuit = Circuit(VTree.from_nested([0, 1]), [
+    ...     InputRegion(0, [[0.9, 0.1], [0.2, 0.8]]), InputRegion(1, [[0.7, 0.3], [0.4, 0.6]]),
+    ...     InnerRegion([[0, 0], [1, 1]], [[0.25, 0.75]])])
+    >>> select_nodes(circuit)
+    array([0, 1, 2, 3, 6])
+    >>> select_nodes(circuit, "product")
+    array([4, 5])
+    """
+    kinds = _checked_kinds(kinds)
+    nodes = np.flatnonzero(np.isin(circuit.nodes.kind, kinds)).astype(np.int64, copy=False)
+    if len(nodes) == 0:
+        raise ValueError(f"`kinds` {kinds} selects nothing: {circuit} has no unit of that kind; name another of "
+                         f"{KINDS}")
+    return nodes
+
+
+def check_nodes(circuit, nodes) -> np.ndarray:
+    """`nodes` as a read-only int64 array, refused unless it is a selection of units of `circuit`.
+
+    Parameters
+    ----------
+    circuit : pcircuit.Circuit
+    nodes : (m,) int array_like
+        Distinct node ids, at least one.
+
+    Returns
+    -------
+    (m,) int64 array
+        A read-only copy.
+
+    Raises
+    ------
+    TypeError
+        If the ids are not integers.
+    ValueError
+        If the array is empty or not one-dimensional, holds an id twice, or one that does not exist.
+
+    Examples
+    --------
+    >>> from pcircuit import Circuit, InputRegion, VTree
+    >>> check_nodes(Circuit(VTree([-1], [0]), [InputRegion(0, [[0.5, 0.5]])]), [0])
+    array([0])
+    """
+    array = np.asarray(nodes)
+    if array.ndim != 1 or array.size == 0:
+        raise ValueError(f"`nodes` must be a one-dimensional array of at least one node id, found shape {array.shape}; "
+                         "`select_nodes(circuit)` makes one")
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"`nodes` must hold integers, found {array.dtype}: give node ids, not a mask")
+    array = array.astype(np.int64)
+    if array.min() < 0 or array.max() >= circuit.num_nodes:
+        bad = array[(array < 0) | (array >= circuit.num_nodes)][0]
+        raise ValueError(f"`nodes` holds {bad}, but node ids of this circuit are 0..{circuit.num_nodes - 1}")
+    repeated = np.flatnonzero(np.bincount(array) > 1)
+    if len(repeated):
+        raise ValueError(f"`nodes` holds {repeated[0]} more than once: name each node once, np.unique(nodes) does")
+    array.flags.writeable = False
+    return array
+
+
+def check_node_weights(node_weights, m: int) -> np.ndarray:
+    """`node_weights` as a checked float array.
+
+    Parameters
+    ----------
+    node_weights : (m,) float array_like or None
+        Finite and positive; None stands for ones.
+    m : int
+        Number of selected nodes.
+
+    Returns
+    -------
+    (m,) float64 array
+
+    Raises
+    ------
+    ValueError
+        If the weights are not m finite positive numbers.
+
+    Examples
+    --------
+    >>> check_node_weights(None, 2)
+    array([1., 1.])
+    """
+    if node_weights is None:
+        return np.ones(m)
+    weights = np.asarray(node_weights, dtype=np.float64)
+    if weights.shape != (m,) or not np.isfinite(weights).all() or not (weights > 0).all():
+        raise ValueError(f"`node_weights` must be {m} finite positive numbers, one per selected node, found shape "
+                         f"{weights.shape}" + (f" with minimum {weights.min()}" if weights.size else ""))
+    return weights
+
+
+def _checked_kinds(kinds) -> list:
+    """`kinds` as a list of known kinds without repetition."""
+    kinds = [kinds] if isinstance(kinds, str) else list(kinds)
+    if not kinds:
+        raise ValueError(f"`kinds` is empty: name at least one of {KINDS}")
+    for kind in kinds:
+        if not isinstance(kind, str):
+            raise TypeError(f"`kinds` must hold strings out of {KINDS}, found {kind!r}")
+        if kind == "leaf":
+            raise ValueError("`kinds` holds 'leaf': leaf nodes of the paper are called 'input' here")
+        if kind not in KINDS:
+            raise ValueError(f"`kinds` holds {kind!r}: expected one of {KINDS}")
+    if len(set(kinds)) < len(kinds):
+        raise ValueError(f"`kinds` names a kind twice: {kinds}; name each once")
+    return kinds

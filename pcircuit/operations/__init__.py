@@ -1,0 +1,1 @@
+"""Circuits in, circuit or number out: products, overlaps, marginals."""

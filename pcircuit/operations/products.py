@@ -1,0 +1,301 @@
+"""Products of circuits: the product as a circuit, and the sum of a product over all states.
+
+Let a and b be circuits on one v-tree and r a region with units a_k and b_l on the scope of r.  Because the
+scopes of the children are disjoint and both circuits split them alike, a product of units is made of products
+of the units below:
+
+    input:      (a_k b_l)(x) = a_k(x) b_l(x)
+    products:   a_p b_p' = prod_c  a_{u(p,c)} b_{u'(p',c)}          u(p,c): the unit of child c in product p
+    sums:       a_k b_l = sum_{p,p'} W_a[k,p] W_b[l,p'] a_p b_p'
+
+`multiply` writes these lines down as a new circuit.  It walks from the root to the leaves and makes only the
+pairs of units that are asked for from above: the root asks for one pair, a pair of sums for the pairs of
+products under positive weights, a pair of products for one pair per child.
+
+`overlap` needs the sum over x only.  Summed over x the lines above become a recursion on tables,
+
+    input:      M[k,l] = sum_x a_k(x) b_l(x)
+    products:   M[p,p'] = prod_c M_c[u(p,c), u'(p',c)]
+    sums:       M[k,l] = sum_{p,p'} W_a[k,p] W_b[l,p'] M[p,p'],     M = W_a Mp W_b^T,
+
+and likewise with three indices.  The table of a region is the memo of all products of its units, so the
+product circuit is never formed.
+
+**Scale.**  Overlaps of large scopes are far below the smallest double, and those inside one table can be
+further apart than a double's range.  So every entry is carried as a pair  (mantissa m, exponent e)  for
+m * 2**e, with 1/2 <= m < 1, or m = 0 for zero.  Multiplying adds exponents.  A weighted sum goes as an
+ordinary matrix product where a common power of two per column keeps all terms in range, and term by term
+where none does.
+"""
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from pcircuit.circuit import Circuit, InnerRegion, InputRegion, StructureError
+
+SPARSE_FILL = 0.25  # weights of a product are kept as CSR when a smaller share of them is positive ...
+SPARSE_SIZE = 256  # ... and there are at least so many
+RANGE = 1000  # powers of two by which terms of one sum may differ; normal doubles go down to 2**-1022
+ZERO_EXPONENT = -(1 << 40)  # exponent that goes with mantissa 0: below all others, so it never sets a scale
+
+
+def multiply(a, b) -> Circuit:
+    """The product of two circuits as a circuit: f(x) = a(x) b(x).
+
+    Parameters
+    ----------
+    a, b : Circuit
+        On one v-tree, with the same numbers of categories.
+
+    Returns
+    -------
+    Circuit
+        On the same v-tree, in general not normalised: its sum over all states is ``overlap(a, b)``.  Unit j
+        of a region is one reachable pair of units; pairs are in ascending order.  Weights are dense or CSR by
+        their fill.
+
+    Raises
+    ------
+    StructureError
+        If the v-trees differ.
+    ValueError
+        If the numbers of categories differ.
+    TypeError
+        If `a` or `b` is not a circuit.
+
+    Notes
+    -----
+    At most K_a K_b units and P_a P_b products per region, and time proportional to the tables that are made.
+    "Reachable" looks at weights from above only; a pair whose product is zero everywhere may remain.
+
+    References
+    ----------
+    Vergari et al. (2021), A Compositional Atlas of Tractable Circuit Operations, NeurIPS (product of
+    compatible circuits).
+
+    Examples
+    --------
+    >>> from pcircuit import Circuit, InnerRegion, InputRegion, VTree
+    >>> a = Circuit(VTree.from_nested([0, 1]), [
+    ...     InputRegion(0, [[0.5, 0.5]]), InputRegion(1, [[0.2, 0.8]]), InnerRegion([[0, 0]], [[1.0]])])
+    >>> square = multiply(a, a)
+    >>> square.regions[1].probs.round(2), square.is_normalized
+    (array([[0.04, 0.64]]), False)
+    """
+    _check_one_space((a, b))
+    vtree = a.vtree
+    regions = [None] * vtree.num_nodes
+    needed = [None] * vtree.num_nodes  # per region, ascending codes k * K_b + l of the pairs asked for
+    needed[vtree.root] = np.zeros(1, dtype=np.int64)
+    for r in range(vtree.num_nodes - 1, -1, -1):
+        of_a, of_b = a.regions[r], b.regions[r]
+        k, l = np.divmod(needed[r], of_b.num_units)
+        if isinstance(of_a, InputRegion):
+            regions[r] = InputRegion(of_a.variable, of_a.probs[k] * of_b.probs[l])
+            continue
+        left, right = _alike(of_a.weights[k], of_b.weights[l])
+        p, q = _pairs_in_use(left, right)
+        products = np.empty((len(p), of_a.products.shape[1]), dtype=np.int64)
+        for c, child in enumerate(vtree.children(r).tolist()):
+            codes = of_a.products[p, c] * b.regions[child].num_units + of_b.products[q, c]
+            needed[child], products[:, c] = np.unique(codes, return_inverse=True)
+        regions[r] = InnerRegion(products, _product_weights(left, right, p, q))
+    return Circuit(vtree, regions)
+
+
+def overlap(a, b, c=None, *, log=False) -> float:
+    """Sum over all states of the product of two or three circuits: sum_x a(x) b(x), or sum_x a(x) b(x) c(x).
+
+    Parameters
+    ----------
+    a, b : Circuit
+        On one v-tree, with the same numbers of categories; normalised or not.
+    c : Circuit, optional
+        A third factor.
+    log : bool, default False
+        Return the natural logarithm, which is right also where the sum itself is too small (or large) for a
+        double.
+
+    Returns
+    -------
+    float
+        The overlap; 0.0 where it underflows and inf where it overflows.  With `log` its natural logarithm,
+        -inf exactly if the overlap is zero.  Never NaN.
+
+    Raises
+    ------
+    StructureError
+        If the v-trees differ.
+    ValueError
+        If the numbers of categories differ.
+    TypeError
+        If an argument is not a circuit.
+
+    Notes
+    -----
+    Two circuits of the same size: O(K P^2 + K^2 P) multiplications per region; three: O(K P^3) and tables of
+    P^3 numbers.  A table is freed once its parent is done.  No positive term is lost to underflow on the way.
+
+    References
+    ----------
+    Vergari et al. (2021), A Compositional Atlas of Tractable Circuit Operations, NeurIPS; K, S and Krishnan
+    (2026), Hierarchical Likelihood Distance, section "Exact computation of mu and Sigma" (overlaps as node
+    moments).
+
+    Examples
+    --------
+    >>> from pcircuit import Circuit, InputRegion, VTree
+    >>> a = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.5, 0.5]])])
+    >>> b = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.2, 0.8]])])
+    >>> overlap(a, b), round(overlap(b, b), 12), round(overlap(b, b, b), 12)
+    (0.5, 0.68, 0.52)
+    >>> bool(np.isclose(overlap(a, b, log=True), np.log(0.5)))
+    True
+    """
+    circuits = (a, b) if c is None else (a, b, c)
+    _check_one_space(circuits)
+    vtree = a.vtree
+    tables = [None] * vtree.num_nodes
+    for r in range(vtree.num_nodes):
+        regions = [circuit.regions[r] for circuit in circuits]
+        if isinstance(regions[0], InputRegion):
+            tables[r] = _table_of_inputs(regions)
+            continue
+        table = (1.0, 0)
+        for position, child in enumerate(vtree.children(r).tolist()):
+            units = np.ix_(*(region.products[:, position] for region in regions))
+            mantissa, exponent = tables[child]
+            table = _times(table, (mantissa[units], exponent[units]))
+            tables[child] = None
+        tables[r] = _table_of_sums(regions, table)
+    mantissa, exponent = tables[-1][0].item(), tables[-1][1].item()
+    return _log_of(mantissa, exponent) if log else _value_of(mantissa, exponent)
+
+
+def _check_one_space(circuits) -> None:
+    """Raise unless all are circuits on one v-tree with the same numbers of categories."""
+    for name, circuit in zip("abc", circuits, strict=False):
+        if not isinstance(circuit, Circuit):
+            raise TypeError(f"`{name}` must be a Circuit, found {type(circuit).__name__}")
+    categories = circuits[0].num_categories
+    for name, circuit in zip("bc", circuits[1:], strict=False):
+        if circuit.vtree != circuits[0].vtree:
+            raise StructureError(f"`a` is on {circuits[0].vtree} and `{name}` on {circuit.vtree} with other "
+                                 "scopes or another order: circuits can be multiplied on one v-tree only")
+        for v, (found, expected) in enumerate(zip(circuit.num_categories, categories, strict=True)):
+            if found != expected:
+                raise ValueError(f"variable {v} has {expected} categories in `a` and {found} in `{name}`: "
+                                 "circuits can be multiplied on the same states only")
+
+
+def _alike(left, right):
+    """Both weight matrices dense, or both CSR if one is."""
+    if hasattr(left, "indptr") == hasattr(right, "indptr"):
+        return left, right
+    import scipy.sparse
+    return scipy.sparse.csr_array(left), scipy.sparse.csr_array(right)
+
+
+def _pairs_in_use(left, right):
+    """Products p, q with left[j, p] right[j, q] > 0 in some row j, ascending; rows (J, P_a) and (J, P_b)."""
+    together = (left > 0).astype(np.float64).T @ (right > 0).astype(np.float64)
+    p, q = together.nonzero()
+    if len(p) == 0:  # the pairs are zero everywhere, but a region needs a product
+        return np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    order = np.lexsort((q, p))
+    return p[order].astype(np.int64), q[order].astype(np.int64)
+
+
+def _product_weights(left, right, p, q):
+    """Weights left[j, p] right[j, q] of each pair of sums j over the pairs of products (p, q): (J, pairs)."""
+    if hasattr(left, "indptr"):
+        weights = left[:, p].multiply(right[:, q]).tocsr()
+        return weights if _is_sparse(weights.nnz, len(p) * left.shape[0]) else weights.toarray()
+    weights = left[:, p] * right[:, q]
+    if _is_sparse(np.count_nonzero(weights), weights.size):
+        import scipy.sparse
+        return scipy.sparse.csr_array(weights)
+    return weights
+
+
+def _is_sparse(count: int, size: int) -> bool:
+    """Whether CSR is the better form of an array with `count` positive entries."""
+    return size >= SPARSE_SIZE and count < SPARSE_FILL * size
+
+
+def _table_of_inputs(regions):
+    """Overlaps of input units (K_a, K_b[, K_c]): products of all but a, summed over x with a's table."""
+    table = _pair(regions[1].probs.T, 0)  # (C, K_b)
+    for region in regions[2:]:
+        table = _times((table[0][:, :, None], table[1][:, :, None]), _pair(region.probs.T[:, None, :], 0))
+    return _weighted(regions[0].probs, *table)
+
+
+def _table_of_sums(regions, table):
+    """Overlaps of sums from those of products: each index in turn is summed with its circuit's weights."""
+    for region in regions:
+        mantissa, exponent = _weighted(region.weights, *table)
+        table = (np.moveaxis(mantissa, 0, -1), np.moveaxis(exponent, 0, -1))  # the next index comes first
+    return table
+
+
+def _pair(values, exponent):
+    """`values` * 2**exponent as a pair of arrays (mantissa, exponent)."""
+    mantissa, shift = np.frexp(values)
+    return mantissa, np.where(mantissa > 0, shift.astype(np.int64) + exponent, ZERO_EXPONENT)
+
+
+def _times(left, right):
+    """Product of two pairs."""
+    return _pair(left[0] * right[0], left[1] + right[1])
+
+
+def _shifted(mantissa, exponent):
+    """mantissa * 2**exponent for exponents that may be far below the range of `ldexp`."""
+    return np.ldexp(mantissa, np.maximum(exponent, -4000).astype(np.int32))
+
+
+def _weighted(weights, mantissa, exponent):
+    """Pair (K, ...) of the sums over p of weights[k, p] times pair p of (P, ...)."""
+    shape = (weights.shape[0], *mantissa.shape[1:])
+    mantissa, exponent = mantissa.reshape(len(mantissa), -1), exponent.reshape(len(mantissa), -1)
+    top = exponent.max(axis=0)
+    positive = weights.data if hasattr(weights, "indptr") else weights[weights > 0]
+    powers = np.frexp(positive[positive > 0])[1]
+    depth = np.where(mantissa > 0, top - exponent, 0).max()
+    if powers.size == 0 or (depth - powers.min() <= RANGE and powers.max() <= RANGE):
+        summed, scale = weights @ _shifted(mantissa, exponent - top), top
+    else:
+        summed, scale = _weighted_term_by_term(weights, mantissa, exponent)
+    mantissa, exponent = _pair(summed, scale)
+    return mantissa.reshape(shape), exponent.reshape(shape)
+
+
+def _weighted_term_by_term(weights, mantissa, exponent):
+    """The same sums with a power of two for each: arrays (K, Q) and exponents (K, Q) for pairs (P, Q)."""
+    summed = np.zeros((weights.shape[0], mantissa.shape[1]))
+    scale = np.full(summed.shape, ZERO_EXPONENT)
+    for k in range(weights.shape[0]):
+        row = weights[[k]].toarray()[0] if hasattr(weights, "indptr") else weights[k]
+        used = row > 0
+        if used.any():
+            terms = _times(_pair(row[used, None], 0), (mantissa[used], exponent[used]))
+            scale[k] = terms[1].max(axis=0)
+            summed[k] = _shifted(terms[0], terms[1] - scale[k]).sum(axis=0)
+    return summed, scale
+
+
+def _value_of(mantissa: float, exponent: int) -> float:
+    """mantissa * 2**exponent, 0.0 or inf outside the range of a double."""
+    return math.inf if exponent > 1024 else math.ldexp(mantissa, exponent)
+
+
+def _log_of(mantissa: float, exponent: int) -> float:
+    """Natural logarithm of mantissa * 2**exponent."""
+    if mantissa == 0:
+        return -math.inf
+    if abs(exponent) < RANGE:  # one logarithm: no cancellation where the value is near 1
+        return math.log(math.ldexp(mantissa, exponent))
+    return math.log(mantissa) + exponent * math.log(2.0)

@@ -1,0 +1,34 @@
+"""Work in plain threads: kernels release the interpreter lock, and results never depend on the number of threads."""
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+
+def map_in_threads(function, arguments, n_jobs: int | None):
+    """Yield ``function(argument)`` in the order of `arguments`, at most `n_jobs` at a time (None: all CPUs).
+
+    Work is cut by the caller without looking at `n_jobs`, and results are combined in order, so that no result
+    ever depends on the number of threads.  No more than ``n_jobs + 1`` results exist at once.
+    """
+    n_jobs = min(count_jobs(n_jobs), len(arguments))
+    if n_jobs <= 1:
+        yield from map(function, arguments)
+        return
+    with ThreadPoolExecutor(n_jobs) as pool:
+        waiting = []
+        for argument in arguments:
+            waiting.append(pool.submit(function, argument))
+            if len(waiting) > n_jobs:
+                yield waiting.pop(0).result()
+        while waiting:
+            yield waiting.pop(0).result()
+
+
+def count_jobs(n_jobs: int | None) -> int:
+    """`n_jobs` as a positive number of threads; None stands for the CPUs this process may use."""
+    if n_jobs is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if int(n_jobs) != n_jobs or n_jobs < 1:
+        raise ValueError(f"`n_jobs` must be a whole number of at least 1, or None for all CPUs, found {n_jobs!r}")
+    return int(n_jobs)

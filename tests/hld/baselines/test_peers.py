@@ -1,0 +1,330 @@
+"""Baseline tests against loops, tractable dropout against all masks and against simulated masks."""
+import itertools
+
+import hypothesis.strategies as st
+import naive
+import numpy as np
+import pytest
+import zoo
+from hypothesis import given
+from scipy.stats import binom
+
+import pcircuit
+from hld import baselines
+from hld.baselines.dropout import dropout_moments
+from pcircuit import Circuit, InnerRegion, InputRegion, StructureError, VTree
+
+CIRCUITS = zoo.circuits()
+
+
+def rows_of(circuit, count=5, rng=0):
+    """Some complete rows that are possible, and one with a missing entry."""
+    rows = pcircuit.sample(circuit, count, rng=rng).astype(np.int64)
+    rows[-1, 0] = -1
+    return rows
+
+
+def masked_values(circuit, row, masks):
+    """(B,) root values of a row under B masks; masks[r] is (B, K, P), divided by q already, None at the root."""
+    values = []
+    B = next(len(mask) for mask in masks if mask is not None)
+    for r, region in enumerate(circuit.regions):
+        if isinstance(region, InputRegion):
+            x = row[region.variable]
+            values.append(np.tile(np.ones(region.num_units) if x < 0 else region.probs[:, x], (B, 1)))
+            continue
+        products = np.ones((B, len(region.products)))
+        for a, c in enumerate(circuit.vtree.children(r).tolist()):
+            products = products * values[c][:, region.products[:, a]]
+        weights = np.broadcast_to(region.dense_weights(), (B, *region.weights.shape))
+        values.append(np.einsum("bkp,bp->bk", weights if masks[r] is None else weights * masks[r], products))
+    return values[-1][:, 0]
+
+
+def edges_below_root(circuit):
+    """Shapes (K, P) of the masked regions, None for the others."""
+    return [None if isinstance(region, InputRegion) or r == len(circuit.regions) - 1 else region.weights.shape
+            for r, region in enumerate(circuit.regions)]
+
+
+def small_tree():
+    """A circuit in which every unit has one parent, as weights of zero are no edges."""
+    rng = np.random.default_rng(4)
+
+    def inputs(v, K):
+        return InputRegion(v, rng.dirichlet(np.ones(3), K))
+
+    return Circuit(VTree.from_nested([[0, 1], 2]), [
+        inputs(0, 4), inputs(1, 4), InnerRegion([[i, i] for i in range(4)], [[0.3, 0.7, 0, 0], [0, 0, 0.6, 0.4]]),
+        inputs(2, 2), InnerRegion([[0, 0], [1, 1]], [[0.45, 0.55]])])
+
+
+def shared(rng=5, K=2):
+    """A small circuit with shared units: two masked regions of K x K edges."""
+    rng = np.random.default_rng(rng)
+    pairs = [[i, i] for i in range(K)]
+    return Circuit(VTree.from_nested([[[0, 1], 2], 3]), [
+        InputRegion(0, rng.dirichlet(np.ones(3), K)), InputRegion(1, rng.dirichlet(np.ones(3), K)),
+        InnerRegion(pairs, rng.dirichlet(np.ones(K), K)), InputRegion(2, rng.dirichlet(np.ones(3), K)),
+        InnerRegion(pairs, rng.dirichlet(np.ones(K), K)), InputRegion(3, rng.dirichlet(np.ones(3), K)),
+        InnerRegion(pairs, rng.dirichlet(np.ones(K), 1))])
+
+
+def all_mask_moments(circuit, row, rate):
+    """E S and Var S by summing over every mask."""
+    shapes = edges_below_root(circuit)
+    bits = [np.prod(shape) if shape else 0 for shape in shapes]
+    kept = np.array(list(itertools.product([0, 1], repeat=int(sum(bits)))), float)
+    probability = np.prod(np.where(kept == 1, 1 - rate, rate), axis=1)
+    ends = np.cumsum(bits)
+    masks = [kept[:, end - size:end].reshape(-1, *shape) / (1 - rate) if shape else None
+             for shape, size, end in zip(shapes, bits, ends, strict=True)]
+    values = masked_values(circuit, row, masks)
+    mean = probability @ values
+    return mean, probability @ (values - mean) ** 2
+
+
+@pytest.mark.parametrize("rate", [0.05, 0.5])
+def test_dropout_with_covariances_is_the_sum_over_all_masks(rate):
+    circuit = shared()
+    rows = rows_of(circuit)
+    log_mean, log_spread = dropout_moments(circuit, rows, rate=rate, covariances=True)
+    for row, one_mean, one_spread in zip(rows, log_mean, log_spread, strict=True):
+        mean, variance = all_mask_moments(circuit, row, rate)
+        assert np.exp(one_mean) == pytest.approx(mean, rel=1e-12)
+        assert np.expm1(one_spread) == pytest.approx(variance / mean ** 2, rel=1e-11)
+
+
+@pytest.mark.parametrize("covariances", [False, True])
+def test_dropout_of_trees_needs_no_covariances(covariances):
+    circuit = small_tree()
+    rows = rows_of(circuit)
+    log_mean, log_spread = dropout_moments(circuit, rows, rate=0.3, covariances=covariances)
+    for row, one_mean, one_spread in zip(rows, log_mean, log_spread, strict=True):
+        mean, variance = all_mask_moments(circuit, row, 0.3)
+        assert np.exp(one_mean) == pytest.approx(mean, rel=1e-12)
+        assert np.expm1(one_spread) == pytest.approx(variance / mean ** 2, rel=1e-11)
+
+
+@pytest.mark.parametrize("name", ["hclt_like", "rat_like", "irregular_csr", "nary", "unary"])
+def test_dropout_against_simulated_masks(name):
+    """Mean and variance of simulated dropout, each within five of its standard errors."""
+    circuit, rate, B = CIRCUITS[name], 0.2, 20_000
+    rng = np.random.default_rng(17)
+    rows = rows_of(circuit, 3)
+    log_mean, log_spread = dropout_moments(circuit, rows, rate=rate, covariances=True)
+    plain = dropout_moments(circuit, rows, rate=rate)[1]
+    for row, one_mean, one_spread in zip(rows, log_mean, log_spread, strict=True):
+        masks = [None if shape is None else (rng.random((B, *shape)) >= rate) / (1 - rate)
+                 for shape in edges_below_root(circuit)]
+        values = masked_values(circuit, row, masks)
+        centred = values - values.mean()
+        error_of_variance = np.sqrt(max((centred ** 4).mean() - values.var() ** 2, 0.0) / B)
+        assert abs(values.mean() - np.exp(one_mean)) <= 5 * values.std() / np.sqrt(B) + 1e-15
+        variance = np.expm1(one_spread) * np.exp(2 * one_mean)
+        assert abs(values.var() - variance) <= 5 * error_of_variance + 1e-15
+    assert (plain <= log_spread + 1e-12).all()  # covariances of units with common parts are not negative
+
+
+@pytest.mark.parametrize("name", sorted(CIRCUITS))
+def test_published_recursion_of_means_and_variances(name):
+    """Without covariances: E and Var as printed, in the linear domain, unit by unit."""
+    circuit, rate = CIRCUITS[name], 0.25
+    q = 1 - rate
+    rows = rows_of(circuit)
+    log_mean, log_spread = dropout_moments(circuit, rows, rate=rate)
+    for row, one_mean, one_spread in zip(rows, log_mean, log_spread, strict=True):
+        means, variances = [], []
+        for r, region in enumerate(circuit.regions):
+            if isinstance(region, InputRegion):
+                x = row[region.variable]
+                means.append(np.ones(region.num_units) if x < 0 else region.probs[:, x])
+                variances.append(np.zeros(region.num_units))
+                continue
+            mean, second = np.ones(len(region.products)), np.ones(len(region.products))
+            for a, c in enumerate(circuit.vtree.children(r).tolist()):
+                units = region.products[:, a]
+                mean = mean * means[c][units]
+                second = second * (variances[c][units] + means[c][units] ** 2)
+            variance = second - mean ** 2
+            w = region.dense_weights()
+            means.append(w @ mean)
+            is_root = r == len(circuit.regions) - 1
+            variances.append(w ** 2 @ variance if is_root else w ** 2 @ (variance + rate * mean ** 2) / q)
+        mean, variance = means[-1][0], variances[-1][0]
+        assert np.exp(one_mean) == pytest.approx(mean, rel=1e-12)
+        # the printed variance is a difference of squares: rounding of size eps for each region
+        assert np.expm1(one_spread) == pytest.approx(variance / mean ** 2, rel=1e-10, abs=1e-13)
+
+
+@given(zoo.circuit_strategy(), st.floats(0, 0.9), st.booleans())
+def test_mean_under_dropout_is_the_likelihood(circuit, rate, covariances):
+    rows = naive.states(circuit)[:20]
+    log_mean, log_spread = dropout_moments(circuit, rows, rate=rate, covariances=covariances)
+    np.testing.assert_allclose(np.exp(log_mean), naive.likelihood(circuit, rows), rtol=1e-12)
+    assert (log_spread >= 0).all()
+    assert np.isfinite(log_spread).all()
+    if rate == 0:
+        np.testing.assert_allclose(log_spread, 0, atol=1e-15)
+
+
+def test_dropout_of_impossible_rows_and_of_large_circuits():
+    circuit = CIRCUITS["deterministic"]
+    rows = naive.states(circuit)
+    impossible = naive.likelihood(circuit, rows) == 0
+    assert impossible.any()
+    log_mean, log_spread = dropout_moments(circuit, rows)
+    np.testing.assert_array_equal(np.isneginf(log_mean), impossible)
+    assert np.isfinite(log_spread).all()
+    assert np.isposinf(baselines.dropout_scores(circuit, rows, score="variation")[impossible]).all()
+    large = pcircuit.rat_spn([2] * 2000, num_units=2, depth=20, rng=0)  # the spread is beyond the range of exp
+    row = np.zeros((1, 2000), np.int64)
+    for covariances in (False, True):
+        log_mean, log_spread = dropout_moments(large, row, rate=0.7, covariances=covariances)
+        assert log_mean == pytest.approx(pcircuit.log_likelihood(large, row), rel=1e-12)
+        assert np.isfinite(log_spread).all()
+        assert log_spread[0] > 710
+        assert np.isfinite(baselines.dropout_scores(large, row, rate=0.7, covariances=covariances)).all()
+
+
+def test_dropout_scores_are_what_they_say():
+    circuit = CIRCUITS["hclt_like"]
+    rows = rows_of(circuit)
+    log_mean, log_spread = dropout_moments(circuit, rows, rate=0.2)
+    variation = np.sqrt(np.expm1(log_spread))
+    np.testing.assert_allclose(baselines.dropout_scores(circuit, rows, rate=0.2), np.log(np.exp(log_mean) * variation),
+                               rtol=1e-12)
+    np.testing.assert_allclose(baselines.dropout_scores(circuit, rows, rate=0.2, score="variation"),
+                               np.log(variation), rtol=1e-12)
+
+
+def test_mmd_and_median_against_loops(rng):
+    first, second = rng.integers(0, 4, (7, 3)), rng.integers(0, 5, (9, 3))
+
+    def kernel(a, b):
+        return np.exp(-sum((int(s) - int(t)) ** 2 for s, t in zip(a, b, strict=True)) / (2 * 1.3 ** 2))
+
+    def mean(left, right):
+        return sum(kernel(a, b) for a in left for b in right) / (len(left) * len(right))
+
+    expected = mean(first, first) + mean(second, second) - 2 * mean(first, second)
+    assert baselines.mmd_squared(first, second, 1.3) == pytest.approx(expected, rel=1e-12)
+    distances = sorted(np.sqrt(np.sum((first[i] - first[j]) ** 2.0)) for i in range(7) for j in range(i))
+    assert baselines.median_bandwidth(first) == pytest.approx(distances[10], rel=1e-12)  # the middle one of 21
+    assert baselines.median_bandwidth(np.zeros((5, 2))) == 1.0
+
+
+@given(st.integers(0, 10 ** 6), st.integers(1, 12), st.integers(1, 12), st.floats(0.1, 10))
+def test_mmd_is_zero_for_equal_batches_and_not_negative(seed, n, m, bandwidth):
+    rng = np.random.default_rng(seed)
+    first, second = rng.integers(0, 6, (n, 4)), rng.integers(0, 6, (m, 4))
+    assert baselines.mmd_squared(first, first, bandwidth) == pytest.approx(0, abs=1e-14)
+    assert baselines.mmd_squared(first, second, bandwidth) >= -1e-14
+
+
+def test_scalar_statistics():
+    assert baselines.mean_difference([1.0, 2.0], [4.0, 5.0, 6.0]) == 3.5
+    assert baselines.mean_difference([1.0], [-np.inf, 0.0]) == np.inf
+    assert baselines.mean_difference([-np.inf], [-np.inf]) == 0.0
+    assert baselines.typicality([-2.0, -4.0], 2.5) == 0.5
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=30), st.integers(0, 6), st.floats(0.001, 0.999))
+def test_threshold_and_pvalue_say_the_same(null, statistic, alpha):
+    null = np.sort(np.array(null, float))
+    pvalue = (1 + np.sum(null >= statistic)) / (1 + len(null))
+    if abs(pvalue - alpha) > 1e-6:
+        assert (statistic > baselines.rejection_threshold(null, alpha)) == (pvalue <= alpha)
+
+
+TESTS = {"root": baselines.root_likelihood_test, "typicality": baselines.typicality_test,
+         "dropout": baselines.dropout_test, "mmd": baselines.mmd_test}
+
+
+@pytest.mark.parametrize("name", sorted(TESTS))
+def test_calls_agree_with_their_parts(name):
+    circuit = CIRCUITS["hclt_like"]
+    test = TESTS[name](circuit, num_resamples=39, rng=3)
+    batch = pcircuit.sample(circuit, 12, rng=1)
+    result = test(batch, alpha=0.1)
+    reference, null = test.drawn(12)
+    statistic = test.statistic(reference, test.summary(batch))
+    assert result.statistic == statistic
+    assert result.pvalue == (1 + np.sum(null >= statistic)) / 40
+    assert result.threshold == baselines.rejection_threshold(null, 0.1)
+    assert result.reject == (result.statistic > result.threshold)
+    assert (result.num_samples, result.alpha, result.null) == (12, 0.1, "monte-carlo")
+    assert result.to_dict()["pvalue"] == result.pvalue
+    assert TESTS[name](circuit, num_resamples=39, rng=3)(batch, alpha=0.1) == result  # the seed says it all
+    assert np.all(np.diff(null) >= 0)
+
+
+@pytest.mark.parametrize("name", sorted(TESTS))
+def test_level_and_power(name):
+    """Rejections under the null inside the 1e-6 binomial bounds around 10 %, and of a clear shift nearly always."""
+    circuit, trials, T = CIRCUITS["hclt_like"], 200, 20
+    rng = np.random.default_rng(11)
+    rejections = 0
+    for trial in range(trials // 20):  # twenty batches share reference rows and null, which costs a little variance
+        test = TESTS[name](circuit, num_resamples=99, rng=trial)
+        for _ in range(20):
+            rejections += test(pcircuit.sample(circuit, T, rng=rng), alpha=0.1).reject
+    low, high = binom.ppf([1e-6, 1 - 1e-6], trials // 4, 0.1) * 4  # as if a quarter of them were independent
+    assert low <= rejections <= high
+    unlikely = naive.states(circuit)[np.argsort(naive.likelihood(circuit, naive.states(circuit)))[:T]]
+    assert TESTS[name](circuit, num_resamples=99, rng=0)(unlikely).reject
+
+
+def test_reference_rows_and_batches_of_one_row():
+    circuit = CIRCUITS["two_coins"]
+    test = baselines.mmd_test(circuit, num_resamples=19, rng=0)
+    assert test([[0, 0]]).num_samples == 1
+    assert test.drawn(1)[0].shape == (1, 2)
+    assert baselines.typicality_test(circuit, entropy=1.0, num_resamples=9)([[0, 1]]).statistic == pytest.approx(
+        abs(-naive.log_likelihood(circuit, [[0, 1]])[0] - 1.0), rel=1e-12)
+
+
+def test_impossible_batches_are_rejected():
+    circuit = CIRCUITS["deterministic"]
+    rows = naive.states(circuit)
+    impossible = rows[naive.likelihood(circuit, rows) == 0][:5]
+    for name in ("root", "typicality", "dropout"):
+        result = TESTS[name](circuit, num_resamples=39, rng=0)(impossible)
+        assert result.statistic == np.inf
+        assert result.reject
+
+
+def test_circuits_without_sums_below_the_root_have_no_uncertainty():
+    circuit = CIRCUITS["one_region"]
+    result = baselines.dropout_test(circuit, num_resamples=19, rng=0)(pcircuit.sample(circuit, 5, rng=0))
+    assert (result.statistic, result.pvalue) == (0.0, 1.0)
+
+
+def test_refusals():
+    circuit = CIRCUITS["two_coins"]
+    broken = zoo.unnormalized_circuits()["dense"]
+    for make in TESTS.values():
+        with pytest.raises(StructureError, match="not normalised"):
+            make(broken, num_resamples=9)
+        with pytest.raises(ValueError, match="`num_resamples` must be a whole number"):
+            make(circuit, num_resamples=0)
+        test = make(circuit, num_resamples=9)
+        with pytest.raises(ValueError, match="`batch` has no rows"):
+            test(np.zeros((0, 2), int))
+        with pytest.raises(ValueError, match="`alpha` must be between 0 and 1"):
+            test([[0, 0]], alpha=1)
+    with pytest.raises(ValueError, match="missing entries"):
+        baselines.mmd_test(circuit, num_resamples=9)([[0, -1]])
+    with pytest.raises(ValueError, match="`rate` must be at least 0 and less than 1, found 1"):
+        baselines.dropout_test(circuit, rate=1)
+    with pytest.raises(ValueError, match="`score` must be 'log_std' or 'variation'"):
+        baselines.dropout_test(circuit, score="entropy")
+    with pytest.raises(ValueError, match="at least two rows"):
+        baselines.median_bandwidth([[1, 2]])
+
+
+def test_missing_entries_are_summed_out():
+    circuit = CIRCUITS["hclt_like"]
+    result = baselines.root_likelihood_test(circuit, num_resamples=19, rng=0)(np.full((4, 6), -1))
+    reference, _ = baselines.root_likelihood_test(circuit, num_resamples=19, rng=0).drawn(4)
+    assert result.statistic == pytest.approx(abs(reference.mean()), rel=1e-12)

@@ -1,0 +1,90 @@
+"""Cells of a table: missing values, equality by value, unseen levels."""
+import datetime
+import math
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+from tables import codes_of, column
+
+from hld.tables.encoder import fit_encoder
+
+# Missing and unseen values, equality by value
+
+@pytest.mark.parametrize("missing", [None, math.nan, np.nan, np.float32("nan"), pd.NA, pd.NaT, Decimal("nan"),
+                                     np.datetime64("NaT"), np.timedelta64("NaT")], ids=repr)
+@pytest.mark.parametrize("cells", [("a", "b"), (0, 1), (True, False), (0.5, 1.5)], ids=repr)
+def test_missing_values_are_minus_one(missing, cells):
+    encoder = fit_encoder(column(*cells, missing))
+    assert encoder == fit_encoder(column(*cells))
+    codes, report = encoder.encode(column(missing, cells[0], missing))
+    assert codes[[0, 2], 0].tolist() == [-1, -1]
+    assert codes[1, 0] >= 0
+    assert report.num_missing.tolist() == [2]
+
+
+def test_masked_arrays():
+    whole = np.ma.MaskedArray([[1, 7], [0, 8], [1, 8]], mask=[[0, 1], [0, 0], [1, 0]])
+    encoder = fit_encoder(whole)
+    assert [fitted.levels for fitted in encoder.columns] == [(0, 1), (8,)]
+    assert encoder.encode(whole)[0].tolist() == [[1, -1], [0, 0], [-1, 0]]
+    real = np.ma.MaskedArray([[0.5], [1.5], [99.0]], mask=[[0], [0], [1]])
+    assert fit_encoder(real).columns[0].high == 1.5
+    assert codes_of(fit_encoder(real), real) == [0, 1, -1]
+
+
+def test_empty_text_is_a_level():
+    assert codes_of(fit_encoder(column("", "a")), column("", None)) == [0, -1]
+
+
+@pytest.mark.parametrize(("fitted", "table", "codes"), [
+    (np.array([[0], [1]]), np.array([[1.0], [np.nan], [0.0], [0.5], [np.inf]]), [1, -1, 0, 2, 2]),
+    (np.array([[3], [7]]), np.array([[7], [3], [5], [-1], [2 ** 62]]), [1, 0, 2, 2, 2]),
+    (np.array([[3], [7]]), column(7, 3.0, np.int16(7), Decimal(3), None, 10 ** 30), [1, 0, 1, 0, -1, 2]),
+    (np.array([[1.0], [np.nan]]), np.array([[1], [2]], dtype=np.uint8), [0, 1]),
+    (np.array([[True], [False]]), np.array([[1], [0], [2]]), [1, 0, 2]),
+    (np.array([[True], [False]]), np.array([[1.0], [np.nan]]), [1, -1]),
+    (np.array([[0], [1]]), np.array([[True], [False]]), [1, 0]),
+    (np.array([["a"], ["b"]]), column("b", b"a", np.str_("a"), 1, "c", np.nan), [1, 0, 0, 2, 2, -1]),
+    (np.array([["a"], ["b"]]), np.array([[1.5], [np.nan]]), [2, -1]),
+    (np.array([["1"], ["2"]]), np.array([[1], [2]]), [2, 2]),
+    (column("x", 1.5, 2, True), np.array([[1.5], [2.0], [1.0], [3.0]]), [1, 2, 0, 4]),
+    (column(2 ** 53, 2 ** 53 + 1), column(2 ** 53 + 1, 2 ** 53, 2 ** 53 + 2), [1, 0, 2]),
+    (np.array([[2 ** 53], [2 ** 53 + 1]]), np.array([[2 ** 53 + 1], [2 ** 53]]), [1, 0]),
+    (np.array([[2 ** 53 - 1], [5]]), np.array([[2 ** 53], [2 ** 53 + 1], [2 ** 53 - 1]]), [2, 2, 1]),
+    (np.array([["2020-01-01"], ["2021-01-01"]], dtype="datetime64[D]"),
+     column(datetime.datetime(2021, 1, 1), np.datetime64("2020-01-01", "ns"), pd.Timestamp("2020-01-01"),
+            "2021-01-01 00:00:00"), [1, 0, 0, 1]),
+])
+def test_equality_is_by_value(fitted, table, codes):
+    assert codes_of(fit_encoder(fitted), table) == codes
+
+
+def test_levels_of_mixed_types_are_compared_as_numbers():
+    encoder = fit_encoder(column(1.5, 0, True), categorical=[0])
+    assert encoder.columns[0].levels == (True, 1.5, 0)
+    assert codes_of(encoder, np.array([[0.0], [1.0], [1.5], [2.0]])) == [2, 0, 1, 3]
+
+
+def test_unseen_levels_are_counted():
+    encoder = fit_encoder([[0, "a", True], [1, "b", True]])
+    codes, report = encoder.encode([[7, "a", False], [0, "c", True], [-1, "", None]])
+    assert codes.tolist() == [[2, 0, 1], [0, 2, 0], [2, 2, -1]]
+    assert report.num_unseen.tolist() == [2, 2, 1]
+    assert encoder.num_categories == (3, 3, 2)
+
+
+def test_constant_columns_have_an_unseen_category():
+    encoder = fit_encoder(np.array([[0.5, 4], [0.5, 4]]))
+    assert encoder.num_categories == (2, 2)
+    codes, report = encoder.encode(np.array([[0.5, 4], [0.7, 5], [np.nan, 4.5]]))
+    assert codes.tolist() == [[0, 0], [1, 1], [-1, 1]]
+    assert report.num_unseen.tolist() == [1, 2]
+
+
+def test_a_column_without_values_has_only_unseen_levels():
+    encoder = fit_encoder(np.array([[np.nan, 1], [np.nan, 2]]))
+    assert encoder.num_categories == (1, 3)
+    assert codes_of(encoder, np.array([[3.0, 1], [np.nan, 1]])) == [0, -1]
+    assert "0 levels: no value was present" in encoder.describe()

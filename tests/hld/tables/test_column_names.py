@@ -1,0 +1,126 @@
+"""Tables and names: arrays, frames, lists; which column is which; dtype of the codes."""
+import numpy as np
+import pandas as pd
+import pytest
+
+from hld.tables.encoder import EncodingReport, fit_encoder
+
+# Arrays and frames
+
+def frame(**more):
+    """Small frame of all kinds."""
+    return pd.DataFrame({"age": [31.5, 40.25, 22.0, np.nan], "job": ["a", "b", None, "a"],
+                         "won": [True, False, True, True], "size": [1, 2, 3, 3], **more})
+
+
+def test_frames_match_by_name():
+    table = frame()
+    encoder = fit_encoder(table)
+    assert encoder.names == ("age", "job", "won", "size")
+    codes, _ = encoder.encode(table)
+    shuffled, report = encoder.encode(table[["size", "age", "won", "job"]])
+    assert np.array_equal(codes, shuffled)
+    assert report.num_missing.tolist() == [1, 1, 0, 0]
+    by_position, _ = encoder.encode(table.to_numpy())
+    assert np.array_equal(codes, by_position)
+    assert by_position.flags.c_contiguous
+    assert shuffled.flags.c_contiguous
+
+
+def test_frames_with_missing_or_additional_columns():
+    encoder = fit_encoder(frame())
+    with pytest.raises(ValueError, match=r"`table` has no column 'job', 'won', expected every fitted column"):
+        encoder.encode(frame()[["age", "size"]])
+    with pytest.raises(ValueError, match=r"column\(s\) 'id' that were not fitted.*drop them"):
+        encoder.encode(frame(id=[1, 2, 3, 4]))
+    with pytest.raises(ValueError, match=r"`table` has 3 columns, expected 4 in the fitted order \(age, job"):
+        encoder.encode(np.zeros((2, 3)))
+
+
+def test_encoders_of_arrays_take_frames_by_position_or_by_given_names():
+    table = np.array([[0, 5], [1, 6]])
+    reversed_frame = pd.DataFrame({"b": [5], "a": [1]})
+    assert fit_encoder(table).names == ("x0", "x1")
+    assert fit_encoder(table).encode(reversed_frame)[0].tolist() == [[2, 2]]
+    named = fit_encoder(table, names=["a", "b"])
+    assert named.encode(reversed_frame)[0].tolist() == [[1, 0]]
+    assert named.encode(np.array([[1, 5]]))[0].tolist() == [[1, 0]]
+
+
+def test_names_that_are_not_text_count_as_their_text():
+    encoder = fit_encoder(pd.DataFrame(np.array([[0, 5], [1, 6]])))
+    assert encoder.names == ("0", "1")
+    assert encoder.encode(pd.DataFrame({"1": [6], 0: [1]}))[0].tolist() == [[1, 1]]
+    with pytest.raises(ValueError, match=r"more than one column named '1'"):
+        fit_encoder(pd.DataFrame([[1, 2]], columns=[1, "1"]))
+
+
+def test_nullable_columns():
+    table = pd.DataFrame({
+        "i": pd.array([1, None, 2], dtype="Int64"), "b": pd.array([True, None, False], dtype="boolean"),
+        "f": pd.array([0.5, None, 1.5], dtype="Float64"), "s": pd.array(["x", None, "y"], dtype="string"),
+        "d": pd.to_datetime(["2020-01-01", None, "2020-01-02"])})
+    encoder = fit_encoder(table)
+    kinds = [fitted.kind for fitted in encoder.columns]
+    assert kinds == ["integer", "boolean", "continuous", "categorical", "categorical"]
+    assert encoder.encode(table)[0].tolist() == [[0, 1, 0, 0, 0], [-1] * 5, [1, 0, 1, 1, 1]]
+
+
+def test_frames_without_iloc_are_read_by_get_column():
+    class Frame:
+        def __init__(self, table):
+            self.table, self.columns = table, list(table)
+
+        def get_column(self, name):
+            return pd.Series(self.table[name])
+
+    encoder = fit_encoder(Frame({"a": ["x", "y"], "b": [1, 2]}))
+    assert encoder.names == ("a", "b")
+    assert encoder.encode(Frame({"b": [2], "a": ["x"]}))[0].tolist() == [[0, 1]]
+
+
+def test_lists_keep_the_types_of_their_cells():
+    encoder = fit_encoder([[1, "a"], [2, "b"]])
+    assert [fitted.kind for fitted in encoder.columns] == ["integer", "categorical"]
+
+
+def test_tables_are_not_modified_and_codes_are_new():
+    table = np.array([[0, 1], [1, 0]], dtype=np.uint8)
+    table.flags.writeable = False
+    codes, _ = fit_encoder(table).encode(table)
+    assert codes.dtype == np.uint8
+    codes[:] = 1
+    assert table.tolist() == [[0, 1], [1, 0]]
+
+
+def test_zero_rows_encode_to_zero_rows():
+    encoder = fit_encoder(frame())
+    for empty in (frame()[:0], np.empty((0, 4)), np.empty((0, 4), dtype="U1")):
+        codes, report = encoder.encode(empty)
+        assert codes.shape == (0, 4)
+        assert isinstance(report, EncodingReport)
+        assert report.num_rows == 0
+        assert report.num_missing.tolist() == [0] * 4
+    assert encoder.decode(codes).shape == (0, 4)
+
+
+@pytest.mark.parametrize(("num_levels", "table_dtype", "expected"), [
+    (255, np.int64, np.uint8), (256, np.int64, np.uint16), (2 ** 15 - 1, float, np.int16),
+    (2 ** 15, float, np.int32),
+    (2 ** 16 - 1, np.int64, np.uint16), (2 ** 16, np.int64, np.int32), (3, object, np.int16),
+    (3, bool, np.uint8),
+])
+def test_codes_have_the_smallest_dtype(num_levels, table_dtype, expected):
+    encoder = fit_encoder(np.arange(num_levels)[:, None], max_categories=2 ** 17)
+    codes, report = encoder.encode(np.array([[1], [0]]).astype(table_dtype))
+    assert codes.dtype == expected
+    assert codes[:, 0].tolist() == [1, 0]
+    assert report.num_rows == 2
+
+
+def test_report_is_frozen():
+    _, report = fit_encoder([[1], [2]]).encode([[1]])
+    with pytest.raises(AttributeError):
+        report.num_rows = 3
+    with pytest.raises(ValueError, match="read-only"):
+        report.num_unseen[0] = 3

@@ -1,0 +1,237 @@
+"""Calibration: rejections under the null against computed binomial bounds, for every option of the test.
+
+Laws are compared at the nominal level: rejections among N batches are Binomial(N, a).  Drawn nulls are fixed for a
+test, so their level is itself random: with B batches the p-value is at most a with probability Beta(k, B + 1 - k), k
+= a (B + 1), which makes rejections beta-binomial.  All bounds are left by chance once in 1e6.
+"""
+import numpy as np
+import pytest
+from scipy.stats import betabinom, binom
+
+import hld
+from hld import HLDTest, calibration
+from hld.calibration_form import calibration_form, read_calibration
+from hld.references.rows import BlendedCovariance, training_moments
+from pcircuit import (
+    Circuit,
+    InnerRegion,
+    InputRegion,
+    fit_em,
+    hclt,
+    mean_node_likelihoods,
+    node_likelihoods,
+    rat_spn,
+    sample,
+)
+
+SURE = 5e-7
+B = 999
+
+
+@pytest.fixture(scope="module")
+def circuit():
+    return rat_spn([2, 3, 2, 4, 2, 2, 3, 2, 2, 2, 2, 3], num_units=4, depth=2, rng=7)
+
+
+def pvalues(test, T, trials, *, source=None, seed=0):
+    """p-values of batches drawn from a circuit, by default the one that is tested."""
+    source = test.circuit if source is None else source
+    rng, result = np.random.default_rng(seed), []
+    for start in range(0, trials, max(1, 400_000 // T)):
+        batches = min(trials - start, max(1, 400_000 // T))
+        vectors = node_likelihoods(test.circuit, sample(source, batches * T, rng=rng), nodes=test.nodes)
+        result += [test.judge(mean, T).pvalue for mean in vectors.reshape(batches, T, -1).mean(axis=1)]
+    return np.array(result)
+
+
+def assert_level(values, *, drawn, upper_only=False):
+    for alpha in (0.1, 0.05, 0.01):
+        k = alpha * (B + 1)
+        law = betabinom(len(values), k, B + 1 - k) if drawn else binom(len(values), alpha)
+        rejected = (values <= alpha).sum()
+        assert rejected <= law.isf(SURE), alpha
+        assert upper_only or rejected >= law.ppf(SURE), alpha
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "standardized", "whitened", ("euclidean", "whitened")])
+def test_small_and_large_batches_under_the_model(circuit, metric):
+    test = HLDTest(circuit, metric=metric, null="auto", rng=1, num_resamples=B)
+    switch = test.calibration.switch
+    assert 1 < switch < 2000
+    assert_level(pvalues(test, 3, 1000), drawn=True)
+    assert_level(pvalues(test, switch, 1000), drawn=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("metric", ["euclidean", "standardized", "marginals", "whitened", ("euclidean", "whitened"),
+                                    hld.metrics.metric.NAMES])
+@pytest.mark.parametrize("T", [1, 2, 5, 10, 50, 200, 1000])
+def test_auto_null_keeps_its_level_at_every_size(circuit, metric, T):
+    test = HLDTest(circuit, metric=metric, null="auto", rng=2, num_resamples=B)
+    drawn = test.calibration.draws_for(T) is not None
+    assert_level(pvalues(test, T, 10_000), drawn=drawn, upper_only=T == 1)  # few states: ties only lower the level
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kinds", [("input", "sum"), ("sum",), ("input", "sum", "product")])
+def test_exact_null_keeps_its_level_at_large_T(circuit, kinds):
+    test = HLDTest(circuit, nodes=hld.select_nodes(circuit, kinds))
+    assert_level(pvalues(test, 2000, 5000), drawn=False)
+
+
+@pytest.mark.slow
+def test_training_reference_keeps_its_level_on_fresh_rows_of_a_source_that_the_circuit_misses():
+    """The source is a circuit of another structure, the model an HCLT with two states fitted to 4000 of its rows: the
+    circuit's own reference rejects nearly every large batch, the training reference one in twenty."""
+    source = rat_spn([3] * 10, num_units=6, depth=2, rng=1)
+    source = Circuit(source.vtree, [
+        InputRegion(r.variable, np.random.default_rng(r.variable).dirichlet([0.3] * 3, size=len(r.probs)))
+        if isinstance(r, InputRegion) else InnerRegion(r.products, r.weights) for r in source.regions])
+    level, trials = [], 400
+    for seed in range(5):
+        train = sample(source, 4000, rng=seed)
+        model, _ = fit_em(hclt(train, 2, 3, rng=seed), train, num_epochs=50)
+        test = HLDTest(
+            model, metric=("euclidean", "whitened"), null="auto", reference="training", training_data=train, rng=0
+        )
+        for T in (10, 1000):
+            values = pvalues(test, T, trials, source=source, seed=seed)
+            level.append((T, (values <= 0.05).sum()))
+        misfit = pvalues(HLDTest(model, metric="whitened"), 5000, 50, source=source, seed=seed)
+        assert (misfit <= 0.05).mean() > 0.5
+    for T in (10, 1000):  # the error of the training mean is shared by the batches of a seed: only the total is bounded
+        total = sum(count for size, count in level if size == T)
+        assert total <= 5 * trials * 0.10
+
+
+def drifted(circuit, strength):
+    """The circuit with every input distribution moved towards the uniform one."""
+    return Circuit(
+        circuit.vtree,
+        [
+            InputRegion(r.variable, (1 - strength) * r.probs + strength / r.num_categories)
+            if isinstance(r, InputRegion)
+            else r
+            for r in circuit.regions
+        ],
+    )
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "whitened"])
+def test_tolerance_keeps_its_level_at_the_largest_tolerated_drift(circuit, metric):
+    source = drifted(circuit, 0.5)
+    plain = HLDTest(circuit, metric=metric)
+    states = sample(source, 400_000, rng=0)
+    deltas = mean_node_likelihoods(circuit, states, nodes=plain.nodes) - plain.mean
+    drift = np.sqrt(plain.calibration.metrics[0].squared(deltas) / plain.calibration.laws[0].spectrum.mean)
+    tolerant = HLDTest(circuit, metric=metric, tolerance=float(drift))
+    trials = 300
+    for T in (200, 3000):
+        assert (pvalues(plain, T, 50, source=source) <= 0.05).mean() > 0.5
+        assert (pvalues(tolerant, T, trials, source=source) <= 0.05).sum() <= binom.isf(SURE, trials, 0.05)
+    far = HLDTest(circuit, metric=metric, tolerance=float(drift) / 4)
+    assert (pvalues(far, 3000, 50, source=source) <= 0.05).mean() > 0.9
+
+
+def test_several_metrics_are_never_far_below_the_best_of_them(circuit):
+    source, T, trials = drifted(circuit, 0.25), 200, 300
+    power = {}
+    for metric in ("euclidean", "whitened", ("euclidean", "whitened")):
+        power[metric] = (pvalues(HLDTest(circuit, metric=metric), T, trials, source=source) <= 0.05).mean()
+    best = max(power["euclidean"], power["whitened"])
+    assert 0.2 < best < 0.98
+    assert power["euclidean", "whitened"] >= best - 0.15
+
+
+def test_judge_adds_up_parts_of_a_batch(circuit):
+    test = HLDTest(circuit, metric=("euclidean", "whitened"), null="auto", rng=0, num_resamples=99)
+    rows = sample(circuit, 90, rng=3)
+    parts = [mean_node_likelihoods(circuit, part, nodes=test.nodes) for part in (rows[:30], rows[30:])]
+    assert test.judge(parts[0] / 3 + parts[1] * 2 / 3, 90).pvalue == test(rows).pvalue
+    with pytest.raises(ValueError, match="`mean` must have shape"):
+        test.judge(parts[0][:3], 90)
+    with pytest.raises(ValueError, match="`mean` must have shape"):
+        test.judge(parts[0], 0)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "standardized", "whitened"])
+def test_the_law_of_training_rows_is_that_of_their_covariance_in_the_metric(circuit, metric):
+    """Eigenvalues of the Gram matrix of mapped rows, whose plain squared norms are the metric's."""
+    train = sample(circuit, 40, rng=3)
+    test = HLDTest(circuit, metric=metric, reference="training", training_data=train)
+    moments, form = training_moments(circuit, train, test.nodes), test.calibration.metrics[0]
+    mapped = form.transform(moments.rows)
+    np.testing.assert_allclose((mapped ** 2).sum(axis=1), form.squared(moments.rows), rtol=1e-10)
+    expected = np.linalg.eigvalsh(mapped @ mapped.T / 39)[::-1]
+    found = test.calibration.laws[0].eigenvalues[:len(expected)]
+    np.testing.assert_allclose(found, expected[:len(found)], atol=1e-10 * expected[0])
+    np.testing.assert_allclose(test.mean, moments.mean, rtol=1e-14)
+
+
+def test_a_blend_of_covariances_turns_from_the_circuit_to_the_rows(circuit):
+    exact = hld.exact_moments(circuit)
+    m = len(exact.nodes)
+    for n in (30 * m // 9, 9 * 30 * m):
+        rows = training_moments(circuit, sample(circuit, n, rng=1), exact.nodes)
+        blend = BlendedCovariance(exact, rows)
+        assert blend.share == pytest.approx(n / (n + 30 * m))
+        expected = blend.share * rows.covariance() + (1 - blend.share) * exact.covariance()
+        np.testing.assert_allclose(blend.covariance(), expected, rtol=1e-14)
+        vector = np.random.default_rng(0).normal(size=m)
+        np.testing.assert_allclose(blend.operator() @ vector, expected @ vector, rtol=1e-9)
+        np.testing.assert_array_equal(blend.nodes, exact.nodes)
+
+
+def test_many_nodes_have_laws_from_leading_values(circuit, monkeypatch):
+    """The route for more nodes than full spectra are computed of, against the full one."""
+    train = sample(circuit, 600, rng=3)
+    arguments = {"reference": "training", "training_data": train, "rng": 0, "null": "exact",
+                 "metric": ("euclidean", "standardized", "whitened")}
+    full = HLDTest(circuit, **arguments)
+    for module in (calibration, hld.metrics.metric):
+        monkeypatch.setattr(module, "MAX_FULL_SPECTRUM", 5)
+    monkeypatch.setattr(hld.metrics.metric, "LEADING_DIRECTIONS", len(full.nodes) - 1)
+    large = HLDTest(circuit, **arguments)
+    batch = sample(circuit, 300, rng=5)
+    np.testing.assert_allclose(large(batch).pvalues, full(batch).pvalues, rtol=0.02)
+    assert large(batch).pvalue == pytest.approx(full(batch).pvalue, rel=0.25)  # its joint law is drawn from rows
+
+
+def test_a_calibration_survives_its_form(circuit):
+    train = sample(circuit, 300, rng=0)
+    for arguments in (
+        {"metric": hld.metrics.metric.NAMES, "reference": "training", "training_data": train},
+        {"metric": ["whitened", "euclidean"]},
+        {"metric": np.full(len(hld.select_nodes(circuit)), 2.0)},
+    ):
+        test = HLDTest(circuit, null="auto", rng=0, num_resamples=99, **arguments)
+        again = read_calibration(circuit, *calibration_form(test.calibration), test._seed)
+        for T in (1, 6, 2000):
+            batch = sample(circuit, T, rng=T)
+            first = test(batch)
+            test.calibration, kept = again, test.calibration
+            assert test(batch).to_dict() == first.to_dict()
+            test.calibration = kept
+
+
+def test_several_metrics_report_each_and_one_pvalue(circuit):
+    test = HLDTest(circuit, metric=("euclidean", "whitened"))
+    result = test(sample(circuit, 400, rng=0))
+    assert result.metrics == ("euclidean", "whitened")
+    assert min(result.pvalues) <= result.pvalue <= 2 * min(result.pvalues) + 1e-12
+    assert result.reject == (result.statistic > result.threshold) == (result.pvalue <= 0.05)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"metric": ("euclidean", "euclidean")}, "several different ones"),
+        ({"metric": ("euclidean", "cosine")}, "`metric`"),
+        ({"ridge": 0}, "`ridge` must be finite and positive"),
+        ({"tolerance": -1}, "`tolerance` must be"),
+        ({"metric": ("euclidean", "whitened"), "null": "normal"}, "single `metric`"),
+    ],
+)
+def test_bad_options(circuit, options, message):
+    with pytest.raises(ValueError, match=message):
+        HLDTest(circuit, **options)

@@ -1,0 +1,149 @@
+"""Expected flows against enumeration, between engines, and as additive statistics."""
+import naive
+import numpy as np
+import pytest
+import zoo
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pcircuit import Circuit, InputRegion, expected_flows, log_likelihood
+from pcircuit.compiled import packed as _packed
+
+
+def assert_equals_naive(circuit, data, weights=None):
+    expected = naive.flows(circuit, data, weights)
+    flows = expected_flows(circuit, data, weights=weights)
+    for region, actual, wanted in zip(circuit.regions, flows.by_region(circuit), expected, strict=True):
+        if not isinstance(region, InputRegion) and region.is_sparse:
+            rows = np.repeat(np.arange(region.num_units), np.diff(region.weights.indptr))
+            wanted = wanted[rows, region.weights.indices]
+        np.testing.assert_allclose(actual, wanted, rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", zoo.circuits())
+def test_zoo_equals_enumeration(name, engine, rng):
+    circuit = zoo.circuits()[name]
+    data = zoo.rows_with_holes(circuit, rng, 15)
+    assert_equals_naive(circuit, data)
+    assert_equals_naive(circuit, data, rng.random(len(data)))
+
+
+@pytest.mark.parametrize("keeps_products", [False, True])
+@pytest.mark.parametrize("name", zoo.circuits())
+def test_products_or_sums_are_kept(name, keeps_products, monkeypatch, rng):
+    monkeypatch.setattr(_packed, "_keeps_products", lambda packed: keeps_products)
+    circuit = zoo.circuits()[name]
+    circuit = Circuit(circuit.vtree, circuit.regions)  # without a layout
+    assert_equals_naive(circuit, zoo.rows_with_holes(circuit, rng, 20))
+
+
+def test_large_circuits_give_the_same_with_kept_products_or_sums(monkeypatch, rng):
+    circuit = zoo.random_circuit(rng, num_variables=400, max_units=5, nary=True)  # with rescale points
+    assert _packed.pack(circuit).rescale.any()
+    data = zoo.rows_with_holes(circuit, rng, 700)
+    results = []
+    for keeps_products in (False, True):
+        monkeypatch.setattr(_packed, "_keeps_products", lambda packed, keeps=keeps_products: keeps)
+        results.append(expected_flows(Circuit(circuit.vtree, circuit.regions), data))
+    np.testing.assert_allclose(results[0].edges, results[1].edges, rtol=1e-11, atol=1e-13)
+    np.testing.assert_allclose(results[0].inputs, results[1].inputs, rtol=1e-11, atol=1e-13)
+
+
+@given(zoo.circuit_strategy(max_variables=4), st.integers(0, 2 ** 32))
+def test_random_circuits_equal_enumeration(circuit, seed):
+    assert_equals_naive(circuit, zoo.rows_with_holes(circuit, np.random.default_rng(seed), 6))
+
+
+def test_each_possible_row_uses_one_category_of_each_variable(engine, rng):
+    circuit = zoo.random_circuit(rng, num_variables=12, max_units=4, nary=True)
+    data = zoo.rows_with_holes(circuit, rng, 200)
+    flows = expected_flows(circuit, data)
+    for region, flow in zip(circuit.regions, flows.by_region(circuit), strict=True):
+        if isinstance(region, InputRegion):
+            assert flow.sum() == pytest.approx(200, rel=1e-11)
+    assert flows.log_likelihood == pytest.approx(log_likelihood(circuit, data).sum(), rel=1e-12)
+
+
+def test_engines_agree_over_many_tiles(monkeypatch, rng):
+    circuit = zoo.random_circuit(rng, num_variables=30, max_units=6, max_categories=4, nary=True)
+    data = zoo.rows_with_holes(circuit, rng, 3000)
+    compiled = expected_flows(circuit, data)
+    monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")
+    plain = expected_flows(circuit, data)
+    np.testing.assert_allclose(compiled.edges, plain.edges, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(compiled.inputs, plain.inputs, rtol=1e-10, atol=1e-10)
+    assert compiled.log_likelihood == pytest.approx(plain.log_likelihood, rel=1e-12)
+
+
+def test_flows_of_parts_add_up_and_threads_do_not_matter(rng):
+    circuit = zoo.random_circuit(rng, num_variables=10, max_units=4)
+    data = zoo.rows_with_holes(circuit, rng, 2000)
+    whole = expected_flows(circuit, data, n_jobs=1)
+    threaded = expected_flows(circuit, data, n_jobs=4)
+    np.testing.assert_array_equal(whole.edges, threaded.edges)
+    np.testing.assert_array_equal(whole.inputs, threaded.inputs)
+    assert whole.log_likelihood == threaded.log_likelihood
+    parts = expected_flows(circuit, data[:700]) + expected_flows(circuit, data[700:])
+    np.testing.assert_allclose(parts.edges, whole.edges, rtol=1e-11, atol=1e-12)
+    assert parts.total_weight == whole.total_weight == 2000
+
+
+def test_suspect_rows_take_the_logarithmic_route(engine):
+    """Two components that differ by 1e-1800 and back again: the posterior is 0.25 / 0.75, not 0 / 1."""
+    V, eps = 600, 1e-6
+    low, high = [eps, 1 - eps], [1 - eps, eps]
+    first = np.array([high] * (V // 2) + [low] * (V // 2))
+    second = np.array([low] * (V // 2) + [high] * (V // 2))
+    first[0], second[0] = [0.1 / (1 - eps) * eps, 1 - 0.1 / (1 - eps) * eps], [0.3, 0.7]
+    first[-1], second[-1] = [1 - eps, eps], [1 - eps, eps]
+    # component values on the row of zeros: first 0.1 eps**(V/2) ..., second 0.3 eps**(V/2 - 1) ... after balancing
+    logs = [np.log(table[:, 0]).sum() for table in (first, second)]
+    share = 1 / (1 + np.exp(logs[1] - logs[0]))
+    circuit = zoo.mixture_of_two(first, second)
+    flows = expected_flows(circuit, np.zeros((1, V), dtype=np.int64))
+    np.testing.assert_allclose(flows.by_region(circuit)[-1], [[share, 1 - share]], rtol=1e-9)
+
+
+def test_impossible_rows_add_nothing(engine):
+    circuit = zoo.circuits()["deterministic"]
+    data = naive.states(circuit)
+    impossible = data[naive.likelihood(circuit, data) == 0]
+    flows = expected_flows(circuit, impossible)
+    assert not flows.edges.any()
+    assert not flows.inputs.any()
+    assert flows.log_likelihood == -np.inf
+    assert expected_flows(circuit, data[:0]).total_weight == 0
+
+
+@pytest.mark.parametrize("weights", [[1.0], [1.0, -1.0], [1.0, np.nan], [[1.0, 1.0]]])
+def test_bad_weights(weights):
+    with pytest.raises(ValueError, match="`weights` must be 2 finite non-negative numbers"):
+        expected_flows(zoo.circuits()["two_coins"], [[0, 0], [1, 1]], weights=weights)
+
+
+def test_suspect_rows_among_others_count_once_for_any_number_of_threads(rng):
+    V, eps = 600, 1e-6
+    first, second = np.full((V, 2), [eps, 1 - eps]), np.full((V, 2), [1 - eps, eps])
+    first[V // 2:], second[V // 2:] = second[V // 2:].copy(), first[V // 2:].copy()
+    circuit = zoo.mixture_of_two(first, second)
+    data = np.zeros((1200, V), dtype=np.uint8)
+    data[::3, :V // 2] = 1  # surely from the first component; the rest are the suspect ones, from either
+    whole = expected_flows(circuit, data, n_jobs=1)
+    threaded = expected_flows(circuit, data, n_jobs=3)
+    np.testing.assert_array_equal(whole.edges, threaded.edges)
+    np.testing.assert_array_equal(whole.inputs, threaded.inputs)
+    np.testing.assert_allclose(whole.by_region(circuit)[-1], [[400 + 400, 400]], rtol=1e-9)
+    parts = expected_flows(circuit, data[:500]) + expected_flows(circuit, data[500:])
+    np.testing.assert_allclose(whole.inputs, parts.inputs, rtol=1e-11, atol=1e-12)
+    assert whole.log_likelihood == pytest.approx(parts.log_likelihood, rel=1e-12)
+
+
+def test_a_call_that_fails_half_way_leaves_nothing_behind(rng):
+    circuit = zoo.random_circuit(rng, num_variables=10, max_units=4)
+    data = np.tile(zoo.rows_with_holes(circuit, rng, 1000), (10, 1))
+    before = expected_flows(circuit, data)
+    wrong = data.copy()
+    wrong[-1, 3] = 99
+    with pytest.raises(ValueError, match="`data` holds 99 at row 9999, column 3"):
+        expected_flows(circuit, wrong, n_jobs=1)
+    np.testing.assert_array_equal(expected_flows(circuit, data).edges, before.edges)

@@ -1,0 +1,306 @@
+"""Likelihoods against enumeration, between engines, against closed forms at extreme sizes, and under misuse."""
+import threading
+
+import naive
+import numpy as np
+import pytest
+import zoo
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pcircuit import (
+    Circuit,
+    InnerRegion,
+    InputRegion,
+    VTree,
+    check_evidence,
+    log_likelihood,
+    mean_node_likelihoods,
+    node_likelihoods,
+)
+from pcircuit.inference.likelihood import upward
+from pcircuit.inference.log_domain import log_units
+
+ZOO = {**zoo.circuits(), **{f"unnormalized_{k}": c for k, c in zoo.unnormalized_circuits().items()}}
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_all_states_and_holes_equal_enumeration(name, engine, rng):
+    circuit = ZOO[name]
+    for data in (naive.states(circuit), zoo.rows_with_holes(circuit, rng)):
+        np.testing.assert_allclose(
+            log_likelihood(circuit, data), naive.log_likelihood(circuit, data), rtol=1e-12, atol=1e-12
+        )
+        np.testing.assert_allclose(
+            node_likelihoods(circuit, data), naive.node_values(circuit, data), rtol=1e-12, atol=0
+        )
+
+
+@given(zoo.circuit_strategy(max_variables=6), st.integers(0, 2 ** 32))
+def test_random_circuits_equal_enumeration(circuit, seed):
+    data = zoo.rows_with_holes(circuit, np.random.default_rng(seed), 12)
+    np.testing.assert_allclose(
+        log_likelihood(circuit, data), naive.log_likelihood(circuit, data), rtol=1e-12, atol=1e-12
+    )
+    np.testing.assert_allclose(node_likelihoods(circuit, data), naive.node_values(circuit, data), rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize("name", zoo.circuits())
+def test_probabilities_sum_to_one_and_the_empty_row_has_mass_one(name, engine):
+    circuit = zoo.circuits()[name]
+    assert np.exp(log_likelihood(circuit, naive.states(circuit))).sum() == pytest.approx(1, rel=1e-12)
+    assert log_likelihood(circuit, np.full((1, circuit.num_variables), -1))[0] == pytest.approx(0, abs=1e-12)
+
+
+def test_kernel_and_numpy_agree_where_rows_fill_several_tiles_and_chunks(monkeypatch, rng):
+    circuit = zoo.random_circuit(rng, num_variables=40, max_units=6, max_categories=5, nary=True)
+    data = zoo.rows_with_holes(circuit, rng, 5000)
+    compiled = log_likelihood(circuit, data), node_likelihoods(circuit, data[:700])
+    monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")
+    np.testing.assert_allclose(compiled[0], log_likelihood(circuit, data), rtol=1e-12)
+    np.testing.assert_allclose(compiled[1], node_likelihoods(circuit, data[:700]), rtol=1e-12)
+
+
+def test_result_does_not_depend_on_threads_or_on_the_other_rows(rng):
+    circuit = zoo.random_circuit(rng, num_variables=20, max_units=5)
+    data = zoo.rows_with_holes(circuit, rng, 9000)
+    one = log_likelihood(circuit, data, n_jobs=1)
+    np.testing.assert_array_equal(one, log_likelihood(circuit, data, n_jobs=3))
+    np.testing.assert_array_equal(node_likelihoods(circuit, data[:3000], n_jobs=1),
+                                  node_likelihoods(circuit, data[:3000], n_jobs=3))
+    np.testing.assert_allclose(one[4321:4322], log_likelihood(circuit, data[4321:4322]), rtol=1e-14)
+
+
+def test_many_threads_share_a_circuit(rng):
+    circuit = zoo.random_circuit(rng, num_variables=15, max_units=4)
+    data = zoo.rows_with_holes(circuit, rng, 500)
+    expected = log_likelihood(circuit, data)
+    fresh = Circuit(circuit.vtree, circuit.regions)  # nothing cached yet: the threads race to fill it
+    results = [None] * 8
+
+    def work(i):
+        results[i] = log_likelihood(fresh, data)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for result in results:
+        np.testing.assert_array_equal(result, expected)
+
+
+# -- extremes --------------------------------------------------------------------------------------------------
+
+
+def test_ten_thousand_variables_equal_the_sum_of_logarithms(engine, rng):
+    V = 10_000
+    probs = rng.dirichlet([1, 1, 1], size=V)
+    data = rng.integers(0, 3, size=(3, V))
+    data[2, ::2] = -1
+    logs = np.log(np.concatenate([probs, np.ones((V, 1))], axis=1))
+    expected = logs[np.arange(V), data].sum(axis=1)
+    np.testing.assert_allclose(log_likelihood(zoo.independent(probs), data), expected, rtol=1e-13)
+
+
+def test_five_hundred_children_with_tiny_probabilities(engine):
+    V = 500
+    vtree = VTree.from_nested(list(range(V)))
+    tiny = 1e-300
+    regions = [InputRegion(v, [[tiny, 1 - tiny], [0.5, 0.5]]) for v in range(V)]
+    circuit = Circuit(vtree, [*regions, InnerRegion(np.repeat([[0], [1]], V, axis=1), [[0.5, 0.5]])])
+    data = np.zeros((2, V), dtype=np.int64)
+    data[1, 1:] = 1
+    expected = [np.log(0.5) + V * np.log(0.5), np.logaddexp(np.log(0.5) + np.log(tiny), np.log(0.5) + V * np.log(0.5))]
+    np.testing.assert_allclose(log_likelihood(circuit, data), expected, rtol=1e-13)
+
+
+def test_only_tiny_probabilities_are_still_exact(engine):
+    V = 50
+    probs = np.tile([1e-300, 1 - 1e-300], (V, 1))
+    logs = log_likelihood(zoo.independent(probs), np.zeros((1, V), dtype=np.int64))
+    np.testing.assert_allclose(logs, V * np.log(1e-300), rtol=1e-13)
+
+
+@pytest.mark.parametrize("V", [60, 600, 3000])
+def test_a_component_that_falls_far_behind_and_recovers_is_not_lost(engine, V):
+    """In the first half the first component wins by 1e-6 a variable, in the second the other one by as much."""
+    eps = 1e-6
+    low, high = [eps, 1 - eps], [1 - eps, eps]
+    half = V // 2
+    first = np.array([high] * half + [low] * (V - half))
+    second = np.array([low] * half + [high] * (V - half))
+    first[0], second[0] = [0.5, 0.5], [0.9, 0.1]
+    data = np.zeros((1, V), dtype=np.int64)
+    logs = [np.log(table[np.arange(V), 0]).sum() + np.log(0.5) for table in (first, second)]
+    np.testing.assert_allclose(log_likelihood(zoo.mixture_of_two(first, second), data), np.logaddexp(*logs), rtol=1e-13)
+
+
+def test_weights_that_underflow_are_found(engine):
+    """0.5 (1e-320 a) + 0.5 b with b impossible: only the tiny weight carries mass."""
+    vtree = VTree.from_nested([[0, 1], 2])
+    inner = InnerRegion([[0, 0], [1, 1]], [[1e-308, 1 - 1e-308]])
+    circuit = Circuit(
+        vtree,
+        [
+            InputRegion(0, [[1e-200, 1 - 1e-200], [0, 1]]),
+            InputRegion(1, [[1e-200, 1 - 1e-200], [0, 1]]),
+            inner,
+            InputRegion(2, [[0.25, 0.75]]),
+            InnerRegion([[0, 0]], [[1.0]]),
+        ],
+    )
+    expected = np.log(1e-308) + 2 * np.log(1e-200) + np.log(0.25)
+    np.testing.assert_allclose(log_likelihood(circuit, [[0, 0, 0]]), expected, rtol=1e-13)
+
+
+def test_impossible_rows_are_minus_infinity_and_never_nan(engine):
+    circuit = zoo.circuits()["deterministic"]
+    data = naive.states(circuit)
+    logs = log_likelihood(circuit, data)
+    impossible = naive.likelihood(circuit, data) == 0
+    assert impossible.any()
+    assert (logs[impossible] == -np.inf).all()
+    assert np.isfinite(logs[~impossible]).all()
+
+
+@given(zoo.circuit_strategy(max_variables=5, zeros=True), st.integers(0, 2 ** 32))
+def test_the_logarithm_per_unit_is_a_second_route(circuit, seed):
+    data = zoo.rows_with_holes(circuit, np.random.default_rng(seed), 10)
+    shown, products = log_units(circuit, data)
+    values = np.concatenate([part for pair in zip(products, shown, strict=True) for part in pair if part is not None])
+    np.testing.assert_allclose(np.exp(values).T, naive.node_values(circuit, data), rtol=1e-12)
+
+
+def test_upward_shows_values_times_powers_of_two(rng):
+    circuit = zoo.independent(rng.dirichlet([1, 1], size=3000))
+    data = rng.integers(0, 2, size=(4, 3000))
+    shown, _, exponents, suspect = upward(circuit, data)
+    assert not suspect.any()
+    assert (exponents[-1] < -1000).all()
+    np.testing.assert_allclose(
+        np.log(shown[-1][0]) + np.log(2) * exponents[-1], log_likelihood(circuit, data), rtol=1e-13
+    )
+
+
+# -- input -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64])
+def test_any_integer_dtype_and_order_gives_the_same(engine, dtype, rng):
+    circuit = zoo.circuits()["mixed_categories"]
+    data = rng.integers(0, circuit.num_categories, size=(50, circuit.num_variables))
+    expected = naive.log_likelihood(circuit, data)
+    for array in (data.astype(dtype), np.asfortranarray(data.astype(dtype)), data.astype(dtype)[::-1][::-1]):
+        before = array.copy()
+        np.testing.assert_allclose(log_likelihood(circuit, array), expected, rtol=1e-12)
+        np.testing.assert_array_equal(array, before)
+
+
+def test_lists_booleans_read_only_and_empty_data(engine):
+    circuit = zoo.circuits()["two_coins"]
+    expected = naive.log_likelihood(circuit, np.array([[0, 1]]))
+    np.testing.assert_allclose(log_likelihood(circuit, [[0, 1]]), expected, rtol=1e-12)
+    np.testing.assert_allclose(log_likelihood(circuit, np.array([[False, True]])), expected, rtol=1e-12)
+    frozen = np.array([[0, 1]])
+    frozen.flags.writeable = False
+    np.testing.assert_allclose(log_likelihood(circuit, frozen), expected, rtol=1e-12)
+    assert log_likelihood(circuit, np.empty((0, 2), dtype=int)).shape == (0,)
+    assert node_likelihoods(circuit, np.empty((0, 2))).shape == (0, circuit.num_nodes)
+
+
+@pytest.mark.parametrize(("data", "error", "message"), [
+    ([[0, 2]], ValueError, "holds 2 at row 0, column 1: expected a category 0..1, or -1"),
+    ([[0, 0], [-2, 0]], ValueError, "holds -2 at row 1, column 0"),
+    ([[0.0, 1.0]], TypeError, "must hold integers .* found float64: encode it first, NaN as -1"),
+    ([["a", "b"]], TypeError, "must hold integers"),
+    ([0, 1], ValueError, r"found \(2,\): give one row as data\[None, :\]"),
+    ([[0, 1, 0]], ValueError, r"shape \(N, 2\).* found \(1, 3\)"),
+])
+def test_bad_evidence_gets_one_clear_error(engine, data, error, message):
+    circuit = zoo.circuits()["two_coins"]
+    for function in (log_likelihood, node_likelihoods, check_evidence):
+        with pytest.raises(error, match=message):
+            function(circuit, data)
+
+
+def test_out_of_range_beyond_the_first_chunk_is_found():
+    circuit = zoo.circuits()["two_coins"]
+    data = np.zeros((7000, 2), dtype=np.uint8)
+    data[6500, 1] = 9
+    with pytest.raises(ValueError, match="holds 9 at row 6500, column 1"):
+        log_likelihood(circuit, data)
+
+
+@pytest.mark.parametrize("n_jobs", [0, -1, 1.5])
+def test_bad_n_jobs(n_jobs):
+    with pytest.raises(ValueError, match="`n_jobs` must be a whole number"):
+        log_likelihood(zoo.circuits()["two_coins"], [[0, 0]], n_jobs=n_jobs)
+
+
+def test_unknown_engine_is_refused(monkeypatch):
+    monkeypatch.setenv("PCIRCUIT_ENGINE", "cuda")
+    with pytest.raises(ValueError, match="PCIRCUIT_ENGINE is 'cuda'"):
+        log_likelihood(zoo.circuits()["two_coins"], [[0, 0]])
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_means_and_selected_nodes_equal_the_full_table(name, engine, rng):
+    circuit = ZOO[name]
+    data = zoo.rows_with_holes(circuit, rng, 50)
+    table = naive.node_values(circuit, data)
+    nodes = np.flatnonzero(rng.random(circuit.num_nodes) < 0.5)
+    np.testing.assert_allclose(node_likelihoods(circuit, data, nodes=nodes), table[:, nodes], rtol=1e-12)
+    np.testing.assert_allclose(mean_node_likelihoods(circuit, data, nodes=nodes[::-1]), table.mean(axis=0)[nodes[::-1]],
+                               rtol=1e-12)
+
+
+def test_means_do_not_depend_on_threads_and_include_suspect_rows(engine, rng):
+    V = 600
+    low, high = [1e-6, 1 - 1e-6], [1 - 1e-6, 1e-6]
+    circuit = zoo.mixture_of_two(np.array([high] * 300 + [low] * 300), np.array([low] * 300 + [high] * 300))
+    data = np.zeros((3000, V), dtype=np.uint8)
+    data[1::2] = 1
+    one, many = (mean_node_likelihoods(circuit, data, n_jobs=n) for n in (1, 3))
+    np.testing.assert_array_equal(one, many)
+    np.testing.assert_allclose(one, node_likelihoods(circuit, data[:2]).mean(axis=0), rtol=1e-12)
+
+
+@pytest.mark.parametrize("nodes", [[[0]], [0.5], [-1], [99]])
+def test_bad_nodes(nodes):
+    with pytest.raises(ValueError, match=r"`nodes` must be a one-dimensional array of node ids 0\.\.6"):
+        node_likelihoods(zoo.circuits()["two_coins"], [[0, 0]], nodes=nodes)
+
+
+def test_a_mean_needs_rows():
+    with pytest.raises(ValueError, match="`data` has no rows"):
+        mean_node_likelihoods(zoo.circuits()["two_coins"], np.empty((0, 2), dtype=int))
+
+
+def hub(first, second, weights):
+    """Two mixtures, over one leaf child per variable: unit 0 has the rows of `first`, unit 1 those of `second`."""
+    V = len(first)
+    regions = [InputRegion(v, [first[v], second[v]]) for v in range(V)]
+    inner = InnerRegion(np.repeat([[0], [1]], V, axis=1), weights)
+    last = InputRegion(V, [[0.3, 0.7], [0.6, 0.4]])
+    return Circuit(VTree.from_nested([list(range(V)), V]),
+                   [*regions, inner, last, InnerRegion([[0, 0], [1, 1]], [[0.5, 0.5]])])
+
+
+@pytest.mark.parametrize("recovers", [False, True])
+def test_a_product_far_behind_is_dropped_only_where_it_adds_nothing(engine, recovers):
+    """A state that explains no row must not send every row to logarithms; one that comes back must not be lost."""
+    V, weights = 600, np.array([[0.9, 0.1], [0.2, 0.8]])
+    good, bad = np.array([0.999, 0.001]), np.array([0.01, 0.99])
+    first = np.array([good] * V)
+    second = np.array([bad] * (V // 2) + [good[::-1] if not recovers else good] * (V - V // 2))
+    if recovers:  # in the second half the first unit falls behind as far
+        first[V // 2:] = bad
+    circuit = hub(first, second, weights)
+    data = np.zeros((2, V + 1), dtype=np.int64)
+    data[1, -1] = 1
+    logs = [np.log(table[:, 0]).sum() for table in (first, second)]
+    inner = np.logaddexp(np.log(weights[:, 0]) + logs[0], np.log(weights[:, 1]) + logs[1])
+    expected = np.logaddexp(np.log(0.5) + inner[0] + np.log([0.3, 0.7]), np.log(0.5) + inner[1] + np.log([0.6, 0.4]))
+    np.testing.assert_allclose(log_likelihood(circuit, data), expected, rtol=1e-13)
+    assert upward(circuit, data)[3].all() == recovers

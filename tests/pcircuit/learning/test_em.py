@@ -1,0 +1,217 @@
+"""EM: the M-step against counting by hand, monotonicity, options, and real structure."""
+import itertools
+
+import naive
+import numpy as np
+import pytest
+import zoo
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pcircuit import Circuit, InnerRegion, InputRegion, StructureError, fit_em, log_likelihood
+from pcircuit.compiled import packed as _packed
+from pcircuit.compiled import rescaling as _rescaling
+from pcircuit.learning import em
+
+
+def possible_rows(circuit, rng, N):
+    """Rows with holes that the circuit allows."""
+    data = zoo.rows_with_holes(circuit, rng, 3 * N)
+    return data[log_likelihood(circuit, data) > -np.inf][:N]
+
+
+@pytest.mark.parametrize("name", zoo.circuits())
+def test_one_step_is_normalised_enumerated_flow(name, engine, rng):
+    circuit, pseudocount = zoo.circuits()[name], 0.7
+    data = possible_rows(circuit, rng, 10)
+    fitted, history = fit_em(circuit, data, num_epochs=1, pseudocount=pseudocount)
+    assert history[0] == pytest.approx(naive.log_likelihood(circuit, data).mean(), rel=1e-12)
+    assert history[1] == pytest.approx(naive.log_likelihood(fitted, data).mean(), rel=1e-12)
+    for old, new, flow in zip(circuit.regions, fitted.regions, naive.flows(circuit, data), strict=True):
+        if isinstance(old, InputRegion):
+            pattern, result = np.ones_like(flow), new.probs
+        else:
+            pattern = (old.dense_weights() > 0) * 1.0 if old.is_sparse else np.ones_like(flow)
+            result = new.dense_weights()
+        size = pattern.sum(axis=1, keepdims=True)
+        expected = pattern * (flow + pseudocount / size) / (flow.sum(axis=1, keepdims=True) + pseudocount)
+        np.testing.assert_allclose(result, expected, rtol=1e-11, atol=1e-14)
+
+
+@given(zoo.circuit_strategy(max_variables=5), st.integers(0, 2 ** 32))
+def test_likelihood_never_decreases_without_pseudocount(circuit, seed):
+    data = possible_rows(circuit, np.random.default_rng(seed), 8)
+    if len(data) == 0:
+        return
+    fitted, history = fit_em(circuit, data, num_epochs=8, pseudocount=0)
+    assert (np.diff(history) >= -1e-10).all()
+    assert fitted.is_normalized
+
+
+def test_result_is_the_same_for_any_number_of_threads_and_engine(monkeypatch, rng):
+    circuit = zoo.random_circuit(rng, num_variables=8, max_units=4)
+    data = zoo.rows_with_holes(circuit, rng, 1500)
+    one, history = fit_em(circuit, data, num_epochs=5, n_jobs=1)
+    many, _ = fit_em(circuit, data, num_epochs=5, n_jobs=4)
+    assert one == many
+    monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")
+    _, plain = fit_em(circuit, data, num_epochs=5)
+    np.testing.assert_allclose(plain, history, rtol=1e-11)
+
+
+def test_row_weights_count_as_repetitions(rng):
+    circuit = zoo.circuits()["hclt_like"]
+    data = zoo.rows_with_holes(circuit, rng, 30)
+    weights = rng.integers(0, 4, size=30)
+    weighted, a = fit_em(circuit, data, num_epochs=4, weights=weights)
+    repeated, b = fit_em(circuit, np.repeat(data, weights, axis=0), num_epochs=4)
+    np.testing.assert_allclose(a, b, rtol=1e-11)
+    for left, right in zip(weighted.regions, repeated.regions, strict=True):
+        if isinstance(left, InputRegion):
+            np.testing.assert_allclose(left.probs, right.probs, rtol=1e-9)
+
+
+def test_counting_is_recovered_when_nothing_is_hidden():
+    coin = Circuit(zoo.one_region().vtree, [InputRegion(0, [[1 / 3, 1 / 3, 1 / 3]])])
+    fitted, history = fit_em(coin, [[0], [0], [2], [-1]], num_epochs=200, pseudocount=0)
+    np.testing.assert_allclose(fitted.regions[0].probs, [[2 / 3, 0, 1 / 3]], atol=1e-12)
+    assert len(history) == 201
+
+
+def test_minibatches_improve_and_repeat_with_the_seed(rng):
+    circuit = zoo.circuits()["hclt_like"]
+    truth = zoo.random_circuit(rng, num_variables=6, max_categories=2)
+    data = rng.integers(0, truth.num_categories, size=(400, 6)) % 2
+    data[:, 1] = data[:, 0]
+    a, history = fit_em(circuit, data, num_epochs=20, batch_size=64, rng=3)
+    b, again = fit_em(circuit, data, num_epochs=20, batch_size=64, rng=np.random.default_rng(3))
+    assert a == b
+    np.testing.assert_array_equal(history, again)
+    assert history[-1] > log_likelihood(circuit, data).mean() + 1
+
+
+def test_a_full_batch_given_as_batch_size_with_step_one_is_full_batch_em(rng):
+    circuit = zoo.circuits()["rat_like"]
+    data = zoo.rows_with_holes(circuit, rng, 50)
+    _, full = fit_em(circuit, data, num_epochs=3)
+    _, batch = fit_em(circuit, data, num_epochs=3, batch_size=50, step_size=1, rng=0)
+    np.testing.assert_allclose(full, batch, rtol=1e-11)
+
+
+def test_early_stop_and_callback(rng):
+    circuit = zoo.circuits()["hclt_like"]
+    data = zoo.rows_with_holes(circuit, rng, 40)
+    _, history = fit_em(circuit, data, num_epochs=500, tolerance=1e-3)
+    assert 2 < len(history) < 501
+    assert history[-2] - history[-3] < 1e-3
+    seen = []
+    _, history = fit_em(
+        circuit, data, num_epochs=50, callback=lambda epoch, value: seen.append((epoch, value)) or epoch == 3
+    )
+    assert [epoch for epoch, _ in seen] == [0, 1, 2, 3]
+    assert len(history) == 5
+    np.testing.assert_array_equal([value for _, value in seen], history[:4])
+
+
+def test_no_epochs_return_an_equal_circuit_and_the_input_is_untouched(rng):
+    circuit = zoo.circuits()["irregular_csr"]
+    data = possible_rows(circuit, rng, 20)
+    fitted, history = fit_em(circuit, data, num_epochs=0)
+    assert fitted == circuit
+    assert len(history) == 1
+    before = [region.probs.copy() for region in circuit.regions if isinstance(region, InputRegion)]
+    fit_em(circuit, data, num_epochs=3)
+    after = [region.probs for region in circuit.regions if isinstance(region, InputRegion)]
+    for left, right in zip(before, after, strict=True):
+        np.testing.assert_array_equal(left, right)
+
+
+def test_zero_probabilities_stay_zero_without_pseudocount_and_long_training_stays_finite(rng):
+    circuit = zoo.circuits()["deterministic"]
+    data = possible_rows(circuit, rng, 12)
+    fitted, history = fit_em(circuit, data, num_epochs=300, pseudocount=0)
+    assert np.isfinite(history).all()
+    for old, new in zip(circuit.regions, fitted.regions, strict=True):
+        if isinstance(old, InputRegion):
+            assert (new.probs[old.probs == 0] == 0).all()
+
+
+def test_units_that_nothing_reaches_keep_their_parameters():
+    circuit = zoo.circuits()["two_coins"]
+    blocked = Circuit(circuit.vtree, [InputRegion(0, [[1, 0], [0, 1]]), *circuit.regions[1:]])
+    fitted, _ = fit_em(blocked, [[0, 0], [0, 1]], num_epochs=1, pseudocount=0)
+    np.testing.assert_array_equal(fitted.regions[1].probs[1], circuit.regions[1].probs[1])
+
+
+def test_progress_is_silent_where_nobody_looks(capfd):
+    fit_em(zoo.circuits()["two_coins"], [[0, 0]], num_epochs=2, progress=True)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    ({"num_epochs": -1}, "`num_epochs`"), ({"num_epochs": 1.5}, "`num_epochs`"), ({"pseudocount": -1}, "`pseudocount`"),
+    ({"pseudocount": np.nan}, "`pseudocount`"), ({"batch_size": 0}, "`batch_size`"), ({"step_size": 0}, "`step_size`"),
+    ({"step_size": 1.5}, "`step_size`"), ({"weights": [0.0, 0.0]}, "total weight 0"),
+])
+def test_bad_options_name_the_argument(options, message):
+    with pytest.raises(ValueError, match=message):
+        fit_em(zoo.circuits()["two_coins"], [[0, 0], [1, 1]], **options)
+
+
+def test_no_rows_and_unnormalised_circuits_are_refused():
+    circuit = zoo.circuits()["two_coins"]
+    with pytest.raises(ValueError, match="`data` has 0 rows"):
+        fit_em(circuit, np.empty((0, 2), dtype=int))
+    with pytest.raises(StructureError, match="not normalised"):
+        fit_em(next(iter(zoo.unnormalized_circuits().values())), [[0, 0, 0]])
+
+
+@given(zoo.circuit_strategy(max_variables=6), st.sampled_from([0.0, 0.7]), st.sampled_from([1.0, 0.1]),
+       st.integers(0, 2 ** 32))
+def test_compiled_step_equals_the_numpy_text(circuit, pseudocount, step_size, seed):
+    if len(circuit.regions) == 1:
+        return
+    rng, packed = np.random.default_rng(seed), _packed.pack(circuit)
+    edges = rng.random(len(packed.weights)) ** 50 * (rng.random(len(packed.weights)) < 0.7)  # some nearly or all zero
+    num_inputs = sum(region.probs.size for region in circuit.regions if isinstance(region, InputRegion))
+    inputs = rng.random(num_inputs) ** 50 * (rng.random(num_inputs) < 0.7)
+    plain = em._step_in_numpy(packed, edges, inputs, pseudocount, step_size)
+    compiled = em._step_by_kernel(packed, edges, inputs, pseudocount, step_size)
+    for name in ("weights", "tables", "floors"):
+        np.testing.assert_allclose(getattr(compiled, name), getattr(plain, name), rtol=1e-12, atol=0, err_msg=name)
+    np.testing.assert_array_equal(compiled.rescale, plain.rescale)
+    np.testing.assert_array_equal(compiled.check_sums, plain.check_sums)
+
+
+def test_compiled_plan_equals_the_numpy_text(rng):
+    from pcircuit.compiled.em_steps import plan
+    seen = set()
+    for weight_bits, table_bits in itertools.product([1, 300, 900], [1, 100, 900]):  # smallest parameters: 2**-bits
+        packed = _packed.pack(zoo.random_circuit(rng, num_variables=25, max_units=5, nary=True))
+        packed = packed._replace(weights=packed.weights * 2.0 ** -(weight_bits * rng.random(len(packed.weights))),
+                                 tables=packed.tables * 2.0 ** -(table_bits * rng.random(len(packed.tables))))
+        plain = _rescaling.with_plan(packed)
+        rescale, check_sums, floors = map(np.empty_like, (packed.rescale, packed.check_sums, packed.floors))
+        plan(packed, rescale, check_sums, floors, np.empty(len(packed.region)))
+        np.testing.assert_array_equal(rescale, plain.rescale)
+        np.testing.assert_array_equal(check_sums, plain.check_sums)
+        np.testing.assert_allclose(floors, plain.floors, rtol=1e-12)
+        seen |= set(rescale.tolist())
+    assert seen == set(range(5))  # all there is to do at a child
+
+
+@pytest.mark.parametrize("name", zoo.circuits())
+def test_fitted_circuits_are_as_if_built_from_their_regions(name, rng):
+    circuit = zoo.circuits()[name]
+    fitted, _ = fit_em(circuit, possible_rows(circuit, rng, 10), num_epochs=2)
+    rebuilt = Circuit(fitted.vtree, [
+        InputRegion(region.variable, region.probs) if isinstance(region, InputRegion)
+        else InnerRegion(region.products, region.weights) for region in fitted.regions])
+    assert fitted == rebuilt
+    for ours, fresh in zip(_packed.pack(fitted), _packed.pack(rebuilt), strict=True):
+        np.testing.assert_array_equal(ours, fresh)
+    for region in fitted.regions:
+        array = region.probs if isinstance(region, InputRegion) else region.weights
+        array = array.data if hasattr(array, "indptr") else array
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0
