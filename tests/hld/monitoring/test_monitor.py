@@ -303,7 +303,7 @@ def test_damaged_files_are_refused(circuit, tmp_path):
     monitor = Monitor(circuit)
     monitor.update(sample(circuit, 50, rng=0))
     monitor.save(tmp_path / "good")
-    header, arrays = read_archive(tmp_path / "good", "hld.monitoring.monitor", 1)
+    header, arrays = read_archive(tmp_path / "good", "hld.monitor", 1)
     damages = [
         ({"alpha": 2.0}, {}, "'alpha' is 2.0"), ({"alpha": "x"}, {}, "'alpha' must be a finite number"),
         ({"margin": -1.0}, {}, "'margin' -1.0"), ({"seed": -1}, {}, "'seed' must be a whole number"),
