@@ -79,27 +79,30 @@ class Wide:
         return _as_wide(other) - self
 
     def __truediv__(self, other):
-        """Two steps of long division and one more, on the mantissas; 0 where both are 0."""
+        """Three steps of long division on the mantissas; 0 where both are 0."""
         other = _as_wide(other)
         divisor = np.where(other.high == 0, 1.0, other.high)
         first = self.high / divisor
-        rest = self._mantissa() - other._mantissa() * Wide.of(first)
-        second = rest.to_double() / divisor
-        rest = rest - other._mantissa() * Wide.of(second)
-        quotient = Wide.of(first) + Wide.of(second) + Wide.of(rest.to_double() / divisor)
-        return Wide(quotient.high, quotient.low, quotient.exponent + (self.exponent - other.exponent))
+        rest = _minus_product(self.high, self.low, first, other)
+        second = rest[0] / divisor
+        rest = _minus_product(*rest, second, other)
+        high, low = _two_sum(first, second)
+        return _normalized(high, low + rest[0] / divisor, self.exponent - other.exponent)
 
-    def sum(self, axis) -> Wide:
+    def sum(self, axis: int) -> Wide:
         """Sum along one axis, by halves."""
-        exponent = self.exponent.max(axis=axis, initial=NOTHING)
-        high, low = (np.moveaxis(part, axis, 0) for part in _shifted(self, np.expand_dims(exponent, axis)))
-        while len(high) > 1:
-            half = len(high) // 2
-            pairs = _add_pairs(high[:half], low[:half], high[half:2 * half], low[half:2 * half])
-            high, low = (np.concatenate([part, rest[2 * half:]]) for part, rest in zip(pairs, (high, low), strict=True))
-        if not len(high):
-            return Wide.of(np.zeros(exponent.shape))
-        return _normalized(high[0], low[0], exponent)
+        axis %= self.high.ndim
+        exponent = self.exponent.max(axis=axis, initial=NOTHING, keepdims=True)
+        high, low = _shifted(self, exponent)
+        before = (slice(None),) * axis
+        while (n := high.shape[axis]) > 1:
+            first, second = (*before, slice(0, n // 2)), (*before, slice(n // 2, n // 2 * 2))
+            pairs = _add_pairs(high[first], low[first], high[second], low[second])
+            rest = (*before, slice(n // 2 * 2, n))
+            high, low = (np.concatenate([pairs[0], high[rest]], axis), np.concatenate([pairs[1], low[rest]], axis)
+                         ) if n % 2 else pairs
+        only = (*before, 0)
+        return _normalized(high[only], low[only], exponent[only]) if n else Wide.of(np.zeros(exponent[only].shape))
 
     def __matmul__(self, other):
         """(K, P) @ (P, n), in blocks of rows."""
@@ -114,7 +117,7 @@ class Wide:
 
     def to_double(self) -> np.ndarray:
         """The nearest doubles, as far as their range reaches; infinite or zero beyond it."""
-        exponent = np.clip(self.exponent, -4000, 4000).astype(np.int32)
+        exponent = np.minimum(np.maximum(self.exponent, -4000), 4000)
         with np.errstate(over="ignore", under="ignore"):
             return np.ldexp(self.high + self.low, exponent)
 
@@ -133,10 +136,6 @@ class Wide:
 
     def _parts(self):
         return self.high, self.low, self.exponent
-
-    def _mantissa(self):
-        """The numbers without their exponents."""
-        return Wide(self.high, self.low, np.where(self.high == 0, NOTHING, 0))
 
 
 def concatenate(arrays, axis=0) -> Wide:
@@ -167,9 +166,10 @@ def relative_errors(found, expected: Wide, scale: Wide | None = None) -> np.ndar
     """|found - expected| / scale for doubles `found`; the scale is |expected| by default.  0 / 0 counts as 0."""
     difference = Wide.of(found) - expected
     scale = expected if scale is None else scale
-    missing = (scale.high == 0) & (difference.high != 0)
-    ratio = np.abs((difference / scale).to_double())
-    return np.where(missing, np.inf, np.where(difference.high == 0, 0.0, ratio))
+    wrong, nowhere = difference.high != 0, scale.high == 0
+    by = np.minimum(np.maximum(difference.exponent - scale.exponent, -2000), 1000)
+    ratio = np.ldexp(np.abs(difference.high / np.where(nowhere, 1.0, scale.high)), by)
+    return np.where(wrong, np.where(nowhere, np.inf, ratio), 0.0)
 
 
 def _as_wide(values) -> Wide:
@@ -185,10 +185,9 @@ def _normalized(high, low, exponent) -> Wide:
 
 
 def _shifted(values: Wide, exponent):
-    """high and low in units of 2**exponent."""
-    by = np.clip(values.exponent - exponent, -FAR, 0).astype(np.int32)
-    keep = values.exponent - exponent > -FAR
-    return np.where(keep, np.ldexp(values.high, by), 0.0), np.where(keep, np.ldexp(values.low, by), 0.0)
+    """high and low in units of 2**exponent; what is further than 2**-FAR behind only has to be nothing beside one."""
+    by = np.maximum(values.exponent - exponent, -FAR)
+    return np.ldexp(values.high, by), np.ldexp(values.low, by)
 
 
 def _two_sum(a, b):
@@ -210,6 +209,12 @@ def _split(a):
     large = SPLITTER * a
     upper = large - (large - a)
     return upper, a - upper
+
+
+def _minus_product(high, low, factor, other):
+    """(high + low) - factor * other as a pair, of mantissas."""
+    product, error = _two_product(factor, other.high)
+    return _add_pairs(high, low, -product, -(error + factor * other.low))
 
 
 def _add_pairs(a, a_low, b, b_low):
