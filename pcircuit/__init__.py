@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.circuit import Circuit as Circuit
+    from pcircuit.distribution import check_distribution as check_distribution
     from pcircuit.evidence import check_evidence as check_evidence
     from pcircuit.files.archive import read_archive as read_archive
     from pcircuit.files.archive import write_archive as write_archive
@@ -45,6 +46,7 @@ _HOME = {
     "Circuit": "circuit",
     "InputRegion": "regions", "InnerRegion": "regions", "StructureError": "regions",
     "VTree": "vtree",
+    "check_distribution": "distribution",
     "check_evidence": "evidence",
     "check_node_weights": "node_selection", "check_nodes": "node_selection", "select_nodes": "node_selection",
     "compile_kernel": "startup", "warm_up": "startup",

@@ -32,20 +32,21 @@ ROOMS = {
         "startup": {CORE, "compiled", "inference", "learning"},
     },
     "hld": {
+        "checks": set(),
         "tables": set(),
-        "vectors": set(),
+        "vectors": {"checks"},
         "gchi2": set(),
-        "metrics": set(),
-        "references": {"metrics"},
-        "nulls": {"metrics", "references", "gchi2"},
-        "monitoring": {"vectors"},
-        "baselines": {"nulls", "gchi2", "vectors"},
-        CORE: {"tables", "vectors", "gchi2", "metrics", "references", "nulls"},
+        "references": {"vectors"},
+        "metrics": {"references", "vectors"},
+        "nulls": {"checks", "references", "gchi2"},
+        "monitoring": {"checks", "vectors"},
+        "baselines": {"checks", "nulls", "gchi2", "vectors"},
+        CORE: {"checks", "tables", "vectors", "gchi2", "references", "metrics", "nulls"},
         "command": {CORE, "tables"},
         "__main__": {"command"},
     },
 }
-TOP = {"pcircuit.startup", "hld.__main__"}  # modules beside the folders that are a floor of their own
+TOP = {"pcircuit.startup", "hld.__main__", "hld.checks"}  # modules beside the folders that are a floor of their own
 NUMBA = {"pcircuit/compiled", "pcircuit/moments/compiled", "hld/monitoring/kernel.py"}
 PUBLIC = [f"{package}.{name}" for package, module in PACKAGES.items() for name in module.__all__]
 
