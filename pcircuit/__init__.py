@@ -6,6 +6,13 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # what editors and type checkers see
+    from pcircuit.arguments import check_choice as check_choice
+    from pcircuit.arguments import check_flag as check_flag
+    from pcircuit.arguments import check_generator as check_generator
+    from pcircuit.arguments import check_integers as check_integers
+    from pcircuit.arguments import check_number as check_number
+    from pcircuit.arguments import check_numbers as check_numbers
+    from pcircuit.arguments import check_whole_number as check_whole_number
     from pcircuit.circuit import Circuit as Circuit
     from pcircuit.evidence import check_evidence as check_evidence
     from pcircuit.files.archive import read_archive as read_archive
@@ -45,6 +52,9 @@ _HOME = {
     "Circuit": "circuit",
     "InputRegion": "regions", "InnerRegion": "regions", "StructureError": "regions",
     "VTree": "vtree",
+    "check_choice": "arguments", "check_flag": "arguments", "check_generator": "arguments",
+    "check_integers": "arguments", "check_number": "arguments", "check_numbers": "arguments",
+    "check_whole_number": "arguments",
     "check_evidence": "evidence",
     "check_node_weights": "node_selection", "check_nodes": "node_selection", "select_nodes": "node_selection",
     "compile_kernel": "startup", "warm_up": "startup",
