@@ -23,7 +23,7 @@ import math
 import operator
 import reprlib
 from collections.abc import Sequence
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -73,9 +73,9 @@ def check_whole_number(value: object, name: str, least: int | None = None, most:
             raise TypeError
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
-        raise TypeError(f"`{name}` must be {expected}, found {reprlib.repr(value)}") from None
+        raise TypeError(f"`{name}` must be {expected}, found {shown(value)}") from None
     if (least is not None and number < least) or (most is not None and number > most):
-        raise ValueError(f"`{name}` must be {expected}, found {reprlib.repr(number)}")
+        raise ValueError(f"`{name}` must be {expected}, found {shown(number)}")
     return number
 
 
@@ -112,8 +112,8 @@ def check_number(value: object, name: str, *, least: float | None = None, above:
     if isinstance(value, np.ndarray) and value.ndim == 0 and not isinstance(value, np.ma.MaskedArray):
         value = value[()]
     expected = "a finite number" + _bounds(least, above, most, below)
-    if not isinstance(value, Real) or isinstance(value, bool):
-        raise TypeError(f"`{name}` must be {expected}, found {reprlib.repr(value)}")
+    if not is_real(value) or isinstance(value, bool):
+        raise TypeError(f"`{name}` must be {expected}, found {shown(value)}")
     try:
         number = float(value)
     except OverflowError:
@@ -121,7 +121,7 @@ def check_number(value: object, name: str, *, least: float | None = None, above:
     inside = math.isfinite(number) and (least is None or number >= least) and (above is None or number > above) and (
         most is None or number <= most) and (below is None or number < below)
     if not inside:
-        raise ValueError(f"`{name}` must be {expected}, found {reprlib.repr(value)}")
+        raise ValueError(f"`{name}` must be {expected}, found {shown(value)}")
     return number
 
 
@@ -172,7 +172,7 @@ def check_numbers(values: ArrayLike, name: str, expected: str, shape: tuple[int,
             numbers = array.astype(np.float64)
     if numbers.size and not _inside(numbers.min(), numbers.max(), least, above, most):  # false for a NaN
         place = next(i for i, x in np.ndenumerate(numbers) if not _inside(x, x, least, above, most))
-        raise ValueError(f"`{name}` must be {expected}, found {array[place]}{at(place)}")
+        raise ValueError(f"`{name}` must be {expected}, found {array[place]!s}{at(place)}")
     return numbers
 
 
@@ -214,12 +214,12 @@ def check_integers(values: ArrayLike, name: str, expected: str, least: int | Non
             hint = ": turn a mask into numbers with np.flatnonzero" if array.dtype.kind == "b" else ""
             raise TypeError(f"`{name}` must be {expected}, found {array.dtype} instead of integers{hint}")
         for place, entry in np.ndenumerate(array):
-            if isinstance(entry, (bool, np.bool_)) or not isinstance(entry, (int, np.integer)):
-                raise TypeError(f"`{name}` must be {expected}, found {reprlib.repr(entry)}{at(place)}")
+            if isinstance(entry, (bool, np.bool_)) or not isinstance(entry, Integral) or not is_real(entry):
+                raise TypeError(f"`{name}` must be {expected}, found {shown(entry)}{at(place)}")
     least, most = INT64.min if least is None else least, INT64.max if most is None else most
     if array.size and (array.min() < least or array.max() > most):
         place = first(np.asarray((array < least) | (array > most), dtype=bool))
-        raise ValueError(f"`{name}` must be {expected}, found {reprlib.repr(int(array[place]))}{at(place)}")
+        raise ValueError(f"`{name}` must be {expected}, found {shown(int(array[place]))}{at(place)}")
     return array.astype(np.int64, copy=False)
 
 
@@ -253,7 +253,7 @@ def check_choice(value: object, name: str, options: Sequence[str]) -> str:
     if isinstance(value, str) and value in options:
         return value
     wrong = ValueError if isinstance(value, str) else TypeError
-    raise wrong(f"`{name}` must be one of {', '.join(map(repr, options))}, found {reprlib.repr(value)}")
+    raise wrong(f"`{name}` must be one of {', '.join(map(repr, options))}, found {shown(value)}")
 
 
 def check_flag(value: object, name: str) -> bool:
@@ -281,7 +281,7 @@ def check_flag(value: object, name: str) -> bool:
     True
     """
     if not isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"`{name}` must be True or False, found {reprlib.repr(value)}")
+        raise TypeError(f"`{name}` must be True or False, found {shown(value)}")
     return bool(value)
 
 
@@ -317,7 +317,7 @@ def check_generator(rng: object, name: str = "rng") -> np.random.Generator:
     except (TypeError, ValueError) as error:
         wrong = type(error) if type(error) is ValueError else TypeError
     raise wrong(f"`{name}` must be a seed (a whole number of at least 0) or a numpy.random.Generator, found "
-                f"{reprlib.repr(rng)}")
+                f"{shown(rng)}")
 
 
 # -- parts that the other checks use -------------------------------------------------------------------------
@@ -349,6 +349,19 @@ def without_masks(values: object) -> object:
             else np.where(np.ma.getmaskarray(part), None, part.data) for part in values]
 
 
+def is_real(value: object) -> bool:
+    """Whether a value is a real number; NumPy counts durations among its integers."""
+    return isinstance(value, Real) and not isinstance(value, np.timedelta64)
+
+
+def shown(value: object) -> str:
+    """A value for an error, shortened."""
+    try:
+        return reprlib.repr(value)
+    except ValueError:  # integers of more than some thousand digits, which Python does not write out
+        return "a number of thousands of digits"
+
+
 def first(wrong: NDArray[np.bool_]) -> tuple[int, ...]:
     """Place of the first true entry."""
     return tuple(int(i) for i in np.argwhere(wrong)[0])
@@ -373,8 +386,8 @@ def _numbers_of_objects(array: np.ndarray, name: str, expected: str) -> np.ndarr
         raise TypeError(f"`{name}` must be {expected}, found {array.dtype} instead of numbers")
     numbers = np.empty(array.shape)
     for place, entry in np.ndenumerate(array):
-        if not isinstance(entry, Real):
-            raise TypeError(f"`{name}` must be {expected}, found {reprlib.repr(entry)}{at(place)}")
+        if not is_real(entry):
+            raise TypeError(f"`{name}` must be {expected}, found {shown(entry)}{at(place)}")
         try:
             numbers[place] = float(entry)
         except OverflowError:

@@ -14,13 +14,10 @@ copied nor modified.  Unsigned dtypes simply cannot hold a missing value: 2**64 
 """
 from __future__ import annotations
 
-import reprlib
-from numbers import Real
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pcircuit.arguments import at, check_numbers, first, without_masks
+from pcircuit.arguments import at, check_numbers, first, is_real, shown, without_masks
 from pcircuit.circuit import Circuit, check_circuit
 
 MISSING = -1
@@ -154,6 +151,8 @@ def _native(array: np.ndarray, name: str) -> NDArray[np.integer]:
 
 def _whole(array: np.ndarray, name: str) -> NDArray[np.int64]:
     """Floats that are whole numbers as integers, NaN as -1."""
+    if array.dtype.itemsize < 4:
+        array = array.astype(np.float32)  # half precision cannot hold the limit
     is_missing = np.isnan(array)
     wrong = ~(is_missing | ((array == np.floor(array)) & (np.abs(array) < 2.0 ** 63)))
     if wrong.any():
@@ -168,8 +167,8 @@ def _of_objects(array: np.ndarray, name: str) -> NDArray[np.int64]:
     for place, entry in np.ndenumerate(array):
         code = _code_of_object(entry)
         if code is None:
-            wrong = ValueError if isinstance(entry, Real) else TypeError
-            raise wrong(f"`{name}` holds {reprlib.repr(entry)}{at(place)}: {OBJECTS}")
+            wrong = ValueError if is_real(entry) else TypeError
+            raise wrong(f"`{name}` holds {shown(entry)}{at(place)}: {OBJECTS}")
         codes[place] = code
     return codes
 
@@ -178,7 +177,7 @@ def _code_of_object(entry: object) -> int | None:
     """-1 for what marks a missing value, None for what is neither that nor a whole number of 64 bits."""
     if entry is None or type(entry).__name__ in ("NAType", "NaTType"):
         return MISSING
-    if not isinstance(entry, (Real, np.bool_)):
+    if not is_real(entry) and not isinstance(entry, np.bool_):
         return None
     if entry != entry:
         return MISSING

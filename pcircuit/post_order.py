@@ -10,11 +10,9 @@ it for good, which is after everything below.  The walk keeps its own stack, so 
 """
 from __future__ import annotations
 
-import reprlib
-
 import numpy as np
 
-from pcircuit.arguments import check_whole_number
+from pcircuit.arguments import check_whole_number, shown
 
 
 def check_leaves(nested) -> None:
@@ -45,7 +43,7 @@ def _leaf(node) -> int:
     try:
         return check_whole_number(node, "nested", 0)
     except (TypeError, ValueError) as error:
-        raise type(error)(f"`nested` must hold variables, whole numbers of at least 0, found {reprlib.repr(node)}"
+        raise type(error)(f"`nested` must hold variables, whole numbers of at least 0, found {shown(node)}"
                           ) from None
 
 
@@ -86,7 +84,7 @@ def _append(parents, variables, stack, variable, children) -> None:
 
 
 def numbered_by_cuts(order: np.ndarray, cut) -> tuple[np.ndarray, np.ndarray]:
-    """The same for a binary v-tree over `order`; `cut(n)` in 1..n-1 says how many of n variables go to the first child."""
+    """The same for a binary v-tree over `order`: of n variables `cut(n)`, 1..n-1, go to the first child."""
     def expand(node):
         if isinstance(node, int):
             return None

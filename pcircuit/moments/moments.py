@@ -316,8 +316,8 @@ def finite_moments(plan: Plan, arrays, *, squares: bool):
         moments = linear_moments(plan, arrays, squares=squares)
         is_finite = all(np.isfinite(np.sum(part)) for part in moments if part is not None)
     if not is_finite:
-        raise ValueError(f"`node_weights` up to {plan.weights.max():g} make the moments overflow: divide all weights by "
-                         "one number, only their ratios matter to a test")
+        raise ValueError(f"`node_weights` up to {plan.weights.max():g} make the moments overflow: divide all weights "
+                         "by one number, only their ratios matter to a test")
     return moments
 
 

@@ -182,7 +182,7 @@ def test_sparse_weights_of_another_kind():
     crafted.indices[1] = 10**6
     with pytest.raises(StructureError, match="`weights` is not a well-formed sparse array"):
         InnerRegion([[0], [1]], crafted)
-    with pytest.raises(StructureError, match="`probs` must be .* found a sparse csr_array"):
+    with pytest.raises(StructureError, match=r"`probs` must be .* found a sparse csr_array"):
         InputRegion(0, scipy.sparse.csr_array([[0.5, 0.5]]))
 
 

@@ -271,9 +271,9 @@ def test_arrays_of_another_kind(parents, variables, message):
 
 
 def test_the_largest_unsigned_number_is_not_the_root():
-    with pytest.raises(ValueError, match="`parents` must be .* found 18446744073709551615 at position 0"):
+    with pytest.raises(ValueError, match=r"`parents` must be .* found 18446744073709551615 at position 0"):
         VTree(np.array([2 ** 64 - 1], dtype=np.uint64), [0])
-    with pytest.raises(ValueError, match="`parent` must be .* found 18446744073709551615 at position 0"):
+    with pytest.raises(ValueError, match=r"`parent` must be .* found 18446744073709551615 at position 0"):
         VTree.from_tree(np.array([2 ** 64 - 1, 0], dtype=np.uint64))
 
 

@@ -169,7 +169,7 @@ def test_hclt_refuses(options, error, message):
 
 
 def test_hclt_refuses_data_that_are_not_categories():
-    with pytest.raises(ValueError, match="`data` holds 0.5 at row 0, column 0: expected whole numbers"):
+    with pytest.raises(ValueError, match=r"`data` holds 0.5 at row 0, column 0: expected whole numbers"):
         hclt([[0.5, 1.0]])
 
 
@@ -230,9 +230,9 @@ def test_rat_spn_units_all_start_different(rng):
 
 
 @pytest.mark.parametrize(("options", "error", "message"), [
-    ({"num_categories": []}, ValueError, r"`num_categories` must be a whole number .* for each variable .* shape \(0,\)"),
+    ({"num_categories": []}, ValueError, r"`num_categories` must be a whole number .* shape \(0,\)"),
     ({"num_categories": 14}, ValueError, r"`num_categories` .* \[2\] \* 14\), found shape \(\)"),
-    ({"num_categories": [2, 0]}, ValueError, "`num_categories` must be a whole number of at least 1 .* found 0 at position 1"),
+    ({"num_categories": [2, 0]}, ValueError, "`num_categories` must be .* at least 1 .* found 0 at position 1"),
     ({"num_categories": [2.0, 2.0]}, TypeError, "`num_categories` must be a whole number"),
     ({"num_units": 0}, ValueError, "`num_units` must be a whole number of at least 1, found 0"),
     ({"num_units": "4"}, TypeError, "`num_units` must be a whole number of at least 1, found '4'"),

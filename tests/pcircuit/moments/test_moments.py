@@ -308,7 +308,7 @@ def test_circuits_that_are_not_distributions_are_refused(name):
 @pytest.mark.parametrize(("options", "error", "message"), [
     ({"nodes": [0, 7]}, ValueError, "`nodes` must be .* node id 0..6, found 7"),
     ({"nodes": [0, 0]}, ValueError, "more than once"),
-    ({"node_weights": [1.0, 2.0]}, ValueError, "`node_weights` must be 5 positive numbers"),
+    ({"node_weights": [1.0, 2.0]}, ValueError, "`node_weights` must be 5 finite positive numbers"),
     ({"node_weights": np.zeros(5)}, ValueError, "`node_weights`"),
     ({"node_weights": np.full(5, np.nan)}, ValueError, "`node_weights`"),
     ({"node_weights": np.full(5, np.inf)}, ValueError, "`node_weights`"),

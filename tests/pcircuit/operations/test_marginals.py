@@ -157,7 +157,7 @@ def test_errors():
         with pytest.raises(TypeError, match=r"`keep` must be a sequence of integers.*(bool.*mask|found True)"):
             marginalize(circuit, keep=mask)
     for wrong in ([0.0], ["0"], np.array([1.5]), [None]):
-        with pytest.raises(TypeError, match="`variables` must be a sequence of integers, the numbers of variables, found"):
+        with pytest.raises(TypeError, match="`variables` must be a sequence of integers, the numbers of"):
             marginalize(circuit, wrong)
     with pytest.raises(TypeError, match=r"`variables` must be a sequence of variables, found 3: .*\[3\]"):
         marginalize(circuit, 3)
