@@ -160,7 +160,7 @@ def test_integers_are_what_was_given(values):
     try:
         taken = check_integers(values, "n", "integers", -4, 2 ** 62)
     except (TypeError, ValueError):
-        with pytest.raises((TypeError, ValueError), match="^`n` must be integers, found "):
+        with pytest.raises((TypeError, ValueError), match=r"^`n` must be integers, found "):
             check_integers(values, "n", "integers", -4, 2 ** 62)
         return
     assert taken.tolist() == values

@@ -183,7 +183,7 @@ def test_what_is_read_is_what_was_written(rows):
     try:
         codes = integer_entries(rows)
     except (TypeError, ValueError):
-        with pytest.raises((TypeError, ValueError), match="^`data` "):
+        with pytest.raises((TypeError, ValueError), match=r"^`data` "):
             integer_entries(rows)
         return
     for code, entry in zip(codes.ravel().tolist(), [entry for row in rows for entry in row], strict=True):
