@@ -14,6 +14,17 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.files.circuit_file import load as load
     from pcircuit.files.circuit_file import save as save
     from pcircuit.files.circuit_file import to_arrays as to_arrays
+    from pcircuit.files.dot import write_dot as write_dot
+    from pcircuit.files.jpc import read_jpc as read_jpc
+    from pcircuit.files.jpc import write_jpc as write_jpc
+    from pcircuit.files.logic import read_jlc as read_jlc
+    from pcircuit.files.psdd import read_psdd as read_psdd
+    from pcircuit.files.psdd import write_psdd as write_psdd
+    from pcircuit.files.spn import read_spn as read_spn
+    from pcircuit.files.spn import write_spn as write_spn
+    from pcircuit.files.uai import read_uai as read_uai
+    from pcircuit.files.vtree_file import read_vtree as read_vtree
+    from pcircuit.files.vtree_file import write_vtree as write_vtree
     from pcircuit.inference.flows import Flows as Flows
     from pcircuit.inference.flows import expected_flows as expected_flows
     from pcircuit.inference.likelihood import log_likelihood as log_likelihood
@@ -63,6 +74,13 @@ _HOME = {
     "read_archive": "files.archive", "write_archive": "files.archive",
     "from_arrays": "files.circuit_file", "load": "files.circuit_file", "save": "files.circuit_file",
     "to_arrays": "files.circuit_file",
+    "read_psdd": "files.psdd", "write_psdd": "files.psdd",
+    "read_vtree": "files.vtree_file", "write_vtree": "files.vtree_file",
+    "read_jpc": "files.jpc", "write_jpc": "files.jpc",
+    "read_spn": "files.spn", "write_spn": "files.spn",
+    "read_jlc": "files.logic",
+    "read_uai": "files.uai",
+    "write_dot": "files.dot",
 }
 __all__ = sorted(_HOME)
 __version__ = "0.1.0"
