@@ -25,7 +25,7 @@ ROOMS = {
         CORE: set(),
         "compiled": {CORE},
         "inference": {CORE, "compiled"},
-        "operations": {CORE},
+        "operations": {CORE, "inference"},
         "learning": {CORE, "inference", "compiled"},
         "moments": {CORE, "compiled", "inference"},
         "files": {CORE},
