@@ -54,9 +54,13 @@ def threshold_variance(statistics, null, alpha) -> float:
     positions, weights = bootstrap_weights(len(null), alpha)
     if not len(positions):
         return 0.0
-    thresholds = null[positions] * (1 + 1e-9) + 1e-12
-    rates = 1 - np.searchsorted(np.sort(statistics), thresholds, side="right") / len(statistics)
+    rates = 1 - np.searchsorted(np.sort(statistics), above_ties(null[positions]), side="right") / len(statistics)
     return float(weights @ (rates - weights @ rates) ** 2)
+
+
+def above_ties(threshold):
+    """A hair's breadth above a threshold: statistics up to there are ties, which do not reject."""
+    return threshold * (1 + 1e-9) + 1e-12
 
 
 @lru_cache(maxsize=64)

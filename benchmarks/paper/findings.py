@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from . import datasets
-from .rates import Mean, circuits, mean_rate, ood_classes, rates
+from .rates import Mean, circuits, mean_rate, rates
 
 MAIN_CIRCUIT = "hclt-4"
 OVER = {"model": "datasets", "data": "datasets", "ood": "pairs"}
@@ -81,6 +81,3 @@ def span(values, digits=3) -> str:
     """The smallest and the largest."""
     low, high = short(min(values), digits), short(max(values), digits)
     return low if low == high else f"{low} to {high}"
-
-
-__all__ = ["MAIN_CIRCUIT", "OVER", "Findings", "listed", "ood_classes", "short", "span", "training_share"]

@@ -19,7 +19,7 @@ import numpy as np
 import hld
 from hld.baselines.peers import median_bandwidth, rejection_threshold
 
-from .errors import Outcome
+from .errors import Outcome, above_ties
 from .kernels import mean_kernels, median_difference, pack_rows
 from .settings import NODE_SETS
 
@@ -126,7 +126,7 @@ class MMDBatches:
         return self.drawn[T]
 
     def rejections(self, codes, reference_index, index, T, alphas, null_trials):
-        """Outcome of batches `index` (trials, T) of `codes` against reference batches; these are drawn once for each T."""
+        """Outcome of batches `index` (trials, T) of `codes` against the reference batches, the same for each T."""
         if T not in self.kept:
             self.kept[T] = mean_kernels(self.reference, reference_index, self.reference, reference_index, self.gamma)
         rows = self.rows(codes)
@@ -173,9 +173,5 @@ def distances(first, second) -> np.ndarray:
 
 def compare(statistics, null, alphas) -> Outcome:
     """Which statistics exceed the threshold of each level, an order statistic of `null`."""
-    return Outcome(np.stack([exceeds(statistics, rejection_threshold(null, alpha)) for alpha in alphas]), statistics, null)
-
-
-def exceeds(statistics, threshold):
-    """Whether statistics are above a threshold; a hair's breadth above it is a tie."""
-    return statistics > threshold * (1 + 1e-9) + 1e-12
+    thresholds = np.array([rejection_threshold(null, alpha) for alpha in alphas])[:, None]
+    return Outcome(statistics > above_ties(thresholds), statistics, null)

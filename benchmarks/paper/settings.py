@@ -78,8 +78,8 @@ class Settings:
     pool_rows: int = 400_000
     null_trials: int = 9999
     mmd_trials: int = 500
-    mmd_long_trials: int = 500
-    mmd_null: tuple = ((500, 9999), (1000, 4999), (2500, 999))
+    mmd_long_trials: int = 200
+    mmd_null: tuple = ((200, 9999), (500, 4999), (1000, 1999), (2500, 499))
     mmd_rows: str = "one-hot"
     dropout_rate: float = 0.1
     em_batch_size: int | None = None
@@ -88,7 +88,7 @@ class Settings:
 
     def mmd_null_trials(self, T) -> int:
         """Pairs behind the threshold of MMD at T."""
-        return next(pairs for largest, pairs in self.mmd_null if T <= largest)
+        return next(pairs for largest, pairs in self.mmd_null if largest >= T)
 
     def to_dict(self) -> dict:
         """As JSON has it: tuples become lists."""
@@ -138,7 +138,7 @@ def profile_cells(profile: str) -> list:
     cells += [repetition(cell, run) for cell in cells if cell.architecture.startswith("rat")
               for run in range(1, 2 if quick else RAT_RUNS)]
     if profile == "full":
-        large = replace(image, pool_rows=100_000)
+        large = replace(image, pool_rows=100_000, mmd_null=((200, 9999), (500, 1999), (1000, 999)))
         cells += [_cell(group, "mnist28", digit, "hclt-4", large) for digit in datasets.ID_CLASSES["mnist28"]]
     return cells
 
@@ -188,7 +188,8 @@ VARIANTS = {
     "epochs-20": (SMALL, _setting(epochs=20)), "epochs-400": (SMALL, _setting(epochs=400)),
     "no-replacement": (SMALL, _setting(replacement=False)),
     "dropout-0.5": (SMALL, _setting(dropout_rate=0.5)),
-    "mmd-codes": (datasets.TABULAR, _setting(mmd_trials=200, mmd_null=((1000, 999),), mmd_rows="codes")),
+    "mmd-codes": (datasets.TABULAR, _setting(batch_sizes=(10, 50, 100, 500, 1000), mmd_rows="codes", mmd_trials=200,
+                                             mmd_null=((1000, 999),))),
     "mnist-default": (("mnist7",), _setting()),
     "mnist-threshold-half": (("mnist7",), _choice(pixel_threshold=127.5)),
     "mnist-threshold-96": (("mnist7",), _choice(pixel_threshold=96.0)),
