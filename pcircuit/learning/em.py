@@ -19,9 +19,9 @@ from contextlib import contextmanager
 import numpy as np
 
 from pcircuit.arguments import check_flag, check_generator, check_number, check_whole_number
-from pcircuit.circuit import StructureError, check_circuit
 from pcircuit.compiled import packed as _packed
 from pcircuit.compiled import rescaling as _rescaling
+from pcircuit.distribution import check_distribution
 from pcircuit.evidence import MOST_WEIGHT, check_evidence, row_weights
 from pcircuit.inference.flows import accumulate, uses_numpy
 from pcircuit.inference.likelihood import log_likelihood
@@ -195,9 +195,7 @@ def _progress_bar(num_epochs, wanted):
 
 def _checked_rows(circuit, data, weights):
     """Checked data and row weights."""
-    check_circuit(circuit)
-    if not circuit.is_normalized:
-        raise StructureError("`circuit` is not normalised: EM needs weights and input rows that sum to one")
+    check_distribution(circuit)
     data = check_evidence(circuit, data)
     weights = row_weights(weights, len(data))
     if not weights.sum() > 0:
