@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from pcircuit.arguments import check_integers
 from pcircuit.compiled import packed as _packed
 from pcircuit.compiled.tile import borrow, free_work, load_group, new_work
 from pcircuit.engine import engine_is_numpy
 from pcircuit.evidence import as_integer_table, refuse_out_of_range
 from pcircuit.inference.likelihood import NO_TABLE, NO_TOTALS, STACK_BYTES, cut_rows, upward
 from pcircuit.inference.log_domain import log_units
-from pcircuit.threads import map_in_threads
+from pcircuit.inference.ranges import may_overflow
+from pcircuit.threads import count_jobs, map_in_threads
 
 NUMPY_ROWS = 256
 
@@ -27,7 +29,7 @@ def node_likelihoods(circuit, data, *, nodes=None, n_jobs=None) -> np.ndarray:
     ----------
     circuit : Circuit
     data : (N, V) integer array_like
-        Evidence, -1 missing (integrated out exactly).
+        Evidence; what is missing (-1, NaN or masked) is integrated out exactly.
     nodes : (m,) int array_like, optional
         Node ids; all units in node-id order by default.
     n_jobs : int, optional
@@ -36,8 +38,9 @@ def node_likelihoods(circuit, data, *, nodes=None, n_jobs=None) -> np.ndarray:
     Returns
     -------
     (N, m) float64 array
-        Linear, not logarithms: likelihoods of large scopes may underflow to 0.  A product unit that is 2**-164 times
-        as likely as another one of its region may be given as 0 (see `compiled.rescaling`).
+        Linear, not logarithms: likelihoods of large scopes may underflow to 0, and those of a circuit that is not
+        normalised overflow to inf; nothing becomes NaN.  A product unit that is 2**-164 times as likely as another one
+        of its region may be given as 0 (see `compiled.rescaling`).
 
     Raises
     ------
@@ -56,7 +59,7 @@ def node_likelihoods(circuit, data, *, nodes=None, n_jobs=None) -> np.ndarray:
     >>> node_likelihoods(circuit, [[0, 1]])      # two inputs, their product, the root
     array([[0.5, 0.8, 0.4, 0.4]])
     """
-    data = as_integer_table(circuit, data)
+    data, _ = as_integer_table(circuit, data), count_jobs(n_jobs)
     nodes = _checked_nodes(circuit, nodes)
     result = np.empty((len(data), len(nodes)))
 
@@ -84,7 +87,7 @@ def mean_node_likelihoods(circuit, data, *, nodes=None, n_jobs=None) -> np.ndarr
     ----------
     circuit : Circuit
     data : (N, V) integer array_like
-        Evidence, -1 missing (integrated out exactly); N at least 1.
+        Evidence; what is missing (-1, NaN or masked) is integrated out exactly; N at least 1.
     nodes : (m,) int array_like, optional
         Node ids; all units in node-id order by default.
     n_jobs : int, optional
@@ -110,7 +113,7 @@ def mean_node_likelihoods(circuit, data, *, nodes=None, n_jobs=None) -> np.ndarr
     >>> mean_node_likelihoods(coin, [[0], [1]])
     array([0.5])
     """
-    data = as_integer_table(circuit, data)
+    data, _ = as_integer_table(circuit, data), count_jobs(n_jobs)
     nodes = _checked_nodes(circuit, nodes)
     if not len(data):
         raise ValueError("`data` has no rows: a mean needs at least one")
@@ -118,7 +121,8 @@ def mean_node_likelihoods(circuit, data, *, nodes=None, n_jobs=None) -> np.ndarr
     if _runs_in_numpy(circuit):
         refuse_out_of_range(circuit, data)
         for start in range(0, len(data), NUMPY_ROWS):
-            total += _values_in_numpy(circuit, data[start:start + NUMPY_ROWS])[nodes].sum(axis=1)
+            with np.errstate(over="ignore"):
+                total += _values_in_numpy(circuit, data[start:start + NUMPY_ROWS])[nodes].sum(axis=1)
         return total / len(data)
     readers, free = _packed.unit_readers(circuit, nodes), free_work(circuit, "unit_work")
 
@@ -156,6 +160,8 @@ def _read_chunk(circuit, data, start, stop, readers, table, totals, free):
 
 def _values_in_numpy(circuit, data):
     """(units, N) likelihoods of a block, by the NumPy text."""
+    if may_overflow(circuit):
+        return _values_by_logarithms(circuit, data)
     shown, products, exponents, suspect = upward(circuit, data)
     parts = []
     for values, product, exponent in zip(shown, products, exponents, strict=True):
@@ -173,21 +179,21 @@ def _values_by_logarithms(circuit, data):
     parts = []
     for values, product in zip(shown, products, strict=True):
         parts += [values] if product is None else [product, values]
-    return np.exp(np.concatenate(parts))
+    with np.errstate(over="ignore"):  # where the circuit is not normalised
+        return np.exp(np.concatenate(parts))
 
 
 def _runs_in_numpy(circuit) -> bool:
-    """A circuit of one region has nothing to compile."""
-    return len(circuit.regions) == 1 or engine_is_numpy()
+    """A circuit of one region has nothing to compile, one that may overflow is evaluated by logarithms."""
+    return len(circuit.regions) == 1 or engine_is_numpy() or may_overflow(circuit)
 
 
 def _checked_nodes(circuit, nodes) -> np.ndarray:
     """`nodes` as an index array, all units by default."""
     if nodes is None:
         return np.arange(circuit.num_nodes)
-    nodes = np.asarray(nodes)
-    if nodes.ndim != 1 or nodes.dtype.kind not in "iu" or (nodes.size and (nodes.min() < 0 or
-                                                                           nodes.max() >= circuit.num_nodes)):
-        raise ValueError(f"`nodes` must be a one-dimensional array of node ids 0..{circuit.num_nodes - 1}, found shape "
-                         f"{nodes.shape} of {nodes.dtype}" + (f", {nodes.min()}..{nodes.max()}" if nodes.size else ""))
+    expected = f"a one-dimensional array of node ids 0..{circuit.num_nodes - 1}"
+    nodes = check_integers(nodes, "nodes", expected, 0, circuit.num_nodes - 1)
+    if nodes.ndim != 1:
+        raise ValueError(f"`nodes` must be {expected}, found shape {nodes.shape}")
     return nodes
