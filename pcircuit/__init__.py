@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.files.circuit_file import load as load
     from pcircuit.files.circuit_file import save as save
     from pcircuit.files.circuit_file import to_arrays as to_arrays
+    from pcircuit.files.whole_file import replace_file as replace_file
     from pcircuit.inference.flows import Flows as Flows
     from pcircuit.inference.flows import expected_flows as expected_flows
     from pcircuit.inference.likelihood import log_likelihood as log_likelihood
@@ -62,7 +63,7 @@ _HOME = {
     "unit_masses": "inference.masses",
     "read_archive": "files.archive", "write_archive": "files.archive",
     "from_arrays": "files.circuit_file", "load": "files.circuit_file", "save": "files.circuit_file",
-    "to_arrays": "files.circuit_file",
+    "to_arrays": "files.circuit_file", "replace_file": "files.whole_file",
 }
 __all__ = sorted(_HOME)
 __version__ = "0.1.0"
