@@ -150,7 +150,7 @@ class Circuit:
             for p, units in enumerate(region.products):
                 factors = " x ".join(f"{c}.{u}" for c, u in zip(children, units, strict=True))
                 lines.append(f"  product {p}: {factors}")
-            lines += [f"  sum {k}: {_numbers(row)}" for k, row in enumerate(region.dense_weights())]
+            lines += [f"  sum {k}: {_numbers(region.weight_row(k))}" for k in range(region.num_units)]
         if len(self.regions) > max_regions:
             lines.append(f"... and {len(self.regions) - max_regions} more regions")
         return "\n".join(lines)
@@ -208,8 +208,10 @@ def _check_regions(vtree: VTree, regions: tuple) -> None:
 
 
 def _row_sums(region) -> np.ndarray:
-    """(K,) sums of the probabilities or weights of a region."""
-    return region.probs.sum(axis=1) if isinstance(region, InputRegion) else np.asarray(region.weights.sum(axis=1))
+    """(K,) sums of the probabilities or weights of a region; infinite where they overflow."""
+    table = region.probs if isinstance(region, InputRegion) else region.weights
+    with np.errstate(over="ignore"):
+        return np.asarray(table.sum(axis=1))
 
 
 def _numbers(row) -> str:

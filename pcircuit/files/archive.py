@@ -175,7 +175,7 @@ def _opened(file: BinaryIO) -> zipfile.ZipFile:
     try:
         return zipfile.ZipFile(file)
     except DAMAGE as error:
-        raise ValueError(f"it is not a zip archive, or a damaged one ({error})") from error
+        raise ValueError(f"it is not a zip archive, or a damaged one ({_short(error)})") from error
 
 
 def _checked_members(archive: zipfile.ZipFile, size: int) -> dict:
@@ -205,8 +205,14 @@ def _bytes(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytearray:
                 if member.readinto(wanted) != len(wanted):
                     raise EOFError("it ends too early")
     except DAMAGE as error:
-        raise ValueError(f"its member {reprlib.repr(info.filename)} is damaged ({error})") from error
+        raise ValueError(f"its member {reprlib.repr(info.filename)} is damaged ({_short(error)})") from error
     return data
+
+
+def _short(error) -> str:
+    """What an error says, in one line and not more than that: it may quote whatever is in the file."""
+    text = " ".join(str(error).split())
+    return text if len(text) <= 200 else f"{text[:200]}..."
 
 
 def _check_entries(header) -> None:
