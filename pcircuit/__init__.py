@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.circuit import Circuit as Circuit
+    from pcircuit.engine import engine_is_numpy as engine_is_numpy
     from pcircuit.evidence import check_evidence as check_evidence
     from pcircuit.files.archive import read_archive as read_archive
     from pcircuit.files.archive import write_archive as write_archive
@@ -38,6 +39,8 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.regions import InnerRegion as InnerRegion
     from pcircuit.regions import InputRegion as InputRegion
     from pcircuit.regions import StructureError as StructureError
+    from pcircuit.rounding import rounding_errors as rounding_errors
+    from pcircuit.rounding import without_rounding as without_rounding
     from pcircuit.startup import compile_kernel as compile_kernel
     from pcircuit.startup import warm_up as warm_up
     from pcircuit.vtree import VTree as VTree
@@ -46,8 +49,9 @@ _HOME = {
     "Circuit": "circuit",
     "InputRegion": "regions", "InnerRegion": "regions", "StructureError": "regions",
     "VTree": "vtree",
-    "check_evidence": "evidence",
+    "check_evidence": "evidence", "engine_is_numpy": "engine",
     "check_node_weights": "node_selection", "check_nodes": "node_selection", "select_nodes": "node_selection",
+    "rounding_errors": "rounding", "without_rounding": "rounding",
     "compile_kernel": "startup", "warm_up": "startup",
     "log_likelihood": "inference.likelihood",
     "mean_node_likelihoods": "inference.unit_likelihoods", "node_likelihoods": "inference.unit_likelihoods",

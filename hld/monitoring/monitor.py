@@ -172,7 +172,7 @@ class Monitor:
             raise ValueError(f"`margin` must be a finite number of at least 0, found {margin!r}")
         nodes = pcircuit.check_nodes(circuit, pcircuit.select_nodes(circuit) if nodes is None else nodes)
         moments = pcircuit.exact_moments(circuit, nodes)
-        stds = np.sqrt(np.maximum(moments.diagonal(), 0.0))
+        stds = np.sqrt(moments.diagonal())
         seed = int(np.random.default_rng(rng).integers(2 ** 53))
         whitening = whitening_matrix(circuit, moments)
         self._set(circuit, alpha, margin, seed, (nodes, np.array(moments.mean), stds, whitening))
@@ -306,7 +306,10 @@ class Monitor:
 
     def _bet(self, rows, log_values):
         """Bet on complete rows; fills log_values (n,)."""
-        from hld.monitoring.kernel import advance
+        if pcircuit.engine_is_numpy():
+            from hld.monitoring.betting import advance
+        else:
+            from hld.monitoring.kernel import advance
         before = self.num_rows
         advance(pcircuit.node_likelihoods(self.circuit, rows, nodes=self.nodes), self._bets, self._wealth, log_values)
         if len(log_values):

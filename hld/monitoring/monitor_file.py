@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 import pcircuit
-from hld.monitoring.bets import kept_nodes
+from hld.monitoring.bets import kept_nodes, relative_errors
 from hld.monitoring.bounds import unit_bounds
 
 FORMAT, VERSION = "hld.monitor", 1
@@ -41,7 +41,10 @@ def fixed_parts(header, arrays):
     mean, stds, whitening = (_finite(arrays, name) for name in FIXED[1:])
     if mean.shape != nodes.shape or stds.shape != nodes.shape or (mean < 0).any() or (stds < 0).any():
         raise ValueError("the moments do not fit the nodes")
-    kept = kept_nodes(unit_bounds(circuit)[nodes], mean, stds)
+    bounds, doubts = unit_bounds(circuit)[nodes], relative_errors(circuit, nodes)
+    kept, kept_before = kept_nodes(bounds, mean, stds, doubts), kept_nodes(bounds, mean, stds, np.zeros(len(nodes)))
+    if whitening.shape == (len(kept_before), len(kept_before)):  # files of 0.1.0 may hold nodes that are constant
+        whitening = np.ascontiguousarray(whitening[np.ix_(*[np.isin(kept_before, kept)] * 2)])
     if whitening.shape not in ((0, 0), (len(kept), len(kept))):
         raise ValueError(f"'whitening' has shape {whitening.shape}, expected {len(kept)} rows and columns, or none")
     return circuit, alpha, margin, _count(header["seed"], "seed"), (nodes, mean, stds, whitening)
