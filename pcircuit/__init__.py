@@ -28,6 +28,8 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.learning.em import fit_em as fit_em
     from pcircuit.learning.hidden_chow_liu import hclt as hclt
     from pcircuit.learning.random_tensorized import rat_spn as rat_spn
+    from pcircuit.moments.means import means_cost as means_cost
+    from pcircuit.moments.means import unit_means as unit_means
     from pcircuit.moments.moments import Moments as Moments
     from pcircuit.moments.moments import exact_moments as exact_moments
     from pcircuit.node_selection import check_node_weights as check_node_weights
@@ -63,6 +65,7 @@ _HOME = {
     "hclt": "learning.hidden_chow_liu",
     "rat_spn": "learning.random_tensorized",
     "fit_em": "learning.em",
+    "means_cost": "moments.means", "unit_means": "moments.means",
     "Moments": "moments.moments", "exact_moments": "moments.moments",
     "unit_masses": "inference.masses",
     "read_archive": "files.archive", "write_archive": "files.archive",

@@ -52,7 +52,7 @@ SHARE, REFRESH = 0.5, 16
 RIDGE = 0.01  # rho, in units of the largest eigenvalue of R
 MOST_DEVIATIONS = 50.0  # u_j / sigma_j of a node in whitened directions
 MOST_WHITENED = 1000  # nodes up to which correlations are used; beyond, R is replaced by the identity
-SMALLEST = 1e-200  # of mu_j and sigma_j; smaller nodes are not bet on
+SMALLEST = 1e-150  # of mu_j and sigma_j; smaller nodes are not bet on, as their squares underflow
 LARGEST_GAIN = 1e30  # u_j / mu_j
 MOST_DOUBT = 1e-3  # e_j mu_j / sigma_j of a node in whitened directions
 EPS = float(np.finfo(np.float64).eps)
@@ -121,6 +121,7 @@ def make_bets(circuit, nodes, mean, stds, whitening, margin) -> Bets:
     -------
     Bets
     """
+    margin = min(margin, len(nodes) ** 0.5)  # likelihoods are at most 1: no distribution is farther away
     bounds, doubts = unit_bounds(circuit), relative_errors(circuit, nodes)
     top, usable = bounds[nodes], _usable(bounds[nodes], mean, stds, doubts)
     scale = _inverse(stds, usable)
@@ -131,8 +132,9 @@ def make_bets(circuit, nodes, mean, stds, whitening, margin) -> Bets:
     on_direction = ON_DIRECTIONS / (2 * len(RATES) * len(DIRECTION_STAKES))
     on_node = usable * ON_NODES / (max(usable.sum(), 1) * 2 * len(NODE_STAKES))
     return Bets(
-        mean=mean, doubts=doubts, scale=scale, scaled_mean=mean * scale, scaled_bound=top * scale, rise=_inverse(rise, usable),
-        fall=_inverse(fall, usable), euclidean=np.square(stds / max(stds.max(), SMALLEST)) * usable,
+        mean=mean, doubts=doubts, scale=scale, scaled_mean=mean * scale, scaled_bound=top * scale,
+        rise=_inverse(rise, usable), fall=_inverse(fall, usable),
+        euclidean=np.square(stds / max(stds.max(), SMALLEST)) * usable,
         kept=kept_nodes(top, mean, stds, doubts), whitening=whitening, groups=floor.groups, starts=floor.starts,
         columns=floor.columns, values=floor.values, margin=float(margin), direction_stakes=np.array(DIRECTION_STAKES),
         node_stakes=np.array(NODE_STAKES), rates=np.array(RATES), on_direction=on_direction, on_node=on_node,
