@@ -208,8 +208,9 @@ def _check_regions(vtree: VTree, regions: tuple) -> None:
 
 
 def _row_sums(region) -> np.ndarray:
-    """(K,) sums of the probabilities or weights of a region."""
-    return region.probs.sum(axis=1) if isinstance(region, InputRegion) else np.asarray(region.weights.sum(axis=1))
+    """(K,) sums of the probabilities or weights of a region; infinite where they overflow."""
+    with np.errstate(over="ignore"):
+        return region.probs.sum(axis=1) if isinstance(region, InputRegion) else np.asarray(region.weights.sum(axis=1))
 
 
 def _numbers(row) -> str:
