@@ -77,41 +77,10 @@ def test_eigenvalues_that_are_zero_to_working_precision_are_zero():
 # -- constants -----------------------------------------------------------------------------------------------
 
 
-def mixed_to_uniform(rng, num_units, num_categories):
-    """(K, C) rows whose average is uniform, up to rounding."""
-    rows = rng.dirichlet(np.full(num_categories, 5.0), size=num_units - 1)
-    while (last := num_units / num_categories - rows.sum(axis=0)).min() < 0:
-        rows = (rows + 1 / num_categories) / 2
-    return np.vstack([rows, last])
-
-
-def with_constants(seed):
-    """A circuit in which the first sum of every inner region but the root is constant, and which units are."""
-    rng = np.random.default_rng(seed)
-    K, C, depth = rng.integers(2, 4), rng.integers(2, 6), rng.integers(2, 4)
-    vtree = VTree.balanced(2 ** depth)
-    regions, constant = [], []
-    for r, variable in enumerate(vtree.variables.tolist()):
-        if variable >= 0:
-            regions.append(InputRegion(variable, mixed_to_uniform(rng, K, C)))
-            constant += [False] * K
-            continue
-        products = np.stack(np.meshgrid(np.arange(K), np.arange(K), indexing="ij"), axis=-1).reshape(-1, 2)
-        weights = rng.dirichlet(np.ones(len(products)), size=K)
-        over_inputs = vtree.variables[vtree.children(r)[0]] >= 0
-        weights[0] = 1 / len(products) if over_inputs else np.arange(len(products)) == 0
-        if r == vtree.root:
-            weights = rng.dirichlet(np.ones(len(products)), size=1)
-        regions.append(InnerRegion(products, weights))
-        constant += [not over_inputs, *[False] * (len(products) - 1)]
-        constant += [r != vtree.root, *[False] * (len(weights) - 1)]
-    return Circuit(vtree, regions), np.array(constant)
-
-
 @pytest.mark.parametrize("seed", range(12))
 def test_units_that_are_constant_have_no_variance_and_no_covariances(seed, engine):
     """Mixed to uniform, products of such, mixtures of these: at every level, and nothing else is cleared."""
-    circuit, constant = with_constants(seed)
+    circuit, constant = zoo.with_constants(seed)
     moments = exact_moments(circuit, np.arange(circuit.num_nodes))
     assert constant.any()
     np.testing.assert_array_equal(moments.diagonal() == 0, constant)
@@ -126,7 +95,7 @@ def test_units_that_are_constant_have_no_variance_and_no_covariances(seed, engin
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_selection_of_constants_has_no_variance_at_all(seed, engine):
-    circuit, constant = with_constants(seed)
+    circuit, constant = zoo.with_constants(seed)
     moments = exact_moments(circuit, np.flatnonzero(constant))
     assert (moments.trace, moments.trace_sq) == (0, 0)
     assert not moments.covariance().any()
