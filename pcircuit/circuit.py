@@ -209,9 +209,8 @@ def _check_regions(vtree: VTree, regions: tuple) -> None:
 
 def _row_sums(region) -> np.ndarray:
     """(K,) sums of the probabilities or weights of a region; infinite where they overflow."""
-    table = region.probs if isinstance(region, InputRegion) else region.weights
     with np.errstate(over="ignore"):
-        return np.asarray(table.sum(axis=1))
+        return region.probs.sum(axis=1) if isinstance(region, InputRegion) else np.asarray(region.weights.sum(axis=1))
 
 
 def _numbers(row) -> str:

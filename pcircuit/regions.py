@@ -140,6 +140,15 @@ class InnerRegion:
         """All units of the region: P + K."""
         return len(self.products) + self.weights.shape[0]
 
+    def row(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Products that sum unit k mixes with positive weight, ascending, and these weights."""
+        if self.is_sparse:
+            part = slice(self.weights.indptr[k], self.weights.indptr[k + 1])
+            products, weights = self.weights.indices[part], self.weights.data[part]
+            return products[weights > 0], weights[weights > 0]
+        products = np.flatnonzero(self.weights[k])
+        return products, self.weights[k, products]
+
     def dense_weights(self) -> np.ndarray:
         """`weights` as a (K, P) dense array."""
         return self.weights.toarray() if self.is_sparse else self.weights

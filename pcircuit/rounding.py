@@ -1,13 +1,13 @@
 """How far rounding can move a likelihood, so that what is constant is not taken for something that varies.
 
 Every double operation errs by a factor 1 + d with |d| <= eps / 2.  Likelihoods and their means are made of additions
-and multiplications of numbers that are not negative, so nothing cancels: whatever the order in which sums are taken, and
-whether or not products and sums are fused,
+and multiplications of numbers that are not negative, so nothing cancels: whatever the order in which sums are taken,
+and whether or not products and sums are fused,
 
     computed = exact (1 + e),        |e| <= n eps,        n the number of operations from the tables to the unit.
 
-Rows of `probs` and `weights` sum to one only nearly, and so a mean under the circuit depends a little on whether the rows
-are divided by their sums.  A region whose rows are off by up to d moves it by a factor up to 1 + d.  Together
+Rows of `probs` and `weights` sum to one only nearly, so a mean under the circuit depends a little on whether the rows
+are divided by their sums: a region whose rows are off by up to d moves it by a factor up to 1 + d.  Together
 
     rho_j = n_j eps + the sum of d over the regions below unit j, and above it.
 

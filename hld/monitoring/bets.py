@@ -18,12 +18,12 @@ Let y_j = (l_j - mu_j) / sigma_j be the standardised deviation of node j in a ro
 
       1 + lambda (a . (L - mu) - margin ||a||) / (a . mu - floor(a) + margin ||a||),       floor(a) <= min_x a . L(x).
 
-**Rounding.**  Computed likelihoods and means are off by a relative e_j of perhaps 1e-14 (`pcircuit.rounding_errors`), and
-a factor that is favourable by 1e-14 in every row wins any amount in the end.  So every bet pays for what it may have
-been given: e_j (l_j + mu_j) is taken from l_j - mu_j, and from mu_j - l_j, and |a| times these from a . (L - mu).  The
-sums and products of a row's bets are paid for once, by a term of log W_t (`LEAST_DROP`).  With that, W_t as it is
-computed has no conditional expectation above W_{t-1} either.  A node whose standard deviation is within its rounding
-errors is not bet on.
+**Rounding.**  Computed likelihoods and means are off by a relative e_j of perhaps 1e-14 (`pcircuit.rounding_errors`),
+and a factor that is favourable by 1e-14 in every row wins any amount in the end.  So every bet pays for what it may
+have been given: e_j (l_j + mu_j) is taken from l_j - mu_j and from mu_j - l_j, and the sum of |a_j| times these from
+a . (L - mu).  The sums and products of a row's bets are paid for once, by a term of log W_t (`LEAST_DROP`).  With that,
+W_t as it is computed has no conditional expectation above W_{t-1} either.  A node whose standard deviation is within
+its rounding errors is not bet on.
 
 Under the null hypothesis no factor has a conditional expectation above 1, and none can be negative.  The wealth of all
 bets together, W_t, starts at 1.  It is what it would be if fixed fractions were put on everything, except that after

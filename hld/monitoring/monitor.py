@@ -38,6 +38,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 import pcircuit
+from hld.checks import check_alpha, seed_of
 from hld.monitoring import monitor_file as _monitor_files
 from hld.monitoring.bets import make_bets, new_wealth, whitening_matrix
 from hld.monitoring.rows import completed_rows
@@ -161,21 +162,15 @@ class Monitor:
     """
 
     def __init__(self, circuit, alpha=0.05, nodes=None, *, margin=0.0, rng=None):
-        if not isinstance(circuit, pcircuit.Circuit):
-            raise TypeError(f"`circuit` must be a pcircuit.Circuit, found {type(circuit).__name__}")
-        if not circuit.is_normalized:
-            raise pcircuit.StructureError("`circuit` is not normalised, so there is no distribution to test against")
-        alpha, margin = _checked_number(alpha, "alpha"), _checked_number(margin, "margin")
-        if not 0 < alpha < 1:
-            raise ValueError(f"`alpha` must be between 0 and 1, found {alpha!r}")
+        pcircuit.check_distribution(circuit)
+        alpha, margin = check_alpha(alpha), _checked_number(margin, "margin")
         if not 0 <= margin < np.inf:
             raise ValueError(f"`margin` must be a finite number of at least 0, found {margin!r}")
         nodes = pcircuit.check_nodes(circuit, pcircuit.select_nodes(circuit) if nodes is None else nodes)
         moments = pcircuit.exact_moments(circuit, nodes)
         stds = np.sqrt(moments.diagonal())
-        seed = int(np.random.default_rng(rng).integers(2 ** 53))
         whitening = whitening_matrix(circuit, moments)
-        self._set(circuit, alpha, margin, seed, (nodes, np.array(moments.mean), stds, whitening))
+        self._set(circuit, alpha, margin, seed_of(rng), (nodes, np.array(moments.mean), stds, whitening))
 
     def _set(self, circuit, alpha, margin, seed, arrays):
         """Take over what the constructor computed, or what a file held, and start anew."""

@@ -54,10 +54,8 @@ def to_parts(monitor) -> tuple[dict, dict]:
 def fixed_parts(header, arrays):
     """Circuit, alpha, margin, seed and fixed arrays of a file, each checked against the others."""
     _check_names(header, arrays)
-    circuit = pcircuit.from_arrays({name[len(CIRCUIT):]: array for name, array in arrays.items()
-                                    if name.startswith(CIRCUIT)})
-    if not circuit.is_normalized:
-        raise ValueError("the circuit is not normalised")
+    circuit = pcircuit.check_distribution(pcircuit.from_arrays({
+        name[len(CIRCUIT):]: array for name, array in arrays.items() if name.startswith(CIRCUIT)}))
     alpha, margin = _number(header["alpha"], "alpha"), _number(header["margin"], "margin")
     if not 0 < alpha < 1 or margin < 0:
         raise ValueError(f"'alpha' is {alpha} and 'margin' {margin}, expected one between 0 and 1 and one from 0")

@@ -49,6 +49,8 @@ class Columns:
 
 def read_table(table):
     """Take a table apart into `Columns`; ValueError or TypeError says what is wrong with its form."""
+    if isinstance(table, Columns):  # read before
+        return table
     if hasattr(table, "columns") and not isinstance(table, np.ndarray):
         return _read_frame(table)
     if isinstance(table, np.ma.MaskedArray):

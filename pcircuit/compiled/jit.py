@@ -46,6 +46,8 @@ def inlined(function):
 
 def _cached(dispatcher):
     """The same dispatcher, with an on-disk cache if Numba finds a folder for it."""
+    if numba.config.DISABLE_JIT:  # a plain function, as coverage and a debugger want it
+        return dispatcher
     try:
         dispatcher.enable_caching()
     except RuntimeError as error:  # no folder is writable

@@ -205,8 +205,9 @@ def _pack(circuit) -> Packed:
 
 def _pack_inputs(circuit):
     """(V,) where each variable's table starts; all tables with their missing columns."""
-    parts = [np.concatenate([probs, probs.sum(axis=1, keepdims=True)], axis=1).ravel()
-             for probs in (circuit.regions[r].probs for r in circuit.vtree.leaf_of().tolist())]
+    with np.errstate(over="ignore"):  # such circuits are evaluated in the log domain: `inference.ranges`
+        parts = [np.concatenate([probs, probs.sum(axis=1, keepdims=True)], axis=1).ravel()
+                 for probs in (circuit.regions[r].probs for r in circuit.vtree.leaf_of().tolist())]
     ends = np.cumsum([len(part) for part in parts])
     return np.concatenate([[0], ends[:-1]]), np.concatenate(parts)
 

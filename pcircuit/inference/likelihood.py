@@ -15,7 +15,8 @@ two out of all units of a row; only the root takes a logarithm,
 
 `upward` is that pass in NumPy, on the rows of a block; `compiled.upward.upward_tile` is its compiled twin.
 Rows in which one unit falls so far behind another of its region that it would be lost are found on the way and
-evaluated again with one logarithm per unit.
+evaluated again with one logarithm per unit; so are all rows of a circuit that is not normalised and may overflow
+(`inference.ranges`).
 """
 from __future__ import annotations
 
@@ -28,6 +29,7 @@ from pcircuit.compiled.tile import borrow, free_work, load_group, new_work
 from pcircuit.engine import engine_is_numpy
 from pcircuit.evidence import as_integer_table, refuse_out_of_range
 from pcircuit.inference.log_domain import log_units
+from pcircuit.inference.ranges import may_overflow
 from pcircuit.threads import map_in_threads
 
 STACK_BYTES = 1_000_000  # of a tile, where values live on a stack: it should stay in the second cache
@@ -53,8 +55,9 @@ def log_likelihood(circuit, data, *, n_jobs=None) -> np.ndarray:
     Returns
     -------
     (N,) float64 array
-        Natural logarithms; -inf for an impossible row, never NaN.  A row that is all missing gives the log of
-        the total mass, 0 for a distribution.
+        Natural logarithms; -inf for an impossible row, never NaN and never +inf, also where the likelihood of a
+        circuit that is not normalised is too large for a double.  A row that is all missing gives the log of the
+        total mass, 0 for a distribution.
 
     Raises
     ------
@@ -64,7 +67,8 @@ def log_likelihood(circuit, data, *, n_jobs=None) -> np.ndarray:
     Notes
     -----
     O(number of parameters) multiplications per row; memory for one tile per thread, kept with the circuit for the next
-    call.
+    call.  The relative error of a likelihood, which is the absolute one of its logarithm, is at most n u + 2 u |log p|
+    with u = 2**-53 and n the roundings on the longest way to the root (`docs/accuracy.md`).
 
     References
     ----------
@@ -79,7 +83,7 @@ def log_likelihood(circuit, data, *, n_jobs=None) -> np.ndarray:
     array([0.25, 0.75, 1.  ])
     """
     data = as_integer_table(circuit, data)
-    if len(circuit.regions) == 1 or engine_is_numpy():
+    if len(circuit.regions) == 1 or engine_is_numpy() or may_overflow(circuit):
         refuse_out_of_range(circuit, data)
         return _in_numpy(circuit, data)
     result, free = np.empty(len(data)), free_work(circuit, "root_work")
@@ -176,6 +180,8 @@ def _in_numpy(circuit, data):
 
 def _root_of_block(circuit, data):
     """(N,) log-likelihoods of a block, by the NumPy text."""
+    if may_overflow(circuit):
+        return log_units(circuit, data)[0][-1][0]
     shown, _, exponents, suspect = upward(circuit, data)
     with np.errstate(divide="ignore"):
         result = np.log(shown[-1][0]) + np.log(2.0) * exponents[-1]

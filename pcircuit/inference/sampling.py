@@ -30,7 +30,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pcircuit.circuit import InputRegion, StructureError
+from pcircuit.circuit import InputRegion
+from pcircuit.distribution import check_distribution
 from pcircuit.evidence import check_evidence
 from pcircuit.inference.likelihood import upward
 from pcircuit.inference.log_domain import log_units
@@ -96,9 +97,7 @@ def sample(circuit, num_samples=None, *, evidence=None, rng=None) -> np.ndarray:
     array([[1, 1],
            [0, 0]], dtype=uint8)
     """
-    if not circuit.is_normalized:
-        raise StructureError("`circuit` is not normalised: only a distribution can be sampled, so scale all "
-                             "rows of `probs` and `weights` to sum 1 first")
+    check_distribution(circuit)
     rng = np.random.default_rng(rng)
     if evidence is not None:
         evidence = check_evidence(circuit, evidence, name="evidence")

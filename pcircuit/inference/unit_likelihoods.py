@@ -15,6 +15,7 @@ from pcircuit.engine import engine_is_numpy
 from pcircuit.evidence import as_integer_table, refuse_out_of_range
 from pcircuit.inference.likelihood import NO_TABLE, NO_TOTALS, STACK_BYTES, cut_rows, upward
 from pcircuit.inference.log_domain import log_units
+from pcircuit.inference.ranges import may_overflow
 from pcircuit.threads import map_in_threads
 
 NUMPY_ROWS = 256
@@ -36,8 +37,9 @@ def node_likelihoods(circuit, data, *, nodes=None, n_jobs=None) -> np.ndarray:
     Returns
     -------
     (N, m) float64 array
-        Linear, not logarithms: likelihoods of large scopes may underflow to 0.  A product unit that is 2**-164 times
-        as likely as another one of its region may be given as 0 (see `compiled.rescaling`).
+        Linear, not logarithms: likelihoods of large scopes may underflow to 0, and those of a circuit that is not
+        normalised overflow to inf; nothing becomes NaN.  A product unit that is 2**-164 times as likely as another one
+        of its region may be given as 0 (see `compiled.rescaling`).
 
     Raises
     ------
@@ -118,7 +120,8 @@ def mean_node_likelihoods(circuit, data, *, nodes=None, n_jobs=None) -> np.ndarr
     if _runs_in_numpy(circuit):
         refuse_out_of_range(circuit, data)
         for start in range(0, len(data), NUMPY_ROWS):
-            total += _values_in_numpy(circuit, data[start:start + NUMPY_ROWS])[nodes].sum(axis=1)
+            with np.errstate(over="ignore"):
+                total += _values_in_numpy(circuit, data[start:start + NUMPY_ROWS])[nodes].sum(axis=1)
         return total / len(data)
     readers, free = _packed.unit_readers(circuit, nodes), free_work(circuit, "unit_work")
 
@@ -156,6 +159,8 @@ def _read_chunk(circuit, data, start, stop, readers, table, totals, free):
 
 def _values_in_numpy(circuit, data):
     """(units, N) likelihoods of a block, by the NumPy text."""
+    if may_overflow(circuit):
+        return _values_by_logarithms(circuit, data)
     shown, products, exponents, suspect = upward(circuit, data)
     parts = []
     for values, product, exponent in zip(shown, products, exponents, strict=True):
@@ -173,12 +178,13 @@ def _values_by_logarithms(circuit, data):
     parts = []
     for values, product in zip(shown, products, strict=True):
         parts += [values] if product is None else [product, values]
-    return np.exp(np.concatenate(parts))
+    with np.errstate(over="ignore"):  # where the circuit is not normalised
+        return np.exp(np.concatenate(parts))
 
 
 def _runs_in_numpy(circuit) -> bool:
-    """A circuit of one region has nothing to compile."""
-    return len(circuit.regions) == 1 or engine_is_numpy()
+    """A circuit of one region has nothing to compile, one that may overflow is evaluated by logarithms."""
+    return len(circuit.regions) == 1 or engine_is_numpy() or may_overflow(circuit)
 
 
 def _checked_nodes(circuit, nodes) -> np.ndarray:

@@ -18,9 +18,9 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from pcircuit.circuit import StructureError
 from pcircuit.compiled import packed as _packed
 from pcircuit.compiled import rescaling as _rescaling
+from pcircuit.distribution import check_distribution
 from pcircuit.evidence import check_evidence
 from pcircuit.inference.flows import accumulate, row_weights, uses_numpy
 from pcircuit.inference.likelihood import log_likelihood
@@ -185,8 +185,7 @@ def _progress_bar(num_epochs, wanted):
 
 def _checked(circuit, data, num_epochs, pseudocount, batch_size, step_size, weights):
     """Checked data, row weights and step size."""
-    if not circuit.is_normalized:
-        raise StructureError("`circuit` is not normalised: EM needs weights and input rows that sum to one")
+    check_distribution(circuit)
     data = check_evidence(circuit, data)
     weights = row_weights(weights, len(data))
     if not weights.sum() > 0:

@@ -27,7 +27,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from pcircuit.circuit import Circuit, StructureError
+from pcircuit.circuit import Circuit
+from pcircuit.distribution import check_distribution
 from pcircuit.moments.plan import Plan, make_plan
 from pcircuit.moments.routes import all_forms, apply_covariance, covariance, linear_moments, prepare, with_weights
 from pcircuit.node_selection import check_node_weights, check_nodes, select_nodes
@@ -294,11 +295,7 @@ def exact_moments(circuit, nodes=None, *, node_weights=None) -> Moments:
     >>> bool(np.isclose(dense[0, 0], p0 * (0.9 - mean)**2 + (1 - p0) * (0.1 - mean)**2))
     True
     """
-    if not isinstance(circuit, Circuit):
-        raise TypeError(f"`circuit` must be a pcircuit.Circuit, found {type(circuit).__name__}")
-    if not circuit.is_normalized:
-        raise StructureError(f"`circuit` {circuit} is not normalised, so it is not a distribution and has no moments: "
-                             "rows of `probs` and `weights` must sum to one")
+    check_distribution(circuit)
     nodes = select_nodes(circuit) if nodes is None else nodes
     nodes = check_nodes(circuit, nodes)
     weights = np.array(check_node_weights(node_weights, len(nodes)))

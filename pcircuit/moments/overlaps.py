@@ -23,7 +23,7 @@ entry (`closer`, `mixture`).
     sums       all tables are multilinear: one multiplication by the weights per index
 
 A unit that is constant to working precision (`pcircuit.rounding`) is made exactly constant: its centred entries, which
-hold nothing but rounding errors, are set to zero, so that the products it is in do not take them for something that varies.
+hold nothing but rounding errors, are set to zero, so that no product of the unit takes them for something that varies.
 
 Overlaps of large scopes underflow, so the tables carry powers of two: true M2 = second * 2**exp2 (also second_c and
 mean), true M3 = third * 2**exp3 (also third_c).

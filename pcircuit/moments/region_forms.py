@@ -65,8 +65,8 @@ def region_forms(plan: Plan, *, compress: bool) -> Iterator[tuple[int, RegionFor
         if not (plan.below[r] or plan.needed[r]):
             continue
         region, (q, qp) = circuit.regions[r], masses[r]
-        products, shown, weights = plan.own(r)
         if qp is None:
+            _, shown, weights = plan.own(r)
             if plan.needed[r]:
                 open_tables[r] = input_overlaps(region.probs, q, plan.rounding[r])
             yield r, RegionForm(input_columns(region.probs, q, plan.rounding[r], shown, weights, open_tables.get(r),

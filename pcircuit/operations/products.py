@@ -84,7 +84,7 @@ def multiply(a, b) -> Circuit:
     >>> square.regions[1].probs.round(2), square.is_normalized
     (array([[0.04, 0.64]]), False)
     """
-    _check_one_space((a, b))
+    check_one_space((a, b))
     vtree = a.vtree
     regions = [None] * vtree.num_nodes
     needed = [None] * vtree.num_nodes  # per region, ascending codes k * K_b + l of the pairs asked for
@@ -155,7 +155,7 @@ def overlap(a, b, c=None, *, log=False) -> float:
     True
     """
     circuits = (a, b) if c is None else (a, b, c)
-    _check_one_space(circuits)
+    check_one_space(circuits)
     vtree = a.vtree
     tables = [None] * vtree.num_nodes
     for r in range(vtree.num_nodes):
@@ -174,7 +174,7 @@ def overlap(a, b, c=None, *, log=False) -> float:
     return _log_of(mantissa, exponent) if log else _value_of(mantissa, exponent)
 
 
-def _check_one_space(circuits) -> None:
+def check_one_space(circuits) -> None:
     """Raise unless all are circuits on one v-tree with the same numbers of categories."""
     for name, circuit in zip("abc", circuits, strict=False):
         if not isinstance(circuit, Circuit):

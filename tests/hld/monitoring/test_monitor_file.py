@@ -131,7 +131,7 @@ def entry(value, *at):
     ("state.directions", lambda a: -a, "direction . pays"), ("state.directions", lambda a: a * 0, "direction 0 pays"),
     ("state.tolls", lambda a: a * 0.99, "direction 0 pays"), ("state.tolls", entry(1e200), "direction 0 pays"),
     ("state.gains", lambda a: a * 1.1, "direction 0 pays"), ("state.gains", lambda a: -a, "direction 0 pays"),
-    ("circuit.probs", lambda a: a * 1.001, "the circuit is not normalised"),
+    ("circuit.probs", lambda a: a * 1.001, "is not normalised"),
     ("circuit.probs", lambda a: a[:-1], "the array `probs` has"),
 ])
 def test_arrays_that_contradict_the_rest(parts, tmp_path, name, change, message):
