@@ -48,6 +48,8 @@ def unit_masses(circuit: Circuit) -> list:
         region = circuit.regions[r]
         children = circuit.vtree.children(r).tolist()
         products = region.weights.T @ shown[r] if children else None
+        if children and circuit.is_normalized:  # no rounding errors of the regions above
+            products = products / products.sum()
         masses[r] = (shown[r], products)
         for position, c in enumerate(children):
             shown[c] = np.bincount(region.products[:, position], weights=products,

@@ -64,7 +64,7 @@ def inner_form(arrays, r, buffer, at, exp2, exp3, mean):
         child_at[a], shown[a] = at[child], arrays.region[child, SHOWN]
         child_exp2[a], child_exp3[a] = exp2[child], exp3[child]
     below = buffer, child_at, shown, child_exp2, child_exp3
-    stages = product_stages(units, qp, below)
+    stages = product_stages(units, qp, below, arrays.rounding[r])
     tables = np.empty(tables_size(K))
     shift2 = inner_second(dense, excess, stages, tables)
 
@@ -98,7 +98,7 @@ def _own_columns(q, dense, excess, stages, tables, local, weights, product_v, pr
                 of_products[p, j] = stages[4][p, local[j]] if product_cov[j, j] > 0.0 else 0.0
             mean_out[j] = scaled(weights[j] * stages[1][-1, local[j]], product2)
         mixed = np.empty((K, num_products))
-        mixture(dense, excess, of_products, mixed)
+        mixture(dense, excess, excess, of_products, mixed)
         for j in range(num_products):
             for k in range(K):
                 d[k, j] = scaled(weights[j] * mixed[k, j], product2)
