@@ -26,12 +26,12 @@ import numpy as np
 from numpy.random import Generator
 
 from pcircuit.circuit import Circuit
+from pcircuit.distribution import check_distribution
 from pcircuit.inference.likelihood import log_likelihood
 from pcircuit.inference.sampling import sample
 from pcircuit.operations.marginals import marginalize
 from pcircuit.operations.products import check_one_space
 from pcircuit.operations.properties import shared_terms
-from pcircuit.operations.tables import require_distribution
 from pcircuit.regions import InputRegion
 
 SUPPORT_TOLERANCE = 1e-12  # share of P outside the support of Q that counts as round-off
@@ -142,7 +142,7 @@ def cross_entropy(p: Circuit, q: Circuit, *, num_samples: int = 10_000,
     """
     check_one_space((p, q))
     for circuit in (p, q):
-        require_distribution(circuit)
+        check_distribution(circuit)
     if shared_terms(q) is None:
         return Estimate(_exact_cross_entropy(p, q), 0.0, "exact")
     if np.prod(np.array(p.num_categories, dtype=np.float64)) <= MOST_STATES:
@@ -192,7 +192,7 @@ def kl_divergence(p: Circuit, q: Circuit, *, num_samples: int = 10_000,
     """
     check_one_space((p, q))
     for circuit in (p, q):
-        require_distribution(circuit)
+        check_distribution(circuit)
     small = np.prod(np.array(p.num_categories, dtype=np.float64)) <= MOST_STATES
     if small or (shared_terms(p) is None and shared_terms(q) is None):
         return Estimate(cross_entropy(p, q).value - entropy(p).value, 0.0, "exact")
@@ -240,7 +240,7 @@ def mutual_information(circuit: Circuit, first: Iterable[int], second: Iterable[
     >>> bool(np.isclose(mutual_information(equal, [0], [1]).value, np.log(2)))
     True
     """
-    require_distribution(circuit)
+    check_distribution(circuit)
     first, second = sorted(set(first)), sorted(set(second))
     if not first or not second or set(first) & set(second):
         raise ValueError(f"`first` and `second` must be two sets of variables without a common one, found {first} and "

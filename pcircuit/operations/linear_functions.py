@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.circuit import Circuit
-from pcircuit.operations.tables import require_distribution
+from pcircuit.distribution import check_distribution
 from pcircuit.regions import InputRegion
 
 MOST_VALUES = 1_000_000  # that the sum can take
@@ -61,7 +61,7 @@ def linear_moments(circuit: Circuit, functions: Sequence[ArrayLike]) -> tuple[fl
     >>> linear_moments(two_equal_coins, [[0, 1], [0, 1]])        # both or none
     (1.0, 1.0)
     """
-    require_distribution(circuit)
+    check_distribution(circuit)
     values = _checked(circuit, functions)
     means: list = []  # of each region's units
     variances: list = []
@@ -121,7 +121,7 @@ def sum_distribution(circuit: Circuit, functions: Sequence[ArrayLike]) -> tuple[
     >>> total[5], round(probs[5] * 36, 9), round(probs[total >= 11].sum() * 36, 9)
     (np.int64(7), np.float64(6.0), np.float64(3.0))
     """
-    require_distribution(circuit)
+    check_distribution(circuit)
     values = _checked(circuit, functions)
     if any((g != np.round(g)).any() for g in values):
         raise ValueError("`functions` must hold whole numbers: the sum of others takes too many values; "

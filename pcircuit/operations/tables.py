@@ -18,8 +18,9 @@ from collections.abc import Iterable
 import numpy as np
 
 from pcircuit.circuit import Circuit
+from pcircuit.distribution import check_distribution
 from pcircuit.inference.masses import unit_masses
-from pcircuit.regions import InputRegion, StructureError
+from pcircuit.regions import InputRegion
 
 
 def marginal_tables(circuit: Circuit) -> list[np.ndarray]:
@@ -53,7 +54,7 @@ def marginal_tables(circuit: Circuit) -> list[np.ndarray]:
     >>> [table.round(3).tolist() for table in marginal_tables(circuit)]
     [[0.375, 0.625], [0.475, 0.525]]
     """
-    require_distribution(circuit)
+    check_distribution(circuit)
     masses = unit_masses(circuit)
     tables: list = [None] * circuit.num_variables
     for (q, _), region in zip(masses, circuit.regions, strict=True):
@@ -99,7 +100,7 @@ def pairwise_tables(circuit: Circuit, pairs: Iterable[tuple[int, int]] | None = 
     array([[0.2175, 0.1575],
            [0.2575, 0.3675]])
     """
-    require_distribution(circuit)
+    check_distribution(circuit)
     V = circuit.num_variables
     wanted = list(pairs) if pairs is not None else [(u, v) for u in range(V) for v in range(u + 1, V)]
     for u, v in wanted:
@@ -123,20 +124,3 @@ def pairwise_tables(circuit: Circuit, pairs: Iterable[tuple[int, int]] | None = 
             found[u, v] = (masses[r][1][:, None] * inside[u]).T @ inside[v]
         below[r] = {v: region.weights @ table for v, table in inside.items()}
     return {pair: found[pair] for pair in wanted}
-
-
-def require_distribution(circuit: Circuit) -> None:
-    """Raise unless the circuit is normalised.
-
-    Parameters
-    ----------
-    circuit : Circuit
-
-    Raises
-    ------
-    StructureError
-        If it is not.
-    """
-    if not circuit.is_normalized:
-        raise StructureError(f"`circuit` {circuit} is not normalised, so it is not a distribution: "
-                             "`pcircuit.normalize(circuit)` makes it one")
