@@ -156,7 +156,7 @@ class Circuit:
             for p, units in enumerate(region.products):
                 factors = " x ".join(f"{c}.{u}" for c, u in zip(children, units, strict=True))
                 lines.append(f"  product {p}: {factors}")
-            lines += [f"  sum {k}: {_numbers(row)}" for k, row in enumerate(region.dense_weights())]
+            lines += [f"  sum {k}: {_numbers(region.weight_row(k))}" for k in range(region.num_units)]
         if len(self.regions) > max_regions:
             lines.append(f"... and {len(self.regions) - max_regions} more regions")
         return "\n".join(lines)

@@ -146,11 +146,18 @@ class InnerRegion:
         """`weights` as a (K, P) dense array."""
         return self.weights.toarray() if self.is_sparse else self.weights
 
+    def weight_row(self, k: int) -> np.ndarray:
+        """(P,) weights of sum unit k."""
+        return self.weights[[k]].toarray()[0] if self.is_sparse else self.weights[k]
+
     def __eq__(self, other):
         if not isinstance(other, InnerRegion):
             return NotImplemented
-        return (np.array_equal(self.products, other.products) and self.is_sparse == other.is_sparse
-                and np.array_equal(self.dense_weights(), other.dense_weights()))
+        alike = (self.weights.shape == other.weights.shape and np.array_equal(self.products, other.products)
+                 and self.is_sparse == other.is_sparse)
+        if alike and self.is_sparse:  # their dense form may not fit the memory
+            return (self.weights != other.weights).nnz == 0
+        return alike and np.array_equal(self.weights, other.weights)
 
     __hash__ = None
 

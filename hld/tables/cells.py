@@ -98,7 +98,8 @@ def _unmasked(array) -> np.ndarray:
     """Cells of a masked array (any shape), None where masked."""
     mask = np.ma.getmaskarray(array) if array.dtype.names is None else np.False_
     # None among objects keeps large integers exact, which a detour through NaN would not.
-    return np.where(mask, None, _checked_dtype(array.data, "`table`")) if mask.any() else array.data
+    cells = _checked_dtype(array.data, "`table`")
+    return np.where(mask, None, cells) if mask.any() else cells
 
 
 def _checked_dtype(array, what):

@@ -23,7 +23,7 @@ Where to read on: `moments.overlaps` and `moments.inner_overlaps` (integrals of 
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -31,8 +31,9 @@ from pcircuit.arguments import check_numbers, check_whole_number
 from pcircuit.circuit import Circuit
 from pcircuit.distribution import check_distribution
 from pcircuit.moments.plan import Plan, make_plan
-from pcircuit.moments.routes import all_forms, apply_covariance, covariance, linear_moments, prepare
+from pcircuit.moments.routes import all_forms, apply_covariance, covariance, linear_moments, prepare, with_weights
 from pcircuit.node_selection import check_node_weights, check_nodes, select_nodes
+from pcircuit.rounding import without_rounding
 
 EAGER_UNITS = 8  # with at most so many units per region tr(S^2) costs no more than the mean
 DENSE_SHARE = 2  # Lanczos is used for fewer than one in so many eigenvalues
@@ -68,7 +69,7 @@ class Moments:
     node_weights: np.ndarray
     mean: np.ndarray
     _variances: np.ndarray
-    _plan: Plan  # of the same nodes in ascending order
+    _plan: Plan  # of the same nodes in ascending order; the weights of those that are constant are zero
     _place: np.ndarray  # (m,) position of each coordinate in the plan
     _cache: dict = field(default_factory=dict)  # "arrays", "trace_sq", "forms", ("eigenvalues", k)
     _lock: threading.RLock = field(default_factory=threading.RLock)
@@ -171,7 +172,7 @@ class Moments:
         Returns
         -------
         (k,) or (m,) float64 array
-            Descending.  S has no negative eigenvalues; rounding below zero is returned as zero.
+            Descending.  S has no negative eigenvalues; what is zero to working precision is returned as zero.
 
         Raises
         ------
@@ -263,7 +264,9 @@ def exact_moments(circuit, nodes=None, *, node_weights=None) -> Moments:
     For R regions with K units each: O(R K^4) for mean and variances, O(R K^5) for `trace_sq`, with O(K^4) numbers
     for each region that waits for its parent.  Likelihoods of large scopes underflow; such a coordinate
     contributes zero, which is what it is to working precision, and nothing becomes NaN.  Covariances are
-    computed centred, so that likelihoods that hardly vary do not lose digits by cancellation.
+    computed centred, so that likelihoods that hardly vary do not lose digits by cancellation.  A variance that is no
+    larger than the rounding errors of the terms it was summed from, see `pcircuit.rounding_errors`, is exactly zero,
+    and so are all covariances with it.
 
     References
     ----------
@@ -301,7 +304,12 @@ def exact_moments(circuit, nodes=None, *, node_weights=None) -> Moments:
     arrays, place = prepare(plan), np.argsort(order)
     squares = max(region.num_units for region in circuit.regions) <= EAGER_UNITS
     mean, variances, trace_sq = finite_moments(plan, arrays, squares=squares)
-    mean, variances = mean[place], np.maximum(variances[place], 0.0)  # rounding can leave -1e-16 where it is zero
+    if (variances <= 0).any():  # constants have no covariances, not even of the size of rounding
+        variances = np.maximum(variances, 0.0)
+        plan = replace(plan, weights=np.where(variances > 0, plan.weights, 0.0))
+        arrays = with_weights(arrays, plan.weights)
+        trace_sq = trace_sq if (variances > 0).any() else 0.0
+    mean, variances = mean[place], variances[place]
     for array in (weights, mean, variances, place):
         array.flags.writeable = False
     cache = {"arrays": arrays, "trace_sq": trace_sq} if squares else {"arrays": arrays}
@@ -321,6 +329,6 @@ def finite_moments(plan: Plan, arrays, *, squares: bool):
 
 def _descending(values) -> np.ndarray:
     """Eigenvalues of a positive semi-definite matrix, largest first, read-only."""
-    values = np.sort(np.maximum(values, 0.0))[::-1].copy()
+    values = without_rounding(np.sort(values)[::-1])
     values.flags.writeable = False
     return values
