@@ -113,7 +113,7 @@ def test_masked_cells_of_every_type_are_missing(dtype):
     mask = np.array([[0, 0], [0, 1], [1, 0], [0, 0]], dtype=bool)
     masked = np.ma.array(values, mask=mask)
     encoder = fit_encoder(values)
-    expected = np.where(mask, -1, encoder.encode(values)[0])
+    expected = np.where(mask, -1, encoder.encode(values)[0].astype(int))
     for form in (masked, masked.harden_mask(), list(masked)):
         np.testing.assert_array_equal(encoder.encode(form)[0], expected)
     assert fit_encoder(np.ma.array(values, mask=values == values[0, 0])).columns[0].levels == (

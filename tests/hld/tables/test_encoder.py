@@ -160,7 +160,7 @@ def test_decode_refuses_what_is_not_evidence():
     (np.zeros((2, 2, 2)), ValueError, "3 dimension"), (5, ValueError, "0 dimension"),
     ({"a": 1}, ValueError, "dict"),
     (pd.Series([1, 2]), ValueError, r"1 dimension\(s\) \(Series\)"),
-    ([[1, 2], [3]], ValueError, "1 dimension"),
+    ([[1, 2], [3]], ValueError, "rows of different lengths"),
     (np.empty((0, 3)), ValueError, "`table` has 0 rows and 3 columns, expected at least one"),
     (np.empty((3, 0)), ValueError, "3 rows and 0 columns"),
     (pd.DataFrame(), ValueError, "0 rows and 0 columns"),
