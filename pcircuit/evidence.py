@@ -7,9 +7,13 @@ unsigned dtypes simply cannot hold a missing value.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
+
+from pcircuit.array_types import Evidence
+from pcircuit.circuit import Circuit
 
 
-def check_evidence(circuit, data, *, name="data") -> np.ndarray:
+def check_evidence(circuit: Circuit, data: ArrayLike, *, name: str = "data") -> Evidence:
     """Return `data` as an integer array (N, V) after checking it against a circuit.
 
     Parameters
@@ -46,12 +50,12 @@ def check_evidence(circuit, data, *, name="data") -> np.ndarray:
     array([[ 1],
            [-1]])
     """
-    data = as_integer_table(circuit, data, name)
-    refuse_out_of_range(circuit, data, name)
-    return data
+    table = as_integer_table(circuit, data, name)
+    refuse_out_of_range(circuit, table, name)
+    return table
 
 
-def as_integer_table(circuit, data, name="data") -> np.ndarray:
+def as_integer_table(circuit: Circuit, data: ArrayLike, name: str = "data") -> Evidence:
     """`data` as an (N, V) integer array; its entries are not looked at."""
     array = np.asarray(data)
     if array.dtype.kind not in "iu":
@@ -69,7 +73,7 @@ def as_integer_table(circuit, data, name="data") -> np.ndarray:
     return array
 
 
-def refuse_out_of_range(circuit, data: np.ndarray, name="data") -> None:
+def refuse_out_of_range(circuit: Circuit, data: Evidence, name: str = "data") -> None:
     """Raise for the first entry below -1 or not below its variable's number of categories."""
     categories = np.asarray(circuit.num_categories)
     if not len(data) or ((data.max(axis=0) < categories).all() and int(data.min()) >= -1):

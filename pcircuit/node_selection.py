@@ -14,12 +14,18 @@ and a selection is an array of distinct node ids, the numbers that `Circuit.node
 """
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import ArrayLike
+
+from pcircuit.array_types import Floats, Ints
+from pcircuit.circuit import Circuit
 
 KINDS = ("input", "product", "sum")
 
 
-def select_nodes(circuit, kinds=("input", "sum")) -> np.ndarray:
+def select_nodes(circuit: Circuit, kinds: str | Sequence[str] = ("input", "sum")) -> Ints:
     """Node ids of all units of the given kinds.
 
     {n : kind(n) in kinds}, ascending.
@@ -71,7 +77,7 @@ def select_nodes(circuit, kinds=("input", "sum")) -> np.ndarray:
     return nodes
 
 
-def check_nodes(circuit, nodes) -> np.ndarray:
+def check_nodes(circuit: Circuit, nodes: ArrayLike) -> Ints:
     """`nodes` as a read-only int64 array, refused unless it is a selection of units of `circuit`.
 
     Parameters
@@ -104,7 +110,7 @@ def check_nodes(circuit, nodes) -> np.ndarray:
                          "`select_nodes(circuit)` makes one")
     if array.dtype.kind not in "iu":
         raise TypeError(f"`nodes` must hold integers, found {array.dtype}: give node ids, not a mask")
-    array = array.astype(np.int64)
+    array = array.astype(np.int64)  # a copy
     if array.min() < 0 or array.max() >= circuit.num_nodes:
         bad = array[(array < 0) | (array >= circuit.num_nodes)][0]
         raise ValueError(f"`nodes` holds {bad}, but node ids of this circuit are 0..{circuit.num_nodes - 1}")
@@ -115,7 +121,7 @@ def check_nodes(circuit, nodes) -> np.ndarray:
     return array
 
 
-def check_node_weights(node_weights, m: int) -> np.ndarray:
+def check_node_weights(node_weights: ArrayLike | None, m: int) -> Floats:
     """`node_weights` as a checked float array.
 
     Parameters
@@ -148,7 +154,7 @@ def check_node_weights(node_weights, m: int) -> np.ndarray:
     return weights
 
 
-def _checked_kinds(kinds) -> list:
+def _checked_kinds(kinds: str | Sequence[str]) -> list[str]:
     """`kinds` as a list of known kinds without repetition."""
     kinds = [kinds] if isinstance(kinds, str) else list(kinds)
     if not kinds:

@@ -6,10 +6,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Integral
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
+
+from pcircuit.array_types import Floats, Ints, Weights
 
 MOST_UNITS = 2 ** 31  # in one region
+T = TypeVar("T")
 
 
 class StructureError(ValueError):
@@ -40,9 +45,12 @@ class InputRegion:
     """
 
     variable: int
-    probs: np.ndarray
+    probs: Floats
 
-    def __post_init__(self):
+    if TYPE_CHECKING:  # what may be given; the fields say what is kept
+        def __init__(self, variable: int, probs: ArrayLike) -> None: ...
+
+    def __post_init__(self) -> None:
         if not isinstance(self.variable, Integral) or self.variable < 0:
             raise StructureError(f"`variable` must be a whole number of at least 0, found {self.variable!r}")
         object.__setattr__(self, "variable", int(self.variable))
@@ -51,26 +59,26 @@ class InputRegion:
     @property
     def num_units(self) -> int:
         """K, the units shown to the parent region."""
-        return self.probs.shape[0]
+        return len(self.probs)
 
     @property
     def num_categories(self) -> int:
         """C, the number of categories of the variable."""
-        return self.probs.shape[1]
+        return int(self.probs.shape[1])
 
     @property
     def num_nodes(self) -> int:
-        """All units of the region: K."""
-        return self.probs.shape[0]
+        """All units of the region, the nodes it adds to its circuit: K."""
+        return len(self.probs)
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         if not isinstance(other, InputRegion):
             return NotImplemented
         return self.variable == other.variable and np.array_equal(self.probs, other.probs)
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"InputRegion(variable {self.variable}, {self.num_units} units, {self.num_categories} categories)"
 
 
@@ -96,10 +104,13 @@ class InnerRegion:
     InnerRegion(2 children, 2 products, 1 sum)
     """
 
-    products: np.ndarray
-    weights: np.ndarray
+    products: Ints
+    weights: Weights
 
-    def __post_init__(self):
+    if TYPE_CHECKING:  # what may be given; the fields say what is kept
+        def __init__(self, products: ArrayLike, weights: Weights) -> None: ...
+
+    def __post_init__(self) -> None:
         try:
             products = np.array(self.products)
         except ValueError:
@@ -128,7 +139,7 @@ class InnerRegion:
     @property
     def num_units(self) -> int:
         """K, the sum units, which are what the parent region sees."""
-        return self.weights.shape[0]
+        return int(self.weights.shape[0])
 
     @property
     def num_products(self) -> int:
@@ -137,28 +148,42 @@ class InnerRegion:
 
     @property
     def num_nodes(self) -> int:
-        """All units of the region: P + K."""
-        return len(self.products) + self.weights.shape[0]
+        """All units of the region, the nodes it adds to its circuit: P + K."""
+        return self.num_products + self.num_units
 
-    def dense_weights(self) -> np.ndarray:
+    @property
+    def num_weights(self) -> int:
+        """Number of stored weights."""
+        return int(self.weights.nnz if self.is_sparse else self.weights.size)
+
+    def dense_weights(self) -> Floats:
         """`weights` as a (K, P) dense array."""
-        return self.weights.toarray() if self.is_sparse else self.weights
+        dense: Floats = self.weights.toarray() if self.is_sparse else self.weights
+        return dense
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         if not isinstance(other, InnerRegion):
             return NotImplemented
         return (np.array_equal(self.products, other.products) and self.is_sparse == other.is_sparse
                 and np.array_equal(self.dense_weights(), other.dense_weights()))
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         sums = f"{self.num_units} sum{'s' if self.num_units > 1 else ''}"
         return (f"InnerRegion({self.products.shape[1]} children, {self.num_products} products, {sums}"
                 f"{', sparse' if self.is_sparse else ''})")
 
 
-def _weights_array(values, name: str) -> np.ndarray:
+def unchecked(kind: type[T], **fields: Any) -> T:
+    """A region, or a circuit, from fields in their order that are known to be right."""
+    new = object.__new__(kind)
+    for name, value in fields.items():  # not by its dictionary: to make one is more work, now and for the collector
+        object.__setattr__(new, name, value)
+    return new
+
+
+def _weights_array(values: ArrayLike, name: str) -> Floats:
     """`values` as a read-only 2-D float64 copy of non-negative finite numbers."""
     try:
         if np.asarray(values).dtype.kind == "c":
@@ -169,25 +194,25 @@ def _weights_array(values, name: str) -> np.ndarray:
                              f"{error}") from None
     if array.ndim != 2 or array.size == 0:
         raise StructureError(f"`{name}` must be a non-empty two-dimensional array, found shape {array.shape}")
-    _check_weights(array, name)
+    check_weights(array, name)
     array.flags.writeable = False
     return array
 
 
-def _csr_weights(weights):
+def _csr_weights(weights: Any) -> Any:
     """A scipy.sparse array as a canonical read-only CSR array of non-negative finite float64."""
     import scipy.sparse
     csr = scipy.sparse.csr_array(weights, dtype=np.float64, copy=True)
     csr.sum_duplicates()
     if csr.ndim != 2 or 0 in csr.shape:
         raise StructureError(f"`weights` must be a non-empty (K, P) array, found shape {csr.shape}")
-    _check_weights(csr.data, "weights")
+    check_weights(csr.data, "weights")
     for part in (csr.data, csr.indices, csr.indptr):
         part.flags.writeable = False
     return csr
 
 
-def _check_weights(array: np.ndarray, name: str) -> None:
+def check_weights(array: Floats, name: str) -> None:
     """Raise unless all numbers are finite and non-negative."""
     if array.size and not (array.min() >= 0 and array.max() < np.inf):  # a NaN fails the comparison
         bad = array[~((array >= 0) & (array < np.inf))].flat[0]

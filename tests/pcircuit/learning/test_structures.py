@@ -156,8 +156,8 @@ def test_em_from_the_start_values_beats_the_chow_liu_tree(rng):
 
 
 @pytest.mark.parametrize(("options", "error", "message"), [
-    ({"num_latents": 0}, ValueError, "`num_latents` must be at least 1, found 0"),
-    ({"num_latents": 2.5}, TypeError, "`num_latents` must be a whole number, found 2.5"),
+    ({"num_latents": 0}, ValueError, "`num_latents` must be a whole number of at least 1, found 0"),
+    ({"num_latents": 2.5}, TypeError, "`num_latents` must be a whole number of at least [01], found 2.5"),
     ({"pseudocount": -0.1}, ValueError, "`pseudocount` must be finite and at least 0"),
     ({"num_categories": [2]}, ValueError, "`num_categories` .* each of the 3 columns"),
     ({"tree": [-1, 0]}, ValueError, r"`tree` must hold the parent of each of the 3 columns .* \(2,\)"),
@@ -234,10 +234,10 @@ def test_rat_spn_units_all_start_different(rng):
     ({"num_categories": 14}, ValueError, r"`num_categories` .* found 14: .* give \[2\] \* 14"),
     ({"num_categories": [2, 0]}, ValueError, "`num_categories` must hold a whole number of at least 1"),
     ({"num_categories": [2.0, 2.0]}, ValueError, "`num_categories` must hold a whole number"),
-    ({"num_units": 0}, ValueError, "`num_units` must be at least 1, found 0"),
-    ({"num_units": "4"}, TypeError, "`num_units` must be a whole number, found '4'"),
-    ({"depth": -1}, ValueError, "`depth` must be at least 0, found -1"),
-    ({"depth": 1.5}, TypeError, "`depth` must be a whole number, found 1.5"),
+    ({"num_units": 0}, ValueError, "`num_units` must be a whole number of at least 1, found 0"),
+    ({"num_units": "4"}, TypeError, "`num_units` must be a whole number of at least [01], found '4'"),
+    ({"depth": -1}, ValueError, "`depth` must be a whole number of at least 0, found -1"),
+    ({"depth": 1.5}, TypeError, "`depth` must be a whole number of at least [01], found 1.5"),
 ])
 def test_rat_spn_refuses(options, error, message):
     with pytest.raises(error, match=message):
