@@ -18,11 +18,12 @@ import numpy as np
 import pcircuit
 from hld.detector_file import FORMAT, FORMAT_VERSION, detector_parts, read_parts
 from hld.goodness_of_fit import HLDTest
-from hld.metrics.metric import NAMES
+from hld.metrics.named import default_metrics
+from hld.tables.cells import read_table
 from hld.tables.encoder import fit_encoder
 
 REFERENCES = ("auto", "training", "held-out", "circuit")
-ROWS_PER_NODE = 5  # training rows from which the circuit hardly fits them better than fresh ones
+ROWS_PER_NODE = 5  # of a typical tree: training rows from which the circuit hardly fits them better than fresh ones
 HELD_OUT = 3  # one row in so many is kept from learning
 FEWEST_ROWS = 6  # so that two are kept
 
@@ -55,8 +56,8 @@ class HLDDetector:
         What a batch is compared with.  "training": mean and covariance of the training rows (kept as averages, no
         rows), so that what the circuit fails to model is no shift.  "held-out": the same of a third of the rows, which
         the circuit does not learn from: with few rows it fits those that it has seen better than others.  "circuit":
-        its own exact moments, as in the paper.  "auto" takes "training" if there are at least five rows for each node,
-        else "held-out".
+        its own exact moments, as in the paper.  "auto" takes "training" if there are at least five rows for each node
+        of a typical tree (`typical_nodes`), else "held-out".
     estimation_error : bool
         For ``reference="circuit"``: scale the null by 1 + T / n for the n training rows, so that the error of the fit
         does not count as a shift.  The other references always do.
@@ -140,12 +141,14 @@ class HLDDetector:
             If the table or an option is not usable; the message names column or option.
         """
         rng = np.random.default_rng(self.rng)
-        encoder = fit_encoder(table, num_bins=self.num_bins, max_categories=self.max_categories,
+        columns = read_table(table)
+        encoder = fit_encoder(columns, num_bins=self.num_bins, max_categories=self.max_categories,
                               categorical=self.categorical, continuous=self.continuous)
-        data, _ = encoder.encode(table)
+        data, _ = encoder.encode(columns)
         if len(data) < 2:
             raise ValueError(f"`table` has {len(data)} row: learning a distribution needs at least two")
-        start, learned, kept = self._split(data, encoder.num_categories, rng)
+        learned, kept = self._split(data, rng)
+        start = pcircuit.hclt(learned, self.num_latents, encoder.num_categories, self.pseudocount, rng)
         circuit, history = pcircuit.fit_em(start, learned, num_epochs=self.num_epochs, pseudocount=self.pseudocount,
                                            progress=progress)
         test = self._build_test(circuit, kept, len(learned), int(rng.integers(2 ** 53)))
@@ -222,30 +225,27 @@ class HLDDetector:
             return []
         return [f"reference: {self.test_.num_train} of the {self.num_train_} rows, kept from learning"]
 
-    def _split(self, data, num_categories, rng):
-        """A start for EM, the rows to learn from, and the rows of the reference, None for the circuit's own."""
+    def _split(self, data, rng):
+        """The rows to learn from and the rows of the reference, None for the circuit's own."""
         if self.reference not in REFERENCES:
             raise ValueError(f"`reference` must be one of {', '.join(map(repr, REFERENCES))}, found {self.reference!r}")
-        start = pcircuit.hclt(data, self.num_latents, num_categories, self.pseudocount, rng)
         reference = self.reference
         if reference == "auto":
-            few = len(data) < ROWS_PER_NODE * len(pcircuit.select_nodes(start, self.kinds))
+            few = len(data) < ROWS_PER_NODE * typical_nodes(data.shape[1], self.num_latents, self.kinds)
             reference = "held-out" if few and len(data) >= FEWEST_ROWS else "training"
         if reference != "held-out":
-            return start, data, data if reference == "training" else None
+            return data, data if reference == "training" else None
         if len(data) < FEWEST_ROWS:
             raise ValueError(f"`table` has {len(data)} rows: with reference='held-out' a third of them is kept from "
                              f"learning, which needs at least {FEWEST_ROWS}")
         rows, third = rng.permutation(len(data)), len(data) // HELD_OUT
-        learned, kept = data[np.sort(rows[third:])], data[np.sort(rows[:third])]
-        return pcircuit.hclt(learned, self.num_latents, num_categories, self.pseudocount, rng), learned, kept
+        return data[np.sort(rows[third:])], data[np.sort(rows[:third])]
 
     def _build_test(self, circuit, kept, num_learned, seed) -> HLDTest:
         """The test of a fitted circuit against the rows `kept`, or against the circuit."""
         nodes, metric = pcircuit.select_nodes(circuit, self.kinds), self.metric
         if isinstance(metric, str) and metric == "auto":
-            has_inputs = (circuit.nodes.kind[nodes] == "input").any()
-            metric = tuple(name for name in NAMES if has_inputs or name != "marginals")
+            metric = default_metrics(circuit, nodes)
         return HLDTest(circuit, nodes=nodes, metric=metric, null=self.null,
                        reference="circuit" if kept is None else "training", training_data=kept,
                        num_train=num_learned if self.estimation_error and kept is None else None,
@@ -262,6 +262,20 @@ class HLDDetector:
         """Raise unless `fit` has run."""
         if not hasattr(self, "circuit_"):
             raise ValueError("this HLDDetector is not fitted: call `fit(table)` first, or `hld.load(path)`")
+
+
+def typical_nodes(num_variables: int, num_latents: int, kinds) -> int:
+    """Nodes of a Hidden Chow-Liu tree in which half of the variables have children, known before one is learned.
+
+    Examples
+    --------
+    >>> typical_nodes(14, 4, ("input", "sum"))           # the tree of Adult: 56 + 25
+    81
+    """
+    inner = max(num_variables // 2, 1)
+    counts = {"input": num_variables * num_latents, "product": inner * num_latents,
+              "sum": (inner - 1) * num_latents + 1}
+    return sum(counts.get(kind, 0) for kind in ((kinds,) if isinstance(kinds, str) else kinds))
 
 
 def save(detector, path) -> None:

@@ -8,14 +8,18 @@ Writing is atomic and reading trusts nothing, see `pcircuit.write_archive` and `
 """
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import numpy as np
 
 import pcircuit
-from hld.calibration_form import calibration_form, read_calibration
-from hld.goodness_of_fit import NULLS, HLDTest
+from hld.calibration_file import calibration_parts, read_calibration
+from hld.calibration_file_v1 import parts_of_version_1
+from hld.checks import under_prefix, whole_number, with_prefix
+from hld.goodness_of_fit import HLDTest, Settings
 from hld.tables.encoder import TableEncoder
 
-FORMAT, FORMAT_VERSION = "hld.detector", 1
+FORMAT, FORMAT_VERSION = "hld.detector", 2
 CIRCUIT = "circuit."  # prefix of the circuit's arrays
 TEST = "test."  # prefix of the arrays of its test
 
@@ -36,25 +40,16 @@ def detector_parts(params: dict, fitted: dict) -> tuple:
         What `pcircuit.write_archive` takes.
     """
     test = fitted["test"]
-    scalars, arrays = calibration_form(test.calibration)
+    scalars, arrays = calibration_parts(test.calibration)
     header = {
         "format": FORMAT,
         "version": FORMAT_VERSION,
         "params": _plain_params(params),
         "encoder": fitted["encoder"].to_dict(),
         "num_train": fitted["num_train"],
-        "test": {
-            "null": test.null,
-            "reference": test.reference,
-            "num_train": test.num_train,
-            "tolerance": test.tolerance,
-            "missing": test.missing,
-            "seed": test._seed,
-            "calibration": scalars,
-        },
+        "test": {**asdict(test.settings), "calibration": scalars},
     }
-    arrays = {TEST + name: array for name, array in arrays.items()}
-    arrays |= {CIRCUIT + name: array for name, array in pcircuit.to_arrays(test.circuit).items()}
+    arrays = with_prefix(TEST, arrays) | with_prefix(CIRCUIT, pcircuit.to_arrays(test.circuit))
     return header, arrays | {"history": fitted["history"]}
 
 
@@ -77,30 +72,22 @@ def read_parts(header: dict, arrays: dict, known: set) -> tuple:
     ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError
         Where the parts do not fit together.
     """
-    params, saved = dict(header["params"]), header["test"]
+    params, saved = dict(header["params"]), dict(header["test"])
     unknown = set(params) - known
     if unknown:
         raise ValueError(f"unknown parameters {', '.join(sorted(map(str, unknown)))}")
     params["kinds"] = tuple(params["kinds"])
     params["metric"] = tuple(params["metric"]) if isinstance(params["metric"], list) else params["metric"]
     encoder = TableEncoder.from_dict(header["encoder"])
-    circuit = pcircuit.from_arrays(_with_prefix(arrays, CIRCUIT))
+    circuit = pcircuit.check_distribution(pcircuit.from_arrays(under_prefix(CIRCUIT, arrays)), "circuit")
     if tuple(encoder.num_categories) != tuple(circuit.num_categories):
         raise ValueError("encoder and circuit disagree about the numbers of categories")
-    if not circuit.is_normalized:
-        raise ValueError("the circuit is not normalised")
-    num_train = _positive_int(header["num_train"], "num_train")
-    test_num_train = None if saved["num_train"] is None else _positive_int(saved["num_train"], "num_train")
-    if saved["reference"] not in ("circuit", "training") or saved["null"] not in NULLS:
-        raise ValueError(f"unknown reference {saved['reference']!r} or null {saved['null']!r}")
-    seed, tolerance = _positive_int(saved["seed"], "seed", 0), float(saved["tolerance"])
-    if not 0 <= tolerance < np.inf:
-        raise ValueError(f"the tolerance {tolerance} is not finite and at least 0")
-    if saved["missing"] not in ("complete", "exact"):
-        raise ValueError(f"unknown treatment of missing values {saved['missing']!r}")
-    calibration = read_calibration(circuit, saved["calibration"], _with_prefix(arrays, TEST), seed)
-    test = HLDTest.__new__(HLDTest)._set(circuit, saved["null"], saved["reference"], test_num_train, tolerance,
-                                         saved["missing"], seed, calibration)
+    calibration, saved_arrays = saved.pop("calibration"), under_prefix(TEST, arrays)
+    settings = Settings(**saved)
+    if header["version"] == 1:
+        calibration, saved_arrays = parts_of_version_1(calibration, saved_arrays, settings.tolerance)
+    calibration = read_calibration(circuit, calibration, saved_arrays, settings.seed)
+    test, num_train = HLDTest.from_parts(circuit, settings, calibration), whole_number(header["num_train"], "num_train")
     history = arrays["history"]
     if history.ndim != 1 or not len(history):
         raise ValueError(f"the history must be one-dimensional, found shape {history.shape}")
@@ -122,15 +109,3 @@ def _plain_params(params) -> dict:
 def _plain(value):
     """A NumPy scalar as a Python one."""
     return value.item() if isinstance(value, np.generic) else value
-
-
-def _with_prefix(arrays, prefix) -> dict:
-    """The arrays whose names begin with a prefix, without it."""
-    return {name[len(prefix):]: array for name, array in arrays.items() if name.startswith(prefix)}
-
-
-def _positive_int(value, name, least=1) -> int:
-    """A whole number of the header."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name!r} must be a whole number of at least {least}, found {value!r}")
-    return value

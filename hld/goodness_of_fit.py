@@ -6,29 +6,68 @@ The statistic is the Hierarchical Likelihood Distance between the batch and the 
 
     d = || (1/T) sum_t L(x_t) - mu ||,        mu = E_P[L(X)],
 
-in the paper's plain norm or another one (`hld.metrics.metric`), and H0 is rejected when d is larger than its null
-distribution allows (`hld.nulls.limit_law`, `hld.nulls.drawn`).  Everything that does not depend on the batch is
-computed once, when the test is built (`hld.calibration`); no reference data are needed, then or later.  A call
-evaluates the batch and looks up one tail probability.
+in the paper's plain norm or another one (`hld.metrics.named`), and H0 is rejected when d is larger than its null
+distribution allows (`hld.nulls.named`).  Everything that does not depend on the batch is computed once, when the test
+is built (`hld.calibration`); no reference data are needed, then or later.  A call evaluates the batch and looks up one
+tail probability.
 """
 from __future__ import annotations
 
-from numbers import Integral, Real
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 import pcircuit
 from hld.calibration import calibrate
-from hld.metrics.metric import RIDGE, parse_metric
-from hld.nulls.drawn import drawn_pvalues, drawn_threshold
-from hld.nulls.joint import covariance_factor, harmonic_mean, joint_law
-from hld.nulls.limit_law import law_in_metric
-from hld.references.holes import PatternMoments
+from hld.checks import check_alpha, finite_number, seed_of, whole_number
+from hld.metrics.named import parse_metric
+from hld.metrics.whitened import RIDGE
+from hld.nulls.limit_law import limit_null
+from hld.nulls.named import NULLS, OF_ONE_METRIC, ON_DEMAND, NullOptions
+from hld.references.holes import HolePatterns
+from hld.references.named import FROM_ROWS, REFERENCES
 from hld.result import HLDResult
 from hld.vectors.completion import complete
 
-EXACT_MISSING = (("circuit", "exact"), ("circuit", "auto"))
-NULLS = ("exact", "normal", "monte-carlo", "auto")
+SUMMED_OUT = (("circuit", "exact"), ("circuit", "auto"))  # references and nulls with which holes are summed out
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a test was asked for; the attributes mean what they mean in `HLDTest`.
+
+    Attributes
+    ----------
+    null, reference : str
+    num_train : int or None
+    tolerance : float
+    missing : str
+    seed : int
+    """
+
+    null: str
+    reference: str
+    num_train: int | None
+    tolerance: float
+    missing: str
+    seed: int
+
+    def __post_init__(self):
+        for name, known in (("null", NULLS), ("reference", REFERENCES), ("missing", ("complete", "exact"))):
+            value = getattr(self, name)
+            if not isinstance(value, str) or value not in known:
+                raise ValueError(f"`{name}` must be one of {', '.join(map(repr, known))}, found {value!r}")
+        if self.missing == "exact" and (self.reference, self.null) not in SUMMED_OUT:
+            raise ValueError("`missing` must be 'complete', or 'exact' with reference='circuit' and null='exact' or "
+                             f"'auto', found reference={self.reference!r} and null={self.null!r}")
+        if self.null in ON_DEMAND and self.reference in FROM_ROWS:
+            raise ValueError(f"`null` {self.null!r} draws from the circuit: use null='auto' with "
+                             f"reference={self.reference!r}")
+        if self.num_train is not None:
+            whole_number(self.num_train, "num_train")
+        finite_number(self.tolerance, "tolerance")
+        whole_number(self.seed, "seed", 0)
 
 
 class HLDTest:
@@ -44,11 +83,10 @@ class HLDTest:
         Node ids; by default ``select_nodes(circuit)``, input and sum units.
     metric : str, (m,) float array_like, or sequence of str
         "euclidean" (the paper's), "standardized", "marginals", "whitened", positive node weights, or several names,
-        which are combined into one test with one p-value: see `hld.metrics.metric` and `hld.nulls.joint`.
+        which are combined into one test with one p-value: see `hld.metrics.named` and `hld.nulls.joint`.
     null : "exact", "normal", "monte-carlo" or "auto"
         The generalised chi-square limit law, the paper's closed form, drawn batches (valid at every T), or drawn
-        batches for small T and the law, corrected for T, for large T: see `hld.nulls.limit_law`, `hld.nulls.drawn`,
-        `hld.calibration`.
+        batches for small T and the law, corrected for T, for large T: see `hld.nulls.named`.
     reference : "circuit" or "training"
         Where mean and covariance come from: exactly from the circuit, or estimated from `training_data`, which also
         covers what the circuit fails to model.
@@ -78,11 +116,15 @@ class HLDTest:
     ----------
     circuit : pcircuit.Circuit
     nodes : (m,) int array
+    mean, stds : (m,) float arrays
+        Of the node likelihoods under the reference.
     null, reference : str
     num_train : int or None
     tolerance : float
+    settings : Settings
+        These and the other options.
     calibration : Calibration
-        Mean, standard deviations, laws.
+        Metrics and null.
 
     Raises
     ------
@@ -113,55 +155,56 @@ class HLDTest:
 
     def __init__(self, circuit, nodes=None, metric="euclidean", null="exact", reference="circuit", num_train=None,
                  training_data=None, rng=None, *, ridge=RIDGE, num_resamples=999, tolerance=0.0, missing="complete"):
-        if not isinstance(circuit, pcircuit.Circuit):
-            raise TypeError(f"`circuit` must be a pcircuit.Circuit, found {type(circuit).__name__}")
-        if not circuit.is_normalized:
-            raise pcircuit.StructureError("`circuit` is not normalised, so there is no distribution to test against")
-        if null not in NULLS:
-            raise ValueError(f"`null` must be one of {', '.join(map(repr, NULLS))}, found {null!r}")
-        if not isinstance(num_resamples, Integral) or num_resamples < 1:
-            raise ValueError(f"`num_resamples` must be a whole number of at least 1, found {num_resamples!r}")
-        if not 0 < ridge < np.inf:
-            raise ValueError(f"`ridge` must be finite and positive, found {ridge!r}")
-        if not 0 <= tolerance < np.inf:
-            raise ValueError(f"`tolerance` must be finite and at least 0, found {tolerance!r}")
-        if missing not in ("complete", "exact") or (missing == "exact" and (reference, null) not in EXACT_MISSING):
-            raise ValueError(
-                "`missing` must be 'complete', or 'exact' with reference='circuit' and null='exact' or 'auto', "
-                f"found {missing!r} with reference={reference!r} and null={null!r}"
-            )
+        pcircuit.check_distribution(circuit)
+        num_resamples = whole_number(num_resamples, "num_resamples")
+        ridge = finite_number(ridge, "ridge", positive=True)
+        settings = Settings(null, reference, num_train, finite_number(tolerance, "tolerance"), missing, seed_of(rng))
+        if (reference in FROM_ROWS) != (training_data is not None):
+            raise ValueError(f"`training_data` {'is needed' if training_data is None else 'is used only'} with "
+                             f"reference='training', found reference={reference!r}")
         nodes = pcircuit.select_nodes(circuit) if nodes is None else pcircuit.check_nodes(circuit, nodes)
         parts = parse_metric(metric, len(nodes))
-        if null == "normal" and len(parts) > 1:
-            raise ValueError("`null` 'normal' is for a single `metric`: the joint law of several is not normal")
-        num_train = _checked_num_train(reference, num_train, training_data, null)
-        seed = int(np.random.default_rng(rng).integers(2 ** 53))
+        if null in OF_ONE_METRIC and len(parts) > 1:
+            raise ValueError(f"`null` {null!r} is for a single `metric`: the joint law of several is not {null}")
         if training_data is not None:
-            training_data = complete(circuit, training_data, seed, name="training_data")[0]
-        self._set(circuit, null, reference, num_train, float(tolerance), missing, seed,
-                  calibrate(circuit, nodes, parts, null, training_data, ridge=float(ridge),
-                            num_resamples=int(num_resamples), seed=seed))
+            training_data = complete(circuit, training_data, settings.seed, name="training_data")[0]
+            settings = replace(settings, num_train=len(training_data))
+        source = REFERENCES[reference](circuit, nodes, training_data)
+        self._set(circuit, settings, calibrate(source, parts, null, tolerance=settings.tolerance, ridge=ridge,
+                                               num_resamples=num_resamples, seed=settings.seed))
 
-    def _set(self, circuit, null, reference, num_train, tolerance, missing, seed, calibration):
-        """Take over what the constructor computed, or what a file held."""
-        self.circuit, self.nodes, self.calibration = circuit, calibration.nodes, calibration
-        self.null, self.reference, self.num_train, self.tolerance = null, reference, num_train, tolerance
-        self.missing, self._seed = missing, seed
-        self._patterns = PatternMoments(circuit, self.nodes) if missing == "exact" else None
+    @classmethod
+    def from_parts(cls, circuit, settings, calibration) -> HLDTest:
+        """A test from what another one was made of, without computing anything.
+
+        Parameters
+        ----------
+        circuit : pcircuit.Circuit
+        settings : Settings
+        calibration : Calibration
+
+        Returns
+        -------
+        HLDTest
+        """
+        test = object.__new__(cls)
+        test._set(circuit, settings, calibration)
+        return test
+
+    def _set(self, circuit, settings, calibration):
+        """Keep the parts."""
+        self.circuit, self.settings, self.calibration = circuit, settings, calibration
+        self.nodes, self.mean, self.stds = calibration.nodes, calibration.mean, calibration.stds
+        self.null, self.reference, self.num_train = settings.null, settings.reference, settings.num_train
+        self.tolerance, self.missing = settings.tolerance, settings.missing
+        metrics = calibration.metrics
+        self._names = tuple(metric.name for metric in metrics)
         # a law of zeros leaves no room for rounding
-        self._round_offs = tuple(metric.round_off(calibration.mean) for metric in calibration.metrics)
-        self._margins = tuple(_margin(law, tolerance) for law in calibration.laws)
-        return self
-
-    @property
-    def mean(self) -> np.ndarray:
-        """(m,) mean of the node likelihoods under the reference."""
-        return self.calibration.mean
-
-    @property
-    def stds(self) -> np.ndarray:
-        """(m,) standard deviations of the node likelihoods under the reference."""
-        return self.calibration.stds
+        self._round_offs = tuple(metric.round_off(self.mean) for metric in metrics)
+        # differences are reported in the metric's own weights where it is a weighting of nodes
+        single = metrics[0].node_weights if len(metrics) == 1 else None
+        self._shown_weights = 1.0 if single is None else single
+        self._patterns = HolePatterns(circuit, self.nodes) if settings.missing == "exact" else None
 
     def __call__(self, batch, alpha=0.05) -> HLDResult:
         """Test a batch.
@@ -185,8 +228,8 @@ class HLDTest:
         if self._patterns is not None:
             batch = pcircuit.check_evidence(self.circuit, batch, name="batch")
             if len(batch) and batch.min() < 0:
-                return self._test_with_holes(batch, alpha)
-        batch, num_missing = complete(self.circuit, batch, self._seed)
+                return self._test_with_holes(batch, check_alpha(alpha))
+        batch, num_missing = complete(self.circuit, batch, self.settings.seed)
         mean = pcircuit.mean_node_likelihoods(self.circuit, batch, nodes=self.nodes)
         return self.judge(mean, len(batch), alpha, num_missing=num_missing)
 
@@ -216,41 +259,39 @@ class HLDTest:
         ValueError
             If `mean` is not (m,), `num_samples` below 1, or `alpha` not in (0, 1).
         """
-        if not isinstance(alpha, Real) or not 0 < alpha < 1:
-            raise ValueError(f"`alpha` must be between 0 and 1, found {alpha!r}")
-        mean, T, calibration = np.asarray(mean, dtype=np.float64), int(num_samples), self.calibration
+        alpha, mean, T = check_alpha(alpha), np.asarray(mean, dtype=np.float64), int(num_samples)
         if mean.shape != self.nodes.shape or T < 1:
             raise ValueError(f"`mean` must have shape {self.nodes.shape} and `num_samples` be at least 1, found shape "
                              f"{mean.shape} and {num_samples!r}")
-        return self._result(mean - calibration.mean, T, alpha, num_missing)
+        return self._result(mean - self.mean, T, alpha, num_missing, self.calibration.null)
 
     def _test_with_holes(self, batch, alpha) -> HLDResult:
         """Test a batch by its marginal likelihoods and their own null."""
-        expected, covariance = self._patterns.of_batch(batch)
-        metrics = self.calibration.metrics
-        laws = tuple(law_in_metric(metric, covariance) for metric in metrics)
-        rng = np.random.default_rng([self._seed, 1])
-        joint = joint_law(covariance_factor(covariance), metrics, rng) if len(metrics) > 1 else None
+        reference = self._patterns.reference(batch)
+        options = NullOptions(1, self.settings.seed, np.random.default_rng([self.settings.seed, 1]))
+        null = limit_null(reference, self.calibration.metrics, options)
         mean = pcircuit.mean_node_likelihoods(self.circuit, batch, nodes=self.nodes)
-        return self._result(mean - expected, len(batch), alpha, int((batch < 0).sum()), (laws, joint))
+        return self._result(mean - reference.mean, len(batch), alpha, int((batch < 0).sum()), null)
 
-    def _result(self, deltas, T, alpha, num_missing, own=None) -> HLDResult:
-        """The result for differences of means; `own`, laws and joint law, where the batch has its own."""
-        calibration = self.calibration
-        inflation = 1.0 if self.num_train is None else 1.0 + T / self.num_train
-        distances = [float(np.sqrt(max(metric.squared(deltas), 0.0))) for metric in calibration.metrics]
+    def _result(self, deltas, T, alpha, num_missing, null) -> HLDResult:
+        """The result for differences of means under a null."""
+        parts, num_train = self.calibration, self.settings.num_train
+        inflation = 1.0 if num_train is None else 1.0 + T / num_train
+        distances = [math.sqrt(max(metric.squared(deltas), 0.0)) for metric in parts.metrics]
         beyond = [max(d - margin, 0.0) if d > round_off else 0.0
-                  for d, margin, round_off in zip(distances, self._margins, self._round_offs, strict=True)]
-        pvalues, pvalue, error, used = self._pvalue(np.square(beyond), T, inflation, own)
+                  for d, margin, round_off in zip(distances, parts.margins, self._round_offs, strict=True)]
+        found = null.pvalue(np.square(beyond) / inflation, T)
         if len(distances) > 1:
-            statistic, threshold = float(-np.log10(max(pvalue, 1e-300))), float(-np.log10(alpha))
+            statistic, threshold = -math.log10(max(found.value, 1e-300)), -math.log10(alpha)
         else:
-            statistic, threshold = distances[0], self._threshold(alpha, T, inflation, own)
-        return HLDResult(statistic=statistic, threshold=threshold, pvalue=pvalue, reject=bool(pvalue <= alpha),
-                         alpha=float(alpha), num_samples=T, null=used, inflation=inflation, null_error=error,
-                         num_missing=num_missing, metrics=tuple(metric.name for metric in calibration.metrics),
-                         pvalues=tuple(map(float, pvalues)), deltas=deltas * self._shown_weights(),
-                         stds=self.stds * self._shown_weights(), nodes=self.nodes, _circuit=self.circuit)
+            statistic = distances[0]
+            threshold = math.sqrt(null.threshold(alpha, T) * inflation) + float(parts.margins[0])
+        weights = self._shown_weights
+        return HLDResult(statistic=statistic, threshold=threshold, pvalue=found.value,
+                         reject=bool(found.value <= alpha), alpha=alpha, num_samples=T, null=found.null,
+                         inflation=inflation, null_error=found.error, num_missing=num_missing, metrics=self._names,
+                         pvalues=found.each, deltas=deltas * weights, stds=self.stds * weights, nodes=self.nodes,
+                         _circuit=self.circuit)
 
     def describe(self) -> str:
         """What the test does, in a few lines."""
@@ -258,7 +299,7 @@ class HLDTest:
         lines = [f"HLD test against {self.circuit!r}",
                  f"nodes: {len(self.nodes)} ({', '.join(f'{n} {k}' for k, n in zip(kinds, counts, strict=True))})",
                  f"reference: {self.reference}; total variance tr(S) = {float(self.stds @ self.stds):.6g}",
-                 *self.calibration.describe(),
+                 "null:", *self.calibration.null.describe(self._names),
                  "estimation error: ignored (no num_train)" if self.num_train is None
                  else f"estimation error: null scaled by 1 + T / {self.num_train}"]
         if self.tolerance:
@@ -268,54 +309,3 @@ class HLDTest:
     def __repr__(self):
         return (f"HLDTest({self.circuit.num_variables} variables, {len(self.nodes)} nodes, null {self.null}, "
                 f"reference {self.reference})")
-
-    def _pvalue(self, squared, T, inflation, own):
-        """p-values of the metrics, the combined one, its estimated error, and the null that was used."""
-        calibration = self.calibration
-        draws = calibration.draws_for(T) if own is None else None
-        if draws is not None:
-            pvalues, pvalue = drawn_pvalues(draws, squared / inflation, T)
-            B = draws.at(T)[0][1].shape[0]
-            return pvalues, pvalue, float(np.sqrt(pvalue * (1 - pvalue) / B)), "monte-carlo"
-        laws, joint = own or (calibration.laws, calibration.joint)
-        tails = [law.tail(value * T / inflation, T) for law, value in zip(laws, squared, strict=True)]
-        pvalues = [p for p, _ in tails]
-        used = "normal" if self.null == "normal" else "exact"
-        if joint is None:
-            return pvalues, pvalues[0], tails[0][1], used
-        combined = joint.tail(float(harmonic_mean(pvalues)))
-        error = max(error * combined / p if p > 0 else 0.0 for p, error in tails)  # relative errors of p carry over
-        return pvalues, combined, error + joint.error(combined), used
-
-    def _threshold(self, alpha, T, inflation, own):
-        """Threshold of the distance in a single metric."""
-        draws = self.calibration.draws_for(T) if own is None else None
-        laws = self.calibration.laws if own is None else own[0]
-        squared = drawn_threshold(draws, alpha, T) if draws is not None else laws[0].quantile(alpha, T) / T
-        return float(np.sqrt(squared * inflation)) + self._margins[0]
-
-    def _shown_weights(self):
-        """Weights in which differences are reported: the metric's own where it is a weighting of nodes."""
-        return self.calibration.metrics[0].node_weights if len(self.calibration.metrics) == 1 else 1.0
-
-
-def _margin(law, tolerance: float) -> float:
-    """epsilon: the tolerated distance, in units of the typical distance of one row."""
-    total = law.trace if hasattr(law, "trace") else law.spectrum.mean
-    return tolerance * float(np.sqrt(total))
-
-
-def _checked_num_train(reference, num_train, training_data, null):
-    """Training rows that the null accounts for, or None; refuses options that contradict each other."""
-    if reference not in ("circuit", "training"):
-        raise ValueError(f"`reference` must be 'circuit' or 'training', found {reference!r}")
-    if (reference == "training") != (training_data is not None):
-        raise ValueError(f"`training_data` {'is needed' if training_data is None else 'is used only'} with "
-                         f"reference='training', found reference={reference!r}")
-    if reference == "training":
-        if null == "monte-carlo":
-            raise ValueError("`null` 'monte-carlo' draws from the circuit: use null='auto' with reference='training'")
-        return len(training_data)
-    if num_train is not None and (int(num_train) != num_train or num_train < 1):
-        raise ValueError(f"`num_train` must be a whole number of at least 1, or None, found {num_train!r}")
-    return None if num_train is None else int(num_train)

@@ -29,6 +29,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import pcircuit
+from hld.checks import whole_number
 from hld.many_batches import adjust_pvalues
 
 SINGULAR = 1e-9  # share of a variance below which it counts as none
@@ -66,7 +67,7 @@ class NodeShift:
 
 
 @dataclass(frozen=True, eq=False)
-class Localisation:
+class Localization:
     """Where a batch departs from the circuit.
 
     Attributes
@@ -89,7 +90,7 @@ class Localisation:
         return "\n".join(lines)
 
 
-def localize(circuit, nodes, deltas, stds, num_samples, *, top=10) -> Localisation:
+def localize(circuit, nodes, deltas, stds, num_samples, *, top=10) -> Localization:
     """Rank nodes and score variables by their part in a shift.
 
     Parameters
@@ -108,7 +109,7 @@ def localize(circuit, nodes, deltas, stds, num_samples, *, top=10) -> Localisati
 
     Returns
     -------
-    Localisation
+    Localization
 
     Raises
     ------
@@ -128,8 +129,7 @@ def localize(circuit, nodes, deltas, stds, num_samples, *, top=10) -> Localisati
     >>> found.nodes[0].zscore, found.variable_scores.round(3)
     (2.0, array([0.01]))
     """
-    if top is not None and (int(top) != top or top < 1):
-        raise ValueError(f"`top` must be a whole number of at least 1, or None for all nodes, found {top!r}")
+    top = None if top is None else whole_number(top, "top")
     zscores = z_scores(deltas, stds, num_samples)
     pvalues = adjusted_pvalues(zscores)
     table = circuit.nodes[nodes]
@@ -138,7 +138,7 @@ def localize(circuit, nodes, deltas, stds, num_samples, *, top=10) -> Localisati
     shifts = tuple(NodeShift(int(nodes[j]), str(table.kind[j]), tuple(circuit.scope(int(nodes[j])).tolist()),
                              float(deltas[j]), float(zscores[j]), float(z), float(pvalues[j]))
                    for j, z in zip(order, own, strict=True))
-    return Localisation(shifts, variable_scores(circuit, table.region, deltas))
+    return Localization(shifts, variable_scores(circuit, table.region, deltas))
 
 
 def z_scores(deltas, stds, num_samples) -> np.ndarray:

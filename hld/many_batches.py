@@ -14,6 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hld.checks import check_alpha
+
 
 @dataclass(frozen=True, eq=False)
 class BatchesResult:
@@ -78,12 +80,13 @@ def test_batches(test, batches, alpha=0.05) -> BatchesResult:  # noqa: PT028
     >>> found.reject.tolist()
     [False, False, False, False, False, False, True]
     """
+    alpha = check_alpha(alpha)
     results = tuple(test(batch, alpha) for batch in batches)
     if not results:
         raise ValueError("`batches` is empty: give at least one batch")
     pvalues = np.array([result.pvalue for result in results])
     adjusted = adjust_pvalues(pvalues)
-    return BatchesResult(results, pvalues, adjusted, adjusted <= alpha, float(alpha))
+    return BatchesResult(results, pvalues, adjusted, adjusted <= alpha, alpha)
 
 
 test_batches.__test__ = False  # its name must not make a test runner collect it

@@ -120,7 +120,7 @@ def localisation_map(localisation, shape, ax=None):
 
     Parameters
     ----------
-    localisation : hld.localization.Localisation
+    localisation : hld.localization.Localization
         From ``HLDResult.localize``.
     shape : tuple of two int
         Height and width, H W = V.
@@ -140,8 +140,8 @@ def localisation_map(localisation, shape, ax=None):
 
     Examples
     --------
-    >>> from hld.localization import Localisation
-    >>> found = Localisation((), np.array([0.1, 0.3, 0.0, 0.0]))
+    >>> from hld.localization import Localization
+    >>> found = Localization((), np.array([0.1, 0.3, 0.0, 0.0]))
     >>> ax = localisation_map(found, (2, 2), new_figure((4, 3)).add_subplot())
     >>> ax.get_images()[0].get_array().round(2).tolist()
     [[0.25, 0.75], [0.0, 0.0]]
@@ -164,7 +164,7 @@ def variable_shares(localisation, names, ax=None, *, top=10):
 
     Parameters
     ----------
-    localisation : hld.localization.Localisation
+    localisation : hld.localization.Localization
         From ``HLDResult.localize``.
     names : sequence of V str
         Names of the variables.
@@ -186,8 +186,8 @@ def variable_shares(localisation, names, ax=None, *, top=10):
 
     Examples
     --------
-    >>> from hld.localization import Localisation
-    >>> found = Localisation((), np.array([0.1, 0.3]))
+    >>> from hld.localization import Localization
+    >>> found = Localization((), np.array([0.1, 0.3]))
     >>> ax = variable_shares(found, ["age", "income"], new_figure((4, 3)).add_subplot())
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['income', 'age']

@@ -6,7 +6,16 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # what editors and type checkers see
+    from pcircuit.arguments import check_choice as check_choice
+    from pcircuit.arguments import check_flag as check_flag
+    from pcircuit.arguments import check_generator as check_generator
+    from pcircuit.arguments import check_integers as check_integers
+    from pcircuit.arguments import check_number as check_number
+    from pcircuit.arguments import check_numbers as check_numbers
+    from pcircuit.arguments import check_whole_number as check_whole_number
     from pcircuit.circuit import Circuit as Circuit
+    from pcircuit.distribution import check_distribution as check_distribution
+    from pcircuit.engine import engine_is_numpy as engine_is_numpy
     from pcircuit.evidence import check_evidence as check_evidence
     from pcircuit.files.archive import read_archive as read_archive
     from pcircuit.files.archive import write_archive as write_archive
@@ -14,6 +23,18 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.files.circuit_file import load as load
     from pcircuit.files.circuit_file import save as save
     from pcircuit.files.circuit_file import to_arrays as to_arrays
+    from pcircuit.files.dot import write_dot as write_dot
+    from pcircuit.files.jpc import read_jpc as read_jpc
+    from pcircuit.files.jpc import write_jpc as write_jpc
+    from pcircuit.files.logic import read_jlc as read_jlc
+    from pcircuit.files.psdd import read_psdd as read_psdd
+    from pcircuit.files.psdd import write_psdd as write_psdd
+    from pcircuit.files.spn import read_spn as read_spn
+    from pcircuit.files.spn import write_spn as write_spn
+    from pcircuit.files.uai import read_uai as read_uai
+    from pcircuit.files.vtree_file import read_vtree as read_vtree
+    from pcircuit.files.vtree_file import write_vtree as write_vtree
+    from pcircuit.files.whole_file import replace_file as replace_file
     from pcircuit.inference.flows import Flows as Flows
     from pcircuit.inference.flows import expected_flows as expected_flows
     from pcircuit.inference.likelihood import log_likelihood as log_likelihood
@@ -28,17 +49,42 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.learning.em_options import EMWatch as EMWatch
     from pcircuit.learning.hidden_chow_liu import hclt as hclt
     from pcircuit.learning.random_tensorized import rat_spn as rat_spn
+    from pcircuit.moments.means import means_cost as means_cost
+    from pcircuit.moments.means import unit_means as unit_means
     from pcircuit.moments.moments import Moments as Moments
     from pcircuit.moments.moments import exact_moments as exact_moments
     from pcircuit.node_selection import check_node_weights as check_node_weights
     from pcircuit.node_selection import check_nodes as check_nodes
     from pcircuit.node_selection import select_nodes as select_nodes
+    from pcircuit.operations.conditions import condition as condition
+    from pcircuit.operations.conditions import log_probability as log_probability
+    from pcircuit.operations.conditions import normalize as normalize
+    from pcircuit.operations.entropy import Estimate as Estimate
+    from pcircuit.operations.entropy import cross_entropy as cross_entropy
+    from pcircuit.operations.entropy import entropy as entropy
+    from pcircuit.operations.entropy import kl_divergence as kl_divergence
+    from pcircuit.operations.entropy import mutual_information as mutual_information
+    from pcircuit.operations.explanations import latent_posterior as latent_posterior
+    from pcircuit.operations.explanations import shapley_values as shapley_values
+    from pcircuit.operations.linear_functions import linear_moments as linear_moments
+    from pcircuit.operations.linear_functions import sum_distribution as sum_distribution
     from pcircuit.operations.marginals import marginalize as marginalize
+    from pcircuit.operations.mixtures import mixture as mixture
+    from pcircuit.operations.mixtures import power as power
+    from pcircuit.operations.most_probable import MostProbableState as MostProbableState
+    from pcircuit.operations.most_probable import most_probable_state as most_probable_state
     from pcircuit.operations.products import multiply as multiply
     from pcircuit.operations.products import overlap as overlap
+    from pcircuit.operations.properties import Properties as Properties
+    from pcircuit.operations.properties import properties as properties
+    from pcircuit.operations.properties import prune as prune
+    from pcircuit.operations.tables import marginal_tables as marginal_tables
+    from pcircuit.operations.tables import pairwise_tables as pairwise_tables
     from pcircuit.regions import InnerRegion as InnerRegion
     from pcircuit.regions import InputRegion as InputRegion
     from pcircuit.regions import StructureError as StructureError
+    from pcircuit.rounding import rounding_errors as rounding_errors
+    from pcircuit.rounding import without_rounding as without_rounding
     from pcircuit.startup import compile_kernel as compile_kernel
     from pcircuit.startup import warm_up as warm_up
     from pcircuit.vtree import VTree as VTree
@@ -47,8 +93,13 @@ _HOME = {
     "Circuit": "circuit",
     "InputRegion": "regions", "InnerRegion": "regions", "StructureError": "regions",
     "VTree": "vtree",
-    "check_evidence": "evidence",
+    "check_choice": "arguments", "check_flag": "arguments", "check_generator": "arguments",
+    "check_integers": "arguments", "check_number": "arguments", "check_numbers": "arguments",
+    "check_whole_number": "arguments",
+    "check_distribution": "distribution",
+    "check_evidence": "evidence", "engine_is_numpy": "engine",
     "check_node_weights": "node_selection", "check_nodes": "node_selection", "select_nodes": "node_selection",
+    "rounding_errors": "rounding", "without_rounding": "rounding",
     "compile_kernel": "startup", "warm_up": "startup",
     "log_likelihood": "inference.likelihood",
     "mean_node_likelihoods": "inference.unit_likelihoods", "node_likelihoods": "inference.unit_likelihoods",
@@ -60,11 +111,29 @@ _HOME = {
     "hclt": "learning.hidden_chow_liu",
     "rat_spn": "learning.random_tensorized",
     "fit_em": "learning.em", "EMSteps": "learning.em_options", "EMWatch": "learning.em_options",
+    "means_cost": "moments.means", "unit_means": "moments.means",
     "Moments": "moments.moments", "exact_moments": "moments.moments",
     "unit_masses": "inference.masses",
     "read_archive": "files.archive", "write_archive": "files.archive",
     "from_arrays": "files.circuit_file", "load": "files.circuit_file", "save": "files.circuit_file",
-    "to_arrays": "files.circuit_file",
+    "to_arrays": "files.circuit_file", "replace_file": "files.whole_file",
+    "read_psdd": "files.psdd", "write_psdd": "files.psdd",
+    "read_vtree": "files.vtree_file", "write_vtree": "files.vtree_file",
+    "read_jpc": "files.jpc", "write_jpc": "files.jpc",
+    "read_spn": "files.spn", "write_spn": "files.spn",
+    "read_jlc": "files.logic",
+    "read_uai": "files.uai",
+    "write_dot": "files.dot",
+    "condition": "operations.conditions", "log_probability": "operations.conditions",
+    "normalize": "operations.conditions",
+    "marginal_tables": "operations.tables", "pairwise_tables": "operations.tables",
+    "linear_moments": "operations.linear_functions", "sum_distribution": "operations.linear_functions",
+    "Properties": "operations.properties", "properties": "operations.properties", "prune": "operations.properties",
+    "Estimate": "operations.entropy", "cross_entropy": "operations.entropy", "entropy": "operations.entropy",
+    "kl_divergence": "operations.entropy", "mutual_information": "operations.entropy",
+    "mixture": "operations.mixtures", "power": "operations.mixtures",
+    "MostProbableState": "operations.most_probable", "most_probable_state": "operations.most_probable",
+    "latent_posterior": "operations.explanations", "shapley_values": "operations.explanations",
 }
 __all__ = sorted(_HOME)
 __version__ = "0.1.0"

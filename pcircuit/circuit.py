@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
 
+from pcircuit.arguments import check_whole_number
 from pcircuit.array_types import Floats, Ints
 from pcircuit.regions import InnerRegion, InputRegion, StructureError, unchecked
 from pcircuit.vtree import VTree
@@ -77,6 +78,9 @@ class Circuit:
         def __init__(self, vtree: VTree, regions: Iterable[InputRegion | InnerRegion]) -> None: ...
 
     def __post_init__(self) -> None:
+        if not isinstance(self.regions, Iterable):
+            raise TypeError(f"`regions` must be a sequence of regions, one per v-tree node, found "
+                            f"{type(self.regions).__name__}")
         object.__setattr__(self, "regions", tuple(self.regions))
         _check_regions(self.vtree, self.regions)
 
@@ -147,7 +151,7 @@ class Circuit:
 
     def scope(self, node_id: int) -> Ints:
         """Variables in the scope of a unit, ascending."""
-        if not 0 <= node_id < self.num_nodes:
+        if not 0 <= check_whole_number(node_id, "node_id") < self.num_nodes:
             raise IndexError(f"`node_id` {node_id} does not exist: node ids are 0..{self.num_nodes - 1}")
         return self.vtree.scope(int(np.searchsorted(self.offsets, node_id, side="right")) - 1)
 
@@ -156,6 +160,7 @@ class Circuit:
 
         At most `max_regions` regions are written out; what is left out is said in the last line.
         """
+        max_regions = check_whole_number(max_regions, "max_regions", 0)
         lines = [repr(self)]
         for r, region in enumerate(self.regions[:max_regions]):
             scope = ",".join(map(str, self.vtree.scope(r)))
@@ -168,7 +173,7 @@ class Circuit:
             for p, units in enumerate(region.products):
                 factors = " x ".join(f"{c}.{u}" for c, u in zip(children, units, strict=True))
                 lines.append(f"  product {p}: {factors}")
-            lines += [f"  sum {k}: {_numbers(row)}" for k, row in enumerate(region.dense_weights())]
+            lines += [f"  sum {k}: {_numbers(region.weight_row(k))}" for k in range(region.num_units)]
         if len(self.regions) > max_regions:
             lines.append(f"... and {len(self.regions) - max_regions} more regions")
         return "\n".join(lines)
@@ -189,6 +194,12 @@ class Circuit:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Circuit:  # nothing in a circuit can change, so it is its own copy
         return self
+
+
+def check_circuit(circuit: object, name: str = "circuit") -> None:
+    """Raise unless `circuit` is a Circuit; `name` is what the error calls it."""
+    if not isinstance(circuit, Circuit):
+        raise TypeError(f"`{name}` must be a pcircuit.Circuit, found {type(circuit).__name__}")
 
 
 def derived(circuit: Circuit, name: str, make: Callable[[], T]) -> T:
@@ -244,8 +255,9 @@ def _check_regions(vtree: VTree, regions: tuple[Any, ...]) -> None:
 
 
 def _row_sums(region: InputRegion | InnerRegion) -> Floats:
-    """(K,) sums of the probabilities or weights of a region."""
-    return region.probs.sum(axis=1) if isinstance(region, InputRegion) else np.asarray(region.weights.sum(axis=1))
+    """(K,) sums of the probabilities or weights of a region; infinite where they overflow."""
+    with np.errstate(over="ignore"):
+        return region.probs.sum(axis=1) if isinstance(region, InputRegion) else np.asarray(region.weights.sum(axis=1))
 
 
 def _numbers(row: Floats) -> str:

@@ -23,5 +23,27 @@ def chosen_engine() -> str | None:
 
 
 def engine_is_numpy() -> bool:
-    """Whether ``PCIRCUIT_ENGINE=numpy`` asks for the NumPy text; without a choice the kernels run."""
+    """Whether ``PCIRCUIT_ENGINE=numpy`` asks for the NumPy text; without a choice the kernels run.
+
+    For packages with kernels of their own, so that the variable is read in one place.
+
+    Returns
+    -------
+    bool
+
+    Raises
+    ------
+    ValueError
+        If the variable is anything but "numpy" and "numba".
+
+    Notes
+    -----
+    Read at every call: the engine may change while a process runs.
+
+    Examples
+    --------
+    >>> import os
+    >>> engine_is_numpy() == (os.environ.get("PCIRCUIT_ENGINE") == "numpy")
+    True
+    """
     return chosen_engine() == "numpy"

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
+from pcircuit.arguments import check_whole_number
+
 T = TypeVar("T")
 Result = TypeVar("Result")
 
@@ -32,8 +34,7 @@ def map_in_threads(function: Callable[[T], Result], arguments: Sequence[T], n_jo
 
 def count_jobs(n_jobs: int | None) -> int:
     """`n_jobs` as a positive number of threads; None stands for the CPUs this process may use."""
+    n_jobs = check_whole_number(n_jobs, "n_jobs", 1, none="all CPUs")
     if n_jobs is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if int(n_jobs) != n_jobs or n_jobs < 1:
-        raise ValueError(f"`n_jobs` must be a whole number of at least 1, or None for all CPUs, found {n_jobs!r}")
-    return int(n_jobs)
+    return n_jobs

@@ -3,7 +3,7 @@
 The first is drawn from stored results.  The other two fit the circuits of the digits 0, 6 and 7 at 28 x 28 anew, as the
 study does: pictures need rows, which results do not hold.
 
-*Localisation.* The paper's text speaks of circuits of 0, 7 and 6 and batches of 6, 8 and 9, and names two pairs, 0-8
+*Localization.* The paper's text speaks of circuits of 0, 7 and 6 and batches of 6, 8 and 9, and names two pairs, 0-8
 and 0-6; the source does not hold its four panels.  Drawn are these two, 7-9 and 6-8: mean image of the ID class, mean
 image of the OOD class, share of each pixel in the squared statistic (`hld.localization`), and how many of the TOP nodes
 with the largest contribution have the pixel in their scope, nodes of more than LARGEST_SCOPE pixels left out: they hold
@@ -20,7 +20,7 @@ import pcircuit
 
 from . import datasets
 from .models import fit_cell
-from .settings import Settings
+from .settings import IMAGE_CHOICES, Settings
 
 LOCALISED = (("0", "8"), ("0", "6"), ("7", "9"), ("6", "8"))
 SHOWN_DIGITS = tuple("067")
@@ -87,7 +87,7 @@ def localisation(path) -> None:
 @cache
 def _digit(digit):
     """Split and fitted circuit of an ID digit at 28 x 28, those of the study."""
-    settings = Settings()
+    settings = Settings(choices=IMAGE_CHOICES)
     split = datasets.split_class(_images(), digit, datasets.PAIRS["mnist28"][digit], settings.choices)
     return split, fit_cell("hclt-4", split.train, split.num_categories, settings)[0]
 

@@ -3,18 +3,17 @@ r"""Tractable dropout: how uncertain is a likelihood when edges of the circuit f
 Each edge of each sum unit below the root keeps its weight with probability q = 1 - rate, independently, and is cut
 otherwise; kept weights are divided by q, so that nothing changes on average.  For a fixed row x every unit then is a
 random variable N_i.  Its mean is the ordinary likelihood; what one upward pass adds is the spread (Ventola et al.
-2023).  In terms of relative covariances C_ab = Cov[N_a, N_b] / (E N_a E N_b) of the units of a region,
+2023).  In terms of relative variances C_a = Var N_a / (E N_a)^2,
 
     inputs      C = 0
-    products    1 + C_pp' = prod_c (1 + C_c[u(p,c), u(p',c)])                     children are independent
-    sums        C_ab = sum_ij r_ai r_bj C_ij  +  [a = b] (rate/q) sum_i r_ai^2 (1 + C_ii)
+    products    1 + C_p = prod_c (1 + C_c[u(p,c)])                                children are independent
+    sums        C_a = sum_i r_ai^2 (C_i + (rate/q) (1 + C_i))
 
-with the responsibilities r_ai = w_ai E P_i / sum_j w_aj E P_j; the root sum has no mask and so no last term.  Nothing
-is subtracted, so nothing cancels, and ln(1 + C) is carried, so nothing overflows.
+with the responsibilities r_ai = w_ai E P_i / sum_j w_aj E P_j; the root sum has no mask and so no term with rate/q.
+Nothing is subtracted, so nothing cancels, and ln(1 + C) is carried, so nothing overflows.
 
-The published method drops the covariances of different units, C_ij = 0 for i != j.  That is exact where no unit has
-two parents, and too small else: both children of a sum may hang on the same masks further down.  With
-``covariances=True`` the recursion above is carried out in full, which is exact for every circuit.
+This is the published method, which drops the covariances of different units.  That is exact where no unit has two
+parents, and too small else: both children of a sum may hang on the same masks further down.
 """
 from __future__ import annotations
 
@@ -26,7 +25,7 @@ CHUNK_VALUES = 2_000_000  # numbers in the largest array of a chunk of rows
 LARGE = 500.0  # ln(1 + C) beyond which exp would come near its range
 
 
-def dropout_moments(circuit, data, *, rate=0.1, covariances=False):
+def dropout_moments(circuit, data, *, rate=0.1):
     r"""Mean and relative spread of the likelihood of rows under dropout of the edges of sums.
 
     With S(x) the random root value, E S = p(x), and c^2 = Var S / (E S)^2 by the recursion of the module.
@@ -39,8 +38,6 @@ def dropout_moments(circuit, data, *, rate=0.1, covariances=False):
         Evidence, -1 missing (integrated out: such an input has value 1 and no spread).
     rate : float
         Probability that an edge is cut, in [0, 1).  Default 0.1.
-    covariances : bool
-        False: as published, covariances of different units of a region count as zero.  True: exact.
 
     Returns
     -------
@@ -58,7 +55,7 @@ def dropout_moments(circuit, data, *, rate=0.1, covariances=False):
 
     Notes
     -----
-    O(N R K P), with covariances O(N R K^2 P), in plain NumPy.  Equal to simulated dropout: masks drawn per edge.
+    O(N R K P) in plain NumPy.
 
     References
     ----------
@@ -78,46 +75,44 @@ def dropout_moments(circuit, data, *, rate=0.1, covariances=False):
     >>> np.exp(log_mean).round(3), np.expm1(log_spread).round(3)
     (array([0.2]), array([0.5]))
     """
-    if not circuit.is_normalized:
-        raise pcircuit.StructureError("`circuit` is not normalised: dropout needs weights that sum to one")
+    pcircuit.check_distribution(circuit)
     if not 0 <= rate < 1:
         raise ValueError(f"`rate` must be at least 0 and less than 1, found {rate!r}")
     data = pcircuit.check_evidence(circuit, data)
     width = max(region.num_nodes for region in circuit.regions)
-    rows = max(1, CHUNK_VALUES // (width ** 2 * (width if covariances else 1)))
+    rows = max(1, CHUNK_VALUES // width ** 2)
     log_mean, log_spread = np.empty(len(data)), np.empty(len(data))
     for start in range(0, len(data), rows):
         part = slice(start, start + rows)
-        log_mean[part], log_spread[part] = _upward(circuit, data[part], rate, covariances)
+        log_mean[part], log_spread[part] = _upward(circuit, data[part], rate)
     return log_mean, log_spread
 
 
-def _upward(circuit, data, rate, covariances):
+def _upward(circuit, data, rate):
     """ln E and ln(1 + C) of the root for a chunk of rows, each (N,)."""
-    waiting: list = [None] * len(circuit.regions)  # of finished regions: (N, K) ln E, (N, K) or (N, K, K) ln(1 + C)
+    waiting: list = [None] * len(circuit.regions)  # of finished regions: (N, K) ln E, (N, K) ln(1 + C)
     for r, region in enumerate(circuit.regions):
         if isinstance(region, pcircuit.InputRegion):
-            waiting[r] = _inputs(region, data[:, region.variable], covariances)
+            log_values = _inputs(region, data[:, region.variable])
+            waiting[r] = log_values, np.zeros(log_values.shape)
             continue
         log_products, spreads = 0.0, 0.0
         for a, c in enumerate(circuit.vtree.children(r).tolist()):
             units = region.products[:, a]
             log_child, child_spread = waiting[c]
             waiting[c] = None
-            log_products = log_products + log_child[:, units]
-            spreads = spreads + (child_spread[:, units][:, :, units] if covariances else child_spread[:, units])
+            log_products, spreads = log_products + log_child[:, units], spreads + child_spread[:, units]
         cut = 0.0 if r == len(circuit.regions) - 1 else rate / (1 - rate)
         waiting[r] = _sums(region.dense_weights(), log_products, spreads, cut)
     log_root, spread = waiting[-1]
-    return log_root[:, 0], spread.reshape(len(data), -1)[:, 0]
+    return log_root[:, 0], spread[:, 0]
 
 
-def _inputs(region, column, covariances):
-    """ln p(x) (N, K) of an input region, 0 where x is missing, and no spread."""
+def _inputs(region, column):
+    """ln p(x) (N, K) of an input region, 0 where x is missing."""
     with np.errstate(divide="ignore"):
         table = np.log(np.column_stack([region.probs, np.ones(region.num_units)]))  # -1 is the last column
-    log_values = table.T[column]
-    return log_values, np.zeros(log_values.shape + ((region.num_units,) if covariances else ()))
+    return table.T[column]
 
 
 def _sums(weights, log_products, spreads, cut):
@@ -128,16 +123,9 @@ def _sums(weights, log_products, spreads, cut):
     with np.errstate(divide="ignore"):
         log_sums = np.log(sums) + top
     shares = weights * values[:, None, :] / np.where(sums > 0, sums, 1.0)[:, :, None]  # (N, K, P) responsibilities
-    if spreads.ndim == 2:
-        # scaled by exp(-scale), which is 1 unless the spread is beyond the range of exp
-        scale = _scale(spreads.max(axis=1))[:, None]
-        relative = np.einsum("nkp,np->nk", shares ** 2, _expm1(spreads, scale) * (1 + cut) + cut * np.exp(-scale))
-        return log_sums, _log1p(relative, scale)
-    scale = _scale(spreads.max(axis=(1, 2)))[:, None, None]
-    relative = shares @ _expm1(spreads, scale) @ np.swapaxes(shares, 1, 2)
-    diagonal = np.exp(np.einsum("npp->np", spreads) - scale[:, 0])
-    index = np.arange(len(weights))
-    relative[:, index, index] += cut * np.einsum("nkp,np->nk", shares ** 2, diagonal)
+    # scaled by exp(-scale), which is 1 unless the spread is beyond the range of exp
+    scale = _scale(spreads.max(axis=1))[:, None]
+    relative = np.einsum("nkp,np->nk", shares ** 2, _expm1(spreads, scale) * (1 + cut) + cut * np.exp(-scale))
     return log_sums, _log1p(relative, scale)
 
 

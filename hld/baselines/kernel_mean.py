@@ -9,10 +9,9 @@ Call this circuit P' ("the smoothed circuit"; its units are not normalised).  Th
 for a row x, and E k(X, X') = sum_x P(x) P'(x) is an overlap of two circuits on one v-tree.  Nothing is sampled.
 
     "hamming"   k_v(x, y) = exp(-[x != y] / s)                k(x, y) = exp(-Hamming distance / s)
-    "rbf"       k_v(x, y) = exp(-(x - y)^2 / (2 s^2))         k(x, y) = exp(-||x - y||^2 / (2 s^2)), on the codes
 
-Both have k(x, x) = 1.  The bandwidth s is by default the median distance (Hamming, Euclidean) between two rows drawn
-from the circuit (the "median heuristic").
+k(x, x) = 1.  The bandwidth s is by default the median Hamming distance between two rows drawn from the circuit (the
+"median heuristic").
 """
 from __future__ import annotations
 
@@ -22,48 +21,42 @@ import numpy as np
 
 import pcircuit
 
-KERNELS = ("hamming", "rbf")
+KERNELS = ("hamming",)
 MEDIAN_ROWS = 500
 BLOCK_PAIRS = 4_000_000  # entries of a kernel matrix held at once
 
 
 @dataclass(frozen=True)
-class ProductKernel:
-    """A kernel and its bandwidth."""
+class HammingKernel:
+    """k(x, y) = exp(-Hamming distance / bandwidth)."""
 
-    name: str
     bandwidth: float
+    name = "hamming"
 
     def table(self, num_categories: int) -> np.ndarray:
         """(C, C) values k_v of one variable."""
-        codes = np.arange(num_categories, dtype=np.float64)
-        return self.of_distance(_distance_of_codes(self.name, codes))
+        return np.exp((np.eye(num_categories) - 1.0) / self.bandwidth)
 
     def matrix(self, left, right) -> np.ndarray:
         """(n, n') values k(x_i, y_j) for complete rows (n, V) and (n', V)."""
-        return self.of_distance(_distances(self.name, left, right))
+        return np.exp(-_distances(left, right) / self.bandwidth)
 
-    def squared(self) -> ProductKernel:
+    def squared(self) -> HammingKernel:
         """The kernel k^2."""
-        return ProductKernel(self.name, self.bandwidth / (2 if self.name == "hamming" else 2 ** 0.5))
-
-    def of_distance(self, distance) -> np.ndarray:
-        """k from Hamming or squared Euclidean distances."""
-        return np.exp(-distance / (self.bandwidth if self.name == "hamming" else 2 * self.bandwidth ** 2))
+        return HammingKernel(self.bandwidth / 2)
 
 
-def product_kernel(circuit, kernel, bandwidth, rng) -> ProductKernel:
+def product_kernel(circuit, kernel, bandwidth, rng) -> HammingKernel:
     """The kernel of a name, with the median heuristic where no bandwidth is given."""
     if kernel not in KERNELS:
         raise ValueError(f"`kernel` must be one of {', '.join(map(repr, KERNELS))}, found {kernel!r}")
     if bandwidth is None:
         rows = pcircuit.sample(circuit, MEDIAN_ROWS, rng=rng)
-        between = _distances(kernel, rows, rows)[np.triu_indices(len(rows), 1)]
-        median = float(np.median(between if kernel == "hamming" else np.sqrt(between)))
-        return ProductKernel(kernel, median if median > 0 else 1.0)  # a circuit with (nearly) one state
+        median = float(np.median(_distances(rows, rows)[np.triu_indices(len(rows), 1)]))
+        return HammingKernel(median if median > 0 else 1.0)  # a circuit with (nearly) one state
     if isinstance(bandwidth, (bool, str)) or not np.isscalar(bandwidth) or not 0 < bandwidth < np.inf:
         raise ValueError(f"`bandwidth` must be a finite positive number, or None, found {bandwidth!r}")
-    return ProductKernel(kernel, float(bandwidth))
+    return HammingKernel(float(bandwidth))
 
 
 def smoothed(circuit, kernel) -> pcircuit.Circuit:
@@ -84,14 +77,8 @@ def pair_sum(kernel, rows) -> float:
     return total
 
 
-def _distances(name, left, right) -> np.ndarray:
-    """(n, n') Hamming or squared Euclidean distances."""
+def _distances(left, right) -> np.ndarray:
+    """(n, n') Hamming distances."""
     from scipy.spatial.distance import cdist
     left, right = np.asarray(left, dtype=np.float64), np.asarray(right, dtype=np.float64)
-    return cdist(left, right, "hamming") * left.shape[1] if name == "hamming" else cdist(left, right, "sqeuclidean")
-
-
-def _distance_of_codes(name, codes) -> np.ndarray:
-    """(C, C) the same for the categories of one variable."""
-    difference = codes[:, None] - codes
-    return (difference != 0).astype(np.float64) if name == "hamming" else difference ** 2
+    return cdist(left, right, "hamming") * left.shape[1]

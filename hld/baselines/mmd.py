@@ -19,11 +19,11 @@ Null distribution, if the rows are draws from P:
   from the matrix h / n on n = 500 rows drawn from the circuit, the rest is one gamma term that completes the two sums
   that the circuit gives exactly: of lambda, E h(Y, Y) = 1 - c, and of lambda^2, E h(Y, Y')^2 = E k^2 - 2 E w^2 + c^2.
 
-Functions: `MMDTest`, a test; `mmd_squared`, the number M alone, also between two circuits.
+Functions: `MMDTest`, a test; `one_sample_mmd_squared`, the number M alone, also between two circuits;
+`hld.mmd_squared` is its short name.
 """
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,6 +31,8 @@ import numpy as np
 import pcircuit
 from hld import gchi2
 from hld.baselines.kernel_mean import pair_sum, product_kernel, smoothed
+from hld.checks import check_alpha, seed_of, whole_number
+from hld.nulls.monte_carlo import monte_carlo_error, monte_carlo_pvalue, rejection_threshold
 from hld.vectors.completion import complete
 
 NULLS = ("monte-carlo", "spectral")
@@ -101,10 +103,10 @@ class MMDTest:
     ----------
     circuit : pcircuit.Circuit
         Normalised.
-    kernel : "hamming" or "rbf"
-        exp(-Hamming distance / s), or exp(-||x - y||^2 / (2 s^2)) on the category codes, for ordered categories.
+    kernel : "hamming"
+        exp(-Hamming distance / s).
     bandwidth : float, optional
-        s; by default the median distance (Hamming, Euclidean) between 500 rows drawn from the circuit.
+        s; by default the median distance between 500 rows drawn from the circuit.
     null : "monte-carlo" or "spectral"
         Null distribution; see the module.
     rng : int or numpy.random.Generator, optional
@@ -148,13 +150,11 @@ class MMDTest:
     """
 
     def __init__(self, circuit, kernel="hamming", bandwidth=None, null="monte-carlo", rng=None, *, num_resamples=999):
-        _check_normalized(circuit, "circuit")
+        pcircuit.check_distribution(circuit)
         if null not in NULLS:
             raise ValueError(f"`null` must be one of {', '.join(map(repr, NULLS))}, found {null!r}")
-        if isinstance(num_resamples, bool) or int(num_resamples) != num_resamples or num_resamples < 1:
-            raise ValueError(f"`num_resamples` must be a whole number of at least 1, found {num_resamples!r}")
-        self._seed = int(np.random.default_rng(rng).integers(2 ** 53))
-        self.circuit, self.null, self.num_resamples = circuit, null, int(num_resamples)
+        self.circuit, self.null, self.num_resamples = circuit, null, whole_number(num_resamples, "num_resamples")
+        self._seed = seed_of(rng)
         self._kernel = product_kernel(circuit, kernel, bandwidth, self._seed)
         self.kernel, self.bandwidth = self._kernel.name, self._kernel.bandwidth
         self._smoothed = smoothed(circuit, self._kernel)
@@ -181,18 +181,16 @@ class MMDTest:
         TypeError, ValueError
             If `batch` is not evidence for the circuit or has no rows, or `alpha` is not in (0, 1).
         """
-        if not 0 < alpha < 1:
-            raise ValueError(f"`alpha` must be between 0 and 1, found {alpha!r}")
-        rows = _checked_rows(self.circuit, batch, "batch")
+        alpha = check_alpha(alpha)
+        rows, num_missing = complete(self.circuit, batch, self._seed)
         T = len(rows)
-        rows, num_missing = complete(self.circuit, rows, self._seed)
         statistic = self._statistic(rows)
         if self.null == "spectral":
             pvalue, error = float(gchi2.sf(T * max(statistic - ROUND_OFF, 0.0), self._spectrum)), None
             threshold = float(gchi2.isf(alpha, self._spectrum)) / T
         else:
             pvalue, error, threshold = self._monte_carlo(statistic, T, alpha)
-        return MMDResult(statistic, threshold, pvalue, bool(pvalue <= alpha), float(alpha), T, self.null, self.kernel,
+        return MMDResult(statistic, threshold, pvalue, bool(pvalue <= alpha), alpha, T, self.null, self.kernel,
                          self.bandwidth, error, num_missing)
 
     def __repr__(self):
@@ -201,7 +199,7 @@ class MMDTest:
 
     def _statistic(self, rows) -> float:
         """M of complete rows."""
-        return max(_mmd_of_rows(self._smoothed, self._kernel, rows, self.expected_kernel, False), 0.0)
+        return max(_mmd_of_rows(self._smoothed, self._kernel, rows, self.expected_kernel), 0.0)
 
     def _monte_carlo(self, statistic, T, alpha):
         """p-value, its standard error and the threshold, from batches of T rows drawn once and kept."""
@@ -212,13 +210,9 @@ class MMDTest:
                 rows = pcircuit.sample(self.circuit, count * T, rng=rng).reshape(count, T, -1)
                 values += [self._statistic(batch) for batch in rows]
             self._drawn[T] = np.sort(values)
-        null, B = self._drawn[T], self.num_resamples
-        # equal batches may differ in the last digits: they count as ties
-        exceeding = B - np.searchsorted(null, statistic * (1 - 1e-9) - ROUND_OFF, side="left")
-        pvalue = float((1 + exceeding) / (1 + B))
-        allowed = int(np.floor(alpha * (1 + B) + 1e-9)) - 1  # batches that may exceed a rejected statistic
-        threshold = float(null[B - 1 - allowed]) if allowed >= 0 else float("inf")
-        return pvalue, math.sqrt(pvalue * (1 - pvalue) / B), threshold
+        null = self._drawn[T]
+        pvalue = monte_carlo_pvalue(null, statistic, ROUND_OFF)
+        return pvalue, monte_carlo_error(pvalue, len(null)), rejection_threshold(null, alpha)
 
     def _prepared_spectrum(self):
         """The law of T M for large T, for `hld.gchi2`: leading eigenvalues, and one gamma term for all others."""
@@ -238,7 +232,7 @@ class MMDTest:
         return gchi2.prepare(np.append(leading[:k], c2 / c1), np.append(np.ones(k), c1 ** 2 / c2))
 
 
-def mmd_squared(circuit, data, *, kernel="hamming", bandwidth=None, unbiased=False, rng=0) -> float:
+def one_sample_mmd_squared(circuit, data, *, kernel="hamming", bandwidth=None, rng=0) -> float:
     """Squared Maximum Mean Discrepancy between data, or another circuit, and a circuit.
 
     M = (1/T^2) sum_{i,j} k(x_i, x_j) - (2/T) sum_i E k(x_i, Y) + E k(Y, Y'), Y and Y' from the circuit, exactly.
@@ -250,19 +244,17 @@ def mmd_squared(circuit, data, *, kernel="hamming", bandwidth=None, unbiased=Fal
     data : (T, V) integer array_like or pcircuit.Circuit
         Complete rows, T at least 1; or a normalised circuit with the v-tree and categories of `circuit`, and then all
         three terms are exact.
-    kernel : "hamming" or "rbf"
-        exp(-Hamming distance / s), or exp(-||x - y||^2 / (2 s^2)) on the category codes.
+    kernel : "hamming"
+        exp(-Hamming distance / s).
     bandwidth : float, optional
         s; by default the median distance between 500 rows drawn from `circuit`.
-    unbiased : bool
-        Leave out the pairs i = j of the data, T at least 2: zero in expectation if the rows follow the circuit, and
-        possibly negative.  With the pairs M is non-negative and its expectation then (1 - E k(Y, Y')) / T.
     rng : int or numpy.random.Generator
         For the default bandwidth only.
 
     Returns
     -------
     float
+        At least 0; (1 - E k(Y, Y')) / T in expectation if the rows follow the circuit.
 
     Raises
     ------
@@ -285,45 +277,29 @@ def mmd_squared(circuit, data, *, kernel="hamming", bandwidth=None, unbiased=Fal
 
     >>> from pcircuit import Circuit, InputRegion, VTree
     >>> coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.5, 0.5]])])
-    >>> round(mmd_squared(coin, [[0]], bandwidth=1.0), 6), round(1 - (1 + math.exp(-1)) / 2, 6)
+    >>> round(one_sample_mmd_squared(coin, [[0]], bandwidth=1.0), 6), round(1 - (1 + np.exp(-1)) / 2, 6)
     (0.31606, 0.31606)
     """
-    _check_normalized(circuit, "circuit")
+    pcircuit.check_distribution(circuit)
     product = product_kernel(circuit, kernel, bandwidth, rng)
     smooth = smoothed(circuit, product)
     expected = pcircuit.overlap(circuit, smooth)
     if isinstance(data, pcircuit.Circuit):
-        _check_normalized(data, "data")
+        pcircuit.check_distribution(data, "data")
         return max(pcircuit.overlap(data, smoothed(data, product)) - 2 * pcircuit.overlap(data, smooth) + expected, 0.0)
-    rows = _checked_rows(circuit, data, "data")
+    rows = pcircuit.check_evidence(circuit, data)
+    if not len(rows):
+        raise ValueError("`data` has no rows: at least one is needed")
     if rows.min() < 0:
         raise ValueError("`data` has missing entries: complete them first, for instance with "
                          "pcircuit.sample(circuit, evidence=data)")
-    if unbiased and len(rows) < 2:
-        raise ValueError("`data` has 1 row: the unbiased form needs pairs, so at least two")
-    value = _mmd_of_rows(smooth, product, rows, expected, unbiased)
-    return value if unbiased else max(value, 0.0)
+    return max(_mmd_of_rows(smooth, product, rows, expected), 0.0)
 
 
-def _mmd_of_rows(smooth, kernel, rows, expected, unbiased) -> float:
-    """M of complete rows, with or without the pairs i = j; k(x, x) = 1."""
-    T = len(rows)
-    pairs = pair_sum(kernel, rows)
-    within = (pairs - T) / (T * (T - 1)) if unbiased else pairs / T ** 2
-    return within - 2 * float(np.exp(pcircuit.log_likelihood(smooth, rows)).mean()) + expected
+mmd_squared = one_sample_mmd_squared  # its public name, as hld.mmd_squared
 
 
-def _check_normalized(circuit, name) -> None:
-    """Raise unless it is a circuit, and a distribution."""
-    if not isinstance(circuit, pcircuit.Circuit):
-        raise TypeError(f"`{name}` must be a pcircuit.Circuit, found {type(circuit).__name__}")
-    if not circuit.is_normalized:
-        raise pcircuit.StructureError(f"`{name}` is not normalised, so it is not a distribution")
-
-
-def _checked_rows(circuit, data, name) -> np.ndarray:
-    """(T, V) evidence with at least one row."""
-    rows = pcircuit.check_evidence(circuit, data, name=name)
-    if len(rows) == 0:
-        raise ValueError(f"`{name}` has no rows: at least one is needed")
-    return rows
+def _mmd_of_rows(smooth, kernel, rows, expected) -> float:
+    """M of complete rows."""
+    witness = np.exp(pcircuit.log_likelihood(smooth, rows)).mean()
+    return pair_sum(kernel, rows) / len(rows) ** 2 - 2 * float(witness) + expected

@@ -29,9 +29,11 @@ from hld.baselines.statistics import (
     mean_difference,
     median_bandwidth,
     mmd_squared,
-    rejection_threshold,
+    two_sample_mmd_squared,
     typicality,
 )
+from hld.checks import check_alpha, seed_of, whole_number
+from hld.nulls.monte_carlo import monte_carlo_pvalue, rejection_threshold
 
 __all__ = ["BaselineResult", "BaselineTest", "dropout_scores", "dropout_test", "mean_difference", "median_bandwidth",
            "mmd_squared", "mmd_test", "rejection_threshold", "root_likelihood_test", "typicality", "typicality_test"]
@@ -117,17 +119,15 @@ class BaselineTest:
         TypeError, ValueError
             If `batch` is not evidence for the circuit or has no rows, or `alpha` is not in (0, 1).
         """
-        if not 0 < alpha < 1:
-            raise ValueError(f"`alpha` must be between 0 and 1, found {alpha!r}")
-        batch = pcircuit.check_evidence(self.circuit, batch)
+        alpha = check_alpha(alpha)
+        batch = pcircuit.check_evidence(self.circuit, batch, name="batch")
         if not len(batch):
             raise ValueError("`batch` has no rows: a test needs at least one")
         reference, null = self.drawn(len(batch))
         statistic = float(self.statistic(reference, self.summary(batch)))
-        exceeding = len(null) - int(np.searchsorted(null, statistic * (1 - 1e-9), side="left"))
-        pvalue = (1 + exceeding) / (1 + len(null))
-        return BaselineResult(statistic, rejection_threshold(null, alpha), pvalue, bool(pvalue <= alpha),
-                              float(alpha), len(batch))
+        pvalue = monte_carlo_pvalue(null, statistic)
+        return BaselineResult(statistic, rejection_threshold(null, alpha), pvalue, bool(pvalue <= alpha), alpha,
+                              len(batch))
 
     def drawn(self, T):
         """Summary of T reference rows, and the (B,) sorted null statistics of pairs of batches of T rows."""
@@ -210,15 +210,14 @@ def typicality_test(circuit, *, entropy=None, num_resamples=999, rng=None) -> Ba
                  lambda reference, batch: typicality(batch, entropy), num_resamples, rng)
 
 
-def dropout_test(circuit, *, rate=0.1, score="log_std", covariances=False, num_resamples=999,
-                 rng=None) -> BaselineTest:
+def dropout_test(circuit, *, rate=0.1, score="log_std", num_resamples=999, rng=None) -> BaselineTest:
     """Test by the mean uncertainty under tractable dropout: | mean u(x) - mean u(y) |, x drawn from the circuit.
 
     Parameters
     ----------
     circuit : pcircuit.Circuit
         Normalised.
-    rate, score, covariances
+    rate, score
         See `dropout_scores`.
     num_resamples : int
         B of the null distribution.
@@ -241,7 +240,7 @@ def dropout_test(circuit, *, rate=0.1, score="log_std", covariances=False, num_r
     False
     """
     def summary(rows):
-        return dropout_scores(circuit, rows, rate=rate, score=score, covariances=covariances)
+        return dropout_scores(circuit, rows, rate=rate, score=score)
 
     summary(np.zeros((0, circuit.num_variables), np.int64))  # refuses wrong options now, not at the first batch
     return _test(circuit, summary, mean_difference, num_resamples, rng)
@@ -286,14 +285,13 @@ def mmd_test(circuit, *, bandwidth=None, num_resamples=199, rng=None) -> Baselin
                              "instance with pcircuit.sample(circuit, evidence=batch), or use another test")
         return rows
 
-    return _test(circuit, summary, lambda first, second: mmd_squared(first, second, bandwidth), num_resamples, rng)
+    def statistic(first, second):
+        return two_sample_mmd_squared(first, second, bandwidth)
+
+    return _test(circuit, summary, statistic, num_resamples, rng)
 
 
 def _test(circuit, summary, statistic, num_resamples, rng):
     """A BaselineTest after the checks that all share."""
-    if not circuit.is_normalized:
-        raise pcircuit.StructureError("`circuit` is not normalised, so there is no distribution to test against")
-    if int(num_resamples) != num_resamples or num_resamples < 1:
-        raise ValueError(f"`num_resamples` must be a whole number of at least 1, found {num_resamples!r}")
-    seed = int(np.random.default_rng(rng).integers(2 ** 53))
-    return BaselineTest(circuit, summary, statistic, int(num_resamples), seed)
+    num_resamples = whole_number(num_resamples, "num_resamples")
+    return BaselineTest(pcircuit.check_distribution(circuit), summary, statistic, num_resamples, seed_of(rng))

@@ -2,9 +2,9 @@ r"""The statistics of the baseline tests, as functions of numbers and rows.
 
     mean_difference       | mean a - mean b |, for log-likelihoods and for dropout scores
     typicality            | -mean ln p - H |
-    mmd_squared           squared maximum mean discrepancy with a Gaussian kernel, and its `median_bandwidth`
+    two_sample_mmd_squared   squared maximum mean discrepancy with a Gaussian kernel, and its `median_bandwidth`;
+                          `mmd_squared` is its short name
     dropout_scores        uncertainty of each row, from the moments of `hld.baselines.dropout`
-    rejection_threshold   the statistic from which on a Monte Carlo p-value rejects
 
 `hld.baselines` makes tests of them.
 """
@@ -62,8 +62,8 @@ def typicality(log_likelihoods, entropy) -> float:
     return float(np.abs(-np.mean(log_likelihoods) - entropy))
 
 
-def mmd_squared(first, second, bandwidth) -> float:
-    """Squared maximum mean discrepancy, all pairs included (V-statistic).
+def two_sample_mmd_squared(first, second, bandwidth) -> float:
+    """Squared maximum mean discrepancy of two samples, all pairs included (V-statistic).
 
     (1/n^2) sum k(x_i, x_j) + (1/m^2) sum k(y_i, y_j) - (2/nm) sum k(x_i, y_j), k = exp(-||x - y||^2 / (2 sigma^2)).
 
@@ -81,12 +81,15 @@ def mmd_squared(first, second, bandwidth) -> float:
 
     Examples
     --------
-    >>> round(mmd_squared([[0, 0]], [[1, 0]], 1.0), 4)              # 2 - 2 exp(-1/2)
+    >>> round(two_sample_mmd_squared([[0, 0]], [[1, 0]], 1.0), 4)              # 2 - 2 exp(-1/2)
     0.7869
     """
     first, second = np.asarray(first, np.float64), np.asarray(second, np.float64)
     return float(_mean_kernel(first, first, bandwidth) + _mean_kernel(second, second, bandwidth)
                  - 2 * _mean_kernel(first, second, bandwidth))
+
+
+mmd_squared = two_sample_mmd_squared  # its public name, as hld.baselines.mmd_squared
 
 
 def median_bandwidth(rows) -> float:
@@ -119,7 +122,7 @@ def median_bandwidth(rows) -> float:
     return float(np.sqrt(np.median(squared))) or 1.0
 
 
-def dropout_scores(circuit, data, *, rate=0.1, score="log_std", covariances=False) -> np.ndarray:
+def dropout_scores(circuit, data, *, rate=0.1, score="log_std") -> np.ndarray:
     """Uncertainty u(x) of the likelihood of each row under tractable dropout.
 
     With mean p(x) and relative variance c^2 of the root: "log_std" is ln sqrt(Var) = ln p(x) + ln c, "variation" is
@@ -134,8 +137,6 @@ def dropout_scores(circuit, data, *, rate=0.1, score="log_std", covariances=Fals
     rate : float
         Probability that an edge below a sum unit is cut, in (0, 1).
     score : "log_std" or "variation"
-    covariances : bool
-        Carry the covariances of units with common parts below, which the published method leaves out.
 
     Returns
     -------
@@ -156,39 +157,12 @@ def dropout_scores(circuit, data, *, rate=0.1, score="log_std", covariances=Fals
     """
     if score not in SCORES:
         raise ValueError(f"`score` must be 'log_std' or 'variation', found {score!r}")
-    log_mean, log_spread = dropout_moments(circuit, data, rate=rate, covariances=covariances)
+    log_mean, log_spread = dropout_moments(circuit, data, rate=rate)
     with np.errstate(divide="ignore"):  # ln c^2 = ln(e^s - 1) = s + ln(1 - e^-s)
         log_variation = 0.5 * (log_spread + np.log(-np.expm1(-log_spread)))
     if score == "log_std":
         return log_mean + log_variation
     return np.where(np.isneginf(log_mean), np.inf, log_variation)
-
-
-def rejection_threshold(null, alpha) -> float:
-    """Largest statistic that a Monte Carlo test does not reject: (1 + #{null >= statistic}) / (1 + B) > alpha.
-
-    Parameters
-    ----------
-    null : (B,) float array
-        Null statistics, ascending.
-    alpha : float
-        Level, in (0, 1).
-
-    Returns
-    -------
-    float
-        One of `null`; inf if B is too small to reject at all, -inf if everything is rejected.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rejection_threshold(np.arange(19.0), 0.1)          # (1 + 1) / 20 = 0.1 for 17.5, which rejects
-    17.0
-    """
-    allowed = int(np.floor(alpha * (1 + len(null)) + 1e-9)) - 1  # null statistics that may exceed a rejected one
-    if allowed < 0:
-        return float("inf")
-    return float(null[len(null) - 1 - allowed]) if allowed < len(null) else float("-inf")
 
 
 def _mean_kernel(first, second, bandwidth):

@@ -17,22 +17,21 @@ from __future__ import annotations
 import numpy as np
 
 import pcircuit
-from hld.metrics.metric import Metric
+from hld.vectors.linear_maps import SparseRows
 
 RANK = 1e-6  # singular values below this share of the largest count as zero
 
 
-def marginals_metric(circuit, nodes) -> Metric:
-    """The metric "marginals" for the input units among some nodes.
+def marginals(reference, **options) -> SparseRows:
+    """The metric "marginals" for the input units among the nodes of a reference.
 
     Parameters
     ----------
-    circuit : pcircuit.Circuit
-    nodes : (m,) int array
+    reference : Reference
 
     Returns
     -------
-    Metric
+    SparseRows
         With a row for each singular value of each variable's selected input units.
 
     Raises
@@ -46,13 +45,15 @@ def marginals_metric(circuit, nodes) -> Metric:
 
     Examples
     --------
+    >>> from hld.references.circuit import CircuitReference
     >>> from pcircuit import Circuit, InputRegion, VTree
     >>> coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.25, 0.75]])])
-    >>> metric = marginals_metric(coin, np.array([0]))
+    >>> metric = marginals(CircuitReference(coin, np.array([0])))
     >>> z = 0.25 * 0.1 + 0.75 * -0.1                           # one more of ten throws is a 0
     >>> float(metric.squared(np.array([z])).round(6))          # (0.1, -0.1) along (1, 3) / sqrt(10)
     0.004
     """
+    circuit, nodes = reference.circuit, reference.nodes
     regions, kinds = circuit.nodes.region[nodes], circuit.nodes.kind[nodes]
     first = np.unique(circuit.nodes.region, return_index=True)[1]
     rows = []
@@ -71,5 +72,4 @@ def marginals_metric(circuit, nodes) -> Metric:
     index, coefficients = np.zeros((len(rows), width), np.int32), np.zeros((len(rows), width))
     for i, (places, row) in enumerate(rows):
         index[i, :len(places)], coefficients[i, :len(places)] = places, row
-    m = len(nodes)
-    return Metric("marginals", np.ones(m), 0.0, np.zeros((m, 0)), np.zeros(0), index, coefficients)
+    return SparseRows("marginals", index, coefficients, len(nodes))

@@ -38,6 +38,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 import pcircuit
+from hld.checks import check_alpha, seed_of
 from hld.monitoring import monitor_file as _monitor_files
 from hld.monitoring.bets import make_bets, new_wealth, whitening_matrix
 from hld.monitoring.rows import completed_rows
@@ -161,21 +162,15 @@ class Monitor:
     """
 
     def __init__(self, circuit, alpha=0.05, nodes=None, *, margin=0.0, rng=None):
-        if not isinstance(circuit, pcircuit.Circuit):
-            raise TypeError(f"`circuit` must be a pcircuit.Circuit, found {type(circuit).__name__}")
-        if not circuit.is_normalized:
-            raise pcircuit.StructureError("`circuit` is not normalised, so there is no distribution to test against")
-        alpha, margin = _checked_number(alpha, "alpha"), _checked_number(margin, "margin")
-        if not 0 < alpha < 1:
-            raise ValueError(f"`alpha` must be between 0 and 1, found {alpha!r}")
+        pcircuit.check_distribution(circuit)
+        alpha, margin = check_alpha(alpha), _checked_number(margin, "margin")
         if not 0 <= margin < np.inf:
             raise ValueError(f"`margin` must be a finite number of at least 0, found {margin!r}")
         nodes = pcircuit.check_nodes(circuit, pcircuit.select_nodes(circuit) if nodes is None else nodes)
         moments = pcircuit.exact_moments(circuit, nodes)
-        stds = np.sqrt(np.maximum(moments.diagonal(), 0.0))
-        seed = int(np.random.default_rng(rng).integers(2 ** 53))
+        stds = np.sqrt(moments.diagonal())
         whitening = whitening_matrix(circuit, moments)
-        self._set(circuit, alpha, margin, seed, (nodes, np.array(moments.mean), stds, whitening))
+        self._set(circuit, alpha, margin, seed_of(rng), (nodes, np.array(moments.mean), stds, whitening))
 
     def _set(self, circuit, alpha, margin, seed, arrays):
         """Take over what the constructor computed, or what a file held, and start anew."""
@@ -274,13 +269,16 @@ class Monitor:
         """
         header, arrays = pcircuit.read_archive(path, _monitor_files.FORMAT, _monitor_files.VERSION)
         try:
-            monitor = cls.__new__(cls)._set(*_monitor_files.fixed_parts(header, arrays))
-            wealth, rest = _monitor_files.moving_parts(header, arrays, monitor._wealth)
-        except (KeyError, TypeError, AttributeError, IndexError, OverflowError, ValueError) as error:
-            said = str(error) if type(error) in (ValueError, pcircuit.StructureError) else (
-                f"its contents do not fit together ({type(error).__name__}: {error})")
-            raise ValueError(f"cannot read {os.fspath(path)!r}: {said}") from error
-        monitor._wealth = wealth
+            return cls.from_parts(header, arrays)
+        except ValueError as error:
+            raise ValueError(f"cannot read {os.fspath(path)!r}: {error}") from error
+
+    @classmethod
+    def from_parts(cls, header, arrays) -> Monitor:
+        """The monitor of a file's header and arrays; ValueError if they are not of this format."""
+        monitor = cls.__new__(cls)._set(*_monitor_files.fixed_parts(header, arrays))
+        monitor._wealth, rest = _monitor_files.moving_parts(header, arrays, monitor.circuit, monitor._bets,
+                                                            monitor._wealth)
         monitor._best, monitor._alarm_row, monitor._num_missing, monitor._rng = rest
         return monitor
 
@@ -306,7 +304,10 @@ class Monitor:
 
     def _bet(self, rows, log_values):
         """Bet on complete rows; fills log_values (n,)."""
-        from hld.monitoring.kernel import advance
+        if pcircuit.engine_is_numpy():
+            from hld.monitoring.betting import advance
+        else:
+            from hld.monitoring.kernel import advance
         before = self.num_rows
         advance(pcircuit.node_likelihoods(self.circuit, rows, nodes=self.nodes), self._bets, self._wealth, log_values)
         if len(log_values):

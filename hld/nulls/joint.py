@@ -19,9 +19,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hld.checks import finite_array, under_prefix, with_prefix
+from hld.nulls.null import PValue
+from hld.references.reference import MAX_FULL_SPECTRUM
+
 DRAWS = 20_000
 RESOLVED = 100  # draws below which F is not trusted
 BLOCK = 2_000
+FACTOR_ROWS = 2_000  # whose sample covariance stands in for S where S is too large to be formed
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +52,61 @@ class JointLaw:
     def error(self, tail: float) -> float:
         """Standard error of a value of `tail`."""
         return tail * float(np.sqrt((1 - tail) / max(len(self.means) * tail, RESOLVED)))
+
+
+@dataclass(frozen=True, eq=False)
+class JointNull:
+    """Several metrics, each with its own null, and the law of the harmonic mean of their p-values.
+
+    Attributes
+    ----------
+    nulls : tuple of Null
+        One per metric.
+    law : JointLaw
+    """
+
+    nulls: tuple
+    law: JointLaw
+
+    def pvalue(self, squared, T) -> PValue:
+        """The combined p-value; its error is the largest relative error of the parts, and that of the law."""
+        found = [null.pvalue(squared[i:i + 1], T) for i, null in enumerate(self.nulls)]
+        each = tuple(one.value for one in found)
+        value = self.law.tail(float(harmonic_mean(each)))
+        error = max((one.error or 0.0) * value / one.value if one.value > 0 else 0.0 for one in found)
+        return PValue(value, each, error + self.law.error(value), found[0].null)
+
+    def threshold(self, alpha, T) -> float:
+        """Refused: several distances have no common threshold."""
+        raise ValueError("several metrics have a p-value and no threshold of a distance: test with a single `metric`")
+
+    def describe(self, names) -> list:
+        """A line for each metric."""
+        return [line for null, name in zip(self.nulls, names, strict=True) for line in null.describe((name,))]
+
+    def to_parts(self) -> tuple[dict, dict]:
+        """The parts of the nulls, numbered, and the draws of the law."""
+        parts = [null.to_parts() for null in self.nulls]
+        arrays = {"means": self.law.means}
+        for i, (_, own) in enumerate(parts):
+            arrays |= with_prefix(f"{i}.", own)
+        return {"kind": "joint", "nulls": [scalars for scalars, _ in parts]}, arrays
+
+    @classmethod
+    def from_parts(cls, scalars, arrays, context) -> JointNull:
+        """A null that `to_parts` wrote."""
+        means = finite_array(arrays, "means", (None,))
+        if len(means) <= RESOLVED or means[0] <= 0 or means[-1] > 1 or (np.diff(means) < 0).any():
+            raise ValueError(f"the joint law of the metrics must be over {RESOLVED} ascending numbers in (0, 1]")
+        nulls = tuple(context.read(own, under_prefix(f"{i}.", arrays)) for i, own in enumerate(scalars["nulls"]))
+        if len(nulls) != len(context.metrics):
+            raise ValueError("metrics and laws of the test do not fit together")
+        return cls(nulls, JointLaw(means.astype(np.float32)))
+
+
+def combined(nulls, reference, metrics, rng):
+    """The null of all metrics together: the only one, or all and their joint law under the reference."""
+    return nulls[0] if len(nulls) == 1 else JointNull(nulls, joint_law(factor_of(reference, rng), metrics, rng))
 
 
 def harmonic_mean(pvalues) -> np.ndarray:
@@ -76,9 +136,8 @@ def joint_law(factor, metrics, rng, *, num_draws=DRAWS) -> JointLaw:
     Parameters
     ----------
     factor : (n, m) float array
-        F with F^t F = S, the covariance of one row: see `covariance_factor`; or n^(-1/2) times the centred node
-        likelihoods of n rows that follow the null, whose sample covariance then stands in for S.
-    metrics : tuple of Metric
+        A with A^t A = S, the covariance of one row: see `factor_of`.
+    metrics : tuple of LinearMap
     rng : numpy.random.Generator
     num_draws : int
         B.
@@ -97,8 +156,8 @@ def joint_law(factor, metrics, rng, *, num_draws=DRAWS) -> JointLaw:
 
     Examples
     --------
-    >>> from hld.metrics.metric import Metric
-    >>> plain = Metric("euclidean", np.ones(2), 1.0, np.zeros((2, 0)), np.zeros(0))
+    >>> from hld.vectors.linear_maps import Scaled
+    >>> plain = Scaled("euclidean", np.ones(2))
     >>> law = joint_law(np.eye(2), (plain, plain), np.random.default_rng(0))      # twice the same: F(x) = x
     >>> round(law.tail(0.25), 3), round(law.tail(1e-5), 6)
     (0.25, 1e-05)
@@ -110,8 +169,16 @@ def joint_law(factor, metrics, rng, *, num_draws=DRAWS) -> JointLaw:
     return JointLaw(np.sort(harmonic_mean(ranks / len(ranks))).astype(np.float32))
 
 
+def factor_of(reference, rng) -> np.ndarray:
+    """(n, m) A with A^t A = S: of the covariance, or with many nodes of rows that follow the reference."""
+    if len(reference.nodes) <= MAX_FULL_SPECTRUM:
+        return covariance_factor(reference.covariance())
+    rows = reference.rows(FACTOR_ROWS, rng)
+    return rows / np.sqrt(len(rows))
+
+
 def covariance_factor(covariance) -> np.ndarray:
-    """(rank, m) F with F^t F = S for a covariance S (m, m)."""
+    """(rank, m) A with A^t A = S for a covariance S (m, m)."""
     values, vectors = np.linalg.eigh(covariance)
     kept = values > 1e-12 * max(values[-1], 0.0)
     return np.sqrt(values[kept])[:, None] * vectors[:, kept].T

@@ -1,29 +1,28 @@
-"""Laws of the statistic when nothing has shifted.
+"""The law of the statistic in the limit of large batches: a generalised chi-square.
 
-Let Z be the difference of the mean hierarchical likelihood vectors of a batch of T rows and of the reference, S the
-covariance of one row, and d a norm of Z (`hld.metrics.metric`).  If the rows follow the reference, E[T d^2] = sum_j
-lambda_j exactly, and as T grows
+Let Z be the difference of the mean likelihood vectors of a batch of T rows and of the reference, S the covariance of
+one row as the metric shows it, and d = |Z|.  If the rows follow the reference, E[T d^2] = sum_j lambda_j exactly, and
+as T grows
 
-    T d^2  ->  Q = sum_j lambda_j chi2_1,        lambda_1 >= lambda_2 >= ...  (the eigenvalues of S for the plain norm).
+    T d^2  ->  Q = sum_j lambda_j chi2_1,        lambda_1 >= lambda_2 >= ...  the eigenvalues of S.
 
-* `ExactLaw` is the law of Q itself, a generalised chi-square (`hld.gchi2`).  Its variance is 2 sum lambda^2, while that
-  of T d^2 is 2 sum lambda^2 (1 + excess / T), with excess = Var(d^2 of one row) / (2 sum lambda^2) - 1.  Asked to
-  correct for a finite T, it scales all weights by v = 1 + excess / T and their multiplicities by 1 / v, which keeps the
-  mean and gives the right variance.
-* `NormalLaw` is the paper's closed form, Q ~ Normal(sum lambda, 2 sum lambda^2).  It is anti-conservative, the more the
-  fewer eigenvalues dominate: with two equal ones its true level at a nominal 5 % is P(chi2_2 > 2 + 1.645 * 2) = 7.1 %,
-  with one at a nominal 1 % it is P(chi2_1 > 1 + 2.326 * sqrt(2)) = 3.8 %.
-
-Both are laws of the squared statistic times T; `hld.nulls.drawn` has the ones that are drawn instead.
+`LimitLaw` is the law of Q (`hld.gchi2`).  Its variance is 2 sum lambda^2, while that of T d^2 is 2 sum lambda^2 (1 +
+excess / T), with excess = Var(d^2 of one row) / (2 sum lambda^2) - 1.  Asked to correct for a finite T, it scales all
+weights by v = 1 + excess / T and their multiplicities by 1 / v, which keeps the mean and gives the right variance.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
+import pcircuit
 from hld import gchi2
+from hld.checks import finite_array
+from hld.nulls.joint import combined
+from hld.nulls.null import PValue
+from hld.references.covariances import DenseCovariance
 
 QUANTILE_TOLERANCE = 1e-3  # relative error of the quantiles up to which leading eigenvalues are added
 LEADING = (32, 64, 128, 256)
@@ -32,7 +31,7 @@ MOST_PREPARED = 64  # finite-T laws that are kept
 
 
 @dataclass(frozen=True, eq=False)
-class ExactLaw:
+class LimitLaw:
     """The generalised chi-square law of T d^2.
 
     Attributes
@@ -55,12 +54,6 @@ class ExactLaw:
     excess: float = 0.0
     _prepared: dict = field(default_factory=dict, repr=False)
 
-    def describe(self) -> str:
-        """One line."""
-        exactness = (f"relative error of quantiles at most {self.quantile_error:.1g}" if self.quantile_error
-                     else "all there are")
-        return f"generalised chi-square, {self.num_eigenvalues} eigenvalues ({exactness})"
-
     @cached_property
     def spectrum(self):
         """The limit law, prepared for `hld.gchi2`."""
@@ -79,63 +72,99 @@ class ExactLaw:
                 self._prepared[T] = law
         return law
 
-    def tail(self, scaled: float, T: int):
-        """P(T d^2 >= scaled), and the estimated error of it."""
-        pvalue, error = gchi2.sf_with_error(scaled, self.at(T))
+    def pvalue(self, squared, T) -> PValue:
+        """P(d^2 >= squared), and the estimated error of it."""
+        pvalue, error = gchi2.sf_with_error(squared[0] * T, self.at(T))
         doubt = self.quantile_error * max(1.0, -np.log(max(pvalue, 1e-300)))
-        return float(pvalue), float(error) + pvalue * doubt
+        value = float(pvalue)
+        return PValue(value, (value,), float(error) + value * doubt, "exact")
 
-    def quantile(self, alpha: float, T: int) -> float:
-        """The value of T d^2 that is exceeded with probability alpha."""
+    def threshold(self, alpha, T) -> float:
+        """The value of d^2 that is exceeded with probability alpha."""
         key = (alpha, T if self.excess else 0)
         value = self._prepared.get(key)
         if value is None:
             value = float(gchi2.isf(alpha, self.at(T)))
             if len(self._prepared) < MOST_PREPARED:
                 self._prepared[key] = value
-        return value
+        return value / T
 
+    def with_excess(self, variance: float) -> LimitLaw:
+        """The law that is corrected for a finite T, from the variance of d^2 of single rows."""
+        limit = self.spectrum.variance
+        return replace(self, excess=variance / limit - 1 if limit > 0 else 0.0, _prepared={})
 
-@dataclass(frozen=True)
-class NormalLaw:
-    """The paper's approximation of T d^2 by a normal law with the same mean and variance."""
-
-    trace: float
-    trace_sq: float
-
-    def describe(self) -> str:
+    def describe(self, names) -> list:
         """One line."""
-        return f"normal approximation, tr(S) = {self.trace:.6g}, tr(S^2) = {self.trace_sq:.6g} (anti-conservative)"
+        exactness = (f"relative error of quantiles at most {self.quantile_error:.1g}" if self.quantile_error
+                     else "all there are")
+        return [f"  {names[0]}: generalised chi-square, {self.num_eigenvalues} eigenvalues ({exactness})"]
 
-    def tail(self, scaled: float, T: int):
-        """P(T d^2 >= scaled); the error of the approximation is not estimated (None)."""
-        from scipy.special import ndtr
-        spread = np.sqrt(2 * self.trace_sq)
-        return float(ndtr((self.trace - scaled) / spread)) if spread > 0 else float(scaled <= self.trace), None
+    def to_parts(self) -> tuple[dict, dict]:
+        """Eigenvalues and multiplicities, and three numbers."""
+        return ({"kind": "limit", "quantile_error": self.quantile_error, "num_eigenvalues": self.num_eigenvalues,
+                 "excess": self.excess}, {"eigenvalues": self.eigenvalues, "multiplicities": self.multiplicities})
 
-    def quantile(self, alpha: float, T: int) -> float:
-        """tr(S) + z_{1-alpha} sqrt(2 tr(S^2)); over T this is the squared closed-form threshold of the paper."""
-        from scipy.special import ndtri
-        return max(float(self.trace - ndtri(alpha) * np.sqrt(2 * self.trace_sq)), 0.0)
+    @classmethod
+    def from_parts(cls, scalars, arrays, context) -> LimitLaw:
+        """A law that `to_parts` wrote."""
+        k = len(arrays["eigenvalues"])
+        law = cls(finite_array(arrays, "eigenvalues", (k,)), finite_array(arrays, "multiplicities", (k,)),
+                  float(scalars["quantile_error"]), int(scalars["num_eigenvalues"]), float(scalars["excess"]))
+        if not np.isfinite([law.quantile_error, law.excess]).all():
+            raise ValueError("a law of the test is not finite")
+        _ = law.spectrum  # refuses what is not a spectrum
+        return law
 
 
-def law_of_moments(moments) -> ExactLaw:
-    """The law of T |Z|^2 for moments of many nodes, from leading eigenvalues and traces.
+def limit_null(reference, metrics, options):
+    """The limit law of each metric, and where there are several, of their combination."""
+    return combined(limit_laws(reference, metrics), reference, metrics, options.rng)
+
+
+def limit_laws(reference, metrics) -> tuple:
+    """The limit law of each metric under a reference."""
+    return tuple(limit_law(reference.under(metric)) for metric in metrics)
+
+
+def limit_law(seen) -> LimitLaw:
+    """The law of T |Z|^2 for vectors of some covariance.
+
+    Parameters
+    ----------
+    seen : Covariance
+        As a metric shows it: ``reference.under(metric)``.
+
+    Returns
+    -------
+    LimitLaw
+        Of all eigenvalues, or where the covariance is not formed, of leading ones and of the traces.
+
+    Examples
+    --------
+    >>> limit_law(DenseCovariance(np.diag([3.0, 1.0]))).eigenvalues
+    array([3., 1.])
+    """
+    return law_of_values(seen.eigenvalues()) if isinstance(seen, DenseCovariance) else law_of_leading(seen)
+
+
+def law_of_leading(seen) -> LimitLaw:
+    """The law of T |Z|^2 for a covariance with many eigenvalues, from leading ones and traces.
 
     The k leading eigenvalues are computed; the rest, of which the traces give the sum and the sum of squares, is
-    replaced (`law_of_values`), and k doubles until that replacement no longer matters.
+    replaced (`law_of_values`), and k doubles until that replacement no longer matters, or no more are known.
     """
     for k in LEADING:
-        leading = np.sort(np.maximum(moments.eigenvalues(k), 0.0))[::-1]
-        c1 = max(moments.trace - leading.sum(), 0.0)
-        c2 = max(moments.trace_sq - (leading ** 2).sum(), 0.0)
-        law = law_of_values(leading, c1, c2, leading[-1])
-        if law.quantile_error <= QUANTILE_TOLERANCE:
+        leading = pcircuit.without_rounding(np.sort(seen.eigenvalues(k))[::-1])
+        c1 = max(seen.trace - leading.sum(), 0.0)
+        c2 = max(seen.trace_sq - (leading ** 2).sum(), 0.0)
+        law = law_of_values(leading, c1, c2, getattr(seen, "bound", leading[-1]))
+        if law.quantile_error <= QUANTILE_TOLERANCE or len(leading) > k:
             break
     return law
 
 
-def law_of_values(leading, c1=0.0, c2=0.0, bound=0.0) -> ExactLaw:
+def law_of_values(leading, c1=0.0, c2=0.0, bound=0.0) -> LimitLaw:
     """The law of sum_j lambda_j chi2_1 with some lambda known and of the rest their sum c1 and sum of squares c2.
 
     The rest becomes one gamma term with these moments: the value c2 / c1 with multiplicity c1^2 / c2, which has the
@@ -153,47 +182,23 @@ def law_of_values(leading, c1=0.0, c2=0.0, bound=0.0) -> ExactLaw:
 
     Returns
     -------
-    ExactLaw
+    LimitLaw
 
     Examples
     --------
     >>> law = law_of_values(np.array([3.0, 1.0]))
-    >>> round(law.tail(7.0, 1)[0], 4), law.num_eigenvalues
+    >>> round(law.pvalue([7.0], 1).value, 4), law.num_eigenvalues
     (0.1714, 2)
     """
     total, k = leading.sum() + c1, len(leading)
     if c1 <= 1e-12 * total or c2 <= 0:
-        return ExactLaw(leading, np.ones(k), 1e-12 if c1 > 0 else 0.0, k)
+        return LimitLaw(leading, np.ones(k), 1e-12 if c1 > 0 else 0.0, k)
     smooth = _with_rest(leading, [(c2 / c1, c1 ** 2 / c2)])
     at_bound = c2 / bound ** 2
     thin = c1 - at_bound * bound
     skewed = _with_rest(leading, [(bound, at_bound)] + ([(1e-9 * thin, 1e9)] if thin > 0 else []))
     quantiles = [[gchi2.isf(level, gchi2.prepare(*law)) for level in CHECKED_LEVELS] for law in (smooth, skewed)]
-    return ExactLaw(*smooth, float(np.max(np.abs(np.divide(*quantiles) - 1))), k)
-
-
-def law_in_metric(metric, covariance) -> ExactLaw:
-    """The law of T d^2 for a covariance of the node likelihoods that is not the one the metric was made from.
-
-    Parameters
-    ----------
-    metric : Metric
-    covariance : (m, m) float array
-
-    Returns
-    -------
-    ExactLaw
-        Of the eigenvalues of F^t S F, where d = |F^t Z|.
-
-    Examples
-    --------
-    >>> from hld.metrics.metric import Metric
-    >>> plain = Metric("euclidean", np.ones(2), 1.0, np.zeros((2, 0)), np.zeros(0))
-    >>> law_in_metric(plain, np.diag([3.0, 1.0])).eigenvalues
-    array([3., 1.])
-    """
-    values = np.linalg.eigvalsh(metric.transform(metric.transform(covariance).T))[::-1]
-    return law_of_values(np.maximum(values, 0.0))
+    return LimitLaw(*smooth, float(np.max(np.abs(np.divide(*quantiles) - 1))), k)
 
 
 def _with_rest(leading, rest):

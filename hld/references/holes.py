@@ -1,4 +1,4 @@
-"""The null distribution of a batch with holes, exactly and without filling them.
+"""Rows of the circuit with the holes of a batch as reference: exact, and without filling them.
 
 A row whose entries M are missing has the marginal likelihoods l_j(x_{S_j minus M}), the missing entries summed out.
 Under the circuit these are the likelihoods of another circuit, in which every variable of M has a single category of
@@ -12,15 +12,84 @@ pattern costs one computation of moments, which is kept.
 """
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
 
 import pcircuit
-from hld.metrics.metric import MAX_FULL_SPECTRUM
+from hld.references.circuit import CircuitReference
+from hld.references.covariances import DenseCovariance, through
+from hld.references.reference import MAX_FULL_SPECTRUM
 
 MOST_PATTERNS = 256  # kept; a batch may hold more, and then computes them anew
 
 
-class PatternMoments:
+@dataclass(frozen=True, eq=False)
+class HoleReference(DenseCovariance):
+    """Likelihood vectors of rows of the circuit with the holes of a batch; S is the average over its patterns.
+
+    Attributes
+    ----------
+    matrix : (m, m) float array
+        S.
+    circuit : pcircuit.Circuit
+    nodes : (m,) int array
+    patterns : (P, V) bool array
+        The different patterns of holes.
+    means : (P, m) float array
+        Mean vectors of rows with these holes.
+    which : (T,) int array
+        The pattern of each row of the batch.
+    """
+
+    circuit: pcircuit.Circuit
+    nodes: np.ndarray
+    patterns: np.ndarray
+    means: np.ndarray
+    which: np.ndarray
+
+    @property
+    def at_deployment(self) -> HoleReference:
+        """Itself."""
+        return self
+
+    @cached_property
+    def mean(self) -> np.ndarray:
+        """(m,) expected mean of the batch."""
+        return np.bincount(self.which, minlength=len(self.means)) @ self.means / len(self.which)
+
+    @cached_property
+    def model(self) -> CircuitReference:
+        """The reference of complete rows of the circuit."""
+        return CircuitReference(self.circuit, self.nodes)
+
+    def shrunk(self) -> CircuitReference:
+        """The covariance of complete rows."""
+        return self.model
+
+    def under(self, metric):
+        """F S F^T."""
+        return through(metric, self.matrix)
+
+    def rows(self, n, rng) -> np.ndarray:
+        """(n, m) vectors of rows of the circuit with holes drawn from those of the batch, minus their means."""
+        return self._centred(rng.choice(self.which, n), rng)
+
+    def batch_means(self, T, B, rng) -> np.ndarray:
+        """(B, m) centred means over batches of T rows; for the batch's own T they have exactly its holes."""
+        own = len(self.which) == T
+        return np.stack([self._centred(self.which if own else rng.choice(self.which, T), rng).mean(axis=0)
+                         for _ in range(B)])
+
+    def _centred(self, which, rng):
+        """Vectors of rows drawn from the circuit with the holes of the patterns `which`, minus their means."""
+        rows = pcircuit.sample(self.circuit, len(which), rng=rng).astype(np.int64)
+        rows[self.patterns[which]] = -1
+        return pcircuit.node_likelihoods(self.circuit, rows, nodes=self.nodes) - self.means[which]
+
+
+class HolePatterns:
     """Exact moments of marginal node likelihoods, pattern by pattern, kept.
 
     Parameters
@@ -37,9 +106,9 @@ class PatternMoments:
     Examples
     --------
     >>> circuit = pcircuit.rat_spn([2] * 4, num_units=2, depth=1, rng=0)
-    >>> moments = PatternMoments(circuit, np.array([circuit.num_nodes - 1]))
-    >>> mean, covariance = moments.of_batch(np.array([[-1, -1, -1, -1]]))     # the root of an empty row is 1
-    >>> round(float(mean[0]), 12), float(covariance[0, 0]) < 1e-15
+    >>> patterns = HolePatterns(circuit, np.array([circuit.num_nodes - 1]))
+    >>> reference = patterns.reference(np.array([[-1, -1, -1, -1]]))              # the root of an empty row is 1
+    >>> round(float(reference.mean[0]), 12), reference.trace < 1e-15
     (1.0, True)
     """
 
@@ -50,18 +119,17 @@ class PatternMoments:
         self.circuit, self.nodes = circuit, nodes
         self._kept: dict[bytes, tuple] = {}
 
-    def of_batch(self, batch):
-        """Mean (m,) and T times the covariance (m, m) of the mean likelihoods of a batch with these holes."""
-        patterns, counts = np.unique(batch < 0, axis=0, return_counts=True)
-        mean, covariance = np.zeros(len(self.nodes)), np.zeros((len(self.nodes),) * 2)
-        for pattern, count in zip(patterns, counts, strict=True):
-            one_mean, one_covariance = self.of_pattern(pattern)
-            mean += count / len(batch) * one_mean
-            covariance += count / len(batch) * one_covariance
-        return mean, covariance
+    def reference(self, batch) -> HoleReference:
+        """What a batch (T, V) with these holes is compared with."""
+        patterns, which = np.unique(np.asarray(batch) < 0, axis=0, return_inverse=True)
+        which = which.reshape(-1)  # NumPy 2.0 gives it another axis
+        found = [self.moments(pattern) for pattern in patterns]
+        shares = np.bincount(which) / len(which)
+        covariance = sum(share * one for share, (_, one) in zip(shares, found, strict=True))
+        return HoleReference(covariance, self.circuit, self.nodes, patterns, np.stack([one for one, _ in found]), which)
 
-    def of_pattern(self, pattern):
-        """Mean and covariance of the marginal likelihoods where the variables of `pattern` (V,) bool are missing."""
+    def moments(self, pattern):
+        """Mean (m,) and covariance (m, m) of marginal likelihoods where the variables of `pattern` (V,) are missing."""
         key = np.packbits(pattern).tobytes()
         if key in self._kept:
             return self._kept[key]

@@ -1,7 +1,7 @@
-"""Moments of the training rows' hierarchical likelihood vectors: a reference that includes what the model misses.
+"""Rows as reference: one that includes what the circuit misses.
 
 The circuit's own moments are right for draws from the circuit.  Real rows follow the circuit only nearly, and a large
-enough batch of them shows the difference.  Mean and covariance of the training rows' vectors L(x_1)..L(x_n),
+enough batch of them shows the difference.  Mean and covariance of the vectors L(x_1)..L(x_n) of training rows,
 
     mean = (1/n) sum_i L(x_i)        S = (1/(n-1)) sum_i (L(x_i) - mean)(L(x_i) - mean)^t,
 
@@ -11,70 +11,84 @@ What a test keeps of the rows are such averages, and eigenvalues and quantiles m
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 import pcircuit
+from hld.references.circuit import CircuitReference
+from hld.references.covariances import RowCovariance, through
+from hld.references.reference import MAX_FULL_SPECTRUM
 
 PRIOR_ROWS = 30  # per node, what the circuit's covariance counts in a blend
-ROUND_OFF = 64 * np.finfo(float).eps
-MOST_BYTES = 2 ** 29  # of the table of training vectors while a test is built
+EPS = float(np.finfo(np.float64).eps)
+MOST_BYTES = 2 ** 29  # of the table of likelihood vectors while a test is built
+BLOCK_ROWS = 200_000  # rows drawn at a time
 
 
 @dataclass(frozen=True, eq=False)
-class TrainingMoments:
-    """Sample moments of weighted node likelihoods, with the methods of `hld.Moments` that a null needs.
+class RowReference(RowCovariance):
+    """Likelihood vectors of given rows, each as likely as the others; S is their sample covariance.
 
     Attributes
     ----------
+    table : (n, m) float array
+        Vectors minus their mean.
+    circuit : pcircuit.Circuit
     nodes : (m,) int array
     mean : (m,) float array
-    rows : (n, m) float array
-        Centred weighted node likelihoods, or (n, l) what a metric maps them to.
     """
 
+    circuit: pcircuit.Circuit
     nodes: np.ndarray
     mean: np.ndarray
-    rows: np.ndarray
+    at_deployment = None  # rows are not kept
 
-    @property
-    def trace(self) -> float:
-        """tr(S)."""
-        return float(self.diagonal().sum())
+    @cached_property
+    def model(self) -> CircuitReference:
+        """The circuit's own reference for these nodes."""
+        return CircuitReference(self.circuit, self.nodes)
 
-    @property
-    def trace_sq(self) -> float:
-        """tr(S^2), from the smaller of the two products of the table with itself."""
-        table = self.rows if self.rows.shape[1] <= len(self.rows) else self.rows.T
-        return float(((table.T @ table / (len(self.rows) - 1)) ** 2).sum())
-
-    def diagonal(self) -> np.ndarray:
-        """(m,) sample variances."""
-        return (self.rows ** 2).sum(axis=0) / (len(self.rows) - 1)
+    @cached_property
+    def _formed(self):
+        return super().covariance()
 
     def covariance(self) -> np.ndarray:
-        """(m, m) sample covariance."""
-        return self.rows.T @ self.rows / (len(self.rows) - 1)
+        """(m, m) S, kept."""
+        return self._formed
 
-    def operator(self):
-        """S as a linear operator that never forms it."""
-        from scipy.sparse.linalg import LinearOperator
-        rows = self.rows
-        return LinearOperator((rows.shape[1],) * 2, matvec=lambda v: rows.T @ (rows @ v) / (len(rows) - 1), dtype=float)
+    def shrunk(self) -> BlendedCovariance:
+        """S, blended with the circuit's covariance."""
+        n = len(self.table)
+        return BlendedCovariance(self, self.model, n / (n + PRIOR_ROWS * len(self.nodes)))
 
-    def eigenvalues(self, k=None) -> np.ndarray:
-        """All eigenvalues, or the k largest, in descending order."""
-        width = self.rows.shape[1]
-        if k is None or 4 * k > width:
-            return np.linalg.eigvalsh(self.covariance())[::-1][:k]
-        from scipy.sparse.linalg import eigsh
-        start = np.random.default_rng(0).normal(size=width)
-        return eigsh(self.operator(), k=k, which="LA", v0=start, return_eigenvectors=False)[::-1]
+    def rows(self, n, rng) -> np.ndarray:
+        """(n, m) of the centred vectors, without replacement; all of them where there are fewer."""
+        return self.table[rng.permutation(len(self.table))[:n]]
+
+    def batch_means(self, T, B, rng) -> np.ndarray:
+        """(B, m) means of T of the centred vectors, drawn with replacement."""
+        n, m = self.table.shape
+        means, step = np.zeros((B, m)), max(1, BLOCK_ROWS // T)
+        for start in range(0, B, step):
+            batches = means[start:start + step]
+            if n // 4 < T:  # counts are shorter than lists of rows
+                batches += rng.multinomial(T, np.full(n, 1 / n), size=len(batches)) @ self.table
+            else:
+                for _ in range(T):
+                    batches += self.table[rng.integers(0, n, len(batches))]
+        return means / T
+
+    def under(self, metric):
+        """F S F^T: formed for few nodes, else by its mapped rows."""
+        if len(self.nodes) <= MAX_FULL_SPECTRUM:
+            return through(metric, self.covariance())
+        return RowCovariance(metric.apply(self.table))
 
 
 @dataclass(frozen=True, eq=False)
 class BlendedCovariance:
-    """Covariance of n training rows and the circuit's, (n S_train + k S_circuit) / (n + k) with k = 30 m.
+    """share * S_rows + (1 - share) * S_circuit, for n rows and m nodes with share = n / (n + k), k = 30 m.
 
     What a metric whitens by need not be the covariance of the null, but it should be near it in every direction that
     the metric magnifies.  That of few rows is too small in some of its m directions by chance alone, and the circuit's
@@ -82,48 +96,37 @@ class BlendedCovariance:
 
     Attributes
     ----------
-    circuit : hld.Moments
-        Exact moments of the circuit.
-    training : TrainingMoments
-        Of the same m nodes.
+    rows : RowReference
+    model : CircuitReference
+    share : float
     """
 
-    circuit: object
-    training: TrainingMoments
-
-    @property
-    def nodes(self) -> np.ndarray:
-        """(m,) node ids."""
-        return self.training.nodes
-
-    @property
-    def share(self) -> float:
-        """n / (n + k)."""
-        n = len(self.training.rows)
-        return n / (n + PRIOR_ROWS * len(self.nodes))
+    rows: RowReference
+    model: CircuitReference
+    share: float
 
     def covariance(self) -> np.ndarray:
         """(m, m) blend."""
-        return self.share * self.training.covariance() + (1 - self.share) * self.circuit.covariance()
+        return self.share * self.rows.covariance() + (1 - self.share) * self.model.covariance()
 
     def operator(self):
         """The blend as a linear operator that never forms it."""
-        return self.share * self.training.operator() + (1 - self.share) * self.circuit.operator()
+        return self.share * self.rows.operator() + (1 - self.share) * self.model.operator()
 
 
-def training_moments(circuit, data, nodes) -> TrainingMoments:
-    """Sample moments of the node likelihoods of training rows.
+def row_reference(circuit, nodes, data) -> RowReference:
+    """The reference of the rows of a table.
 
     Parameters
     ----------
     circuit : pcircuit.Circuit
+    nodes : (m,) int array
     data : (n, V) integer array_like
         At least two complete rows.
-    nodes : (m,) int array
 
     Returns
     -------
-    TrainingMoments
+    RowReference
         Its mean is over all rows; the table of centred rows is of every k-th row where it would take over 512 MiB.
 
     Raises
@@ -135,16 +138,16 @@ def training_moments(circuit, data, nodes) -> TrainingMoments:
     --------
     >>> from pcircuit import Circuit, InputRegion, VTree
     >>> coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.25, 0.75]])])
-    >>> moments = training_moments(coin, [[0], [1]], np.array([0]))
-    >>> moments.mean, moments.covariance()
+    >>> reference = row_reference(coin, np.array([0]), [[0], [1]])
+    >>> reference.mean, reference.covariance()
     (array([0.5]), array([[0.125]]))
     """
-    data = pcircuit.check_evidence(circuit, data, name="training_data")
     if len(data) < 2:
         raise ValueError(f"`training_data` has {len(data)} rows: a covariance needs at least two")
     mean = pcircuit.mean_node_likelihoods(circuit, data, nodes=nodes)
     step = -(-8 * len(nodes) * len(data) // MOST_BYTES)
-    rows = pcircuit.node_likelihoods(circuit, data[::step], nodes=nodes)
-    rows -= mean
-    rows[np.abs(rows) <= ROUND_OFF * mean] = 0.0  # a node that cannot vary has no variance, not one of 1e-34
-    return TrainingMoments(nodes, mean, rows)
+    table = pcircuit.node_likelihoods(circuit, data[::step], nodes=nodes)
+    table -= mean
+    errors = (pcircuit.rounding_errors(circuit, nodes) + len(data) * EPS) * mean
+    table[:, np.sqrt((table ** 2).mean(axis=0)) <= errors] = 0.0  # such a node is constant: what varies is rounding
+    return RowReference(table, circuit, nodes, mean)

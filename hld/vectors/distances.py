@@ -82,8 +82,7 @@ def _mean_under(circuit, source, nodes, name) -> np.ndarray:
     if source.vtree != circuit.vtree or source.num_categories != circuit.num_categories:
         raise pcircuit.StructureError(f"`{name}` does not share the v-tree and the numbers of categories of `circuit`: "
                                       "only then are exact overlaps tractable; pass a sample of it instead")
-    if not source.is_normalized:
-        raise pcircuit.StructureError(f"`{name}` is not normalised, so it is not a distribution")
+    pcircuit.check_distribution(source, name)
     return np.concatenate(_means_by_region(circuit, source))[nodes]
 
 

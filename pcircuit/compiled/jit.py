@@ -15,7 +15,13 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-import numba
+from pcircuit.engine import ENGINE_VARIABLE
+
+try:
+    import numba
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(f"{error}: install Numba, or set the environment variable {ENGINE_VARIABLE}=numpy, which "
+                              "runs everything on plain NumPy", name=error.name) from error
 
 logger = logging.getLogger(__name__)
 
@@ -48,6 +54,8 @@ def inlined_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _cached(dispatcher):
     """The same dispatcher, with an on-disk cache if Numba finds a folder for it."""
+    if numba.config.DISABLE_JIT:  # a plain function, as coverage and a debugger want it
+        return dispatcher
     try:
         dispatcher.enable_caching()
     except RuntimeError as error:  # no folder is writable

@@ -53,8 +53,9 @@ def _pack_inputs(circuit: Circuit) -> tuple[Ints, Floats]:
     """(V,) where each variable's table starts; all tables with their missing columns."""
     inputs = sorted((region for region in circuit.regions if isinstance(region, InputRegion)),
                     key=lambda region: region.variable)
-    parts = [np.concatenate([region.probs, region.probs.sum(axis=1, keepdims=True)], axis=1).ravel()
-             for region in inputs]
+    with np.errstate(over="ignore"):  # such circuits are evaluated in the log domain: `inference.ranges`
+        parts = [np.concatenate([region.probs, region.probs.sum(axis=1, keepdims=True)], axis=1).ravel()
+                 for region in inputs]
     ends = np.cumsum([len(part) for part in parts])
     return np.concatenate([[0], ends[:-1]]), np.concatenate(parts)
 

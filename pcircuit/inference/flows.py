@@ -29,9 +29,10 @@ from pcircuit.compiled.packed import Packed, num_inputs, table_rows
 from pcircuit.compiled.packing import pack, with_parameters
 from pcircuit.compiled.tile import TILE_ROWS, Sums, borrow, free_work, load_group, new_sums, new_work
 from pcircuit.engine import engine_is_numpy
-from pcircuit.evidence import as_integer_table, refuse_out_of_range
+from pcircuit.evidence import as_integer_table, refuse_out_of_range, row_weights
 from pcircuit.inference.likelihood import log_root, upward
 from pcircuit.inference.log_domain import log_flows
+from pcircuit.inference.ranges import may_overflow
 from pcircuit.threads import count_jobs, map_in_threads
 
 NUM_CHUNKS = 16  # units of work; fixed, so that sums are rounded the same way for any number of threads
@@ -93,9 +94,9 @@ def expected_flows(circuit: Circuit, data: ArrayLike, *, weights: ArrayLike | No
     ----------
     circuit : Circuit
     data : (N, V) integer array_like
-        Evidence, -1 missing.
+        Evidence; -1, NaN or masked where missing.
     weights : (N,) float array_like, optional
-        Non-negative weight of each row; one by default.
+        Weight of each row, from 0 to 1e100; one by default.
     n_jobs : int, optional
         Threads; None uses all CPUs.  The result does not depend on it, to the last bit.
 
@@ -126,7 +127,7 @@ def expected_flows(circuit: Circuit, data: ArrayLike, *, weights: ArrayLike | No
     >>> expected_flows(coin, [[-1]]).inputs           # a missing value is spread
     array([0.25, 0.75])
     """
-    rows = as_integer_table(circuit, data)
+    rows, _ = as_integer_table(circuit, data), count_jobs(n_jobs)
     checked = row_weights(weights, len(rows))
     is_small = 8 * full_layout(circuit).num_values * TILE_ROWS <= LAST_CACHE
     free = free_work(circuit, "flow_work") if is_small else []
@@ -141,6 +142,10 @@ def accumulate(circuit: Circuit, packed: Packed, data: Evidence, weights: Floats
     at first, so that calls in a row need not allocate; with `same_rows` they are all about the same data, and evidence
     that is still in a work space is not turned again (7 % of an epoch of 2,000 rows at V = 49, K = 4).
     """
+    if may_overflow(circuit):
+        refuse_out_of_range(circuit, data)
+        edges, inputs = np.zeros(len(packed.weights)), np.zeros(np.count_nonzero(~table_rows(packed)[1]))
+        return edges, inputs, _add_by_logarithms(circuit, data, weights, np.arange(len(data)), edges, inputs)
     in_numpy = uses_numpy(circuit)
     if in_numpy:
         refuse_out_of_range(circuit, data)
@@ -335,15 +340,3 @@ def _spread_missing(packed: Packed, inputs: Floats) -> Floats:
     share = np.divide(inputs[is_missing], total, out=np.zeros_like(total), where=total > 0)
     spread = inputs + share[row] * packed.tables
     return spread[~is_missing]
-
-
-def row_weights(weights: ArrayLike | None, N: int) -> Floats:
-    """`weights` as a checked (N,) float array; ones by default."""
-    if weights is None:
-        return np.broadcast_to(1.0, (N,))  # takes no memory
-    array = np.asarray(weights, dtype=np.float64)
-    if array.shape != (N,) or not np.isfinite(array).all() or (array < 0).any():
-        values = f" with values {array.min()}..{array.max()}" if array.size else ""
-        raise ValueError(f"`weights` must be {N} finite non-negative numbers, one per row, found shape "
-                         f"{array.shape}{values}")
-    return array

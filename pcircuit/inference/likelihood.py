@@ -15,7 +15,8 @@ two out of all units of a row; only the root takes a logarithm,
 
 `upward` is that pass in NumPy, on the rows of a block; `compiled.upward.upward_tile` is its compiled twin.
 Rows in which one unit falls so far behind another of its region that it would be lost are found on the way and
-evaluated again with one logarithm per unit.
+evaluated again with one logarithm per unit; so are all rows of a circuit that is not normalised and may overflow
+(`inference.ranges`).
 """
 from __future__ import annotations
 
@@ -45,7 +46,8 @@ from pcircuit.compiled.tile import TILE_ROWS, borrow, free_work, load_group, new
 from pcircuit.engine import engine_is_numpy
 from pcircuit.evidence import as_integer_table, refuse_out_of_range
 from pcircuit.inference.log_domain import input_values, log_units
-from pcircuit.threads import map_in_threads
+from pcircuit.inference.ranges import may_overflow
+from pcircuit.threads import count_jobs, map_in_threads
 
 STACK_BYTES = 1_000_000  # of a tile, where values live on a stack: it should stay in the second cache
 CHUNK_WORK = 2 ** 23  # units and weights times rows of one thread's unit of work: about a millisecond
@@ -62,15 +64,16 @@ def log_likelihood(circuit: Circuit, data: ArrayLike, *, n_jobs: int | None = No
     ----------
     circuit : Circuit
     data : (N, V) integer array_like
-        Evidence, -1 missing.
+        Evidence; -1, NaN or masked where missing: see `check_evidence`.
     n_jobs : int, optional
         Threads; None uses all CPUs.  The result does not depend on it.
 
     Returns
     -------
     (N,) float64 array
-        Natural logarithms; -inf for an impossible row, never NaN.  A row that is all missing gives the log of
-        the total mass, 0 for a distribution.
+        Natural logarithms; -inf for an impossible row, never NaN and never +inf, also where the likelihood of a
+        circuit that is not normalised is too large for a double.  A row that is all missing gives the log of the
+        total mass, 0 for a distribution.
 
     Raises
     ------
@@ -80,7 +83,8 @@ def log_likelihood(circuit: Circuit, data: ArrayLike, *, n_jobs: int | None = No
     Notes
     -----
     O(number of parameters) multiplications per row; memory for one tile per thread, kept with the circuit for the next
-    call.
+    call.  The relative error of a likelihood, which is the absolute one of its logarithm, is at most n u + 2 u |log p|
+    with u = 2**-53 and n the roundings on the longest way to the root (`docs/accuracy.md`).
 
     References
     ----------
@@ -94,8 +98,8 @@ def log_likelihood(circuit: Circuit, data: ArrayLike, *, n_jobs: int | None = No
     >>> np.exp(log_likelihood(coin, [[0], [1], [-1]]))
     array([0.25, 0.75, 1.  ])
     """
-    rows = as_integer_table(circuit, data)
-    if circuit.num_regions == 1 or engine_is_numpy():
+    rows, _ = as_integer_table(circuit, data), count_jobs(n_jobs)
+    if circuit.num_regions == 1 or engine_is_numpy() or may_overflow(circuit):
         refuse_out_of_range(circuit, rows)
         return _in_numpy(circuit, rows)
     result, free = np.empty(len(rows)), free_work(circuit, "root_work")
@@ -199,6 +203,8 @@ def _in_numpy(circuit: Circuit, data: Evidence) -> Floats:
 
 def _root_of_block(circuit: Circuit, data: Evidence) -> Floats:
     """(N,) log-likelihoods of a block, by the NumPy text."""
+    if may_overflow(circuit):
+        return log_units(circuit, data)[0][-1][0]
     shown, _, exponents, suspect = upward(circuit, data)
     result = np.empty(len(data))
     log_root(shown[-1][0], exponents[-1], result)

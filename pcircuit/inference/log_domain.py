@@ -1,6 +1,7 @@
 """The passes with one logarithm per unit: slower, and right whatever the spread of the likelihoods.
 
-Used for the rows that the linear-domain passes mark as suspect (see `compiled.packed`), and nowhere else.
+Used for the rows that the linear-domain passes mark as suspect (see `compiled.rescaling`), and for circuits whose
+likelihoods may be too large for doubles (see `inference.ranges`).
 
     products:  log p = sum_c log (unit of child c)
     sums:      log s_k = logsumexp_p (log W[k, p] + log product p)
@@ -22,7 +23,9 @@ def log_units(circuit: Circuit, data: Evidence) -> tuple[list[Floats], list[Any]
     products: list[Any] = []
     for r, region in enumerate(circuit.regions):
         if isinstance(region, InputRegion):
-            shown.append(_log(input_values(region, data)))
+            table = _log(np.concatenate([region.probs, np.zeros((region.num_units, 1))], axis=1))
+            table[:, -1] = _logsumexp(table[:, :-1], axis=1)
+            shown.append(table[:, data[:, region.variable].astype(np.int64)])  # -1 is the last column: missing
             products.append(None)
             continue
         children = circuit.vtree.children(r).tolist()
@@ -68,8 +71,9 @@ def _input_counts(region: InputRegion, data: Evidence, flow: Floats) -> Floats:
     K, C = region.probs.shape
     code = data[:, region.variable].astype(np.int64) % (C + 1)
     counts = np.stack([np.bincount(code, weights=flow[k], minlength=C + 1) for k in range(K)])
-    total = region.probs.sum(axis=1, keepdims=True)
-    spread: Floats = counts[:, :C] + counts[:, C:] * region.probs / np.where(total > 0, total, 1.0)
+    probs = region.probs / np.maximum(region.probs.max(axis=1, keepdims=True), np.finfo(float).tiny)
+    total = probs.sum(axis=1, keepdims=True)  # of shares of the largest entry, which cannot overflow
+    spread: Floats = counts[:, :C] + counts[:, C:] * probs / np.where(total > 0, total, 1.0)
     return spread
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pcircuit.array_types import Floats
-from pcircuit.circuit import Circuit, InnerRegion
+from pcircuit.circuit import Circuit, InnerRegion, check_circuit
 
 
 def unit_masses(circuit: Circuit) -> list[tuple[Floats, Floats | None]]:
@@ -43,6 +43,7 @@ def unit_masses(circuit: Circuit) -> list[tuple[Floats, Floats | None]]:
     >>> [q.tolist() for q, _ in unit_masses(circuit)]
     [[0.25, 0.75], [1.0], [1.0]]
     """
+    check_circuit(circuit)
     masses: list[Any] = [(np.ones(1), None)] * circuit.num_regions  # of the root; the others follow
     for r in range(circuit.num_regions - 1, -1, -1):
         region, (q, _) = circuit.regions[r], masses[r]

@@ -25,15 +25,16 @@ marks as suspect go by logarithms instead.
 """
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pcircuit.arguments import check_generator, check_whole_number
 from pcircuit.array_types import Evidence, Floats, Ints, Seed, Weights
-from pcircuit.circuit import Circuit, InnerRegion, InputRegion, StructureError, derived
+from pcircuit.circuit import Circuit, InnerRegion, InputRegion, derived
+from pcircuit.distribution import check_distribution
 from pcircuit.evidence import check_evidence
 from pcircuit.inference.likelihood import upward
 from pcircuit.inference.log_domain import log_units
@@ -56,7 +57,7 @@ def sample(circuit: Circuit, num_samples: int | None = None, *, evidence: ArrayL
     num_samples : int, optional
         N, the number of rows, at least 0.  With evidence it may be left out, or repeats a single row N times.
     evidence : (N, V) integer array_like, optional
-        Observed categories; -1 marks an entry to be drawn.
+        Observed categories; -1 marks an entry to be drawn, as do NaN and a mask.
     rng : int or numpy.random.Generator, optional
         Seed or generator; None draws a fresh seed.
 
@@ -100,10 +101,8 @@ def sample(circuit: Circuit, num_samples: int | None = None, *, evidence: ArrayL
     array([[1, 1],
            [0, 0]], dtype=uint8)
     """
-    if not circuit.is_normalized:
-        raise StructureError("`circuit` is not normalised: only a distribution can be sampled, so scale all "
-                             "rows of `probs` and `weights` to sum 1 first")
-    rng = np.random.default_rng(rng)
+    check_distribution(circuit)
+    rng = check_generator(rng)
     observed = None if evidence is None else check_evidence(circuit, evidence, name="evidence")
     count = _checked_count(num_samples, observed)
     if observed is not None and len(observed) == 1:
@@ -128,14 +127,7 @@ def _checked_count(num_samples: int | None, evidence: Evidence | None) -> int:
             raise ValueError("`num_samples` is missing: give the number of rows to draw, or `evidence` to "
                              "complete")
         return len(evidence)
-    try:
-        if isinstance(num_samples, (bool, np.bool_)):
-            raise TypeError
-        count = operator.index(num_samples)
-    except TypeError:
-        raise TypeError(f"`num_samples` must be an integer of at least 0, found {num_samples!r}") from None
-    if count < 0:
-        raise ValueError(f"`num_samples` must be at least 0, found {count}")
+    count = check_whole_number(num_samples, "num_samples", 0)
     if evidence is not None and len(evidence) not in (1, count):
         raise ValueError(f"`num_samples` is {count} but `evidence` has {len(evidence)} rows: leave "
                          "`num_samples` out, or give one row of evidence to repeat")

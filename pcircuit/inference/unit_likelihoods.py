@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pcircuit.arguments import check_integers
 from pcircuit.array_types import Evidence, Floats, Ints
 from pcircuit.circuit import Circuit
 from pcircuit.compiled.layouts import stack_layout
@@ -22,7 +23,8 @@ from pcircuit.engine import engine_is_numpy
 from pcircuit.evidence import as_integer_table, refuse_out_of_range
 from pcircuit.inference.likelihood import STACK_BYTES, cut_rows, upward
 from pcircuit.inference.log_domain import log_units
-from pcircuit.threads import map_in_threads
+from pcircuit.inference.ranges import may_overflow
+from pcircuit.threads import count_jobs, map_in_threads
 
 NUMPY_ROWS = 256
 
@@ -35,7 +37,7 @@ def node_likelihoods(circuit: Circuit, data: ArrayLike, *, nodes: ArrayLike | No
     ----------
     circuit : Circuit
     data : (N, V) integer array_like
-        Evidence, -1 missing (integrated out exactly).
+        Evidence; what is missing (-1, NaN or masked) is integrated out exactly.
     nodes : (m,) int array_like, optional
         Node ids; all units in node-id order by default.
     n_jobs : int, optional
@@ -44,8 +46,9 @@ def node_likelihoods(circuit: Circuit, data: ArrayLike, *, nodes: ArrayLike | No
     Returns
     -------
     (N, m) float64 array
-        Linear, not logarithms: likelihoods of large scopes may underflow to 0.  A product unit that is 2**-164 times
-        as likely as another one of its region may be given as 0 (see `compiled.rescaling`).
+        Linear, not logarithms: likelihoods of large scopes may underflow to 0, and those of a circuit that is not
+        normalised overflow to inf; nothing becomes NaN.  A product unit that is 2**-164 times as likely as another one
+        of its region may be given as 0 (see `compiled.rescaling`).
 
     Raises
     ------
@@ -64,7 +67,7 @@ def node_likelihoods(circuit: Circuit, data: ArrayLike, *, nodes: ArrayLike | No
     >>> node_likelihoods(circuit, [[0, 1]])      # two inputs, their product, the root
     array([[0.5, 0.8, 0.4, 0.4]])
     """
-    rows = as_integer_table(circuit, data)
+    rows, _ = as_integer_table(circuit, data), count_jobs(n_jobs)
     ids = _checked_nodes(circuit, nodes)
     result = np.empty((len(rows), len(ids)))
 
@@ -93,7 +96,7 @@ def mean_node_likelihoods(circuit: Circuit, data: ArrayLike, *, nodes: ArrayLike
     ----------
     circuit : Circuit
     data : (N, V) integer array_like
-        Evidence, -1 missing (integrated out exactly); N at least 1.
+        Evidence; what is missing (-1, NaN or masked) is integrated out exactly; N at least 1.
     nodes : (m,) int array_like, optional
         Node ids; all units in node-id order by default.
     n_jobs : int, optional
@@ -119,7 +122,7 @@ def mean_node_likelihoods(circuit: Circuit, data: ArrayLike, *, nodes: ArrayLike
     >>> mean_node_likelihoods(coin, [[0], [1]])
     array([0.5])
     """
-    rows = as_integer_table(circuit, data)
+    rows, _ = as_integer_table(circuit, data), count_jobs(n_jobs)
     ids = _checked_nodes(circuit, nodes)
     if not len(rows):
         raise ValueError("`data` has no rows: a mean needs at least one")
@@ -127,7 +130,8 @@ def mean_node_likelihoods(circuit: Circuit, data: ArrayLike, *, nodes: ArrayLike
     if _runs_in_numpy(circuit):
         refuse_out_of_range(circuit, rows)
         for start in range(0, len(rows), NUMPY_ROWS):
-            total += _values_in_numpy(circuit, rows[start:start + NUMPY_ROWS])[ids].sum(axis=1)
+            with np.errstate(over="ignore"):
+                total += _values_in_numpy(circuit, rows[start:start + NUMPY_ROWS])[ids].sum(axis=1)
         return total / len(rows)
     readers, free = unit_readers(circuit, ids), free_work(circuit, "unit_work")
 
@@ -166,6 +170,8 @@ def _read_chunk(circuit: Circuit, data: Evidence, start: int, stop: int, wanted:
 
 def _values_in_numpy(circuit: Circuit, data: Evidence) -> Floats:
     """(units, N) likelihoods of a block, by the NumPy text."""
+    if may_overflow(circuit):
+        return _values_by_logarithms(circuit, data)
     shown, products, exponents, suspect = upward(circuit, data)
     parts = []
     for values, product, exponent in zip(shown, products, exponents, strict=True):
@@ -183,22 +189,22 @@ def _values_by_logarithms(circuit: Circuit, data: Evidence) -> Floats:
     parts = []
     for values, product in zip(shown, products, strict=True):
         parts += [values] if product is None else [product, values]
-    likelihoods: Floats = np.exp(np.concatenate(parts))
+    with np.errstate(over="ignore"):  # where the circuit is not normalised
+        likelihoods: Floats = np.exp(np.concatenate(parts))
     return likelihoods
 
 
 def _runs_in_numpy(circuit: Circuit) -> bool:
-    """A circuit of one region has nothing to compile."""
-    return len(circuit.regions) == 1 or engine_is_numpy()
+    """A circuit of one region has nothing to compile, one that may overflow is evaluated by logarithms."""
+    return circuit.num_regions == 1 or engine_is_numpy() or may_overflow(circuit)
 
 
 def _checked_nodes(circuit: Circuit, nodes: ArrayLike | None) -> Ints:
     """`nodes` as an index array, all units by default."""
     if nodes is None:
         return np.arange(circuit.num_nodes)
-    nodes = np.asarray(nodes)
-    if nodes.ndim != 1 or nodes.dtype.kind not in "iu" or (nodes.size and (nodes.min() < 0 or
-                                                                           nodes.max() >= circuit.num_nodes)):
-        raise ValueError(f"`nodes` must be a one-dimensional array of node ids 0..{circuit.num_nodes - 1}, found shape "
-                         f"{nodes.shape} of {nodes.dtype}" + (f", {nodes.min()}..{nodes.max()}" if nodes.size else ""))
+    expected = f"a one-dimensional array of node ids 0..{circuit.num_nodes - 1}"
+    nodes = check_integers(nodes, "nodes", expected, 0, circuit.num_nodes - 1)
+    if nodes.ndim != 1:
+        raise ValueError(f"`nodes` must be {expected}, found shape {nodes.shape}")
     return nodes

@@ -19,15 +19,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pcircuit.arguments import check_generator, check_number, check_whole_number
 from pcircuit.array_types import Evidence, Floats, Ints
-from pcircuit.circuit import Circuit, StructureError
+from pcircuit.circuit import Circuit
 from pcircuit.compiled.packed import Packed, table_rows, weight_rows
 from pcircuit.compiled.packing import pack, with_parameters
 from pcircuit.compiled.rescaling import with_plan_for
-from pcircuit.evidence import check_evidence
-from pcircuit.inference.flows import accumulate, row_weights, uses_numpy
+from pcircuit.distribution import check_distribution
+from pcircuit.evidence import MOST_WEIGHT, check_evidence, row_weights
+from pcircuit.inference.flows import accumulate, uses_numpy
 from pcircuit.inference.likelihood import log_likelihood
 from pcircuit.learning.em_options import EMSteps, EMWatch, grouped
+from pcircuit.threads import count_jobs
 
 BLOCK_ROWS = 2 ** 16  # rows evaluated at a time at the end
 
@@ -92,9 +95,12 @@ def fit_em(circuit: Circuit, data: ArrayLike, *, num_epochs: int = 100, pseudoco
     >>> fitted.regions[0].probs, history.round(4)
     (array([[0.25, 0.75]]), array([-0.6931, -0.5623]))
     """
+    rows, row_weight = _checked_rows(circuit, data, weights)
+    num_epochs = check_whole_number(num_epochs, "num_epochs", 0)
+    pseudocount = check_number(pseudocount, "pseudocount", least=0, most=MOST_WEIGHT)
     steps, watch = grouped(steps, watch, keywords)
-    rows, row_weight = _checked(circuit, data, num_epochs, pseudocount, weights)
-    packed, rng, total_weight = pack(circuit), np.random.default_rng(steps.rng), row_weight.sum()
+    rng, _ = check_generator(steps.rng), count_jobs(n_jobs)
+    packed, total_weight = pack(circuit), row_weight.sum()
     free: list[Any] = []
     step = _step_in_numpy if uses_numpy(circuit) else _step_by_kernel
     history: list[float] = []
@@ -154,18 +160,12 @@ def _weighted_log_likelihood(circuit: Circuit, data: Evidence, weights: Floats, 
     return total
 
 
-def _checked(circuit: Circuit, data: ArrayLike, num_epochs: int, pseudocount: float,
-             weights: ArrayLike | None) -> tuple[Evidence, Floats]:
+def _checked_rows(circuit: Circuit, data: ArrayLike, weights: ArrayLike | None) -> tuple[Evidence, Floats]:
     """Checked data and row weights."""
-    if not circuit.is_normalized:
-        raise StructureError("`circuit` is not normalised: EM needs weights and input rows that sum to one")
+    check_distribution(circuit)
     rows = check_evidence(circuit, data)
     row_weight = row_weights(weights, len(rows))
     if not row_weight.sum() > 0:
         raise ValueError(f"`data` has {len(rows)} rows with total weight {row_weight.sum():g}: EM needs at least one "
                          "row of positive weight")
-    if int(num_epochs) != num_epochs or num_epochs < 0:
-        raise ValueError(f"`num_epochs` must be a whole number of at least 0, found {num_epochs!r}")
-    if not 0 <= pseudocount < np.inf:
-        raise ValueError(f"`pseudocount` must be finite and at least 0, found {pseudocount!r}")
     return rows, row_weight

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from pcircuit.arguments import check_flag, check_number, check_whole_number
 from pcircuit.array_types import Ints, Seed
 
 T = TypeVar("T")
@@ -33,8 +34,8 @@ class EMSteps:
 
     Raises
     ------
-    ValueError
-        If `batch_size` or `step_size` is out of range.
+    TypeError, ValueError
+        If `batch_size` is not a whole number of at least 1, or `step_size` not a number in (0, 1].
 
     Examples
     --------
@@ -47,13 +48,10 @@ class EMSteps:
     rng: Seed = None
 
     def __post_init__(self) -> None:
-        if self.batch_size is not None and (int(self.batch_size) != self.batch_size or self.batch_size < 1):
-            raise ValueError("`batch_size` must be a whole number of at least 1, or None for all rows, "
-                             f"found {self.batch_size!r}")
-        if self.step_size is None:
-            object.__setattr__(self, "step_size", 1.0 if self.batch_size is None else 0.1)
-        if not 0 < self.size <= 1:
-            raise ValueError(f"`step_size` must be in (0, 1], found {self.step_size!r}")
+        check_whole_number(self.batch_size, "batch_size", 1, none="all rows")
+        default = 1.0 if self.batch_size is None else 0.1
+        step_size = default if self.step_size is None else self.step_size
+        object.__setattr__(self, "step_size", check_number(step_size, "step_size", above=0, most=1))
 
     @property
     def size(self) -> float:
@@ -84,6 +82,11 @@ class EMWatch:
     progress : bool, default False
         Draw a progress bar on standard error (needs `rich`; silent without it, and where no person looks).
 
+    Raises
+    ------
+    TypeError, ValueError
+        If `tolerance` is not a number of at least 0, `callback` cannot be called, or `progress` is no boolean.
+
     Examples
     --------
     >>> EMWatch(tolerance=1e-3).stops([-2.0, -1.9995])
@@ -93,6 +96,12 @@ class EMWatch:
     tolerance: float = 0.0
     callback: Callable[[int, float], object] | None = None
     progress: bool = False
+
+    def __post_init__(self) -> None:
+        check_number(self.tolerance, "tolerance", least=0)
+        check_flag(self.progress, "progress")
+        if self.callback is not None and not callable(self.callback):
+            raise TypeError(f"`callback` must be callable, or None, found {type(self.callback).__name__}")
 
     def stops(self, history: list[float]) -> bool:
         """Whether EM ends here, after len(history) epochs; asks the callback."""

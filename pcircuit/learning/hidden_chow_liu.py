@@ -24,12 +24,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pcircuit.arguments import check_generator, check_whole_number
 from pcircuit.array_types import Evidence, Floats, Seed
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.learning.chow_liu import checked_pseudocount, chow_liu_tree, tree_and_vtree
 from pcircuit.learning.pair_counts import checked_table
 from pcircuit.learning.start_values import random_rows
-from pcircuit.number_checks import whole_number
 
 PERSISTENCE = 0.9  # probability, at the start, that a hidden variable repeats the state of its parent
 
@@ -43,8 +43,8 @@ def hclt(data: ArrayLike, num_latents: int = 4, num_categories: ArrayLike | None
 
     Parameters
     ----------
-    data : (N, V) int or bool array
-        Categories 0..C-1, -1 where an entry is missing; N, V >= 1.
+    data : (N, V) array_like
+        Evidence: categories 0..C-1; -1, NaN or masked where an entry is missing; N, V >= 1.
     num_latents : int
         K >= 1, states of each hidden variable.  Default 4.
     num_categories : int or (V,) ints, optional
@@ -67,7 +67,7 @@ def hclt(data: ArrayLike, num_latents: int = 4, num_categories: ArrayLike | None
     Raises
     ------
     TypeError
-        If `data` or `num_latents` is not integer, or `pseudocount` not a number.
+        If `data` does not hold numbers, `num_latents` is not a whole number, or `pseudocount` not a number.
     ValueError
         If an argument has the wrong shape or values out of range, or `tree` is not a tree on the columns.
 
@@ -108,9 +108,9 @@ def hclt(data: ArrayLike, num_latents: int = 4, num_categories: ArrayLike | None
     (6, True)
     """
     table, categories = checked_table(data, num_categories)
-    num_latents = whole_number(num_latents, "num_latents", 1)
+    num_latents = check_whole_number(num_latents, "num_latents", 1)
     pseudocount = checked_pseudocount(pseudocount)
-    rng = np.random.default_rng(rng)
+    rng = check_generator(rng)
     if tree is None:
         tree = chow_liu_tree(table, num_categories=categories, pseudocount=pseudocount)
     vtree, _ = tree_and_vtree(tree, table.shape[1])

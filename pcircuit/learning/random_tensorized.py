@@ -25,10 +25,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pcircuit.arguments import check_generator, check_integers, check_whole_number
 from pcircuit.array_types import Ints, Seed
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.learning.start_values import random_rows
-from pcircuit.number_checks import whole_number
 from pcircuit.vtree import VTree
 
 
@@ -81,9 +81,9 @@ def rat_spn(num_categories: ArrayLike, num_units: int = 4, depth: int = 2, rng: 
     array([7, 7])
     """
     categories = _checked_categories(num_categories)
-    num_units = whole_number(num_units, "num_units", 1)
-    depth = whole_number(depth, "depth", 0)
-    rng = np.random.default_rng(rng)
+    num_units = check_whole_number(num_units, "num_units", 1)
+    depth = check_whole_number(depth, "depth", 0)
+    rng = check_generator(rng)
     order = rng.permutation(len(categories)).tolist()
     vtree = VTree.from_nested(_halved(order, depth) if len(order) > 1 else 0)
     units = np.arange(num_units)[:, None]
@@ -100,11 +100,10 @@ def rat_spn(num_categories: ArrayLike, num_units: int = 4, depth: int = 2, rng: 
 
 def _checked_categories(num_categories: ArrayLike) -> Ints:
     """`num_categories` as a (V,) int array, refused unless it is one number of at least 1 per variable."""
-    categories = np.asarray(num_categories)
-    is_vector = categories.ndim == 1 and categories.size > 0 and categories.dtype.kind in "iu"
-    if not is_vector or categories.min() < 1:
-        raise ValueError("`num_categories` must hold a whole number of at least 1 for each variable, found "
-                         f"{num_categories!r}: for 14 binary variables give [2] * 14")
+    expected = "a whole number of at least 1 for each variable (for 14 binary ones [2] * 14)"
+    categories = check_integers(num_categories, "num_categories", expected, 1)
+    if categories.ndim != 1 or not categories.size:
+        raise ValueError(f"`num_categories` must be {expected}, found shape {categories.shape}")
     return categories
 
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from pcircuit.array_types import Bools, Floats, Ints
 from pcircuit.circuit import Circuit
+from pcircuit.rounding import region_rounding
 from pcircuit.vtree import VTree
 
 
@@ -36,6 +37,7 @@ class Plan:
     below: Bools  # (R,)
     nested: Bools  # (R,)
     needed: Bools  # (R,)
+    rounding: Floats  # (R,) relative errors of likelihoods, see `pcircuit.rounding`
     order: Ints  # regions, children before their parent, the child with the larger subtree first
 
     def own(self, r: int) -> tuple[Ints, Ints, Floats]:
@@ -58,7 +60,8 @@ def make_plan(circuit: Circuit, nodes: Ints, weights: Floats) -> Plan:
     parents = vtree.parents.tolist()
     for r in range(len(parents) - 2, -1, -1):  # parents have larger numbers
         nested[r] = nested[parents[r]] or has_own[parents[r]]
-    return Plan(circuit, nodes, weights, start, below, nested, nested | has_own, _heavy_first(vtree))
+    return Plan(circuit, nodes, weights, start, below, nested, nested | has_own, region_rounding(circuit),
+                _heavy_first(vtree))
 
 
 def _heavy_first(vtree: VTree) -> Ints:

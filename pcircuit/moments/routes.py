@@ -31,6 +31,11 @@ def prepare(plan: Plan) -> Any:
     return arrays
 
 
+def with_weights(arrays: Any, weights: Floats) -> Any:
+    """The same arrays with other weights of the coordinates (m,)."""
+    return None if arrays is None else arrays._replace(weight=weights)
+
+
 def linear_moments(plan: Plan, arrays: Any, *, squares: bool) -> tuple[Floats, Floats, float | None]:
     """Mean (m,), variances (m,) and tr(S^2) or None; see `moments.traces`."""
     if arrays is None:

@@ -1,1 +1,1 @@
-"""Circuits in, circuit or number out: products, overlaps, marginals."""
+"""Circuits in, circuit or number out: products, marginals, conditionals, divergences, most probable states."""

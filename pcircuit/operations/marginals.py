@@ -20,14 +20,14 @@ so what is kept is again in post-order.
 """
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from pcircuit.arguments import check_integers
 from pcircuit.array_types import Bools, Floats, Ints, Weights
-from pcircuit.circuit import Circuit, InnerRegion, InputRegion
+from pcircuit.circuit import Circuit, InnerRegion, InputRegion, check_circuit
 from pcircuit.vtree import VTree
 
 
@@ -82,6 +82,7 @@ def marginalize(circuit: Circuit, variables: Iterable[int] | None = None, *,
     >>> marginalize(circuit, keep=[1]).regions[0].probs.round(3)       # 0.25 * 0.7 + 0.75 * 0.4 = 0.475
     array([[0.475, 0.525]])
     """
+    check_circuit(circuit)
     kept = _kept_variables(circuit.num_variables, variables, keep)
     if kept.all():
         return circuit
@@ -125,7 +126,7 @@ def _kept_variables(num_variables: int, variables: Iterable[int] | None, keep: I
                          + ("neither" if keep is None else "both"))
     name, listed = ("variables", variables) if keep is None else ("keep", keep)
     chosen = np.zeros(num_variables, dtype=bool)
-    for v in _integers(listed, name):
+    for v in _numbers_of_variables(listed, name):
         if not 0 <= v < num_variables:
             raise ValueError(f"`{name}` holds {v}, which does not exist: the variables are "
                              f"0..{num_variables - 1}")
@@ -139,18 +140,16 @@ def _kept_variables(num_variables: int, variables: Iterable[int] | None, keep: I
     return kept
 
 
-def _integers(values: Iterable[int] | None, name: str) -> list[int]:
-    """`values` as a list of ints; booleans are refused, since a mask is not a list of variables."""
-    try:
-        listed: list[Any] = list(values)  # type: ignore[arg-type]
-    except TypeError:
+def _numbers_of_variables(values: Iterable[int] | None, name: str) -> list[int]:
+    """`values` as a list of ints; a single one is refused, and so is a mask, since it is not a list of variables."""
+    if not isinstance(values, Iterable):
         raise TypeError(f"`{name}` must be a sequence of variables, found {values!r}: write a single one as "
-                        f"[{values!r}]") from None
-    for v in listed:
-        if isinstance(v, (bool, np.bool_)) or not hasattr(v, "__index__"):
-            raise TypeError(f"`{name}` must hold integers, the numbers of variables, found {v!r} of type "
-                            f"{type(v).__name__}: turn a mask into numbers with numpy.flatnonzero")
-    return [operator.index(v) for v in listed]
+                        f"[{values!r}]")
+    expected = "a sequence of integers, the numbers of variables"
+    numbers = check_integers(values if isinstance(values, np.ndarray) else list(values), name, expected)
+    if numbers.ndim != 1:
+        raise ValueError(f"`{name}` must be {expected}, found shape {numbers.shape}")
+    return [int(v) for v in numbers]
 
 
 def _without_the_gone(region: InnerRegion, children: list[int], place: Ints,

@@ -35,8 +35,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from pcircuit.arguments import check_flag
 from pcircuit.array_types import Floats, Ints, Weights
-from pcircuit.circuit import Circuit, InnerRegion, InputRegion, StructureError
+from pcircuit.circuit import Circuit, InnerRegion, InputRegion, StructureError, check_circuit
 
 SPARSE_FILL = 0.25  # weights of a product are kept as CSR when a smaller share of them is positive ...
 SPARSE_SIZE = 256  # ... and there are at least so many
@@ -88,7 +89,7 @@ def multiply(a: Circuit, b: Circuit) -> Circuit:
     >>> square.regions[1].probs.round(2), square.is_normalized
     (array([[0.04, 0.64]]), False)
     """
-    _check_one_space((a, b))
+    check_one_space((a, b))
     vtree = a.vtree
     regions: list[Any] = [None] * vtree.num_nodes
     needed: list[Any] = [None] * vtree.num_nodes  # per region, ascending codes k * K_b + l of the pairs asked for
@@ -160,7 +161,8 @@ def overlap(a: Circuit, b: Circuit, c: Circuit | None = None, *, log: bool = Fal
     True
     """
     circuits = (a, b) if c is None else (a, b, c)
-    _check_one_space(circuits)
+    log = check_flag(log, "log")
+    check_one_space(circuits)
     vtree = a.vtree
     tables: list[Any] = [None] * vtree.num_nodes
     for r in range(vtree.num_nodes):
@@ -179,11 +181,10 @@ def overlap(a: Circuit, b: Circuit, c: Circuit | None = None, *, log: bool = Fal
     return _log_of(mantissa, exponent) if log else _value_of(mantissa, exponent)
 
 
-def _check_one_space(circuits: Sequence[Circuit]) -> None:
+def check_one_space(circuits: Sequence[Circuit]) -> None:
     """Raise unless all are circuits on one v-tree with the same numbers of categories."""
     for name, circuit in zip("abc", circuits, strict=False):
-        if not isinstance(circuit, Circuit):
-            raise TypeError(f"`{name}` must be a Circuit, found {type(circuit).__name__}")
+        check_circuit(circuit, name)
     categories = circuits[0].num_categories
     for name, circuit in zip("bc", circuits[1:], strict=False):
         if circuit.vtree != circuits[0].vtree:

@@ -9,9 +9,9 @@ import pytest
 from scipy.stats import betabinom, binom
 
 import hld
-from hld import HLDTest, calibration
-from hld.calibration_form import calibration_form, read_calibration
-from hld.references.rows import BlendedCovariance, training_moments
+from hld import HLDTest
+from hld.calibration_file import calibration_parts, read_calibration
+from hld.nulls.drawn import DrawnNull
 from pcircuit import (
     Circuit,
     InnerRegion,
@@ -26,6 +26,7 @@ from pcircuit import (
 
 SURE = 5e-7
 B = 999
+METRICS = ("euclidean", "standardized", "marginals", "whitened")
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +57,7 @@ def assert_level(values, *, drawn, upper_only=False):
 @pytest.mark.parametrize("metric", ["euclidean", "standardized", "whitened", ("euclidean", "whitened")])
 def test_small_and_large_batches_under_the_model(circuit, metric):
     test = HLDTest(circuit, metric=metric, null="auto", rng=1, num_resamples=B)
-    switch = test.calibration.switch
+    switch = test.calibration.null.switch
     assert 1 < switch < 2000
     assert_level(pvalues(test, 3, 1000), drawn=True)
     assert_level(pvalues(test, switch, 1000), drawn=False)
@@ -64,11 +65,11 @@ def test_small_and_large_batches_under_the_model(circuit, metric):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("metric", ["euclidean", "standardized", "marginals", "whitened", ("euclidean", "whitened"),
-                                    hld.metrics.metric.NAMES])
+                                    METRICS])
 @pytest.mark.parametrize("T", [1, 2, 5, 10, 50, 200, 1000])
 def test_auto_null_keeps_its_level_at_every_size(circuit, metric, T):
     test = HLDTest(circuit, metric=metric, null="auto", rng=2, num_resamples=B)
-    drawn = test.calibration.draws_for(T) is not None
+    drawn = isinstance(test.calibration.null.null_for(T), DrawnNull)
     assert_level(pvalues(test, T, 10_000), drawn=drawn, upper_only=T == 1)  # few states: ties only lower the level
 
 
@@ -123,7 +124,7 @@ def test_tolerance_keeps_its_level_at_the_largest_tolerated_drift(circuit, metri
     plain = HLDTest(circuit, metric=metric)
     states = sample(source, 400_000, rng=0)
     deltas = mean_node_likelihoods(circuit, states, nodes=plain.nodes) - plain.mean
-    drift = np.sqrt(plain.calibration.metrics[0].squared(deltas) / plain.calibration.laws[0].spectrum.mean)
+    drift = np.sqrt(plain.calibration.metrics[0].squared(deltas) / plain.calibration.null.spectrum.mean)
     tolerant = HLDTest(circuit, metric=metric, tolerance=float(drift))
     trials = 300
     for T in (200, 3000):
@@ -154,64 +155,36 @@ def test_judge_adds_up_parts_of_a_batch(circuit):
         test.judge(parts[0], 0)
 
 
-@pytest.mark.parametrize("metric", ["euclidean", "standardized", "whitened"])
-def test_the_law_of_training_rows_is_that_of_their_covariance_in_the_metric(circuit, metric):
-    """Eigenvalues of the Gram matrix of mapped rows, whose plain squared norms are the metric's."""
-    train = sample(circuit, 40, rng=3)
-    test = HLDTest(circuit, metric=metric, reference="training", training_data=train)
-    moments, form = training_moments(circuit, train, test.nodes), test.calibration.metrics[0]
-    mapped = form.transform(moments.rows)
-    np.testing.assert_allclose((mapped ** 2).sum(axis=1), form.squared(moments.rows), rtol=1e-10)
-    expected = np.linalg.eigvalsh(mapped @ mapped.T / 39)[::-1]
-    found = test.calibration.laws[0].eigenvalues[:len(expected)]
-    np.testing.assert_allclose(found, expected[:len(found)], atol=1e-10 * expected[0])
-    np.testing.assert_allclose(test.mean, moments.mean, rtol=1e-14)
-
-
-def test_a_blend_of_covariances_turns_from_the_circuit_to_the_rows(circuit):
-    exact = hld.exact_moments(circuit)
-    m = len(exact.nodes)
-    for n in (30 * m // 9, 9 * 30 * m):
-        rows = training_moments(circuit, sample(circuit, n, rng=1), exact.nodes)
-        blend = BlendedCovariance(exact, rows)
-        assert blend.share == pytest.approx(n / (n + 30 * m))
-        expected = blend.share * rows.covariance() + (1 - blend.share) * exact.covariance()
-        np.testing.assert_allclose(blend.covariance(), expected, rtol=1e-14)
-        vector = np.random.default_rng(0).normal(size=m)
-        np.testing.assert_allclose(blend.operator() @ vector, expected @ vector, rtol=1e-9)
-        np.testing.assert_array_equal(blend.nodes, exact.nodes)
-
-
 def test_many_nodes_have_laws_from_leading_values(circuit, monkeypatch):
     """The route for more nodes than full spectra are computed of, against the full one."""
     train = sample(circuit, 600, rng=3)
-    arguments = {"reference": "training", "training_data": train, "rng": 0, "null": "exact",
-                 "metric": ("euclidean", "standardized", "whitened")}
-    full = HLDTest(circuit, **arguments)
-    for module in (calibration, hld.metrics.metric):
-        monkeypatch.setattr(module, "MAX_FULL_SPECTRUM", 5)
-    monkeypatch.setattr(hld.metrics.metric, "LEADING_DIRECTIONS", len(full.nodes) - 1)
-    large = HLDTest(circuit, **arguments)
-    batch = sample(circuit, 300, rng=5)
-    np.testing.assert_allclose(large(batch).pvalues, full(batch).pvalues, rtol=0.02)
-    assert large(batch).pvalue == pytest.approx(full(batch).pvalue, rel=0.25)  # its joint law is drawn from rows
+    for arguments in ({"reference": "training", "training_data": train}, {"reference": "circuit"}):
+        arguments |= {"rng": 0, "metric": METRICS}
+        full = HLDTest(circuit, **arguments)
+        with monkeypatch.context() as patch:
+            for module in ("references.circuit", "references.rows", "metrics.whitened", "nulls.joint"):
+                patch.setattr(f"hld.{module}.MAX_FULL_SPECTRUM", 5)
+            patch.setattr("hld.metrics.whitened.LEADING_DIRECTIONS", len(full.nodes) - 1)
+            large = HLDTest(circuit, **arguments)
+        batch = sample(circuit, 300, rng=5)
+        np.testing.assert_allclose(large(batch).pvalues, full(batch).pvalues, rtol=0.02)
+        assert large(batch).pvalue == pytest.approx(full(batch).pvalue, rel=0.25)  # its joint law is drawn from rows
 
 
-def test_a_calibration_survives_its_form(circuit):
+def test_a_calibration_survives_its_file(circuit):
     train = sample(circuit, 300, rng=0)
     for arguments in (
-        {"metric": hld.metrics.metric.NAMES, "reference": "training", "training_data": train},
-        {"metric": ["whitened", "euclidean"]},
+        {"metric": METRICS, "reference": "training", "training_data": train},
+        {"metric": ["whitened", "euclidean"], "tolerance": 0.1},
         {"metric": np.full(len(hld.select_nodes(circuit)), 2.0)},
     ):
         test = HLDTest(circuit, null="auto", rng=0, num_resamples=99, **arguments)
-        again = read_calibration(circuit, *calibration_form(test.calibration), test._seed)
+        parts = calibration_parts(test.calibration)
+        again = HLDTest.from_parts(circuit, test.settings, read_calibration(circuit, *parts, test.settings.seed))
         for T in (1, 6, 2000):
             batch = sample(circuit, T, rng=T)
-            first = test(batch)
-            test.calibration, kept = again, test.calibration
-            assert test(batch).to_dict() == first.to_dict()
-            test.calibration = kept
+            assert again(batch).to_dict() == test(batch).to_dict()
+        assert again.describe() == test.describe()
 
 
 def test_several_metrics_report_each_and_one_pvalue(circuit):

@@ -224,11 +224,17 @@ def test_damaged_files_are_refused(detector, tmp_path, change):
         lambda header, arrays: arrays.update({"test.nodes": arrays["test.nodes"] + 10**6}),
         lambda header, arrays: arrays.pop("test.stds"),
         lambda header, arrays: arrays.update({"test.mean": arrays["test.mean"] * np.nan}),
-        lambda header, arrays: arrays.update({"test.law.0.eigenvalues": -arrays["test.law.0.eigenvalues"]}),
-        lambda header, arrays: arrays.update({"test.table.sizes": arrays["test.table.sizes"][::-1].copy()}),
-        lambda header, arrays: arrays.update({"test.joint": arrays["test.joint"][:5]}),
-        lambda header, arrays: arrays.update({"test.metric.3.gains": arrays["test.metric.3.gains"] * 1e9}),
-        lambda header, arrays: header["test"]["calibration"].update(switch=-3),
+        lambda header, arrays: arrays.update({
+            "test.null.large.0.eigenvalues": -arrays["test.null.large.0.eigenvalues"]}),
+        lambda header, arrays: arrays.update({
+            "test.null.small.sizes": arrays["test.null.small.sizes"][::-1].copy()}),
+        lambda header, arrays: arrays.update({"test.null.large.means": arrays["test.null.large.means"][:5]}),
+        lambda header, arrays: arrays.update({"test.metric.3.factors": -arrays["test.metric.3.factors"]}),
+        lambda header, arrays: arrays.update({"test.metric.0.weights": arrays["test.metric.0.weights"][:-1]}),
+        lambda header, arrays: arrays.update({"test.metric.2.index": arrays["test.metric.2.index"] + 10**6}),
+        lambda header, arrays: header["test"]["calibration"]["null"].update(switch=-3),
+        lambda header, arrays: header["test"]["calibration"]["null"].update(kind="magic"),
+        lambda header, arrays: header["test"]["calibration"]["metrics"].clear(),
         lambda header, arrays: header["test"].update(seed="0"),
         lambda header, arrays: header.update(params=[1, 2]),
     ],
@@ -237,10 +243,10 @@ def test_well_formed_archives_with_wrong_contents_are_refused(detector, tmp_path
     import pcircuit
     path = tmp_path / "model.hld"
     detector.save(path)
-    header, arrays = pcircuit.read_archive(path, "hld.detector", 1)
+    header, arrays = pcircuit.read_archive(path, "hld.detector", 2)
     damage(header, arrays)
     header.setdefault("format", "hld.detector")
-    header.setdefault("version", 1)
+    header.setdefault("version", 2)
     pcircuit.write_archive(path, header, arrays)
     with pytest.raises(ValueError, match=r"cannot read .*model\.hld"):
         hld.load(path)

@@ -221,8 +221,9 @@ def test_what_is_not_of_the_right_type_is_named(circuit):
         HLDTest(circuit, missing="exact")(np.empty((0, 6), dtype=int))
     with pytest.raises(ValueError, match="`alpha` must be between 0 and 1, found '5%'"):
         HLDTest(circuit)([[0] * 6], alpha="5%")
-    with pytest.raises(ValueError, match="`num_resamples` must be"):
-        HLDTest(circuit, num_resamples="many")
+    for count in ("many", 0, 1.5, True):
+        with pytest.raises(ValueError, match="`num_resamples` must be a whole number of at least 1"):
+            HLDTest(circuit, num_resamples=count)
     for nodes in ([10**6], [-1]):
         with pytest.raises(ValueError, match="`nodes` holds"):
             distance(circuit, circuit, nodes=nodes)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from hld import plots
-from hld.localization import Localisation
+from hld.localization import Localization
 
 matplotlib.use("Agg")
 
@@ -28,7 +28,7 @@ def pyplot():
 
 def found(*scores):
     """A localisation with these scores."""
-    return Localisation((), np.array(scores, dtype=float))
+    return Localization((), np.array(scores, dtype=float))
 
 
 def drawn(ax):

@@ -32,6 +32,7 @@ class MomentArrays(NamedTuple):
     mass: np.ndarray  # top-down masses: q of the shown units of each region, then qp of its products
     local: np.ndarray  # (m,) position of a node in its region: products from 0, then shown units
     weight: np.ndarray  # (m,) weight of each coordinate
+    rounding: np.ndarray  # (R,) as in Plan
     order: np.ndarray  # (R,) as in Plan
 
 
@@ -50,4 +51,4 @@ def moment_arrays(plan: Plan) -> MomentArrays:
     local = plan.nodes - circuit.offsets[np.repeat(np.arange(len(table)), table[:, NUM_NODES])]
     return MomentArrays(table, np.argsort(circuit.vtree.parents, kind="stable")[1:], packed.unit, packed.weights,
                         packed.columns, packed.row_pointer, packed.tables, np.zeros(sizes.sum()), local, plan.weights,
-                        plan.order)
+                        plan.rounding, plan.order)

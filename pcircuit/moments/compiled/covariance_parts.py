@@ -54,10 +54,10 @@ def _leaf_parts(arrays, r, compress, mean):
     tables = np.empty(tables_size(len(q)) if is_needed else 0)
     exp2, exp3 = 0, 0
     if is_needed:
-        exp2, exp3 = input_tables(probs, q, tables)
+        exp2, exp3 = input_tables(probs, q, arrays.rounding[r], tables)
     begin, end = own_nodes(arrays, r)
-    covariance, d, v = input_columns(probs, q, arrays.local[begin:end], arrays.weight[begin:end],
-                                     (tables, exp2, exp3), compress, mean[begin:end])
+    covariance, d, v = input_columns(probs, q, arrays.rounding[r], arrays.local[begin:end],
+                                     arrays.weight[begin:end], (tables, exp2, exp3), compress, mean[begin:end])
     return tables, exp2, exp3, covariance, d, v
 
 
@@ -86,7 +86,8 @@ def _inner_parts(arrays, r, buffer, at, exp2, exp3, mean):
     num_products = 0
     while num_products < len(local) and local[num_products] < P:
         num_products += 1
-    shift3, product_v, product_cov = inner_third(units, qp, weights, stages, below, tables, local[:num_products])
+    shift3, product_v, product_cov = inner_third(units, (q, qp), weights, stages, below, tables, local[:num_products],
+                                                 arrays.rounding[r])
     product2, product3 = stages[5][A - 1, 0], stages[5][A - 1, 1]
     exponents = product2, product2 + shift2, product3, product3 + shift3
     n, pairs = len(local), len(product_v)
@@ -108,7 +109,7 @@ def _product_columns(mixing, stages, local, weights, of_products, exponents, col
     chosen, mixed = np.empty((P, len(local))), np.empty((K, len(local)))
     for j in range(len(local)):
         for p in range(P):
-            chosen[p, j] = stages[4][p, local[j]]
+            chosen[p, j] = stages[4][p, local[j]] if product_cov[j, j] > 0.0 else 0.0
         mean_out[j] = scaled(weights[j] * stages[1][-1, local[j]], product2)
     mixture(dense, excess, chosen, mixed)
     for j in range(len(local)):
@@ -148,6 +149,9 @@ def _sum_columns(q, tables, sums, weights, exponents, columns):
         for j in range(first, i):
             covariance[i, j] = (covariance[i, j] + covariance[j, i]) / 2
             covariance[j, i] = covariance[i, j]
+    for i in range(first, n):
+        if not covariance[i, i] > 0.0:  # a constant has no covariances
+            covariance[i], covariance[:, i] = 0.0, 0.0
 
 
 @jit

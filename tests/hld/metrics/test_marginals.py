@@ -4,13 +4,18 @@ import pytest
 import zoo
 
 import hld
-from hld import HLDTest, calibration
-from hld.metrics.marginals import marginals_metric
+from hld import HLDTest
+from hld.metrics.marginals import marginals
+from hld.references.circuit import CircuitReference
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree, hclt, mean_node_likelihoods, sample
 
 
 def frequencies(rows, num_categories):
     return [np.bincount(column, minlength=C) / len(rows) for column, C in zip(rows.T, num_categories, strict=True)]
+
+
+def marginals_metric(circuit, nodes):
+    return marginals(CircuitReference(circuit, nodes))
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +36,7 @@ def test_it_is_the_distance_of_frequencies(circuit, rng):
     several = rng.normal(size=(3, len(nodes)))
     metric = marginals_metric(circuit, nodes)
     np.testing.assert_allclose(metric.squared(several), [metric.squared(one) for one in several], rtol=1e-13)
-    np.testing.assert_allclose((metric.transform(several) ** 2).sum(axis=1), metric.squared(several), rtol=1e-13)
+    np.testing.assert_allclose((metric.apply(several) ** 2).sum(axis=1), metric.squared(several), rtol=1e-13)
 
 
 def test_more_categories_than_units_are_projected(rng):
@@ -58,22 +63,22 @@ def test_equal_units_count_once():
 
 def test_the_law_is_that_of_the_covariance_of_the_frequencies(circuit, monkeypatch):
     """Exact from the covariance of the nodes, from its operator, and nearly so from drawn rows."""
-    reference = HLDTest(circuit, metric="marginals").calibration.laws[0]
+    reference = HLDTest(circuit, metric="marginals").calibration.null
     rows = sample(circuit, 200_000, rng=3)
     hot = np.concatenate([rows[:, [v]] == np.arange(C) for v, C in enumerate(circuit.num_categories)], axis=1)
     expected = np.linalg.eigvalsh(np.cov(hot.T.astype(float)))[::-1]
     np.testing.assert_allclose(reference.eigenvalues[:5], expected[:5], rtol=0.03)
     assert reference.spectrum.mean == pytest.approx(expected.sum(), rel=0.01)
-    normal = HLDTest(circuit, metric="marginals", null="normal").calibration.laws[0]
+    normal = HLDTest(circuit, metric="marginals", null="normal").calibration.null
     assert normal.trace == pytest.approx(reference.eigenvalues.sum(), rel=1e-12)
     assert normal.trace_sq == pytest.approx((reference.eigenvalues ** 2).sum(), rel=1e-12)
-    monkeypatch.setattr(calibration, "MAX_FULL_SPECTRUM", 3)
-    by_operator = HLDTest(circuit, metric="marginals").calibration.laws[0]
+    monkeypatch.setattr("hld.references.circuit.MAX_FULL_SPECTRUM", 3)
+    by_operator = HLDTest(circuit, metric="marginals").calibration.null
     np.testing.assert_allclose(by_operator.eigenvalues, reference.eigenvalues, atol=1e-10)
-    monkeypatch.setattr(calibration, "MOST_MAPPED", 1)
-    drawn = HLDTest(circuit, metric="marginals", rng=0).calibration.laws[0]
-    assert drawn.quantile(0.05, 1) == pytest.approx(reference.quantile(0.05, 1), rel=0.05)
-    drawn = HLDTest(circuit, metric="marginals", rng=0, null="normal").calibration.laws[0]
+    monkeypatch.setattr("hld.references.circuit.MOST_MAPPED", 1)
+    drawn = HLDTest(circuit, metric="marginals", rng=0).calibration.null
+    assert drawn.threshold(0.05, 1) == pytest.approx(reference.threshold(0.05, 1), rel=0.05)
+    drawn = HLDTest(circuit, metric="marginals", rng=0, null="normal").calibration.null
     assert drawn.trace == pytest.approx(normal.trace, rel=0.05)
 
 

@@ -4,45 +4,75 @@ import pytest
 import zoo
 from scipy.stats import binom
 
-from hld import HLDTest, exact_moments
-from hld.metrics.metric import Metric
-from hld.nulls import drawn as resampling
-from hld.nulls.drawn import BatchTable, CircuitDraws, batch_table, drawn_pvalues, drawn_threshold
+from hld import exact_moments
+from hld.nulls import drawn as drawn_module
+from hld.nulls.drawn import DrawnBatches, DrawnNull, TabulatedNull, draw
+from hld.nulls.named import NullOptions
+from hld.references import circuit as circuit_module
+from hld.references.circuit import CircuitReference
+from hld.references.rows import RowReference
+from hld.vectors.linear_maps import Scaled
 
 
 def plain(m):
-    return Metric("euclidean", np.ones(m), 1.0, np.zeros((m, 0)), np.zeros(0))
+    return Scaled("euclidean", np.ones(m))
 
 
-def draws_of(num_resamples, seed=0):
+def drawn(num_resamples, seed=0):
     circuit = zoo.circuits()["two_coins"]
-    moments = exact_moments(circuit)
-    return CircuitDraws(circuit, moments.nodes, moments.mean, (plain(5),), num_resamples, seed)
+    nodes = exact_moments(circuit).nodes
+    return DrawnNull(CircuitReference(circuit, nodes), (plain(5),), num_resamples, seed)
+
+
+def tabulated(rows, num_resamples, largest, rng):
+    m = rows.shape[1]
+    reference = RowReference(rows, None, np.arange(m), np.zeros(m))
+    return draw(reference, (plain(m),), NullOptions(num_resamples, 0, rng), largest)
 
 
 @pytest.mark.parametrize("alpha", [0.5, 0.1, 0.05, 0.01, 0.001])
 def test_threshold_and_pvalue_agree(alpha):
-    draws = draws_of(199)
-    threshold = drawn_threshold(draws, alpha, 20)
-    for squared in [*draws.at(20)[0][1][:, 0], 0.0, 100.0, threshold]:
-        pvalues, combined = drawn_pvalues(draws, np.array([squared]), 20)
-        assert pvalues[0] == combined
+    null = drawn(199)
+    threshold = null.threshold(alpha, 20)
+    for squared in [*null.at(20)[0][1].squared[:, 0], 0.0, 100.0, threshold]:
+        found = null.pvalue(np.array([squared]), 20)
+        assert found.each == (found.value,)
         if abs(squared - threshold) > 1e-7:
-            assert (combined <= alpha) == (squared > threshold)
+            assert (found.value <= alpha) == (squared > threshold)
 
 
 def test_pvalues_are_never_zero_and_do_not_depend_on_the_order_of_calls():
-    draws, again = draws_of(99), draws_of(99)
-    assert drawn_pvalues(draws, np.array([1e4]), 3)[1] == pytest.approx(0.01)
+    null, again = drawn(99), drawn(99)
+    assert null.pvalue(np.array([1e4]), 3).value == pytest.approx(0.01)
     again.at(7)
-    np.testing.assert_array_equal(draws.at(3)[0][1], again.at(3)[0][1])
-    assert not np.array_equal(draws.at(3)[0][1], draws_of(99, seed=1).at(3)[0][1])
+    np.testing.assert_array_equal(null.at(3)[0][1].squared, again.at(3)[0][1].squared)
+    assert not np.array_equal(null.at(3)[0][1].squared, drawn(99, seed=1).at(3)[0][1].squared)
 
 
-def test_blocks_do_not_change_what_is_drawn(monkeypatch):
-    whole = draws_of(50).at(4)[0][1]
-    monkeypatch.setattr(resampling, "BLOCK_ROWS", 4)
-    assert draws_of(50).at(4)[0][1].shape == whole.shape == (50, 1)
+def test_blocks_only_change_what_is_drawn(monkeypatch):
+    whole = drawn(50).at(4)[0][1].squared
+    monkeypatch.setattr(circuit_module, "BLOCK_ROWS", 4)
+    blocks = drawn(50).at(4)[0][1].squared
+    assert blocks.shape == whole.shape == (50, 1)
+    assert (blocks > 0).any()
+
+
+def ranks_by_counting(null, observed):
+    """P-values one by one and combined, each batch compared with each; the observed one loses its ties."""
+    every = np.vstack([observed * (1 - 1e-9), null])
+    exceeding = (every[None, :, :] >= every[:, None, :]).sum(axis=1) / len(every)
+    means = 1 / (1 / exceeding).mean(axis=1)
+    return exceeding[0], (means <= means[0] * (1 + 1e-12)).mean()
+
+
+@pytest.mark.parametrize("q", [1, 2, 4])
+def test_pvalues_are_ranks_among_all_batches(q, rng):
+    null = rng.integers(0, 30, size=(99, q)).astype(float)  # with ties
+    for observed in rng.integers(0, 32, size=(40, q)).astype(float):
+        each, value = DrawnBatches(null).pvalues(observed)
+        expected, together = ranks_by_counting(null, observed)
+        np.testing.assert_allclose(each, expected, rtol=1e-14)
+        assert value == pytest.approx(together if q > 1 else expected[0], rel=1e-14)
 
 
 def test_combined_ranks_are_a_valid_pvalue(rng):
@@ -51,37 +81,37 @@ def test_combined_ranks_are_a_valid_pvalue(rng):
     hits = 0
     for _ in range(trials):
         normal = rng.normal(size=(B + 1, 1)) + 0.5 * rng.normal(size=(B + 1, 3))
-        table = BatchTable(np.array([5]), np.exp(normal[1:])[None])
-        hits += drawn_pvalues(table, np.exp(normal[0]), 5)[1] <= 0.1
+        null = TabulatedNull(np.array([5]), np.exp(normal[1:])[None])
+        hits += null.pvalue(np.exp(normal[0]), 5).value <= 0.1
     assert binom.ppf(5e-7, trials, 0.08) <= hits <= binom.isf(5e-7, trials, 0.1)
 
 
 def test_a_table_at_a_size_between_its_own(rng):
     """Normal rows: T d^2 has the same law at every T, so interpolation changes nothing but noise."""
-    rows = rng.normal(size=(3000, 4))
-    table = batch_table(rows, (plain(4),), 999, 20, rng)
-    assert table.sizes.tolist() == [1, 2, 3, 4, 5, 7, 10, 14, 20]
+    null = tabulated(rng.normal(size=(3000, 4)), 999, 20, rng)
+    assert null.sizes.tolist() == [1, 2, 3, 4, 5, 7, 10, 14, 20]
     for T in (1, 6, 8, 20, 50):
-        shares = [share for share, _ in table.at(T)]
+        shares = [share for share, _, _ in null.at(T)]
         assert sum(shares) == pytest.approx(1)
         assert min(shares) >= 0
-        median = drawn_threshold(table, 0.5, T) * T  # chi2 with 4 degrees of freedom: 3.3567
+        median = null.threshold(0.5, T) * T  # chi2 with 4 degrees of freedom: 3.3567
         assert median == pytest.approx(3.3567, abs=6 * 0.5 / (0.15 * np.sqrt(999)))
-    assert "9 sizes up to 20" in table.describe()
+        assert null.pvalue([3.3567 / T], T).value == pytest.approx(0.5, abs=6 * 0.5 / np.sqrt(999))
+    assert "9 sizes up to 20" in null.describe(("euclidean",))[0]
 
 
 def test_small_training_sets_use_counts(rng):
-    table = batch_table(rng.normal(size=(8, 2)), (plain(2),), 50, 100, rng)
-    assert np.isfinite(table.squared).all()
-    assert table.squared[-1].mean() < table.squared[0].mean()
+    null = tabulated(rng.normal(size=(8, 2)), 50, 100, rng)
+    assert np.isfinite(null.squared).all()
+    assert null.squared[-1].mean() < null.squared[0].mean()
 
 
-def test_auto_switches_from_draws_to_the_law():
-    circuit = zoo.circuits()["hclt_like"]
-    test = HLDTest(circuit, null="auto", metric="whitened", rng=0, num_resamples=99)
-    switch = test.calibration.switch
-    assert switch > 1
-    rows = np.zeros((switch + 1, 6), dtype=int)
-    assert test(rows[:switch - 1]).null == "monte-carlo"
-    assert test(rows[:switch]).null == "exact"
-    assert f"T < {switch}" in test.describe()
+def test_one_row_is_always_at_its_distance():
+    null = tabulated(np.array([[-1.0], [1.0]]), 3, 2, np.random.default_rng(0))
+    assert null.sizes.tolist() == [1, 2]
+    assert null.squared[0, :, 0].tolist() == [1.0, 1.0, 1.0]
+    assert null.threshold(0.05, 1) == np.inf
+
+
+def test_grid_is_ascending():
+    assert (np.diff(drawn_module.GRID) > 0).all()

@@ -4,22 +4,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
-from scipy.stats import binom, hmean
+from scipy.stats import binom, chi2, hmean
 
-from hld.metrics.metric import Metric
-from hld.nulls.joint import RESOLVED, JointLaw, covariance_factor, harmonic_mean, joint_law
+from hld.nulls.joint import RESOLVED, JointLaw, JointNull, covariance_factor, harmonic_mean, joint_law
+from hld.nulls.limit_law import law_of_values
+from hld.vectors.linear_maps import DenseRows, Scaled
 
 SURE = 1e-7
 DRAWS = 20_000
 
 
 def norm(name, m=2):
-    return Metric(name, np.ones(m), 1.0, np.zeros((m, 0)), np.zeros(0))
+    return Scaled(name, np.ones(m))
 
 
 def coordinate(name, j, m=2):
-    """|Z_j|, as a form without a base."""
-    return Metric(name, np.ones(m), 0.0, np.eye(m)[:, [j]], np.ones(1))
+    """|Z_j|."""
+    return DenseRows(name, np.eye(m)[[j]])
 
 
 @given(st.lists(st.floats(1e-12, 1.0), min_size=1, max_size=4))
@@ -82,3 +83,19 @@ def test_the_factor_of_a_covariance(rng):
     assert factor.shape == (5, 9)
     np.testing.assert_allclose(factor.T @ factor, covariance, atol=1e-12 * np.abs(covariance).max())
     assert covariance_factor(np.zeros((3, 3))).shape == (0, 3)
+
+
+def test_the_null_of_several_metrics_combines_their_own():
+    """Independent coordinates: each p-value is a chi-square tail, their harmonic mean has the law of the draws."""
+    metrics = (coordinate("first", 0), coordinate("second", 1))
+    law = joint_law(np.eye(2), metrics, np.random.default_rng(1))
+    null = JointNull((law_of_values(np.ones(1)), law_of_values(np.ones(1))), law)
+    found = null.pvalue(np.array([5.0, 0.1]) / 40, 40)
+    expected = chi2.sf([5.0, 0.1], 1)
+    np.testing.assert_allclose(found.each, expected, rtol=1e-9)
+    assert found.value == law.tail(hmean(expected))
+    assert found.null == "exact"
+    assert 0 < found.error < 0.1 * found.value
+    assert len(null.describe(("first", "second"))) == 2
+    with pytest.raises(ValueError, match="no threshold"):
+        null.threshold(0.05, 40)

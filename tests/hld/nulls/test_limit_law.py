@@ -1,14 +1,13 @@
-"""Laws of the statistic: the exact one against its eigenvalues, replaced spectra, finite T, the paper's closed form."""
+"""The limit law against its eigenvalues, replaced spectra, finite T."""
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import zoo
-from scipy.stats import norm
 
 from hld import exact_moments, gchi2
 from hld.nulls import limit_law as null_module
-from hld.nulls.limit_law import ExactLaw, NormalLaw, law_of_moments, law_of_values
+from hld.nulls.limit_law import LimitLaw, law_of_leading, law_of_values
 
 
 def moments_of(spectrum):
@@ -22,11 +21,11 @@ def test_all_eigenvalues_of_a_small_circuit():
     eigenvalues = np.maximum(np.linalg.eigvalsh(exact_moments(zoo.circuits()["hclt_like"]).covariance()), 0)
     law = law_of_values(eigenvalues)
     assert law.quantile_error == 0
-    pvalue, error = law.tail(0.8, 50)
-    assert pvalue == pytest.approx(gchi2.sf(0.8, eigenvalues), rel=1e-9, abs=0.0)
-    assert 0 <= error < 1e-10
-    assert law.tail(law.quantile(0.01, 50), 50)[0] == pytest.approx(0.01, rel=1e-9)
-    assert "all there are" in law.describe()
+    found = law.pvalue([0.8 / 50], 50)
+    assert found.value == pytest.approx(gchi2.sf(0.8, eigenvalues), rel=1e-9, abs=0.0)
+    assert 0 <= found.error < 1e-10
+    assert law.pvalue([law.threshold(0.01, 50)], 50).value == pytest.approx(0.01, rel=1e-9)
+    assert "all there are" in law.describe(("euclidean",))[0]
 
 
 @pytest.mark.parametrize("spectrum", [
@@ -34,11 +33,11 @@ def test_all_eigenvalues_of_a_small_circuit():
     np.r_[1.0, np.full(2999, 1e-3)], np.r_[np.ones(40), np.zeros(2960)],
 ], ids=["1/j", "1/sqrt(j)", "0.99^j", "flat", "spike", "rank 40"])
 def test_a_replaced_rest_keeps_quantiles_within_the_stated_error(spectrum):
-    law = law_of_moments(moments_of(spectrum))
+    law = law_of_leading(moments_of(spectrum))
     assert law.num_eigenvalues <= null_module.LEADING[-1]
     full = law_of_values(spectrum)
     for alpha in null_module.CHECKED_LEVELS:
-        assert abs(law.quantile(alpha, 1) / full.quantile(alpha, 1) - 1) <= law.quantile_error + 1e-9
+        assert abs(law.threshold(alpha, 1) / full.threshold(alpha, 1) - 1) <= law.quantile_error + 1e-9
     assert law.spectrum.mean == pytest.approx(spectrum.sum(), rel=1e-10)
     assert law.spectrum.variance == pytest.approx(2 * (spectrum ** 2).sum(), rel=1e-10)
 
@@ -49,7 +48,7 @@ def test_finite_batches_have_the_variance_that_the_excess_says(T, rng):
     rows = rng.exponential(size=(200_000, 3)) * [1.0, 0.7, 0.4] - [1.0, 0.7, 0.4]
     eigenvalues = np.array([1.0, 0.49, 0.16])
     excess = (8 * (eigenvalues**2).sum()) / (2 * (eigenvalues**2).sum()) - 1  # Var(x^2) = 8 for a centred exponential
-    law = ExactLaw(eigenvalues, np.ones(3), 0.0, 3, excess)
+    law = LimitLaw(eigenvalues, np.ones(3), 0.0, 3, excess)
     assert law.at(T).mean == pytest.approx(eigenvalues.sum(), rel=1e-12)
     assert law.at(T).variance == pytest.approx(2 * (eigenvalues ** 2).sum() * (1 + excess / T), rel=1e-12)
     squared = T * (rows[:len(rows) // T * T].reshape(-1, T, 3).mean(axis=1) ** 2).sum(axis=1)
@@ -57,23 +56,14 @@ def test_finite_batches_have_the_variance_that_the_excess_says(T, rng):
     assert squared.var() == pytest.approx(law.at(T).variance, abs=spread)
 
 
-def test_the_closed_form_is_the_papers():
-    law = NormalLaw(trace=0.3, trace_sq=0.02)
-    T, alpha = 40, 0.05
-    expected = np.sqrt(0.3 / T + norm.isf(alpha) / T * np.sqrt(2 * 0.02))
-    assert np.sqrt(law.quantile(alpha, T) / T) == pytest.approx(expected, rel=1e-12)
-    assert law.tail(expected ** 2 * T, T) == (pytest.approx(alpha, rel=1e-10), None)
-
-
-@pytest.mark.parametrize(("eigenvalues", "alpha", "rate"), [([1, 1], 0.05, 0.0710), ([1], 0.01, 0.0383)])
-def test_the_closed_form_is_anti_conservative_by_what_the_module_says(eigenvalues, alpha, rate):
-    eigenvalues = np.array(eigenvalues, dtype=float)
-    threshold = NormalLaw(eigenvalues.sum(), (eigenvalues ** 2).sum()).quantile(alpha, 1)
-    assert law_of_values(eigenvalues).tail(threshold, 1)[0] == pytest.approx(rate, abs=5e-5)
-
-
 def test_nothing_that_varies():
-    for law in (law_of_values(np.zeros(3)), NormalLaw(0.0, 0.0), ExactLaw(np.zeros(2), np.ones(2), 0.0, 2, 3.0)):
-        assert law.tail(0.0, 5)[0] == 1
-        assert law.tail(0.1, 5)[0] == 0
-        assert law.quantile(0.05, 5) == 0
+    for law in (law_of_values(np.zeros(3)), LimitLaw(np.zeros(2), np.ones(2), 0.0, 2, 3.0)):
+        assert [law.pvalue([d], 5).value for d in (0.0, 0.1)] == [1, 0]
+        assert law.threshold(0.05, 5) == 0
+
+
+def test_the_excess_is_that_of_the_variance_of_single_rows():
+    law = law_of_values(np.array([3.0, 1.0]))  # of variance 2 (9 + 1) in the limit
+    assert law.with_excess(50.0).excess == pytest.approx(1.5)
+    assert law.with_excess(50.0).at(3).variance == pytest.approx(20 * 1.5)
+    assert law_of_values(np.zeros(2)).with_excess(1.0).excess == 0.0

@@ -6,11 +6,8 @@ import zoo
 from scipy.stats import binom
 
 from hld import HLDTest, select_nodes
-from hld.metrics.metric import build_metric
-from hld.nulls.limit_law import law_in_metric
-from hld.references.holes import PatternMoments
+from hld.references.holes import HolePatterns
 from pcircuit import rat_spn, sample
-from pcircuit.moments.moments import exact_moments
 
 SURE = 5e-7
 
@@ -27,19 +24,34 @@ def test_moments_of_a_pattern_equal_enumeration(name, rng):
         pattern = rng.random(circuit.num_variables) < 0.4
         holes = np.where(pattern, -1, states)
         L = naive.node_values(circuit, holes)[:, nodes]
-        mean, covariance = PatternMoments(circuit, nodes).of_pattern(pattern)
+        mean, covariance = HolePatterns(circuit, nodes).moments(pattern)
         np.testing.assert_allclose(mean, p @ L, rtol=1e-11)
         np.testing.assert_allclose(covariance, (L - p @ L).T * p @ (L - p @ L), rtol=1e-9, atol=1e-14)
 
 
-@pytest.mark.parametrize("metric", ["euclidean", "standardized", "whitened"])
-def test_a_complete_covariance_gives_the_metrics_own_law(metric):
-    moments = exact_moments(zoo.circuits()["hclt_like"])
-    form, values = build_metric(
-        metric, lambda w: moments if w is None else exact_moments(moments.circuit, node_weights=w)
-    )
-    law = law_in_metric(form, moments.covariance())
-    np.testing.assert_allclose(law.eigenvalues, np.sort(values[0])[::-1], rtol=1e-8, atol=1e-12)
+def test_the_reference_of_a_batch_averages_over_its_patterns(rng):
+    circuit = zoo.circuits()["hclt_like"]
+    patterns = HolePatterns(circuit, select_nodes(circuit))
+    kinds = rng.random((3, circuit.num_variables)) < 0.4
+    which = np.array([0, 1, 0, 2, 0])
+    reference = patterns.reference(np.where(kinds[which], -1, 0))
+    parts = [patterns.moments(kinds[i]) for i in which]
+    np.testing.assert_allclose(reference.mean, np.mean([mean for mean, _ in parts], axis=0), rtol=1e-12)
+    np.testing.assert_allclose(reference.covariance(), np.mean([S for _, S in parts], axis=0), rtol=1e-12, atol=1e-16)
+
+
+def test_what_is_drawn_of_the_reference_has_its_moments():
+    """Means within six standard errors; the variance of a batch mean is S / T, and that of a row is S."""
+    circuit = zoo.circuits()["hclt_like"]
+    rng = np.random.default_rng(0)
+    batch = np.where(rng.random((4, circuit.num_variables)) < 0.4, -1, 0)
+    reference = HolePatterns(circuit, select_nodes(circuit)).reference(batch)
+    for drawn, share in ((reference.rows(20_000, rng), 1.0), (reference.batch_means(4, 8_000, rng), 0.25),
+                         (reference.batch_means(2, 8_000, rng), 0.5)):
+        variances = share * reference.diagonal()
+        assert (np.abs(drawn.mean(axis=0)) <= 6 * np.sqrt(variances / len(drawn)) + 1e-15).all()
+        spread = (drawn ** 2).std(axis=0) / np.sqrt(len(drawn))
+        assert (np.abs((drawn ** 2).mean(axis=0) - variances) <= 6 * spread + 1e-15).all()
 
 
 @pytest.mark.parametrize("metric", ["euclidean", ("euclidean", "whitened")])

@@ -1,0 +1,81 @@
+"""A calibration as JSON scalars and plain arrays, and back, everything checked.
+
+mean, stds, nodes, margins           of the node likelihoods, and tolerated distances
+metric.I.*                           the map of metric I
+null.*                               what the null holds
+"""
+from __future__ import annotations
+
+import numpy as np
+
+from hld.calibration import Calibration
+from hld.checks import finite_array, under_prefix, with_prefix
+from hld.nulls.named import Context
+from hld.references.circuit import CircuitReference
+from hld.vectors.linear_maps import map_from_parts
+
+
+def calibration_parts(calibration) -> tuple[dict, dict]:
+    """Scalars, as JSON holds them, and arrays of a calibration.
+
+    Examples
+    --------
+    >>> import hld, pcircuit
+    >>> circuit = pcircuit.rat_spn([2] * 4, num_units=2, depth=1, rng=0)
+    >>> scalars, arrays = calibration_parts(hld.HLDTest(circuit).calibration)
+    >>> scalars["metrics"], sorted(arrays)[:3]
+    ([{'form': 'Scaled', 'name': 'euclidean'}], ['margins', 'mean', 'metric.0.weights'])
+    """
+    null, null_arrays = calibration.null.to_parts()
+    scalars: dict = {"metrics": [], "null": null}
+    arrays = {name: getattr(calibration, name) for name in ("nodes", "mean", "stds", "margins")}
+    for i, metric in enumerate(calibration.metrics):
+        own, own_arrays = metric.to_parts()
+        scalars["metrics"].append(own)
+        arrays |= with_prefix(f"metric.{i}.", own_arrays)
+    return scalars, arrays | with_prefix("null.", null_arrays)
+
+
+def read_calibration(circuit, scalars, arrays, seed) -> Calibration:
+    """A calibration from its parts; raises ValueError, KeyError or TypeError where they do not fit together.
+
+    Parameters
+    ----------
+    circuit : pcircuit.Circuit
+    scalars : dict
+    arrays : dict of arrays
+    seed : int
+
+    Returns
+    -------
+    Calibration
+
+    Examples
+    --------
+    >>> import hld, pcircuit
+    >>> circuit = pcircuit.rat_spn([2] * 4, num_units=2, depth=1, rng=0)
+    >>> calibration = hld.HLDTest(circuit).calibration
+    >>> again = read_calibration(circuit, *calibration_parts(calibration), 0)
+    >>> again.null.num_eigenvalues == len(calibration.nodes)
+    True
+    """
+    nodes = saved_nodes(circuit, arrays)
+    m = len(nodes)
+    mean, stds = (finite_array(arrays, name, (m,)) for name in ("mean", "stds"))
+    metrics = tuple(map_from_parts(own, under_prefix(f"metric.{i}.", arrays), m)
+                    for i, own in enumerate(scalars["metrics"]))
+    if not metrics:
+        raise ValueError("the test has no metric")
+    context = Context(CircuitReference(circuit, nodes, mean), metrics, seed)
+    null = context.read(scalars["null"], under_prefix("null.", arrays))
+    margins = finite_array(arrays, "margins", (len(metrics),))
+    return Calibration(nodes, mean, stds, metrics, null, np.maximum(margins, 0.0))
+
+
+def saved_nodes(circuit, arrays) -> np.ndarray:
+    """(m,) the nodes of a test in a file, as int64."""
+    nodes = arrays["nodes"]
+    if nodes.ndim != 1 or not len(nodes) or nodes.dtype.kind not in "iu" \
+            or nodes.min() < 0 or nodes.max() >= circuit.num_nodes:
+        raise ValueError("the nodes of the test are not nodes of the circuit")
+    return nodes.astype(np.int64)

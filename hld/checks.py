@@ -1,0 +1,75 @@
+"""Checks that several rooms share: the level and the seed that every test has, numbers, and what files hold."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Integral, Real
+
+import numpy as np
+
+
+def check_alpha(alpha: float) -> float:
+    """The level of a test as a float, refused unless it is strictly between 0 and 1.
+
+    Examples
+    --------
+    >>> check_alpha(1)
+    Traceback (most recent call last):
+    ValueError: `alpha` must be between 0 and 1, found 1
+    """
+    if not isinstance(alpha, Real) or isinstance(alpha, bool) or not 0 < alpha < 1:
+        raise ValueError(f"`alpha` must be between 0 and 1, found {alpha!r}")
+    return float(alpha)
+
+
+def seed_of(rng: int | np.random.Generator | None) -> int:
+    """The one number below 2^53 that everything drawn later depends on; equal seeds give equal numbers."""
+    return int(np.random.default_rng(rng).integers(2 ** 53))
+
+
+def whole_number(value: int, name: str, least: int = 1) -> int:
+    """`value` as an int, refused unless it is a whole number of at least `least`.
+
+    Examples
+    --------
+    >>> whole_number(2.5, "num_resamples")
+    Traceback (most recent call last):
+    ValueError: `num_resamples` must be a whole number of at least 1, found 2.5
+    """
+    whole = isinstance(value, Integral) or (isinstance(value, Real) and float(value).is_integer())
+    if not whole or isinstance(value, (bool, np.bool_)) or value < least:
+        raise ValueError(f"`{name}` must be a whole number of at least {least}, found {value!r}")
+    return int(value)
+
+
+def finite_number(value: float, name: str, *, positive: bool = False) -> float:
+    """`value` as a float, refused unless it is finite and at least 0, or positive.
+
+    Examples
+    --------
+    >>> finite_number(-1, "tolerance")
+    Traceback (most recent call last):
+    ValueError: `tolerance` must be finite and at least 0, found -1
+    """
+    expected = "positive" if positive else "at least 0"
+    if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= value < np.inf or (positive and value == 0):
+        raise ValueError(f"`{name}` must be finite and {expected}, found {value!r}")
+    return float(value)
+
+
+def finite_array(arrays: Mapping, name: str, shape: tuple) -> np.ndarray:
+    """A finite float64 array of a file, of the given shape; None in it stands for any length."""
+    array = arrays[name]
+    fits = array.ndim == len(shape) and all(want in (None, have) for want, have in zip(shape, array.shape, strict=True))
+    if not fits or array.dtype.kind not in "fiu" or not np.isfinite(array).all():
+        raise ValueError(f"array {name!r} must hold {shape} finite numbers, found shape {array.shape}")
+    return array.astype(np.float64, copy=False)
+
+
+def with_prefix(prefix: str, arrays: Mapping) -> dict:
+    """The arrays under names that begin with a prefix."""
+    return {prefix + name: array for name, array in arrays.items()}
+
+
+def under_prefix(prefix: str, arrays: Mapping) -> dict:
+    """The arrays whose names begin with a prefix, without it."""
+    return {name[len(prefix):]: array for name, array in arrays.items() if name.startswith(prefix)}

@@ -1,0 +1,93 @@
+"""The metrics by the names that `metric=` takes: add one by writing a function and a line here.
+
+With Z the difference of the mean likelihood vectors of a batch and of its reference, d = |F Z|:
+
+* "euclidean"      F = I: the paper's.  The nodes with the largest likelihoods, mostly inputs, decide.
+* "standardized"   F = diag(1 / sigma): every node counts alike, however small its likelihoods are.
+* "marginals"      the distances between the marginal distributions of all variables, from the input units alone
+                   (`hld.metrics.marginals`): what single variables tell, none of them favoured.
+* "whitened"       F = (S + c I)^(-1/2): every direction counts alike in which the reference varies
+                   (`hld.metrics.whitened`): what tells that variables go together in another way.
+* node weights     F = diag(w), any positive w.
+
+A metric is made for a reference before any batch is seen, by a function of the reference and of the options of the
+test (as keywords; each takes the ones that it knows).  The null distribution is that of the map that is used: norms
+need not be the right ones for the level to hold.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pcircuit
+from hld.metrics.marginals import marginals
+from hld.metrics.node_weights import euclidean, standardized, weighted
+from hld.metrics.whitened import whitened
+from hld.vectors.linear_maps import LinearMap
+
+METRICS: dict[str, Callable[..., LinearMap]] = {
+    "euclidean": euclidean,
+    "standardized": standardized,
+    "marginals": marginals,
+    "whitened": whitened,
+}
+DEFAULT = ("euclidean", "standardized", "marginals", "whitened")  # what `HLDDetector` combines
+OF_INPUTS = ("marginals",)  # those that compare input units
+
+
+def parse_metric(metric, m: int) -> tuple:
+    """Names and weight vectors that a `metric` argument asks for.
+
+    Parameters
+    ----------
+    metric : str, (m,) array_like, or sequence of str
+        One metric, node weights, or several metrics to combine.
+    m : int
+        Number of nodes.
+
+    Returns
+    -------
+    tuple of str or (m,) float array
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown or repeated, or the weights are not m positive numbers.
+
+    Examples
+    --------
+    >>> parse_metric("whitened", 3), parse_metric(["euclidean", "whitened"], 3)
+    (('whitened',), ('euclidean', 'whitened'))
+    """
+    if isinstance(metric, str):
+        metric = (metric,)
+    parts = list(metric) if isinstance(metric, (list, tuple)) else metric
+    if not isinstance(parts, list) or not any(isinstance(part, str) for part in parts):
+        try:
+            return (pcircuit.check_node_weights(metric, m),)
+        except (TypeError, ValueError) as error:
+            raise ValueError(str(error).replace("node_weights", "metric")) from None
+    for part in parts:
+        if part not in METRICS or parts.count(part) > 1:
+            raise ValueError(f"`metric` must be one of {', '.join(map(repr, METRICS))}, several different ones, or {m} "
+                             f"positive node weights, found {metric!r}")
+    return tuple(parts)
+
+
+def build_metric(part, reference, **options) -> LinearMap:
+    """The metric of one entry of `parse_metric` for a reference.
+
+    Examples
+    --------
+    >>> from hld.references.circuit import CircuitReference
+    >>> circuit = pcircuit.rat_spn([2] * 4, num_units=2, depth=1, rng=0)
+    >>> reference = CircuitReference(circuit, pcircuit.select_nodes(circuit))
+    >>> build_metric("euclidean", reference).name
+    'euclidean'
+    """
+    return METRICS[part](reference, **options) if isinstance(part, str) else weighted(part)
+
+
+def default_metrics(circuit, nodes) -> tuple:
+    """Names of those of DEFAULT that some nodes have: without input units there are no marginals."""
+    has_inputs = (circuit.nodes.kind[nodes] == "input").any()
+    return tuple(name for name in DEFAULT if has_inputs or name not in OF_INPUTS)

@@ -1,0 +1,76 @@
+"""The nulls by the names that `null=` takes: add one by writing a class, a function that makes it, and a line here.
+
+* "exact"         the generalised chi-square law, right for large T (`hld.nulls.limit_law`)
+* "normal"        the paper's closed form (`hld.nulls.normal`)
+* "monte-carlo"   batches drawn from the reference, valid at every T (`hld.nulls.drawn`)
+* "auto"          drawn batches for small T, the law, corrected for T, for large T (`hld.nulls.switched`)
+
+Several metrics are combined by the harmonic mean of their p-values (`hld.nulls.joint`).
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hld.nulls.drawn import DrawnNull, TabulatedNull, drawn_null
+from hld.nulls.joint import JointNull
+from hld.nulls.limit_law import LimitLaw, limit_null
+from hld.nulls.normal import NormalLaw, normal_null
+from hld.nulls.null import Null
+from hld.nulls.switched import SwitchedNull, auto_null
+
+
+@dataclass(frozen=True)
+class NullOptions:
+    """What a null is made with, beside reference and metrics.
+
+    Attributes
+    ----------
+    num_resamples : int
+        B, drawn batches.
+    seed : int
+        Of what is drawn when batches are tested.
+    rng : numpy.random.Generator
+        Of what is drawn when the null is made.
+    """
+
+    num_resamples: int
+    seed: int
+    rng: np.random.Generator = field(repr=False)
+
+
+# name -> function of reference, metrics and options
+NULLS: dict[str, Callable[..., Null]] = {
+    "exact": limit_null,
+    "normal": normal_null,
+    "monte-carlo": drawn_null,
+    "auto": auto_null,
+}
+OF_ONE_METRIC = ("normal",)
+ON_DEMAND = ("monte-carlo",)  # those that draw when batches are tested, so that the reference has to be there
+# what files call them -> class
+KINDS = {"limit": LimitLaw, "normal": NormalLaw, "joint": JointNull, "drawn": DrawnNull, "tabulated": TabulatedNull,
+         "switched": SwitchedNull}
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a null of a file is read with: the test that it belongs to.
+
+    Attributes
+    ----------
+    reference : Reference
+        To draw from, if there is one at deployment.
+    metrics : tuple of LinearMap
+    seed : int
+    """
+
+    reference: object
+    metrics: tuple
+    seed: int
+
+    def read(self, scalars: dict, arrays: dict) -> Null:
+        """A null that its `to_parts` wrote."""
+        return KINDS[scalars["kind"]].from_parts(scalars, arrays, self)

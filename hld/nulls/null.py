@@ -1,0 +1,49 @@
+"""What every null can do.
+
+A null is the law of the squared distances d^2 = |F Z|^2 of a batch of T rows, one for each of q metrics, if the rows
+follow the reference.  It is made before any batch is seen, by a function of the reference and the metrics, and knows
+neither afterwards, unless it draws batches on demand.  A new null is one more class with these methods, and a line or
+two in `hld.nulls.named`.
+"""
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+
+class PValue(NamedTuple):
+    """What a null says of one batch.
+
+    Attributes
+    ----------
+    value : float
+        The p-value.
+    each : tuple of float
+        Of the metrics, one by one; `value` combines them.
+    error : float or None
+        Estimated absolute error of `value`; None where it is not estimated.
+    null : str
+        Name of the distribution that was used.
+    """
+
+    value: float
+    each: tuple
+    error: float | None
+    null: str
+
+
+class Null(Protocol):
+    """The law of the squared distances of a batch without a shift."""
+
+    def pvalue(self, squared: np.ndarray, T: int) -> PValue:
+        """P-values of squared distances (q,) of a batch of T rows."""
+
+    def threshold(self, alpha: float, T: int) -> float:
+        """Largest squared distance that is not rejected at a level; for a single metric."""
+
+    def describe(self, names: tuple) -> list:
+        """Lines about it, for metrics of these names."""
+
+    def to_parts(self) -> tuple[dict, dict]:
+        """Scalars, with its "kind", and arrays that `hld.nulls.named.null_from_parts` makes it from again."""

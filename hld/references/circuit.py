@@ -1,0 +1,141 @@
+"""The circuit as reference: exact moments, and rows that are drawn from it.
+
+Mean and covariance of the likelihood vector are exact (`pcircuit.exact_moments`).  Up to MAX_FULL_SPECTRUM nodes a
+metric's image of the covariance is formed; beyond, each form of map has its own way: a weighting of nodes is a
+weighting of the circuit's moments, a few stretched directions need S times these directions only, a map to few
+coordinates has a small image, and any other is estimated from drawn rows.
+"""
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+import pcircuit
+from hld.references.covariances import DenseCovariance, RowCovariance, StretchedCovariance, through
+from hld.references.reference import MAX_FULL_SPECTRUM
+from hld.vectors.linear_maps import LinearMap, Stretched
+
+BLOCK_ROWS = 200_000  # rows drawn at a time
+MOST_MAPPED = 10_000_000  # entries of F S, where F is formed
+DRAWN_ROWS, DRAWN_BYTES = 20_000, 2 ** 28  # where F S F^T is estimated from rows
+
+
+class CircuitReference:
+    """Likelihood vectors of rows that follow the circuit.
+
+    Parameters
+    ----------
+    circuit : pcircuit.Circuit
+        Normalised.
+    nodes : (m,) int array
+    mean : (m,) float array, optional
+        Where it is known, so that moments are computed when something else is asked for.
+
+    Examples
+    --------
+    >>> from pcircuit import Circuit, InputRegion, VTree
+    >>> coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.25, 0.75]])])
+    >>> reference = CircuitReference(coin, np.array([0]))
+    >>> reference.mean, reference.trace, np.unique(reference.rows(100, np.random.default_rng(0)))
+    (array([0.625]), 0.046875, array([-0.375,  0.125]))
+    """
+
+    def __init__(self, circuit, nodes, mean=None):
+        self.circuit, self.nodes = circuit, nodes
+        self.mean = np.array(self.moments.mean) if mean is None else mean
+
+    @cached_property
+    def moments(self) -> pcircuit.Moments:
+        """Exact moments."""
+        return pcircuit.exact_moments(self.circuit, self.nodes)
+
+    @property
+    def model(self) -> CircuitReference:
+        """Itself."""
+        return self
+
+    @property
+    def at_deployment(self) -> CircuitReference:
+        """Itself, without the moments."""
+        return CircuitReference(self.circuit, self.nodes, self.mean)
+
+    @property
+    def trace(self) -> float:
+        """tr(S)."""
+        return self.moments.trace
+
+    @property
+    def trace_sq(self) -> float:
+        """tr(S^2)."""
+        return self.moments.trace_sq
+
+    def diagonal(self) -> np.ndarray:
+        """(m,) variances."""
+        return self.moments.diagonal()
+
+    def covariance(self) -> np.ndarray:
+        """(m, m) S, kept."""
+        return self._covariance
+
+    @cached_property
+    def _covariance(self):
+        return self.moments.covariance()
+
+    def operator(self):
+        """S as a linear operator that never forms it."""
+        return self.moments.operator()
+
+    def eigenvalues(self, k=None) -> np.ndarray:
+        """All eigenvalues, or the k largest, in descending order."""
+        return self.moments.eigenvalues(k)
+
+    def shrunk(self) -> CircuitReference:
+        """Itself: exact variances are not small by chance."""
+        return self
+
+    def rows(self, n, rng) -> np.ndarray:
+        """(n, m) centred likelihood vectors of rows drawn from the circuit."""
+        rows = pcircuit.sample(self.circuit, n, rng=rng)
+        return pcircuit.node_likelihoods(self.circuit, rows, nodes=self.nodes) - self.mean
+
+    def batch_means(self, T, B, rng) -> np.ndarray:
+        """(B, m) centred means over batches of T rows drawn from the circuit."""
+        means = np.empty((B, len(self.nodes)))
+        step = max(1, BLOCK_ROWS // T)
+        for start in range(0, B, step):
+            batches = means[start:start + step]
+            rows = pcircuit.sample(self.circuit, len(batches) * T, rng=rng)
+            for b in range(len(batches)):
+                batches[b] = pcircuit.mean_node_likelihoods(self.circuit, rows[b * T:(b + 1) * T], nodes=self.nodes)
+        return means - self.mean
+
+    def under(self, metric: LinearMap):
+        """F S F^T."""
+        m = len(self.nodes)
+        if m <= MAX_FULL_SPECTRUM:
+            return through(metric, self.covariance())
+        if metric.node_weights is not None:
+            if (metric.node_weights == 1).all():
+                return self.moments
+            return pcircuit.exact_moments(self.circuit, self.nodes, node_weights=metric.node_weights)
+        if isinstance(metric, Stretched):
+            return StretchedCovariance(self.moments, metric)
+        transposed = _transposed(metric, m)
+        if transposed is not None:
+            return DenseCovariance(metric.apply((self.operator() @ transposed).T))
+        drawn = self.rows(int(np.clip(DRAWN_BYTES // (8 * m), 500, DRAWN_ROWS)), np.random.default_rng(0))
+        return RowCovariance(metric.apply(drawn))
+
+
+def _transposed(metric, m):
+    """F^T (m, l), or None where it would be too large: unit vectors, mapped."""
+    step = max(1, MOST_MAPPED // m)
+    blocks: list = []
+    for start in range(0, m, step):
+        units = np.zeros((min(step, m - start), m))
+        units[np.arange(len(units)), start + np.arange(len(units))] = 1.0
+        blocks.append(metric.apply(units))
+        if m * blocks[0].shape[1] > MOST_MAPPED:
+            return None
+    return np.concatenate(blocks)

@@ -1,0 +1,83 @@
+"""What every reference can do.
+
+A reference is a distribution of likelihood vectors L (m,), known by its mean and its covariance S, from which vectors
+can be drawn.  `under` shows it through a metric F: the distribution of F (L - mean), whose covariance is F S F^T.
+Nulls are made from that and from draws, and know nothing else of a reference; so a new kind of reference is one more
+class with these methods, and one line in `hld.references.named`.
+"""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from scipy.sparse.linalg import LinearOperator
+
+    from hld.vectors.linear_maps import LinearMap
+    from pcircuit import Circuit
+
+MAX_FULL_SPECTRUM = 1500  # coordinates up to which covariances are formed and all eigenvalues computed
+
+
+class Covariance(Protocol):
+    """A covariance matrix S (l, l), formed or not."""
+
+    @property
+    def trace(self) -> float:
+        """tr(S)."""
+
+    @property
+    def trace_sq(self) -> float:
+        """tr(S^2)."""
+
+    def diagonal(self) -> np.ndarray:
+        """(l,) variances."""
+
+    def covariance(self) -> np.ndarray:
+        """(l, l) S."""
+
+    def operator(self) -> LinearOperator:
+        """S as a linear operator that need not form it."""
+
+    def eigenvalues(self, k: int | None = None) -> np.ndarray:
+        """All eigenvalues, or the k largest, in descending order."""
+
+
+class Reference(Covariance, Protocol):
+    """A distribution of likelihood vectors (m,).
+
+    Attributes
+    ----------
+    circuit : pcircuit.Circuit
+    nodes : (m,) int array
+    mean : (m,) float array
+    model : CircuitReference
+        That of the circuit, for the same nodes; a circuit's own is itself.
+    at_deployment : Reference or None
+        What is there to draw from when batches are tested; None where rows are not kept.
+    """
+
+    circuit: Circuit
+    nodes: np.ndarray
+    mean: np.ndarray
+
+    @property
+    def at_deployment(self) -> Reference | None:
+        """What can be drawn from when batches are tested."""
+
+    @property
+    def model(self) -> Reference:
+        """The circuit's reference."""
+
+    def rows(self, n: int, rng: np.random.Generator) -> np.ndarray:
+        """(n, m) vectors of rows that follow the reference, minus the mean; fewer where there are fewer."""
+
+    def batch_means(self, T: int, B: int, rng: np.random.Generator) -> np.ndarray:
+        """(B, m) means over batches of T rows that follow the reference, minus the mean."""
+
+    def under(self, metric: LinearMap) -> Covariance:
+        """The covariance F S F^T of what the metric makes of a vector."""
+
+    def shrunk(self) -> Covariance:
+        """A covariance that is near S and too small in no direction by chance: what a metric may divide by."""

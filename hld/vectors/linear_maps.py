@@ -1,0 +1,249 @@
+r"""Linear maps of likelihood vectors: what turns a difference of means into a distance.
+
+With Z the difference of the mean likelihood vectors of a batch and of its reference, a metric is a linear map F and
+
+.. math:: d^2 = \| F Z \|^2.
+
+So a metric needs one method, ``apply``.  If the likelihood vector has covariance S, its image has F S F^T, and the null
+distribution of d needs nothing else.  A map is held in the form that is cheap for it:
+
+============  =======================================================  ==========================
+`Scaled`      F = diag(w)                                              m numbers
+`Stretched`   F = r (I - V V^T) + V diag(f) V^T, V^T V = I             k m numbers, k directions
+`SparseRows`  rows with at most w entries other than zero              l w numbers
+`DenseRows`   any l rows                                               l m numbers
+============  =======================================================  ==========================
+
+Each carries the name of the metric that it is, and goes to a file as the fields that it has.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+import numpy as np
+
+from hld.checks import finite_array
+
+EPS = float(np.finfo(float).eps)
+
+
+@dataclass(frozen=True, eq=False)
+class LinearMap:
+    """A metric with a name: d = |F Z|; see the module for its forms.
+
+    Attributes
+    ----------
+    name : str
+    """
+
+    name: str
+    node_weights = None  # (m,) where F is diagonal
+    width = 0  # m; every form says its own
+
+    def apply(self, rows: np.ndarray) -> np.ndarray:
+        """F z of a vector z (m,), or of each row of (n, m)."""
+        raise NotImplementedError
+
+    def reach(self, sizes: np.ndarray) -> float:
+        """A bound on |F z| for |z_j| <= sizes_j."""
+        raise NotImplementedError
+
+    def squared(self, rows: np.ndarray):
+        """d^2 = |F z|^2 of a vector z (m,), or of each row of (n, m)."""
+        return (self.apply(rows) ** 2).sum(axis=-1)
+
+    def round_off(self, mean: np.ndarray) -> float:
+        """A distance that rounding in means (m,) can cause alone."""
+        return 8 * EPS * max(self.reach(mean), float(np.sqrt(np.finfo(float).tiny)))
+
+    def to_parts(self) -> tuple[dict, dict]:
+        """Scalars, as JSON holds them, and arrays: together all that `map_from_parts` needs."""
+        values = {part.name: getattr(self, part.name) for part in fields(self)}
+        arrays = {key: value for key, value in values.items() if isinstance(value, np.ndarray)}
+        scalars = {key: value for key, value in values.items() if key not in arrays}
+        return {"form": type(self).__name__, **scalars}, arrays
+
+
+@dataclass(frozen=True, eq=False)
+class Scaled(LinearMap):
+    """F = diag(w): every node by itself.
+
+    Attributes
+    ----------
+    weights : (m,) float array
+        Positive.
+
+    Examples
+    --------
+    >>> float(Scaled("weights", np.array([1.0, 2.0])).squared(np.array([3.0, 2.0])))
+    25.0
+    """
+
+    weights: np.ndarray
+
+    def __post_init__(self):
+        if self.weights.ndim != 1 or not (self.weights > 0).all():
+            raise ValueError(f"metric {self.name!r} is not a norm: node weights must be positive")
+
+    @property
+    def node_weights(self):
+        """(m,) w."""
+        return self.weights
+
+    @property
+    def width(self):
+        """m."""
+        return len(self.weights)
+
+    def apply(self, rows):
+        """w_j z_j."""
+        return rows * self.weights
+
+    def reach(self, sizes):
+        """|w s|."""
+        return float(np.linalg.norm(self.weights * sizes))
+
+
+@dataclass(frozen=True, eq=False)
+class Stretched(LinearMap):
+    """F = r (I - V V^T) + V diag(f) V^T: some directions with factors of their own, all others with one.
+
+    Attributes
+    ----------
+    vectors : (m, k) float array
+        V, orthonormal columns.
+    factors : (k,) float array
+        f, at least 0.
+    rest : float
+        r, at least 0.
+
+    Examples
+    --------
+    >>> along = Stretched("steep", np.array([[1.0], [0.0]]), np.array([3.0]), 1.0)
+    >>> along.apply(np.array([1.0, 1.0])), float(along.squared(np.array([1.0, 1.0])))
+    (array([3., 1.]), 10.0)
+    """
+
+    vectors: np.ndarray
+    factors: np.ndarray
+    rest: float
+
+    def __post_init__(self):
+        if self.vectors.ndim != 2 or not (self.factors >= 0).all() or not 0 <= self.rest < np.inf:
+            raise ValueError(f"metric {self.name!r} is not a norm: factors must be at least 0")
+
+    @property
+    def width(self):
+        """m."""
+        return len(self.vectors)
+
+    def apply(self, rows):
+        """R z + V (f - r) V^T z."""
+        return self.rest * rows + (rows @ self.vectors * (self.factors - self.rest)) @ self.vectors.T
+
+    def squared(self, rows):
+        """r^2 |z|^2 + sum_k (f_k^2 - r^2) (v_k . z)^2: by Pythagoras, at half the cost of `apply`."""
+        gains = self.factors ** 2 - self.rest ** 2
+        return self.rest ** 2 * (rows ** 2).sum(axis=-1) + (rows @ self.vectors) ** 2 @ gains
+
+    def reach(self, sizes):
+        """|s| times the largest factor."""
+        return float(np.linalg.norm(sizes)) * max(self.rest, float(self.factors.max(initial=0.0)))
+
+
+@dataclass(frozen=True, eq=False)
+class SparseRows(LinearMap):
+    """F with few entries in each row.
+
+    Attributes
+    ----------
+    index, coefficients : (l, w) int and float arrays
+        Row i holds coefficients[i] at the places index[i]; entries for the same place add up.
+    width : int
+        m.
+
+    Examples
+    --------
+    >>> pairs = SparseRows("pairs", np.array([[0, 1], [1, 2]]), np.array([[1.0, -1.0], [1.0, -1.0]]), 3)
+    >>> pairs.apply(np.array([5.0, 2.0, 1.0]))
+    array([3., 1.])
+    """
+
+    index: np.ndarray
+    coefficients: np.ndarray
+    width: int
+
+    def __post_init__(self):
+        index = self.index
+        if index.ndim != 2 or index.dtype.kind not in "iu" or not index.size \
+                or not 0 <= index.min() <= index.max() < self.width or index.shape != self.coefficients.shape:
+            raise ValueError(f"metric {self.name!r} refers to nodes that are not there")
+
+    @cached_property
+    def matrix(self):
+        """(l, m) F."""
+        from scipy.sparse import csr_array
+        starts = np.arange(0, self.index.size + 1, self.index.shape[1])
+        return csr_array((self.coefficients.ravel(), self.index.ravel(), starts), shape=(len(self.index), self.width))
+
+    def apply(self, rows):
+        """F z."""
+        return (self.matrix @ rows.T).T
+
+    def reach(self, sizes):
+        """||F| s|."""
+        return float(np.linalg.norm((np.abs(self.coefficients) * sizes[self.index]).sum(axis=1)))
+
+
+@dataclass(frozen=True, eq=False)
+class DenseRows(LinearMap):
+    """Any F.
+
+    Attributes
+    ----------
+    matrix : (l, m) float array
+
+    Examples
+    --------
+    >>> DenseRows("sum", np.ones((1, 3))).apply(np.eye(3))
+    array([[1.],
+           [1.],
+           [1.]])
+    """
+
+    matrix: np.ndarray
+
+    @property
+    def width(self):
+        """m."""
+        return self.matrix.shape[1]
+
+    def apply(self, rows):
+        """F z."""
+        return rows @ self.matrix.T
+
+    def reach(self, sizes):
+        """||F| s|."""
+        return float(np.linalg.norm(np.abs(self.matrix) @ sizes))
+
+
+FORMS = {form.__name__: form for form in (Scaled, Stretched, SparseRows, DenseRows)}
+
+
+def map_from_parts(scalars: dict, arrays: dict, m: int) -> LinearMap:
+    """A map of vectors (m,) from what `LinearMap.to_parts` gave.
+
+    Raises
+    ------
+    ValueError, KeyError, TypeError
+        Where the parts are not a map of m nodes.
+    """
+    scalars = dict(scalars)
+    form = FORMS[scalars.pop("form")]
+    checked = {name: array if array.dtype.kind in "iu" else finite_array(arrays, name, array.shape)
+               for name, array in arrays.items()}
+    found = form(**scalars, **checked)
+    if not isinstance(found.name, str) or found.width != m:
+        raise ValueError(f"metric {found.name!r} does not fit {m} nodes")
+    return found

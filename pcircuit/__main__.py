@@ -1,0 +1,69 @@
+"""``python -m pcircuit convert A B``: circuits from one file format to another, told apart by their endings."""
+from __future__ import annotations
+
+import argparse
+import pathlib
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+FORMATS = "formats: .pc (ours), .psdd (with --vtree), .jpc, .spn; to read only: .jlc, .uai; to write only: .dot, .vtree"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit status: 0 done, 2 error.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        Arguments without the program's name; by default those of the process.
+
+    Returns
+    -------
+    int
+    """
+    parser = argparse.ArgumentParser(prog="python -m pcircuit", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    convert = commands.add_parser("convert", epilog=FORMATS,
+                                  help="read a circuit in one format and write it in another")
+    convert.add_argument("source", type=pathlib.Path)
+    convert.add_argument("target", type=pathlib.Path)
+    convert.add_argument("--vtree", type=pathlib.Path, help="the .vtree file that belongs to the source, or to a "
+                         "target that is a .psdd file (by default the target with the ending .vtree)")
+    arguments = parser.parse_args(argv)
+    try:
+        circuit = _read(arguments.source, arguments.vtree)
+        _write(circuit, arguments.target, arguments.vtree)
+    except (ValueError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    print(f"{circuit!r} -> {arguments.target}")
+    return 0
+
+
+def _read(path: pathlib.Path, vtree: pathlib.Path | None) -> Any:
+    """The circuit of a file."""
+    import pcircuit
+    readers: dict[str, Callable[..., Any]] = {
+        ".pc": pcircuit.load, ".psdd": pcircuit.read_psdd, ".jpc": pcircuit.read_jpc, ".spn": pcircuit.read_spn,
+        ".jlc": pcircuit.read_jlc, ".uai": pcircuit.read_uai}
+    if path.suffix not in readers:
+        raise ValueError(f"{str(path)!r} has the ending {path.suffix!r}, expected one of {', '.join(readers)}")
+    takes_vtree = path.suffix in (".psdd", ".jpc", ".jlc") and vtree is not None and vtree.exists()
+    return readers[path.suffix](path, vtree) if takes_vtree else readers[path.suffix](path)
+
+
+def _write(circuit: Any, path: pathlib.Path, vtree: pathlib.Path | None) -> None:
+    """The file of a circuit."""
+    import pcircuit
+    writers: dict[str, Callable[..., Any]] = {
+        ".pc": pcircuit.save, ".jpc": pcircuit.write_jpc, ".spn": pcircuit.write_spn, ".dot": pcircuit.write_dot,
+        ".vtree": lambda circuit, path: pcircuit.write_vtree(circuit.vtree, path),
+        ".psdd": lambda circuit, path: pcircuit.write_psdd(circuit, path, vtree or path.with_suffix(".vtree"))}
+    if path.suffix not in writers:
+        raise ValueError(f"{str(path)!r} has the ending {path.suffix!r}, expected one of {', '.join(writers)}")
+    writers[path.suffix](circuit, path)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

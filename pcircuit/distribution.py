@@ -1,0 +1,45 @@
+"""What a query needs that is about probabilities: a circuit, and one whose weights sum to one."""
+from __future__ import annotations
+
+from pcircuit.circuit import Circuit
+from pcircuit.regions import StructureError
+
+
+def check_distribution(circuit: Circuit, name: str = "circuit") -> Circuit:
+    """Return `circuit` after checking that it is a circuit and a distribution.
+
+    Parameters
+    ----------
+    circuit : Circuit
+    name : str
+        What errors call it.
+
+    Returns
+    -------
+    Circuit
+        `circuit` itself.
+
+    Raises
+    ------
+    TypeError
+        If it is not a circuit.
+    StructureError
+        If it is not normalised.
+
+    Notes
+    -----
+    `Circuit.is_normalized` is computed once for each circuit.
+
+    Examples
+    --------
+    >>> from pcircuit import InputRegion, VTree
+    >>> coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.4, 0.6]])])
+    >>> check_distribution(coin) is coin
+    True
+    """
+    if not isinstance(circuit, Circuit):
+        raise TypeError(f"`{name}` must be a pcircuit.Circuit, found {type(circuit).__name__}")
+    if not circuit.is_normalized:
+        raise StructureError(f"`{name}` is not normalised, so it is not a distribution: the rows of `probs` and "
+                             "`weights` must sum to one, found others")
+    return circuit

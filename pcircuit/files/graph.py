@@ -1,0 +1,276 @@
+"""Circuits as graphs of single units, the way text formats have them, and how such a graph becomes regions.
+
+A text format lists units one by one: inputs, products of units, weighted sums of units.  A `Circuit` holds the same
+units region by region over a v-tree.  Every smooth graph whose scopes are pairwise equal, nested or disjoint can be
+written in both ways.  Bottom-up, each unit becomes a *mixture* over the products of its region,
+
+    product of units f_1, f_2, ...  one product: for each child of the region, the unit with that scope
+    sum of units n_1, n_2, ...      mixture(n) = sum_i w_i mixture(n_i)
+
+so a sum of sums becomes one sum with multiplied weights, and units over one variable become rows of its table.  Where
+the factors of a product lie more than one level below it, the products in between are added; they change no value.
+The v-tree is the given one, or that of the scopes themselves.
+
+Scopes are sets of variables kept as the bits of whole numbers.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pcircuit.circuit import Circuit
+from pcircuit.regions import InnerRegion, InputRegion, StructureError
+from pcircuit.vtree import VTree
+
+MOST_WEIGHTS = 50  # times the edges of the graph that multiplied-out sums may have, and
+SPARE_WEIGHTS = 1_000_000  # so many more
+DENSE_SHARE = 0.25  # share of weights that are not zero, from which a region keeps them dense
+
+
+@dataclass
+class Graph:
+    """Units in an order in which children come before their parents; filled by the readers of formats.
+
+    Attributes
+    ----------
+    units : list of tuples
+        ("input", variable, (C,) array), ("product", children) or ("sum", children, weights), children being positions
+        in this list.
+    labels : list of str
+        What errors call each unit: its name in the file.
+    """
+
+    units: list = field(default_factory=list)
+    labels: list = field(default_factory=list)
+
+    def add_input(self, label: str, variable: int, probs: np.ndarray) -> int:
+        """Append an input unit with the given probabilities of its categories; its position."""
+        return self._add(label, ("input", variable, probs))
+
+    def add_product(self, label: str, children: Sequence[int]) -> int:
+        """Append a product; its position."""
+        return self._add(label, ("product", tuple(children)))
+
+    def add_sum(self, label: str, children: Sequence[int], weights: Sequence[float]) -> int:
+        """Append a weighted sum; its position."""
+        return self._add(label, ("sum", tuple(children), tuple(weights)))
+
+    def _add(self, label, unit) -> int:
+        self.units.append(unit)
+        self.labels.append(label)
+        return len(self.units) - 1
+
+
+def circuit_of_graph(graph: Graph, root: int, vtree: VTree | None = None) -> Circuit:
+    """The circuit of a graph of units.
+
+    Parameters
+    ----------
+    graph : Graph
+    root : int
+        Position of the root.
+    vtree : VTree, optional
+        By default the one whose scopes are those of the graph, children ordered by their smallest variable.
+
+    Returns
+    -------
+    Circuit
+        With the same value for every evidence; units that the root does not reach are left out.
+
+    Raises
+    ------
+    StructureError
+        If the graph is not smooth, not decomposable, not structured, does not follow the v-tree, or would take far
+        more weights multiplied out than it has.
+
+    Notes
+    -----
+    O(edges), plus what multiplying out sums of sums adds.
+
+    Examples
+    --------
+    >>> graph = Graph()
+    >>> coins = [graph.add_input(f"coin {v}", v, np.array([0.5, 0.5])) for v in (0, 1)]
+    >>> circuit_of_graph(graph, graph.add_product("both", coins))
+    Circuit(2 variables, 3 regions, 4 units, 5 parameters)
+    """
+    order = _reachable(graph, root)
+    variables = sorted({graph.units[i][1] for i in order if graph.units[i][0] == "input"})
+    num_variables = len(variables)
+    if variables[-1] != num_variables - 1:
+        missing = next(v for v, found in enumerate(variables) if found != v)
+        raise StructureError(f"the circuit has no unit for variable {missing}, but for variable {variables[-1]}: "
+                             "variables must be numbered without gaps")
+    scopes = _scopes(graph, order)
+    if vtree is None:
+        vtree = _vtree_of(sorted({scopes[i] for i in order}, key=int.bit_count), graph, scopes, order)
+    elif vtree.num_variables != num_variables:
+        raise StructureError(f"the v-tree has {vtree.num_variables} variables and the circuit {num_variables}")
+    lowering = _Lowering(graph, scopes, vtree, _categories(graph, order, num_variables))
+    for i in order:
+        lowering.read(i)
+    lowering.shown(lowering.region_of[scopes[root]], lowering.mixtures[root])
+    return Circuit(vtree, lowering.regions())
+
+
+def variables_of(scope: int) -> list[int]:
+    """The variables in a scope given as bits, ascending."""
+    return [v for v, bit in enumerate(reversed(bin(scope)[2:])) if bit == "1"]
+
+
+def _reachable(graph, root) -> list:
+    """Positions of the units below the root, ascending: children first."""
+    reached = bytearray(root + 1)
+    reached[root] = 1
+    for i in range(root, -1, -1):
+        if reached[i] and graph.units[i][0] != "input":
+            for c in graph.units[i][1]:
+                reached[c] = 1
+    return [i for i in range(root + 1) if reached[i]]
+
+
+def _scopes(graph, order) -> dict:
+    """Scope of each unit, as bits; refuses sums that are not smooth and products that are not decomposable."""
+    scopes: dict[int, int] = {}
+    for i in order:
+        kind, *rest = graph.units[i]
+        if kind == "input":
+            scopes[i] = 1 << rest[0]
+            continue
+        children = rest[0]
+        scope = scopes[children[0]]
+        for c in children[1:]:
+            if kind == "sum" and scopes[c] != scope:
+                raise StructureError(f"sum {graph.labels[i]} is not smooth: its children {graph.labels[children[0]]} "
+                                     f"and {graph.labels[c]} have different variables")
+            if kind == "product" and scopes[c] & scope:
+                raise StructureError(f"product {graph.labels[i]} is not decomposable: its child {graph.labels[c]} "
+                                     "shares a variable with another child")
+            scope |= scopes[c]
+        scopes[i] = scope
+    return scopes
+
+
+def _categories(graph, order, num_variables) -> np.ndarray:
+    """(V,) number of categories of each variable: the longest table."""
+    categories = np.zeros(num_variables, dtype=np.int64)
+    for i in order:
+        if graph.units[i][0] == "input":
+            _, variable, probs = graph.units[i]
+            categories[variable] = max(categories[variable], len(probs))
+    return categories
+
+
+def _vtree_of(distinct, graph, scopes, order) -> VTree:
+    """The v-tree of nested scopes, smallest first; raises where two of them overlap."""
+    top: dict[int, tuple] = {}  # variable -> (scope, nested list) of the largest scope so far that holds it
+    everything = distinct[-1]
+    for v in range(everything.bit_length()):
+        top[v] = (1 << v, v)
+    for scope in distinct:
+        variables = variables_of(scope)
+        below = list({top[v][0]: top[v] for v in variables}.values())
+        across = next((other for other, _ in below if other & ~scope), None)
+        if across is not None:
+            names = [next(graph.labels[i] for i in order if scopes[i] == s) for s in (across, scope)]
+            raise StructureError(f"the circuit is not structured-decomposable: the scopes of {names[0]} and {names[1]} "
+                                 "overlap and neither contains the other, so no v-tree has both")
+        if len(below) > 1:
+            node = (scope, [nested for _, nested in below])
+            for v in variables:
+                top[v] = node
+    return VTree.from_nested(top[0][1])
+
+
+class _Lowering:
+    """Regions in the making: the products of each, and the mixtures that it shows."""
+
+    def __init__(self, graph, scopes, vtree, categories):
+        self.graph, self.scopes, self.vtree, self.categories = graph, scopes, vtree, categories
+        self.bits = [0] * vtree.num_nodes
+        for r, v in enumerate(vtree.variables.tolist()):
+            self.bits[r] = 1 << v if v >= 0 else sum(self.bits[c] for c in vtree.children(r))
+        self.region_of = {bits: r for r, bits in reversed(list(enumerate(self.bits)))}
+        self.children = [vtree.children(r).tolist() for r in range(vtree.num_nodes)]
+        self.mixtures: dict = {}  # unit -> {product number: weight}, or at a leaf a (C,) array
+        self.product_numbers: list[dict] = [{} for _ in self.bits]  # (A,) units of the children -> number
+        self.rows: list[dict] = [{} for _ in self.bits]  # what a shown unit is -> (its number, mixture or table)
+        edges = sum(len(unit[1]) for unit in graph.units if unit[0] != "input")
+        self.allowed = MOST_WEIGHTS * edges + SPARE_WEIGHTS
+
+    def read(self, i: int) -> None:
+        """Give unit i its mixture."""
+        kind, *rest = self.graph.units[i]
+        r = self.region_of.get(self.scopes[i])
+        if r is None:
+            raise StructureError(f"{kind} {self.graph.labels[i]} does not follow the v-tree, which has no node with "
+                                 "its variables")
+        if kind == "input":
+            table = np.zeros(self.categories[rest[0]])
+            table[:len(rest[1])] = rest[1]
+            self.mixtures[i] = table
+        elif kind == "sum":
+            self.mixtures[i] = self._sum(*rest)
+        elif len(rest[0]) == 1:
+            self.mixtures[i] = self.mixtures[rest[0][0]]
+        else:
+            self.mixtures[i] = self._product(r, list(rest[0]))
+
+    def shown(self, r: int, mixture) -> int:
+        """Number of the unit of region r that is this mixture, made at the first call."""
+        key = mixture.tobytes() if isinstance(mixture, np.ndarray) else tuple(sorted(mixture.items()))
+        known = self.rows[r].get(key)
+        if known is None:
+            known = self.rows[r][key] = (len(self.rows[r]), mixture)
+        return known[0]
+
+    def regions(self) -> list:
+        """The finished regions."""
+        return [InputRegion(int(v), np.array([table for _, table in self.rows[r].values()])) if v >= 0
+                else self._inner(r) for r, v in enumerate(self.vtree.variables)]
+
+    def _sum(self, children, weights):
+        """Mixture of a sum: its children's, multiplied out."""
+        first = self.mixtures[children[0]]
+        if isinstance(first, np.ndarray):
+            return sum(w * self.mixtures[c] for c, w in zip(children, weights, strict=True))
+        mixture: dict[int, float] = {}
+        for c, w in zip(children, weights, strict=True):
+            for product, share in self.mixtures[c].items():
+                mixture[product] = mixture.get(product, 0.0) + w * share
+        self.allowed -= len(mixture)
+        if self.allowed < 0:
+            raise StructureError("sums of sums of this circuit would take far more weights multiplied out than the "
+                                 "file has: such a circuit is not read")
+        return mixture
+
+    def _product(self, r: int, factors: list):
+        """Mixture with one product: of the units of the children of region r that make up the factors."""
+        units = []
+        for c in self.children[r]:
+            inside = [f for f in factors if not self.scopes[f] & ~self.bits[c]]
+            covered = sum(self.scopes[f] for f in inside)
+            if covered != self.bits[c]:
+                raise StructureError("a product does not follow the v-tree: its factors "
+                                     f"{', '.join(self.graph.labels[f] for f in factors[:4])} split the variables "
+                                     "in another way")
+            mixture = self.mixtures[inside[0]] if len(inside) == 1 else self._product(c, inside)
+            units.append(self.shown(c, mixture))
+        numbers = self.product_numbers[r]
+        return {numbers.setdefault(tuple(units), len(numbers)): 1.0}
+
+    def _inner(self, r: int) -> InnerRegion:
+        """The inner region r."""
+        import scipy.sparse
+        products = np.array(list(self.product_numbers[r]))
+        mixtures = [mixture for _, mixture in self.rows[r].values()]
+        sizes = np.array([len(mixture) for mixture in mixtures])
+        columns = np.fromiter((p for mixture in mixtures for p in mixture), np.int64, sizes.sum())
+        values = np.fromiter((w for mixture in mixtures for w in mixture.values()), np.float64, sizes.sum())
+        used, columns = np.unique(columns, return_inverse=True)  # a product that only a sum left out used goes
+        shape = (len(mixtures), len(used))
+        weights = scipy.sparse.csr_array((values, columns, np.concatenate([[0], np.cumsum(sizes)])), shape)
+        dense = values.size >= DENSE_SHARE * shape[0] * shape[1]
+        return InnerRegion(products[used], weights.toarray() if dense else weights)

@@ -1,0 +1,175 @@
+"""Reading the line-based text formats of other programs: tokens, numbers, and errors that name file and line.
+
+These formats share their habits (those of DIMACS): one unit on each line, numbers for names, children before parents,
+lines that begin with "c" are comments.  A file may come from anywhere, so every number is checked where it is read.
+"""
+from __future__ import annotations
+
+import os
+import pathlib
+import secrets
+from collections.abc import Iterator
+from math import exp, isnan
+
+import numpy as np
+
+from pcircuit.regions import StructureError
+
+LARGEST_ID = 2**40
+MOST_CATEGORIES = 2**20  # of one variable
+LEAST_LINE = 6  # bytes of a line that defines a unit
+
+
+class Line:
+    """One line of a file: its tokens, where it is, and the size of the file."""
+
+    def __init__(self, path: str, number: int, tokens: list[str], size: int = 0):
+        self.path, self.number, self.tokens, self.size = path, number, tokens, size
+
+    def fail(self, what: str) -> ValueError:
+        """The error that says what is wrong with this line; to be raised."""
+        return ValueError(f"cannot read {self.path!r}, line {self.number}: {what}")
+
+    def integer(self, i: int, name: str, *, least: int = 0, most: int = LARGEST_ID) -> int:
+        """Token i as a whole number in a range."""
+        token = self._token(i, name)
+        if not token.lstrip("-").isdecimal() or len(token) > 18 or not least <= int(token) <= most:
+            raise self.fail(f"the {name} must be a whole number from {least} to {most}, found {token[:40]!r}")
+        return int(token)
+
+    def variable(self, i: int, name: str = "variable", *, signed: bool = False) -> int:
+        """Token i as a variable, counted from 1, or minus one.
+
+        Each variable takes a line of its own, so none can have a number larger than the file has room for lines.
+        """
+        most = self.size // LEAST_LINE + 1
+        value = self.integer(i, name, least=-most if signed else 1, most=most)
+        if not value:
+            raise self.fail(f"the {name} must be a variable or minus a variable, counted from 1, found 0")
+        return value
+
+    def probability(self, i: int, name: str = "log-probability") -> float:
+        """Token i, a natural logarithm, as exp of it."""
+        token = self._token(i, name)
+        try:
+            value = float(token)
+        except ValueError:
+            raise self.fail(f"the {name} must be a number, found {token[:40]!r}") from None
+        if isnan(value) or value > 709:
+            raise self.fail(f"the {name} must be the logarithm of a finite number, found {token[:40]}")
+        return exp(value)
+
+    def expect(self, count: int, what: str) -> None:
+        """Refuse a line that does not have `count` tokens."""
+        if len(self.tokens) != count:
+            raise self.fail(f"{what} takes {count} words, found {len(self.tokens)}")
+
+    def _token(self, i: int, name: str) -> str:
+        if i >= len(self.tokens):
+            raise self.fail(f"the {name} is missing")
+        return self.tokens[i]
+
+
+class Ids:
+    """Names of units in a file, numbers, and the positions that they stand for."""
+
+    def __init__(self) -> None:
+        self.positions: dict[int, int] = {}
+
+    def define(self, line: Line, i: int, position: int) -> None:
+        """Token i of the line names what stands at `position`."""
+        name = line.integer(i, "id")
+        if name in self.positions:
+            raise line.fail(f"id {name} is defined a second time")
+        self.positions[name] = position
+
+    def find(self, line: Line, i: int) -> int:
+        """Position of what token i names."""
+        name = line.integer(i, "id of a child")
+        if name not in self.positions:
+            raise line.fail(f"id {name} is used before it is defined: children come before parents")
+        return self.positions[name]
+
+
+def lines_of(path: str | os.PathLike[str], comment: str | None = "c") -> Iterator[Line]:
+    """The lines of a text file that are neither empty nor comments.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+    comment : str or None
+        How comments begin.
+
+    Yields
+    ------
+    Line
+
+    Raises
+    ------
+    ValueError
+        If the file is not text.
+    OSError
+        If there is no such file or it cannot be opened.
+    """
+    name = os.fspath(path)
+    try:
+        with pathlib.Path(path).open(encoding="utf-8-sig") as file:
+            size = os.fstat(file.fileno()).st_size
+            for number, text in enumerate(file, start=1):
+                tokens = text.split()
+                if tokens and not (comment and tokens[0].startswith(comment)):
+                    yield Line(name, number, tokens, size)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"cannot read {name!r}: it is not a text file "
+                         f"({error.reason} at byte {error.start})") from None
+
+
+def with_name(path: str | os.PathLike[str], error: StructureError) -> StructureError:
+    """The same error, with the name of the file."""
+    return StructureError(f"cannot read {os.fspath(path)!r}: {error}")
+
+
+def log_terms(places: np.ndarray, weights: np.ndarray) -> list[tuple[int, str]]:
+    """What a weighted sum is written as: places and logarithms, with all digits; a sum of nothing keeps one zero.
+
+    Parameters
+    ----------
+    places : (n,) int array
+    weights : (n,) float array
+
+    Returns
+    -------
+    list of (int, str)
+
+    Examples
+    --------
+    >>> log_terms(np.array([3]), np.array([1.0])), log_terms(np.zeros(0, int), np.zeros(0))
+    ([(3, '0.0')], [(0, '-inf')])
+    """
+    if not len(places):
+        return [(0, "-inf")]
+    return list(zip(places.tolist(), map(repr, np.log(weights).tolist()), strict=True))
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a text file under a temporary name and rename it: readers see the old file or the new one.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+    text : str
+
+    Raises
+    ------
+    OSError
+        If the folder does not exist or cannot be written.
+    """
+    target = pathlib.Path(os.path.realpath(path))
+    temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
+    try:
+        with temporary.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,257 @@
+"""Conditioning: what a circuit says once some variables are known, or known to lie in a set.
+
+An event fixes for some variables a set of levels, E = {x : x_v in E_v for each of these v}.  Since an event splits over
+the variables, p(x) 1[x in E] is the same circuit with other inputs: in the table of each variable the entries outside
+E_v become zero.  Its sum over all states is P(E), and dividing by it gives the conditional distribution
+
+    p(x | E) = p(x) 1[x in E] / P(E).
+
+The division is carried out unit by unit (`normalize`), from the leaves to the root: with Z_k the total of unit k,
+
+    inputs     p_k(c) / Z_k                    Z_k = sum_c p_k(c)
+    products   divided by the product of their children's totals
+    sums       w_kp Z_p / Z_k                  Z_k = sum_p w_kp Z_p,     Z_p = prod_c Z_{u(p,c)}
+
+so that every unit becomes a distribution, whatever the scale of the numbers: totals are carried as logarithms.
+"""
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from numbers import Integral
+
+import numpy as np
+
+from pcircuit.circuit import Circuit
+from pcircuit.inference.likelihood import log_likelihood
+from pcircuit.operations.marginals import marginalize
+from pcircuit.regions import InnerRegion, InputRegion, StructureError
+
+Event = Mapping[int, "int | Collection[int]"]
+
+
+def condition(circuit: Circuit, event: Event, *, keep_known: bool = False) -> Circuit:
+    """The conditional distribution given an event, as a circuit.
+
+    p(x | E) = p(x) 1[x in E] / P(E), over the variables that E does not fix to a single level.
+
+    Parameters
+    ----------
+    circuit : Circuit
+    event : mapping of int to int or collection of int
+        For some variables the level, or the levels, that they have; a row of evidence x is
+        ``{v: c for v, c in enumerate(x) if c >= 0}``.
+    keep_known : bool, default False
+        Keep variables with a single level, too, so that no variable is renumbered.
+
+    Returns
+    -------
+    Circuit
+        Normalised.  The remaining variables are renumbered 0, 1, ... in ascending order of their old numbers.
+
+    Raises
+    ------
+    ValueError
+        If the event is impossible, names a variable or level that does not exist, or leaves no variable.
+    TypeError
+        If `event` is not a mapping of this kind.
+
+    Notes
+    -----
+    O(number of parameters).
+
+    References
+    ----------
+    Choi, Vergari and Van den Broeck (2020), Probabilistic Circuits: A Unifying Framework for Tractable Probabilistic
+    Models.
+
+    Examples
+    --------
+    >>> from pcircuit import Circuit, InnerRegion, InputRegion, VTree
+    >>> circuit = Circuit(VTree.from_nested([0, 1]), [
+    ...     InputRegion(0, [[0.9, 0.1], [0.2, 0.8]]), InputRegion(1, [[0.7, 0.3], [0.4, 0.6]]),
+    ...     InnerRegion([[0, 0], [1, 1]], [[0.25, 0.75]])])
+    >>> condition(circuit, {0: 1}).regions[0].probs.round(4)     # (0.025 * 0.7 + 0.6 * 0.4) / (0.025 + 0.6)
+    array([[0.412, 0.588]])
+    """
+    levels = event_levels(circuit, event)
+    known = [] if keep_known else [v for v, allowed in levels.items() if allowed.sum() == 1]
+    if len(known) == circuit.num_variables:
+        raise ValueError("`event` fixes all variables, so nothing is left: use `log_likelihood`, or keep_known=True")
+    if log_probability(circuit, event) == -np.inf:
+        raise ValueError("`event` has probability zero under the circuit, so there is no conditional distribution")
+    conditioned = normalize(restricted(circuit, levels))
+    return marginalize(conditioned, known) if known else conditioned
+
+
+def log_probability(circuit: Circuit, event: Event) -> float:
+    """Natural logarithm of the probability of an event.
+
+    ln P(E) = ln of the sum of p(x) over all x with x_v in E_v for each variable v that the event names.
+
+    Parameters
+    ----------
+    circuit : Circuit
+    event : mapping of int to int or collection of int
+        For some variables the level, or the levels, that they have.
+
+    Returns
+    -------
+    float
+        -inf where the event is impossible.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the event is not of this kind, or names what does not exist.
+
+    Notes
+    -----
+    One evaluation of the circuit.
+
+    Examples
+    --------
+    >>> from pcircuit import Circuit, InputRegion, VTree
+    >>> die = Circuit(VTree([-1], [0]), [InputRegion(0, [[1 / 6] * 6])])
+    >>> round(float(np.exp(log_probability(die, {0: {1, 3, 5}}))), 12)
+    0.5
+    """
+    levels = event_levels(circuit, event)
+    regions = [InputRegion(region.variable, region.probs @ levels[region.variable][:, None])
+               if isinstance(region, InputRegion) and region.variable in levels else region
+               for region in circuit.regions]
+    row = np.array([[0 if v in levels else -1 for v in range(circuit.num_variables)]])
+    return float(log_likelihood(Circuit(circuit.vtree, regions), row)[0])
+
+
+def normalize(circuit: Circuit) -> Circuit:
+    """The distribution proportional to a circuit: f(x) / sum over all x of f(x), every unit a distribution.
+
+    Parameters
+    ----------
+    circuit : Circuit
+        Not zero everywhere.
+
+    Returns
+    -------
+    Circuit
+        With the same v-tree, products and sparsity.  Units that are zero everywhere, which nothing uses, become
+        uniform.
+
+    Raises
+    ------
+    StructureError
+        If the circuit is zero everywhere.
+
+    Notes
+    -----
+    O(number of parameters).  Totals are carried as logarithms, so none under- or overflows.
+
+    Examples
+    --------
+    >>> from pcircuit import Circuit, InputRegion, VTree
+    >>> normalize(Circuit(VTree([-1], [0]), [InputRegion(0, [[1.0, 3.0]])])).regions[0].probs
+    array([[0.25, 0.75]])
+    """
+    regions: list = []
+    log_totals: list = []
+    for r, region in enumerate(circuit.regions):
+        if isinstance(region, InputRegion):
+            largest = region.probs.max(axis=1, keepdims=True)
+            scaled = np.where(largest > 0, region.probs / np.where(largest > 0, largest, 1.0), 1.0)
+            totals = scaled.sum(axis=1, keepdims=True)
+            with np.errstate(divide="ignore"):
+                log_totals.append(np.log(largest[:, 0]) + np.log(totals[:, 0]))
+            regions.append(InputRegion(region.variable, scaled / totals))
+            continue
+        log_products = sum(log_totals[c][region.products[:, a]] for a, c in enumerate(circuit.vtree.children(r)))
+        weights, totals = _normalized_weights(region, log_products)
+        regions.append(InnerRegion(region.products, weights))
+        log_totals.append(totals)
+    if log_totals[-1][0] == -np.inf:
+        raise StructureError("`circuit` is zero for every state, so it is proportional to no distribution")
+    return Circuit(circuit.vtree, regions)
+
+
+def event_levels(circuit: Circuit, event: Event) -> dict[int, np.ndarray]:
+    """An event as one array of allowed levels for each variable that it names.
+
+    Parameters
+    ----------
+    circuit : Circuit
+    event : mapping of int to int or collection of int
+
+    Returns
+    -------
+    dict of int to (C_v,) bool array
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the event is not of this kind, or names what does not exist.
+    """
+    if not isinstance(event, Mapping):
+        raise TypeError(f"`event` must be a mapping from variables to levels, found {type(event).__name__}: a row x of "
+                        "evidence is {v: c for v, c in enumerate(x) if c >= 0}")
+    levels = {}
+    for v, allowed in event.items():
+        if not isinstance(v, Integral) or isinstance(v, bool) or not 0 <= v < circuit.num_variables:
+            raise ValueError(f"`event` names the variable {v!r}, expected one of 0..{circuit.num_variables - 1}")
+        listed = [allowed] if isinstance(allowed, Integral) else list(allowed)
+        mask = np.zeros(circuit.num_categories[v], dtype=bool)
+        for c in listed:
+            if not isinstance(c, Integral) or isinstance(c, bool) or not 0 <= c < len(mask):
+                raise ValueError(f"`event` names the level {c!r} of variable {v}, expected 0..{len(mask) - 1}")
+            mask[c] = True
+        if not mask.any():
+            raise ValueError(f"`event` allows no level of variable {v}: name at least one, or leave the variable out")
+        levels[int(v)] = mask
+    return levels
+
+
+def restricted(circuit: Circuit, levels: Mapping[int, np.ndarray]) -> Circuit:
+    """The circuit f(x) 1[x in E]: entries of input tables outside the allowed levels become zero.
+
+    Parameters
+    ----------
+    circuit : Circuit
+    levels : mapping of int to (C_v,) bool array
+
+    Returns
+    -------
+    Circuit
+        In general not normalised.
+    """
+    regions = [InputRegion(region.variable, region.probs * levels[region.variable])
+               if isinstance(region, InputRegion) and region.variable in levels else region
+               for region in circuit.regions]
+    return Circuit(circuit.vtree, regions)
+
+
+def _normalized_weights(region: InnerRegion, log_products: np.ndarray) -> tuple:
+    """Weights w_kp Z_p / Z_k, and (K,) ln Z_k."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if not region.is_sparse:
+            terms = np.log(region.weights) + log_products
+            top = terms.max(axis=1, keepdims=True)
+            scaled = np.where(top > -np.inf, np.exp(terms - top), 1.0)
+            totals = scaled.sum(axis=1, keepdims=True)
+            return scaled / totals, (top + np.log(totals))[:, 0]
+        weights = _without_empty_rows(region.weights)
+        terms = np.log(weights.data) + log_products[weights.indices]
+        rows = np.repeat(np.arange(region.num_units), np.diff(weights.indptr))
+        top = np.full(region.num_units, -np.inf)
+        np.maximum.at(top, rows, terms)
+        weights.data = np.where(top[rows] > -np.inf, np.exp(terms - top[rows]), 1.0)
+        totals = np.bincount(rows, weights.data, minlength=region.num_units)
+        weights.data = weights.data / totals[rows]
+        return weights, top + np.log(np.where(totals > 0, totals, 1.0))
+
+
+def _without_empty_rows(weights):
+    """A copy of CSR weights in which rows without stored entries store their first one, as zero."""
+    import scipy.sparse
+    sizes = np.diff(weights.indptr)
+    starts = weights.indptr[:-1][sizes == 0]
+    indptr = np.concatenate([[0], np.cumsum(np.maximum(sizes, 1))])
+    parts = np.insert(weights.data, starts, 0.0), np.insert(weights.indices, starts, 0), indptr
+    return scipy.sparse.csr_array(parts, shape=weights.shape)

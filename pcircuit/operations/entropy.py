@@ -1,0 +1,299 @@
+"""Entropy, cross entropy, divergence and mutual information: exact where the circuit is deterministic.
+
+In a deterministic circuit each row has one positive term in every sum that it passes through, so the logarithm of its
+likelihood is a sum of logarithms of parameters, and expectations of it follow bottom-up.  With the units' own
+distributions p_k,
+
+    entropy     inputs    H_k = -sum_c p_k(c) ln p_k(c)
+                products  H_p = sum_c H_{u(p,c)}               sums  H_k = sum_p w_kp (H_p - ln w_kp)
+
+For the cross entropy of a normalised P relative to a deterministic Q on the same v-tree let a be a unit of P and b
+one of Q.  With S[a,b] = sum over the support of b of p_a(x), and I[a,b] = - sum over it of p_a(x) ln q_b(x),
+
+    inputs      S = T_P [T_Q > 0]^t                         I = -T_P (ln T_Q)^t, 0 ln 0 = 0
+    products    S = prod_c S_c                              I = sum_c I_c prod_{c' != c} S_c'
+    sums        S[a,b] = sum_{p,p'} w_ap [w_bp' > 0] S      I[a,b] = sum_{p,p'} w_ap [w_bp' > 0] (I - ln w_bp' S)
+
+(Vergari et al. 2021).  P's mass outside the support of Q makes the cross entropy infinite.  Circuits with hidden states
+are not deterministic; for them the same expectations are estimated from samples, with a standard error.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+
+from pcircuit.circuit import Circuit
+from pcircuit.inference.likelihood import log_likelihood
+from pcircuit.inference.sampling import sample
+from pcircuit.operations.marginals import marginalize
+from pcircuit.operations.products import check_one_space
+from pcircuit.operations.properties import shared_terms
+from pcircuit.operations.tables import require_distribution
+from pcircuit.regions import InputRegion
+
+SUPPORT_TOLERANCE = 1e-12  # share of P outside the support of Q that counts as round-off
+MOST_STATES = 100_000  # up to which sums over all states are carried out
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number, in nats, and how sure it is.
+
+    Attributes
+    ----------
+    value : float
+    error : float
+        Standard error; 0 where the value is exact.
+    method : str
+        "exact" or "monte-carlo".
+    """
+
+    value: float
+    error: float
+    method: str
+
+    def __float__(self) -> float:
+        return self.value
+
+
+def entropy(circuit: Circuit, *, num_samples: int = 10_000, rng: int | Generator | None = None) -> Estimate:
+    """Entropy of a circuit's distribution, in nats.
+
+    H = -sum_x p(x) ln p(x).
+
+    Parameters
+    ----------
+    circuit : Circuit
+        Normalised.
+    num_samples : int, default 10,000
+        Rows drawn where the circuit is not deterministic and has too many states to sum over.
+    rng : int or numpy.random.Generator, optional
+
+    Returns
+    -------
+    Estimate
+        Exact for deterministic circuits and for at most 100,000 states, else the mean of -ln p over samples.
+
+    Raises
+    ------
+    StructureError
+        If the circuit is not normalised.
+
+    Notes
+    -----
+    Deterministic: O(number of parameters), after the check of determinism in O(R P^2).
+
+    References
+    ----------
+    Vergari et al. (2021), A Compositional Atlas of Tractable Circuit Operations, NeurIPS.
+
+    Examples
+    --------
+    >>> from pcircuit import Circuit, InputRegion, VTree
+    >>> coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.5, 0.5]])])
+    >>> bool(np.isclose(entropy(coin).value, np.log(2))), entropy(coin).method
+    (True, 'exact')
+    """
+    return cross_entropy(circuit, circuit, num_samples=num_samples, rng=rng)
+
+
+def cross_entropy(p: Circuit, q: Circuit, *, num_samples: int = 10_000,
+                  rng: int | Generator | None = None) -> Estimate:
+    """Cross entropy of a distribution relative to a circuit, in nats.
+
+    H(p, q) = -sum_x p(x) ln q(x).
+
+    Parameters
+    ----------
+    p, q : Circuit
+        Normalised, on one v-tree, with the same numbers of categories.
+    num_samples : int, default 10,000
+    rng : int or numpy.random.Generator, optional
+
+    Returns
+    -------
+    Estimate
+        Exact where q is deterministic, or for at most 100,000 states; infinite where q is zero somewhere p is not.
+
+    Raises
+    ------
+    StructureError
+        If a circuit is not normalised, or the v-trees differ.
+    ValueError
+        If the numbers of categories differ.
+
+    Notes
+    -----
+    O(R (K^2 P + K P^2)) for a deterministic q, with K and P the sizes of both circuits' regions.
+
+    References
+    ----------
+    Vergari et al. (2021), A Compositional Atlas of Tractable Circuit Operations, NeurIPS.
+
+    Examples
+    --------
+    >>> from pcircuit import Circuit, InputRegion, VTree
+    >>> fair, biased = (Circuit(VTree([-1], [0]), [InputRegion(0, [[p, 1 - p]])]) for p in (0.5, 0.9))
+    >>> bool(np.isclose(cross_entropy(fair, biased).value, -0.5 * np.log(0.9 * 0.1)))
+    True
+    """
+    check_one_space((p, q))
+    for circuit in (p, q):
+        require_distribution(circuit)
+    if shared_terms(q) is None:
+        return Estimate(_exact_cross_entropy(p, q), 0.0, "exact")
+    if np.prod(np.array(p.num_categories, dtype=np.float64)) <= MOST_STATES:
+        rows = _all_states(p.num_categories)
+        with np.errstate(invalid="ignore"):
+            weights = np.exp(log_likelihood(p, rows))
+            terms = np.where(weights > 0, -weights * log_likelihood(q, rows), 0.0)
+        return Estimate(float(terms.sum()), 0.0, "exact")
+    return _mean_of(-log_likelihood(q, sample(p, num_samples, rng=rng)))
+
+
+def kl_divergence(p: Circuit, q: Circuit, *, num_samples: int = 10_000,
+                  rng: int | Generator | None = None) -> Estimate:
+    """Kullback-Leibler divergence of one circuit's distribution from another's, in nats.
+
+    KL(p || q) = sum_x p(x) ln(p(x) / q(x)).
+
+    Parameters
+    ----------
+    p, q : Circuit
+        Normalised, on one v-tree, with the same numbers of categories.
+    num_samples : int, default 10,000
+    rng : int or numpy.random.Generator, optional
+
+    Returns
+    -------
+    Estimate
+        Exact where both are deterministic, or for at most 100,000 states; infinite where q is zero somewhere p is not.
+
+    Raises
+    ------
+    StructureError
+        If a circuit is not normalised, or the v-trees differ.
+    ValueError
+        If the numbers of categories differ.
+
+    Notes
+    -----
+    As `cross_entropy`.  Estimates use the same samples for both terms, whose errors then largely cancel.
+
+    Examples
+    --------
+    >>> from pcircuit import Circuit, InputRegion, VTree
+    >>> fair, biased = (Circuit(VTree([-1], [0]), [InputRegion(0, [[p, 1 - p]])]) for p in (0.5, 0.9))
+    >>> bool(np.isclose(kl_divergence(fair, biased).value, 0.5 * np.log(0.5 / 0.9) + 0.5 * np.log(0.5 / 0.1)))
+    True
+    """
+    check_one_space((p, q))
+    for circuit in (p, q):
+        require_distribution(circuit)
+    small = np.prod(np.array(p.num_categories, dtype=np.float64)) <= MOST_STATES
+    if small or (shared_terms(p) is None and shared_terms(q) is None):
+        return Estimate(cross_entropy(p, q).value - entropy(p).value, 0.0, "exact")
+    rows = sample(p, num_samples, rng=rng)
+    return _mean_of(log_likelihood(p, rows) - log_likelihood(q, rows))
+
+
+def mutual_information(circuit: Circuit, first: Iterable[int], second: Iterable[int], *, num_samples: int = 10_000,
+                       rng: int | Generator | None = None) -> Estimate:
+    """Mutual information of two sets of variables, in nats.
+
+    I(A; B) = sum over x_A, x_B of p(x_A, x_B) ln(p(x_A, x_B) / (p(x_A) p(x_B))).
+
+    Parameters
+    ----------
+    circuit : Circuit
+        Normalised.
+    first, second : iterable of int
+        Two sets of variables without a common one.
+    num_samples : int, default 10,000
+    rng : int or numpy.random.Generator, optional
+
+    Returns
+    -------
+    Estimate
+        Exact where the two sets have at most 100,000 joint states, else an estimate from samples.
+
+    Raises
+    ------
+    StructureError
+        If the circuit is not normalised.
+    ValueError
+        If a set is empty, or the sets share a variable.
+
+    Notes
+    -----
+    Marginals of a deterministic circuit are in general not deterministic, so there is no exact way for large sets.
+
+    Examples
+    --------
+    >>> from pcircuit import Circuit, InnerRegion, InputRegion, VTree
+    >>> equal = Circuit(VTree.from_nested([0, 1]), [
+    ...     InputRegion(0, [[1, 0], [0, 1]]), InputRegion(1, [[1, 0], [0, 1]]),
+    ...     InnerRegion([[0, 0], [1, 1]], [[0.5, 0.5]])])
+    >>> bool(np.isclose(mutual_information(equal, [0], [1]).value, np.log(2)))
+    True
+    """
+    require_distribution(circuit)
+    first, second = sorted(set(first)), sorted(set(second))
+    if not first or not second or set(first) & set(second):
+        raise ValueError(f"`first` and `second` must be two sets of variables without a common one, found {first} and "
+                         f"{second}")
+    joint = marginalize(circuit, keep=sorted(first + second))
+    place = {v: i for i, v in enumerate(sorted(first + second))}
+    columns = [[place[v] for v in part] for part in (first, second)]
+    exact = np.prod(np.array(joint.num_categories, dtype=np.float64)) <= MOST_STATES
+    rows = _all_states(joint.num_categories) if exact else sample(joint, num_samples, rng=rng)
+    rows = rows[log_likelihood(joint, rows) > -np.inf]
+    terms = log_likelihood(joint, rows)
+    weights = np.exp(terms)
+    for part in columns:
+        only = np.full_like(rows, -1)
+        only[:, part] = rows[:, part]
+        terms = terms - log_likelihood(joint, only)
+    if exact:
+        return Estimate(max(float(weights @ terms), 0.0), 0.0, "exact")
+    return _mean_of(terms)
+
+
+def _exact_cross_entropy(p: Circuit, q: Circuit) -> float:
+    """-sum_x p(x) ln q(x) for a deterministic q, by the recursion of the module."""
+    tables: list = []  # per region (S, I), each (K_p, K_q)
+    for r, (of_p, of_q) in enumerate(zip(p.regions, q.regions, strict=True)):
+        if isinstance(of_p, InputRegion):
+            tables.append((of_p.probs @ (of_q.probs > 0).T.astype(np.float64), of_p.probs @ _minus_log(of_q.probs).T))
+            continue
+        support: np.ndarray | float = 1.0
+        cross: np.ndarray | float = 0.0
+        for a, c in enumerate(p.vtree.children(r).tolist()):
+            units = np.ix_(of_p.products[:, a], of_q.products[:, a])
+            below, across = (table[units] for table in tables[c])
+            support, cross = support * below, cross * below + support * across
+            tables[c] = None
+        weights = of_q.dense_weights()
+        used = (weights > 0).astype(np.float64)
+        tables.append((of_p.weights @ support @ used.T,
+                       of_p.weights @ cross @ used.T + of_p.weights @ support @ _minus_log(weights).T))
+    covered, value = tables[-1][0].item(), tables[-1][1].item()
+    return float("inf") if covered < 1 - SUPPORT_TOLERANCE else value
+
+
+def _minus_log(table: np.ndarray) -> np.ndarray:
+    """-ln of the positive entries, 0 for the others."""
+    return -np.log(np.where(table > 0, table, 1.0))
+
+
+def _mean_of(values: np.ndarray) -> Estimate:
+    """Mean and standard error of independent values."""
+    return Estimate(float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values))), "monte-carlo")
+
+
+def _all_states(num_categories: tuple) -> np.ndarray:
+    """(number of states, V) all rows there are."""
+    return np.indices(num_categories).reshape(len(num_categories), -1).T

@@ -1,0 +1,196 @@
+"""Why does a row have its likelihood: hidden states behind it, and the share of each variable in it.
+
+*Hidden states.*  A region's units are the states of a hidden variable: a sample passes through one of them.  Given a
+row x, the probability that it passed through unit k is the flow of the unit (`pcircuit.expected_flows`),
+
+    P(unit k | x) = q_k^x,   from the root down: a sum hands q_k w_kp f_p(x) / f_k(x) to product p,
+                             a product hands its own to the units that it multiplies.
+
+*Shares.*  With v(S) = ln p(x_S), the log-likelihood of the entries S of the row, the others missing, the Shapley
+value of a variable is its mean contribution v(S + i) - v(S) over all orders in which the entries can become known,
+
+    phi_i = sum over S without i of  |S|! (V - |S| - 1)! / V!  (v(S + i) - v(S)),
+
+the only division of ln p(x) among the variables that is symmetric, additive, and gives nothing to variables that never
+matter (Shapley 1953).  v(S) is one evaluation, marginals being exact; all 2^V of them for few variables, a sample of
+orders for many.
+"""
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import ArrayLike
+
+from pcircuit.circuit import Circuit
+from pcircuit.evidence import check_evidence
+from pcircuit.inference.likelihood import log_likelihood
+from pcircuit.regions import InputRegion
+
+MOST_SUBSETS = 2**14  # up to which Shapley values are exact
+
+
+def latent_posterior(circuit: Circuit, row: ArrayLike) -> list[np.ndarray]:
+    """Probabilities of the hidden states behind a row: through which unit of each region it came.
+
+    Parameters
+    ----------
+    circuit : Circuit
+        Normalised, or weights are taken as they are.
+    row : (V,) int array_like
+        Evidence, -1 missing.
+
+    Returns
+    -------
+    list of (K_r,) float64 arrays
+        By region, over the units that it shows; each sums to one.
+
+    Raises
+    ------
+    ValueError
+        If the row is impossible under the circuit, or is not one row.
+
+    Notes
+    -----
+    O(number of parameters).  Unit likelihoods of large scopes may underflow: then the posterior of a region is the one
+    given by the largest of them.
+
+    Examples
+    --------
+    >>> from pcircuit import Circuit, InnerRegion, VTree
+    >>> circuit = Circuit(VTree.from_nested([0, 1]), [
+    ...     InputRegion(0, [[0.9, 0.1], [0.2, 0.8]]), InputRegion(1, [[0.7, 0.3], [0.4, 0.6]]),
+    ...     InnerRegion([[0, 0], [1, 1]], [[0.25, 0.75]])])
+    >>> latent_posterior(circuit, [0, -1])[0].round(4)          # 0.25 * 0.9 against 0.75 * 0.2
+    array([0.6, 0.4])
+    """
+    evidence = _one_row(circuit, row)
+    if log_likelihood(circuit, evidence[None])[0] == -np.inf:
+        raise ValueError("`row` has probability zero under the circuit, so it has no hidden states")
+    values = _log_units(circuit, evidence)
+    posterior: list = [np.zeros(region.num_units) for region in circuit.regions]
+    posterior[-1][0] = 1.0
+    for r in range(len(circuit.regions) - 1, -1, -1):
+        region = circuit.regions[r]
+        if isinstance(region, InputRegion):
+            continue
+        products, sums = values[r]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shares = np.exp(np.log(region.dense_weights()) + products - sums[:, None])
+        flows = posterior[r] @ np.where(np.isfinite(shares), shares, 0.0)
+        for a, c in enumerate(circuit.vtree.children(r).tolist()):
+            posterior[c] = np.bincount(region.products[:, a], flows, minlength=circuit.regions[c].num_units)
+    return posterior
+
+
+def shapley_values(circuit: Circuit, row: ArrayLike, *, num_orders: int = 1000,
+                   rng: int | Generator | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """The share of each variable in the log-likelihood of a row.
+
+    The Shapley values of v(S) = ln p(x_S); they sum to ln p(x).
+
+    Parameters
+    ----------
+    circuit : Circuit
+    row : (V,) int array_like
+        Evidence; a missing entry (-1) has the share 0.
+    num_orders : int, default 1000
+        Orders drawn where more than 14 entries are known.
+    rng : int or numpy.random.Generator, optional
+
+    Returns
+    -------
+    (V,) float64 array
+        Shares, in nats.
+    (V,) float64 array
+        Their standard errors; zeros where all subsets were evaluated.
+
+    Raises
+    ------
+    ValueError
+        If the row is impossible under the circuit, or is not one row.
+
+    Notes
+    -----
+    2^n evaluations for n <= 14 known entries, else `num_orders` times n.
+
+    References
+    ----------
+    Shapley (1953), A value for n-person games; Lundberg and Lee (2017), A unified approach to interpreting model
+    predictions, NeurIPS (as explanation of single rows).
+
+    Examples
+    --------
+    >>> from pcircuit import Circuit, InnerRegion, VTree
+    >>> independent = Circuit(VTree.from_nested([0, 1]), [
+    ...     InputRegion(0, [[0.5, 0.5]]), InputRegion(1, [[0.9, 0.1]]), InnerRegion([[0, 0]], [[1.0]])])
+    >>> np.exp(shapley_values(independent, [0, 1])[0]).round(6)
+    array([0.5, 0.1])
+    """
+    evidence = _one_row(circuit, row)
+    if log_likelihood(circuit, evidence[None])[0] == -np.inf:
+        raise ValueError("`row` has probability zero under the circuit: its log-likelihood cannot be shared out")
+    known = np.flatnonzero(evidence >= 0)
+    values, errors = np.zeros(len(evidence)), np.zeros(len(evidence))
+    if 2 ** len(known) <= MOST_SUBSETS:
+        values[known] = _all_subsets(circuit, evidence, known)
+    else:
+        drawn = _drawn_orders(circuit, evidence, known, num_orders, np.random.default_rng(rng))
+        values[known], errors[known] = drawn.mean(axis=0), drawn.std(axis=0, ddof=1) / math.sqrt(num_orders)
+    return values, errors
+
+
+def _one_row(circuit: Circuit, row: ArrayLike) -> np.ndarray:
+    """(V,) checked evidence."""
+    array = np.asarray(row)
+    if array.ndim != 1:
+        raise ValueError(f"`row` must be one row of {circuit.num_variables} levels, found shape {array.shape}")
+    return np.array(check_evidence(circuit, array[None], name="row")[0], dtype=np.int64)
+
+
+def _log_units(circuit: Circuit, evidence: np.ndarray) -> list:
+    """Per region ln of the products and sums of a row; for input regions None and the inputs."""
+    values: list = []
+    with np.errstate(divide="ignore"):
+        for r, region in enumerate(circuit.regions):
+            if isinstance(region, InputRegion):
+                level = evidence[region.variable]
+                values.append((None, np.log(region.probs.sum(axis=1) if level < 0 else region.probs[:, level])))
+                continue
+            products = sum(values[c][1][region.products[:, a]]
+                           for a, c in enumerate(circuit.vtree.children(r).tolist()))
+            top = products.max()
+            top = top if top > -np.inf else 0.0
+            values.append((products, np.log(region.weights @ np.exp(products - top)) + top))
+    return values
+
+
+def _all_subsets(circuit: Circuit, evidence: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """(n,) Shapley values of the known entries, from all 2^n subsets."""
+    n = len(known)
+    codes = np.arange(2**n)
+    inside = codes[:, None] >> np.arange(n) & 1 == 1
+    rows = np.full((len(codes), len(evidence)), -1, dtype=np.int64)
+    rows[:, known] = np.where(inside, evidence[known], -1)
+    value = log_likelihood(circuit, rows)
+    sizes = inside.sum(axis=1)
+    weights = np.array([1 / (n * math.comb(n - 1, s)) for s in range(n)])
+    result = np.empty(n)
+    for i in range(n):
+        without = codes[~inside[:, i]]
+        result[i] = weights[sizes[without]] @ (value[without | 1 << i] - value[without])
+    return result
+
+
+def _drawn_orders(circuit, evidence, known, num_orders, rng) -> np.ndarray:
+    """(orders, n) contributions of the known entries along random orders."""
+    n = len(known)
+    result = np.empty((num_orders, n))
+    for i in range(num_orders):
+        order = rng.permutation(n)
+        rows = np.full((n + 1, len(evidence)), -1, dtype=np.int64)
+        for step, j in enumerate(order):
+            rows[step + 1:, known[j]] = evidence[known[j]]
+        result[i, order] = np.diff(log_likelihood(circuit, rows))
+    return result

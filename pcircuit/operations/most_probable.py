@@ -1,0 +1,223 @@
+"""The most probable state of a circuit, given evidence: exact where it can be, else between two bounds.
+
+Write a row with some variables free.  Replacing every input of a free variable by the largest entry of its row of the
+table gives
+
+    u(x) = the value of the circuit with  max_c p_k(c)  at the free inputs        (all other units as ever),
+
+and u is at least the value of every completion: sums and products grow with their arguments.  It is one evaluation of a
+circuit with one more category, so many partial rows are bounded in one call.  Fixing one variable at a time and always
+working on the row with the largest bound (branch and bound) finds the most probable state; stopped earlier, the largest
+bound that is left and the best state found so far enclose it.
+
+In a deterministic circuit a state has one positive term in each sum, so the largest term bounds it, too:
+
+    sums   max_p w_kp u_p       instead of       sum_p w_kp u_p,
+
+which is the value of an actual state: one pass and the search is over.  In general finding the state is NP-hard already
+for naive Bayes models with a hidden class (de Campos 2011), hence the search.
+"""
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pcircuit.circuit import Circuit
+from pcircuit.evidence import check_evidence
+from pcircuit.inference.likelihood import log_likelihood
+from pcircuit.operations.properties import shared_terms
+from pcircuit.regions import InputRegion, StructureError
+
+TOLERANCE = 1e-12  # relative difference of likelihoods that counts as none
+BATCH = 256  # rows bounded in one call
+
+
+@dataclass(frozen=True, eq=False)
+class MostProbableState:
+    """A state and how close to the most probable one it is.
+
+    Attributes
+    ----------
+    state : (V,) int array
+    log_likelihood : float
+        Of the state.
+    upper_bound : float
+        No completion of the evidence is more likely; equal to `log_likelihood` where the state is the most probable.
+    is_exact : bool
+    num_evaluations : int
+        Rows that were bounded.
+    """
+
+    state: np.ndarray
+    log_likelihood: float
+    upper_bound: float
+    is_exact: bool
+    num_evaluations: int
+
+
+def most_probable_state(circuit: Circuit, evidence: ArrayLike | None = None, *, max_evaluations: int = 100_000,
+                        must_be_exact: bool = False) -> MostProbableState:
+    """The most probable completion of a row of evidence.
+
+    argmax over the missing entries of p(x).
+
+    Parameters
+    ----------
+    circuit : Circuit
+    evidence : (V,) int array_like, optional
+        Levels, -1 for those to be found; by default all are.
+    max_evaluations : int, default 100,000
+        Rows to bound before the search is given up.
+    must_be_exact : bool, default False
+        Raise where the search was given up.
+
+    Returns
+    -------
+    MostProbableState
+        Ties are broken towards smaller levels of variables that are fixed first.
+
+    Raises
+    ------
+    StructureError
+        With `must_be_exact`, if the circuit is not deterministic and the search was given up: where it is not.
+    ValueError
+        If the evidence is impossible or is not one row.
+
+    Notes
+    -----
+    Deterministic circuits: O(number of parameters).  Others: one evaluation of the circuit for each bounded row, of
+    which there may be exponentially many.
+
+    References
+    ----------
+    Choi, Vergari and Van den Broeck (2020), Probabilistic Circuits: A Unifying Framework for Tractable Probabilistic
+    Models (MAP of deterministic circuits); de Campos (2011), New complexity results for MAP in Bayesian networks,
+    IJCAI.
+
+    Examples
+    --------
+    >>> from pcircuit import Circuit, InnerRegion, VTree
+    >>> circuit = Circuit(VTree.from_nested([0, 1]), [
+    ...     InputRegion(0, [[0.9, 0.1], [0.2, 0.8]]), InputRegion(1, [[0.7, 0.3], [0.4, 0.6]]),
+    ...     InnerRegion([[0, 0], [1, 1]], [[0.25, 0.75]])])
+    >>> found = most_probable_state(circuit)
+    >>> found.state, round(float(np.exp(found.log_likelihood)), 4), found.is_exact
+    (array([1, 1]), 0.3675, True)
+    """
+    row = np.full((1, circuit.num_variables), -1) if evidence is None else np.asarray(evidence)[None]
+    row = np.array(check_evidence(circuit, row, name="evidence")[0], dtype=np.int64)
+    if log_likelihood(circuit, row[None])[0] == -np.inf:
+        raise ValueError("`evidence` has probability zero under the circuit, so no completion is the most probable")
+    shared = shared_terms(circuit)
+    if shared is None:
+        state = _deterministic_state(circuit, row)
+        value = float(log_likelihood(circuit, state[None])[0])
+        return MostProbableState(state, value, value, True, 1)
+    search = _Search(circuit, row)
+    search.run(max_evaluations)
+    if must_be_exact and not search.is_exact:
+        r, k, p, q = shared
+        raise StructureError(f"`circuit` is not deterministic (sum {k} of region {r} mixes products {p} and {q}, which "
+                             f"share a row), and {max_evaluations} evaluations of branch and bound left the most "
+                             f"probable state between {search.best:.6g} and {search.bound:.6g} (log-likelihoods): "
+                             "raise `max_evaluations`")
+    return MostProbableState(search.state, search.best, search.bound, search.is_exact, search.evaluations)
+
+
+class _Search:
+    """Branch and bound, best bound first."""
+
+    def __init__(self, circuit: Circuit, row: np.ndarray):
+        self.circuit, self.bounding = circuit, _with_maximum(circuit)
+        self.free_level = np.array(circuit.num_categories)  # the extra category: the largest entry
+        self.order = np.flatnonzero(row < 0)
+        self.evaluations, self.best, self.state = 0, -np.inf, row
+        start = np.where(row < 0, self.free_level, row)
+        self.heap: list = []
+        self._push(start[None], [0])
+
+    @property
+    def bound(self) -> float:
+        """No completion is more likely."""
+        return max(self.best, -self.heap[0][0] if self.heap else -np.inf)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether nothing better is left."""
+        return self.bound <= self.best + TOLERANCE * max(1.0, abs(self.best))
+
+    def run(self, max_evaluations: int) -> None:
+        """Search until the state is the most probable one, or the evaluations are used up."""
+        self._dive()
+        while self.heap and not self.is_exact and self.evaluations < max_evaluations:
+            rows, depths = [], []
+            while self.heap and len(rows) < BATCH:
+                bound, _, depth, row = heapq.heappop(self.heap)
+                if -bound <= self.best + TOLERANCE * max(1.0, abs(self.best)):
+                    continue
+                v = self.order[depth]
+                for c in range(self.circuit.num_categories[v]):
+                    rows.append(np.where(np.arange(len(row)) == v, c, row))
+                    depths.append(depth + 1)
+            if rows:
+                self._push(np.array(rows), depths)
+
+    def _dive(self) -> None:
+        """A first state: fix the variables one after the other at the level with the largest bound."""
+        row = np.where(self.state < 0, self.free_level, self.state)
+        for v in self.order:
+            rows = np.repeat(row[None], self.circuit.num_categories[v], axis=0)
+            rows[:, v] = np.arange(len(rows))
+            bounds = log_likelihood(self.bounding, rows)
+            self.evaluations += len(rows)
+            row = rows[int(bounds.argmax())]
+        self.best, self.state = float(log_likelihood(self.circuit, row[None])[0]), row
+
+    def _push(self, rows: np.ndarray, depths: Sequence[int]) -> None:
+        """Bound rows; finished ones compete, the others wait."""
+        bounds = log_likelihood(self.bounding, rows)
+        self.evaluations += len(rows)
+        for row, depth, bound in zip(rows, depths, bounds.tolist(), strict=True):
+            if depth == len(self.order):
+                if bound > self.best:
+                    self.best, self.state = bound, row
+            elif bound > self.best:
+                heapq.heappush(self.heap, (-bound, self.evaluations + len(self.heap), depth, row))
+
+
+def _with_maximum(circuit: Circuit) -> Circuit:
+    """The circuit with one more category for each variable, whose entries are the largest of the row."""
+    regions = [InputRegion(region.variable, np.column_stack([region.probs, region.probs.max(axis=1)]))
+               if isinstance(region, InputRegion) else region for region in circuit.regions]
+    return Circuit(circuit.vtree, regions)
+
+
+def _deterministic_state(circuit: Circuit, row: np.ndarray) -> np.ndarray:
+    """The most probable completion in a deterministic circuit: the largest term of each sum, then its choices."""
+    values: list = []  # per region (K,) ln of the best completion of each unit's scope
+    choices: list = []  # per region (K,) its level, or product
+    for r, region in enumerate(circuit.regions):
+        with np.errstate(divide="ignore"):
+            if isinstance(region, InputRegion):
+                terms = np.log(region.probs)
+                known = row[region.variable]
+                if known >= 0:
+                    terms = np.where(np.arange(terms.shape[1]) == known, terms, -np.inf)
+            else:
+                terms = np.log(region.dense_weights()) + sum(
+                    values[c][region.products[:, a]] for a, c in enumerate(circuit.vtree.children(r).tolist()))
+        choices.append(terms.argmax(axis=1))
+        values.append(terms.max(axis=1))
+    state, unit = row.copy(), np.zeros(len(circuit.regions), dtype=np.int64)
+    for r in range(len(circuit.regions) - 1, -1, -1):
+        region, choice = circuit.regions[r], choices[r][unit[r]]
+        if isinstance(region, InputRegion):
+            state[region.variable] = choice
+        else:
+            for a, c in enumerate(circuit.vtree.children(r).tolist()):
+                unit[c] = region.products[choice, a]
+    return state

@@ -1,0 +1,204 @@
+"""What kind of circuit is this: which properties hold, and where the others fail.
+
+    smooth           the terms of each sum have one scope
+    decomposable     the factors of each product have disjoint scopes
+    structured       all products split their scopes as one v-tree says
+    deterministic    for each row at most one term of each sum is positive
+    normalised       the weights of each sum, and the probabilities of each input, sum to one
+
+The first three hold for every `Circuit`: region form cannot say anything else.  Determinism is checked exactly: two
+products exclude each other if the supports of some pair of their factors do not meet, and whether the supports of two
+units meet follows bottom-up like an overlap (`pcircuit.operations.products`) of the circuit with itself, with
+"positive" in place of numbers.
+
+`prune` takes out what determinism and normalisation need not look at: terms of weight zero and units that no one uses.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pcircuit.circuit import Circuit
+from pcircuit.regions import InnerRegion, InputRegion
+
+
+@dataclass(frozen=True)
+class Properties:
+    """Which properties a circuit has; made by `properties`.
+
+    Attributes
+    ----------
+    smooth, decomposable, structured : bool
+        True for every circuit in region form.
+    deterministic, normalised : bool
+    witnesses : dict of str to str
+        For each property that fails a sentence that says where.
+    """
+
+    smooth: bool
+    decomposable: bool
+    structured: bool
+    deterministic: bool
+    normalised: bool
+    witnesses: dict
+
+    def __str__(self) -> str:
+        names = ("smooth", "decomposable", "structured", "deterministic", "normalised")
+        return "\n".join(f"{name}: " + ("yes" if getattr(self, name) else f"no, {self.witnesses[name]}")
+                         for name in names)
+
+
+def properties(circuit: Circuit) -> Properties:
+    """The properties of a circuit that queries depend on, with a witness for each one that fails.
+
+    Parameters
+    ----------
+    circuit : Circuit
+
+    Returns
+    -------
+    Properties
+
+    Notes
+    -----
+    O(R P^2) for determinism.  Units that the root does not use are looked at, too: `prune` removes them.
+
+    References
+    ----------
+    Choi, Vergari and Van den Broeck (2020), Probabilistic Circuits: A Unifying Framework for Tractable Probabilistic
+    Models (definitions); Darwiche (2003), A differential approach to inference in Bayesian networks, J. ACM 50.
+
+    Examples
+    --------
+    >>> from pcircuit import Circuit, InnerRegion, InputRegion, VTree
+    >>> circuit = Circuit(VTree.from_nested([0, 1]), [
+    ...     InputRegion(0, [[0.9, 0.1], [0.2, 0.8]]), InputRegion(1, [[0.7, 0.3], [0.4, 0.6]]),
+    ...     InnerRegion([[0, 0], [1, 1]], [[0.25, 0.75]])])
+    >>> print(properties(circuit))
+    smooth: yes
+    decomposable: yes
+    structured: yes
+    deterministic: no, sum 0 of region 2 mixes products 0 and 1, which are both positive for some row
+    normalised: yes
+    """
+    witnesses = {}
+    shared = shared_terms(circuit)
+    if shared is not None:
+        r, k, p, q = shared
+        witnesses["deterministic"] = (f"sum {k} of region {r} mixes products {p} and {q}, which are both positive for "
+                                      "some row")
+    if not circuit.is_normalized:
+        witnesses["normalised"] = _not_normalised(circuit)
+    return Properties(True, True, True, "deterministic" not in witnesses, "normalised" not in witnesses, witnesses)
+
+
+def shared_terms(circuit: Circuit) -> tuple[int, int, int, int] | None:
+    """A sum that is not deterministic: region, sum, and two of its products with a common row; None if there is none.
+
+    Parameters
+    ----------
+    circuit : Circuit
+
+    Returns
+    -------
+    (int, int, int, int) or None
+    """
+    meets: list = [None] * len(circuit.regions)  # per region (K, K) bool: the supports of two units meet
+    for r, region in enumerate(circuit.regions):
+        if isinstance(region, InputRegion):
+            support = (region.probs > 0).astype(np.float64)
+            meets[r] = support @ support.T > 0
+            continue
+        products = np.ones((region.num_products, region.num_products), dtype=bool)
+        for a, c in enumerate(circuit.vtree.children(r).tolist()):
+            units = region.products[:, a]
+            products &= meets[c][np.ix_(units, units)]
+            meets[c] = None
+        used = _positive(region)
+        others = products & ~np.eye(len(products), dtype=bool)
+        for k in range(region.num_units):
+            terms = np.flatnonzero(used[k])
+            together = np.argwhere(others[np.ix_(terms, terms)])
+            if len(together):
+                return r, k, int(terms[together[0][0]]), int(terms[together[0][1]])
+        weights = used.astype(np.float64)
+        meets[r] = weights @ products.astype(np.float64) @ weights.T > 0
+    return None
+
+
+def prune(circuit: Circuit) -> Circuit:
+    """The same function with fewer units: terms of weight zero go, and units that the root does not use.
+
+    Parameters
+    ----------
+    circuit : Circuit
+
+    Returns
+    -------
+    Circuit
+        On the same v-tree, with the same value for every evidence.  Units keep their order.  Products that are zero
+        everywhere, because one of their factors is, go as well; at least one unit and product of a region stay.
+
+    Notes
+    -----
+    O(number of parameters).
+
+    Examples
+    --------
+    >>> from pcircuit import Circuit, InnerRegion, InputRegion, VTree
+    >>> circuit = Circuit(VTree.from_nested([0, 1]), [
+    ...     InputRegion(0, [[0.9, 0.1], [0.2, 0.8]]), InputRegion(1, [[0.7, 0.3], [0.4, 0.6]]),
+    ...     InnerRegion([[0, 0], [1, 1]], [[1.0, 0.0]])])
+    >>> prune(circuit)
+    Circuit(2 variables, 3 regions, 4 units, 5 parameters)
+    """
+    alive = _alive_products(circuit)
+    regions: list = [None] * len(circuit.regions)
+    wanted: list = [None] * len(circuit.regions)  # per region the units that are used, ascending
+    wanted[-1] = np.zeros(1, dtype=np.int64)
+    for r in range(len(circuit.regions) - 1, -1, -1):
+        region, units = circuit.regions[r], wanted[r]
+        if isinstance(region, InputRegion):
+            regions[r] = InputRegion(region.variable, region.probs[units])
+            continue
+        rows = region.weights[units]
+        used = np.flatnonzero((np.asarray((rows > 0).sum(axis=0)).ravel() > 0) & alive[r])
+        used = used if len(used) else np.zeros(1, dtype=np.int64)
+        products = region.products[used].copy()
+        for a, c in enumerate(circuit.vtree.children(r).tolist()):
+            wanted[c], products[:, a] = np.unique(products[:, a], return_inverse=True)
+        regions[r] = InnerRegion(products, rows[:, used])
+    return Circuit(circuit.vtree, regions)
+
+
+def _alive_products(circuit: Circuit) -> list:
+    """Per inner region (P,) bool: products that are positive for some row."""
+    positive: list = []  # per region (K,) bool: units that are
+    alive: list = []
+    for r, region in enumerate(circuit.regions):
+        if isinstance(region, InputRegion):
+            alive.append(None)
+            positive.append(region.probs.max(axis=1) > 0)
+            continue
+        alive.append(np.all([positive[c][region.products[:, a]]
+                             for a, c in enumerate(circuit.vtree.children(r).tolist())], axis=0))
+        positive.append(region.weights @ alive[r].astype(np.float64) > 0)
+    return alive
+
+
+def _positive(region: InnerRegion) -> np.ndarray:
+    """(K, P) bool: which weights are positive."""
+    return (region.weights > 0).toarray() if region.is_sparse else region.weights > 0
+
+
+def _not_normalised(circuit: Circuit) -> str:
+    """Where the first row of numbers is that does not sum to one."""
+    for r, region in enumerate(circuit.regions):
+        table = region.probs if isinstance(region, InputRegion) else region.weights
+        sums = np.asarray(table.sum(axis=1)).ravel()
+        worst = int(np.abs(sums - 1).argmax())
+        if abs(sums[worst] - 1) > 1e-9:
+            kind = "probabilities of input" if isinstance(region, InputRegion) else "weights of sum"
+            return f"the {kind} {worst} of region {r} sum to {sums[worst]:.6g}"
+    return "its rows sum to one within 1e-9"  # not reached: is_normalized looks at the same sums

@@ -1,0 +1,63 @@
+"""Checks that several rooms share."""
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from hld import HLDTest, MMDTest, Monitor, baselines, test_batches
+from hld.checks import check_alpha, finite_array, finite_number, seed_of, under_prefix, whole_number, with_prefix
+from pcircuit import rat_spn
+
+
+def test_levels():
+    for alpha in (0.05, np.float64(0.5), np.float32(0.25), Fraction(1, 20)):
+        assert type(check_alpha(alpha)) is float
+        assert check_alpha(alpha) == float(alpha)
+    for alpha in (0, 1, -0.1, 2.0, float("nan"), float("inf"), True, "0.05", None, [0.05], 0.05j):
+        with pytest.raises(ValueError, match="`alpha` must be between 0 and 1, found"):
+            check_alpha(alpha)
+
+
+def test_every_test_has_the_same_check_of_the_level():
+    circuit, rows = rat_spn([2] * 4, num_units=2, depth=1, rng=0), [[0] * 4]
+    root = baselines.root_likelihood_test(circuit, num_resamples=9)
+    tests = [HLDTest(circuit), MMDTest(circuit, num_resamples=9), root]
+    calls = [lambda alpha, test=test: test(rows, alpha) for test in tests]
+    calls += [lambda alpha: Monitor(circuit, alpha=alpha), lambda alpha: test_batches(tests[0], [rows], alpha)]
+    for call in calls:
+        for alpha in (1, "5%", float("nan")):
+            with pytest.raises(ValueError, match="`alpha` must be between 0 and 1, found"):
+                call(alpha)
+
+
+def test_seeds():
+    assert seed_of(3) == seed_of(np.random.default_rng(3)) != seed_of(4)
+    assert 0 <= seed_of(None) < 2 ** 53
+
+
+def test_whole_numbers():
+    for value in (3, 3.0, np.int8(3), np.float32(3)):
+        assert type(whole_number(value, "n")) is int
+    assert whole_number(0, "n", 0) == 0
+    for value in (0, -1, 2.5, float("nan"), float("inf"), True, np.True_, "3", None, [3]):
+        with pytest.raises(ValueError, match="`n` must be a whole number of at least 1, found"):
+            whole_number(value, "n")
+
+
+def test_finite_numbers():
+    assert finite_number(0, "x") == 0.0
+    assert type(finite_number(np.int64(2), "x")) is float
+    for value in (-1e-9, float("nan"), float("inf"), True, "1", None):
+        with pytest.raises(ValueError, match="`x` must be finite and at least 0, found"):
+            finite_number(value, "x")
+    with pytest.raises(ValueError, match="`x` must be finite and positive, found 0"):
+        finite_number(0, "x", positive=True)
+
+
+def test_arrays_of_files():
+    arrays = {"a": np.ones((2, 3), np.float32), "b": np.array([1.0, np.nan]), "c": np.array([True])}
+    assert finite_array(arrays, "a", (2, None)).dtype == np.float64
+    for name, shape in (("a", (2,)), ("a", (3, 3)), ("b", (2,)), ("c", (1,))):
+        with pytest.raises(ValueError, match=f"array '{name}' must hold"):
+            finite_array(arrays, name, shape)
+    assert under_prefix("x.", with_prefix("x.", arrays) | {"y": None}) == arrays
