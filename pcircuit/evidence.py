@@ -184,5 +184,6 @@ def _code_of_object(entry: object) -> int | None:
         return None
     if entry != entry:
         return MISSING
-    is_whole = -2 ** 63 <= entry < 2 ** 63 and int(entry) == entry
-    return int(entry) if is_whole else None
+    number: Any = entry
+    is_whole = -2 ** 63 <= number < 2 ** 63 and int(number) == number
+    return int(number) if is_whole else None

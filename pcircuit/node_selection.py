@@ -108,10 +108,10 @@ def check_nodes(circuit: Circuit, nodes: ArrayLike) -> Ints:
     """
     check_circuit(circuit)
     expected = f"a one-dimensional array of at least one node id 0..{circuit.num_nodes - 1}"
-    array = check_integers(nodes, "nodes", expected, 0, circuit.num_nodes - 1)
-    if array.ndim != 1 or array.size == 0:
-        raise ValueError(f"`nodes` must be {expected}, found shape {array.shape}; `select_nodes(circuit)` makes one")
-    array = array.copy()
+    given = check_integers(nodes, "nodes", expected, 0, circuit.num_nodes - 1)
+    if given.ndim != 1 or given.size == 0:
+        raise ValueError(f"`nodes` must be {expected}, found shape {given.shape}; `select_nodes(circuit)` makes one")
+    array: Ints = given.copy()
     repeated = np.flatnonzero(np.bincount(array) > 1)
     if len(repeated):
         raise ValueError(f"`nodes` holds {repeated[0]} more than once: name each node once, np.unique(nodes) does")

@@ -4,6 +4,7 @@ See `pcircuit.circuit` for what regions are for.
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -173,7 +174,7 @@ class InnerRegion:
         alike = (self.weights.shape == other.weights.shape and np.array_equal(self.products, other.products)
                  and self.is_sparse == other.is_sparse)
         if alike and self.is_sparse:  # their dense form may not fit the memory
-            return (self.weights != other.weights).nnz == 0
+            return bool((self.weights != other.weights).nnz == 0)
         return alike and np.array_equal(self.weights, other.weights)
 
     __hash__ = None  # type: ignore[assignment]
@@ -229,7 +230,7 @@ def check_weights(array: Floats, name: str) -> None:
         raise StructureError(f"`{name}` holds {bad}: all entries must be finite and at least 0")
 
 
-def _refused_as_structure(check, *arguments, **limits):
+def _refused_as_structure(check: Callable[..., Any], *arguments: Any, **limits: Any) -> Any:
     """What a check of arguments returns; what it refuses is a StructureError with the same sentence."""
     try:
         return check(*arguments, **limits)

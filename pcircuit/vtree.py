@@ -268,7 +268,8 @@ def _int_vector(values: ArrayLike, name: str) -> Ints:
     array = check_integers(values, name, expected)
     if array.ndim != 1 or array.size == 0:
         raise ValueError(f"`{name}` must be {expected}, found shape {array.shape}")
-    return array.copy()
+    fresh: Ints = array.copy()
+    return fresh
 
 
 def _checked_first(parents: Ints, variables: Ints) -> Ints:

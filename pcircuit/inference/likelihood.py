@@ -204,7 +204,8 @@ def _in_numpy(circuit: Circuit, data: Evidence) -> Floats:
 def _root_of_block(circuit: Circuit, data: Evidence) -> Floats:
     """(N,) log-likelihoods of a block, by the NumPy text."""
     if may_overflow(circuit):
-        return log_units(circuit, data)[0][-1][0]
+        logs: Floats = log_units(circuit, data)[0][-1][0]
+        return logs
     shown, _, exponents, suspect = upward(circuit, data)
     result = np.empty(len(data))
     log_root(shown[-1][0], exponents[-1], result)

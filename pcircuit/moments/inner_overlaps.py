@@ -170,10 +170,11 @@ def _third_of_products(products: Ints, children: list[Overlaps], stages: list[_S
     return third, third_c, size
 
 
-def _variances(third_c, q):
+def _variances(third_c: Floats, q: Floats) -> Floats:
     """(K,) variances sum_a q_a third_c[(a, k), k], on the scale of the table."""
     units = np.arange(len(q))
-    return q @ third_c[pair_numbers(units[:, None], units), units]
+    variances: Floats = q @ third_c[pair_numbers(units[:, None], units), units]
+    return variances
 
 
 def _own_covariance(q: Floats, own_sums: Ints, scale: Floats, v: Floats, product_cov: Floats) -> Floats:
