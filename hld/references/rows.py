@@ -21,7 +21,7 @@ from hld.references.covariances import RowCovariance, through
 from hld.references.reference import MAX_FULL_SPECTRUM
 
 PRIOR_ROWS = 30  # per node, what the circuit's covariance counts in a blend
-ROUND_OFF = 64 * np.finfo(float).eps
+EPS = float(np.finfo(np.float64).eps)
 MOST_BYTES = 2 ** 29  # of the table of likelihood vectors while a test is built
 BLOCK_ROWS = 200_000  # rows drawn at a time
 
@@ -148,5 +148,6 @@ def row_reference(circuit, nodes, data) -> RowReference:
     step = -(-8 * len(nodes) * len(data) // MOST_BYTES)
     table = pcircuit.node_likelihoods(circuit, data[::step], nodes=nodes)
     table -= mean
-    table[np.abs(table) <= ROUND_OFF * mean] = 0.0  # a node that cannot vary has no variance, not one of 1e-34
+    errors = (pcircuit.rounding_errors(circuit, nodes) + len(data) * EPS) * mean
+    table[:, np.sqrt((table ** 2).mean(axis=0)) <= errors] = 0.0  # such a node is constant: what varies is rounding
     return RowReference(table, circuit, nodes, mean)

@@ -14,6 +14,7 @@ Two variables meet in the region r where their leaves join, below different chil
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -56,7 +57,7 @@ def marginal_tables(circuit: Circuit) -> list[np.ndarray]:
     """
     check_distribution(circuit)
     masses = unit_masses(circuit)
-    tables: list = [None] * circuit.num_variables
+    tables: list[Any] = [None] * circuit.num_variables
     for (q, _), region in zip(masses, circuit.regions, strict=True):
         if isinstance(region, InputRegion):
             tables[region.variable] = q @ region.probs
@@ -106,12 +107,13 @@ def pairwise_tables(circuit: Circuit, pairs: Iterable[tuple[int, int]] | None = 
     for u, v in wanted:
         if u == v or not 0 <= u < V or not 0 <= v < V:
             raise ValueError(f"`pairs` holds {(u, v)}, expected two different variables out of 0..{V - 1}")
-    masses, vtree, leaf = unit_masses(circuit), circuit.vtree, circuit.vtree.leaf_of()
-    meeting: dict[int, list] = {}
+    masses: list[Any] = list(unit_masses(circuit))
+    vtree, leaf = circuit.vtree, circuit.vtree.leaf_of()
+    meeting: dict[int, list[Any]] = {}
     for u, v in wanted:
         meeting.setdefault(vtree.lowest_common_ancestor(int(leaf[u]), int(leaf[v])), []).append((u, v))
-    below: list = [None] * len(circuit.regions)  # per region: variable -> (K, C_v)
-    found: dict = {}
+    below: list[Any] = [None] * len(circuit.regions)  # per region: variable -> (K, C_v)
+    found: dict[Any, Any] = {}
     for r, region in enumerate(circuit.regions):
         if isinstance(region, InputRegion):
             below[r] = {region.variable: region.probs}

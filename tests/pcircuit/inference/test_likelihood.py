@@ -17,10 +17,12 @@ from pcircuit import (
     log_likelihood,
     mean_node_likelihoods,
     node_likelihoods,
+    rounding_errors,
 )
 from pcircuit.inference.likelihood import upward
 from pcircuit.inference.log_domain import log_units
 
+EPS = np.finfo(float).eps
 ZOO = {**zoo.circuits(), **{f"unnormalized_{k}": c for k, c in zoo.unnormalized_circuits().items()}}
 
 
@@ -57,8 +59,11 @@ def test_kernel_and_numpy_agree_where_rows_fill_several_tiles_and_chunks(monkeyp
     data = zoo.rows_with_holes(circuit, rng, 5000)
     compiled = log_likelihood(circuit, data), node_likelihoods(circuit, data[:700])
     monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")
-    np.testing.assert_allclose(compiled[0], log_likelihood(circuit, data), rtol=1e-12)
-    np.testing.assert_allclose(compiled[1], node_likelihoods(circuit, data[:700]), rtol=1e-12)
+    # a relative error of the likelihood is an absolute one of its logarithm; two are compared
+    bounds = 2 * rounding_errors(circuit)
+    np.testing.assert_allclose(compiled[0], log_likelihood(circuit, data), rtol=4 * EPS, atol=bounds[-1])
+    reference = node_likelihoods(circuit, data[:700])
+    assert (np.abs(compiled[1] - reference) <= bounds * reference).all()
 
 
 def test_result_does_not_depend_on_threads_or_on_the_other_rows(rng):
