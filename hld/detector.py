@@ -231,15 +231,14 @@ class HLDDetector:
             raise ValueError(f"`reference` must be one of {', '.join(map(repr, REFERENCES))}, found {self.reference!r}")
         reference = self.reference
         if reference == "auto":
-            few = len(data) < ROWS_PER_NODE * typical_nodes(data.shape[1], self.num_latents, self.kinds)
-            reference = "held-out" if few and len(data) >= FEWEST_ROWS else "training"
+            reference = "held-out" if len(data) >= FEWEST_ROWS else "training"
         if reference != "held-out":
             return data, data if reference == "training" else None
         if len(data) < FEWEST_ROWS:
-            raise ValueError(f"`table` has {len(data)} rows: with reference='held-out' a third of them is kept from "
+            raise ValueError(f"`table` has {len(data)} rows: with reference='held-out' half of them is kept from "
                              f"learning, which needs at least {FEWEST_ROWS}")
-        rows, third = rng.permutation(len(data)), len(data) // HELD_OUT
-        return data[np.sort(rows[third:])], data[np.sort(rows[:third])]
+        rows, half = rng.permutation(len(data)), len(data) // 2
+        return data[np.sort(rows[half:])], data[np.sort(rows[:half])]
 
     def _build_test(self, circuit, kept, num_learned, seed) -> HLDTest:
         """The test of a fitted circuit against the rows `kept`, or against the circuit."""
@@ -262,20 +261,6 @@ class HLDDetector:
         """Raise unless `fit` has run."""
         if not hasattr(self, "circuit_"):
             raise ValueError("this HLDDetector is not fitted: call `fit(table)` first, or `hld.load(path)`")
-
-
-def typical_nodes(num_variables: int, num_latents: int, kinds) -> int:
-    """Nodes of a Hidden Chow-Liu tree in which half of the variables have children, known before one is learned.
-
-    Examples
-    --------
-    >>> typical_nodes(14, 4, ("input", "sum"))           # the tree of Adult: 56 + 25
-    81
-    """
-    inner = max(num_variables // 2, 1)
-    counts = {"input": num_variables * num_latents, "product": inner * num_latents,
-              "sum": (inner - 1) * num_latents + 1}
-    return sum(counts.get(kind, 0) for kind in ((kinds,) if isinstance(kinds, str) else kinds))
 
 
 def save(detector, path) -> None:
