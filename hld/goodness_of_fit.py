@@ -211,6 +211,13 @@ class HLDTest:
         self.nodes, self.mean, self.stds = calibration.nodes, calibration.mean, calibration.stds
         self.null, self.reference, self.num_train = settings.null, settings.reference, settings.num_train
         self.tolerance, self.missing = settings.tolerance, settings.missing
+        metrics = calibration.metrics
+        self._names = tuple(metric.name for metric in metrics)
+        # a law of zeros leaves no room for rounding
+        self._round_offs = tuple(metric.round_off(self.mean) for metric in metrics)
+        # differences are reported in the metric's own weights where it is a weighting of nodes
+        single = metrics[0].node_weights if len(metrics) == 1 else None
+        self._shown_weights = 1.0 if single is None else single
         self._patterns = HolePatterns(circuit, self.nodes) if settings.missing == "exact" else None
 
     def __call__(self, batch, alpha=0.05) -> HLDResult:
@@ -301,7 +308,7 @@ class HLDTest:
         inflation = 1.0 if num_train is None else 1.0 + T / num_train
         distances = [math.sqrt(max(metric.squared(deltas), 0.0)) for metric in parts.metrics]
         beyond = [max(d - margin, 0.0) if d > round_off else 0.0
-                  for d, margin, round_off in zip(distances, parts.margins, parts.round_offs, strict=True)]
+                  for d, margin, round_off in zip(distances, parts.margins, self._round_offs, strict=True)]
         found = null.pvalue(np.square(beyond) / inflation, T)
         if len(distances) > 1:
             threshold = -math.log10(alpha)
@@ -310,10 +317,10 @@ class HLDTest:
         found = found if check is None else check(found, np.square(beyond))
         found = found._replace(value=max(found.value, LEAST_PVALUE))
         statistic = -math.log10(found.value) if len(distances) > 1 else distances[0]
-        weights = parts.node_weights
+        weights = self._shown_weights
         return HLDResult(statistic=statistic, threshold=threshold, pvalue=found.value,
                          reject=bool(found.value <= alpha), alpha=alpha, num_samples=T, null=found.null,
-                         inflation=inflation, null_error=found.error, num_missing=num_missing, metrics=parts.names,
+                         inflation=inflation, null_error=found.error, num_missing=num_missing, metrics=self._names,
                          pvalues=found.each, deltas=deltas * weights, stds=self.stds * weights, nodes=self.nodes,
                          _circuit=self.circuit)
 
@@ -323,7 +330,7 @@ class HLDTest:
         lines = [f"HLD test against {self.circuit!r}",
                  f"nodes: {len(self.nodes)} ({', '.join(f'{n} {k}' for k, n in zip(kinds, counts, strict=True))})",
                  f"reference: {self.reference}; total variance tr(S) = {float(self.stds @ self.stds):.6g}",
-                 "null:", *self.calibration.null.describe(self.calibration.names),
+                 "null:", *self.calibration.null.describe(self._names),
                  "estimation error: ignored (no num_train)" if self.num_train is None
                  else f"estimation error: null scaled by 1 + T / {self.num_train}"]
         lines.append(f"smallest p-value: {self._least_pvalues()}")

@@ -6,8 +6,16 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # what editors and type checkers see
+    from pcircuit.arguments import check_choice as check_choice
+    from pcircuit.arguments import check_flag as check_flag
+    from pcircuit.arguments import check_generator as check_generator
+    from pcircuit.arguments import check_integers as check_integers
+    from pcircuit.arguments import check_number as check_number
+    from pcircuit.arguments import check_numbers as check_numbers
+    from pcircuit.arguments import check_whole_number as check_whole_number
     from pcircuit.circuit import Circuit as Circuit
     from pcircuit.distribution import check_distribution as check_distribution
+    from pcircuit.engine import engine_is_numpy as engine_is_numpy
     from pcircuit.evidence import check_evidence as check_evidence
     from pcircuit.files.archive import read_archive as read_archive
     from pcircuit.files.archive import write_archive as write_archive
@@ -26,6 +34,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.files.uai import read_uai as read_uai
     from pcircuit.files.vtree_file import read_vtree as read_vtree
     from pcircuit.files.vtree_file import write_vtree as write_vtree
+    from pcircuit.files.whole_file import replace_file as replace_file
     from pcircuit.inference.flows import Flows as Flows
     from pcircuit.inference.flows import expected_flows as expected_flows
     from pcircuit.inference.likelihood import log_likelihood as log_likelihood
@@ -38,6 +47,8 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.learning.em import fit_em as fit_em
     from pcircuit.learning.hidden_chow_liu import hclt as hclt
     from pcircuit.learning.random_tensorized import rat_spn as rat_spn
+    from pcircuit.moments.means import means_cost as means_cost
+    from pcircuit.moments.means import unit_means as unit_means
     from pcircuit.moments.moments import Moments as Moments
     from pcircuit.moments.moments import exact_moments as exact_moments
     from pcircuit.node_selection import check_node_weights as check_node_weights
@@ -70,6 +81,8 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.regions import InnerRegion as InnerRegion
     from pcircuit.regions import InputRegion as InputRegion
     from pcircuit.regions import StructureError as StructureError
+    from pcircuit.rounding import rounding_errors as rounding_errors
+    from pcircuit.rounding import without_rounding as without_rounding
     from pcircuit.startup import compile_kernel as compile_kernel
     from pcircuit.startup import warm_up as warm_up
     from pcircuit.vtree import VTree as VTree
@@ -78,9 +91,13 @@ _HOME = {
     "Circuit": "circuit",
     "InputRegion": "regions", "InnerRegion": "regions", "StructureError": "regions",
     "VTree": "vtree",
+    "check_choice": "arguments", "check_flag": "arguments", "check_generator": "arguments",
+    "check_integers": "arguments", "check_number": "arguments", "check_numbers": "arguments",
+    "check_whole_number": "arguments",
     "check_distribution": "distribution",
-    "check_evidence": "evidence",
+    "check_evidence": "evidence", "engine_is_numpy": "engine",
     "check_node_weights": "node_selection", "check_nodes": "node_selection", "select_nodes": "node_selection",
+    "rounding_errors": "rounding", "without_rounding": "rounding",
     "compile_kernel": "startup", "warm_up": "startup",
     "log_likelihood": "inference.likelihood",
     "mean_node_likelihoods": "inference.unit_likelihoods", "node_likelihoods": "inference.unit_likelihoods",
@@ -92,11 +109,12 @@ _HOME = {
     "hclt": "learning.hidden_chow_liu",
     "rat_spn": "learning.random_tensorized",
     "fit_em": "learning.em",
+    "means_cost": "moments.means", "unit_means": "moments.means",
     "Moments": "moments.moments", "exact_moments": "moments.moments",
     "unit_masses": "inference.masses",
     "read_archive": "files.archive", "write_archive": "files.archive",
     "from_arrays": "files.circuit_file", "load": "files.circuit_file", "save": "files.circuit_file",
-    "to_arrays": "files.circuit_file",
+    "to_arrays": "files.circuit_file", "replace_file": "files.whole_file",
     "read_psdd": "files.psdd", "write_psdd": "files.psdd",
     "read_vtree": "files.vtree_file", "write_vtree": "files.vtree_file",
     "read_jpc": "files.jpc", "write_jpc": "files.jpc",

@@ -18,11 +18,13 @@ before sums.  `Circuit.nodes` lists them.
 """
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
+from pcircuit.arguments import check_whole_number
 from pcircuit.regions import InnerRegion, InputRegion, StructureError
 from pcircuit.vtree import VTree
 
@@ -69,6 +71,9 @@ class Circuit:
     _cache: dict = field(init=False, default_factory=dict)  # derived forms, filled by the modules that need them
 
     def __post_init__(self):
+        if not isinstance(self.regions, Iterable):
+            raise TypeError(f"`regions` must be a sequence of regions, one per v-tree node, found "
+                            f"{type(self.regions).__name__}")
         object.__setattr__(self, "regions", tuple(self.regions))
         _check_regions(self.vtree, self.regions)
 
@@ -129,7 +134,7 @@ class Circuit:
 
     def scope(self, node_id: int) -> np.ndarray:
         """Variables in the scope of a unit, ascending."""
-        if not 0 <= node_id < self.num_nodes:
+        if not 0 <= check_whole_number(node_id, "node_id") < self.num_nodes:
             raise IndexError(f"`node_id` {node_id} does not exist: node ids are 0..{self.num_nodes - 1}")
         return self.vtree.scope(int(np.searchsorted(self.offsets, node_id, side="right")) - 1)
 
@@ -138,6 +143,7 @@ class Circuit:
 
         At most `max_regions` regions are written out; what is left out is said in the last line.
         """
+        max_regions = check_whole_number(max_regions, "max_regions", 0)
         lines = [repr(self)]
         for r, region in enumerate(self.regions[:max_regions]):
             scope = ",".join(map(str, self.vtree.scope(r)))
@@ -150,7 +156,7 @@ class Circuit:
             for p, units in enumerate(region.products):
                 factors = " x ".join(f"{c}.{u}" for c, u in zip(children, units, strict=True))
                 lines.append(f"  product {p}: {factors}")
-            lines += [f"  sum {k}: {_numbers(row)}" for k, row in enumerate(region.dense_weights())]
+            lines += [f"  sum {k}: {_numbers(region.weight_row(k))}" for k in range(region.num_units)]
         if len(self.regions) > max_regions:
             lines.append(f"... and {len(self.regions) - max_regions} more regions")
         return "\n".join(lines)
@@ -171,6 +177,12 @@ class Circuit:
 
     def __deepcopy__(self, memo):  # nothing in a circuit can change, so it is its own copy
         return self
+
+
+def check_circuit(circuit: object, name: str = "circuit") -> None:
+    """Raise unless `circuit` is a Circuit; `name` is what the error calls it."""
+    if not isinstance(circuit, Circuit):
+        raise TypeError(f"`{name}` must be a pcircuit.Circuit, found {type(circuit).__name__}")
 
 
 def _check_regions(vtree: VTree, regions: tuple) -> None:

@@ -5,11 +5,13 @@ See `pcircuit.circuit` for what regions are for.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral
 
 import numpy as np
 
+from pcircuit.arguments import check_integers, check_numbers, check_whole_number
+
 MOST_UNITS = 2 ** 31  # in one region
+PRODUCTS = f"a non-empty (P, A) array of unit indices from 0 to {MOST_UNITS - 1}"
 
 
 class StructureError(ValueError):
@@ -43,9 +45,7 @@ class InputRegion:
     probs: np.ndarray
 
     def __post_init__(self):
-        if not isinstance(self.variable, Integral) or self.variable < 0:
-            raise StructureError(f"`variable` must be a whole number of at least 0, found {self.variable!r}")
-        object.__setattr__(self, "variable", int(self.variable))
+        object.__setattr__(self, "variable", _refused_as_structure(check_whole_number, self.variable, "variable", 0))
         object.__setattr__(self, "probs", _weights_array(self.probs, "probs"))
 
     @property
@@ -100,17 +100,10 @@ class InnerRegion:
     weights: np.ndarray
 
     def __post_init__(self):
-        try:
-            products = np.array(self.products)
-        except ValueError:
-            raise StructureError("`products` must be a rectangular (P, A) array of unit indices, found rows of "
-                                 "different lengths") from None
-        if products.ndim != 2 or products.dtype.kind not in "iu" or products.size == 0 or (
-                products.min() < 0 or products.max() >= MOST_UNITS):
-            values = f" with values {products.min()}..{products.max()}" if products.size else ""
-            raise StructureError("`products` must be a non-empty (P, A) array of unit indices 0, 1, ..., "
-                                 f"found shape {products.shape} of {products.dtype}{values}")
-        products = np.ascontiguousarray(products, dtype=np.int64)
+        products = _refused_as_structure(check_integers, self.products, "products", PRODUCTS, 0, MOST_UNITS - 1)
+        if products.ndim != 2 or products.size == 0:
+            raise StructureError(f"`products` must be {PRODUCTS}, found shape {products.shape}")
+        products = np.array(products, order="C")
         products.flags.writeable = False
         object.__setattr__(self, "products", products)
         weights = (_csr_weights(self.weights) if hasattr(self.weights, "tocsr")
@@ -153,11 +146,18 @@ class InnerRegion:
         """`weights` as a (K, P) dense array."""
         return self.weights.toarray() if self.is_sparse else self.weights
 
+    def weight_row(self, k: int) -> np.ndarray:
+        """(P,) weights of sum unit k."""
+        return self.weights[[k]].toarray()[0] if self.is_sparse else self.weights[k]
+
     def __eq__(self, other):
         if not isinstance(other, InnerRegion):
             return NotImplemented
-        return (np.array_equal(self.products, other.products) and self.is_sparse == other.is_sparse
-                and np.array_equal(self.dense_weights(), other.dense_weights()))
+        alike = (self.weights.shape == other.weights.shape and np.array_equal(self.products, other.products)
+                 and self.is_sparse == other.is_sparse)
+        if alike and self.is_sparse:  # their dense form may not fit the memory
+            return (self.weights != other.weights).nnz == 0
+        return alike and np.array_equal(self.weights, other.weights)
 
     __hash__ = None
 
@@ -169,16 +169,11 @@ class InnerRegion:
 
 def _weights_array(values, name: str) -> np.ndarray:
     """`values` as a read-only 2-D float64 copy of non-negative finite numbers."""
-    try:
-        if np.asarray(values).dtype.kind == "c":
-            raise TypeError("complex numbers are not weights")
-        array = np.array(values, dtype=np.float64, order="C")
-    except (TypeError, ValueError) as error:
-        raise StructureError(f"`{name}` must be a two-dimensional array of numbers, found {type(values).__name__}: "
-                             f"{error}") from None
+    expected = "a non-empty two-dimensional array of finite numbers of at least 0"
+    array = _refused_as_structure(check_numbers, values, name, expected, least=0)
     if array.ndim != 2 or array.size == 0:
-        raise StructureError(f"`{name}` must be a non-empty two-dimensional array, found shape {array.shape}")
-    _check_weights(array, name)
+        raise StructureError(f"`{name}` must be {expected}, found shape {array.shape}")
+    array = np.array(array, order="C")
     array.flags.writeable = False
     return array
 
@@ -186,18 +181,32 @@ def _weights_array(values, name: str) -> np.ndarray:
 def _csr_weights(weights):
     """A scipy.sparse array as a canonical read-only CSR array of non-negative finite float64."""
     import scipy.sparse
-    csr = scipy.sparse.csr_array(weights, dtype=np.float64, copy=True)
+    if weights.dtype.kind not in "biuf":
+        raise StructureError(f"`weights` must be a sparse array of real numbers, found {weights.dtype}")
+    try:
+        csr = scipy.sparse.csr_array(weights, dtype=np.float64, copy=True)
+        csr.check_format(full_check=True)  # indices beyond the columns would be read from anywhere in memory
+    except ValueError as error:
+        raise StructureError(f"`weights` is not a well-formed sparse array: {error}") from None
     csr.sum_duplicates()
     if csr.ndim != 2 or 0 in csr.shape:
         raise StructureError(f"`weights` must be a non-empty (K, P) array, found shape {csr.shape}")
-    _check_weights(csr.data, "weights")
+    check_weights(csr.data, "weights")
     for part in (csr.data, csr.indices, csr.indptr):
         part.flags.writeable = False
     return csr
 
 
-def _check_weights(array: np.ndarray, name: str) -> None:
+def check_weights(array: np.ndarray, name: str) -> None:
     """Raise unless all numbers are finite and non-negative."""
     if array.size and not (array.min() >= 0 and array.max() < np.inf):  # a NaN fails the comparison
         bad = array[~((array >= 0) & (array < np.inf))].flat[0]
         raise StructureError(f"`{name}` holds {bad}: all entries must be finite and at least 0")
+
+
+def _refused_as_structure(check, *arguments, **limits):
+    """What a check of arguments returns; what it refuses is a StructureError with the same sentence."""
+    try:
+        return check(*arguments, **limits)
+    except (TypeError, ValueError) as error:
+        raise StructureError(str(error)) from None

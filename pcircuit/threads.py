@@ -4,6 +4,8 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 
+from pcircuit.arguments import check_whole_number
+
 
 def map_in_threads(function, arguments, n_jobs: int | None):
     """Yield ``function(argument)`` in the order of `arguments`, at most `n_jobs` at a time (None: all CPUs).
@@ -27,8 +29,7 @@ def map_in_threads(function, arguments, n_jobs: int | None):
 
 def count_jobs(n_jobs: int | None) -> int:
     """`n_jobs` as a positive number of threads; None stands for the CPUs this process may use."""
+    n_jobs = check_whole_number(n_jobs, "n_jobs", 1, none="all CPUs")
     if n_jobs is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if int(n_jobs) != n_jobs or n_jobs < 1:
-        raise ValueError(f"`n_jobs` must be a whole number of at least 1, or None for all CPUs, found {n_jobs!r}")
-    return int(n_jobs)
+    return n_jobs

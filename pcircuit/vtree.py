@@ -17,10 +17,16 @@ two intervals ``first[r]..r`` are.
 """
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass, field
 from numbers import Integral
 
 import numpy as np
+
+from pcircuit.arguments import check_generator, check_integers, check_whole_number
+from pcircuit.post_order import check_leaves, numbered, numbered_by_cuts
+
+SHOWN_NODES = 20  # of a v-tree that is printed in full
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -90,9 +96,11 @@ class VTree:
     def from_nested(cls, nested) -> VTree:
         """V-tree written as nested lists of variables, e.g. ``[[0, 2], 1]``; O(R), any depth.
 
-        Raises ``ValueError`` if a list is empty or the variables are not 0..V-1.
+        Raises ``TypeError`` if a leaf is not a whole number, ``ValueError`` if a list is empty or contains itself, or
+        if the leaves are not the variables 0..V-1, each once.
         """
-        return _numbered(nested, lambda node: node if isinstance(node, (list, tuple)) else None)
+        check_leaves(nested)
+        return cls(*numbered(nested, lambda node: node if isinstance(node, (list, tuple)) else None))
 
     @classmethod
     def from_tree(cls, parent) -> VTree:
@@ -133,17 +141,17 @@ class VTree:
             return [(c,) if children[c] else c for c in children[node[0]]] + [node[0]]
 
         root = int(roots[0])
-        return _numbered((root,) if children[root] else root, expand)
+        return cls(*numbered((root,) if children[root] else root, expand))
 
     @classmethod
     def balanced(cls, num_variables: int) -> VTree:
         """Binary v-tree that halves 0..V-1 recursively, the larger half first; depth O(log V)."""
-        return _numbered_by_cuts(np.arange(_at_least_one(num_variables)), lambda n: (n + 1) // 2)
+        return cls(*numbered_by_cuts(np.arange(_at_least_one(num_variables)), lambda n: (n + 1) // 2))
 
     @classmethod
     def right_linear(cls, num_variables: int) -> VTree:
         """Binary v-tree ``[0, [1, [2, ...]]]``: every inner node splits off one variable; depth V - 1."""
-        return _numbered_by_cuts(np.arange(_at_least_one(num_variables)), lambda n: 1)
+        return cls(*numbered_by_cuts(np.arange(_at_least_one(num_variables)), lambda n: 1))
 
     @classmethod
     def random(cls, num_variables: int, *, rng=None) -> VTree:
@@ -151,8 +159,9 @@ class VTree:
 
         `rng` is a seed or a ``numpy.random.Generator``.
         """
-        rng = np.random.default_rng(rng)
-        return _numbered_by_cuts(rng.permutation(_at_least_one(num_variables)), lambda n: int(rng.integers(1, n)))
+        rng = check_generator(rng)
+        order = rng.permutation(_at_least_one(num_variables))
+        return cls(*numbered_by_cuts(order, lambda n: int(rng.integers(1, n))))
 
     # -- queries -----------------------------------------------------------------------------------------------
 
@@ -223,22 +232,26 @@ class VTree:
     __hash__ = None
 
     def __repr__(self):
-        return f"VTree({self.num_variables} variables, {self.num_nodes} nodes)"
+        if self.num_nodes <= SHOWN_NODES:
+            return f"VTree.from_nested({self.to_nested()})"
+        digest = zlib.crc32(self.variables.tobytes(), zlib.crc32(self.parents.tobytes()))
+        return f"VTree({self.num_variables} variables, {self.num_nodes} nodes, checksum {digest:08x})"
 
     def _checked(self, r) -> int:
         """`r` as an int, refused unless it is a node (negative numbers do not wrap around)."""
-        if not isinstance(r, Integral) or not 0 <= r < len(self.parents):
+        r = check_whole_number(r, "r")
+        if not 0 <= r < len(self.parents):
             raise IndexError(f"v-tree node {r} does not exist: nodes are 0..{len(self.parents) - 1}")
-        return int(r)
+        return r
 
 
 def _int_vector(values, name: str) -> np.ndarray:
     """`values` as a fresh 1-D int64 array with at least one entry."""
-    array = np.asarray(values)
-    if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iu":
-        raise ValueError(f"`{name}` must be a non-empty one-dimensional integer array, "
-                         f"found shape {array.shape} of {array.dtype}")
-    return array.astype(np.int64)
+    expected = "a non-empty one-dimensional array of integers"
+    array = check_integers(values, name, expected)
+    if array.ndim != 1 or array.size == 0:
+        raise ValueError(f"`{name}` must be {expected}, found shape {array.shape}")
+    return array.copy()
 
 
 def _checked_first(parents: np.ndarray, variables: np.ndarray) -> np.ndarray:
@@ -279,60 +292,6 @@ def _check_acyclic(children: list[list[int]], root: int) -> None:
                          "connected to the root")
 
 
-def _numbered(root, expand) -> VTree:
-    """V-tree from a start node and `expand(node)`: its list of children, or None where the node is a variable."""
-    parents: list[int] = []
-    variables: list[int] = []
-    stack = [(root, None, None)]  # (node, children still to visit, numbers of the finished children)
-    while stack:
-        node, todo, done = stack[-1]
-        if todo is None:
-            children = expand(node)
-            if children is None:
-                stack.pop()
-                if not isinstance(node, Integral):
-                    raise ValueError(f"a leaf of a v-tree must be a variable, a whole number, found {node!r}")
-                _append(parents, variables, stack, int(node), ())
-                continue
-            if not children:
-                raise ValueError("an inner v-tree node needs at least one child, found an empty list")
-            stack[-1] = (node, list(reversed(children)), [])
-        elif todo:
-            stack.append((todo.pop(), None, None))
-        else:
-            stack.pop()
-            _append(parents, variables, stack, -1, done)
-    return VTree(np.array(parents), np.array(variables))
-
-
-def _append(parents, variables, stack, variable, children) -> None:
-    """Give the finished node the next number, attach its children, report it to the node waiting above."""
-    number = len(parents)
-    parents.append(-1)
-    variables.append(variable)
-    for child in children:
-        parents[child] = number
-    if stack:
-        stack[-1][2].append(number)
-
-
-def _numbered_by_cuts(order: np.ndarray, cut) -> VTree:
-    """Binary v-tree over `order`; `cut(n)` in 1..n-1 says how many of n variables go to the first child."""
-    def expand(node):
-        if isinstance(node, int):
-            return None
-        lo, hi = node
-        middle = lo + cut(hi - lo)
-        return [wrap(lo, middle), wrap(middle, hi)]
-
-    def wrap(lo, hi):
-        return int(order[lo]) if hi - lo == 1 else (lo, hi)
-
-    return _numbered(wrap(0, len(order)), expand)
-
-
 def _at_least_one(num_variables) -> int:
     """`num_variables` as an int, refused below one."""
-    if not isinstance(num_variables, Integral) or num_variables < 1:
-        raise ValueError(f"`num_variables` must be a whole number of at least 1, found {num_variables!r}")
-    return int(num_variables)
+    return check_whole_number(num_variables, "num_variables", 1)

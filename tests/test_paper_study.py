@@ -635,7 +635,10 @@ def findings():
     """What the repository holds."""
     variants = {path.name: store.read_group(f"variants/{path.name}")
                 for path in sorted((store.FOLDER / "variants").glob("*"))}
-    return Findings(store.read_group("study"), variants)
+    results = store.read_group("study")
+    if any("errors" not in result for result in results):
+        pytest.skip("the stored study has older settings and is being run again: python -m benchmarks.paper --full")
+    return Findings(results, variants)
 
 
 def test_the_page_says_what_the_results_say(findings):
@@ -696,5 +699,8 @@ def test_paper_values_have_the_paper_s_relations():
     for alpha in (0.01, 0.1):  # what is captioned FPR_data keeps the level at T = 2500
         assert abs(paper.ALPHA[alpha, "data"][2500]["MMD"][0] - alpha) < 0.01
         assert paper.ALPHA[alpha, "model"][2500]["MMD"][0] > 0.4
+    for row in paper.ALPHA[0.01, "data"].values():  # HLD is three times as often wrong as it says, the others are not
+        assert 0.027 <= row["HLD"][0] <= 0.032
+        assert max(row[method][0] for method in paper.METHODS[1:]) <= 0.014
     at_5, at_10 = paper.MAIN["tabular"]["data"], paper.ALPHA[0.1, "model"]
     assert at_10[1000]["MMD"][0] < at_5[1000]["MMD"][0]  # fewer rejections at the larger level

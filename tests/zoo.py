@@ -151,6 +151,37 @@ def deep_chain():
     return _filled(VTree.right_linear(8), rng, units=2, categories=[2] * 8, products=_same_unit)
 
 
+def _mixed_to_uniform(rng, num_units, num_categories):
+    """(K, C) rows whose average is uniform, up to rounding."""
+    rows = rng.dirichlet(np.full(num_categories, 5.0), size=num_units - 1)
+    while (last := num_units / num_categories - rows.sum(axis=0)).min() < 0:
+        rows = (rows + 1 / num_categories) / 2
+    return np.vstack([rows, last])
+
+
+def with_constants(seed):
+    """A circuit in which the first sum of every inner region but the root is constant, and which units are."""
+    rng = np.random.default_rng(seed)
+    K, C, depth = rng.integers(2, 4), rng.integers(2, 6), rng.integers(2, 4)
+    vtree = VTree.balanced(2 ** depth)
+    regions, constant = [], []
+    for r, variable in enumerate(vtree.variables.tolist()):
+        if variable >= 0:
+            regions.append(InputRegion(variable, _mixed_to_uniform(rng, K, C)))
+            constant += [False] * K
+            continue
+        products = np.stack(np.meshgrid(np.arange(K), np.arange(K), indexing="ij"), axis=-1).reshape(-1, 2)
+        weights = rng.dirichlet(np.ones(len(products)), size=K)
+        over_inputs = vtree.variables[vtree.children(r)[0]] >= 0
+        weights[0] = 1 / len(products) if over_inputs else np.arange(len(products)) == 0
+        if r == vtree.root:
+            weights = rng.dirichlet(np.ones(len(products)), size=1)
+        regions.append(InnerRegion(products, weights))
+        constant += [not over_inputs, *[False] * (len(products) - 1)]
+        constant += [r != vtree.root, *[False] * (len(weights) - 1)]
+    return Circuit(vtree, regions), np.array(constant)
+
+
 def random_circuit(rng, *, num_variables=5, max_units=3, max_categories=3, sparse=False, zeros=False,
                    nary=False):
     """A normalised circuit drawn with `rng` (seed or Generator): random v-tree, numbers of units and tables.

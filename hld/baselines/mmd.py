@@ -277,7 +277,7 @@ def one_sample_mmd_squared(circuit, data, *, kernel="hamming", bandwidth=None, r
 
     >>> from pcircuit import Circuit, InputRegion, VTree
     >>> coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.5, 0.5]])])
-    >>> round(one_sample_mmd_squared(coin, [[0]], bandwidth=1.0), 6), round(1 - (1 + math.exp(-1)) / 2, 6)
+    >>> round(one_sample_mmd_squared(coin, [[0]], bandwidth=1.0), 6), round(1 - (1 + np.exp(-1)) / 2, 6)
     (0.31606, 0.31606)
     """
     pcircuit.check_distribution(circuit)

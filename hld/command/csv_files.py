@@ -15,7 +15,8 @@ import pathlib
 import sys
 import warnings
 
-from hld.command.output import replacing
+import pcircuit
+from hld.command.output import check_output, shown
 
 UNSEEN = "<unseen>"  # how `TableEncoder.decode` writes the category of levels that training did not have
 WORDS = {"True": "1", "TRUE": "1", "true": "1", "False": "0", "FALSE": "0", "false": "0", UNSEEN: "inf"}
@@ -89,15 +90,20 @@ def write_rows(names, rows, path=None, separator=","):
     rows : (N, V) iterable
         Cells; None is an empty one.
     path : str, optional
-        The file, written all or nothing; by default standard output.
+        The file, written all or nothing; by default standard output.  To a terminal text goes without control
+        characters, see `shown`; into files and pipes exactly as it is.
     separator : str
         One character.
     """
+    if path is None and sys.stdout.isatty():
+        names, rows = map(shown, names), ([shown(c) if isinstance(c, str) else c for c in row] for row in rows)
     if path is None:
         _write(names, rows, sys.stdout, separator)
         return
-    with replacing(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
+    with pcircuit.replace_file(check_output(path)) as binary:
+        file = io.TextIOWrapper(binary, encoding="utf-8", newline="")
         _write(names, rows, file, separator)
+        file.detach()  # which flushes, and leaves the file open
 
 
 def _read(path, separator, **options):

@@ -18,6 +18,13 @@ Let y_j = (l_j - mu_j) / sigma_j be the standardised deviation of node j in a ro
 
       1 + lambda (a . (L - mu) - margin ||a||) / (a . mu - floor(a) + margin ||a||),       floor(a) <= min_x a . L(x).
 
+**Rounding.**  Computed likelihoods and means are off by a relative e_j of perhaps 1e-14 (`pcircuit.rounding_errors`),
+and a factor that is favourable by 1e-14 in every row wins any amount in the end.  So every bet pays for what it may
+have been given: e_j (l_j + mu_j) is taken from l_j - mu_j and from mu_j - l_j, and the sum of |a_j| times these from
+a . (L - mu).  The sums and products of a row's bets are paid for once, by a term of log W_t (`LEAST_DROP`).  With that,
+W_t as it is computed has no conditional expectation above W_{t-1} either.  A node whose standard deviation is within
+its rounding errors is not bet on.
+
 Under the null hypothesis no factor has a conditional expectation above 1, and none can be negative.  The wealth of all
 bets together, W_t, starts at 1.  It is what it would be if fixed fractions were put on everything, except that after
 row t the share s_t = 1 / (2 (t + 1)) of all money is collected and given out again in the first proportions.  Moving
@@ -25,7 +32,8 @@ money between bets changes no expectation, and it pays twice: a bet that lost ev
 the shift comes late, and mixed stakes follow the best one (fixed share, Herbster and Warmuth 1998).
 
 A node whose bound exceeds 50 standard deviations (a likelihood that is tiny except in rare states) is left out of the
-whitened directions: it would multiply their largest loss and add little to their gain.
+whitened directions: it would multiply their largest loss and add little to their gain.  So is one whose rounding errors
+come to more than a thousandth of its standard deviation.
 """
 from __future__ import annotations
 
@@ -33,6 +41,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+import pcircuit
 from hld.monitoring.bounds import floor_rows, unit_bounds
 
 DIRECTION_STAKES = (0.9, 0.3, 0.1, 0.03)
@@ -43,15 +52,19 @@ SHARE, REFRESH = 0.5, 16
 RIDGE = 0.01  # rho, in units of the largest eigenvalue of R
 MOST_DEVIATIONS = 50.0  # u_j / sigma_j of a node in whitened directions
 MOST_WHITENED = 1000  # nodes up to which correlations are used; beyond, R is replaced by the identity
-SMALLEST = 1e-200  # of mu_j and sigma_j; smaller nodes are not bet on
+SMALLEST = 1e-150  # of mu_j and sigma_j; smaller nodes are not bet on, as their squares underflow
 LARGEST_GAIN = 1e30  # u_j / mu_j
-SLACK = 1e-9  # added to every largest loss, in units of the bound, so that rounding cannot make a factor negative
+MOST_DOUBT = 1e-3  # e_j mu_j / sigma_j of a node in whitened directions
+EPS = float(np.finfo(np.float64).eps)
+SPARE = 4.0  # largest losses allow for so many times the rounding errors of likelihoods at their bounds
+LEAST_DROP = 64  # log W_t falls by (2 numbers of bets + this + the sizes of its logarithms) EPS in every row
 
 
 class Bets(NamedTuple):
     """What stays fixed; m nodes, w of them in whitened directions."""
 
     mean: np.ndarray  # (m,) mu
+    doubts: np.ndarray  # (m,) e, relative rounding errors of likelihoods and mu, with those of sums over m nodes
     scale: np.ndarray  # (m,) 1 / sigma, 0 for nodes that are not bet on
     scaled_mean: np.ndarray  # (m,) mu / sigma
     scaled_bound: np.ndarray  # (m,) u / sigma
@@ -73,7 +86,8 @@ class Bets(NamedTuple):
     on_node: np.ndarray
     share: float
     refresh: int
-    slack: float
+    spare: float
+    least_drop: float
 
 
 class Wealth(NamedTuple):
@@ -107,38 +121,48 @@ def make_bets(circuit, nodes, mean, stds, whitening, margin) -> Bets:
     -------
     Bets
     """
-    bounds = unit_bounds(circuit)
-    top, usable = bounds[nodes], _usable(bounds[nodes], mean, stds)
+    margin = min(margin, len(nodes) ** 0.5)  # likelihoods are at most 1: no distribution is farther away
+    bounds, doubts = unit_bounds(circuit), relative_errors(circuit, nodes)
+    top, usable = bounds[nodes], _usable(bounds[nodes], mean, stds, doubts)
     scale = _inverse(stds, usable)
-    fall = np.maximum(top - mean, 0.0) + SLACK * top + margin
-    rise = mean * (1 + SLACK) + margin
+    fall = np.maximum(top - mean, 0.0) + SPARE * doubts * top + margin
+    rise = mean * (1 + SPARE * doubts) + margin
     floor = floor_rows(circuit, nodes, scale, bounds)
+    num_bets = 1 + 2 * len(RATES) * len(DIRECTION_STAKES) + 2 * len(nodes) * len(NODE_STAKES)
     on_direction = ON_DIRECTIONS / (2 * len(RATES) * len(DIRECTION_STAKES))
     on_node = usable * ON_NODES / (max(usable.sum(), 1) * 2 * len(NODE_STAKES))
     return Bets(
-        mean=mean, scale=scale, scaled_mean=mean * scale, scaled_bound=top * scale, rise=_inverse(rise, usable),
-        fall=_inverse(fall, usable), euclidean=np.square(stds / max(stds.max(), SMALLEST)) * usable,
-        kept=kept_nodes(top, mean, stds), whitening=whitening, groups=floor.groups, starts=floor.starts,
+        mean=mean, doubts=doubts, scale=scale, scaled_mean=mean * scale, scaled_bound=top * scale,
+        rise=_inverse(rise, usable), fall=_inverse(fall, usable),
+        euclidean=np.square(stds / max(stds.max(), SMALLEST)) * usable,
+        kept=kept_nodes(top, mean, stds, doubts), whitening=whitening, groups=floor.groups, starts=floor.starts,
         columns=floor.columns, values=floor.values, margin=float(margin), direction_stakes=np.array(DIRECTION_STAKES),
         node_stakes=np.array(NODE_STAKES), rates=np.array(RATES), on_direction=on_direction, on_node=on_node,
-        cash=1.0 - ON_DIRECTIONS - 2 * len(NODE_STAKES) * on_node.sum(), share=SHARE, refresh=REFRESH, slack=SLACK)
+        cash=1.0 - ON_DIRECTIONS - 2 * len(NODE_STAKES) * on_node.sum(), share=SHARE, refresh=REFRESH, spare=SPARE,
+        least_drop=EPS * (2 * num_bets + LEAST_DROP))
+
+
+def relative_errors(circuit, nodes) -> np.ndarray:
+    """(m,) e: bounds on the relative errors of l_j and mu_j, and of sums over nodes of terms of their size."""
+    return pcircuit.rounding_errors(circuit, nodes) + (circuit.num_nodes + len(nodes) + 8) * EPS
 
 
 def whitening_matrix(circuit, moments) -> np.ndarray:
     """(R + rho lambda_max I)^-1 for the correlations R of the nodes that are kept; (0, 0) if they are too many."""
-    stds = np.sqrt(np.maximum(moments.diagonal(), 0.0))
-    kept = kept_nodes(unit_bounds(circuit)[moments.nodes], moments.mean, stds)
+    stds = np.sqrt(moments.diagonal())
+    kept = kept_nodes(unit_bounds(circuit)[moments.nodes], moments.mean, stds, relative_errors(circuit, moments.nodes))
     if len(moments.nodes) > MOST_WHITENED or len(kept) == 0:
         return np.zeros((0, 0))
     correlation = moments.covariance()[np.ix_(kept, kept)] / stds[kept, None] / stds[kept]
-    ridge = RIDGE * np.linalg.norm(correlation, 2)
+    ridge = RIDGE * np.linalg.norm(correlation, 2)  # at least RIDGE: the diagonal is 1
     inverse = np.linalg.inv(correlation + ridge * np.eye(len(kept)))
     return np.ascontiguousarray((inverse + inverse.T) / 2)
 
 
-def kept_nodes(bounds, mean, stds) -> np.ndarray:
-    """(w,) positions of the nodes in whitened directions, from bounds, means and standard deviations (m,)."""
-    return np.flatnonzero(_usable(bounds, mean, stds) & (bounds <= MOST_DEVIATIONS * stds))
+def kept_nodes(bounds, mean, stds, doubts) -> np.ndarray:
+    """(w,) positions of the nodes in whitened directions, from bounds, means, deviations and relative errors (m,)."""
+    is_steady = (bounds <= MOST_DEVIATIONS * stds) & (doubts * mean <= MOST_DOUBT * stds)
+    return np.flatnonzero(_usable(bounds, mean, stds, doubts) & is_steady)
 
 
 def new_wealth(bets) -> Wealth:
@@ -155,6 +179,6 @@ def _inverse(values, where) -> np.ndarray:
     return np.divide(1.0, values, out=np.zeros(len(values)), where=where)
 
 
-def _usable(bounds, mean, stds) -> np.ndarray:
-    """(m,) which nodes are bet on: those that vary, in numbers that a double can hold."""
-    return (stds > SMALLEST) & (mean > SMALLEST) & (bounds <= LARGEST_GAIN * mean)
+def _usable(bounds, mean, stds, doubts) -> np.ndarray:
+    """(m,) which nodes are bet on: those that vary by more than rounding, in numbers that a double can hold."""
+    return (stds > SMALLEST) & (stds > doubts * mean) & (mean > SMALLEST) & (bounds <= LARGEST_GAIN * mean)

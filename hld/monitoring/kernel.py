@@ -1,26 +1,30 @@
-"""The bets of the monitor, row by row; formulas in `hld.monitoring.bets`."""
+"""The bets of the monitor, row by row, compiled: `hld.monitoring.betting` is the same text on NumPy.
+
+A row's sums run in a fixed order and nothing is reassociated, so cutting the rows into several calls changes no bit.
+"""
 import numpy as np
 
 import pcircuit
+from hld.monitoring.bets import EPS
 
 
 @pcircuit.compile_kernel
 def advance(values, bets, wealth, log_values):
     """Bet on the rows `values` (n, m) of node likelihoods, one after the other; fills log W_t (n,) after each.
 
-    Changes the arrays of `wealth` in place.  A row's sums run in a fixed order and nothing is reassociated, so cutting
-    the rows into several calls changes no bit.
+    Changes the arrays of `wealth` in place.
     """
     m, D = wealth.directions.shape
     G, N = len(bets.direction_stakes), len(bets.node_stakes)
-    scores, deviation = np.empty(D), np.empty(m)
+    scores, deviation, doubt = np.empty(D), np.empty(m), np.empty(m)
     for t in range(len(values)):
         scores[:] = 0.0
         for j in range(m):
             deviation[j] = values[t, j] - bets.mean[j]
-            scaled = deviation[j] * bets.scale[j]
+            doubt[j] = bets.doubts[j] * (values[t, j] + bets.mean[j])
+            scaled, scaled_doubt = deviation[j] * bets.scale[j], doubt[j] * bets.scale[j]
             for d in range(D):
-                scores[d] += scaled * wealth.directions[j, d]
+                scores[d] += scaled * wealth.directions[j, d] - scaled_doubt * abs(wealth.directions[j, d])
         total = wealth.cash[0]
         for d in range(D):
             score = (scores[d] - wealth.tolls[d]) * wealth.gains[d]
@@ -28,13 +32,14 @@ def advance(values, bets, wealth, log_values):
                 wealth.on_directions[d, g] *= 1.0 + bets.direction_stakes[g] * score
                 total += wealth.on_directions[d, g]
         for j in range(m):
-            rise = (deviation[j] - bets.margin) * bets.rise[j]
-            fall = (-deviation[j] - bets.margin) * bets.fall[j]
+            rise = (deviation[j] - doubt[j] - bets.margin) * bets.rise[j]
+            fall = (-deviation[j] - doubt[j] - bets.margin) * bets.fall[j]
             for g in range(N):
                 wealth.on_nodes[j, g] *= 1.0 + bets.node_stakes[g] * rise
                 wealth.on_nodes[j, N + g] *= 1.0 + bets.node_stakes[g] * fall
                 total += wealth.on_nodes[j, g] + wealth.on_nodes[j, N + g]
-        wealth.log[0] += np.log(total)
+        won = np.log(total)
+        wealth.log[0] += won - bets.least_drop - 2 * EPS * (abs(wealth.log[0]) + abs(won))
         log_values[t] = wealth.log[0]
         wealth.num_rows[0] += 1
         _share(bets, wealth, total)
@@ -92,14 +97,14 @@ def _take(bets, wealth, d, direction):
         wealth.directions[:, d] = 0.0
         wealth.tolls[d], wealth.gains[d] = 0.0, 0.0
         return
-    expected, slack, squared = 0.0, 0.0, 0.0
+    expected, spare, squared = 0.0, 0.0, 0.0
     for j in range(len(direction)):
         direction[j] /= largest
         expected += direction[j] * bets.scaled_mean[j]
-        slack += abs(direction[j]) * bets.scaled_bound[j]
+        spare += abs(direction[j]) * bets.doubts[j] * (bets.scaled_bound[j] + bets.scaled_mean[j])
         squared += (direction[j] * bets.scale[j]) ** 2
-    toll = bets.margin * np.sqrt(squared)
-    loss = expected - _floor(bets, direction) + bets.slack * slack + toll
+    toll = bets.margin * np.sqrt(squared) * (1.0 + bets.least_drop)
+    loss = max(expected - _floor(bets, direction), 0.0) + bets.spare * spare + toll
     wealth.directions[:, d] = direction
     wealth.tolls[d], wealth.gains[d] = toll, 1.0 / loss
 

@@ -168,7 +168,7 @@ class Monitor:
             raise ValueError(f"`margin` must be a finite number of at least 0, found {margin!r}")
         nodes = pcircuit.check_nodes(circuit, pcircuit.select_nodes(circuit) if nodes is None else nodes)
         moments = pcircuit.exact_moments(circuit, nodes)
-        stds = np.sqrt(np.maximum(moments.diagonal(), 0.0))
+        stds = np.sqrt(moments.diagonal())
         whitening = whitening_matrix(circuit, moments)
         self._set(circuit, alpha, margin, seed_of(rng), (nodes, np.array(moments.mean), stds, whitening))
 
@@ -269,13 +269,16 @@ class Monitor:
         """
         header, arrays = pcircuit.read_archive(path, _monitor_files.FORMAT, _monitor_files.VERSION)
         try:
-            monitor = cls.__new__(cls)._set(*_monitor_files.fixed_parts(header, arrays))
-            wealth, rest = _monitor_files.moving_parts(header, arrays, monitor._wealth)
-        except (KeyError, TypeError, AttributeError, IndexError, OverflowError, ValueError) as error:
-            said = str(error) if type(error) in (ValueError, pcircuit.StructureError) else (
-                f"its contents do not fit together ({type(error).__name__}: {error})")
-            raise ValueError(f"cannot read {os.fspath(path)!r}: {said}") from error
-        monitor._wealth = wealth
+            return cls.from_parts(header, arrays)
+        except ValueError as error:
+            raise ValueError(f"cannot read {os.fspath(path)!r}: {error}") from error
+
+    @classmethod
+    def from_parts(cls, header, arrays) -> Monitor:
+        """The monitor of a file's header and arrays; ValueError if they are not of this format."""
+        monitor = cls.__new__(cls)._set(*_monitor_files.fixed_parts(header, arrays))
+        monitor._wealth, rest = _monitor_files.moving_parts(header, arrays, monitor.circuit, monitor._bets,
+                                                            monitor._wealth)
         monitor._best, monitor._alarm_row, monitor._num_missing, monitor._rng = rest
         return monitor
 
@@ -301,7 +304,10 @@ class Monitor:
 
     def _bet(self, rows, log_values):
         """Bet on complete rows; fills log_values (n,)."""
-        from hld.monitoring.kernel import advance
+        if pcircuit.engine_is_numpy():
+            from hld.monitoring.betting import advance
+        else:
+            from hld.monitoring.kernel import advance
         before = self.num_rows
         advance(pcircuit.node_likelihoods(self.circuit, rows, nodes=self.nodes), self._bets, self._wealth, log_values)
         if len(log_values):

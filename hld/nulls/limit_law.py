@@ -17,6 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
+import pcircuit
 from hld import gchi2
 from hld.checks import finite_array
 from hld.nulls.joint import combined
@@ -162,7 +163,7 @@ def law_of_leading(seen) -> LimitLaw:
     replaced (`law_of_values`), and k doubles until that replacement no longer matters, or no more are known.
     """
     for k in LEADING:
-        leading = np.sort(np.maximum(seen.eigenvalues(k), 0.0))[::-1]
+        leading = pcircuit.without_rounding(np.sort(seen.eigenvalues(k))[::-1])
         c1 = max(seen.trace - leading.sum(), 0.0)
         c2 = max(seen.trace_sq - (leading ** 2).sum(), 0.0)
         law = law_of_values(leading, c1, c2, getattr(seen, "bound", leading[-1]))

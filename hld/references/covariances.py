@@ -10,6 +10,8 @@ from functools import cached_property
 
 import numpy as np
 
+import pcircuit
+
 
 @dataclass(frozen=True, eq=False)
 class DenseCovariance:
@@ -46,8 +48,8 @@ class DenseCovariance:
         return aslinearoperator(self.matrix)
 
     def eigenvalues(self, k=None) -> np.ndarray:
-        """All eigenvalues, or the k largest, in descending order, round-off below zero removed."""
-        return np.maximum(np.linalg.eigvalsh(self.matrix)[::-1][:k], 0.0)
+        """All eigenvalues, or the k largest, in descending order; what is zero to working precision is 0."""
+        return pcircuit.without_rounding(np.linalg.eigvalsh(self.matrix)[::-1])[:k]
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,13 +90,14 @@ class RowCovariance:
         return LinearOperator((X.shape[1],) * 2, matvec=lambda v: X.T @ (X @ v) / (len(X) - 1), dtype=float)
 
     def eigenvalues(self, k=None) -> np.ndarray:
-        """All eigenvalues, or the k largest, in descending order."""
+        """All eigenvalues, or the k largest, in descending order; what is zero to working precision is 0."""
         width = self.table.shape[1]
         if k is None or 4 * k > width:
-            return np.linalg.eigvalsh(self.covariance())[::-1][:k]
+            return pcircuit.without_rounding(np.linalg.eigvalsh(self.covariance())[::-1])[:k]
         from scipy.sparse.linalg import eigsh
         start = np.random.default_rng(0).normal(size=width)
-        return eigsh(self.operator(), k=k, which="LA", v0=start, return_eigenvectors=False)[::-1]
+        values = eigsh(self.operator(), k=k, which="LA", v0=start, return_eigenvectors=False)[::-1]
+        return pcircuit.without_rounding(values)
 
 
 @dataclass(frozen=True, eq=False)

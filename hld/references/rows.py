@@ -26,7 +26,7 @@ from hld.references.circuit import CircuitReference
 from hld.references.covariances import RowCovariance, through
 from hld.references.reference import MAX_FULL_SPECTRUM
 
-ROUND_OFF = 64 * np.finfo(float).eps
+EPS = float(np.finfo(np.float64).eps)
 MOST_BYTES = 2 ** 29  # of the table of likelihood vectors while a test is built
 
 
@@ -138,7 +138,8 @@ def row_reference(circuit, nodes, data) -> RowReference:
     kept = data[::-(-8 * len(nodes) * len(data) // MOST_BYTES)]
     table = pcircuit.node_likelihoods(circuit, kept, nodes=nodes)
     table -= mean
-    table[np.abs(table) <= ROUND_OFF * mean] = 0.0  # a node that cannot vary has no variance, not one of 1e-34
+    errors = (pcircuit.rounding_errors(circuit, nodes) + len(data) * EPS) * mean
     if holes is not None:
         table *= np.sqrt(len(data) / np.maximum(holes.counts, 1)) * seen_nodes(circuit, nodes, kept)
+    table[:, np.sqrt((table ** 2).mean(axis=0)) <= errors] = 0.0  # such a node is constant: what varies is rounding
     return RowReference(table, circuit, nodes, mean, len(data), holes)

@@ -5,17 +5,22 @@
         {"name": "hue", "kind": "categorical", "levels": [["str", "red"], ["str", "tan"]], "merged": false}]}
 
 Levels carry their type, because 1, 1.0 and true are different levels to print though equal to compare, and
-floats are hexadecimal text, so that every bit comes back. Reading trusts nothing: types and keys are checked
-here, what the values must satisfy by the columns themselves, and everything that is wrong is a ValueError
-naming its place.
+floats are hexadecimal text, so that every bit comes back. Whole numbers are JSON numbers up to 20 characters;
+longer ones, which readers of JSON refuse or round, are hexadecimal text, too: ["int", "0x1000000000000000f"].
+
+Reading trusts nothing: types and keys are checked here, what the values must satisfy by the columns themselves,
+and everything that is wrong is a ValueError naming its place.
 
 Functions: `encoder_form`, `read_form`.
 """
+import re
 import reprlib
 
 from hld.tables.columns import BinColumn, LevelColumn
 
 _FORMAT, _VERSION = "hld table encoder", 1
+_SHORT = 20  # characters of a whole number that is written as such
+_LONG = re.compile("-?0x[0-9a-f]{1,256}")  # levels are in the range of float64
 _KEYS = {"format", "version", "by_name", "columns"}
 _BIN_KEYS = {"name", "kind", "edges", "low", "high"}
 _LEVEL_KEYS = {"name", "kind", "levels", "merged"}
@@ -32,8 +37,15 @@ def _column_form(column):
     if column.kind == "continuous":
         return {"name": column.name, "kind": column.kind, "edges": [edge.hex() for edge in column.edges],
                 "low": column.low.hex(), "high": column.high.hex()}
-    levels = [[type(one).__name__, one.hex() if isinstance(one, float) else one] for one in column.levels]
+    levels = [[type(one).__name__, _level_form(one)] for one in column.levels]
     return {"name": column.name, "kind": column.kind, "levels": levels, "merged": column.merged}
+
+
+def _level_form(level):
+    """JSON form of the value of a level."""
+    if isinstance(level, float):
+        return level.hex()
+    return hex(level) if isinstance(level, int) and len(str(level)) > _SHORT else level
 
 
 def read_form(form):
@@ -41,7 +53,7 @@ def read_form(form):
     if not isinstance(form, dict) or set(form) != _KEYS:
         raise ValueError(f"the encoder is {reprlib.repr(form)}, expected an object with the keys "
                          f"{sorted(_KEYS)}")
-    if form["format"] != _FORMAT or form["version"] != _VERSION:
+    if form["format"] != _FORMAT or type(form["version"]) is not int or form["version"] != _VERSION:
         raise ValueError(f"the encoder has format {reprlib.repr(form['format'])} and version "
                          f"{reprlib.repr(form['version'])}, expected {_FORMAT!r} and {_VERSION}: it may have "
                          f"been written by another program or a later version")
@@ -78,10 +90,12 @@ def _level(entry, where):
     tag, value = entry
     if tag == "float":
         return _double(value, where)
+    if tag == "int" and isinstance(value, str) and _LONG.fullmatch(value):
+        value = int(value, 16)
     if type(value).__name__ != tag:
         raise ValueError(f"{where} has level {reprlib.repr(entry)}, expected a value of the type it names")
-    if tag == "int" and value.bit_length() > 1023:
-        raise ValueError(f"{where} has an integer level of {value.bit_length()} bits, expected at most 1023")
+    if tag == "int" and value.bit_length() > 1024:
+        raise ValueError(f"{where} has an integer level of {value.bit_length()} bits, expected at most 1024")
     return value
 
 

@@ -12,7 +12,13 @@ from __future__ import annotations
 
 import logging
 
-import numba
+from pcircuit.engine import ENGINE_VARIABLE
+
+try:
+    import numba
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(f"{error}: install Numba, or set the environment variable {ENGINE_VARIABLE}=numpy, which "
+                              "runs everything on plain NumPy", name=error.name) from error
 
 logger = logging.getLogger(__name__)
 

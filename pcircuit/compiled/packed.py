@@ -13,7 +13,7 @@ import numpy as np
 
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.compiled import rescaling as _rescaling
-from pcircuit.regions import _check_weights
+from pcircuit.regions import check_weights
 
 TILE_ROWS = 256  # rows of a tile at most: enough to pay for a region's bookkeeping, few enough to stay in the cache
 STRIDE = TILE_ROWS + 8  # from unit to unit; an odd number of cache lines, so that units do not compete for places
@@ -70,8 +70,8 @@ def with_parameters(circuit, packed: Packed) -> Circuit:
     Its structure has been checked before, and its packed form is nearly there.  At V = 784 and K = 4 checking and
     packing every region anew takes seven times as long, as long as ten epochs over 600 rows.
     """
-    _check_weights(packed.weights, "weights")
-    _check_weights(packed.tables, "probs")
+    check_weights(packed.weights, "weights")
+    check_weights(packed.tables, "probs")
     tables, is_missing = packed.tables.copy(), table_rows(packed)[1]
     probs, tables[is_missing] = _row_sums(packed, is_missing)
     weights = packed.weights.view()

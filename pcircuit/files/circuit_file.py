@@ -11,7 +11,10 @@ units in a table with C_r columns (categories at a leaf, products at an inner re
     weights                  dense: K_r C_r each; CSR: the stored entries
     columns, row_starts      CSR: column of each stored entry; K_r + 1 row starts each, the first of them 0
 
-Files are archives of `pcircuit.files.archive`: written whole or not at all, and read without trust.
+Probabilities and weights are float64, all else integers of any width.
+
+Files are archives of `pcircuit.files.archive`: written whole or not at all, and read without trust.  Every array is
+checked against every other before a region is made; what is accepted is a circuit with exactly these arrays.
 
     save, load                      a circuit and a file
     to_arrays, from_arrays          a circuit and the arrays above, to embed a circuit in another file
@@ -24,12 +27,14 @@ import reprlib
 import numpy as np
 
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
-from pcircuit.files.archive import LARGEST, read_archive, write_archive
+from pcircuit.files.archive import read_archive, write_archive
 from pcircuit.vtree import VTree
 
 FORMAT, FORMAT_VERSION = "pcircuit.circuit", 1
+LARGEST = 2**53  # of an integer: float64 holds all up to here exactly
 INPUT, DENSE, SPARSE = range(3)
-INTEGERS, FLOATS = "iu", "f"
+INTEGERS, FLOATS = "integers", "floating-point numbers"
+KNOWN = {"format", "version", "library", "provenance"}  # keys of the header
 ARRAYS = {"parents": INTEGERS, "variables": INTEGERS, "kind": INTEGERS, "num_units": INTEGERS,
           "num_columns": INTEGERS, "probs": FLOATS, "products": INTEGERS, "weights": FLOATS,
           "columns": INTEGERS, "row_starts": INTEGERS}
@@ -45,12 +50,13 @@ def save(circuit: Circuit, path, *, provenance: dict | None = None) -> None:
     path : str or os.PathLike
         The file; an existing one is replaced at the end, and stays as it was if anything fails.
     provenance : dict, default None
-        Where the circuit comes from: whatever JSON can hold.  Kept in the header, see `read_archive`.
+        Where the circuit comes from: whatever JSON can hold, NumPy scalars as plain numbers.  Kept in the header, see
+        `read_archive`.
 
     Raises
     ------
     TypeError
-        If `path` is not a path or `provenance` holds what JSON cannot.
+        If `path` is not a path, or `provenance` no dict or holds what JSON cannot.
     ValueError
         If `path` is a folder or a device, or `provenance` is nested too deeply, too long, or holds a NaN.
     OSError
@@ -70,7 +76,10 @@ def save(circuit: Circuit, path, *, provenance: dict | None = None) -> None:
     ...     load(os.path.join(folder, "coin.pc")) == coin
     True
     """
-    header = {"format": FORMAT, "version": FORMAT_VERSION, "provenance": provenance or {}}
+    provenance = {} if provenance is None else provenance
+    if not isinstance(provenance, dict):
+        raise TypeError(f"`provenance` must be a dict, found {type(provenance).__name__}")
+    header = {"format": FORMAT, "version": FORMAT_VERSION, "provenance": provenance}
     write_archive(path, header, to_arrays(circuit))
 
 
@@ -108,11 +117,20 @@ def load(path) -> Circuit:
     ...     load(os.path.join(folder, "coin.pc"))
     Circuit(1 variables, 1 regions, 1 units, 2 parameters)
     """
-    _, arrays = read_archive(path, FORMAT, FORMAT_VERSION)
+    header, arrays = read_archive(path, FORMAT, FORMAT_VERSION)
     try:
-        return from_arrays(arrays)
+        return from_parts(header, arrays)
     except ValueError as error:
         raise ValueError(f"cannot read {os.fspath(path)!r}: {error}") from error
+
+
+def from_parts(header: dict, arrays: dict) -> Circuit:
+    """The circuit of a file's header and arrays; ValueError if they are not of this format."""
+    unknown = set(header) - KNOWN
+    if unknown or not isinstance(header.get("provenance", {}), dict):
+        raise ValueError(f"the header of a circuit has the keys {', '.join(sorted(KNOWN))}, the last a mapping: found "
+                         f"{reprlib.repr(sorted(unknown) or header['provenance'])}")
+    return from_arrays(arrays)
 
 
 def to_arrays(circuit: Circuit) -> dict[str, np.ndarray]:
@@ -167,7 +185,7 @@ def from_arrays(arrays: dict) -> Circuit:
     Parameters
     ----------
     arrays : dict of str to array
-        Exactly the arrays of `to_arrays`, of any integer and floating-point types.
+        Exactly the arrays of `to_arrays`: integers of any width, probabilities and weights as float64.
 
     Returns
     -------
@@ -242,10 +260,11 @@ def _checked_arrays(arrays: dict) -> dict:
     checked = {}
     for name, kinds in ARRAYS.items():
         array = np.asarray(arrays[name])
-        if array.ndim != 1 or array.dtype.kind not in kinds:
-            expected = "integers" if kinds == INTEGERS else "floating-point numbers"
-            raise ValueError(f"the array `{name}` must be one-dimensional of {expected}, "
-                             f"found shape {array.shape} of {array.dtype}")
+        # float16 and float32 would not do: their rows do not sum to one
+        fits = array.dtype.kind in "iu" if kinds == INTEGERS else array.dtype.kind + str(array.itemsize) == "f8"
+        if array.ndim != 1 or not fits:
+            raise ValueError(f"the array `{name}` must be one-dimensional of {kinds}, found shape {array.shape} of "
+                             f"{array.dtype}{'' if kinds == INTEGERS else ' where float64 is needed'}")
         lowest = -1 if name in ("parents", "variables") else 0
         highest = LARGEST if kinds == INTEGERS else np.finfo(np.float64).max
         if array.size and not (array.min() >= lowest and array.max() <= highest):  # false for a NaN

@@ -25,7 +25,7 @@ from pcircuit.compiled import packed as _packed
 from pcircuit.compiled.packed import TILE_ROWS
 from pcircuit.compiled.tile import borrow, free_work, load_group, new_sums, new_work
 from pcircuit.engine import engine_is_numpy
-from pcircuit.evidence import as_integer_table, refuse_out_of_range
+from pcircuit.evidence import as_integer_table, refuse_out_of_range, row_weights
 from pcircuit.inference.likelihood import NO_READERS, NO_TABLE, NO_TOTALS, log_root, upward
 from pcircuit.inference.log_domain import log_flows
 from pcircuit.inference.ranges import may_overflow
@@ -89,9 +89,9 @@ def expected_flows(circuit, data, *, weights=None, n_jobs=None) -> Flows:
     ----------
     circuit : Circuit
     data : (N, V) integer array_like
-        Evidence, -1 missing.
+        Evidence; -1, NaN or masked where missing.
     weights : (N,) float array_like, optional
-        Non-negative weight of each row; one by default.
+        Weight of each row, from 0 to 1e100; one by default.
     n_jobs : int, optional
         Threads; None uses all CPUs.  The result does not depend on it, to the last bit.
 
@@ -122,7 +122,7 @@ def expected_flows(circuit, data, *, weights=None, n_jobs=None) -> Flows:
     >>> expected_flows(coin, [[-1]]).inputs           # a missing value is spread
     array([0.25, 0.75])
     """
-    data = as_integer_table(circuit, data)
+    data, _ = as_integer_table(circuit, data), count_jobs(n_jobs)
     weights = row_weights(weights, len(data))
     is_small = 8 * _packed.full_layout(circuit).num_values * TILE_ROWS <= LAST_CACHE
     free = free_work(circuit, "flow_work") if is_small else []
@@ -324,15 +324,3 @@ def _spread_missing(packed, inputs) -> np.ndarray:
     share = np.divide(inputs[is_missing], total, out=np.zeros_like(total), where=total > 0)
     spread = inputs + share[row] * packed.tables
     return spread[~is_missing]
-
-
-def row_weights(weights, N) -> np.ndarray:
-    """`weights` as a checked (N,) float array; ones by default."""
-    if weights is None:
-        return np.broadcast_to(1.0, (N,))  # takes no memory
-    weights = np.asarray(weights, dtype=np.float64)
-    if weights.shape != (N,) or not np.isfinite(weights).all() or (weights < 0).any():
-        values = f" with values {weights.min()}..{weights.max()}" if weights.size else ""
-        raise ValueError(f"`weights` must be {N} finite non-negative numbers, one per row, found shape "
-                         f"{weights.shape}{values}")
-    return weights

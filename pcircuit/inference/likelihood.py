@@ -30,7 +30,7 @@ from pcircuit.engine import engine_is_numpy
 from pcircuit.evidence import as_integer_table, refuse_out_of_range
 from pcircuit.inference.log_domain import log_units
 from pcircuit.inference.ranges import may_overflow
-from pcircuit.threads import map_in_threads
+from pcircuit.threads import count_jobs, map_in_threads
 
 STACK_BYTES = 1_000_000  # of a tile, where values live on a stack: it should stay in the second cache
 CHUNK_WORK = 2 ** 23  # units and weights times rows of one thread's unit of work: about a millisecond
@@ -48,7 +48,7 @@ def log_likelihood(circuit, data, *, n_jobs=None) -> np.ndarray:
     ----------
     circuit : Circuit
     data : (N, V) integer array_like
-        Evidence, -1 missing.
+        Evidence; -1, NaN or masked where missing: see `check_evidence`.
     n_jobs : int, optional
         Threads; None uses all CPUs.  The result does not depend on it.
 
@@ -82,7 +82,7 @@ def log_likelihood(circuit, data, *, n_jobs=None) -> np.ndarray:
     >>> np.exp(log_likelihood(coin, [[0], [1], [-1]]))
     array([0.25, 0.75, 1.  ])
     """
-    data = as_integer_table(circuit, data)
+    data, _ = as_integer_table(circuit, data), count_jobs(n_jobs)
     if len(circuit.regions) == 1 or engine_is_numpy() or may_overflow(circuit):
         refuse_out_of_range(circuit, data)
         return _in_numpy(circuit, data)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pcircuit.circuit import Circuit
+from pcircuit.circuit import Circuit, check_circuit
 
 
 def unit_masses(circuit: Circuit) -> list:
@@ -40,6 +40,7 @@ def unit_masses(circuit: Circuit) -> list:
     >>> [q.tolist() for q, _ in unit_masses(circuit)]
     [[0.25, 0.75], [1.0], [1.0]]
     """
+    check_circuit(circuit)
     masses = [None] * len(circuit.regions)
     shown = [None] * len(circuit.regions)
     shown[-1] = np.ones(1)

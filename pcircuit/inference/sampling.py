@@ -25,11 +25,11 @@ marks as suspect go by logarithms instead.
 """
 from __future__ import annotations
 
-import operator
 from typing import NamedTuple
 
 import numpy as np
 
+from pcircuit.arguments import check_generator, check_whole_number
 from pcircuit.circuit import InputRegion
 from pcircuit.distribution import check_distribution
 from pcircuit.evidence import check_evidence
@@ -53,7 +53,7 @@ def sample(circuit, num_samples=None, *, evidence=None, rng=None) -> np.ndarray:
     num_samples : int, optional
         N, the number of rows, at least 0.  With evidence it may be left out, or repeats a single row N times.
     evidence : (N, V) integer array_like, optional
-        Observed categories; -1 marks an entry to be drawn.
+        Observed categories; -1 marks an entry to be drawn, as do NaN and a mask.
     rng : int or numpy.random.Generator, optional
         Seed or generator; None draws a fresh seed.
 
@@ -98,7 +98,7 @@ def sample(circuit, num_samples=None, *, evidence=None, rng=None) -> np.ndarray:
            [0, 0]], dtype=uint8)
     """
     check_distribution(circuit)
-    rng = np.random.default_rng(rng)
+    rng = check_generator(rng)
     if evidence is not None:
         evidence = check_evidence(circuit, evidence, name="evidence")
     num_samples = _checked_count(num_samples, evidence)
@@ -124,14 +124,7 @@ def _checked_count(num_samples, evidence) -> int:
             raise ValueError("`num_samples` is missing: give the number of rows to draw, or `evidence` to "
                              "complete")
         return len(evidence)
-    try:
-        if isinstance(num_samples, (bool, np.bool_)):
-            raise TypeError
-        count = operator.index(num_samples)
-    except TypeError:
-        raise TypeError(f"`num_samples` must be an integer of at least 0, found {num_samples!r}") from None
-    if count < 0:
-        raise ValueError(f"`num_samples` must be at least 0, found {count}")
+    count = check_whole_number(num_samples, "num_samples", 0)
     if evidence is not None and len(evidence) not in (1, count):
         raise ValueError(f"`num_samples` is {count} but `evidence` has {len(evidence)} rows: leave "
                          "`num_samples` out, or give one row of evidence to repeat")

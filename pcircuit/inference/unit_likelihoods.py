@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pcircuit.arguments import check_integers
 from pcircuit.compiled import packed as _packed
 from pcircuit.compiled.tile import borrow, free_work, load_group, new_work
 from pcircuit.engine import engine_is_numpy
@@ -16,7 +17,7 @@ from pcircuit.evidence import as_integer_table, refuse_out_of_range
 from pcircuit.inference.likelihood import NO_TABLE, NO_TOTALS, STACK_BYTES, cut_rows, upward
 from pcircuit.inference.log_domain import log_units
 from pcircuit.inference.ranges import may_overflow
-from pcircuit.threads import map_in_threads
+from pcircuit.threads import count_jobs, map_in_threads
 
 NUMPY_ROWS = 256
 
@@ -28,7 +29,7 @@ def node_likelihoods(circuit, data, *, nodes=None, n_jobs=None) -> np.ndarray:
     ----------
     circuit : Circuit
     data : (N, V) integer array_like
-        Evidence, -1 missing (integrated out exactly).
+        Evidence; what is missing (-1, NaN or masked) is integrated out exactly.
     nodes : (m,) int array_like, optional
         Node ids; all units in node-id order by default.
     n_jobs : int, optional
@@ -58,7 +59,7 @@ def node_likelihoods(circuit, data, *, nodes=None, n_jobs=None) -> np.ndarray:
     >>> node_likelihoods(circuit, [[0, 1]])      # two inputs, their product, the root
     array([[0.5, 0.8, 0.4, 0.4]])
     """
-    data = as_integer_table(circuit, data)
+    data, _ = as_integer_table(circuit, data), count_jobs(n_jobs)
     nodes = _checked_nodes(circuit, nodes)
     result = np.empty((len(data), len(nodes)))
 
@@ -86,7 +87,7 @@ def mean_node_likelihoods(circuit, data, *, nodes=None, n_jobs=None) -> np.ndarr
     ----------
     circuit : Circuit
     data : (N, V) integer array_like
-        Evidence, -1 missing (integrated out exactly); N at least 1.
+        Evidence; what is missing (-1, NaN or masked) is integrated out exactly; N at least 1.
     nodes : (m,) int array_like, optional
         Node ids; all units in node-id order by default.
     n_jobs : int, optional
@@ -112,7 +113,7 @@ def mean_node_likelihoods(circuit, data, *, nodes=None, n_jobs=None) -> np.ndarr
     >>> mean_node_likelihoods(coin, [[0], [1]])
     array([0.5])
     """
-    data = as_integer_table(circuit, data)
+    data, _ = as_integer_table(circuit, data), count_jobs(n_jobs)
     nodes = _checked_nodes(circuit, nodes)
     if not len(data):
         raise ValueError("`data` has no rows: a mean needs at least one")
@@ -191,9 +192,8 @@ def _checked_nodes(circuit, nodes) -> np.ndarray:
     """`nodes` as an index array, all units by default."""
     if nodes is None:
         return np.arange(circuit.num_nodes)
-    nodes = np.asarray(nodes)
-    if nodes.ndim != 1 or nodes.dtype.kind not in "iu" or (nodes.size and (nodes.min() < 0 or
-                                                                           nodes.max() >= circuit.num_nodes)):
-        raise ValueError(f"`nodes` must be a one-dimensional array of node ids 0..{circuit.num_nodes - 1}, found shape "
-                         f"{nodes.shape} of {nodes.dtype}" + (f", {nodes.min()}..{nodes.max()}" if nodes.size else ""))
+    expected = f"a one-dimensional array of node ids 0..{circuit.num_nodes - 1}"
+    nodes = check_integers(nodes, "nodes", expected, 0, circuit.num_nodes - 1)
+    if nodes.ndim != 1:
+        raise ValueError(f"`nodes` must be {expected}, found shape {nodes.shape}")
     return nodes

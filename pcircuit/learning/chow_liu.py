@@ -25,12 +25,19 @@ any order, information is compared in steps of 1e-12 nats, and only what is equa
 """
 from __future__ import annotations
 
-import numbers
-
 import numpy as np
 
+from pcircuit.arguments import check_integers, check_number
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
-from pcircuit.learning.pair_counts import checked_table, checked_weights, pair_count_blocks, pair_counts, starts
+from pcircuit.evidence import MOST_WEIGHT
+from pcircuit.learning.pair_counts import (
+    checked_table,
+    checked_weights,
+    pair_count_blocks,
+    pair_counts,
+    refuse_large_pairs,
+    starts,
+)
 from pcircuit.vtree import VTree
 
 RESOLUTION = 1e-12  # nats; above the round-off of the information, far below what data can tell apart
@@ -44,14 +51,14 @@ def chow_liu_tree(data, *, num_categories=None, pseudocount=0.1, weights=None) -
 
     Parameters
     ----------
-    data : (N, V) int or bool array
-        Categories 0..C-1, -1 where an entry is missing; N, V >= 1.
+    data : (N, V) array_like
+        Evidence: categories 0..C-1; -1, NaN or masked where an entry is missing; N, V >= 1.
     num_categories : int or (V,) ints, optional
         Categories of each variable.  Default: largest entry plus one, and at least two.
     pseudocount : float
         Mass s >= 0 added to the counts of each pair, spread evenly over its cells.  Default 0.1.
     weights : (N,) float array, optional
-        Non-negative weight of each row: how often it counts.  Default: once.
+        Weight of each row, from 0 to 1e100: how often it counts.  Default: once.
 
     Returns
     -------
@@ -62,7 +69,7 @@ def chow_liu_tree(data, *, num_categories=None, pseudocount=0.1, weights=None) -
     Raises
     ------
     TypeError
-        If `data` is not integer, or `pseudocount` not a number.
+        If `data` does not hold numbers, or `pseudocount` is not one.
     ValueError
         If an argument has the wrong shape or values out of range.
 
@@ -113,8 +120,8 @@ def chow_liu_circuit(data, *, num_categories=None, pseudocount=0.1, tree=None) -
 
     Parameters
     ----------
-    data : (N, V) int or bool array
-        Categories 0..C-1, -1 where an entry is missing; N, V >= 1.
+    data : (N, V) array_like
+        Evidence: categories 0..C-1; -1, NaN or masked where an entry is missing; N, V >= 1.
     num_categories : int or (V,) ints, optional
         Categories of each variable.  Default: largest entry plus one, and at least two.
     pseudocount : float
@@ -133,7 +140,7 @@ def chow_liu_circuit(data, *, num_categories=None, pseudocount=0.1, tree=None) -
     Raises
     ------
     TypeError
-        If `data` is not integer, or `pseudocount` not a number.
+        If `data` does not hold numbers, or `pseudocount` is not one.
     ValueError
         If an argument has the wrong shape or values out of range, or `tree` is not a tree on the columns.
 
@@ -168,6 +175,7 @@ def chow_liu_circuit(data, *, num_categories=None, pseudocount=0.1, tree=None) -
     """
     data, categories = checked_table(data, num_categories)
     pseudocount = checked_pseudocount(pseudocount)
+    refuse_large_pairs(categories)
     if tree is None:
         tree = chow_liu_tree(data, num_categories=categories, pseudocount=pseudocount)
     vtree, parent = tree_and_vtree(tree, data.shape[1])
@@ -189,12 +197,8 @@ def chow_liu_circuit(data, *, num_categories=None, pseudocount=0.1, tree=None) -
 
 
 def checked_pseudocount(pseudocount) -> float:
-    """`pseudocount` as a float, refused unless it is finite and at least 0."""
-    if not isinstance(pseudocount, numbers.Real):
-        raise TypeError(f"`pseudocount` must be a number, found {type(pseudocount).__name__}")
-    if not 0 <= pseudocount < np.inf:
-        raise ValueError(f"`pseudocount` must be finite and at least 0, found {pseudocount}")
-    return float(pseudocount)
+    """`pseudocount` as a float, refused unless it is a number from 0 to the largest weight of a row."""
+    return check_number(pseudocount, "pseudocount", least=0, most=MOST_WEIGHT)
 
 
 def tree_and_vtree(tree, num_variables: int) -> tuple[VTree, np.ndarray]:
@@ -207,10 +211,10 @@ def tree_and_vtree(tree, num_variables: int) -> tuple[VTree, np.ndarray]:
     num_variables : int
         V.
     """
-    parent = np.asarray(tree)
-    if parent.shape != (num_variables,) or parent.dtype.kind not in "iu":
-        raise ValueError(f"`tree` must hold the parent of each of the {num_variables} columns of `data` as an"
-                         f" integer (-1 for the root), found shape {parent.shape} of {parent.dtype}")
+    expected = f"the parent of each of the {num_variables} columns of `data`, -1 for the root"
+    parent = check_integers(tree, "tree", expected, -1, num_variables - 1)
+    if parent.shape != (num_variables,):
+        raise ValueError(f"`tree` must be {expected}, found shape {parent.shape}")
     try:
         return VTree.from_tree(parent), parent
     except ValueError as error:

@@ -18,12 +18,14 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from pcircuit.arguments import check_flag, check_generator, check_number, check_whole_number
 from pcircuit.compiled import packed as _packed
 from pcircuit.compiled import rescaling as _rescaling
 from pcircuit.distribution import check_distribution
-from pcircuit.evidence import check_evidence
-from pcircuit.inference.flows import accumulate, row_weights, uses_numpy
+from pcircuit.evidence import MOST_WEIGHT, check_evidence, row_weights
+from pcircuit.inference.flows import accumulate, uses_numpy
 from pcircuit.inference.likelihood import log_likelihood
+from pcircuit.threads import count_jobs
 
 BLOCK_ROWS = 2 ** 16  # rows evaluated at a time at the end
 
@@ -92,8 +94,16 @@ def fit_em(circuit, data, *, num_epochs=100, pseudocount=0.1, batch_size=None, s
     >>> fitted.regions[0].probs, history.round(4)
     (array([[0.25, 0.75]]), array([-0.6931, -0.5623]))
     """
-    data, weights, step_size = _checked(circuit, data, num_epochs, pseudocount, batch_size, step_size, weights)
-    rng = np.random.default_rng(rng)
+    data, weights = _checked_rows(circuit, data, weights)
+    num_epochs = check_whole_number(num_epochs, "num_epochs", 0)
+    pseudocount = check_number(pseudocount, "pseudocount", least=0, most=MOST_WEIGHT)
+    batch_size = check_whole_number(batch_size, "batch_size", 1, none="all rows")
+    step_size = (1.0 if batch_size is None else 0.1) if step_size is None else step_size
+    step_size = check_number(step_size, "step_size", above=0, most=1)
+    tolerance, progress = check_number(tolerance, "tolerance", least=0), check_flag(progress, "progress")
+    if callback is not None and not callable(callback):
+        raise TypeError(f"`callback` must be callable, or None, found {type(callback).__name__}")
+    rng, _ = check_generator(rng), count_jobs(n_jobs)
     packed, free, total_weight = _packed.pack(circuit), [], weights.sum()
     step = _step_in_numpy if uses_numpy(circuit) else _step_by_kernel
     history: list[float] = []
@@ -183,23 +193,12 @@ def _progress_bar(num_epochs, wanted):
         yield lambda value: bar.update(task, advance=1, description=f"EM, log-likelihood {value:.4f}")
 
 
-def _checked(circuit, data, num_epochs, pseudocount, batch_size, step_size, weights):
-    """Checked data, row weights and step size."""
+def _checked_rows(circuit, data, weights):
+    """Checked data and row weights."""
     check_distribution(circuit)
     data = check_evidence(circuit, data)
     weights = row_weights(weights, len(data))
     if not weights.sum() > 0:
         raise ValueError(f"`data` has {len(data)} rows with total weight {weights.sum():g}: EM needs at least one row "
                          "of positive weight")
-    if int(num_epochs) != num_epochs or num_epochs < 0:
-        raise ValueError(f"`num_epochs` must be a whole number of at least 0, found {num_epochs!r}")
-    if not 0 <= pseudocount < np.inf:
-        raise ValueError(f"`pseudocount` must be finite and at least 0, found {pseudocount!r}")
-    if batch_size is not None and (int(batch_size) != batch_size or batch_size < 1):
-        raise ValueError(f"`batch_size` must be a whole number of at least 1, or None for all rows, "
-                         f"found {batch_size!r}")
-    if step_size is None:
-        step_size = 1.0 if batch_size is None else 0.1
-    if not 0 < step_size <= 1:
-        raise ValueError(f"`step_size` must be in (0, 1], found {step_size!r}")
-    return data, weights, step_size
+    return data, weights

@@ -21,10 +21,9 @@ which local maximum it finds; `hclt` says how they are chosen.
 """
 from __future__ import annotations
 
-import operator
-
 import numpy as np
 
+from pcircuit.arguments import check_generator, check_whole_number
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.learning.chow_liu import checked_pseudocount, chow_liu_tree, tree_and_vtree
 from pcircuit.learning.pair_counts import checked_table
@@ -41,8 +40,8 @@ def hclt(data, num_latents=4, num_categories=None, pseudocount=0.1, rng=0, *, tr
 
     Parameters
     ----------
-    data : (N, V) int or bool array
-        Categories 0..C-1, -1 where an entry is missing; N, V >= 1.
+    data : (N, V) array_like
+        Evidence: categories 0..C-1; -1, NaN or masked where an entry is missing; N, V >= 1.
     num_latents : int
         K >= 1, states of each hidden variable.  Default 4.
     num_categories : int or (V,) ints, optional
@@ -65,7 +64,7 @@ def hclt(data, num_latents=4, num_categories=None, pseudocount=0.1, rng=0, *, tr
     Raises
     ------
     TypeError
-        If `data` or `num_latents` is not integer, or `pseudocount` not a number.
+        If `data` does not hold numbers, `num_latents` is not a whole number, or `pseudocount` not a number.
     ValueError
         If an argument has the wrong shape or values out of range, or `tree` is not a tree on the columns.
 
@@ -106,9 +105,9 @@ def hclt(data, num_latents=4, num_categories=None, pseudocount=0.1, rng=0, *, tr
     (6, True)
     """
     data, categories = checked_table(data, num_categories)
-    num_latents = _checked_num_latents(num_latents)
+    num_latents = check_whole_number(num_latents, "num_latents", 1)
     pseudocount = checked_pseudocount(pseudocount)
-    rng = np.random.default_rng(rng)
+    rng = check_generator(rng)
     if tree is None:
         tree = chow_liu_tree(data, num_categories=categories, pseudocount=pseudocount)
     vtree, _ = tree_and_vtree(tree, data.shape[1])
@@ -122,17 +121,6 @@ def hclt(data, num_latents=4, num_categories=None, pseudocount=0.1, rng=0, *, tr
             products = np.repeat(units, len(vtree.children(r)), axis=1)
             regions.append(InnerRegion(products, _transitions(rows, num_latents, rng)))
     return Circuit(vtree, regions)
-
-
-def _checked_num_latents(num_latents) -> int:
-    """`num_latents` as an int, refused below one."""
-    try:
-        number = operator.index(num_latents)
-    except TypeError:
-        raise TypeError(f"`num_latents` must be a whole number, found {num_latents!r}") from None
-    if number < 1:
-        raise ValueError(f"`num_latents` must be at least 1, found {number}")
-    return number
 
 
 def _input_rows(column, num_categories, rows, pseudocount, rng) -> np.ndarray:

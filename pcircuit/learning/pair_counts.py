@@ -24,9 +24,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from pcircuit.arguments import check_integers, first
+from pcircuit.evidence import integer_entries, row_weights
+
 BLOCK_CATEGORIES = 1024  # categories of all variables of a group: a block of counts takes 8 MB
 BLOCK_ENTRIES = 2**22  # entries of one side of the one-hot code of a block of rows: 16 MB
 MAX_PRODUCT_CELLS = 144  # cells per pair from which counting codes beats the matrix product (two cores)
+MOST_CATEGORIES = 2**31 - 1  # of one variable: positions in its tables stay far inside 64 bits
 MAX_CELLS = 2**27  # cells of the table of one pair: 1 GB, and a few such tables are needed at a time
 
 
@@ -35,44 +39,44 @@ def checked_table(data, num_categories=None) -> tuple[np.ndarray, np.ndarray]:
 
     Parameters
     ----------
-    data : (N, V) int or bool array_like
-        Categories 0..C-1, -1 where an entry is missing; N, V >= 1.
+    data : (N, V) array_like
+        Categories 0..C-1; -1, NaN or masked where an entry is missing; N, V >= 1.
     num_categories : int or (V,) ints, optional
         Default: the largest entry of each column plus one, and at least two, since a column that is constant
         in the sample may well change later.
 
     Returns
     -------
-    (N, V) int or bool array, (V,) int64 array
-        `data` itself where it is an array, and the number of categories of each variable.
+    (N, V) int array, (V,) int64 array
+        `data` itself where it is an integer array, and the number of categories of each variable.
     """
-    data = np.asarray(data)
-    if data.dtype.kind not in "iub":
-        raise TypeError("`data` must be an array of whole numbers (categories 0, 1, ...; -1 where missing), "
-                        f"found {data.dtype}: code the categories as integers first")
+    data = integer_entries(data)
     if data.ndim != 2 or 0 in data.shape:
         raise ValueError("`data` must be a table of at least one row and one column, found shape "
                          f"{data.shape}")
+    if data.min() < -1 or data.max() >= MOST_CATEGORIES:
+        row, column = first((data < -1) | (data >= MOST_CATEGORIES))
+        raise ValueError(f"`data` holds {data[row, column]} at row {row}, column {column}: categories are 0, 1, ... "
+                         f"below {MOST_CATEGORIES}, and -1 is a missing entry")
     largest = data.max(axis=0).astype(np.int64)
-    if data.dtype.kind == "u" and largest.min() < 0:  # most likely -1, read as unsigned
-        raise ValueError(f"`data` holds {data.max()}, which is no category: give a signed integer type")
-    if data.dtype.kind == "i" and data.min() < -1:
-        column = int(np.argmax((data < -1).any(axis=0)))
-        raise ValueError(f"`data` holds {data[:, column].min()} in column {column}: categories are 0, 1, ... "
-                         "and -1 is a missing entry")
     if num_categories is None:
         return data, np.maximum(largest + 1, 2)
-    categories = np.asarray(num_categories)
-    fits = categories.dtype.kind in "iu" and categories.shape in ((), (data.shape[1],))
-    if not fits or categories.min() < 1:
-        raise ValueError("`num_categories` must be a whole number of at least 1, or one for each of the "
-                         f"{data.shape[1]} columns of `data`, found {num_categories!r}")
-    categories = np.broadcast_to(categories, data.shape[1]).astype(np.int64)
+    categories = _checked_categories(num_categories, data.shape[1])
     if (largest >= categories).any():
         column = int(np.argmax(largest >= categories))
         raise ValueError(f"`data` holds category {largest[column]} in column {column}, but `num_categories` "
                          f"allows only 0..{categories[column] - 1} there: raise it or recode the column")
     return data, categories
+
+
+def _checked_categories(num_categories, num_variables: int) -> np.ndarray:
+    """(V,) numbers of categories, from one for all or one for each variable."""
+    expected = (f"a whole number from 1 to {MOST_CATEGORIES}, or one for each of the {num_variables} columns of "
+                "`data`")
+    categories = check_integers(num_categories, "num_categories", expected, 1, MOST_CATEGORIES)
+    if categories.shape not in ((), (num_variables,)):
+        raise ValueError(f"`num_categories` must be {expected}, found shape {categories.shape}")
+    return np.broadcast_to(categories, num_variables).astype(np.int64)
 
 
 def checked_weights(weights, num_rows: int) -> np.ndarray | None:
@@ -81,21 +85,16 @@ def checked_weights(weights, num_rows: int) -> np.ndarray | None:
     Parameters
     ----------
     weights : (N,) float array_like or None
-        Non-negative, finite, not all zero.
+        From 0 to 1e100, not all zero.
     num_rows : int
         N.
     """
     if weights is None:
         return None
-    weights = np.asarray(weights)
-    if weights.shape != (num_rows,) or weights.dtype.kind not in "iufb":
-        raise ValueError(f"`weights` must hold one number per row of `data`, {num_rows} in all, found shape "
-                         f"{weights.shape} of {weights.dtype}")
-    weights = weights.astype(np.float64)
+    weights = row_weights(weights, num_rows)
     total = weights.sum()
-    if not (weights.min() >= 0 and 0 < total < np.inf):
-        raise ValueError("`weights` must be finite, non-negative and not all zero, found values "
-                         f"{weights.min()}..{weights.max()}")
+    if not total > 0:
+        raise ValueError("`weights` must not all be zero: give at least one row a positive weight")
     step = np.spacing(total) * 2  # the sum of the rounded weights stays below 2^53 steps
     return np.rint(weights / step) * step
 
@@ -118,9 +117,7 @@ def pair_count_blocks(data, categories, weights=None):
         The tables n_ij side by side.
     """
     order = np.argsort(categories, kind="stable")  # groups of similar numbers of categories
-    if categories[order[-1]] ** 2 > MAX_CELLS:
-        raise ValueError(f"column {order[-1]} of `data` has {categories[order[-1]]} categories, pairs can be "
-                         f"counted up to {int(MAX_CELLS**0.5)}: group them, or lower `num_categories`")
+    refuse_large_pairs(categories)
     complete = np.ones(data.shape[1], bool) if data.dtype.kind != "i" else data.min(axis=0) >= 0
     group_of = _group_numbers(categories[order])
     groups = [order[group_of == g] for g in range(group_of[-1] + 1)]
@@ -145,6 +142,14 @@ def pair_counts(data, categories, i: int, j: int) -> np.ndarray:
     codes = data[present, i].astype(np.int64) * categories[j] + data[present, j].astype(np.int64)
     shape = (categories[i], categories[j])
     return np.bincount(codes, minlength=shape[0] * shape[1]).reshape(shape).astype(np.float64)
+
+
+def refuse_large_pairs(categories) -> None:
+    """Raise if the table of a pair of variables would not fit into memory."""
+    column = int(np.argmax(categories))
+    if categories[column] ** 2 > MAX_CELLS:
+        raise ValueError(f"column {column} of `data` has {categories[column]} categories, pairs can be counted up to "
+                         f"{int(MAX_CELLS**0.5)}: group them, or lower `num_categories`")
 
 
 def starts(sizes) -> np.ndarray:

@@ -20,10 +20,9 @@ HLD paper, and the implementation it uses, count.
 """
 from __future__ import annotations
 
-import operator
-
 import numpy as np
 
+from pcircuit.arguments import check_generator, check_integers, check_whole_number
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.vtree import VTree
 
@@ -79,9 +78,9 @@ def rat_spn(num_categories, num_units=4, depth=2, rng=0) -> Circuit:
     array([7, 7])
     """
     categories = _checked_categories(num_categories)
-    num_units = _whole_number(num_units, "num_units", 1)
-    depth = _whole_number(depth, "depth", 0)
-    rng = np.random.default_rng(rng)
+    num_units = check_whole_number(num_units, "num_units", 1)
+    depth = check_whole_number(depth, "depth", 0)
+    rng = check_generator(rng)
     order = rng.permutation(len(categories)).tolist()
     vtree = VTree.from_nested(_halved(order, depth) if len(order) > 1 else 0)
     units = np.arange(num_units)[:, None]
@@ -98,23 +97,11 @@ def rat_spn(num_categories, num_units=4, depth=2, rng=0) -> Circuit:
 
 def _checked_categories(num_categories) -> np.ndarray:
     """`num_categories` as a (V,) int array, refused unless it is one number of at least 1 per variable."""
-    categories = np.asarray(num_categories)
-    is_vector = categories.ndim == 1 and categories.size > 0 and categories.dtype.kind in "iu"
-    if not is_vector or categories.min() < 1:
-        raise ValueError("`num_categories` must hold a whole number of at least 1 for each variable, found "
-                         f"{num_categories!r}: for 14 binary variables give [2] * 14")
+    expected = "a whole number of at least 1 for each variable (for 14 binary ones [2] * 14)"
+    categories = check_integers(num_categories, "num_categories", expected, 1)
+    if categories.ndim != 1 or not categories.size:
+        raise ValueError(f"`num_categories` must be {expected}, found shape {categories.shape}")
     return categories
-
-
-def _whole_number(value, name: str, least: int) -> int:
-    """`value` as an int, refused below `least`."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise TypeError(f"`{name}` must be a whole number, found {value!r}") from None
-    if number < least:
-        raise ValueError(f"`{name}` must be at least {least}, found {number}")
-    return number
 
 
 def _halved(variables: list[int], depth: int):

@@ -36,12 +36,13 @@ class _Stage:
         return scaled(1.0, 2 * self.exp2 - self.exp3)
 
 
-def inner_overlaps(region, q, qp, children, own_products, own_sums, weights):
+def inner_overlaps(region, masses, children, own, rounding):
     """Overlaps and OwnColumns of an inner region.
 
-    `children` holds the Overlaps of the child regions, q (K,) and qp (P,) are masses; selected products and sums
-    come as local numbers, with `weights` (n,) for both together.
+    `masses` are q (K,) and qp (P,), `children` holds the Overlaps of the child regions, `own` the selected products and
+    sums as local numbers, with weights (n,) for both together; `rounding` is the relative error of likelihoods.
     """
+    (q, qp), (own_products, own_sums, weights) = masses, own
     stages = _product_stages(region.products, qp, children)
     products = stages[-1]
     dense = region.dense_weights()
@@ -49,21 +50,25 @@ def inner_overlaps(region, q, qp, children, own_products, own_sums, weights):
     second = dense @ products.second @ dense.T
     second_c = mixture(dense, excess, products.second_c @ dense.T)
     shift2, second, second_c, mean = normalized(second, second_c, dense @ products.mean)
-    third, third_c, product_v, product_cov = _third(region, qp, children, stages, own_products)
+    third, third_c, product_v, (product_cov, sizes) = _third(region, qp, children, stages, own_products)
+    still = _variances(third_c, q) <= rounding * ((dense @ sizes) * dense).sum(axis=1)
+    second_c[:, still], third_c[:, still] = 0.0, 0.0
     shift3, third, third_c = normalized(third, third_c)
     exp2, exp3 = products.exp2, products.exp3
     tables = Overlaps(second, second_c, mean, third, third_c, exp2 + shift2, exp3 + shift3)
 
+    moving = np.diag(product_cov) > rounding * np.diag(sizes)[own_products]
     product_weights, sum_weights = weights[:len(own_products)], weights[len(own_products):]
+    product_scale, sum_scale = product_weights * moving, sum_weights * ~still[own_sums]
     d = np.concatenate([
-        scaled(product_weights * mixture(dense, excess, products.second_c[:, own_products]), exp2),
-        scaled(sum_weights * second_c[:, own_sums], tables.exp2)], axis=1)
-    v = np.concatenate([scaled(product_weights * product_v, exp3 - tables.exp2),
-                        scaled(sum_weights * third_c[:, own_sums], tables.exp3 - tables.exp2)], axis=1)
+        scaled(product_scale * mixture(dense, excess, products.second_c[:, own_products]), exp2),
+        scaled(sum_scale * second_c[:, own_sums], tables.exp2)], axis=1)
+    v = np.concatenate([scaled(product_scale * product_v, exp3 - tables.exp2),
+                        scaled(sum_scale * third_c[:, own_sums], tables.exp3 - tables.exp2)], axis=1)
     mean = np.concatenate([scaled(product_weights * products.mean[own_products], exp2),
                            scaled(sum_weights * mean[own_sums], tables.exp2)])
-    covariance = _own_covariance(q, own_sums, scaled(sum_weights, tables.exp2), v,
-                                 _times_weights(product_cov, product_weights, exp3))
+    covariance = _own_covariance(q, own_sums, scaled(sum_scale, tables.exp2), v,
+                                 _times_weights(product_cov, product_scale, exp3))
     return tables, OwnColumns(mean, covariance, d, v)
 
 
@@ -114,44 +119,55 @@ def _multiplied(last: _Stage, second, second_c, mean, qp):
 
 
 def _third(region, qp, children, stages, own_products):
-    """third, third_c (pairs, K); columns (pairs, n) and covariance (n, n) of the selected products."""
+    """third, third_c (pairs, K); of the selected products columns (pairs, n), and covariance (n, n) with sizes (P, P).
+
+    The sizes are those of the terms that the covariances of all products were summed from.
+    """
     P = region.num_products
     dense = region.dense_weights()
     third = np.zeros((num_pairs(region.num_units), region.num_units))
     third_c = np.zeros_like(third)
     columns = np.zeros((len(third), len(own_products)))
     covariance = np.zeros((len(own_products), len(own_products)))
+    sizes = np.zeros((P, P))
     step = max(1, BLOCK // (P * P))
     for start in range(0, P, step):
         block = np.arange(start, min(start + step, P))
-        plain, centred = _third_of_products(region.products, children, stages, block)
+        plain, centred, size = _third_of_products(region.products, children, stages, block)
         mixed = mix(centred, region.weights)
         third += mix(plain, region.weights) @ dense[:, block].T
         third_c += mixed @ dense[:, block].T
+        sizes[:, block] = np.tensordot(qp, size, 1)
         here = (own_products >= start) & (own_products < start + step)
         columns[:, here] = mixed[:, own_products[here] - start]
         covariance[:, here] = np.tensordot(qp, centred, 1)[np.ix_(own_products, own_products[here] - start)]
-    return third, third_c, columns, covariance
+    return third, third_c, columns, (covariance, sizes)
 
 
 def _third_of_products(products, children, stages, block):
-    """(P, P, B) sum_x p_p p_p' p_p'' and its centred form, for p'' in `block` (B,)."""
-    third = third_c = None
+    """(P, P, B) sum_x p_p p_p' p_p'', its centred form, and the size of the terms of that, for p'' in `block` (B,)."""
+    third = third_c = size = None
     for c, (child, units) in enumerate(zip(children, products.T, strict=True)):
         entries = (pair_numbers(units[:, None], units)[:, :, None], units[block])
         of_child, of_child_c = (np.ldexp(table[entries], -stages[c].shift3) for table in (child.third, child.third_c))
         if c == 0:
-            third, third_c = of_child, of_child_c
+            third, third_c, size = of_child, of_child_c, np.abs(of_child_c)
             continue
         last, now = stages[c - 1], stages[c]
         scale = now.ratio * now.second[:, :, None]
         one = third_c * of_child
         two = (last.ratio * last.second[:, :, None] * last.mean[block]) * of_child_c
         third = third * of_child
-        base = scale * now.mean[block]
-        third_c, _ = closer(one + two - scale * now.cov[block],
-                            np.abs(one) + np.abs(two) + scale * now.cov_error[block], third - base, third + base)
-    return third, third_c
+        base, error = scale * now.mean[block], np.abs(two) + scale * now.cov_error[block]
+        third_c, _ = closer(one + two - scale * now.cov[block], np.abs(one) + error, third - base, third + base)
+        size = np.minimum(size * of_child + error, third + base)
+    return third, third_c, size
+
+
+def _variances(third_c, q):
+    """(K,) variances sum_a q_a third_c[(a, k), k], on the scale of the table."""
+    units = np.arange(len(q))
+    return q @ third_c[pair_numbers(units[:, None], units), units]
 
 
 def _own_covariance(q, own_sums, scale, v, product_cov):

@@ -23,15 +23,17 @@ Where to read on: `moments.overlaps` and `moments.inner_overlaps` (integrals of 
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from pcircuit.arguments import check_numbers, check_whole_number
 from pcircuit.circuit import Circuit
 from pcircuit.distribution import check_distribution
 from pcircuit.moments.plan import Plan, make_plan
-from pcircuit.moments.routes import all_forms, apply_covariance, covariance, linear_moments, prepare
+from pcircuit.moments.routes import all_forms, apply_covariance, covariance, linear_moments, prepare, with_weights
 from pcircuit.node_selection import check_node_weights, check_nodes, select_nodes
+from pcircuit.rounding import without_rounding
 
 EAGER_UNITS = 8  # with at most so many units per region tr(S^2) costs no more than the mean
 DENSE_SHARE = 2  # Lanczos is used for fewer than one in so many eigenvalues
@@ -67,7 +69,7 @@ class Moments:
     node_weights: np.ndarray
     mean: np.ndarray
     _variances: np.ndarray
-    _plan: Plan  # of the same nodes in ascending order
+    _plan: Plan  # of the same nodes in ascending order; the weights of those that are constant are zero
     _place: np.ndarray  # (m,) position of each coordinate in the plan
     _cache: dict = field(default_factory=dict)  # "arrays", "trace_sq", "forms", ("eigenvalues", k)
     _lock: threading.RLock = field(default_factory=threading.RLock)
@@ -80,7 +82,7 @@ class Moments:
     @property
     def trace_sq(self) -> float:
         """tr(S^2), the sum of all squared covariances, in O(R K^5) without forming S."""
-        return self._cached("trace_sq", lambda: linear_moments(self._plan, self._arrays(), squares=True)[2])
+        return self._cached("trace_sq", lambda: finite_moments(self._plan, self._arrays(), squares=True)[2])
 
     def diagonal(self) -> np.ndarray:
         """(m,) variances, the diagonal of S."""
@@ -118,7 +120,7 @@ class Moments:
         if len(missing):
             raise ValueError(f"`nodes` holds {missing[0]}, which is not among the {len(self.nodes)} nodes that these "
                              "moments are of: select it in `exact_moments`")
-        size = 8 * len(nodes) ** 2
+        size, max_bytes = 8 * len(nodes) ** 2, check_whole_number(max_bytes, "max_bytes", 0)
         if size > max_bytes:
             raise ValueError(f"the covariance of {len(nodes)} nodes takes {size} bytes, more than `max_bytes` = "
                              f"{max_bytes}: name fewer `nodes`, raise `max_bytes`, or use .operator(), .diagonal() "
@@ -150,7 +152,7 @@ class Moments:
         forms = self._cached("forms", lambda: all_forms(self._plan, arrays))
 
         def times(vectors):
-            vectors = np.asarray(vectors, dtype=np.float64)
+            vectors = check_numbers(vectors, "vectors", f"finite numbers, {m} in each vector")
             ascending = np.empty((m, vectors.size // m))
             ascending[self._place] = vectors.reshape(m, -1)
             return apply_covariance(self._plan, arrays, forms, ascending)[self._place].reshape(vectors.shape)
@@ -170,7 +172,7 @@ class Moments:
         Returns
         -------
         (k,) or (m,) float64 array
-            Descending.  S has no negative eigenvalues; rounding below zero is returned as zero.
+            Descending.  S has no negative eigenvalues; what is zero to working precision is returned as zero.
 
         Raises
         ------
@@ -183,12 +185,10 @@ class Moments:
         residual of 1e-10 (scipy.sparse.linalg.eigsh); errors of eigenvalues are quadratic in the residual.
         """
         m = len(self.nodes)
-        if k is not None and not (isinstance(k, (int, np.integer)) and 1 <= k <= m):
-            raise ValueError(f"`k` must be a whole number between 1 and {m}, the number of selected nodes, or None "
-                             f"for all, found {k!r}")
+        k = check_whole_number(k, "k", 1, m, none="all")
         if k is None or DENSE_SHARE * k >= m:
             return self._cached("eigenvalues", lambda: self._dense_eigenvalues(max_bytes))[:k]
-        return self._cached(("eigenvalues", int(k)), lambda: self._leading_eigenvalues(int(k)))
+        return self._cached(("eigenvalues", k), lambda: self._leading_eigenvalues(k))
 
     def __repr__(self):
         return f"Moments({len(self.nodes)} nodes of {self.circuit}, tr(S) = {self.trace:.6g})"
@@ -241,8 +241,8 @@ def exact_moments(circuit, nodes=None, *, node_weights=None) -> Moments:
     nodes : (m,) int array_like, optional
         Distinct node ids, in any order; default `select_nodes(circuit)`, all inputs and sums.
     node_weights : (m,) float array_like, optional
-        Positive weight w_j of each coordinate; default 1.  Weights scale rows and columns of S; the fourth powers of
-        weighted likelihoods, which tr(S^2) sums, must not overflow.
+        Positive weight w_j of each coordinate; default 1.  Weights scale rows and columns of S, and tr(S^2) sums fourth
+        powers of weighted likelihoods: weights that make it overflow are refused.
 
     Returns
     -------
@@ -256,14 +256,17 @@ def exact_moments(circuit, nodes=None, *, node_weights=None) -> Moments:
     TypeError
         If `circuit` is not a circuit or `nodes` are not integers.
     ValueError
-        If `nodes` is not a selection, or `node_weights` not positive and finite, one per node.
+        If `nodes` is not a selection, or `node_weights` are not positive and finite, one per node, or so large that
+        the moments are not finite.
 
     Notes
     -----
     For R regions with K units each: O(R K^4) for mean and variances, O(R K^5) for `trace_sq`, with O(K^4) numbers
     for each region that waits for its parent.  Likelihoods of large scopes underflow; such a coordinate
     contributes zero, which is what it is to working precision, and nothing becomes NaN.  Covariances are
-    computed centred, so that likelihoods that hardly vary do not lose digits by cancellation.
+    computed centred, so that likelihoods that hardly vary do not lose digits by cancellation.  A variance that is no
+    larger than the rounding errors of the terms it was summed from, see `pcircuit.rounding_errors`, is exactly zero,
+    and so are all covariances with it.
 
     References
     ----------
@@ -300,16 +303,32 @@ def exact_moments(circuit, nodes=None, *, node_weights=None) -> Moments:
     plan = make_plan(circuit, nodes[order], weights[order])
     arrays, place = prepare(plan), np.argsort(order)
     squares = max(region.num_units for region in circuit.regions) <= EAGER_UNITS
-    mean, variances, trace_sq = linear_moments(plan, arrays, squares=squares)
-    mean, variances = mean[place], np.maximum(variances[place], 0.0)  # rounding can leave -1e-16 where it is zero
+    mean, variances, trace_sq = finite_moments(plan, arrays, squares=squares)
+    if (variances <= 0).any():  # constants have no covariances, not even of the size of rounding
+        variances = np.maximum(variances, 0.0)
+        plan = replace(plan, weights=np.where(variances > 0, plan.weights, 0.0))
+        arrays = with_weights(arrays, plan.weights)
+        trace_sq = trace_sq if (variances > 0).any() else 0.0
+    mean, variances = mean[place], variances[place]
     for array in (weights, mean, variances, place):
         array.flags.writeable = False
     cache = {"arrays": arrays, "trace_sq": trace_sq} if squares else {"arrays": arrays}
     return Moments(circuit, nodes, weights, mean, variances, plan, place, cache)
 
 
+def finite_moments(plan: Plan, arrays, *, squares: bool):
+    """Mean, variances and tr(S^2) or None, as `linear_moments`; node weights that make them overflow are refused."""
+    with np.errstate(over="ignore", invalid="ignore"):  # is found here
+        moments = linear_moments(plan, arrays, squares=squares)
+        is_finite = all(np.isfinite(np.sum(part)) for part in moments if part is not None)
+    if not is_finite:
+        raise ValueError(f"`node_weights` up to {plan.weights.max():g} make the moments overflow: divide all weights "
+                         "by one number, only their ratios matter to a test")
+    return moments
+
+
 def _descending(values) -> np.ndarray:
     """Eigenvalues of a positive semi-definite matrix, largest first, read-only."""
-    values = np.sort(np.maximum(values, 0.0))[::-1].copy()
+    values = without_rounding(np.sort(values)[::-1])
     values.flags.writeable = False
     return values

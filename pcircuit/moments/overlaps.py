@@ -22,6 +22,9 @@ entry (`closer`, `mixture`).
                    M3~   = M3~1 M3_2 + M2_1 mu_g1 M3~2 - M2 cov_g
     sums       all tables are multilinear: one multiplication by the weights per index
 
+A unit that is constant to working precision (`pcircuit.rounding`) is made exactly constant: its centred entries, which
+hold nothing but rounding errors, are set to zero, so that no product of the unit takes them for something that varies.
+
 Overlaps of large scopes underflow, so the tables carry powers of two: true M2 = second * 2**exp2 (also second_c and
 mean), true M3 = third * 2**exp3 (also third_c).
 """
@@ -69,29 +72,29 @@ def scaled(values, exponent):
     return np.ldexp(values, int(min(max(exponent, -4200), 4200)))
 
 
-def input_overlaps(probs, q) -> Overlaps:
-    """Tables of an input region, `probs` (K, C), with top-down masses q (K,)."""
-    mean, centred, excess = _deviations(probs, q)
+def input_overlaps(probs, q, rounding) -> Overlaps:
+    """Tables of an input region, `probs` (K, C), with top-down masses q (K,) and relative errors `rounding`."""
+    mean, centred, excess = _deviations(probs, q, rounding)
     pairs, pairs_excess = _pairs_of_inputs(probs, mean, centred, excess)
     exp2, second, second_c, mean = normalized(probs @ probs.T, mixture(probs, excess, centred.T), mean)
     exp3, third, third_c = normalized(pairs @ probs.T, mixture(pairs, pairs_excess, centred.T))
     return Overlaps(second, second_c, mean, third, third_c, exp2, exp3)
 
 
-def input_columns(probs, q, own, weights, overlaps: Overlaps | None, *, compress: bool) -> OwnColumns:
+def input_columns(probs, q, rounding, own, weights, overlaps: Overlaps | None, *, compress: bool) -> OwnColumns:
     """The selected units `own` (n,) of an input region; without its `overlaps` v has no rows.
 
     With `compress` the columns d and v may be replaced by C - 1 others with the same Gram matrices: functions of
     one variable with C categories and mean zero span no more.
     """
-    mean, centred, excess = _deviations(probs, q)
+    mean, centred, excess = _deviations(probs, q, rounding)
     marginal = q @ probs
     functions = weights[:, None] * centred[own]
     covariance = (functions * marginal) @ functions.T
     if overlaps is None:
         d, v = mixture(probs, excess, functions.T), np.zeros((0, len(own)))
     elif compress and len(own) >= probs.shape[1]:
-        functions = _compressed(probs[own], weights, marginal)
+        functions = _compressed(probs[own], weights * centred[own].any(axis=1), marginal)
         d = mixture(probs, excess, functions)
         v = scaled(mixture(*_pairs_of_inputs(probs, mean, centred, excess), functions), -overlaps.exp2)
     else:
@@ -109,10 +112,13 @@ def _compressed(probs, weights, marginal):
     return functions - marginal @ functions
 
 
-def _deviations(probs, q):
+def _deviations(probs, q, rounding):
     """Means mu_k (K,), p_k(x) - mu_k (K, C) and p_k(x) - p(x) (K, C), where p = sum_k q_k p_k."""
-    mean = probs @ (q @ probs)
-    return mean, probs - mean[:, None], minus_average(probs, q)
+    marginal = q @ probs
+    mean = probs @ marginal
+    centred = probs - mean[:, None]
+    centred[np.sqrt(centred ** 2 @ marginal) <= rounding * np.sqrt(probs ** 2 @ marginal)] = 0.0
+    return mean, centred, minus_average(probs, q)
 
 
 def minus_average(rows, q):

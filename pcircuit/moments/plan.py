@@ -20,6 +20,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pcircuit.rounding import region_rounding
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -32,6 +34,7 @@ class Plan:
     below: np.ndarray  # (R,) bool
     nested: np.ndarray  # (R,) bool
     needed: np.ndarray  # (R,) bool
+    rounding: np.ndarray  # (R,) relative errors of likelihoods, see `pcircuit.rounding`
     order: np.ndarray  # regions, children before their parent, the child with the larger subtree first
 
     def own(self, r: int):
@@ -54,7 +57,8 @@ def make_plan(circuit, nodes, weights) -> Plan:
     parents = vtree.parents.tolist()
     for r in range(len(parents) - 2, -1, -1):  # parents have larger numbers
         nested[r] = nested[parents[r]] or has_own[parents[r]]
-    return Plan(circuit, nodes, weights, start, below, nested, nested | has_own, _heavy_first(vtree))
+    return Plan(circuit, nodes, weights, start, below, nested, nested | has_own, region_rounding(circuit),
+                _heavy_first(vtree))
 
 
 def _heavy_first(vtree) -> np.ndarray:

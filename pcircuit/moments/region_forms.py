@@ -65,18 +65,19 @@ def region_forms(plan: Plan, *, compress: bool) -> Iterator[tuple[int, RegionFor
         if not (plan.below[r] or plan.needed[r]):
             continue
         region, (q, qp) = circuit.regions[r], masses[r]
-        products, shown, weights = plan.own(r)
         if qp is None:
+            _, shown, weights = plan.own(r)
             if plan.needed[r]:
-                open_tables[r] = input_overlaps(region.probs, q)
-            yield r, RegionForm(input_columns(region.probs, q, shown, weights, open_tables.get(r), compress=compress))
+                open_tables[r] = input_overlaps(region.probs, q, plan.rounding[r])
+            yield r, RegionForm(input_columns(region.probs, q, plan.rounding[r], shown, weights, open_tables.get(r),
+                                              compress=compress))
             continue
         children = circuit.vtree.children(r).tolist()
         if not plan.needed[r]:
             yield r, region_form(plan, r, q, qp, no_columns(region.num_units))
             continue
         below = [open_tables.pop(c) for c in children]
-        open_tables[r], own = inner_overlaps(region, q, qp, below, products, shown, weights)
+        open_tables[r], own = inner_overlaps(region, (q, qp), below, plan.own(r), plan.rounding[r])
         exp2 = open_tables[r].exp2
         yield r, region_form(plan, r, q, qp, own, _sibling_factors(region.products, below, exp2), exp2)
 

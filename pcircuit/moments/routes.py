@@ -1,16 +1,15 @@
 """Which text computes the moments: the NumPy recursions, or their compiled twins.
 
-The environment variable ``PCIRCUIT_ENGINE`` decides: "numpy" and "numba" select one of them everywhere.  Without it
-kernels run, except for circuits so small that NumPy needs less time for them than a kernel needs to be loaded.
+The environment variable ``PCIRCUIT_ENGINE`` decides (`pcircuit.engine`).  Without it kernels run, except for circuits
+so small that NumPy needs less time for them than a kernel needs to be loaded.
 
 Both sides have the same three products: linear moments, the forms of all regions, and S times vectors.
 """
 from __future__ import annotations
 
-import os
-
 import numpy as np
 
+from pcircuit.engine import chosen_engine
 from pcircuit.moments.plan import Plan
 
 SMALL_REGIONS, SMALL_UNITS = 64, 8  # up to here NumPy takes less than about a tenth of a second
@@ -18,10 +17,7 @@ SMALL_REGIONS, SMALL_UNITS = 64, 8  # up to here NumPy takes less than about a t
 
 def prepare(plan: Plan):
     """The flat arrays of a plan for the kernels, or None where NumPy is to run."""
-    engine = os.environ.get("PCIRCUIT_ENGINE")
-    if engine not in (None, "numpy", "numba"):
-        raise ValueError(f"environment variable PCIRCUIT_ENGINE is {engine!r}: expected 'numpy' or 'numba'")
-    regions = plan.circuit.regions
+    engine, regions = chosen_engine(), plan.circuit.regions
     is_small = len(regions) <= SMALL_REGIONS and max(region.num_nodes for region in regions) <= 2 * SMALL_UNITS
     if engine == "numpy" or (engine is None and is_small):
         return None
@@ -30,6 +26,11 @@ def prepare(plan: Plan):
     arrays = moment_arrays(plan)
     fill_masses(arrays)
     return arrays
+
+
+def with_weights(arrays, weights):
+    """The same flat arrays with other weights of the coordinates (m,)."""
+    return None if arrays is None else arrays._replace(weight=weights)
 
 
 def linear_moments(plan: Plan, arrays, *, squares: bool):

@@ -20,11 +20,12 @@ so what is kept is again in post-order.
 """
 from __future__ import annotations
 
-import operator
+from collections.abc import Iterable
 
 import numpy as np
 
-from pcircuit.circuit import Circuit, InnerRegion, InputRegion
+from pcircuit.arguments import check_integers
+from pcircuit.circuit import Circuit, InnerRegion, InputRegion, check_circuit
 from pcircuit.vtree import VTree
 
 
@@ -78,6 +79,7 @@ def marginalize(circuit, variables=None, *, keep=None) -> Circuit:
     >>> marginalize(circuit, keep=[1]).regions[0].probs.round(3)       # 0.25 * 0.7 + 0.75 * 0.4 = 0.475
     array([[0.475, 0.525]])
     """
+    check_circuit(circuit)
     kept = _kept_variables(circuit.num_variables, variables, keep)
     if kept.all():
         return circuit
@@ -120,7 +122,7 @@ def _kept_variables(num_variables: int, variables, keep) -> np.ndarray:
                          + ("neither" if keep is None else "both"))
     name, listed = ("variables", variables) if keep is None else ("keep", keep)
     chosen = np.zeros(num_variables, dtype=bool)
-    for v in _integers(listed, name):
+    for v in _numbers_of_variables(listed, name):
         if not 0 <= v < num_variables:
             raise ValueError(f"`{name}` holds {v}, which does not exist: the variables are "
                              f"0..{num_variables - 1}")
@@ -134,18 +136,17 @@ def _kept_variables(num_variables: int, variables, keep) -> np.ndarray:
     return kept
 
 
-def _integers(values, name: str) -> list:
-    """`values` as a list of ints; booleans are refused, since a mask is not a list of variables."""
-    try:
-        values = list(values)
-    except TypeError:
+def _numbers_of_variables(values, name: str) -> list:
+    """`values` as a list of ints; a single one is refused, and so is a mask, since it is not a list of variables."""
+    if not isinstance(values, Iterable):
         raise TypeError(f"`{name}` must be a sequence of variables, found {values!r}: write a single one as "
-                        f"[{values!r}]") from None
-    for v in values:
-        if isinstance(v, (bool, np.bool_)) or not hasattr(v, "__index__"):
-            raise TypeError(f"`{name}` must hold integers, the numbers of variables, found {v!r} of type "
-                            f"{type(v).__name__}: turn a mask into numbers with numpy.flatnonzero")
-    return [operator.index(v) for v in values]
+                        f"[{values!r}]")
+    values = values if isinstance(values, np.ndarray) else list(values)
+    expected = "a sequence of integers, the numbers of variables"
+    numbers = check_integers(values, name, expected)
+    if numbers.ndim != 1:
+        raise ValueError(f"`{name}` must be {expected}, found shape {numbers.shape}")
+    return numbers.tolist()
 
 
 def _without_the_gone(region, children, place, totals):

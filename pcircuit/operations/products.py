@@ -33,7 +33,8 @@ import math
 
 import numpy as np
 
-from pcircuit.circuit import Circuit, InnerRegion, InputRegion, StructureError
+from pcircuit.arguments import check_flag
+from pcircuit.circuit import Circuit, InnerRegion, InputRegion, StructureError, check_circuit
 
 SPARSE_FILL = 0.25  # weights of a product are kept as CSR when a smaller share of them is positive ...
 SPARSE_SIZE = 256  # ... and there are at least so many
@@ -155,6 +156,7 @@ def overlap(a, b, c=None, *, log=False) -> float:
     True
     """
     circuits = (a, b) if c is None else (a, b, c)
+    log = check_flag(log, "log")
     check_one_space(circuits)
     vtree = a.vtree
     tables = [None] * vtree.num_nodes
@@ -177,8 +179,7 @@ def overlap(a, b, c=None, *, log=False) -> float:
 def check_one_space(circuits) -> None:
     """Raise unless all are circuits on one v-tree with the same numbers of categories."""
     for name, circuit in zip("abc", circuits, strict=False):
-        if not isinstance(circuit, Circuit):
-            raise TypeError(f"`{name}` must be a Circuit, found {type(circuit).__name__}")
+        check_circuit(circuit, name)
     categories = circuits[0].num_categories
     for name, circuit in zip("bc", circuits[1:], strict=False):
         if circuit.vtree != circuits[0].vtree:

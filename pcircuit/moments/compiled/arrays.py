@@ -31,6 +31,7 @@ class MomentArrays(NamedTuple):
     mass: np.ndarray  # float64
     local: np.ndarray  # (m,) position of a node in its region: products from 0, then shown units
     weight: np.ndarray  # (m,) weight of each coordinate
+    rounding: np.ndarray  # (R,) as in Plan
     order: np.ndarray  # (R,) as in Plan
 
 
@@ -44,7 +45,7 @@ def moment_arrays(plan: Plan) -> MomentArrays:
     table[:, BELOW], table[:, NESTED], table[:, NEEDED] = plan.below, plan.nested, plan.needed
     region_of = np.repeat(np.arange(len(table)), table[:, NUM_NODES])
     return MomentArrays(table, index, data, np.zeros(sizes.sum()), plan.nodes - circuit.offsets[region_of],
-                        plan.weights, plan.order)
+                        plan.weights, plan.rounding, plan.order)
 
 
 def _concatenated(circuit):

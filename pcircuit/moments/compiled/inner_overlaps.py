@@ -79,11 +79,12 @@ def _ratio(exponents, a):
 
 @jit
 def third_of_products(units, stages, below, start, stop):
-    """(P, P, B) sum_x p_p p_p' p_p'' and its centred form, for p'' in start..stop."""
+    """(P, P, B) sum_x p_p p_p' p_p'', its centred form, and the size of the terms of that, for p'' in start..stop."""
     second, mean, cov, cov_error, _, exponents = stages
     buffer, at, shown, _, _ = below
     A, P = units.shape
-    third, third_c = np.empty((P, P, stop - start)), np.empty((P, P, stop - start))
+    B = stop - start
+    third, third_c, sizes = np.empty((P, P, B)), np.empty((P, P, B)), np.empty((P, P, B))
     for a in range(A):
         _, _, _, child, child_c = tables_in(buffer[at[a]:], shown[a])
         u, shift = units[a], scaled(1.0, -exponents[a, 2])
@@ -91,10 +92,11 @@ def third_of_products(units, stages, below, start, stop):
         for p in range(P):
             for o in range(p + 1):
                 row, row_c = child[pair_number(u[p], u[o])], child_c[pair_number(u[p], u[o])]
-                plain, centred = third[p, o], third_c[p, o]
+                plain, centred, size = third[p, o], third_c[p, o], sizes[p, o]
                 if a == 0:
                     for b in range(stop - start):
                         plain[b], centred[b] = shift * row[u[start + b]], shift * row_c[u[start + b]]
+                        size[b] = abs(centred[b])
                     continue
                 before, now = last_ratio * second[a - 1, p, o], ratio * second[a, p, o]
                 for b in range(stop - start):
@@ -102,14 +104,14 @@ def third_of_products(units, stages, below, start, stop):
                     of_child, of_child_c = shift * row[u[t]], shift * row_c[u[t]]
                     one, two = centred[b] * of_child, before * mean[a - 1, t] * of_child_c
                     plain[b] *= of_child
-                    base = now * mean[a, t]
-                    centred[b] = closer(one + two - now * cov[a, t], abs(one) + abs(two) + now * cov_error[a, t],
-                                        plain[b] - base, plain[b] + base)
+                    base, error = now * mean[a, t], abs(two) + now * cov_error[a, t]
+                    centred[b] = closer(one + two - now * cov[a, t], abs(one) + error, plain[b] - base, plain[b] + base)
+                    size[b] = min(size[b] * of_child + error, plain[b] + base)
     for p in range(P):
         for o in range(p):
             for b in range(stop - start):
-                third[o, p, b], third_c[o, p, b] = third[p, o, b], third_c[p, o, b]
-    return third, third_c
+                third[o, p, b], third_c[o, p, b], sizes[o, p, b] = third[p, o, b], third_c[p, o, b], sizes[p, o, b]
+    return third, third_c, sizes
 
 
 @jit
@@ -152,10 +154,11 @@ def inner_second(dense, excess, stages, tables):
 
 
 @jit
-def inner_third(units, qp, weights, stages, below, tables, own):
+def inner_third(units, masses, weights, stages, below, tables, own, rounding):
     """Write third and third_c of the sums to `tables`; return their shift, and v (pairs, n), covariance (n, n) of
-    the products `own`, all before that shift.
+    the products `own`, all before that shift.  What is constant to working precision is cleared.
     """
+    q, qp = masses
     pointer, column, value = weights
     K, P = len(pointer) - 1, len(qp)
     _, _, _, third, third_c = tables_in(tables, K)
@@ -163,11 +166,11 @@ def inner_third(units, qp, weights, stages, below, tables, own):
     for row in range(pairs):
         for k in range(K):
             third[row, k], third_c[row, k] = 0.0, 0.0
-    v, covariance = np.zeros((pairs, len(own))), np.zeros((len(own), len(own)))
+    v, covariance, sizes = np.zeros((pairs, len(own))), np.zeros((len(own), len(own))), np.zeros((P, P))
     step = max(1, BLOCK // (P * P))
     for first in range(0, P, step):
         last = min(first + step, P)
-        plain, centred = third_of_products(units, stages, below, first, last)
+        plain, centred, size = third_of_products(units, stages, below, first, last)
         mixed, mixed_c = mix(plain, pointer, column, value), mix(centred, pointer, column, value)
         for row in range(pairs):
             for k in range(K):
@@ -175,6 +178,10 @@ def inner_third(units, qp, weights, stages, below, tables, own):
                     if first <= column[e] < last:
                         third[row, k] += mixed[row, column[e] - first] * value[e]
                         third_c[row, k] += mixed_c[row, column[e] - first] * value[e]
+        for p in range(P):
+            for o in range(P):
+                for b in range(last - first):
+                    sizes[o, first + b] += qp[p] * size[p, o, b]
         for j in range(len(own)):
             if first <= own[j] < last:
                 for row in range(pairs):
@@ -182,6 +189,27 @@ def inner_third(units, qp, weights, stages, below, tables, own):
                 for i in range(len(own)):
                     for p in range(P):
                         covariance[i, j] += qp[p] * centred[p, own[i], own[j] - first]
+    _clear_constants(q, weights, sizes, rounding, tables)
+    for j in range(len(own)):
+        if covariance[j, j] <= rounding * sizes[own[j], own[j]]:
+            v[:, j], covariance[j], covariance[:, j] = 0.0, 0.0, 0.0
     shift = shift_of(third)
     rescale(tables[2 * K * K + K:], -shift)
     return shift, v, covariance
+
+
+@jit
+def _clear_constants(q, weights, sizes, rounding, tables):
+    """Set the centred entries of sums to zero that are constant to working precision; `sizes` (P, P) of products."""
+    pointer, column, value = weights
+    K = len(q)
+    _, second_c, _, _, third_c = tables_in(tables, K)
+    for k in range(K):
+        variance, size = 0.0, 0.0
+        for a in range(K):
+            variance += q[a] * third_c[pair_number(a, k), k]
+        for e in range(pointer[k], pointer[k + 1]):
+            for f in range(pointer[k], pointer[k + 1]):
+                size += value[e] * value[f] * sizes[column[e], column[f]]
+        if variance <= rounding * size:
+            second_c[:, k], third_c[:, k] = 0.0, 0.0

@@ -98,7 +98,7 @@ def minus_average(rows, q):
 
 
 @jit
-def deviations(probs, q):
+def deviations(probs, q, rounding):
     """Marginal (C,), means (K,), probs minus means (C, K), probs minus marginal (K, C)."""
     K, C = probs.shape
     marginal, mean, centred = np.zeros(C), np.zeros(K), np.empty((C, K))
@@ -110,6 +110,13 @@ def deviations(probs, q):
             mean[k] += probs[k, x] * marginal[x]
         for x in range(C):
             centred[x, k] = probs[k, x] - mean[k]
+        variance, second = 0.0, 0.0
+        for x in range(C):
+            variance += marginal[x] * centred[x, k] ** 2
+            second += marginal[x] * probs[k, x] ** 2
+        if math.sqrt(variance) <= rounding * math.sqrt(second):
+            for x in range(C):
+                centred[x, k] = 0.0
     return marginal, mean, centred, minus_average(probs, q)
 
 
@@ -129,11 +136,11 @@ def pairs_of_inputs(probs, mean, centred, excess):
 
 
 @jit
-def input_tables(probs, q, tables):
+def input_tables(probs, q, rounding, tables):
     """Write the tables of an input region; return exp2, exp3."""
     K, C = probs.shape
     second, second_c, means, third, third_c = tables_in(tables, K)
-    _, mean, centred, excess = deviations(probs, q)
+    _, mean, centred, excess = deviations(probs, q, rounding)
     plain, other = pairs_of_inputs(probs, mean, centred, excess)
     mixture(probs, excess, centred, second_c)
     mixture(plain, other, centred, third_c)
@@ -159,7 +166,7 @@ def input_tables(probs, q, tables):
 
 
 @jit
-def input_columns(probs, q, own, weights, overlaps, compress, mean_out):
+def input_columns(probs, q, rounding, own, weights, overlaps, compress, mean_out):
     """covariance (n, n), d (K, r), v (pairs, r) of the own units of an input region; writes means to `mean_out`.
 
     `overlaps` holds the flat tables of the region and their exponents; without tables v has no rows.
@@ -167,7 +174,7 @@ def input_columns(probs, q, own, weights, overlaps, compress, mean_out):
     tables, exp2, exp3 = overlaps
     K, C = probs.shape
     n, pairs = len(own), K * (K + 1) // 2
-    marginal, mean, centred, excess = deviations(probs, q)
+    marginal, mean, centred, excess = deviations(probs, q, rounding)
     functions, covariance = np.empty((C, n)), np.zeros((n, n))
     for j in range(n):
         mean_out[j] = weights[j] * mean[own[j]]
@@ -182,7 +189,7 @@ def input_columns(probs, q, own, weights, overlaps, compress, mean_out):
         mixture(probs, excess, functions, d)
         return covariance, d, np.empty((0, n))
     if compress and n >= C:
-        functions = _compressed(probs, own, weights, marginal)
+        functions = _compressed(probs, own, weights * _moving(centred)[own], marginal)
         d, v = np.empty((K, functions.shape[1])), np.empty((pairs, functions.shape[1]))
         plain, other = pairs_of_inputs(probs, mean, centred, excess)
         mixture(probs, excess, functions, d)
@@ -198,6 +205,17 @@ def input_columns(probs, q, own, weights, overlaps, compress, mean_out):
         for row in range(pairs):
             v[row, j] = to_v * third_c[row, own[j]]
     return covariance, d, v
+
+
+@jit
+def _moving(centred):
+    """(K,) one where a unit varies, zero where it is constant, from its deviations (C, K)."""
+    moving = np.zeros(centred.shape[1])
+    for x in range(len(centred)):
+        for k in range(len(moving)):
+            if centred[x, k] != 0.0:
+                moving[k] = 1.0
+    return moving
 
 
 @jit

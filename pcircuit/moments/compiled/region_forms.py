@@ -38,10 +38,10 @@ def leaf_form(arrays, r, compress, mean):
     tables = np.empty(tables_size(K) if spec[NEEDED] else 0)
     exp2, exp3 = 0, 0
     if spec[NEEDED]:
-        exp2, exp3 = input_tables(probs, q, tables)
+        exp2, exp3 = input_tables(probs, q, arrays.rounding[r], tables)
     begin, end = own_nodes(arrays, r)
-    covariance, d, v = input_columns(probs, q, arrays.local[begin:end], arrays.weight[begin:end],
-                                     (tables, exp2, exp3), compress, mean[begin:end])
+    covariance, d, v = input_columns(probs, q, arrays.rounding[r], arrays.local[begin:end],
+                                     arrays.weight[begin:end], (tables, exp2, exp3), compress, mean[begin:end])
     return tables, exp2, exp3, covariance, d, v
 
 
@@ -73,7 +73,8 @@ def inner_form(arrays, r, buffer, at, exp2, exp3, mean):
     num_products = 0
     while num_products < len(local) and local[num_products] < P:
         num_products += 1
-    shift3, product_v, product_cov = inner_third(units, qp, weights, stages, below, tables, local[:num_products])
+    shift3, product_v, product_cov = inner_third(units, (q, qp), weights, stages, below, tables, local[:num_products],
+                                                 arrays.rounding[r])
     product2, product3 = stages[5][A - 1, 0], stages[5][A - 1, 1]
     exponents = product2, product2 + shift2, product3, product3 + shift3
     covariance, d, v = _own_columns(q, dense, excess, stages, tables, local, arrays.weight[begin:end], product_v,
@@ -94,7 +95,7 @@ def _own_columns(q, dense, excess, stages, tables, local, weights, product_v, pr
         of_products = np.empty((P, num_products))
         for j in range(num_products):
             for p in range(P):
-                of_products[p, j] = stages[4][p, local[j]]
+                of_products[p, j] = stages[4][p, local[j]] if product_cov[j, j] > 0.0 else 0.0
             mean_out[j] = scaled(weights[j] * stages[1][-1, local[j]], product2)
         mixed = np.empty((K, num_products))
         mixture(dense, excess, of_products, mixed)
@@ -125,6 +126,9 @@ def _own_columns(q, dense, excess, stages, tables, local, weights, product_v, pr
         for j in range(num_products, i):
             covariance[i, j] = (covariance[i, j] + covariance[j, i]) / 2
             covariance[j, i] = covariance[i, j]
+    for i in range(num_products, n):
+        if not covariance[i, i] > 0.0:  # a constant has no covariances
+            covariance[i], covariance[:, i] = 0.0, 0.0
     return covariance, d, v
 
 

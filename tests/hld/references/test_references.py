@@ -136,3 +136,23 @@ def test_what_stays_at_deployment_draws_the_same():
     drawn = [one.batch_means(5, 7, np.random.default_rng(3)) for one in (reference, reference.at_deployment)]
     np.testing.assert_array_equal(*drawn)
     assert "moments" not in vars(reference.at_deployment)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_nodes_that_vary_by_rounding_only_have_no_variance(seed):
+    """Over rows of any kind, also where the numbers of one node differ in their last bits."""
+    circuit, constant = zoo.with_constants(seed)
+    rows = np.random.default_rng(seed).integers(0, circuit.num_categories, (300, circuit.num_variables))
+    reference = row_reference(circuit, np.arange(circuit.num_nodes), rows)
+    np.testing.assert_array_equal(reference.diagonal() == 0, constant)
+    values = reference.eigenvalues()
+    assert (values >= 0).all()
+    assert (values == 0).sum() >= constant.sum()
+
+
+def test_eigenvalues_that_are_zero_to_working_precision_are_zero():
+    """Of three equal columns only one eigenvalue is left, formed or of rows."""
+    column = np.random.default_rng(0).normal(size=(20, 1))
+    table = column @ [[1.0, 1 / 3, 0.7]]
+    for covariance in (RowCovariance(table), DenseCovariance(table.T @ table)):
+        assert (covariance.eigenvalues() > 0).tolist() == [True, False, False]

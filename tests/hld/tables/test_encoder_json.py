@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tables import ROWS, TEXT, codes_of, column, form, objects
 
+import pcircuit
 from hld.tables.encoder import TableEncoder, fit_encoder
 
 # Round trips
@@ -32,6 +33,25 @@ def test_json_round_trip_keeps_types_and_bits():
     assert again.names == ("x0",)
 
 
+@pytest.mark.parametrize("level", [2 ** 63, 2 ** 64 - 1, 2 ** 64, 10 ** 20 - 1, 10 ** 20, -(10 ** 19), -(10 ** 19) + 1,
+                                   1234567890123456789012345678901234567890, 2 ** 1023, 2 ** 1024 - 2 ** 970 - 1,
+                                   -(2 ** 1024) + 2 ** 970 + 2])
+def test_whole_numbers_of_any_length_come_back(level, tmp_path):
+    cells = column("1", level, level - 1, 0)
+    encoder = fit_encoder(cells, categorical=[0])
+    pcircuit.write_archive(tmp_path / "a", {"format": "x", "version": 1, "encoder": encoder.to_dict()}, {})
+    again = TableEncoder.from_dict(pcircuit.read_archive(tmp_path / "a", "x", 1)[0]["encoder"])
+    assert again == encoder
+    assert set(again.columns[0].levels) == {"1", level, level - 1, 0}
+    assert codes_of(again, cells) == codes_of(encoder, cells)
+
+
+def test_whole_numbers_beyond_float64_are_refused_when_fitting():
+    for level in (2 ** 1024, -(2 ** 1024), 10 ** 5000):
+        with pytest.raises(ValueError, match="column 'x0' holds a number beyond the range of double precision"):
+            fit_encoder(column("1", level), categorical=[0])
+
+
 # Damaged and hostile dictionaries
 
 LEVELS = {"name": "a", "kind": "categorical", "levels": [["str", "x"]], "merged": False}
@@ -46,6 +66,7 @@ def test_the_plain_dictionary_is_accepted():
 
 @pytest.mark.parametrize(("change", "message"), [
     ({"format": "other"}, "format 'other'"), ({"version": 2}, "version 2, expected .* and 1"),
+    ({"version": True}, "version True"), ({"version": 1.0}, "version 1.0"),
     ({"by_name": 1}, "by_name of type int"), ({"columns": {}}, "columns of type dict"),
     ({"columns": []}, "0 columns"), ({"more": 1}, "expected an object with the keys"),
     ({"columns": [LEVELS, LEVELS]}, "2 columns with 1 distinct names"),
@@ -65,6 +86,10 @@ def test_damaged_encoders_are_refused(change, message):
     ({"levels": [["float", "nan"]]}, "does not allow"),
     ({"levels": [["float", "0x1p+9999"]]}, "number in hexadecimal"),
     ({"levels": [["int", 2 ** 5000]]}, "5001 bits"),
+    ({"levels": [["int", "0x1" + "0" * 256]]}, "value of the type it names"),
+    ({"levels": [["int", "12"]]}, "value of the type it names"),
+    ({"levels": [["int", "0x_1"]]}, "value of the type it names"),
+    ({"levels": [["float", "0x1p+0"], ["int", "0x1"]]}, "repeated or unsorted"),
     ({"levels": [["str", "b"], ["str", "a"]]}, "repeated or unsorted"),
     ({"levels": [["bool", True], ["int", 1]]}, "repeated or unsorted"),
     ({"kind": "boolean"}, "kind boolean does not allow"),

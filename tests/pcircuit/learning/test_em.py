@@ -149,13 +149,24 @@ def test_progress_is_silent_where_nobody_looks(capfd):
 
 
 @pytest.mark.parametrize(("options", "message"), [
-    ({"num_epochs": -1}, "`num_epochs`"), ({"num_epochs": 1.5}, "`num_epochs`"), ({"pseudocount": -1}, "`pseudocount`"),
+    ({"num_epochs": -1}, "`num_epochs`"), ({"pseudocount": -1}, "`pseudocount`"),
     ({"pseudocount": np.nan}, "`pseudocount`"), ({"batch_size": 0}, "`batch_size`"), ({"step_size": 0}, "`step_size`"),
     ({"step_size": 1.5}, "`step_size`"), ({"weights": [0.0, 0.0]}, "total weight 0"),
 ])
 def test_bad_options_name_the_argument(options, message):
     with pytest.raises(ValueError, match=message):
         fit_em(zoo.circuits()["two_coins"], [[0, 0], [1, 1]], **options)
+
+
+@pytest.mark.parametrize("options", [
+    {"num_epochs": 1.5}, {"num_epochs": "x"}, {"num_epochs": None}, {"pseudocount": "0.1"}, {"batch_size": 2.0},
+    {"step_size": "fast"}, {"tolerance": None}, {"tolerance": 1j}, {"progress": "yes"}, {"callback": 3},
+    {"rng": "seed"}, {"n_jobs": 1.5}, {"weights": ["1", "1"]}])
+def test_options_of_another_kind_are_refused_before_the_first_epoch(options):
+    seen = []
+    with pytest.raises(TypeError, match=f"`{next(iter(options))}` must be "):
+        fit_em(zoo.circuits()["two_coins"], [[0, 0], [1, 1]], **{"callback": lambda *now: seen.append(now)} | options)
+    assert seen == []
 
 
 def test_no_rows_and_unnormalised_circuits_are_refused():

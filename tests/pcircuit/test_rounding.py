@@ -1,0 +1,133 @@
+"""What is constant to working precision has variance zero; bounds on rounding hold against exact arithmetic."""
+from fractions import Fraction
+from math import prod
+
+import naive
+import numpy as np
+import pytest
+import zoo
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pcircuit import (
+    Circuit,
+    InnerRegion,
+    InputRegion,
+    VTree,
+    exact_moments,
+    node_likelihoods,
+    rounding_errors,
+    without_rounding,
+)
+
+
+def exact_values(circuit, state):
+    """Values of all units for one state, in node-id order, as fractions."""
+    shown, values = [], []
+    for r, region in enumerate(circuit.regions):
+        if isinstance(region, InputRegion):
+            shown.append([Fraction(float(p)) for p in region.probs[:, state[region.variable]]])
+        else:
+            children = circuit.vtree.children(r).tolist()
+            products = [prod(shown[c][unit] for c, unit in zip(children, units, strict=True))
+                        for units in region.products.tolist()]
+            values += products
+            shown.append([sum(Fraction(float(w)) * p for w, p in zip(row, products, strict=True))
+                          for row in region.dense_weights()])
+        values += shown[-1]
+    return values
+
+
+@given(circuit=zoo.circuit_strategy(max_variables=4), name=st.sampled_from(["numpy", "numba"]))
+def test_likelihoods_and_means_keep_their_bounds(circuit, name):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PCIRCUIT_ENGINE", name)
+        states = naive.states(circuit)
+        found, means = node_likelihoods(circuit, states), exact_moments(circuit, np.arange(circuit.num_nodes)).mean
+    exact = [exact_values(circuit, state) for state in states.tolist()]
+    total = sum(row[-1] for row in exact)
+    for j, error in enumerate(rounding_errors(circuit).tolist()):
+        for row, values in zip(found, exact, strict=True):
+            assert abs(Fraction(float(row[j])) - values[j]) <= Fraction(error) * values[j]
+        mean = sum(row[-1] * row[j] for row in exact) / total
+        assert abs(Fraction(float(means[j])) - mean) <= Fraction(error) * mean
+
+
+def test_bounds_grow_with_the_circuit_and_with_sums_that_are_off():
+    circuit, off = zoo.two_coins(), 2.0 ** -31
+    bounds = rounding_errors(circuit)
+    assert (bounds > 0).all()
+    assert bounds[-1] == bounds.max() < 100 * np.finfo(float).eps
+    assert rounding_errors(circuit, [6, 0]).tolist() == [bounds[6], bounds[0]]
+    first, *others = circuit.regions
+    changed = Circuit(circuit.vtree, [InputRegion(0, first.probs + [[0, off], [0, 0]]), *others])
+    more = rounding_errors(changed) - bounds
+    np.testing.assert_allclose(more[[0, 1, 4, 5, 6]], off, rtol=1e-6)
+    np.testing.assert_allclose(more[[2, 3]], 0, atol=1e-15)
+
+
+def test_eigenvalues_that_are_zero_to_working_precision_are_zero():
+    eps = np.finfo(float).eps
+    assert without_rounding([4.0, 8 * eps, 8.1 * eps, -1e-3, 0.0]).tolist() == [4.0, 0.0, 0.0, 0.0, 0.0]
+    assert without_rounding([4.0, 21 * eps, 0.0, 0.0, 0.0]).tolist() == [4.0, 21 * eps, 0.0, 0.0, 0.0]
+    assert without_rounding(np.zeros(3)).tolist() == [0, 0, 0]
+    assert len(without_rounding([])) == 0
+
+
+# -- constants -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_units_that_are_constant_have_no_variance_and_no_covariances(seed, engine):
+    """Mixed to uniform, products of such, mixtures of these: at every level, and nothing else is cleared."""
+    circuit, constant = zoo.with_constants(seed)
+    moments = exact_moments(circuit, np.arange(circuit.num_nodes))
+    assert constant.any()
+    np.testing.assert_array_equal(moments.diagonal() == 0, constant)
+    assert (moments.mean > 0).all()
+    covariance = moments.covariance()
+    assert not covariance[constant].any()
+    assert not covariance[:, constant].any()
+    assert not (moments.operator() @ np.eye(circuit.num_nodes))[constant].any()
+    assert (moments.eigenvalues() == 0).sum() >= constant.sum()
+    assert moments.trace_sq == pytest.approx(np.sum(covariance ** 2), rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_selection_of_constants_has_no_variance_at_all(seed, engine):
+    circuit, constant = zoo.with_constants(seed)
+    moments = exact_moments(circuit, np.flatnonzero(constant))
+    assert (moments.trace, moments.trace_sq) == (0, 0)
+    assert not moments.covariance().any()
+    assert not moments.eigenvalues().any()
+
+
+def test_products_that_are_constant_where_their_factors_depend_on_each_other(engine):
+    """x and y are always equal, and p(x) r(y) is 2/9 for both values."""
+    indicators = np.eye(2)
+    tables = [np.vstack([indicators, [1 / 3, 2 / 3]]), np.vstack([indicators, [2 / 3, 1 / 3]])]
+    circuit = Circuit(VTree.from_nested([0, 1]), [
+        InputRegion(0, tables[0]), InputRegion(1, tables[1]),
+        InnerRegion([[0, 0], [1, 1], [2, 2]], [[0.4, 0.6, 0.0]])])
+    moments = exact_moments(circuit, [8])
+    assert moments.mean[0] == pytest.approx(2 / 9, rel=rounding_errors(circuit, [8])[0])
+    assert moments.trace == 0
+
+
+@pytest.mark.parametrize("off", [0.0, 1e-10, -1e-10])
+def test_variables_of_one_category_are_constant_also_where_sums_are_off(off, engine):
+    ones = InputRegion(0, [[1.0 + off], [1.0], [1.0 - off]])
+    circuit = Circuit(VTree.from_nested([0, 1]), [
+        ones, InputRegion(1, [[0.1, 0.9], [0.2, 0.8], [0.3, 0.7]]),
+        InnerRegion([[0, 0], [1, 1], [2, 2]], [[0.2, 0.3, 0.5 + off]])])
+    np.testing.assert_array_equal(exact_moments(circuit, [0, 1, 2, 3]).diagonal() == 0, [True, True, True, False])
+
+
+@pytest.mark.parametrize("step", [1e-3, 1e-6, 1e-9, 1e-12])
+def test_units_that_vary_a_little_keep_their_variance(step, engine):
+    """An input that varies by a relative 1e-12 is not constant: its variance is right to 1e-3 and better."""
+    circuit = Circuit(VTree.from_nested([0, 1]), [
+        InputRegion(0, [[0.5 + step, 0.5 - step]]), InputRegion(1, [[0.2, 0.8]]), InnerRegion([[0, 0]], [[1.0]])])
+    p = Fraction(float(circuit.regions[0].probs[0, 0]))
+    exact = p * (1 - p) * (2 * p - 1) ** 2
+    assert exact_moments(circuit, [0]).trace == pytest.approx(float(exact), rel=max(1e-15 / step, 1e-12))
