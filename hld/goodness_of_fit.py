@@ -358,7 +358,7 @@ class HLDTest:
 
     def _least_pvalues(self) -> str:
         """The smallest p-values at some batch sizes."""
-        return "; ".join(f"T = {T}: {self.least_pvalue(T):.1g}" for T in SHOWN_SIZES)
+        return "; ".join(f"T = {T}: {self.least_pvalue(T):.2g}" for T in SHOWN_SIZES)
 
     def __repr__(self):
         return (f"HLDTest({self.circuit.num_variables} variables, {len(self.nodes)} nodes, null {self.null}, "

@@ -2,7 +2,8 @@
 
 The limit law needs large T.  How large depends on the circuit and the metrics: with a few nodes the distances of small
 batches are a lattice, in sparse tables a single row can make one.  So batches are drawn at a grid of sizes from pilot
-rows that follow the reference, and the law takes over at the first size from which on, at the levels that tests use,
+rows that follow the reference, and the law takes over at the first of three successive sizes at which, at the levels
+that tests use,
 
     #{drawn batches that the law gives a p-value of at most alpha}  <=  B alpha + 2 sqrt(B alpha (1 - alpha)),
 
@@ -27,6 +28,7 @@ from hld.nulls.table import TableTails, table_of
 from hld.references.rows import resampled_means
 
 SIZES = (2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200, 300, 500, 800, 1200, 2000)
+AGREEING = 3  # successive sizes at which law and draws have to agree
 LEVELS = np.array([0.1, 0.05, 0.01, 0.001])  # at which the law has to agree with draws
 MOST_DRAWN_ROWS = 2_000_000  # for one batch size, of the first stage
 PILOT_ROWS = 20_000
@@ -133,12 +135,10 @@ def auto_null(reference, metrics, options) -> AutoNull:
     laws = tuple(law.with_excess(float(np.var(metric.squared(pilot))))
                  for law, metric in zip(limit_laws(reference, metrics), metrics, strict=True))
     large, score = combined(laws, reference, metrics, options.rng), score_of(laws)
-    if reference.at_deployment is not None:
-        switch = settled(large, pilot_scores(pilot, metrics, score, options, MOST_DRAWN_ROWS // options.num_resamples))
-        return AutoNull(StagedTails(score, reference.at_deployment, metrics, options.num_resamples, options.seed),
-                        large, switch)
-    drawn = pilot_scores(pilot, metrics, score, options, SIZES[-1])
-    switch = settled(large, drawn)
+    stays = reference.at_deployment
+    drawn, switch = settle(pilot, metrics, large, score, options, MOST_DRAWN_ROWS // options.num_resamples)
+    if stays is not None:
+        return AutoNull(StagedTails(score, stays, metrics, options.num_resamples, options.seed), large, switch)
     single = score(squared_distances(metrics, reference.single_rows()), 1)
     kept = {T: scores for T, scores in drawn.items() if T <= switch}
     return AutoNull(table_of([1, *kept], [single, *kept.values()]), large, switch)
@@ -152,25 +152,28 @@ def drawn_null(reference, metrics, options) -> AutoNull:
     return AutoNull(tails, large, None)
 
 
-def pilot_scores(pilot, metrics, score: Score, options, largest: int) -> dict:
-    """{T: (B, q + 1) scores of batches drawn from pilot rows}, for the sizes of the grid up to the largest."""
-    drawn = {}
+def settle(pilot, metrics, large, score: Score, options, largest: int):
+    """{T: (B, q + 1) scores of batches of T pilot rows}, and the size from which on the law judges.
+
+    That is the first of AGREEING successive sizes at which the law rejects no more of the drawn batches than it should;
+    if there are none, the first after all.
+    """
+    centred, drawn, agreed = pilot - pilot.mean(axis=0), {}, []
     for T in SIZES:
-        if largest >= T:
-            work = min(T, len(pilot)) * pilot.shape[1]
-            B = int(np.clip(GRID_WORK // work, options.num_resamples, GRID_FACTOR * (1 + options.num_resamples) - 1))
-            drawn[T] = score(squared_distances(metrics, resampled_means(pilot, T, B, options.rng)), T)
-    return drawn
+        if T > largest:
+            break
+        B = int(np.clip(GRID_WORK // (min(T, len(pilot)) * pilot.shape[1]), options.num_resamples,
+                        GRID_FACTOR * (1 + options.num_resamples) - 1))
+        drawn[T] = score(squared_distances(metrics, resampled_means(centred, T, B, options.rng)), T)
+        agreed = [*agreed, T] if law_holds(large, drawn[T][:, -1]) else []
+        if len(agreed) == AGREEING:
+            break
+    return drawn, agreed[0] if agreed else max(drawn) + 1
 
 
-def settled(large, drawn: dict) -> int:
-    """The first size from which on the law rejects no more of the drawn batches than it should."""
-    switch = 2  # single rows are always drawn
-    for T, scores in drawn.items():
-        pvalues = scores[:, -1]
-        if isinstance(large, JointNull):
-            pvalues = np.array([large.law.tail(one) for one in pvalues])
-        found = (pvalues[:, None] <= LEVELS).sum(axis=0)
-        if (found > len(pvalues) * LEVELS + 2 * np.sqrt(len(pvalues) * LEVELS * (1 - LEVELS))).any():
-            switch = T + 1
-    return min([T for T in drawn if T >= switch], default=switch)
+def law_holds(large, scores) -> bool:
+    """Whether the law gives small p-values to no more of the drawn scores (B,) than it should."""
+    pvalues = large.law.tails(scores) if isinstance(large, JointNull) else scores
+    expected = len(scores) * LEVELS
+    found = (pvalues[:, None] <= LEVELS).sum(axis=0)
+    return bool((found <= expected + 2 * np.sqrt(expected * (1 - LEVELS))).all())

@@ -43,11 +43,16 @@ class JointLaw:
 
     def tail(self, x: float) -> float:
         """F(x) = P(harmonic mean <= x)."""
+        return float(self.tails(np.array([x]))[0])
+
+    def tails(self, x: np.ndarray) -> np.ndarray:
+        """F of each of many values."""
         B = len(self.means)
-        below = int(np.searchsorted(self.means, np.float32(x), side="right"))
-        if below >= RESOLVED or B <= RESOLVED:
+        below = np.searchsorted(self.means, x.astype(np.float32), side="right")
+        if B <= RESOLVED:
             return (below + 1) / (B + 1)
-        return min(x / float(self.means[RESOLVED]), 1.0) * (RESOLVED + 1) / (B + 1)
+        extrapolated = np.minimum(x / float(self.means[RESOLVED]), 1.0) * (RESOLVED + 1)
+        return np.where(below >= RESOLVED, below + 1, extrapolated) / (B + 1)
 
     def error(self, tail: float) -> float:
         """Standard error of a value of `tail`."""
