@@ -13,8 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from hld.metrics.named import build_metric
-from hld.nulls.named import NULLS, NullOptions
+from hld.nulls.auto import score_by
+from hld.nulls.named import CHECKED, NULLS, NullOptions
 from hld.nulls.null import Null
+from hld.references.kept_rows import KeptRows, kept_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +33,8 @@ class Calibration:
         Of all metrics together.
     margins : (q,) float array
         For each metric, the distance that is no shift.
+    kept : KeptRows or None
+        Sums over the rows of the reference, if it is made of rows.
     """
 
     nodes: np.ndarray
@@ -39,6 +43,7 @@ class Calibration:
     metrics: tuple
     null: Null
     margins: np.ndarray
+    kept: KeptRows | None = None
 
     def __post_init__(self):
         for array in (self.nodes, self.mean, self.stds, self.margins):
@@ -72,4 +77,5 @@ def calibrate(reference, parts, null, *, tolerance, num_resamples, seed, **optio
     law = NULLS[null](reference, metrics, NullOptions(num_resamples, seed, rng))
     traces = [reference.under(metric).trace if tolerance else 0.0 for metric in metrics]
     stds = np.sqrt(np.maximum(reference.diagonal(), 0.0))
-    return Calibration(reference.nodes, np.array(reference.mean), stds, metrics, law, tolerance * np.sqrt(traces))
+    kept = kept_rows(reference, metrics, score_by(law).laws) if null in CHECKED else None
+    return Calibration(reference.nodes, np.array(reference.mean), stds, metrics, law, tolerance * np.sqrt(traces), kept)

@@ -3,6 +3,7 @@
 mean, stds, nodes, margins           of the node likelihoods, and tolerated distances
 metric.I.*                           the map of metric I
 null.*                               what the null holds
+kept.*                               sums over the rows of a reference
 """
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from hld.calibration import Calibration
 from hld.checks import finite_array, under_prefix, with_prefix
 from hld.nulls.named import Context
 from hld.references.circuit import CircuitReference
+from hld.references.kept_rows import KeptRows
 from hld.vectors.linear_maps import map_from_parts
 
 
@@ -27,12 +29,15 @@ def calibration_parts(calibration) -> tuple[dict, dict]:
     ([{'form': 'Scaled', 'name': 'euclidean'}], ['margins', 'mean', 'metric.0.weights'])
     """
     null, null_arrays = calibration.null.to_parts()
-    scalars: dict = {"metrics": [], "null": null}
+    scalars: dict = {"metrics": [], "null": null, "kept": None}
     arrays = {name: getattr(calibration, name) for name in ("nodes", "mean", "stds", "margins")}
     for i, metric in enumerate(calibration.metrics):
         own, own_arrays = metric.to_parts()
         scalars["metrics"].append(own)
         arrays |= with_prefix(f"metric.{i}.", own_arrays)
+    if calibration.kept is not None:
+        scalars["kept"], own_arrays = calibration.kept.to_parts()
+        arrays |= with_prefix("kept.", own_arrays)
     return scalars, arrays | with_prefix("null.", null_arrays)
 
 
@@ -69,7 +74,10 @@ def read_calibration(circuit, scalars, arrays, seed) -> Calibration:
     context = Context(CircuitReference(circuit, nodes, mean), metrics, seed)
     null = context.read(scalars["null"], under_prefix("null.", arrays))
     margins = finite_array(arrays, "margins", (len(metrics),))
-    return Calibration(nodes, mean, stds, metrics, null, np.maximum(margins, 0.0))
+    kept = None
+    if scalars.get("kept") is not None:
+        kept = KeptRows.from_parts(scalars["kept"], under_prefix("kept.", arrays), m, len(metrics))
+    return Calibration(nodes, mean, stds, metrics, null, np.maximum(margins, 0.0), kept)
 
 
 def saved_nodes(circuit, arrays) -> np.ndarray:

@@ -5,13 +5,14 @@ and builds the goodness-of-fit test (`HLDTest`).  The fitted detector holds the 
 moments: averages, no rows.  At deployment a batch is encoded in the same way and tested.
 
 What happens to odd values is decided once and visible in `describe()`: continuous columns are cut at quantiles of the
-training table, a level never seen in training goes to a category of its own, a missing value is drawn from the
-circuit's conditional distribution (so that missing entries alone never alarm).
+rows that are learned from, a level that they do not show goes to a category of its own, and of a row with holes
+everything is compared that it shows (so that missing entries alone never alarm).
 """
 from __future__ import annotations
 
 import inspect
 import os
+import warnings
 
 import numpy as np
 
@@ -23,9 +24,10 @@ from hld.tables.cells import read_table
 from hld.tables.encoder import fit_encoder
 
 REFERENCES = ("auto", "training", "held-out", "circuit")
-ROWS_PER_NODE = 5  # of a typical tree: training rows from which the circuit hardly fits them better than fresh ones
-HELD_OUT = 3  # one row in so many is kept from learning
-FEWEST_ROWS = 6  # so that two are kept
+FEWEST_ROWS = 4  # so that two are kept from learning
+MISSING = {"complete": "drawn from the circuit given the rest of the row", "exact": "summed out",
+           "available": "each node is compared by the rows that show its whole scope"}
+SUPPORTED_LEVEL = 0.05  # below the smallest p-value of a single row `fit` warns
 
 
 class HLDDetector:
@@ -53,11 +55,12 @@ class HLDDetector:
     null : see `HLDTest`
         By default drawn batches where T is small.
     reference : "auto", "training", "held-out" or "circuit"
-        What a batch is compared with.  "training": mean and covariance of the training rows (kept as averages, no
-        rows), so that what the circuit fails to model is no shift.  "held-out": the same of a third of the rows, which
-        the circuit does not learn from: with few rows it fits those that it has seen better than others.  "circuit":
-        its own exact moments, as in the paper.  "auto" takes "training" if there are at least five rows for each node
-        of a typical tree (`typical_nodes`), else "held-out".
+        What a batch is compared with.  "held-out": mean and covariance of half of the rows, from which nothing is
+        learned, neither circuit nor encoder (kept as averages, no rows): they and the rows of an unshifted batch are
+        exchangeable, which is what the p-value rests on.  "training": the same of all rows, from which the circuit
+        learns as well; since it fits them better than fresh ones, the test needs a hundred rows and more for each
+        node.  "circuit": its own exact moments, as in the paper.  "auto" takes "held-out", and of fewer than four rows
+        "training".
     estimation_error : bool
         For ``reference="circuit"``: scale the null by 1 + T / n for the n training rows, so that the error of the fit
         does not count as a shift.  The other references always do.
@@ -142,16 +145,20 @@ class HLDDetector:
         """
         rng = np.random.default_rng(self.rng)
         columns = read_table(table)
-        encoder = fit_encoder(columns, num_bins=self.num_bins, max_categories=self.max_categories,
+        if columns.num_rows == 1:
+            raise ValueError("`table` has 1 row: learning a distribution needs at least two")
+        learned, kept = self._split(columns.num_rows, rng)
+        encoder = fit_encoder(columns, num_bins=self.num_bins, max_categories=self.max_categories, rows=learned,
                               categorical=self.categorical, continuous=self.continuous)
         data, _ = encoder.encode_training(columns)
-        if len(data) < 2:
-            raise ValueError(f"`table` has {len(data)} row: learning a distribution needs at least two")
-        learned, kept = self._split(data, rng)
+        if kept is not None:  # rows that nothing was learned from are read as a batch is
+            kept = (data if len(kept) == len(data) else encoder.encode(columns)[0])[kept]
+        learned = data[learned]
         start = pcircuit.hclt(learned, self.num_latents, encoder.num_categories, self.pseudocount, rng)
         circuit, history = pcircuit.fit_em(start, learned, num_epochs=self.num_epochs, pseudocount=self.pseudocount,
                                            progress=progress)
         test = self._build_test(circuit, kept, len(learned), int(rng.integers(2 ** 53)))
+        _warn_of_few_rows(test, len(data))
         history.flags.writeable = False
         return self._take_over({"encoder": encoder, "test": test, "history": history, "num_train": len(data)})
 
@@ -199,7 +206,7 @@ class HLDDetector:
         self._check_fitted()
         return "\n".join([f"HLDDetector fitted to {self.num_train_} rows, mean log-likelihood {self.history_[-1]:.4f}",
                           self.encoder_.describe(), self.test_.describe(), *self._kept_rows(),
-                          "missing values: drawn from the circuit given the rest of the row"])
+                          f"missing values: {MISSING[self.test_.missing]}"])
 
     def get_params(self, deep=True) -> dict:
         """Constructor parameters, as scikit-learn expects."""
@@ -225,21 +232,20 @@ class HLDDetector:
             return []
         return [f"reference: {self.test_.num_train} of the {self.num_train_} rows, kept from learning"]
 
-    def _split(self, data, rng):
-        """The rows to learn from and the rows of the reference, None for the circuit's own."""
+    def _split(self, n, rng):
+        """Positions of the rows to learn from and of those of the reference, None for the circuit's own."""
         if self.reference not in REFERENCES:
             raise ValueError(f"`reference` must be one of {', '.join(map(repr, REFERENCES))}, found {self.reference!r}")
         reference = self.reference
         if reference == "auto":
-            few = len(data) < ROWS_PER_NODE * typical_nodes(data.shape[1], self.num_latents, self.kinds)
-            reference = "held-out" if few and len(data) >= FEWEST_ROWS else "training"
+            reference = "held-out" if n >= FEWEST_ROWS else "training"
         if reference != "held-out":
-            return data, data if reference == "training" else None
-        if len(data) < FEWEST_ROWS:
-            raise ValueError(f"`table` has {len(data)} rows: with reference='held-out' a third of them is kept from "
-                             f"learning, which needs at least {FEWEST_ROWS}")
-        rows, third = rng.permutation(len(data)), len(data) // HELD_OUT
-        return data[np.sort(rows[third:])], data[np.sort(rows[:third])]
+            return np.arange(n), np.arange(n) if reference == "training" else None
+        if n < FEWEST_ROWS:
+            raise ValueError(f"`table` has {n} rows: with reference='held-out' half of them is kept from learning, "
+                             f"which needs at least {FEWEST_ROWS}")
+        rows = rng.permutation(n)
+        return np.sort(rows[n // 2:]), np.sort(rows[:n // 2])
 
     def _build_test(self, circuit, kept, num_learned, seed) -> HLDTest:
         """The test of a fitted circuit against the rows `kept`, or against the circuit."""
@@ -264,18 +270,13 @@ class HLDDetector:
             raise ValueError("this HLDDetector is not fitted: call `fit(table)` first, or `hld.load(path)`")
 
 
-def typical_nodes(num_variables: int, num_latents: int, kinds) -> int:
-    """Nodes of a Hidden Chow-Liu tree in which half of the variables have children, known before one is learned.
-
-    Examples
-    --------
-    >>> typical_nodes(14, 4, ("input", "sum"))           # the tree of Adult: 56 + 25
-    81
-    """
-    inner = max(num_variables // 2, 1)
-    counts = {"input": num_variables * num_latents, "product": inner * num_latents,
-              "sum": (inner - 1) * num_latents + 1}
-    return sum(counts.get(kind, 0) for kind in ((kinds,) if isinstance(kinds, str) else kinds))
+def _warn_of_few_rows(test, num_rows) -> None:
+    """A warning if single rows cannot be rejected at the default level, so few rows there are to compare them with."""
+    least = test.least_pvalue(1)
+    if least > SUPPORTED_LEVEL:
+        warnings.warn(f"`table` has {num_rows} rows, so the smallest p-value of a single row is {least:.2g}: a test at "
+                      "a lower level never rejects one; `describe()` lists the smallest p-values of larger batches",
+                      UserWarning, stacklevel=3)
 
 
 def save(detector, path) -> None:

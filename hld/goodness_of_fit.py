@@ -23,14 +23,19 @@ from hld.calibration import calibrate
 from hld.checks import check_alpha, seed_of
 from hld.metrics.named import parse_metric
 from hld.metrics.whitened import RIDGE
+from hld.nulls.confirmation import least_pvalue
 from hld.nulls.limit_law import limit_null
-from hld.nulls.named import NULLS, OF_ONE_METRIC, ON_DEMAND, NullOptions
+from hld.nulls.named import CHECKED, NULLS, OF_ONE_METRIC, ON_DEMAND, NullOptions
 from hld.references.holes import HolePatterns
 from hld.references.named import FROM_ROWS, REFERENCES
 from hld.result import HLDResult
-from hld.vectors.completion import complete
+from hld.row_batches import RowBatch
+from hld.vectors.completion import check_rows, complete
 
 SUMMED_OUT = (("circuit", "exact"), ("circuit", "auto"))  # references and nulls with which holes are summed out
+MISSING = ("complete", "exact", "available")
+SHOWN_SIZES = (1, 2, 5, 10, 100, 1000, 10_000)  # whose smallest p-values `describe` tells
+LEAST_PVALUE = 1e-300
 
 
 @dataclass(frozen=True)
@@ -54,11 +59,14 @@ class Settings:
     seed: int
 
     def __post_init__(self):
-        for name, known in (("null", NULLS), ("reference", REFERENCES), ("missing", ("complete", "exact"))):
+        for name, known in (("null", NULLS), ("reference", REFERENCES), ("missing", MISSING)):
             pcircuit.check_choice(getattr(self, name), name, tuple(known))
         if self.missing == "exact" and (self.reference, self.null) not in SUMMED_OUT:
-            raise ValueError("`missing` must be 'complete', or 'exact' with reference='circuit' and null='exact' or "
-                             f"'auto', found reference={self.reference!r} and null={self.null!r}")
+            raise ValueError("`missing` 'exact' is for reference='circuit' and null='exact' or 'auto', found "
+                             f"reference={self.reference!r} and null={self.null!r}")
+        if self.missing == "available" and (self.reference not in FROM_ROWS or self.null not in CHECKED):
+            raise ValueError("`missing` 'available' is for a reference of rows and null='exact' or 'auto', found "
+                             f"reference={self.reference!r} and null={self.null!r}")
         if self.null in ON_DEMAND and self.reference in FROM_ROWS:
             raise ValueError(f"`null` {self.null!r} draws from the circuit: use null='auto' with "
                              f"reference={self.reference!r}")
@@ -103,11 +111,13 @@ class HLDTest:
         Tests H0 "the distance is at most epsilon", epsilon = tolerance * sqrt(E |L(X) - mu|^2): a drift of 0.1 is a
         tenth of the typical distance of a single row from the mean.  By the triangle inequality the null holds for
         d - epsilon, so the level is kept whatever the direction of the drift.
-    missing : "complete" or "exact"
-        What is done with missing entries: they are drawn from the circuit's conditional distribution given the rest
-        of their row (`hld.vectors.completion`), or summed out, with the exact null for the pattern of holes
-        (`hld.references.holes`; for ``reference="circuit"``, and at sizes where the limit law holds).  Both keep the
-        level if holes do not depend on the values in them; the second needs no chance and loses less power.
+    missing : "complete", "exact" or "available", optional
+        What is done with missing entries.  "complete": they are drawn from the circuit's conditional distribution given
+        the rest of their row (`hld.vectors.completion`).  "exact": they are summed out, with the exact null for the
+        pattern of holes (`hld.references.holes`; for ``reference="circuit"``, and at sizes where the limit law holds).
+        "available": every node is compared by the rows that show its whole scope (`hld.references.available`; for
+        ``reference="training"``).  All keep the level if holes do not depend on values, the first two only if the rows
+        follow the circuit.  By default "available" where rows are the reference, and "complete" where the circuit is.
 
     Attributes
     ----------
@@ -151,11 +161,13 @@ class HLDTest:
     """
 
     def __init__(self, circuit, nodes=None, metric="euclidean", null="exact", reference="circuit", num_train=None,
-                 training_data=None, rng=None, *, ridge=RIDGE, num_resamples=999, tolerance=0.0, missing="complete"):
+                 training_data=None, rng=None, *, ridge=RIDGE, num_resamples=999, tolerance=0.0, missing=None):
         pcircuit.check_distribution(circuit)
         num_resamples = pcircuit.check_whole_number(num_resamples, "num_resamples", 1)
         ridge, tolerance = pcircuit.check_number(ridge, "ridge", above=0), pcircuit.check_number(tolerance, "tolerance")
         num_train = None if num_train is None else pcircuit.check_whole_number(num_train, "num_train", 1)
+        if missing is None:
+            missing = "available" if reference in FROM_ROWS and null in CHECKED else "complete"
         settings = Settings(null, reference, num_train, tolerance, missing, seed_of(rng))
         if (reference in FROM_ROWS) != (training_data is not None):
             raise ValueError(f"`training_data` {'is needed' if training_data is None else 'is used only'} with "
@@ -165,7 +177,9 @@ class HLDTest:
         if null in OF_ONE_METRIC and len(parts) > 1:
             raise ValueError(f"`null` {null!r} is for a single `metric`: the joint law of several is not {null}")
         if training_data is not None:
-            training_data = complete(circuit, training_data, settings.seed, name="training_data")[0]
+            training_data = check_rows(circuit, training_data, name="training_data")
+            if settings.missing == "complete":
+                training_data = complete(circuit, training_data, settings.seed, name="training_data")[0]
             settings = replace(settings, num_train=len(training_data))
         source = REFERENCES[reference](circuit, nodes, training_data)
         self._set(circuit, settings, calibrate(source, parts, null, tolerance=settings.tolerance, ridge=ridge,
@@ -227,7 +241,13 @@ class HLDTest:
             batch = pcircuit.check_evidence(self.circuit, batch, name="batch")
             if len(batch) and batch.min() < 0:
                 return self._test_with_holes(batch, check_alpha(alpha))
-        batch, num_missing = complete(self.circuit, batch, self.settings.seed)
+        if self.missing == "available":
+            batch = check_rows(self.circuit, batch)
+            num_missing = int((batch < 0).sum())
+        else:
+            batch, num_missing = complete(self.circuit, batch, self.settings.seed)
+        if self.calibration.kept is not None:
+            return self._against_rows(RowBatch(self.circuit, self.calibration, batch), check_alpha(alpha), num_missing)
         mean = pcircuit.mean_node_likelihoods(self.circuit, batch, nodes=self.nodes)
         return self.judge(mean, len(batch), alpha, num_missing=num_missing)
 
@@ -236,6 +256,9 @@ class HLDTest:
 
         Means of parts of a batch, weighted by their numbers of rows, add up: machines that each see a part need to send
         these m numbers only.
+
+        Where rows are the reference, calling the test with the rows of a batch checks an alarm by these rows
+        (`hld.nulls.confirmation`); without them the p-value may be too small if reference rows are few.
 
         Parameters
         ----------
@@ -271,8 +294,14 @@ class HLDTest:
         mean = pcircuit.mean_node_likelihoods(self.circuit, batch, nodes=self.nodes)
         return self._result(mean - reference.mean, len(batch), alpha, int((batch < 0).sum()), null)
 
-    def _result(self, deltas, T, alpha, num_missing, null) -> HLDResult:
-        """The result for differences of means under a null."""
+    def _against_rows(self, batch, alpha, num_missing) -> HLDResult:
+        """Test a batch whose rows are at hand against reference rows."""
+        deltas, null, factors = batch.difference()
+        return self._result(deltas, len(batch.rows), alpha, num_missing, null,
+                            lambda found, squared: batch.confirmed(found, squared, factors))
+
+    def _result(self, deltas, T, alpha, num_missing, null, check=None) -> HLDResult:
+        """The result for differences of means under a null, a small p-value checked if there is a way."""
         parts, num_train = self.calibration, self.settings.num_train
         inflation = 1.0 if num_train is None else 1.0 + T / num_train
         distances = [math.sqrt(max(metric.squared(deltas), 0.0)) for metric in parts.metrics]
@@ -280,10 +309,12 @@ class HLDTest:
                   for d, margin, round_off in zip(distances, parts.margins, self._round_offs, strict=True)]
         found = null.pvalue(np.square(beyond) / inflation, T)
         if len(distances) > 1:
-            statistic, threshold = -math.log10(max(found.value, 1e-300)), -math.log10(alpha)
+            threshold = -math.log10(alpha)
         else:
-            statistic = distances[0]
-            threshold = math.sqrt(null.threshold(alpha, T) * inflation) + float(parts.margins[0])
+            threshold = math.sqrt(null.threshold(alpha, T, found.draws) * inflation) + float(parts.margins[0])
+        found = found if check is None else check(found, np.square(beyond))
+        found = found._replace(value=max(found.value, LEAST_PVALUE))
+        statistic = -math.log10(found.value) if len(distances) > 1 else distances[0]
         weights = self._shown_weights
         return HLDResult(statistic=statistic, threshold=threshold, pvalue=found.value,
                          reject=bool(found.value <= alpha), alpha=alpha, num_samples=T, null=found.null,
@@ -300,9 +331,33 @@ class HLDTest:
                  "null:", *self.calibration.null.describe(self._names),
                  "estimation error: ignored (no num_train)" if self.num_train is None
                  else f"estimation error: null scaled by 1 + T / {self.num_train}"]
+        lines.append(f"smallest p-value: {self._least_pvalues()}")
         if self.tolerance:
             lines.append(f"tolerance: drifts of up to {self.tolerance:g} typical single-row distances are accepted")
         return "\n".join(lines)
+
+    def least_pvalue(self, T: int) -> float:
+        """The smallest p-value that a batch of T rows can have, however far from the reference it is.
+
+        With k rows as reference it is 1 / (k + 1) for a single row; with drawn batches, 1 over their largest number.
+
+        Parameters
+        ----------
+        T : int
+            Rows, at least 1.
+
+        Returns
+        -------
+        float
+        """
+        T, kept = pcircuit.check_whole_number(T, "T", 1), self.calibration.kept
+        least = max(self.calibration.null.least(T), LEAST_PVALUE)
+        is_exact = kept is None or (T == 1 and least > LEAST_PVALUE)
+        return least if is_exact else max(least, least_pvalue(kept.num_rows, T))
+
+    def _least_pvalues(self) -> str:
+        """The smallest p-values at some batch sizes."""
+        return "; ".join(f"T = {T}: {self.least_pvalue(T):.2g}" for T in SHOWN_SIZES)
 
     def __repr__(self):
         return (f"HLDTest({self.circuit.num_variables} variables, {len(self.nodes)} nodes, null {self.null}, "

@@ -6,6 +6,9 @@ go together moves directions of little variance, which the plain norm drowns in 
 If S = sum_k lambda_k v_k v_k^t, the map is F = sum_k (lambda_k + c)^(-1/2) v_k v_k^t.  It keeps the directions with
 variances above a hundredth of the ridge (with many nodes, the leading ones); the others share the factor c^(-1/2),
 which is nearly theirs anyway, and the null accounts for exactly the map that is used.
+
+S is always the circuit's.  That of reference rows is too small in some directions by chance, which the map would then
+magnify; and a map made from the rows that a batch is compared with would treat them better than the batch.
 """
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ NEGLIGIBLE = 0.01  # of the ridge: directions of less variance get the factor of
 
 
 def whitened(reference, *, ridge=RIDGE, **options) -> Stretched:
-    """The metric "whitened" for a reference, by its shrunk covariance.
+    """The metric "whitened" for a reference, by the covariance of the circuit.
 
     Parameters
     ----------
@@ -36,7 +39,7 @@ def whitened(reference, *, ridge=RIDGE, **options) -> Stretched:
     -----
     O(m^3), or with more than 1500 nodes a Lanczos iteration for 128 eigenvectors.
     """
-    values, vectors = _eigenpairs(reference.shrunk(), len(reference.nodes))
+    values, vectors = _eigenpairs(reference.model, len(reference.nodes))
     ridge = ridge * values[0] if values[0] > 0 else 1.0
     kept = values > NEGLIGIBLE * ridge
     return Stretched("whitened", np.ascontiguousarray(vectors[:, kept]), 1.0 / np.sqrt(values[kept] + ridge),

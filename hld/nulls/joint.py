@@ -43,11 +43,16 @@ class JointLaw:
 
     def tail(self, x: float) -> float:
         """F(x) = P(harmonic mean <= x)."""
+        return float(self.tails(np.array([x]))[0])
+
+    def tails(self, x: np.ndarray) -> np.ndarray:
+        """F of each of many values."""
         B = len(self.means)
-        below = int(np.searchsorted(self.means, np.float32(x), side="right"))
-        if below >= RESOLVED or B <= RESOLVED:
+        below = np.searchsorted(self.means, x.astype(np.float32), side="right")
+        if B <= RESOLVED:
             return (below + 1) / (B + 1)
-        return min(x / float(self.means[RESOLVED]), 1.0) * (RESOLVED + 1) / (B + 1)
+        extrapolated = np.minimum(x / float(self.means[RESOLVED]), 1.0) * (RESOLVED + 1)
+        return np.where(below >= RESOLVED, below + 1, extrapolated) / (B + 1)
 
     def error(self, tail: float) -> float:
         """Standard error of a value of `tail`."""
@@ -71,12 +76,21 @@ class JointNull:
     def pvalue(self, squared, T) -> PValue:
         """The combined p-value; its error is the largest relative error of the parts, and that of the law."""
         found = [null.pvalue(squared[i:i + 1], T) for i, null in enumerate(self.nulls)]
-        each = tuple(one.value for one in found)
-        value = self.law.tail(float(harmonic_mean(each)))
+        together = self.of_pvalues(tuple(one.value for one in found), T)
+        value = together.value
         error = max((one.error or 0.0) * value / one.value if one.value > 0 else 0.0 for one in found)
-        return PValue(value, each, error + self.law.error(value), found[0].null)
+        return together._replace(error=error + together.error, null=found[0].null)
 
-    def threshold(self, alpha, T) -> float:
+    def of_pvalues(self, each, T) -> PValue:
+        """The combined p-value of p-values one by one, with the error of the law."""
+        value = self.law.tail(float(harmonic_mean(each)))
+        return PValue(value, tuple(each), self.law.error(value), "exact")
+
+    def least(self, T) -> float:
+        """None that is not zero."""
+        return 0.0
+
+    def threshold(self, alpha, T, draws=0) -> float:
         """Refused: several distances have no common threshold."""
         raise ValueError("several metrics have a p-value and no threshold of a distance: test with a single `metric`")
 

@@ -79,7 +79,15 @@ class LimitLaw:
         value = float(pvalue)
         return PValue(value, (value,), float(error) + value * doubt, "exact")
 
-    def threshold(self, alpha, T) -> float:
+    def of_pvalues(self, each, T) -> PValue:
+        """Itself: one metric."""
+        return PValue(each[0], tuple(each), 0.0, "exact")
+
+    def least(self, T) -> float:
+        """None that is not zero."""
+        return 0.0
+
+    def threshold(self, alpha, T, draws=0) -> float:
         """The value of d^2 that is exceeded with probability alpha."""
         key = (alpha, T if self.excess else 0)
         value = self._prepared.get(key)

@@ -2,8 +2,8 @@
 
 * "exact"         the generalised chi-square law, right for large T (`hld.nulls.limit_law`)
 * "normal"        the paper's closed form (`hld.nulls.normal`)
-* "monte-carlo"   batches drawn from the reference, valid at every T (`hld.nulls.drawn`)
-* "auto"          drawn batches for small T, the law, corrected for T, for large T (`hld.nulls.switched`)
+* "monte-carlo"   batches drawn from the reference, valid at every T (`hld.nulls.staged`)
+* "auto"          drawn batches for small T, the law, corrected for T, for large T (`hld.nulls.auto`)
 
 Several metrics are combined by the harmonic mean of their p-values (`hld.nulls.joint`).
 """
@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hld.nulls.drawn import DrawnNull, TabulatedNull, drawn_null
+from hld.nulls.auto import AutoNull, auto_null, drawn_null
 from hld.nulls.joint import JointNull
 from hld.nulls.limit_law import LimitLaw, limit_null
 from hld.nulls.normal import NormalLaw, normal_null
 from hld.nulls.null import Null
-from hld.nulls.switched import SwitchedNull, auto_null
+from hld.nulls.version_1 import DrawnNull, SwitchedNull, TabulatedNull
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class NullOptions:
     Attributes
     ----------
     num_resamples : int
-        B, drawn batches.
+        B, batches drawn at first for one size.
     seed : int
         Of what is drawn when batches are tested.
     rng : numpy.random.Generator
@@ -49,10 +49,11 @@ NULLS: dict[str, Callable[..., Null]] = {
     "auto": auto_null,
 }
 OF_ONE_METRIC = ("normal",)
+CHECKED = ("exact", "auto")  # those whose p-values against reference rows are checked by the rows of the batch
 ON_DEMAND = ("monte-carlo",)  # those that draw when batches are tested, so that the reference has to be there
 # what files call them -> class
-KINDS = {"limit": LimitLaw, "normal": NormalLaw, "joint": JointNull, "drawn": DrawnNull, "tabulated": TabulatedNull,
-         "switched": SwitchedNull}
+KINDS = {"limit": LimitLaw, "normal": NormalLaw, "joint": JointNull, "auto": AutoNull,
+         "drawn": DrawnNull, "tabulated": TabulatedNull, "switched": SwitchedNull}
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,15 @@ class NormalLaw:
         value = float(ndtr((self.trace - scaled) / spread)) if spread > 0 else float(scaled <= self.trace)
         return PValue(value, (value,), None, "normal")
 
-    def threshold(self, alpha, T) -> float:
+    def of_pvalues(self, each, T) -> PValue:
+        """Itself: one metric."""
+        return PValue(each[0], tuple(each), None, "normal")
+
+    def least(self, T) -> float:
+        """None that is not zero."""
+        return 0.0
+
+    def threshold(self, alpha, T, draws=0) -> float:
         """(tr(S) + z_{1-alpha} sqrt(2 tr(S^2))) / T: the squared closed-form threshold of the paper."""
         from scipy.special import ndtri
         return max(float(self.trace - ndtri(alpha) * np.sqrt(2 * self.trace_sq)), 0.0) / T

@@ -25,12 +25,15 @@ class PValue(NamedTuple):
         Estimated absolute error of `value`; None where it is not estimated.
     null : str
         Name of the distribution that was used.
+    draws : int
+        Batches that were drawn for it; 0 where it is a law's.
     """
 
     value: float
     each: tuple
     error: float | None
     null: str
+    draws: int = 0
 
 
 class Null(Protocol):
@@ -39,8 +42,14 @@ class Null(Protocol):
     def pvalue(self, squared: np.ndarray, T: int) -> PValue:
         """P-values of squared distances (q,) of a batch of T rows."""
 
-    def threshold(self, alpha: float, T: int) -> float:
-        """Largest squared distance that is not rejected at a level; for a single metric."""
+    def of_pvalues(self, each: tuple, T: int) -> PValue:
+        """The p-value of a batch of T rows whose metrics have these p-values under limit laws of its own."""
+
+    def threshold(self, alpha: float, T: int, draws: int = 0) -> float:
+        """Largest squared distance that is not rejected at a level, judged by that many draws; for a single metric."""
+
+    def least(self, T: int) -> float:
+        """The smallest p-value that a batch of T rows can have, as far as this null is concerned."""
 
     def describe(self, names: tuple) -> list:
         """Lines about it, for metrics of these names."""

@@ -41,6 +41,8 @@ class CircuitReference:
     (array([0.625]), 0.046875, array([-0.375,  0.125]))
     """
 
+    num_rows = None
+
     def __init__(self, circuit, nodes, mean=None):
         self.circuit, self.nodes = circuit, nodes
         self.mean = np.array(self.moments.mean) if mean is None else mean
@@ -89,10 +91,6 @@ class CircuitReference:
     def eigenvalues(self, k=None) -> np.ndarray:
         """All eigenvalues, or the k largest, in descending order."""
         return self.moments.eigenvalues(k)
-
-    def shrunk(self) -> CircuitReference:
-        """Itself: exact variances are not small by chance."""
-        return self
 
     def rows(self, n, rng) -> np.ndarray:
         """(n, m) centred likelihood vectors of rows drawn from the circuit."""

@@ -48,6 +48,7 @@ class HoleReference(DenseCovariance):
     patterns: np.ndarray
     means: np.ndarray
     which: np.ndarray
+    num_rows = None
 
     @property
     def at_deployment(self) -> HoleReference:
@@ -63,10 +64,6 @@ class HoleReference(DenseCovariance):
     def model(self) -> CircuitReference:
         """The reference of complete rows of the circuit."""
         return CircuitReference(self.circuit, self.nodes)
-
-    def shrunk(self) -> CircuitReference:
-        """The covariance of complete rows."""
-        return self.model
 
     def under(self, metric):
         """F S F^T."""

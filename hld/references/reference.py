@@ -56,11 +56,14 @@ class Reference(Covariance, Protocol):
         That of the circuit, for the same nodes; a circuit's own is itself.
     at_deployment : Reference or None
         What is there to draw from when batches are tested; None where rows are not kept.
+    num_rows : int or None
+        Rows that mean and covariance are estimated from; None where they are exact.
     """
 
     circuit: Circuit
     nodes: np.ndarray
     mean: np.ndarray
+    num_rows: int | None
 
     @property
     def at_deployment(self) -> Reference | None:
@@ -78,6 +81,3 @@ class Reference(Covariance, Protocol):
 
     def under(self, metric: LinearMap) -> Covariance:
         """The covariance F S F^T of what the metric makes of a vector."""
-
-    def shrunk(self) -> Covariance:
-        """A covariance that is near S and too small in no direction by chance: what a metric may divide by."""

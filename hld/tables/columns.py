@@ -144,6 +144,25 @@ def fit_column(name, values, role, *, num_bins, max_categories):
     return _quantile_bins(name, distinct, counts, num_bins)
 
 
+def narrowed_column(column, values, *, num_bins, max_categories):
+    """A column of the same kind with the levels or edges of some of its values; itself if these are all missing.
+
+    Examples
+    --------
+    >>> values = np.array([1, 2, 2, 5])
+    >>> column = fit_column("x", values, None, num_bins=8, max_categories=64)
+    >>> narrowed_column(column, values[:2], num_bins=8, max_categories=64).levels
+    (1, 2)
+    """
+    role = column.kind if column.kind in ("categorical", "continuous") else None
+    try:
+        found = fit_column(column.name, values, role, num_bins=num_bins, max_categories=max_categories)
+    except ValueError:  # no finite number to cut at
+        return column
+    empty = found.kind == "categorical" and not found.levels
+    return column if empty or (found.kind == "constant" and column.kind == "continuous") else found
+
+
 def _is_whole(number):
     """Whether a bool, int or float is a finite whole number."""
     return not isinstance(number, float) or number.is_integer()

@@ -47,12 +47,13 @@ import numpy as np
 import pcircuit
 from hld.tables.cells import read_table
 from hld.tables.column_names import arrange, column_names, column_roles
-from hld.tables.columns import fit_column
+from hld.tables.columns import fit_column, narrowed_column
 from hld.tables.encoder_json import encoder_form, read_form
 from hld.tables.encoding import CodeTables, code_tables, encoded
 
 
-def fit_encoder(table, *, num_bins=8, max_categories=64, categorical=None, continuous=None, names=None):
+def fit_encoder(table, *, num_bins=8, max_categories=64, categorical=None, continuous=None, names=None,
+                rows=None):
     r"""Learn how the columns of a table become categories.
 
     A column of numbers with N sorted values x is cut at :math:`x_{(\lfloor kN/B \rfloor + 1)}`, k = 1..B - 1,
@@ -72,6 +73,9 @@ def fit_encoder(table, *, num_bins=8, max_categories=64, categorical=None, conti
         Columns whose kind is given instead of chosen, by name (str) or position (int).
     names : sequence of V str, optional
         Names for the columns of an array (default x0, x1, ...). Frames are then matched to them by name.
+    rows : (n,) int array, optional
+        Positions of the rows that levels and edges are taken from; by default all. What kind a column is, is read off
+        all rows.
 
     Returns
     -------
@@ -116,7 +120,10 @@ def fit_encoder(table, *, num_bins=8, max_categories=64, categorical=None, conti
     columns = []
     for name, values, declared in zip(names, parts.arrays, parts.declared, strict=True):
         role = roles.get(name, "categorical" if declared else None)
-        columns.append(fit_column(name, values, role, num_bins=num_bins, max_categories=max_categories))
+        column = fit_column(name, values, role, num_bins=num_bins, max_categories=max_categories)
+        if rows is not None:
+            column = narrowed_column(column, values[rows], num_bins=num_bins, max_categories=max_categories)
+        columns.append(column)
     return TableEncoder(tuple(columns), by_name)
 
 

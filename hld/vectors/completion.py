@@ -49,9 +49,7 @@ def complete(circuit, rows, seed: int, *, name="batch"):
     (array([[1],
            [0]]), 1)
     """
-    rows = pcircuit.check_evidence(circuit, rows, name=name)
-    if not len(rows):
-        raise ValueError(f"`{name}` has no rows: at least one is needed")
+    rows = check_rows(circuit, rows, name=name)
     if rows.dtype.kind != "i" or rows.min() >= 0:
         return rows, 0
     missing = rows < 0
@@ -63,3 +61,11 @@ def complete(circuit, rows, seed: int, *, name="batch"):
     if possible.any():
         filled[possible] = pcircuit.sample(circuit, evidence=rows[possible], rng=rng)
     return np.where(missing, filled, rows), int(missing.sum())
+
+
+def check_rows(circuit, rows, *, name="batch") -> np.ndarray:
+    """Evidence (T, V) for a circuit, with at least one row."""
+    rows = pcircuit.check_evidence(circuit, rows, name=name)
+    if not len(rows):
+        raise ValueError(f"`{name}` has no rows: at least one is needed")
+    return rows

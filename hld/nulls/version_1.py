@@ -1,14 +1,11 @@
-"""Null distributions that are drawn: valid at every batch size, also for a single row.
+"""Nulls of model files of format version 1: read, so that old files give the p-values of then, and no longer made.
 
-Batches of T rows are drawn as the reference has them, B of them, and each gives its squared distances, one per metric.
-If a drawn batch is as good as the observed one, the Monte Carlo p-value (`hld.nulls.monte_carlo`) is valid whatever the
-law is.  With several metrics, each batch gets for every metric its rank among the B + 1, and the harmonic mean of its
-ranks is its combined statistic (`hld.nulls.joint`): ranks of exchangeable batches are exchangeable, so the same formula
-gives one p-value for all metrics together.
-
-A reference that is there when batches are tested (the circuit) is drawn from at each T that occurs: `DrawnNull`.  Of
-one that is not (training rows), distances are drawn when the test is made, at a grid of sizes: `TabulatedNull`;
-between the sizes p-values are interpolated.
+Batches of T rows are drawn, B of them, and each gives its squared distances, one per metric.  With several metrics,
+each batch gets for every metric its rank among the B + 1, and the harmonic mean of its ranks is its combined statistic:
+ranks of exchangeable batches are exchangeable, so the Monte Carlo p-value (`hld.nulls.monte_carlo`) serves for all
+metrics together.  `DrawnNull` draws from the circuit at each T that occurs; `TabulatedNull` holds distances of batches
+of training rows at a grid of sizes, between which p-values are interpolated; `SwitchedNull` has one of them below a
+batch size, and the law from there on.  `hld.nulls.auto` says what is done today.
 """
 from __future__ import annotations
 
@@ -18,13 +15,11 @@ from functools import cached_property
 import numpy as np
 
 import pcircuit
-from hld.checks import finite_array
+from hld.checks import finite_array, under_prefix, with_prefix
 from hld.nulls.joint import harmonic_mean
 from hld.nulls.monte_carlo import TIE, monte_carlo_error, rejection_threshold
-from hld.nulls.null import PValue
-
-GRID = (1, 2, 3, 4, 5, 7, 10, 14, 20, 30, 40, 60, 80, 120, 160, 240, 320, 480, 640, 1000, 1500, 2000)
-MOST_RESAMPLES = 10 ** 7
+from hld.nulls.null import Null, PValue
+from hld.nulls.staged import MOST_RESAMPLES, squared_distances
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +74,11 @@ class _Drawn:
             each, value, B = each + share * single, value + share * together, len(batches.squared)
         return PValue(value, tuple(map(float, each)), monte_carlo_error(value, B), "monte-carlo")
 
-    def threshold(self, alpha, T) -> float:
+    def least(self, T) -> float:
+        """1 / (1 + B)."""
+        return 1.0 / (1.0 + len(self.at(T)[0][1].squared))
+
+    def threshold(self, alpha, T, draws=0) -> float:
         """Largest squared distance that is not rejected; infinite where B is too small to reject."""
         parts = [share * max(rejection_threshold(batches.ordered[0], alpha), 0.0) / factor
                  for share, batches, factor in self.at(T)]
@@ -179,21 +178,51 @@ class TabulatedNull(_Drawn):
         return cls(sizes, squared)
 
 
-def drawn_null(reference, metrics, options):
-    """Batches drawn on demand, at every size."""
-    return DrawnNull(reference.at_deployment, metrics, options.num_resamples, options.seed)
+@dataclass(frozen=True, eq=False)
+class SwitchedNull:
+    """One null below a batch size, and another from there on.
 
+    Attributes
+    ----------
+    small, large : Null
+    switch : int
+        Smallest T that `large` judges.
+    """
 
-def draw(reference, metrics, options, largest):
-    """Drawn batches of up to `largest` rows: on demand where the reference stays, else made now."""
-    if reference.at_deployment is not None:
-        return drawn_null(reference, metrics, options)
-    sizes = np.array([T for T in GRID if largest > T] + [int(largest)])
-    squared = [squared_distances(metrics, reference.batch_means(T, options.num_resamples, options.rng))
-               for T in sizes.tolist()]
-    return TabulatedNull(sizes, np.stack(squared))
+    small: Null
+    large: Null
+    switch: int
 
+    def null_for(self, T: int) -> Null:
+        """The null of batches of T rows."""
+        return self.small if self.switch > T else self.large
 
-def squared_distances(metrics, means) -> np.ndarray:
-    """(n, q) squared distances of differences of means (n, m)."""
-    return np.stack([metric.squared(means) for metric in metrics], axis=1)
+    def pvalue(self, squared, T) -> PValue:
+        """That of the null in charge."""
+        return self.null_for(T).pvalue(squared, T)
+
+    def least(self, T) -> float:
+        """That of the null in charge."""
+        return self.null_for(T).least(T)
+
+    def threshold(self, alpha, T, draws=0) -> float:
+        """That of the null in charge."""
+        return self.null_for(T).threshold(alpha, T)
+
+    def describe(self, names) -> list:
+        """A line about the small, and those of the large."""
+        small = " ".join(line.strip() for line in self.small.describe(names))
+        return [f"  T < {self.switch}: {small}; from there on:", *self.large.describe(names)]
+
+    def to_parts(self) -> tuple[dict, dict]:
+        """The parts of both."""
+        (small, below), (large, above) = self.small.to_parts(), self.large.to_parts()
+        return ({"kind": "switched", "switch": self.switch, "small": small, "large": large},
+                with_prefix("small.", below) | with_prefix("large.", above))
+
+    @classmethod
+    def from_parts(cls, scalars, arrays, context) -> SwitchedNull:
+        """A null that `to_parts` wrote."""
+        return cls(context.read(scalars["small"], under_prefix("small.", arrays)),
+                   context.read(scalars["large"], under_prefix("large.", arrays)),
+                   pcircuit.check_whole_number(scalars["switch"], "switch", 1))

@@ -1,0 +1,181 @@
+"""P-values at every batch size: drawn batches for small T, the law of the statistic for large T.
+
+The limit law needs large T.  How large depends on the circuit and the metrics: with a few nodes the distances of small
+batches are a lattice, in sparse tables a single row can make one.  So batches are drawn at a grid of sizes from pilot
+rows that follow the reference, and the law takes over at the first of three successive sizes at which, at the levels
+that tests use,
+
+    #{drawn batches that the law gives a p-value of at most alpha}  <=  B alpha + 2 sqrt(B alpha (1 - alpha)),
+
+so that the tails of the law and of the draws agree within the error of B draws.  Below that size tails of drawn batches
+decide: of the circuit, drawn when a batch is tested (`hld.nulls.staged`), or of reference rows, drawn here
+(`hld.nulls.table`).
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+import pcircuit
+from hld.checks import under_prefix, with_prefix
+from hld.nulls.joint import JointNull, combined
+from hld.nulls.limit_law import limit_laws
+from hld.nulls.null import Null, PValue
+from hld.nulls.score import Score, score_of, together
+from hld.nulls.staged import StagedTails, squared_distances
+from hld.nulls.table import TableTails, table_of
+from hld.references.rows import resampled_means
+
+SIZES = (2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200, 300, 500, 800, 1200, 2000)
+AGREEING = 3  # successive sizes at which law and draws have to agree
+LEVELS = np.array([0.1, 0.05, 0.01, 0.001])  # at which the law has to agree with draws
+MOST_DRAWN_ROWS = 2_000_000  # for one batch size, of the first stage
+PILOT_ROWS = 20_000
+PILOT_BYTES = 2 ** 28
+GRID_FACTOR = 10  # batches drawn at each size of the grid, times `num_resamples`
+GRID_WORK = 500_000_000  # additions for each size of the grid
+TAILS = {"staged": StagedTails, "table": TableTails}
+
+
+@dataclass(frozen=True, eq=False)
+class AutoNull:
+    """Tails of drawn scores below a batch size, and the law from there on.
+
+    Attributes
+    ----------
+    tails : StagedTails or TableTails
+    large : Null
+        The law: a `LimitLaw`, or a `JointNull` of several.
+    switch : int or None
+        Smallest T that the law judges; None where drawn batches judge all.
+    """
+
+    tails: object
+    large: Null
+    switch: int | None
+
+    @cached_property
+    def score(self) -> Score:
+        """The score of distances, by the laws."""
+        return score_of(laws_of(self.large))
+
+    def drawn(self, T: int) -> bool:
+        """Whether drawn batches judge a batch of T rows."""
+        return self.switch is None or self.switch > T
+
+    def pvalue(self, squared, T) -> PValue:
+        """By drawn batches or by the law."""
+        if not self.drawn(T):
+            return self.large.pvalue(squared, T)
+        return self.tails.pvalue(self.score(np.asarray(squared)[None], T)[0], T)
+
+    def of_pvalues(self, each, T) -> PValue:
+        """Of p-values under limit laws of the batch's own, which serve as scores where drawn batches judge."""
+        if not self.drawn(T):
+            return self.large.of_pvalues(each, T)
+        return self.tails.pvalue(together([each])[0], T)
+
+    def level(self, alpha, T, draws=0) -> float:
+        """The p-value of the law from which on a batch is not rejected; 0 where none is rejected."""
+        return self.tails.threshold(alpha, T, draws) if self.drawn(T) else alpha
+
+    def threshold(self, alpha, T, draws=0) -> float:
+        """The squared distance from which on batches are rejected; infinite where none is."""
+        if not self.drawn(T) or len(self.score.laws) > 1:  # which refuses
+            return self.large.threshold(alpha, T)
+        level = self.level(alpha, T, draws)
+        return self.score.squared(level, T) if level > 0 else float("inf")
+
+    def least(self, T) -> float:
+        """The smallest p-value of a batch of T rows."""
+        return self.tails.least(T) if self.drawn(T) else 0.0
+
+    def describe(self, names) -> list:
+        """A line about the draws, and those of the law."""
+        if self.switch is None:
+            return [f"  {self.tails.describe()}"]
+        return [f"  T < {self.switch}: {self.tails.describe()}; from there on:", *self.large.describe(names)]
+
+    def to_parts(self) -> tuple[dict, dict]:
+        """The parts of both."""
+        (tails, below), (large, above) = self.tails.to_parts(), self.large.to_parts()
+        return ({"kind": "auto", "switch": self.switch, "tails": tails, "large": large},
+                with_prefix("tails.", below) | with_prefix("large.", above))
+
+    @classmethod
+    def from_parts(cls, scalars, arrays, context) -> AutoNull:
+        """A null that `to_parts` wrote."""
+        large = context.read(scalars["large"], under_prefix("large.", arrays))
+        kind = TAILS[scalars["tails"]["kind"]]
+        tails = kind.from_parts(scalars["tails"], under_prefix("tails.", arrays), context, score_of(laws_of(large)))
+        switch = scalars["switch"]
+        return cls(tails, large, None if switch is None else pcircuit.check_whole_number(switch, "switch", 1))
+
+
+def law_part(null: Null) -> Null:
+    """The law of a null: what it says of large batches."""
+    return null.large if isinstance(null, AutoNull) else null
+
+
+def laws_of(null: Null) -> tuple:
+    """The limit laws of a null, one for each metric."""
+    law = law_part(null)
+    return law.nulls if isinstance(law, JointNull) else (law,)
+
+
+def score_by(null: Null) -> Score:
+    """The score of distances by the limit laws of a null."""
+    return null.score if isinstance(null, AutoNull) else score_of(laws_of(null))
+
+
+def auto_null(reference, metrics, options) -> AutoNull:
+    """Drawn batches below the size from which the law's tails are right, and the corrected law from there on."""
+    most = int(np.clip(PILOT_BYTES // (8 * len(reference.nodes)), 500, PILOT_ROWS))
+    pilot = reference.rows(most, options.rng)
+    laws = tuple(law.with_excess(float(np.var(metric.squared(pilot))))
+                 for law, metric in zip(limit_laws(reference, metrics), metrics, strict=True))
+    large, score = combined(laws, reference, metrics, options.rng), score_of(laws)
+    stays = reference.at_deployment
+    drawn, switch = settle(pilot, metrics, large, score, options, MOST_DRAWN_ROWS // options.num_resamples)
+    if stays is not None:
+        return AutoNull(StagedTails(score, stays, metrics, options.num_resamples, options.seed), large, switch)
+    single = score(squared_distances(metrics, reference.single_rows()), 1)
+    kept = {T: scores for T, scores in drawn.items() if switch >= T}
+    return AutoNull(table_of([1, *kept], [single, *kept.values()]), large, switch)
+
+
+def drawn_null(reference, metrics, options) -> AutoNull:
+    """Batches drawn when one is tested, at every size."""
+    laws = limit_laws(reference, metrics)
+    large = combined(laws, reference, metrics, options.rng)
+    tails = StagedTails(score_of(laws), reference.at_deployment, metrics, options.num_resamples, options.seed)
+    return AutoNull(tails, large, None)
+
+
+def settle(pilot, metrics, large, score: Score, options, largest: int):
+    """{T: (B, q + 1) scores of batches of T pilot rows}, and the size from which on the law judges.
+
+    That is the first of AGREEING successive sizes at which the law rejects no more of the drawn batches than it should;
+    if there are none, the first after all.
+    """
+    centred, drawn, agreed = pilot - pilot.mean(axis=0), {}, []
+    for T in SIZES:
+        if largest < T:
+            break
+        B = int(np.clip(GRID_WORK // (min(T, len(pilot)) * pilot.shape[1]), options.num_resamples,
+                        GRID_FACTOR * (1 + options.num_resamples) - 1))
+        drawn[T] = score(squared_distances(metrics, resampled_means(centred, T, B, options.rng)), T)
+        agreed = [*agreed, T] if law_holds(large, drawn[T][:, -1]) else []
+        if len(agreed) == AGREEING:
+            break
+    return drawn, agreed[0] if agreed else max(drawn) + 1
+
+
+def law_holds(large, scores) -> bool:
+    """Whether the law gives small p-values to no more of the drawn scores (B,) than it should."""
+    pvalues = large.law.tails(scores) if isinstance(large, JointNull) else scores
+    expected = len(scores) * LEVELS
+    found = (pvalues[:, None] <= LEVELS).sum(axis=0)
+    return bool((found <= expected + 2 * np.sqrt(expected * (1 - LEVELS))).all())

@@ -1,0 +1,74 @@
+r"""A sum of weighted chi-squares by its first three cumulants: a shifted gamma law, in closed form.
+
+Q = sum_j lambda_j chi2_1 has the cumulants c_1, 2 c_2 and 8 c_3 with c_k = sum_j lambda_j^k.  The law
+
+.. math:: Q \approx c_1 + s (\chi^2_l - l), \qquad s = c_3 / c_2, \quad l = c_2^3 / c_3^2
+
+has the same three (Pearson's type III).  Its tails are within a few per cent of those of `hld.gchi2` down to 1e-4 and it
+costs one incomplete gamma function, so it serves where very many values are needed and their scale does not matter
+(`hld.nulls.score`), or where the weights are known by their sums of powers only (`hld.nulls.confirmation`).
+
+A factor v on the variance at unchanged mean multiplies the weights by v and their multiplicities by 1 / v.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class ThreeMoments:
+    """The shifted gamma law with three cumulants of a sum of weighted chi-squares.
+
+    Attributes
+    ----------
+    first, second, third : float
+        c_1, c_2, c_3: sums of the weights, their squares and their cubes.
+
+    References
+    ----------
+    Pearson (1959), Note on an approximation to the distribution of non-central chi-square, Biometrika 46, 364.
+
+    Examples
+    --------
+    >>> law = ThreeMoments(2.0, 2.0, 2.0)                      # two equal weights: exponential with mean 2
+    >>> float(law.tail(6.0).round(6)), float(np.exp(-3.0).round(6)), float(law.quantile(np.exp(-3.0)).round(6))
+    (0.049787, 0.049787, 6.0)
+    """
+
+    first: float
+    second: float
+    third: float
+
+    def tail(self, x, v=1.0) -> np.ndarray:
+        """P(Q >= x), with the variance times v."""
+        from scipy.special import gammaincc
+        x = np.asarray(x, dtype=np.float64)
+        if not self.second > 0:
+            return np.where(x <= self.first, 1.0, 0.0)
+        scale, dof = self._shape(v)
+        return gammaincc(dof / 2, np.maximum((x - self.first) / scale + dof, 0.0) / 2)
+
+    def quantile(self, p, v=1.0) -> np.ndarray:
+        """The value that Q exceeds with probability p, with the variance times v; at least 0."""
+        from scipy.special import gammainccinv
+        if not self.second > 0:
+            return np.full(np.shape(p), self.first)
+        scale, dof = self._shape(v)
+        return np.maximum(self.first + scale * (2 * gammainccinv(dof / 2, p) - dof), 0.0)
+
+    def _shape(self, v):
+        """s and l."""
+        return v * self.third / self.second, self.second ** 3 / (v * self.third ** 2)
+
+
+def three_moments(values, counts=1.0) -> ThreeMoments:
+    """The law of sum_j lambda_j chi2_1 for weights with multiplicities.
+
+    Examples
+    --------
+    >>> three_moments(np.array([1.0, 2.0]))
+    ThreeMoments(first=3.0, second=5.0, third=9.0)
+    """
+    return ThreeMoments(*(float((counts * values ** k).sum()) for k in (1, 2, 3)))

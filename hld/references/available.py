@@ -1,0 +1,110 @@
+r"""Rows with holes, compared where they can be: every node by the rows that show its whole scope.
+
+A likelihood is known where no variable of the node's scope is missing.  Of a batch of T rows let T_j of them show node
+j, and T_ij nodes i and j both; of k reference rows, k_j and k_ij.  If holes do not depend on values, each node's two
+averages have the same mean, whatever the source is, and with the weights
+
+.. math:: Z_j = g_j (\bar L_j - \mu_j), \qquad g_j^2 = \frac{1/T + 1/k}{1/T_j + 1/k_j}, \qquad
+          \mathrm{Cov}(Z) = (1/T + 1/k)\, S \circ R, \quad
+          R_{ij} = g_i g_j \frac{T_{ij} / (T_i T_j) + k_{ij} / (k_i k_j)}{1/T + 1/k},
+
+where R is positive semi-definite (it is a Gram matrix) with R_jj = 1: every node counts in Z with the variance that it
+has without holes, and nodes that no row shows count nothing.  So the statistic |F Z| has the law of the eigenvalues of
+F (S o R) F^t.  For a metric that weighs nodes one by one they are majorised by those of F S F^t (Bapat and Sunder
+1985), so that the law without holes is a little conservative; others need the covariance.  No circuit fills anything
+in, hence nothing that the circuit does not know about the rows comes in by the holes.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+import pcircuit
+
+FEWEST = 30  # rows that have to show a node, unless half of them do
+BLOCK_VALUES = 20_000_000  # likelihoods that are held at a time
+MOST_PAIRED = 20_000  # rows from which the shares T_ij / T are computed
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """What rows with holes show of each node.
+
+    Attributes
+    ----------
+    means : (m,) float array
+        Averages over the rows that show a node; 0 where none does.
+    counts : (m,) int array
+        T_j.
+    num_rows : int
+        T.
+    pairs : (m, m) float array
+        T_ij.
+    """
+
+    means: np.ndarray
+    counts: np.ndarray
+    num_rows: int
+    pairs: np.ndarray = field(repr=False)
+
+    @property
+    def enough(self) -> np.ndarray:
+        """(m,) whether a node is shown by enough rows to count."""
+        return self.counts >= max(min(self.num_rows / 2, FEWEST), 1)
+
+    @property
+    def shared(self) -> np.ndarray:
+        """(m, m) T_ij / (T_i T_j), the covariance of two averages in units of that of a row."""
+        counts = np.maximum(self.counts, 1)
+        return self.pairs / np.outer(counts, counts)
+
+
+def shown(circuit, nodes, rows) -> Shown:
+    """What rows (T, V), -1 for a hole, show of some nodes.
+
+    Examples
+    --------
+    >>> circuit = pcircuit.rat_spn([2] * 2, num_units=1, depth=1, rng=0)
+    >>> found = shown(circuit, pcircuit.select_nodes(circuit), np.array([[0, 1], [1, -1]]))
+    >>> found.counts, found.enough                         # an input over each variable, and the root
+    (array([2, 1, 1]), array([ True,  True,  True]))
+    """
+    m = len(nodes)
+    sums, counts = np.zeros(m), np.zeros(m, dtype=np.int64)
+    step = max(1, BLOCK_VALUES // m)
+    for start in range(0, len(rows), step):
+        vectors, seen = vectors_with_holes(circuit, nodes, rows[start:start + step])
+        sums += np.where(seen, vectors, 0.0).sum(axis=0)
+        counts += seen.sum(axis=0)
+    paired = rows[::-(-len(rows) // MOST_PAIRED)]
+    mask = seen_nodes(circuit, nodes, paired).astype(np.float32)
+    pairs = (mask.T @ mask).astype(np.float64) * (len(rows) / len(paired))
+    np.fill_diagonal(pairs, counts)
+    return Shown(sums / np.maximum(counts, 1), counts, len(rows), pairs)
+
+
+def vectors_with_holes(circuit, nodes, rows):
+    """(n, m) likelihoods of rows with holes, and (n, m) bool whether the row shows the whole scope of the node."""
+    return pcircuit.node_likelihoods(circuit, rows, nodes=nodes), seen_nodes(circuit, nodes, rows)
+
+
+def seen_nodes(circuit, nodes, rows) -> np.ndarray:
+    """(n, m) bool: whether no variable of the node's scope is missing in the row, from the leaves of the v-tree up."""
+    seen = np.empty((circuit.vtree.num_nodes, len(rows)), dtype=bool)
+    for r, region in enumerate(circuit.regions):
+        children = circuit.vtree.children(r)
+        seen[r] = seen[children].all(axis=0) if len(children) else rows[:, region.variable] >= 0
+    return seen[circuit.nodes.region[nodes]].T
+
+
+def weights(batch: Shown, counts, num_rows: int) -> np.ndarray:
+    """(m,) g_j for a batch, and for k_j of k reference rows; 0 where a node is not shown by enough of both."""
+    enough = batch.enough & (counts >= max(min(num_rows / 2, FEWEST), 1))
+    spread = 1 / np.maximum(batch.counts, 1) + 1 / np.maximum(counts, 1)
+    return np.where(enough, np.sqrt((1 / batch.num_rows + 1 / num_rows) / spread), 0.0)
+
+
+def correlations(batch: Shown, g, shared, num_rows: int) -> np.ndarray:
+    """(m, m) R for weights g (m,), and for k_ij / (k_i k_j) of the reference (1 / k where it has no holes)."""
+    return np.outer(g, g) * (batch.shared + shared) / (1 / batch.num_rows + 1 / num_rows)

@@ -1,0 +1,101 @@
+"""What a test keeps of the rows that it compares batches with, beside their mean: sums, no row.
+
+With u_i the differences of the k rows from their mean, as a metric F shows them:
+
+    tr (F S F^t)^p, p = 1, 2, 3        how they vary
+    (1/k) sum_i |F u_i|^4              how heavy their tails are
+    max_i |F u_i|^2                    how far out the farthest is
+
+for each metric, which is what a batch's own rows are set against (`hld.nulls.confirmation`); and for batches with holes
+(`hld.references.available`) the covariance S where it is formed, and, if the rows had holes, how many show each node
+and each pair of nodes.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+import pcircuit
+from hld.checks import finite_array
+from hld.references.reference import MAX_FULL_SPECTRUM
+
+
+@dataclass(frozen=True, eq=False)
+class KeptRows:
+    """Sums over reference rows.
+
+    Attributes
+    ----------
+    num_rows : int
+        k, at least 2.
+    powers : (q, 3) float array
+        Traces of the powers of the covariance in each metric.
+    fourth, farthest : (q,) float arrays
+        Mean fourth power and largest square of the rows' distances in each metric.
+    covariance : (m, m) or (0, 0) float array
+        S; empty where there are too many nodes to form it.
+    counts : (m,) or (0,) int array
+        Rows that show each node; empty if the rows have no holes.
+    shared : (m, m) or (0, 0) float array
+        k_ij / (k_i k_j); empty if the rows have no holes, or too many nodes.
+    """
+
+    num_rows: int
+    powers: np.ndarray
+    fourth: np.ndarray
+    farthest: np.ndarray
+    covariance: np.ndarray
+    counts: np.ndarray
+    shared: np.ndarray
+
+    @property
+    def has_holes(self) -> bool:
+        """Whether reference rows had holes."""
+        return len(self.counts) > 0
+
+    def to_parts(self) -> tuple[dict, dict]:
+        """k, and the arrays."""
+        arrays = {part.name: getattr(self, part.name) for part in fields(self)[1:]}
+        return {"num_rows": self.num_rows}, arrays
+
+    @classmethod
+    def from_parts(cls, scalars, arrays, m: int, q: int) -> KeptRows:
+        """Sums that `to_parts` wrote, for m nodes and q metrics; raises ValueError where they do not fit."""
+        k = pcircuit.check_whole_number(scalars["num_rows"], "num_rows", 2)
+        powers = finite_array(arrays, "powers", (q, 3))
+        sums = [finite_array(arrays, name, (q,)) for name in ("fourth", "farthest")]
+        if powers.min() < 0 or min(one.min() for one in sums) < 0:
+            raise ValueError("sums of squares over the reference rows must be at least 0")
+        covariance, shared = (finite_array(arrays, name, (m, m) if arrays[name].size else (0, 0))
+                              for name in ("covariance", "shared"))
+        counts = finite_array(arrays, "counts", (m,) if arrays["counts"].size else (0,))
+        if ((counts < 0) | (counts > k) | (counts != np.floor(counts))).any():
+            raise ValueError(f"rows that show a node must be whole numbers up to {k}")
+        return cls(k, powers, *sums, covariance, counts.astype(np.int64), shared)
+
+
+def kept_rows(reference, metrics, laws) -> KeptRows | None:
+    """What is kept of a reference's rows; None of a reference that is not made of rows.
+
+    Parameters
+    ----------
+    reference : Reference
+    metrics : tuple of LinearMap
+    laws : tuple of ThreeMoments
+        Sums of powers of the eigenvalues in each metric.
+    """
+    if reference.num_rows is None:
+        return None
+    squared = [metric.squared(reference.table) for metric in metrics]
+    formed = len(reference.nodes) <= MAX_FULL_SPECTRUM
+    holes = reference.holes
+    return KeptRows(
+        reference.num_rows,
+        np.array([[law.first, law.second, law.third] for law in laws]),
+        np.array([(one ** 2).mean() for one in squared]),
+        np.array([one.max() for one in squared]),
+        reference.covariance() if formed else np.zeros((0, 0)),
+        np.zeros(0, np.int64) if holes is None else holes.counts,
+        holes.shared if formed and holes is not None else np.zeros((0, 0)),
+    )

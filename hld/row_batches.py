@@ -1,0 +1,122 @@
+"""A batch set against reference rows: its difference from their mean, with or without holes, and its own rows.
+
+Without holes a batch of T rows is its mean vector, and the null of the test judges it.  With holes, in the batch or in
+the reference rows, every node is compared by the rows that show it and the batch has laws of its own
+(`hld.references.available`); their p-values take the places of those of the test's laws.  Either way a small p-value is
+checked by the batch's own rows (`hld.nulls.confirmation`).
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+import pcircuit
+from hld.nulls.auto import AutoNull, law_part, laws_of, score_by
+from hld.nulls.confirmation import ASKED_BELOW, MOST_VECTORS, confirmed
+from hld.nulls.limit_law import LimitLaw, limit_law
+from hld.nulls.null import Null, PValue
+from hld.references.available import Shown, correlations, seen_nodes, shown, weights
+from hld.references.covariances import through
+from hld.vectors.linear_maps import Scaled
+
+
+@dataclass(frozen=True, eq=False)
+class HoledNull:
+    """The null of one batch with holes.
+
+    Attributes
+    ----------
+    laws : tuple of LimitLaw or None
+        Of its distances, one for each metric; None for a metric that says nothing about this batch.
+    inner : Null
+        Of batches without holes.
+    """
+
+    laws: tuple
+    inner: Null
+
+    def pvalue(self, squared, T) -> PValue:
+        """By the laws of the batch, and together as without holes."""
+        each = tuple(1.0 if law is None else law.pvalue(squared[i:i + 1], T).value for i, law in enumerate(self.laws))
+        return self.inner.of_pvalues(each, T)
+
+    def threshold(self, alpha, T, draws=0) -> float:
+        """Largest squared distance that is not rejected."""
+        level = self.inner.level(alpha, T, draws) if isinstance(self.inner, AutoNull) else alpha
+        return self.laws[0].threshold(level, T) if self.laws[0] is not None and level > 0 else float("inf")
+
+
+@dataclass(frozen=True, eq=False)
+class RowBatch:
+    """A batch and what it is compared with.
+
+    Attributes
+    ----------
+    circuit : pcircuit.Circuit
+    calibration : Calibration
+        Of a reference made of rows.
+    rows : (T, V) int array
+    """
+
+    circuit: pcircuit.Circuit
+    calibration: object
+    rows: np.ndarray
+
+    def difference(self):
+        """(m,) the difference of means, its null, and (m,) factors on the differences of single rows, or None."""
+        nodes, parts = self.calibration.nodes, self.calibration
+        if self.rows.min() >= 0 and not parts.kept.has_holes:
+            return pcircuit.mean_node_likelihoods(self.circuit, self.rows, nodes=nodes) - parts.mean, parts.null, None
+        batch, k = shown(self.circuit, nodes, self.rows), parts.kept.num_rows
+        counts = parts.kept.counts if parts.kept.has_holes else np.full(len(nodes), k)
+        g = weights(batch, counts, k)
+        factors = g * batch.num_rows / np.maximum(batch.counts, 1)
+        return g * (batch.means - parts.mean), HoledNull(self._laws(batch, g), parts.null), factors
+
+    def confirmed(self, found: PValue, squared, factors) -> PValue:
+        """A small p-value, raised to what the batch's own rows allow."""
+        parts, T = self.calibration, len(self.rows)
+        if found.value > ASKED_BELOW or (T == 1 and found.draws):  # single rows have been ranked
+            return found
+        own = confirmed(parts.kept, parts.metrics, score_by(parts.null), self._vectors(factors), squared, T)
+        allowed = law_part(parts.null).of_pvalues(own, T)
+        each = tuple(map(max, found.each, own))
+        return found if allowed.value <= found.value else replace_value(found, allowed.value, each)
+
+    def _vectors(self, factors) -> np.ndarray:
+        """(R, m) differences of the rows from the mean of the reference; of many rows some, evenly spread."""
+        T, parts = len(self.rows), self.calibration
+        rows = self.rows[np.linspace(0, T - 1, min(T, MOST_VECTORS)).astype(int)]
+        vectors = pcircuit.node_likelihoods(self.circuit, rows, nodes=parts.nodes) - parts.mean
+        return vectors if factors is None else vectors * seen_nodes(self.circuit, parts.nodes, rows) * factors
+
+    def _laws(self, batch: Shown, g) -> tuple:
+        """The laws of a batch with holes: from its own covariance, or without one where it cannot be wider."""
+        parts, laws = self.calibration, laws_of(self.calibration.null)
+        if not len(parts.kept.covariance):
+            return tuple(law if keeps_apart(metric, self.circuit, parts.nodes) else None
+                         for law, metric in zip(laws, parts.metrics, strict=True))
+        k = parts.kept.num_rows
+        own = parts.kept.covariance * correlations(batch, g, parts.kept.shared if parts.kept.has_holes else 1 / k, k)
+        return tuple(_own_law(metric, own, law) for law, metric in zip(laws, parts.metrics, strict=True))
+
+
+def _own_law(metric, covariance, law: LimitLaw) -> LimitLaw:
+    """The law of a metric for the covariance of one batch, corrected for T as without holes."""
+    return replace(limit_law(through(metric, covariance)), excess=law.excess, _prepared={})
+
+
+def keeps_apart(metric, circuit, nodes) -> bool:
+    """Whether a metric mixes only nodes that the same rows show: then holes cannot widen its law."""
+    if isinstance(metric, Scaled):
+        return True
+    index = getattr(metric, "index", None)
+    regions = None if index is None else circuit.nodes.region[nodes][index]
+    return regions is not None and bool((regions == regions[:, :1]).all())
+
+
+def replace_value(found: PValue, value: float, each: tuple) -> PValue:
+    """A p-value that is raised, with its relative error."""
+    error = found.error if found.error is None or found.value == 0 else found.error * value / found.value
+    return found._replace(value=value, each=each, error=error)
