@@ -3,15 +3,15 @@
     HLD_DATA=... python -m benchmarks.bench_level [--quick] [--sources nltcs lattice ...] [--rows 6 60 ...]
                                                   [--splits 200] [--sizes 1 10 ...] [--holes 0.2] [--output FILE.json]
 
-For each source and number of rows n: `splits` times n rows are taken at random, `HLDDetector()` is fitted to them with its
-defaults, and tests batches of T other rows, at most BATCHES of each size (fewer large ones). All batches of a split share
-its circuit, metrics and reference, so the error of a rate is computed between splits: rate +- the standard deviation of
-the splits' rates over the square root of their number. A star marks a rate that exceeds its level by more than three
-errors (or three binomial errors of as many batches, if that is more).
+For each source and number of rows n: `splits` times n rows are taken at random, `HLDDetector()` is fitted to them
+with its defaults, and tests batches of T other rows, at most BATCHES of each size (fewer large ones). All batches of
+a split share its circuit, metrics and reference, so the error of a rate is computed between splits: rate +- the
+standard deviation of the splits' rates over the square root of their number. A star marks a rate that exceeds its
+level by more than three errors (or three binomial errors of as many batches, if that is more).
 
-Sources named after data sets draw real rows without replacement; with `*` behind the name, a circuit with eight states is
-fitted to the data set and rows are drawn from it, so that any number of rows can be had. `lattice` is a circuit with six
-columns and 33 nodes, `mixed` one with twelve columns of two to four categories.
+Sources named after data sets draw real rows without replacement; with `*` behind the name, a circuit with eight
+states is fitted to the data set and rows are drawn from it, so that any number of rows can be had. `lattice` is a
+circuit with six columns and 33 nodes, `mixed` one with twelve columns of two to four categories.
 """
 from __future__ import annotations
 

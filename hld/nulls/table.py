@@ -11,9 +11,9 @@ all n + 1, the rows are at u_i - delta / (n + 1) and the fresh row at delta n / 
 
     |F u_i| < |F delta| (n - 1) / (n + 1)   implies   |F (u_i - delta / (n + 1))| < |F delta| n / (n + 1),
 
-and p = (1 + #{i : |F u_i| >= |F delta| (n - 1) / (n + 1)}) / (n + 1) is no smaller than the exact p-value by ranks among
-exchangeable rows: it is below a with probability at most a, for any n and any distribution.  Nothing is extrapolated:
-a single row cannot be odder than one in n + 1.
+and p = (1 + #{i : |F u_i| >= |F delta| (n - 1) / (n + 1)}) / (n + 1) is no smaller than the exact p-value by ranks
+among exchangeable rows: it is below a with probability at most a, for any n and any distribution.  Nothing is
+extrapolated: a single row cannot be odder than one in n + 1.
 """
 from __future__ import annotations
 

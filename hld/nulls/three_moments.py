@@ -4,8 +4,8 @@ Q = sum_j lambda_j chi2_1 has the cumulants c_1, 2 c_2 and 8 c_3 with c_k = sum_
 
 .. math:: Q \approx c_1 + s (\chi^2_l - l), \qquad s = c_3 / c_2, \quad l = c_2^3 / c_3^2
 
-has the same three (Pearson's type III).  Its tails are within a few per cent of those of `hld.gchi2` down to 1e-4 and it
-costs one incomplete gamma function, so it serves where very many values are needed and their scale does not matter
+has the same three (Pearson's type III).  Its tails are within a few per cent of those of `hld.gchi2` down to 1e-4 and
+it costs one incomplete gamma function, so it serves where very many values are needed and their scale does not matter
 (`hld.nulls.score`), or where the weights are known by their sums of powers only (`hld.nulls.confirmation`).
 
 A factor v on the variance at unchanged mean multiplies the weights by v and their multiplicities by 1 / v.
