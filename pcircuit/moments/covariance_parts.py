@@ -43,18 +43,16 @@ from pcircuit.moments.overlaps import (
 )
 from pcircuit.moments.plan import Plan
 
-EMPTY = np.zeros(0)
-
 
 @dataclass(frozen=True)
 class CovarianceParts:
     """One region as the covariance sees it: K shown units, P products, A children, n own selected units."""
 
     own: OwnColumns
-    excess: Floats = EMPTY  # (K, P); empty at a leaf
-    qp: Floats = EMPTY  # (P,); empty at a leaf
+    excess: Any = None  # (K, P); None at a leaf, like the next
+    qp: Any = None  # (P,)
     factors: tuple[Floats, ...] = ()  # per child (P, P); empty if no overlap of units of this region is needed
-    sum_rows: Floats = EMPTY  # (own sums, pairs)
+    sum_rows: Any = None  # (own sums, pairs)
     product_rows: tuple[Floats, ...] = ()  # per child (own products, pairs of the child)
 
 

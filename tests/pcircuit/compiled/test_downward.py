@@ -7,7 +7,7 @@ import wide_queries
 from kernel_circuits import CIRCUITS, rows
 
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree, expected_flows
-from pcircuit.compiled import packed
+from pcircuit.compiled import layouts
 
 
 def assert_flows(circuit, data, weights):
@@ -33,7 +33,7 @@ def assert_flows(circuit, data, weights):
 @pytest.mark.parametrize("name", CIRCUITS)
 def test_flows_are_right_whatever_was_rescaled(name, keeps_products, monkeypatch, rng):
     monkeypatch.setenv("PCIRCUIT_ENGINE", "numba")
-    monkeypatch.setattr(packed, "_keeps_products", lambda parts: keeps_products)
+    monkeypatch.setattr(layouts, "_keeps_products", lambda parts: keeps_products)
     circuit = Circuit(CIRCUITS[name].vtree, CIRCUITS[name].regions)  # no layout is cached
     data, weights = rows(circuit, rng), rng.uniform(0.5, 2.0, 24)
     weights[[3, 9]] = 0.0

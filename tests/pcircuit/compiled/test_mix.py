@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from pcircuit.compiled.packed import STRIDE
+from pcircuit.compiled.tile import STRIDE
 
 SIZES = [1, 3, 4, 5, 8]
 

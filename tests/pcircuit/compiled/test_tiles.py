@@ -49,7 +49,8 @@ def test_rows_in_small_tiles_are_the_rows_in_a_large_one(name, dtype, small_tile
 @pytest.mark.parametrize("name", ["chain", "hub, zero weights", "nary"])
 def test_chunks_of_flows_add_up(name, per_chunk, small_tiles, rng):
     """`flow_tiles` adds a chunk to the whole when it is full, and at the last row."""
-    from pcircuit.compiled.packed import full_layout, pack
+    from pcircuit.compiled.layouts import full_layout
+    from pcircuit.compiled.packing import pack
     from pcircuit.compiled.tile import load_group, new_sums
     from pcircuit.compiled.tiles import flow_tiles
     circuit, data = fresh(name), rows(CIRCUITS[name], rng)[:22]
@@ -61,8 +62,7 @@ def test_chunks_of_flows_add_up(name, per_chunk, small_tiles, rng):
         count = min(12, 22 - lo)
         load_group(circuit, parts.categories, data, lo, lo + count, group)
         group.weights[:count] = weights[lo:lo + count]
-        suspects += flow_tiles(parts, layout, work, group, count, likelihood.NO_READERS, likelihood.NO_TABLE,
-                               likelihood.NO_TOTALS, lo, 22, per_chunk, part, whole)
+        suspects += flow_tiles(parts, layout, work, group, count, (lo, 22, per_chunk), part, whole)
     assert not part.edges.any()
     assert not part.counts.any()
     assert part.log[0] == 0

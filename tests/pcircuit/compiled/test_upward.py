@@ -11,7 +11,7 @@ from kernel_circuits import CIRCUITS, rows
 
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree, log_likelihood, mean_node_likelihoods, node_likelihoods
 from pcircuit.compiled import rescaling
-from pcircuit.compiled.packed import pack
+from pcircuit.compiled.packing import pack
 from pcircuit.inference.likelihood import upward
 
 
@@ -51,10 +51,11 @@ def test_all_kinds_of_rescale_points_occur():
 @pytest.mark.parametrize("name", CIRCUITS)
 def test_the_kernel_and_the_numpy_text_find_the_same_suspects(name, monkeypatch, rng):
     """Rows that need logarithms: few where weights mix, and the same ones in both engines."""
-    from pcircuit.compiled.packed import stack_layout
+    from pcircuit.compiled.layouts import stack_layout
+    from pcircuit.compiled.readers import NOTHING
     from pcircuit.compiled.tile import load_group, new_work
     from pcircuit.compiled.tiles import upward_tiles
-    from pcircuit.inference.likelihood import NO_READERS, NO_TABLE, NO_TOTALS, STACK_BYTES
+    from pcircuit.inference.likelihood import STACK_BYTES
     circuit = CIRCUITS[name]
     if len(circuit.regions) == 1:
         return
@@ -62,7 +63,7 @@ def test_the_kernel_and_the_numpy_text_find_the_same_suspects(name, monkeypatch,
     packed, layout = pack(circuit), stack_layout(circuit)
     tile, group = new_work(circuit, layout, 1, STACK_BYTES)
     load_group(circuit, packed.categories, data, 0, len(data), group)
-    upward_tiles(packed, layout, tile, group, len(data), NO_READERS, NO_TABLE, NO_TOTALS)
+    upward_tiles(packed, layout, tile, group, len(data), NOTHING)
     shown, _, exponents, suspect = upward(circuit, data)
     np.testing.assert_array_equal(group.suspects[:len(data)], suspect)
     trusted = ~suspect
