@@ -12,7 +12,9 @@ cache that cannot be read or written costs a compilation and never an exception.
 from __future__ import annotations
 
 import logging
+import pathlib
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from pcircuit.engine import ENGINE_VARIABLE
@@ -24,6 +26,7 @@ except ModuleNotFoundError as error:
                               "runs everything on plain NumPy", name=error.name) from error
 
 logger = logging.getLogger(__name__)
+KERNEL_ROOMS = ("compiled", "moments", "moments/compiled")
 
 # The lock is released, so tiles run in plain threads.  `contract` lets a*b + c be one fused operation, and
 # `reassoc` lets a sum over rows run in vector lanes; infinities, NaN and signed zeros keep their meaning.  Kernels
@@ -61,8 +64,22 @@ def _cached(dispatcher):
     except RuntimeError as error:  # no folder is writable
         logger.debug("compiling %s without an on-disk cache: %s", dispatcher.py_func.__name__, error)
         return dispatcher
+    index = getattr(dispatcher._cache, "_cache_file", None)
+    if hasattr(index, "_source_stamp"):  # as Numba has it, of the function's own file only
+        index._source_stamp = (index._source_stamp, _kernel_sources())
     dispatcher._cache = _ForgivingCache(dispatcher._cache)
     return dispatcher
+
+
+@cache
+def _kernel_sources() -> tuple[tuple[str, float, int], ...]:
+    """Name, time and size of every file whose text may be part of a kernel: callees and constants are compiled in.
+
+    Numba compares its cache with the file of the function itself, and would go on with what another file said before.
+    """
+    root = pathlib.Path(__file__).parents[1]
+    files = sorted(path for room in KERNEL_ROOMS for path in root.joinpath(room).glob("*.py"))
+    return tuple((path.name, path.stat().st_mtime, path.stat().st_size) for path in files)
 
 
 class _ForgivingCache:

@@ -50,6 +50,8 @@ def unit_masses(circuit: Circuit) -> list[tuple[Floats, Floats | None]]:
         if not isinstance(region, InnerRegion):
             continue
         qp = region.weights.T @ q
+        if circuit.is_normalized:  # no rounding errors of the regions above
+            qp = qp / qp.sum()
         masses[r] = q, qp
         for c, units in zip(circuit.vtree.children(r).tolist(), region.products.T, strict=True):
             masses[c] = np.bincount(units, weights=qp, minlength=circuit.regions[c].num_units), None

@@ -46,14 +46,14 @@ def inner_overlaps(region: InnerRegion, masses: tuple[Floats, Floats], children:
     sums as local numbers, with weights (n,) for both together; `rounding` is the relative error of likelihoods.
     """
     (q, qp), (own_products, own_sums, weights) = masses, own
-    stages = _product_stages(region.products, qp, children)
+    stages = _product_stages(region.products, qp, children, rounding)
     products = stages[-1]
     dense = region.dense_weights()
     excess = minus_average(dense, q)
     second = dense @ products.second @ dense.T
-    second_c = mixture(dense, excess, products.second_c @ dense.T)
+    second_c = mixture(dense, excess, np.abs(excess), products.second_c @ dense.T)
     shift2, second, second_c, mean = normalized(second, second_c, dense @ products.mean)
-    third, third_c, product_v, (product_cov, sizes) = _third(region, qp, children, stages, own_products)
+    third, third_c, product_v, (product_cov, sizes) = _third(region, qp, children, stages, own_products, rounding)
     still = _variances(third_c, q) <= rounding * ((dense @ sizes) * dense).sum(axis=1)
     second_c[:, still], third_c[:, still] = 0.0, 0.0
     shift3, third, third_c = normalized(third, third_c)
@@ -64,7 +64,7 @@ def inner_overlaps(region: InnerRegion, masses: tuple[Floats, Floats], children:
     product_weights, sum_weights = weights[:len(own_products)], weights[len(own_products):]
     product_scale, sum_scale = product_weights * moving, sum_weights * ~still[own_sums]
     d = np.concatenate([
-        scaled(product_scale * mixture(dense, excess, products.second_c[:, own_products]), exp2),
+        scaled(product_scale * mixture(dense, excess, np.abs(excess), products.second_c[:, own_products]), exp2),
         scaled(sum_scale * second_c[:, own_sums], tables.exp2)], axis=1)
     v = np.concatenate([scaled(product_scale * product_v, exp3 - tables.exp2),
                         scaled(sum_scale * third_c[:, own_sums], tables.exp3 - tables.exp2)], axis=1)
@@ -93,7 +93,7 @@ def product_rows(qp: Floats, own_products: Ints, scale: Floats, units: Ints, fac
     return rows
 
 
-def _product_stages(products: Ints, qp: Floats, children: list[Overlaps]) -> list[_Stage]:
+def _product_stages(products: Ints, qp: Floats, children: list[Overlaps], rounding: float) -> list[_Stage]:
     """One _Stage per child: the products over children 0..c."""
     stages: list[_Stage] = []
     for child, units in zip(children, products.T, strict=True):
@@ -104,26 +104,28 @@ def _product_stages(products: Ints, qp: Floats, children: list[Overlaps]) -> lis
         if stages:
             last = stages[-1]
             diagonal, exp2, exp3 = last.diagonal * diagonal, last.exp2 + exp2, last.exp3 + exp3
-            second, second_c, mean, cov, cov_error = _multiplied(last, second, second_c, mean, qp)
+            second, second_c, mean, cov, cov_error = _multiplied(last, second, second_c, mean, qp, rounding)
         shift2, second, second_c, mean, cov, cov_error = normalized(second, second_c, mean, cov, cov_error)
         shift3, diagonal = normalized(diagonal)
         stages.append(_Stage(second, second_c, mean, cov, cov_error, diagonal, exp2 + shift2, exp3 + shift3, shift3))
     return stages
 
 
-def _multiplied(last: _Stage, second: Floats, second_c: Floats, mean: Floats, qp: Floats) -> tuple[Floats, ...]:
+def _multiplied(last: _Stage, second: Floats, second_c: Floats, mean: Floats, qp: Floats,
+                rounding: float) -> tuple[Floats, ...]:
     """second, second_c, mean, cov and cov_error of the products of a stage with one more child's units."""
     both = last.second * second
     both_mean, apart = qp @ both, last.mean * mean
     terms = last.second_c * second_c
-    cov, cov_error = closer(qp @ terms, qp @ np.abs(terms), both_mean - apart, both_mean + apart)
+    cov, cov_error = closer(qp @ terms, qp @ np.abs(terms), both_mean - apart, both_mean + apart, rounding)
     one, two = last.second_c * second, last.mean * second_c
-    both_c, _ = closer(one + two - cov, np.abs(one) + np.abs(two) + cov_error, both - both_mean, both + both_mean)
+    both_c, _ = closer(one + two - cov, np.abs(one) + np.abs(two) + cov_error, both - both_mean, both + both_mean,
+                       rounding)
     return both, both_c, both_mean, cov, cov_error
 
 
 def _third(region: InnerRegion, qp: Floats, children: list[Overlaps], stages: list[_Stage],
-           own_products: Ints) -> tuple[Floats, Floats, Floats, tuple[Floats, Floats]]:
+           own_products: Ints, rounding: float) -> tuple[Floats, Floats, Floats, tuple[Floats, Floats]]:
     """third, third_c (pairs, K); of the selected products columns (pairs, n), and covariance (n, n) with sizes (P, P).
 
     The sizes are those of the terms that the covariances of all products were summed from.
@@ -138,7 +140,7 @@ def _third(region: InnerRegion, qp: Floats, children: list[Overlaps], stages: li
     step = max(1, BLOCK // (P * P))
     for start in range(0, P, step):
         block = np.arange(start, min(start + step, P))
-        plain, centred, size = _third_of_products(region.products, children, stages, block)
+        plain, centred, size = _third_of_products(region.products, children, stages, block, rounding)
         mixed = mix(centred, region.weights)
         third += mix(plain, region.weights) @ dense[:, block].T
         third_c += mixed @ dense[:, block].T
@@ -150,7 +152,7 @@ def _third(region: InnerRegion, qp: Floats, children: list[Overlaps], stages: li
 
 
 def _third_of_products(products: Ints, children: list[Overlaps], stages: list[_Stage],
-                       block: Ints) -> tuple[Floats, Floats, Floats]:
+                       block: Ints, rounding: float) -> tuple[Floats, Floats, Floats]:
     """(P, P, B) sum_x p_p p_p' p_p'', its centred form, and the size of the terms of that, for p'' in `block` (B,)."""
     third = third_c = size = np.zeros(0)
     for c, (child, units) in enumerate(zip(children, products.T, strict=True)):
@@ -165,7 +167,8 @@ def _third_of_products(products: Ints, children: list[Overlaps], stages: list[_S
         two = (last.ratio * last.second[:, :, None] * last.mean[block]) * of_child_c
         third = third * of_child
         base, error = scale * now.mean[block], np.abs(two) + scale * now.cov_error[block]
-        third_c, _ = closer(one + two - scale * now.cov[block], np.abs(one) + error, third - base, third + base)
+        third_c, _ = closer(one + two - scale * now.cov[block], np.abs(one) + error, third - base, third + base,
+                            rounding)
         size = np.minimum(size * of_child + error, third + base)
     return third, third_c, size
 

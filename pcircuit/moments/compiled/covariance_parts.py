@@ -77,7 +77,7 @@ def _inner_parts(arrays, r, buffer, at, exp2, exp3, mean):
         child_at[a], shown[a] = at[child], arrays.region[child, SHOWN]
         child_exp2[a], child_exp3[a] = exp2[child], exp3[child]
     below = buffer, child_at, shown, child_exp2, child_exp3
-    stages = product_stages(units, qp, below)
+    stages = product_stages(units, qp, below, arrays.rounding[r])
     tables = np.empty(tables_size(K))
     shift2 = inner_second(dense, excess, stages, tables)
 
@@ -111,7 +111,7 @@ def _product_columns(mixing, stages, local, weights, of_products, exponents, col
         for p in range(P):
             chosen[p, j] = stages[4][p, local[j]] if product_cov[j, j] > 0.0 else 0.0
         mean_out[j] = scaled(weights[j] * stages[1][-1, local[j]], product2)
-    mixture(dense, excess, chosen, mixed)
+    mixture(dense, excess, excess, chosen, mixed)
     for j in range(len(local)):
         for k in range(K):
             d[k, j] = scaled(weights[j] * mixed[k, j], product2)

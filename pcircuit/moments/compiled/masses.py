@@ -65,6 +65,9 @@ def fill_masses(arrays):
         for k in range(len(q)):
             for e in range(pointer[k], pointer[k + 1]):
                 qp[column[e]] += q[k] * value[e]
+        total = qp.sum()
+        for p in range(len(qp)):  # no rounding errors of the regions above
+            qp[p] /= total
         for a in range(len(children)):
             below = shown_mass(arrays, children[a])
             for p in range(len(qp)):
