@@ -33,8 +33,8 @@ def flow_tiles(packed, layout, tile, group, rows, nothing, chunk, sums):
 
     With `chunk` = (row, stop, per_chunk) and `sums` = (part, whole) the group begins at `row` of the data.  The flows
     of `per_chunk` rows, or of those before `stop`, are summed in `part`, which is zero between chunks, and then added
-    to `whole`.  Suspect rows do not count.  `nothing` is `compiled.readers.NOTHING`: as a constant it would be of another
-    type than in the other calls, and the pass be compiled twice.
+    to `whole`.  Suspect rows do not count.  `nothing` is `compiled.readers.NOTHING`: as a constant it would be of
+    another type than in the other calls, and the pass be compiled twice.
     """
     row, stop, per_chunk = chunk
     part, whole = sums
