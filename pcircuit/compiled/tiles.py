@@ -10,7 +10,7 @@ import numpy as np
 
 from pcircuit.compiled.downward import downward_tile
 from pcircuit.compiled.jit import jit
-from pcircuit.compiled.readers import NOTHING, Wanted
+from pcircuit.compiled.readers import Wanted
 from pcircuit.compiled.tile import STRIDE
 from pcircuit.compiled.upward import upward_tile
 
@@ -28,18 +28,21 @@ def upward_tiles(packed, layout, tile, group, rows, wanted):
 
 
 @jit
-def flow_tiles(packed, layout, tile, group, rows, chunk, part, whole):
+def flow_tiles(packed, layout, tile, group, rows, nothing, chunk, sums):
     """Both passes over the rows of a group; returns how many of them are suspect.
 
-    With `chunk` = (row, stop, per_chunk) the group begins at `row` of the data, and the flows of `per_chunk` rows, or
-    of those before `stop`, are summed in `part`, which is zero between chunks, and then added to `whole`.  Suspect rows
-    do not count.
+    With `chunk` = (row, stop, per_chunk) and `sums` = (part, whole) the group begins at `row` of the data.  The flows
+    of `per_chunk` rows, or of those before `stop`, are summed in `part`, which is zero between chunks, and then added
+    to `whole`.  Suspect rows do not count.  `nothing` is `compiled.readers.NOTHING`: as a constant it would be of
+    another type than in the other calls, and the pass be compiled twice.
     """
-    (row, stop, per_chunk), suspects = chunk, 0
+    row, stop, per_chunk = chunk
+    part, whole = sums
+    suspects = 0
     for start in range(0, rows, group.step):
         count = min(group.step, rows - start)
         _enter(tile, group, start, count)
-        upward_tile(packed, layout, tile, count, NOTHING)
+        upward_tile(packed, layout, tile, count, nothing)
         _leave(layout, tile, group, start, count)
         for b in range(np.uintp(start), np.uintp(start + count)):
             if group.suspects[b]:

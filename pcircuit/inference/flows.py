@@ -27,6 +27,7 @@ from pcircuit.circuit import Circuit, InputRegion
 from pcircuit.compiled.layouts import Layout, full_layout
 from pcircuit.compiled.packed import Packed, num_inputs, table_rows
 from pcircuit.compiled.packing import pack, with_parameters
+from pcircuit.compiled.readers import NOTHING
 from pcircuit.compiled.tile import TILE_ROWS, Sums, borrow, free_work, load_group, new_sums, new_work
 from pcircuit.engine import engine_is_numpy
 from pcircuit.evidence import as_integer_table, refuse_out_of_range, row_weights
@@ -244,7 +245,7 @@ def _rows_by_kernel(circuit: Circuit, packed: Packed, data: Evidence, weights: F
             load_group(circuit, packed.categories, data, lo, lo + rows, group)
             loaded[:] = lo, rows
         group.weights[:rows] = weights[lo:lo + rows]
-        if flow_tiles(packed, layout, tile, group, rows, (lo, stop, per_chunk), part, whole):
+        if flow_tiles(packed, layout, tile, group, rows, NOTHING, (lo, stop, per_chunk), (part, whole)):
             suspects.append(lo + np.flatnonzero(group.suspects[:rows]))
     free.append(work)
     return whole, suspects

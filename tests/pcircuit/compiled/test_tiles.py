@@ -51,6 +51,7 @@ def test_chunks_of_flows_add_up(name, per_chunk, small_tiles, rng):
     """`flow_tiles` adds a chunk to the whole when it is full, and at the last row."""
     from pcircuit.compiled.layouts import full_layout
     from pcircuit.compiled.packing import pack
+    from pcircuit.compiled.readers import NOTHING
     from pcircuit.compiled.tile import load_group, new_sums
     from pcircuit.compiled.tiles import flow_tiles
     circuit, data = fresh(name), rows(CIRCUITS[name], rng)[:22]
@@ -62,7 +63,7 @@ def test_chunks_of_flows_add_up(name, per_chunk, small_tiles, rng):
         count = min(12, 22 - lo)
         load_group(circuit, parts.categories, data, lo, lo + count, group)
         group.weights[:count] = weights[lo:lo + count]
-        suspects += flow_tiles(parts, layout, work, group, count, (lo, 22, per_chunk), part, whole)
+        suspects += flow_tiles(parts, layout, work, group, count, NOTHING, (lo, 22, per_chunk), (part, whole))
     assert not part.edges.any()
     assert not part.counts.any()
     assert part.log[0] == 0
