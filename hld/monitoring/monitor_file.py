@@ -39,7 +39,8 @@ def fixed_parts(header, arrays):
     mean, stds, whitening = (_finite(arrays, name) for name in FIXED[1:])
     if mean.shape != nodes.shape or stds.shape != nodes.shape or (mean < 0).any() or (stds < 0).any():
         raise ValueError("the moments do not fit the nodes")
-    bounds, doubts = unit_bounds(circuit)[nodes], relative_errors(circuit, nodes)
+    bounds = unit_bounds(circuit)
+    doubts, bounds = relative_errors(circuit, nodes, bounds, mean), bounds[nodes]
     kept, kept_before = kept_nodes(bounds, mean, stds, doubts), kept_nodes(bounds, mean, stds, np.zeros(len(nodes)))
     if whitening.shape == (len(kept_before), len(kept_before)):  # files of 0.1.0 may hold nodes that are constant
         whitening = np.ascontiguousarray(whitening[np.ix_(*[np.isin(kept_before, kept)] * 2)])

@@ -152,14 +152,15 @@ def accumulate(circuit, packed, data, weights, n_jobs, free, *, same_rows=False)
     step = max(N, 1) if count_jobs(n_jobs) == 1 and not in_numpy else per_chunk
     jobs = [(start, min(start + step, N)) for start in range(0, N, step)]
     whole, suspects = None, []
-    for part, found in map_in_threads(
-            lambda job: work(circuit, packed, data, weights, *job, per_chunk, free, same_rows), jobs, n_jobs):
-        suspects += found
-        if whole is None:
-            whole = part
-            continue
-        for mine, more in zip(whole, part, strict=True):
-            mine += more
+    with map_in_threads(lambda job: work(circuit, packed, data, weights, *job, per_chunk, free, same_rows), jobs,
+                        n_jobs) as parts:
+        for part, found in parts:
+            suspects += found
+            if whole is None:
+                whole = part
+                continue
+            for mine, more in zip(whole, part, strict=True):
+                mine += more
     whole = new_sums(packed) if whole is None else whole
     inputs = _complete(packed, whole, in_numpy)
     if suspects:

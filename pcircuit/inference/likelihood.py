@@ -88,9 +88,10 @@ def log_likelihood(circuit, data, *, n_jobs=None) -> np.ndarray:
         return _in_numpy(circuit, data)
     result, free = np.empty(len(data)), free_work(circuit, "root_work")
     chunks = cut_rows(circuit, len(data))
-    for suspect in map_in_threads(lambda chunk: _root_of_chunk(circuit, data, *chunk, result, free), chunks, n_jobs):
-        if suspect is not None:
-            result[suspect] = log_units(circuit, data[suspect])[0][-1][0]
+    with map_in_threads(lambda chunk: _root_of_chunk(circuit, data, *chunk, result, free), chunks, n_jobs) as found:
+        for suspect in found:
+            if suspect is not None:
+                result[suspect] = log_units(circuit, data[suspect])[0][-1][0]
     return result
 
 

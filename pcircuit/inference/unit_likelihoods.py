@@ -73,9 +73,10 @@ def node_likelihoods(circuit, data, *, nodes=None, n_jobs=None) -> np.ndarray:
     def work(chunk):
         return _read_chunk(circuit, data, *chunk, readers, result, NO_TOTALS, free)
 
-    for suspect in map_in_threads(work, cut_rows(circuit, len(data)), n_jobs):
-        if suspect is not None:
-            result[suspect] = _values_by_logarithms(circuit, data[suspect])[nodes].T
+    with map_in_threads(work, cut_rows(circuit, len(data)), n_jobs) as found:
+        for suspect in found:
+            if suspect is not None:
+                result[suspect] = _values_by_logarithms(circuit, data[suspect])[nodes].T
     return result
 
 
@@ -129,10 +130,11 @@ def mean_node_likelihoods(circuit, data, *, nodes=None, n_jobs=None) -> np.ndarr
         part = np.zeros(len(nodes))
         return part, _read_chunk(circuit, data, *chunk, readers, NO_TABLE, part, free)
 
-    for part, suspect in map_in_threads(work, cut_rows(circuit, len(data)), n_jobs):
-        total += part
-        if suspect is not None:
-            total += _values_by_logarithms(circuit, data[suspect])[nodes].sum(axis=1)
+    with map_in_threads(work, cut_rows(circuit, len(data)), n_jobs) as found:
+        for part, suspect in found:
+            total += part
+            if suspect is not None:
+                total += _values_by_logarithms(circuit, data[suspect])[nodes].sum(axis=1)
     return total / len(data)
 
 
