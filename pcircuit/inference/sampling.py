@@ -35,6 +35,7 @@ from pcircuit.distribution import check_distribution
 from pcircuit.evidence import check_evidence
 from pcircuit.inference.likelihood import upward
 from pcircuit.inference.log_domain import log_units
+from pcircuit.memory import memory_for
 
 BLOCK_VALUES = 3_000_000  # uniforms, or unit values, that are held at once
 MAX_ROWS, MIN_ROWS = 4096, 64  # of a block: the working arrays of a region stay in the cache, calls stay few
@@ -104,7 +105,10 @@ def sample(circuit, num_samples=None, *, evidence=None, rng=None) -> np.ndarray:
     num_samples = _checked_count(num_samples, evidence)
     if evidence is not None and len(evidence) == 1:
         evidence = np.broadcast_to(evidence, (num_samples, circuit.num_variables))
-    rows = np.empty((num_samples, circuit.num_variables), dtype=_category_dtype(circuit))
+    dtype = np.dtype(_category_dtype(circuit))
+    with memory_for(f"a table of {num_samples} rows", num_samples * circuit.num_variables * dtype.itemsize,
+                    "draw fewer at a time"):
+        rows = np.empty((num_samples, circuit.num_variables), dtype=dtype)
     tables = _tables(circuit)
     step = _rows_per_block(len(tables) if evidence is None else circuit.num_nodes)
     for start in range(0, num_samples, step):

@@ -16,6 +16,7 @@ from pcircuit.evidence import as_integer_table, refuse_out_of_range
 from pcircuit.inference.likelihood import NO_TABLE, NO_TOTALS, STACK_BYTES, cut_rows, upward
 from pcircuit.inference.log_domain import log_units
 from pcircuit.inference.ranges import may_overflow
+from pcircuit.memory import memory_for
 from pcircuit.threads import map_in_threads
 
 NUMPY_ROWS = 256
@@ -60,7 +61,9 @@ def node_likelihoods(circuit, data, *, nodes=None, n_jobs=None) -> np.ndarray:
     """
     data = as_integer_table(circuit, data)
     nodes = _checked_nodes(circuit, nodes)
-    result = np.empty((len(data), len(nodes)))
+    with memory_for(f"a table of {len(data)} rows and {len(nodes)} nodes", 8 * len(data) * len(nodes),
+                    "pass fewer rows at a time or fewer `nodes`, or take the mean by mean_node_likelihoods"):
+        result = np.empty((len(data), len(nodes)))
 
     if _runs_in_numpy(circuit):
         refuse_out_of_range(circuit, data)
