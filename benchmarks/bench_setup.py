@@ -34,9 +34,9 @@ def main():
         wall, cpu = [], []
         for _ in range(repeats + 1):
             started, used = time.perf_counter(), time.process_time()
-            law = hld.HLDTest(circuit).calibration.laws[0]
+            law = hld.HLDTest(circuit).calibration.null
             for level in LEVELS:
-                law.quantile(level, 100)
+                law.threshold(level, 100)
             wall.append(time.perf_counter() - started)
             cpu.append(time.process_time() - used)
         print(f"| {name}, {id_class} | {K} | {len(hld.select_nodes(circuit)):,} | {law.num_eigenvalues} | "

@@ -9,7 +9,6 @@ A `Calibration` is what is left of them when the test stands, and what a model f
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -44,22 +43,6 @@ class Calibration:
     def __post_init__(self):
         for array in (self.nodes, self.mean, self.stds, self.margins):
             array.flags.writeable = False
-
-    @cached_property
-    def names(self) -> tuple:
-        """Names of the metrics."""
-        return tuple(metric.name for metric in self.metrics)
-
-    @cached_property
-    def round_offs(self) -> tuple:
-        """For each metric, a distance that rounding can cause alone: a law of zeros leaves no room for it."""
-        return tuple(metric.round_off(self.mean) for metric in self.metrics)
-
-    @property
-    def node_weights(self):
-        """Weights in which differences are reported: those of a single weighting of nodes, else 1."""
-        weights = self.metrics[0].node_weights if len(self.metrics) == 1 else None
-        return 1.0 if weights is None else weights
 
 
 def calibrate(reference, parts, null, *, tolerance, num_resamples, seed, **options) -> Calibration:

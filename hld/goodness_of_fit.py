@@ -20,7 +20,7 @@ import numpy as np
 
 import pcircuit
 from hld.calibration import calibrate
-from hld.checks import check_alpha, finite_number, seed_of, whole_number
+from hld.checks import check_alpha, seed_of
 from hld.metrics.named import parse_metric
 from hld.metrics.whitened import RIDGE
 from hld.nulls.limit_law import limit_null
@@ -55,19 +55,16 @@ class Settings:
 
     def __post_init__(self):
         for name, known in (("null", NULLS), ("reference", REFERENCES), ("missing", ("complete", "exact"))):
-            value = getattr(self, name)
-            if not isinstance(value, str) or value not in known:
-                raise ValueError(f"`{name}` must be one of {', '.join(map(repr, known))}, found {value!r}")
+            pcircuit.check_choice(getattr(self, name), name, tuple(known))
         if self.missing == "exact" and (self.reference, self.null) not in SUMMED_OUT:
             raise ValueError("`missing` must be 'complete', or 'exact' with reference='circuit' and null='exact' or "
                              f"'auto', found reference={self.reference!r} and null={self.null!r}")
         if self.null in ON_DEMAND and self.reference in FROM_ROWS:
             raise ValueError(f"`null` {self.null!r} draws from the circuit: use null='auto' with "
                              f"reference={self.reference!r}")
-        if self.num_train is not None:
-            whole_number(self.num_train, "num_train")
-        finite_number(self.tolerance, "tolerance")
-        whole_number(self.seed, "seed", 0)
+        pcircuit.check_whole_number(self.num_train, "num_train", 1, none="a reference that is exact")
+        pcircuit.check_number(self.tolerance, "tolerance", least=0)
+        pcircuit.check_whole_number(self.seed, "seed", 0)
 
 
 class HLDTest:
@@ -156,9 +153,10 @@ class HLDTest:
     def __init__(self, circuit, nodes=None, metric="euclidean", null="exact", reference="circuit", num_train=None,
                  training_data=None, rng=None, *, ridge=RIDGE, num_resamples=999, tolerance=0.0, missing="complete"):
         pcircuit.check_distribution(circuit)
-        num_resamples = whole_number(num_resamples, "num_resamples")
-        ridge = finite_number(ridge, "ridge", positive=True)
-        settings = Settings(null, reference, num_train, finite_number(tolerance, "tolerance"), missing, seed_of(rng))
+        num_resamples = pcircuit.check_whole_number(num_resamples, "num_resamples", 1)
+        ridge, tolerance = pcircuit.check_number(ridge, "ridge", above=0), pcircuit.check_number(tolerance, "tolerance")
+        num_train = None if num_train is None else pcircuit.check_whole_number(num_train, "num_train", 1)
+        settings = Settings(null, reference, num_train, tolerance, missing, seed_of(rng))
         if (reference in FROM_ROWS) != (training_data is not None):
             raise ValueError(f"`training_data` {'is needed' if training_data is None else 'is used only'} with "
                              f"reference='training', found reference={reference!r}")
@@ -197,6 +195,13 @@ class HLDTest:
         self.nodes, self.mean, self.stds = calibration.nodes, calibration.mean, calibration.stds
         self.null, self.reference, self.num_train = settings.null, settings.reference, settings.num_train
         self.tolerance, self.missing = settings.tolerance, settings.missing
+        metrics = calibration.metrics
+        self._names = tuple(metric.name for metric in metrics)
+        # a law of zeros leaves no room for rounding
+        self._round_offs = tuple(metric.round_off(self.mean) for metric in metrics)
+        # differences are reported in the metric's own weights where it is a weighting of nodes
+        single = metrics[0].node_weights if len(metrics) == 1 else None
+        self._shown_weights = 1.0 if single is None else single
         self._patterns = HolePatterns(circuit, self.nodes) if settings.missing == "exact" else None
 
     def __call__(self, batch, alpha=0.05) -> HLDResult:
@@ -272,17 +277,17 @@ class HLDTest:
         inflation = 1.0 if num_train is None else 1.0 + T / num_train
         distances = [math.sqrt(max(metric.squared(deltas), 0.0)) for metric in parts.metrics]
         beyond = [max(d - margin, 0.0) if d > round_off else 0.0
-                  for d, margin, round_off in zip(distances, parts.margins, parts.round_offs, strict=True)]
+                  for d, margin, round_off in zip(distances, parts.margins, self._round_offs, strict=True)]
         found = null.pvalue(np.square(beyond) / inflation, T)
         if len(distances) > 1:
             statistic, threshold = -math.log10(max(found.value, 1e-300)), -math.log10(alpha)
         else:
             statistic = distances[0]
             threshold = math.sqrt(null.threshold(alpha, T) * inflation) + float(parts.margins[0])
-        weights = parts.node_weights
+        weights = self._shown_weights
         return HLDResult(statistic=statistic, threshold=threshold, pvalue=found.value,
                          reject=bool(found.value <= alpha), alpha=alpha, num_samples=T, null=found.null,
-                         inflation=inflation, null_error=found.error, num_missing=num_missing, metrics=parts.names,
+                         inflation=inflation, null_error=found.error, num_missing=num_missing, metrics=self._names,
                          pvalues=found.each, deltas=deltas * weights, stds=self.stds * weights, nodes=self.nodes,
                          _circuit=self.circuit)
 
@@ -292,7 +297,7 @@ class HLDTest:
         lines = [f"HLD test against {self.circuit!r}",
                  f"nodes: {len(self.nodes)} ({', '.join(f'{n} {k}' for k, n in zip(kinds, counts, strict=True))})",
                  f"reference: {self.reference}; total variance tr(S) = {float(self.stds @ self.stds):.6g}",
-                 "null:", *self.calibration.null.describe(self.calibration.names),
+                 "null:", *self.calibration.null.describe(self._names),
                  "estimation error: ignored (no num_train)" if self.num_train is None
                  else f"estimation error: null scaled by 1 + T / {self.num_train}"]
         if self.tolerance:

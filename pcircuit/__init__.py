@@ -6,6 +6,13 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # what editors and type checkers see
+    from pcircuit.arguments import check_choice as check_choice
+    from pcircuit.arguments import check_flag as check_flag
+    from pcircuit.arguments import check_generator as check_generator
+    from pcircuit.arguments import check_integers as check_integers
+    from pcircuit.arguments import check_number as check_number
+    from pcircuit.arguments import check_numbers as check_numbers
+    from pcircuit.arguments import check_whole_number as check_whole_number
     from pcircuit.circuit import Circuit as Circuit
     from pcircuit.distribution import check_distribution as check_distribution
     from pcircuit.engine import engine_is_numpy as engine_is_numpy
@@ -27,6 +34,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.files.uai import read_uai as read_uai
     from pcircuit.files.vtree_file import read_vtree as read_vtree
     from pcircuit.files.vtree_file import write_vtree as write_vtree
+    from pcircuit.files.whole_file import replace_file as replace_file
     from pcircuit.inference.flows import Flows as Flows
     from pcircuit.inference.flows import expected_flows as expected_flows
     from pcircuit.inference.likelihood import log_likelihood as log_likelihood
@@ -37,8 +45,12 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.learning.chow_liu import chow_liu_circuit as chow_liu_circuit
     from pcircuit.learning.chow_liu import chow_liu_tree as chow_liu_tree
     from pcircuit.learning.em import fit_em as fit_em
+    from pcircuit.learning.em_options import EMSteps as EMSteps
+    from pcircuit.learning.em_options import EMWatch as EMWatch
     from pcircuit.learning.hidden_chow_liu import hclt as hclt
     from pcircuit.learning.random_tensorized import rat_spn as rat_spn
+    from pcircuit.moments.means import means_cost as means_cost
+    from pcircuit.moments.means import unit_means as unit_means
     from pcircuit.moments.moments import Moments as Moments
     from pcircuit.moments.moments import exact_moments as exact_moments
     from pcircuit.node_selection import check_node_weights as check_node_weights
@@ -81,6 +93,9 @@ _HOME = {
     "Circuit": "circuit",
     "InputRegion": "regions", "InnerRegion": "regions", "StructureError": "regions",
     "VTree": "vtree",
+    "check_choice": "arguments", "check_flag": "arguments", "check_generator": "arguments",
+    "check_integers": "arguments", "check_number": "arguments", "check_numbers": "arguments",
+    "check_whole_number": "arguments",
     "check_distribution": "distribution",
     "check_evidence": "evidence", "engine_is_numpy": "engine",
     "check_node_weights": "node_selection", "check_nodes": "node_selection", "select_nodes": "node_selection",
@@ -95,12 +110,13 @@ _HOME = {
     "chow_liu_circuit": "learning.chow_liu", "chow_liu_tree": "learning.chow_liu",
     "hclt": "learning.hidden_chow_liu",
     "rat_spn": "learning.random_tensorized",
-    "fit_em": "learning.em",
+    "fit_em": "learning.em", "EMSteps": "learning.em_options", "EMWatch": "learning.em_options",
+    "means_cost": "moments.means", "unit_means": "moments.means",
     "Moments": "moments.moments", "exact_moments": "moments.moments",
     "unit_masses": "inference.masses",
     "read_archive": "files.archive", "write_archive": "files.archive",
     "from_arrays": "files.circuit_file", "load": "files.circuit_file", "save": "files.circuit_file",
-    "to_arrays": "files.circuit_file",
+    "to_arrays": "files.circuit_file", "replace_file": "files.whole_file",
     "read_psdd": "files.psdd", "write_psdd": "files.psdd",
     "read_vtree": "files.vtree_file", "write_vtree": "files.vtree_file",
     "read_jpc": "files.jpc", "write_jpc": "files.jpc",
@@ -122,14 +138,14 @@ _HOME = {
 __all__ = sorted(_HOME)
 __version__ = "0.1.0"
 
+if not TYPE_CHECKING:  # who checks types would believe in any name
+    def __getattr__(name: str) -> object:
+        if name not in _HOME:
+            raise AttributeError(f"module 'pcircuit' has no attribute {name!r}")
+        value = getattr(importlib.import_module(f"pcircuit.{_HOME[name]}"), name)
+        globals()[name] = value
+        return value
 
-def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module 'pcircuit' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"pcircuit.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
 
-
-def __dir__() -> list:
+def __dir__() -> list[str]:
     return sorted([*globals(), *_HOME])

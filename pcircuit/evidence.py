@@ -1,38 +1,59 @@
-"""Evidence: the integer table (N, V) that every query takes.
+"""Evidence: the table (N, V) of categories that every query takes.
 
-Entry (n, v) is the category 0..C_v-1 of variable v in row n, or -1 where the value is missing; a missing value
-is integrated out exactly.  Any integer dtype will do, and the array is never copied to another one nor modified:
-unsigned dtypes simply cannot hold a missing value.
+Entry (n, v) is the category 0..C_v-1 of variable v in row n, or it is missing; a missing value is integrated out
+exactly.  Missing is
+
+    -1        in a table of integers,
+    NaN       in a table of floats, whose other entries must be whole numbers,
+    None      in a table of Python objects, as are NaN, NaT and pandas.NA,
+    masked    in a `numpy.ma` table of any kind, whatever lies under the mask,
+
+and in each of the latter three -1 as well.  Nothing else is turned into a category: 2.5 and "2" are refused.  Integers
+of any dtype, byte order and memory layout will do; unless they have to be read in another form, the array is neither
+copied nor modified.  Unsigned dtypes simply cannot hold a missing value: 2**64 - 1 is a number, not -1.
 """
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pcircuit.arguments import at, check_numbers, first, is_real, shown, without_masks
+from pcircuit.array_types import Evidence, Floats, Ints
+from pcircuit.circuit import Circuit, check_circuit
+
+MISSING = -1
+MOST_WEIGHT = 1e100  # of a row: sums and squares of weights stay finite
+FLOATS = "expected whole numbers (categories 0, 1, ...), and NaN or -1 for missing values"
+OBJECTS = "expected whole numbers (categories 0, 1, ...), and None, NaN or -1 for missing values"
 
 
-def check_evidence(circuit, data, *, name="data") -> np.ndarray:
+def check_evidence(circuit: Circuit, data: ArrayLike, *, name: str = "data") -> Evidence:
     """Return `data` as an integer array (N, V) after checking it against a circuit.
 
     Parameters
     ----------
     circuit : Circuit
         Says how many variables and categories there are.
-    data : (N, V) integer or boolean array_like
-        Evidence; -1 is missing.  N may be 0.
+    data : (N, V) array_like
+        Evidence: categories, and -1, NaN, None or masked entries where the value is missing.  N may be 0.
     name : str
         What errors call it.
 
     Returns
     -------
     (N, V) integer array
-        `data` itself where it is an integer array already; booleans are viewed as 0 and 1.
+        -1 where missing.  `data` itself where it is an integer array in the machine's byte order; booleans are viewed
+        as 0 and 1.
 
     Raises
     ------
     TypeError
-        If the entries are not integers (NaN cannot mark a missing value here: use -1).
+        If the entries are not numbers.
     ValueError
-        If the shape is not (N, V), or an entry is below -1 or not below the number of categories: the message
-        names the row, the column and the value.
+        If the shape is not (N, V), or an entry is not a whole number, below -1 or not below the number of categories:
+        the message names the row, the column and the value.
 
     Notes
     -----
@@ -45,23 +66,19 @@ def check_evidence(circuit, data, *, name="data") -> np.ndarray:
     >>> check_evidence(coin, [[1], [-1]])
     array([[ 1],
            [-1]])
+    >>> check_evidence(coin, np.array([[1.0], [np.nan]]))
+    array([[ 1],
+           [-1]])
     """
-    data = as_integer_table(circuit, data, name)
-    refuse_out_of_range(circuit, data, name)
-    return data
+    table = as_integer_table(circuit, data, name)
+    refuse_out_of_range(circuit, table, name)
+    return table
 
 
-def as_integer_table(circuit, data, name="data") -> np.ndarray:
-    """`data` as an (N, V) integer array; its entries are not looked at."""
-    array = np.asarray(data)
-    if array.dtype.kind not in "iu":
-        if array.dtype.kind == "b":
-            array = array.view(np.uint8)
-        elif array.size == 0 and array.ndim == 2:
-            array = array.astype(np.int64)
-        else:
-            raise TypeError(f"`{name}` must hold integers (categories 0, 1, ..., and -1 for missing), found "
-                            f"{array.dtype}: encode it first" + (", NaN as -1" if array.dtype.kind == "f" else ""))
+def as_integer_table(circuit: Circuit, data: ArrayLike, name: str = "data") -> Evidence:
+    """`data` as an (N, V) integer array; whether its entries are categories of the circuit is not looked at."""
+    check_circuit(circuit)
+    array = integer_entries(data, name)
     if array.ndim != 2 or array.shape[1] != circuit.num_variables:
         hint = f": give one row as {name}[None, :]" if array.ndim == 1 and len(array) == circuit.num_variables else ""
         raise ValueError(f"`{name}` must have shape (N, {circuit.num_variables}), one column per variable, "
@@ -69,11 +86,104 @@ def as_integer_table(circuit, data, name="data") -> np.ndarray:
     return array
 
 
-def refuse_out_of_range(circuit, data: np.ndarray, name="data") -> None:
+def refuse_out_of_range(circuit: Circuit, data: Evidence, name: str = "data") -> None:
     """Raise for the first entry below -1 or not below its variable's number of categories."""
     categories = np.asarray(circuit.num_categories)
-    if not len(data) or ((data.max(axis=0) < categories).all() and int(data.min()) >= -1):
+    if not len(data) or ((data.max(axis=0) < categories).all() and int(data.min()) >= MISSING):
         return
-    row, column = np.argwhere((data < -1) | (data >= categories))[0]
+    row, column = first((data < MISSING) | (data >= categories))
     raise ValueError(f"`{name}` holds {data[row, column]} at row {row}, column {column}: expected a category "
                      f"0..{categories[column] - 1}, or -1 for a missing value")
+
+
+def integer_entries(data: object, name: str = "data") -> Evidence:
+    """`data` as an array of integers in the machine's byte order, -1 where missing; of any shape."""
+    if isinstance(data, np.ma.MaskedArray):
+        return _unmasked(data, name)
+    if hasattr(data, "tocsr"):
+        raise TypeError(f"`{name}` must be a dense table, found a sparse {type(data).__name__}: give `.toarray()` of "
+                        "it, or its integers with -1 where a value is missing")
+    data = without_masks(data)
+    try:
+        array = np.asarray(data)
+    except ValueError:
+        raise ValueError(f"`{name}` must have shape (N, V), found rows of different lengths") from None
+    kind = array.dtype.kind
+    if kind in "iu":
+        return _native(array, name)
+    if kind == "b":
+        return array.view(np.uint8)
+    if kind == "f":
+        return _whole(array, name)
+    if kind == "O" or array.size == 0:
+        return _of_objects(array, name)
+    raise TypeError(f"`{name}` must hold integers (categories 0, 1, ..., and -1 for missing), found {array.dtype}: "
+                    "encode it first")
+
+
+def row_weights(weights: ArrayLike | None, num_rows: int) -> Floats:
+    """(N,) weights of rows, ones by default; refused unless they are finite and at least 0."""
+    if weights is None:
+        return np.broadcast_to(1.0, (num_rows,))  # takes no memory
+    expected = f"{num_rows} numbers from 0 to {MOST_WEIGHT:g}, one per row of `data`"
+    return check_numbers(weights, "weights", expected, (num_rows,), least=0, most=MOST_WEIGHT)
+
+
+def _unmasked(data: np.ma.MaskedArray[Any, Any], name: str) -> Evidence:
+    """Entries of a masked array; what lies under the mask is not looked at."""
+    if data.dtype.kind not in "biufO" or not np.ma.getmaskarray(data).any():
+        return integer_entries(data.data, name)
+    codes = integer_entries(data.filled(0), name)
+    codes = codes.astype(np.result_type(codes.dtype, np.int8), copy=True)  # a signed type that holds the values too
+    codes[np.ma.getmaskarray(data)] = MISSING
+    return codes
+
+
+def _native(array: NDArray[Any], name: str) -> Evidence:
+    """Integers in the machine's byte order and alignment, none of which is beyond int64."""
+    if not array.dtype.isnative or not array.flags.aligned:
+        array = array.astype(array.dtype.newbyteorder("="))
+    if array.dtype != np.uint64:
+        return array
+    if array.size and int(array.max()) >= 2 ** 63:
+        place = first(array >= 2 ** 63)
+        raise ValueError(f"`{name}` holds {array[place]}{at(place)}, which is no category; in an unsigned type -1 "
+                         "cannot mark a missing value")
+    return array.view(np.int64)
+
+
+def _whole(array: NDArray[Any], name: str) -> Ints:
+    """Floats that are whole numbers as integers, NaN as -1."""
+    if array.dtype.itemsize < 4:
+        array = array.astype(np.float32)  # half precision cannot hold the limit
+    is_missing = np.isnan(array)
+    wrong = ~(is_missing | ((array == np.floor(array)) & (np.abs(array) < 2.0 ** 63)))
+    if wrong.any():
+        place = first(wrong)
+        raise ValueError(f"`{name}` holds {array[place]}{at(place)}: {FLOATS}")
+    return np.where(is_missing, array.dtype.type(MISSING), array).astype(np.int64)
+
+
+def _of_objects(array: NDArray[Any], name: str) -> Ints:
+    """Python objects as integers: whole numbers, and what marks a missing value."""
+    codes = np.empty(array.shape, dtype=np.int64)
+    for place, entry in np.ndenumerate(array):
+        code = _code_of_object(entry)
+        if code is None:
+            wrong = ValueError if is_real(entry) else TypeError
+            raise wrong(f"`{name}` holds {shown(entry)}{at(place)}: {OBJECTS}")
+        codes[place] = code
+    return codes
+
+
+def _code_of_object(entry: object) -> int | None:
+    """-1 for what marks a missing value, None for what is neither that nor a whole number of 64 bits."""
+    if entry is None or type(entry).__name__ in ("NAType", "NaTType"):
+        return MISSING
+    if not is_real(entry) and not isinstance(entry, np.bool_):
+        return None
+    if entry != entry:
+        return MISSING
+    number: Any = entry
+    is_whole = -2 ** 63 <= number < 2 ** 63 and int(number) == number
+    return int(number) if is_whole else None

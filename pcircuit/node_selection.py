@@ -14,12 +14,19 @@ and a selection is an array of distinct node ids, the numbers that `Circuit.node
 """
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import numpy as np
+from numpy.typing import ArrayLike
+
+from pcircuit.arguments import check_integers, check_numbers
+from pcircuit.array_types import Floats, Ints
+from pcircuit.circuit import Circuit, check_circuit
 
 KINDS = ("input", "product", "sum")
 
 
-def select_nodes(circuit, kinds=("input", "sum")) -> np.ndarray:
+def select_nodes(circuit: Circuit, kinds: str | Sequence[str] = ("input", "sum")) -> Ints:
     """Node ids of all units of the given kinds.
 
     {n : kind(n) in kinds}, ascending.
@@ -63,6 +70,7 @@ def select_nodes(circuit, kinds=("input", "sum")) -> np.ndarray:
     >>> select_nodes(circuit, "product")
     array([4, 5])
     """
+    check_circuit(circuit)
     kinds = _checked_kinds(kinds)
     nodes = np.flatnonzero(np.isin(circuit.nodes.kind, kinds)).astype(np.int64, copy=False)
     if len(nodes) == 0:
@@ -71,7 +79,7 @@ def select_nodes(circuit, kinds=("input", "sum")) -> np.ndarray:
     return nodes
 
 
-def check_nodes(circuit, nodes) -> np.ndarray:
+def check_nodes(circuit: Circuit, nodes: ArrayLike) -> Ints:
     """`nodes` as a read-only int64 array, refused unless it is a selection of units of `circuit`.
 
     Parameters
@@ -98,16 +106,12 @@ def check_nodes(circuit, nodes) -> np.ndarray:
     >>> check_nodes(Circuit(VTree([-1], [0]), [InputRegion(0, [[0.5, 0.5]])]), [0])
     array([0])
     """
-    array = np.asarray(nodes)
-    if array.ndim != 1 or array.size == 0:
-        raise ValueError(f"`nodes` must be a one-dimensional array of at least one node id, found shape {array.shape}; "
-                         "`select_nodes(circuit)` makes one")
-    if array.dtype.kind not in "iu":
-        raise TypeError(f"`nodes` must hold integers, found {array.dtype}: give node ids, not a mask")
-    array = array.astype(np.int64)
-    if array.min() < 0 or array.max() >= circuit.num_nodes:
-        bad = array[(array < 0) | (array >= circuit.num_nodes)][0]
-        raise ValueError(f"`nodes` holds {bad}, but node ids of this circuit are 0..{circuit.num_nodes - 1}")
+    check_circuit(circuit)
+    expected = f"a one-dimensional array of at least one node id 0..{circuit.num_nodes - 1}"
+    given = check_integers(nodes, "nodes", expected, 0, circuit.num_nodes - 1)
+    if given.ndim != 1 or given.size == 0:
+        raise ValueError(f"`nodes` must be {expected}, found shape {given.shape}; `select_nodes(circuit)` makes one")
+    array: Ints = given.copy()
     repeated = np.flatnonzero(np.bincount(array) > 1)
     if len(repeated):
         raise ValueError(f"`nodes` holds {repeated[0]} more than once: name each node once, np.unique(nodes) does")
@@ -115,7 +119,7 @@ def check_nodes(circuit, nodes) -> np.ndarray:
     return array
 
 
-def check_node_weights(node_weights, m: int) -> np.ndarray:
+def check_node_weights(node_weights: ArrayLike | None, m: int) -> Floats:
     """`node_weights` as a checked float array.
 
     Parameters
@@ -131,8 +135,10 @@ def check_node_weights(node_weights, m: int) -> np.ndarray:
 
     Raises
     ------
+    TypeError
+        If the weights are not numbers.
     ValueError
-        If the weights are not m finite positive numbers.
+        If they are not m finite positive numbers.
 
     Examples
     --------
@@ -141,15 +147,14 @@ def check_node_weights(node_weights, m: int) -> np.ndarray:
     """
     if node_weights is None:
         return np.ones(m)
-    weights = np.asarray(node_weights, dtype=np.float64)
-    if weights.shape != (m,) or not np.isfinite(weights).all() or not (weights > 0).all():
-        raise ValueError(f"`node_weights` must be {m} finite positive numbers, one per selected node, found shape "
-                         f"{weights.shape}" + (f" with minimum {weights.min()}" if weights.size else ""))
-    return weights
+    expected = f"{m} finite positive numbers, one per selected node"
+    return check_numbers(node_weights, "node_weights", expected, (m,), above=0)
 
 
-def _checked_kinds(kinds) -> list:
+def _checked_kinds(kinds: str | Sequence[str]) -> list[str]:
     """`kinds` as a list of known kinds without repetition."""
+    if not isinstance(kinds, Iterable):
+        raise TypeError(f"`kinds` must be a sequence of strings out of {KINDS}, found {kinds!r}")
     kinds = [kinds] if isinstance(kinds, str) else list(kinds)
     if not kinds:
         raise ValueError(f"`kinds` is empty: name at least one of {KINDS}")

@@ -7,12 +7,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import TypeVar
+
+from pcircuit.arguments import check_whole_number
+
+T = TypeVar("T")
+Result = TypeVar("Result")
 
 
 @contextmanager
-def map_in_threads(function: Callable, arguments: Sequence, n_jobs: int | None) -> Iterator[Iterator]:
+def map_in_threads(function: Callable[[T], Result], arguments: Sequence[T],
+                   n_jobs: int | None) -> Iterator[Iterator[Result]]:
     """Context of an iterator over ``function(argument)`` in the order of `arguments`, `n_jobs` at a time.
 
     Work is cut by the caller without looking at `n_jobs` (None: all CPUs), and results are combined in order, so that
@@ -36,9 +43,10 @@ def map_in_threads(function: Callable, arguments: Sequence, n_jobs: int | None) 
         pool.shutdown(cancel_futures=True)
 
 
-def _in_order(pool, function, arguments, n_jobs):
+def _in_order(pool: ThreadPoolExecutor, function: Callable[[T], Result], arguments: Sequence[T],
+              n_jobs: int) -> Iterator[Result]:
     """Yield the results, with one more than `n_jobs` asked for in advance."""
-    waiting = []
+    waiting: list[Future[Result]] = []
     for argument in arguments:
         waiting.append(pool.submit(function, argument))
         if len(waiting) > n_jobs:
@@ -49,8 +57,7 @@ def _in_order(pool, function, arguments, n_jobs):
 
 def count_jobs(n_jobs: int | None) -> int:
     """`n_jobs` as a positive number of threads; None stands for the CPUs this process may use."""
+    n_jobs = check_whole_number(n_jobs, "n_jobs", 1, none="all CPUs")
     if n_jobs is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if int(n_jobs) != n_jobs or n_jobs < 1:
-        raise ValueError(f"`n_jobs` must be a whole number of at least 1, or None for all CPUs, found {n_jobs!r}")
-    return int(n_jobs)
+    return n_jobs

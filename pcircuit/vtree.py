@@ -17,10 +17,20 @@ two intervals ``first[r]..r`` are.
 """
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass, field
+from itertools import pairwise
 from numbers import Integral
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+
+from pcircuit.arguments import check_generator, check_integers, check_whole_number
+from pcircuit.array_types import Ints, Seed
+from pcircuit.post_order import check_leaves, numbered, numbered_by_cuts
+
+SHOWN_NODES = 20  # of a v-tree that is printed in full
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,15 +67,18 @@ class VTree:
     (array([2, 3]), array([0, 2]))
     """
 
-    parents: np.ndarray
-    variables: np.ndarray
-    first: np.ndarray = field(init=False)
-    _child_start: np.ndarray = field(init=False)
-    _child_list: np.ndarray = field(init=False)
-    _leaves: np.ndarray = field(init=False)
-    _num_leaves_to: np.ndarray = field(init=False)
+    parents: Ints
+    variables: Ints
+    first: Ints = field(init=False)
+    _child_start: Ints = field(init=False)
+    _child_list: Ints = field(init=False)
+    _leaves: Ints = field(init=False)
+    _num_leaves_to: Ints = field(init=False)
 
-    def __post_init__(self):
+    if TYPE_CHECKING:  # what may be given; the fields say what is kept
+        def __init__(self, parents: ArrayLike, variables: ArrayLike) -> None: ...
+
+    def __post_init__(self) -> None:
         parents = _int_vector(self.parents, "parents")
         variables = _int_vector(self.variables, "variables")
         if len(parents) != len(variables):
@@ -87,15 +100,17 @@ class VTree:
     # -- builders ----------------------------------------------------------------------------------------------
 
     @classmethod
-    def from_nested(cls, nested) -> VTree:
+    def from_nested(cls, nested: Any) -> VTree:
         """V-tree written as nested lists of variables, e.g. ``[[0, 2], 1]``; O(R), any depth.
 
-        Raises ``ValueError`` if a list is empty or the variables are not 0..V-1.
+        Raises ``TypeError`` if a leaf is not a whole number, ``ValueError`` if a list is empty or contains itself, or
+        if the leaves are not the variables 0..V-1, each once.
         """
-        return _numbered(nested, lambda node: node if isinstance(node, (list, tuple)) else None)
+        check_leaves(nested)
+        return cls(*numbered(nested, lambda node: node if isinstance(node, (list, tuple)) else None))
 
     @classmethod
-    def from_tree(cls, parent) -> VTree:
+    def from_tree(cls, parent: ArrayLike) -> VTree:
         """V-tree of a rooted tree on the variables themselves: the shape of a Hidden Chow-Liu tree.
 
         A variable without children becomes a leaf; a variable with children becomes an inner node over the
@@ -121,44 +136,50 @@ class VTree:
         if len(roots) != 1 or parent.min() < -1 or parent.max() >= len(parent):
             raise ValueError(f"`parent` must hold one -1 (the root) and else variables 0..{len(parent) - 1}, "
                              f"found {len(roots)} roots and values {parent.min()}..{parent.max()}")
-        children = [[] for _ in parent]
+        children: list[list[int]] = [[] for _ in parent]
         for v, p in enumerate(parent.tolist()):
             if p >= 0:
                 children[p].append(v)
         _check_acyclic(children, int(roots[0]))
 
-        def expand(node):  # (v,) is the inner node of variable v, v itself its leaf
+        def expand(node: Any) -> list[Any] | None:  # (v,) is the inner node of variable v, v itself its leaf
             if isinstance(node, Integral):
                 return None
             return [(c,) if children[c] else c for c in children[node[0]]] + [node[0]]
 
         root = int(roots[0])
-        return _numbered((root,) if children[root] else root, expand)
+        return cls(*numbered((root,) if children[root] else root, expand))
 
     @classmethod
     def balanced(cls, num_variables: int) -> VTree:
         """Binary v-tree that halves 0..V-1 recursively, the larger half first; depth O(log V)."""
-        return _numbered_by_cuts(np.arange(_at_least_one(num_variables)), lambda n: (n + 1) // 2)
+        return cls(*numbered_by_cuts(np.arange(_at_least_one(num_variables)), lambda n: (n + 1) // 2))
 
     @classmethod
     def right_linear(cls, num_variables: int) -> VTree:
         """Binary v-tree ``[0, [1, [2, ...]]]``: every inner node splits off one variable; depth V - 1."""
-        return _numbered_by_cuts(np.arange(_at_least_one(num_variables)), lambda n: 1)
+        return cls(*numbered_by_cuts(np.arange(_at_least_one(num_variables)), lambda n: 1))
 
     @classmethod
-    def random(cls, num_variables: int, *, rng=None) -> VTree:
+    def random(cls, num_variables: int, *, rng: Seed = None) -> VTree:
         """Binary v-tree over a random order of the variables, cut at uniformly random places.
 
         `rng` is a seed or a ``numpy.random.Generator``.
         """
-        rng = np.random.default_rng(rng)
-        return _numbered_by_cuts(rng.permutation(_at_least_one(num_variables)), lambda n: int(rng.integers(1, n)))
+        rng = check_generator(rng)
+        order = rng.permutation(_at_least_one(num_variables))
+        return cls(*numbered_by_cuts(order, lambda n: int(rng.integers(1, n))))
 
     # -- queries -----------------------------------------------------------------------------------------------
 
     @property
     def num_nodes(self) -> int:
-        """R, the number of nodes, which is the number of regions of a circuit on this v-tree."""
+        """R, the number of nodes of the tree; a circuit counts its units as nodes, see `num_regions`."""
+        return len(self.parents)
+
+    @property
+    def num_regions(self) -> int:
+        """The same as `num_nodes`: a circuit on this v-tree has one region per node."""
         return len(self.parents)
 
     @property
@@ -171,26 +192,31 @@ class VTree:
         """The root, R - 1."""
         return len(self.parents) - 1
 
-    def children(self, r: int) -> np.ndarray:
+    def children(self, r: int) -> Ints:
         """Children of node r, ascending; empty for a leaf."""
         r = self._checked(r)
         return self._child_list[self._child_start[r]:self._child_start[r + 1]]
+
+    def child_lists(self) -> list[list[int]]:
+        """Children of every node, as `children` of each."""
+        ends, children = self._child_start.tolist(), self._child_list.tolist()
+        return [children[start:end] for start, end in pairwise(ends)]
 
     def parent(self, r: int) -> int:
         """Parent of node r, -1 for the root."""
         return int(self.parents[self._checked(r)])
 
-    def scope(self, r: int) -> np.ndarray:
+    def scope(self, r: int) -> Ints:
         """Variables below node r, ascending."""
         r = self._checked(r)
         lo, hi = self._num_leaves_to[self.first[r]], self._num_leaves_to[r + 1]
         return np.sort(self.variables[self._leaves[lo:hi]])
 
-    def scope_sizes(self) -> np.ndarray:
+    def scope_sizes(self) -> Ints:
         """(R,) number of variables below each node."""
         return self._num_leaves_to[1:] - self._num_leaves_to[self.first]
 
-    def leaf_of(self) -> np.ndarray:
+    def leaf_of(self) -> Ints:
         """(V,) leaf node of each variable."""
         leaf = np.empty(self.num_variables, dtype=np.int64)
         leaf[self.variables[self._leaves]] = self._leaves
@@ -208,40 +234,45 @@ class VTree:
             r = int(self.parents[r])
         return r
 
-    def to_nested(self):
+    def to_nested(self) -> Any:
         """The v-tree as nested lists of variables, the inverse of `from_nested`."""
-        built = []
+        built: list[Any] = []
         for r, v in enumerate(self.variables.tolist()):
             built.append(v if v >= 0 else [built[c] for c in self.children(r)])
         return built[-1]
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         if not isinstance(other, VTree):
             return NotImplemented
         return np.array_equal(self.parents, other.parents) and np.array_equal(self.variables, other.variables)
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
-    def __repr__(self):
-        return f"VTree({self.num_variables} variables, {self.num_nodes} nodes)"
+    def __repr__(self) -> str:
+        if self.num_nodes <= SHOWN_NODES:
+            return f"VTree.from_nested({self.to_nested()})"
+        digest = zlib.crc32(self.variables.tobytes(), zlib.crc32(self.parents.tobytes()))
+        return f"VTree({self.num_variables} variables, {self.num_nodes} nodes, checksum {digest:08x})"
 
-    def _checked(self, r) -> int:
+    def _checked(self, r: int) -> int:
         """`r` as an int, refused unless it is a node (negative numbers do not wrap around)."""
-        if not isinstance(r, Integral) or not 0 <= r < len(self.parents):
+        r = check_whole_number(r, "r")
+        if not 0 <= r < len(self.parents):
             raise IndexError(f"v-tree node {r} does not exist: nodes are 0..{len(self.parents) - 1}")
-        return int(r)
+        return r
 
 
-def _int_vector(values, name: str) -> np.ndarray:
+def _int_vector(values: ArrayLike, name: str) -> Ints:
     """`values` as a fresh 1-D int64 array with at least one entry."""
-    array = np.asarray(values)
-    if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iu":
-        raise ValueError(f"`{name}` must be a non-empty one-dimensional integer array, "
-                         f"found shape {array.shape} of {array.dtype}")
-    return array.astype(np.int64)
+    expected = "a non-empty one-dimensional array of integers"
+    array = check_integers(values, name, expected)
+    if array.ndim != 1 or array.size == 0:
+        raise ValueError(f"`{name}` must be {expected}, found shape {array.shape}")
+    fresh: Ints = array.copy()
+    return fresh
 
 
-def _checked_first(parents: np.ndarray, variables: np.ndarray) -> np.ndarray:
+def _checked_first(parents: Ints, variables: Ints) -> Ints:
     """First node at or below each node; raises unless the arrays are a post-order v-tree."""
     R = len(parents)
     if parents[-1] != -1 or (parents[:-1] <= np.arange(R - 1)).any() or parents.max() >= R:
@@ -279,60 +310,6 @@ def _check_acyclic(children: list[list[int]], root: int) -> None:
                          "connected to the root")
 
 
-def _numbered(root, expand) -> VTree:
-    """V-tree from a start node and `expand(node)`: its list of children, or None where the node is a variable."""
-    parents: list[int] = []
-    variables: list[int] = []
-    stack = [(root, None, None)]  # (node, children still to visit, numbers of the finished children)
-    while stack:
-        node, todo, done = stack[-1]
-        if todo is None:
-            children = expand(node)
-            if children is None:
-                stack.pop()
-                if not isinstance(node, Integral):
-                    raise ValueError(f"a leaf of a v-tree must be a variable, a whole number, found {node!r}")
-                _append(parents, variables, stack, int(node), ())
-                continue
-            if not children:
-                raise ValueError("an inner v-tree node needs at least one child, found an empty list")
-            stack[-1] = (node, list(reversed(children)), [])
-        elif todo:
-            stack.append((todo.pop(), None, None))
-        else:
-            stack.pop()
-            _append(parents, variables, stack, -1, done)
-    return VTree(np.array(parents), np.array(variables))
-
-
-def _append(parents, variables, stack, variable, children) -> None:
-    """Give the finished node the next number, attach its children, report it to the node waiting above."""
-    number = len(parents)
-    parents.append(-1)
-    variables.append(variable)
-    for child in children:
-        parents[child] = number
-    if stack:
-        stack[-1][2].append(number)
-
-
-def _numbered_by_cuts(order: np.ndarray, cut) -> VTree:
-    """Binary v-tree over `order`; `cut(n)` in 1..n-1 says how many of n variables go to the first child."""
-    def expand(node):
-        if isinstance(node, int):
-            return None
-        lo, hi = node
-        middle = lo + cut(hi - lo)
-        return [wrap(lo, middle), wrap(middle, hi)]
-
-    def wrap(lo, hi):
-        return int(order[lo]) if hi - lo == 1 else (lo, hi)
-
-    return _numbered(wrap(0, len(order)), expand)
-
-
-def _at_least_one(num_variables) -> int:
+def _at_least_one(num_variables: int) -> int:
     """`num_variables` as an int, refused below one."""
-    if not isinstance(num_variables, Integral) or num_variables < 1:
-        raise ValueError(f"`num_variables` must be a whole number of at least 1, found {num_variables!r}")
-    return int(num_variables)
+    return check_whole_number(num_variables, "num_variables", 1)

@@ -20,7 +20,7 @@ import pcircuit
 
 from . import datasets
 from .models import fit_cell
-from .settings import Settings
+from .settings import IMAGE_CHOICES, Settings
 
 LOCALISED = (("0", "8"), ("0", "6"), ("7", "9"), ("6", "8"))
 SHOWN_DIGITS = tuple("067")
@@ -87,7 +87,7 @@ def localisation(path) -> None:
 @cache
 def _digit(digit):
     """Split and fitted circuit of an ID digit at 28 x 28, those of the study."""
-    settings = Settings()
+    settings = Settings(choices=IMAGE_CHOICES)
     split = datasets.split_class(_images(), digit, datasets.PAIRS["mnist28"][digit], settings.choices)
     return split, fit_cell("hclt-4", split.train, split.num_categories, settings)[0]
 

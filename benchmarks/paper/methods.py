@@ -1,7 +1,8 @@
 """The five tests, for many batches at a time.
 
 A trial is a row of indices into a pool; `trial_means` of the pool's scores and likelihood vectors is all that HLD and
-the scalar tests need.  Rejections are counted for every level at once and returned as lists, one count per level.
+the scalar tests need.  Each test returns an `Outcome`: which trials it rejects at each level, and what its threshold
+was drawn from.
 
     HLD                      d > threshold of the null law, from the circuit's exact moments alone
     RootLL, TDI              | mean over reference batch - mean over batch |
@@ -13,17 +14,16 @@ The thresholds of the last four are order statistics of pairs of batches drawn f
 """
 from __future__ import annotations
 
-import functools
-
 import numpy as np
 
 import hld
 from hld.baselines.peers import median_bandwidth, rejection_threshold
 
-from .kernels import mean_kernels, pack_rows
+from .errors import Outcome, above_ties
+from .kernels import mean_kernels, median_difference, pack_rows
 from .settings import NODE_SETS
 
-BANDWIDTH_ROWS = 1000
+BANDWIDTH_ROWS, CODE_BANDWIDTH_ROWS = 10_000, 1000  # differing columns are counted, distances of numbers held
 MAX_FULL_SPECTRUM, NUM_LEADING = 1500, 128  # nodes, eigenvalues
 INDEX_BLOCK = 4_000_000  # indices drawn at a time
 SCALARS = {"RootLL": "log_likelihood", "TDI": "log_std", "TDI variation": "variation"}
@@ -43,16 +43,16 @@ class HLDLaws:
         self.dims = {name: len(columns) for name, (columns, _, _) in self.parts.items()}
 
     def rejections(self, means, T) -> dict:
-        """Counts by method "HLD/node set/null" for (trials, m) batch means."""
-        counts = {}
+        """Outcomes by method "HLD/node set/null" for (trials, m) batch means."""
+        outcomes = {}
         for name, (columns, mean, laws) in self.parts.items():
             squared = T * ((means[:, columns] - mean) ** 2).sum(axis=1)
             for law, quantiles in laws.items():
-                counts[f"HLD/{name}/{law}"] = [int(np.sum(squared > q)) for q in quantiles]
+                outcomes[f"HLD/{name}/{law}"] = Outcome(squared > np.array(quantiles)[:, None])
             if name == "leaf+sum":  # the exact law, scaled for the estimation error of the circuit
-                counts[f"HLD/{name}/exact, 1+T/n"] = [int(np.sum(squared > q * (1 + T / self.num_train)))
-                                                      for q in laws["exact"]]
-        return counts
+                scaled = np.array(laws["exact"])[:, None] * (1 + T / self.num_train)
+                outcomes[f"HLD/{name}/exact, 1+T/n"] = Outcome(squared > scaled)
+        return outcomes
 
 
 class ScalarNulls:
@@ -82,16 +82,16 @@ class ScalarNulls:
         return self.drawn[T]
 
     def rejections(self, reference_means, batch_means, T, alphas) -> dict:
-        """Counts by method for score means {score: (trials,)} of reference batches and of batches."""
+        """Outcomes by method for score means {score: (trials,)} of reference batches and of batches."""
         null = self.null(T)
-        counts = {}
+        outcomes = {}
         for name in (*SCALARS, "Typicality"):
             if name == "Typicality":
                 statistics = distances(-batch_means["log_likelihood"], self.entropy)
             else:
                 statistics = distances(reference_means[SCALARS[name]], batch_means[SCALARS[name]])
-            counts[name] = count_rejections(statistics, null[name], alphas)
-        return counts
+            outcomes[name] = compare(statistics, null[name], alphas)
+        return outcomes
 
 
 class MMDBatches:
@@ -99,14 +99,16 @@ class MMDBatches:
 
     def __init__(self, reference_codes, null_codes, num_categories, encoding, seed):
         self.seed = seed
-        encode = functools.partial(encode_rows, num_categories=num_categories, encoding=encoding)
-        reference = encode(reference_codes)
-        self.gamma = -0.5 / median_bandwidth(reference[:BANDWIDTH_ROWS]) ** 2
-        shift = reference[:BANDWIDTH_ROWS].mean(axis=0)  # distances do not change, rounding errors do
-        if encoding == "one-hot" or max(num_categories) == 2:
-            self.rows = lambda codes: pack_rows(encode(codes))
+        if encoding not in ("codes", "one-hot"):
+            raise ValueError(f"`mmd_rows` must be 'codes' or 'one-hot', found {encoding!r}")
+        if encoding == "one-hot" or max(num_categories) == 2:  # the same kernel for rows of zeros and ones
+            self.rows = lambda codes: pack_rows(codes, num_categories)
+            self.gamma = -0.5 / median_difference(self.rows(reference_codes[:BANDWIDTH_ROWS]))
         else:
-            self.rows = lambda codes: encode(codes) - shift
+            sample = reference_codes[:CODE_BANDWIDTH_ROWS].astype(np.float64)
+            shift = sample.mean(axis=0)  # distances do not change, rounding errors do
+            self.rows = lambda codes: codes - shift
+            self.gamma = -0.5 / median_bandwidth(sample) ** 2
         self.reference, self.null_rows = self.rows(reference_codes), self.rows(null_codes)
         self.kept: dict = {}
         self.drawn: dict = {}
@@ -124,13 +126,13 @@ class MMDBatches:
         return self.drawn[T]
 
     def rejections(self, codes, reference_index, index, T, alphas, null_trials):
-        """Counts for batches `index` (trials, T) of `codes` against reference batches; drawn once for each T."""
+        """Outcome of batches `index` (trials, T) of `codes` against the reference batches, the same for each T."""
         if T not in self.kept:
             self.kept[T] = mean_kernels(self.reference, reference_index, self.reference, reference_index, self.gamma)
         rows = self.rows(codes)
         statistics = (self.kept[T] + mean_kernels(rows, index, rows, index, self.gamma)
                       - 2 * mean_kernels(self.reference, reference_index, rows, index, self.gamma))
-        return count_rejections(statistics, self.null(T, null_trials), alphas)
+        return compare(statistics, self.null(T, null_trials), alphas)
 
 
 def null_quantiles(moments, alphas) -> dict:
@@ -169,16 +171,7 @@ def distances(first, second) -> np.ndarray:
         return np.where(first == second, 0.0, np.abs(first - second))
 
 
-def count_rejections(statistics, null, alphas) -> list:
-    """How many statistics exceed the threshold of each level; a hair's breadth above it is a tie."""
-    return [int(np.sum(statistics > rejection_threshold(null, alpha) * (1 + 1e-9) + 1e-12)) for alpha in alphas]
-
-
-def encode_rows(codes, num_categories, encoding) -> np.ndarray:
-    """Rows as vectors: "codes" as they are, or "one-hot", one coordinate for each category of each column."""
-    if encoding == "codes":
-        return codes.astype(np.float64)
-    if encoding != "one-hot":
-        raise ValueError(f"`mmd_rows` must be 'codes' or 'one-hot', found {encoding!r}")
-    columns = [codes[:, v, None] == np.arange(count) for v, count in enumerate(num_categories)]
-    return np.concatenate(columns, axis=1).astype(np.float64)
+def compare(statistics, null, alphas) -> Outcome:
+    """Which statistics exceed the threshold of each level, an order statistic of `null`."""
+    thresholds = np.array([rejection_threshold(null, alpha) for alpha in alphas])[:, None]
+    return Outcome(statistics > above_ties(thresholds), statistics, null)

@@ -7,7 +7,8 @@ For a fitted circuit, each batch size T and each *population*
     OOD class   all rows of that class                detection rate
 
 `trials` batches of T rows are drawn from the population's pool, and a reference batch of T circuit rows for each; every
-test sees the same batches.  Reference batches are drawn once for each T and serve all populations of the circuit.
+test sees the same batches.  Reference batches are drawn once for each T and serve all populations of the circuit, and
+so does the threshold of a test that draws one; `errors` says what that makes of the error of a mean over OOD classes.
 
 Likelihood vectors and scores of the pools are computed once, so that a trial is an index draw and a mean.  A pool is
 finite: batches come from it with replacement (`Settings.replacement`), and what is measured is the rate for the pool's
@@ -23,6 +24,7 @@ import numpy as np
 import pcircuit
 
 from . import datasets
+from .errors import errors_of_mean
 from .methods import HLDLaws, MMDBatches, ScalarNulls, trial_means
 from .models import fit_cell, row_scores, selected_nodes
 
@@ -38,22 +40,55 @@ def run_cell(cell, table=None) -> dict:
     clock.note("fit")
     study = _Study(cell, circuit, split, clock)
     populations = {"model": study.model_pool, "data": split.held_out, **split.ood}
-    rejections, sizes_done, means = {}, {}, {}
+    outcomes, means = {}, {}
     for name, codes in populations.items():
         sizes = settings.batch_sizes + (settings.long_sizes if name in ("model", "data") else ())
         pool = row_scores(circuit, codes, settings, study.nodes)
         means[name] = float(pool.scores["log_likelihood"].mean())
         clock.note("scores")
-        rejections[name], sizes_done[name] = study.population(name, pool, sizes)
+        outcomes[name] = study.population(name, pool, sizes)
     kinds = circuit.nodes.kind
-    return {"dataset": cell.dataset, "id_class": cell.id_class, "architecture": cell.architecture,
+    return {"dataset": cell.dataset, "id_class": cell.id_class, "architecture": cell.architecture, "run": cell.run,
             "settings": settings.to_dict(), "remark": split.remark, "num_variables": circuit.num_variables,
             "units": {kind: int((kinds == kind).sum()) for kind in ("input", "sum", "product")},
             "dims": study.laws.dims, "rows": {"train": len(split.train), **{k: len(v) for k, v in populations.items()}},
             "history": [round(float(value), 4) for value in history],
             "mean_log_likelihood": {k: round(v, 4) for k, v in means.items()},
-            "batch_sizes": sizes_done, "rejections": rejections,
+            **counts_and_errors(outcomes, settings.alphas),
             "seconds": clock.rounded(), "cpu_seconds": round(time.process_time() - cpu, 2)}
+
+
+def counts_and_errors(outcomes, alphas) -> dict:
+    """What is stored of the outcomes {population: {T: {method: Outcome}}}, one entry for each T and level.
+
+    batch_sizes    {population: [T]}
+    rejections     {population: {method: counts}}, and for MMD the numbers of trials
+    errors         {population: {method: errors}} where the threshold was drawn; the errors of the mean over the OOD
+                   classes, of every method, as population "ood"
+    """
+    rejections, errors = {}, {}
+    for population, by_size in outcomes.items():
+        counts, found = rejections.setdefault(population, {}), errors.setdefault(population, {})
+        for results in by_size.values():
+            for method, outcome in results.items():
+                counts.setdefault(method, []).append(outcome.rejected.sum(axis=1).tolist())
+                if method == "MMD":
+                    counts.setdefault("MMD trials", []).append(outcome.rejected.shape[1])
+                if outcome.null is not None:
+                    found.setdefault(method, []).append(_rounded(errors_of_mean([outcome], alphas)))
+    ood = [by_size for name, by_size in outcomes.items() if name not in ("model", "data")]
+    errors["ood"] = {}
+    for T in ood[0] if ood else ():
+        for method in ood[0][T]:
+            same = [by_size[T][method] for by_size in ood if T in by_size]
+            errors["ood"].setdefault(method, []).append(_rounded(errors_of_mean(same, alphas)))
+    return {"batch_sizes": {name: list(by_size) for name, by_size in outcomes.items()}, "rejections": rejections,
+            "errors": errors}
+
+
+def _rounded(values) -> list:
+    """Errors to five digits."""
+    return [round(value, 5) for value in values]
 
 
 class Clock:
@@ -95,34 +130,27 @@ class _Study:
         clock.note("scores")
 
     def population(self, name, pool, sizes):
-        """Counts {method: [per T: [per alpha]]}, and the sizes T; of "MMD trials" one number for each T."""
+        """Outcomes {T: {method: Outcome}} of batches from a pool."""
         settings = self.settings
-        counts: dict = {}
-        done = []
+        found = {}
         for T in sizes:
             if not settings.replacement and len(pool.codes) < T:
                 continue
             rng = np.random.default_rng([*self.seed, 4, zlib.crc32(name.encode()), T])
             index = draw_batches(rng, len(pool.codes), settings.trials, T, replacement=settings.replacement)
-            results = self.laws.rejections(trial_means(pool.vectors, index), T)
+            found[T] = self.laws.rejections(trial_means(pool.vectors, index), T)
             self.clock.note("HLD")
             reference = self._reference(T)
-            results.update(self.scalars.rejections(
+            found[T].update(self.scalars.rejections(
                 {score: trial_means(values, reference) for score, values in self.reference.scores.items()},
                 {score: trial_means(values, index) for score, values in pool.scores.items()}, T, settings.alphas))
             self.clock.note("scalars")
-            is_long = T in settings.long_sizes
-            mmd_trials = settings.mmd_long_trials if is_long else settings.mmd_trials
-            if self.mmd is not None and mmd_trials:
-                null_trials = settings.mmd_long_null_trials if is_long else settings.mmd_null_trials
-                results["MMD"] = self.mmd.rejections(pool.codes, reference[:mmd_trials], index[:mmd_trials], T,
-                                                     settings.alphas, null_trials)
-                results["MMD trials"] = min(mmd_trials, settings.trials)
+            mmd_trials = settings.mmd_long_trials if T in settings.long_sizes else settings.mmd_trials
+            if mmd_trials:
+                found[T]["MMD"] = self.mmd.rejections(pool.codes, reference[:mmd_trials], index[:mmd_trials], T,
+                                                      settings.alphas, settings.mmd_null_trials(T))
                 self.clock.note("MMD")
-            for method, value in results.items():
-                counts.setdefault(method, []).append(value)
-            done.append(T)
-        return counts, done
+        return found
 
     def _reference(self, T):
         """(trials, T) indices of the reference batches."""

@@ -1,12 +1,14 @@
 """Rejection rates out of stored results, and their means over pairs.
 
-A rate is rejections / trials of one cell (circuit, population, method, T, alpha).  The false-positive rates of a
-circuit belong to all of its pairs, so a mean over pairs counts them once for each pair, as in the paper.  Besides the
-mean there are two spreads:
+A rate is rejections / trials of one cell (circuit, population, method, T, alpha), averaged over the runs of a cell that
+was repeated with other splits and starts.  The false-positive rates of a circuit belong to all of its pairs, so a mean
+over pairs counts them once for each pair, as in the paper.  Besides the mean there are two spreads:
 
     sd             standard deviation over the pairs (or data sets): how much they differ
-    error          binomial standard error of the mean, sqrt(sum_c w_c^2 p_c (1 - p_c) / n_c): how well it is measured,
-                   c running over the different cells, with weight w_c in the mean
+    error          standard error of the mean, sqrt(sum_c w_c^2 e_c^2), c running over circuits with weight w_c in the
+                   mean and e_c the error of the mean over the circuit's pairs.  For a repeated cell e_c is the standard
+                   error over its runs; else that of its trials and its threshold (`errors`), and what another split or
+                   start would change is not in it
 """
 from __future__ import annotations
 
@@ -19,33 +21,35 @@ COLUMNS = {"HLD": HLD_NORMAL, "HLD exact": HLD_EXACT, "HLD exact, 1+T/n": HLD_TR
 
 
 class Rate(NamedTuple):
-    """Rate of one pair: where it comes from, its value, and the number of trials."""
+    """Rate of one pair: where it comes from, its value, and the error of the mean over the pairs of its circuit."""
 
     dataset: str
     id_class: str
     population: str
     value: float
-    trials: int
+    error: float
 
 
 class Mean(NamedTuple):
-    """Mean of rates, standard deviation over them, binomial error."""
+    """Mean of rates, standard deviation over them, error."""
 
     mean: float
     sd: float
     error: float
 
 
-def rates(results, kind, method, T, alpha) -> list:
+def rates(results, kind, method, T, alpha=0.05) -> list:
     """Rates of all pairs: `kind` is "model", "data" or "ood"; [] where nothing was measured."""
     method = COLUMNS.get(method, method)
     found = []
-    for result in results:
-        ood = [name for name in result["rejections"] if name not in ("model", "data")]
-        for name in ood:
-            rate = _rate(result, name if kind == "ood" else kind, method, T, alpha)
-            if rate is not None:
-                found.append(rate)
+    for runs in circuits(results).values():
+        pairs = ood_classes(runs[0])
+        table = [[_rate(run, name if kind == "ood" else kind, method, T, alpha) for name in pairs] for run in runs]
+        table = np.array([row for row in table if None not in row], float)
+        if len(table) and pairs:
+            error = _error_of_runs(table) if len(table) > 1 else _stored_error(runs[0], kind, method, T, alpha)
+            found += [Rate(runs[0]["dataset"], runs[0]["id_class"], name, float(value), error)
+                      for name, value in zip(pairs, table.mean(axis=0), strict=True)]
     return found
 
 
@@ -61,11 +65,46 @@ def mean_rate(found, over="pairs") -> Mean | None:
         spread = np.std([rate.value for rate in found])
     else:
         spread = np.std([np.mean([rate.value for rate in found if rate.dataset == name]) for name in datasets])
-    cells: dict = {}
-    for rate in found:  # the same cell may count for several pairs
-        cells[rate] = cells.get(rate, 0.0) + weight[rate.dataset]
-    error = np.sqrt(sum(w ** 2 * rate.value * (1 - rate.value) / rate.trials for rate, w in cells.items()))
-    return Mean(float(mean), float(spread), float(error))
+    errors: dict = {}
+    for rate in found:
+        circuit = rate.dataset, rate.id_class
+        errors[circuit] = errors.get(circuit, 0.0) + weight[rate.dataset] * rate.error
+    return Mean(float(mean), float(spread), float(np.sqrt(sum(error ** 2 for error in errors.values()))))
+
+
+def run_means(results, kind, method, T, alpha=0.05) -> list:
+    """Mean over the pairs of a circuit, for each of its runs; `results` are runs of one cell."""
+    return [mean.mean for run in results
+            if (mean := mean_rate(rates([run], kind, method, T, alpha))) is not None]
+
+
+def circuits(results) -> dict:
+    """Results by circuit: {(data set, ID class, architecture): runs}."""
+    found: dict = {}
+    for result in sorted(results, key=lambda result: result["run"]):
+        found.setdefault((result["dataset"], result["id_class"], result["architecture"]), []).append(result)
+    return dict(sorted(found.items()))
+
+
+def ood_classes(result) -> list:
+    """Names of the OOD classes of a result."""
+    return [name for name in result["rejections"] if name not in ("model", "data")]
+
+
+def _error_of_runs(table) -> float:
+    """Standard error of the mean over the runs (runs, pairs)."""
+    return float(table.mean(axis=1).std(ddof=1) / np.sqrt(len(table)))
+
+
+def _stored_error(result, kind, method, T, alpha) -> float:
+    """Error of the mean over the pairs of one run: stored, or binomial for a single population."""
+    position = result["batch_sizes"][kind if kind != "ood" else ood_classes(result)[0]].index(T)
+    level = result["settings"]["alphas"].index(alpha)
+    stored = result["errors"][kind].get(method)
+    if stored is not None:
+        return stored[position][level]
+    rate = _rate(result, kind, method, T, alpha)
+    return float(np.sqrt(rate * (1 - rate) / result["settings"]["trials"]))
 
 
 def _rate(result, population, method, T, alpha):
@@ -78,5 +117,4 @@ def _rate(result, population, method, T, alpha):
     trials = result["settings"]["trials"]
     if method == "MMD":
         trials = result["rejections"][population]["MMD trials"][position]
-    count = counts[position][result["settings"]["alphas"].index(alpha)]
-    return Rate(result["dataset"], result["id_class"], population, count / trials, trials)
+    return counts[position][result["settings"]["alphas"].index(alpha)] / trials

@@ -4,23 +4,27 @@
     pairs.md       one table for each pair
     *.png          training curve, real against sampled digits, localisation maps
 
-Results of variants are a section of tables.md.
+Results of variants are a section of tables.md.  The report of the whole study also writes the numbers on the page
+README.md (`page`).
 """
 from __future__ import annotations
 
 import pathlib
 
-from . import datasets, figures, store, tables
+from . import datasets, figures, page, store, tables
 from . import paper_values as paper
+from .claims_rows import num_pairs
+from .findings import Findings
 from .rates import mean_rate, rates
 
 INTRODUCTION = """# Experiments of the HLD paper, run again
 
 Made by `python -m benchmarks.paper report{option}` from `benchmarks/results/{group}`.  A cell reads
-`ours ± standard deviation over pairs [binomial error] (paper ± its standard deviation)`.  HLD is the paper's
-closed-form threshold; "HLD exact" the generalised chi-square, "HLD exact, 1+T/n" the same with the estimation error of
-the circuit (n training rows); "TDI variation" the relative uncertainty as score.  {trials} trials per cell{mmd},
-seed {seed}, batches {replacement} replacement.
+`ours ± standard deviation over pairs [standard error] (paper ± its standard deviation)`.  The error is that of the
+trials and of the threshold where that is drawn, and over splits and starts for circuits that were repeated.  HLD is the
+paper's closed-form threshold; "HLD exact" the generalised chi-square, "HLD exact, 1+T/n" the same with the estimation
+error of the circuit (n training rows); "TDI variation" the relative uncertainty as score.  {trials} trials per
+cell{mmd}, seed {seed}, batches {replacement} replacement.
 """
 
 
@@ -36,7 +40,9 @@ def write_report(group="study", folder=None) -> str:
     (target / "tables.md").write_text(_tables(results, group, variants))
     main = [result for result in results if result["architecture"] == "hclt-4"]
     (target / "pairs.md").write_text("# Pair by pair, alpha = 0.05\n\n" + tables.pair_tables(main))
-    figures.draw_all(main, target)
+    figures.draw_all([result for result in main if result["run"] == 0], target)
+    if group == "study" and folder is None:
+        page.write_page(Findings(results, variants))
     return str(target)
 
 
@@ -55,7 +61,7 @@ def _tables(results, group, variants) -> str:
         parts += _tabular_parts(tabular, main)
     for name in datasets.IMAGES:
         if main[name]:
-            parts += [f"## {tables.NAMES[name]}, {sum(len(r['rejections']) - 2 for r in main[name])} pairs, "
+            parts += [f"## {tables.NAMES[name]}, {num_pairs(main[name])} pairs, "
                       "alpha = 0.05\n", tables.detection_table(main[name], printed=paper.MAIN.get(name))]
     parts += ["## Sweeps on Adult: HLD, alpha = 0.05\n", "The paper's rows give no ID class.\n", "### HCLT capacity\n",
               tables.sweep_table(results, paper.CAPACITY), "### RAT-SPN\n", tables.sweep_table(results, paper.RAT)]
@@ -69,14 +75,13 @@ def _tables(results, group, variants) -> str:
 def _mmd_text(settings) -> str:
     """In how far MMD has other numbers of trials."""
     trials, short, long = settings["trials"], settings["mmd_trials"], settings["mmd_long_trials"]
-    return "" if trials == short == long else f" (MMD {short}, at T of 1500 and more {long or 'none'})"
+    return "" if trials == short == long else f" (MMD {short}; at T of 1500 and more {long or 'none'})"
 
 
 def _tabular_parts(tabular, main) -> list:
     """Sections on the tabular data sets."""
-    pairs = sum(len(result["rejections"]) - 2 for result in tabular)
     parts = ["## Pairs\n", tables.composition_table(tabular),
-             f"## Tabular data sets, {pairs} pairs, alpha = 0.05, mean over pairs\n",
+             f"## Tabular data sets, {num_pairs(tabular)} pairs, alpha = 0.05, mean over pairs\n",
              tables.detection_table(tabular, printed=paper.MAIN["tabular"]),
              "## The same, mean over data sets\n",
              tables.detection_table(tabular, printed=paper.MAIN["tabular"], over="datasets", methods=paper.METHODS),
@@ -97,6 +102,10 @@ def _tabular_parts(tabular, main) -> list:
     for name in datasets.TABULAR:
         if main[name]:
             parts += [f"## {tables.NAMES[name]}, alpha = 0.05\n", tables.detection_table(main[name])]
+    if main["sensorless"]:
+        for kind, title in tables.POPULATIONS.items():
+            parts += [f"## Sensorless, {title}: mean and range over {len(main['sensorless'])} splits and starts\n",
+                      tables.repetition_table(main["sensorless"], kind)]
     return parts
 
 

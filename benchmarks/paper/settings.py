@@ -11,11 +11,15 @@ share it.  A *profile* is a list of cells with settings:
 """
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, dataclass, field, replace
 
 from . import datasets
 from .datasets import Choices
 
+IMAGE_CHOICES = Choices(pixel_threshold=64.0)
+SENSORLESS_RUNS = 10  # splits and starts: FPR_data of HLD at T = 1000 lies between .3 and 1 over them
+RAT_RUNS = 5  # random structures
 SWEEP = ("hclt-8", "hclt-16", "rat-2-4", "rat-2-8", "rat-3-4", "rat-3-8")
 NODE_SETS = {"leaf": ("input",), "sum": ("sum",), "prod": ("product",), "leaf+sum": ("input", "sum"),
              "leaf+prod": ("input", "product"), "sum+prod": ("sum", "product"),
@@ -47,10 +51,12 @@ class Settings:
         Rows drawn from the circuit: one half for reference batches, the other for the batches of FPR_model.
     null_trials : int
         Pairs of circuit batches behind the thresholds of RootLL, Typicality and TDI.
-    mmd_trials, mmd_null_trials, mmd_long_trials, mmd_long_null_trials : int
-        The same for MMD, whose cost grows with T^2, and for it at the long sizes; 0 leaves it out.
+    mmd_trials, mmd_long_trials : int
+        Trials of MMD, and at the long sizes; 0 leaves it out.
+    mmd_null : tuple of (int, int)
+        (largest T, pairs of circuit batches behind the threshold of MMD), T ascending: the cost of one grows with T^2.
     mmd_rows : str
-        "codes": category codes as numbers; "one-hot".
+        "one-hot", or "codes": category codes as numbers.
     dropout_rate : float
         Of TDI.
     node_sets : tuple of str
@@ -72,23 +78,29 @@ class Settings:
     pool_rows: int = 400_000
     null_trials: int = 9999
     mmd_trials: int = 500
-    mmd_null_trials: int = 999
-    mmd_long_trials: int = 500
-    mmd_long_null_trials: int = 999
-    mmd_rows: str = "codes"
+    mmd_long_trials: int = 200
+    mmd_null: tuple = ((200, 9999), (500, 4999), (1000, 1999), (2500, 499))
+    mmd_rows: str = "one-hot"
     dropout_rate: float = 0.1
     em_batch_size: int | None = None
     node_sets: tuple = ("leaf+sum",)
     choices: Choices = field(default_factory=Choices)
 
+    def mmd_null_trials(self, T) -> int:
+        """Pairs behind the threshold of MMD at T."""
+        return next(pairs for largest, pairs in self.mmd_null if largest >= T)
+
     def to_dict(self) -> dict:
         """As JSON has it: tuples become lists."""
-        return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
+        return json.loads(json.dumps(asdict(self)))
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One circuit and its measurements: data set, ID class, architecture, settings; `group` is its folder."""
+    """One circuit and its measurements: data set, ID class, architecture, settings; `group` is its folder.
+
+    Cells that differ in `run` alone are repetitions with other splits and starts; the study takes their mean.
+    """
 
     group: str
     dataset: str
@@ -96,33 +108,48 @@ class Cell:
     architecture: str
     settings: Settings
     ood_classes: tuple
+    run: int = 0
 
     @property
     def name(self) -> str:
         """File name without ending."""
         words = self.id_class.translate({ord("<"): "below", ord(">"): "over", ord("="): "or"})
-        return f"{self.dataset}--{words}--{self.architecture}"
+        return f"{self.dataset}--{words}--{self.architecture}" + (f"--run-{self.run}" if self.run else "")
 
 
 def profile_cells(profile: str) -> list:
     """The cells of "quick", "default" or "full", the slow ones first."""
     quick = profile == "quick"
-    base = Settings(trials=100, epochs=30, pool_rows=40_000, null_trials=1999, mmd_trials=50, mmd_null_trials=199,
-                    mmd_long_trials=0, mmd_long_null_trials=0) if quick else Settings()
+    base = Settings(trials=100, epochs=30, pool_rows=40_000, null_trials=1999, mmd_trials=50, mmd_null=((1000, 199),),
+                    mmd_long_trials=0) if quick else Settings()
     tabular = replace(base, long_sizes=(1500, 2000, 2500), node_sets=tuple(NODE_SETS))
+    image = replace(base, choices=IMAGE_CHOICES)
     digits = ("0", "6", "7") if quick else datasets.ID_CLASSES["mnist7"]
     sweep = replace(base, batch_sizes=(10, 50, 100, 200), mmd_trials=0, node_sets=("leaf+sum", "leaf+sum+prod"))
     group = "quick" if quick else "study"
     cells = [_cell(group, name, id_class, "hclt-4", tabular) for name in ("census", "covertype", "connect4",
                                                                           "sensorless", "adult")
              for id_class in datasets.ID_CLASSES[name]]
-    cells += [_cell(group, "mnist7", digit, "hclt-4", base) for digit in digits]
+    sensorless = next(cell for cell in cells if cell.dataset == "sensorless")
+    cells += [repetition(sensorless, run) for run in range(1, 2 if quick else SENSORLESS_RUNS)]
+    cells += [_cell(group, "mnist7", digit, "hclt-4", image) for digit in digits]
     cells += [_cell(group, "adult", id_class, architecture, sweep) for architecture in SWEEP
               for id_class in datasets.ID_CLASSES["adult"]]
+    cells += [repetition(cell, run) for cell in cells if cell.architecture.startswith("rat")
+              for run in range(1, 2 if quick else RAT_RUNS)]
     if profile == "full":
-        large = replace(base, pool_rows=100_000)
+        large = replace(image, pool_rows=100_000, mmd_trials=200, mmd_null=((200, 4999), (1000, 499)))
         cells += [_cell(group, "mnist28", digit, "hclt-4", large) for digit in datasets.ID_CLASSES["mnist28"]]
     return cells
+
+
+def repetition(cell, run) -> Cell:
+    """The cell with another split and another start of EM; MMD with fewer trials, since runs are averaged."""
+    settings = replace(cell.settings, model_seed=run, mmd_long_trials=0,
+                       choices=replace(cell.settings.choices, split_seed=run))
+    if settings.mmd_trials > 100:
+        settings = replace(settings, mmd_trials=100, mmd_null=((200, 4999), (1000, 999)))
+    return replace(cell, settings=settings, run=run)
 
 
 def variant_cells(*, trials=200) -> list:
@@ -131,7 +158,7 @@ def variant_cells(*, trials=200) -> list:
     for variant, (names, change) in VARIANTS.items():
         base = Settings(trials=trials, batch_sizes=(10, 100, 1000), pool_rows=100_000, null_trials=1999, mmd_trials=0,
                         node_sets=("leaf", "sum", "leaf+sum"))
-        settings = change(base)
+        settings = change(replace(base, choices=IMAGE_CHOICES) if names == ("mnist7",) else base)
         cells += [_cell(f"variants/{variant}", name, id_class, "hclt-4", settings)
                   for name in names for id_class in datasets.ID_CLASSES[name]]
     # one table is kept in memory; MMD is slow
@@ -163,11 +190,13 @@ VARIANTS = {
     "epochs-20": (SMALL, _setting(epochs=20)), "epochs-400": (SMALL, _setting(epochs=400)),
     "no-replacement": (SMALL, _setting(replacement=False)),
     "dropout-0.5": (SMALL, _setting(dropout_rate=0.5)),
-    "mmd-codes": (("adult",), _setting(mmd_trials=100, mmd_null_trials=199)),
-    "mmd-one-hot": (("adult",), _setting(mmd_trials=100, mmd_null_trials=199, mmd_rows="one-hot")),
+    "mmd-codes": (datasets.TABULAR, _setting(batch_sizes=(10, 50, 100, 500, 1000), mmd_rows="codes", mmd_trials=200,
+                                             mmd_null=((1000, 999),))),
     "mnist-default": (("mnist7",), _setting()),
-    "mnist-threshold-64": (("mnist7",), _choice(pixel_threshold=64)),
-    "mnist-threshold-1": (("mnist7",), _choice(pixel_threshold=1)),
+    "mnist-threshold-half": (("mnist7",), _choice(pixel_threshold=127.5)),
+    "mnist-threshold-96": (("mnist7",), _choice(pixel_threshold=96.0)),
+    "mnist-threshold-32": (("mnist7",), _choice(pixel_threshold=32.0)),
+    "mnist-threshold-1": (("mnist7",), _choice(pixel_threshold=1.0)),
 }
 
 

@@ -1,12 +1,12 @@
 """Markdown tables in the paper's layout, the paper's number beside ours.
 
-A cell reads ``ours ± sd [error] (paper ± sd)``: mean rejection rate, its standard deviation over pairs, its binomial
-standard error; then, where the paper has one, its value.
+A cell reads ``ours ± sd [error] (paper ± sd)``: mean rejection rate, its standard deviation over pairs, its standard
+error as `rates` has it; then, where the paper has one, its value.
 """
 from __future__ import annotations
 
 from . import paper_values as paper
-from .rates import HLD_NORMAL, mean_rate, rates
+from .rates import HLD_NORMAL, circuits, mean_rate, ood_classes, rates, run_means
 
 POPULATIONS = {"model": "FPR_model", "data": "FPR_data", "ood": "Detection rate"}
 OURS = (*paper.METHODS, "HLD exact", "HLD exact, 1+T/n", "TDI variation")
@@ -53,7 +53,7 @@ def ablation_table(results, printed, over="pairs") -> str:
     """Detection rates of HLD with the paper's closed-form threshold, by node set."""
     rows = []
     for name in results[0]["dims"]:
-        dims = sorted({result["dims"][name] for result in results})
+        dims = sorted({result["dims"][name] for result in results})  # of all circuits and runs
         paper_dim, paper_rates = printed.get(name, ("-", {}))
         cells = [cell_text(mean_rate(rates(results, "ood", f"HLD/{name}/normal", T, 0.05), over), paper_rates.get(T))
                  for T in paper.ABLATION_SIZES]
@@ -62,31 +62,43 @@ def ablation_table(results, printed, over="pairs") -> str:
 
 
 def sweep_table(results, printed) -> str:
-    """Units, log-likelihood and detection rates of the architectures on Adult, for each ID class."""
+    """Units, log-likelihood and detection rates of the architectures on Adult, for each ID class, over all runs."""
     rows = []
     for architecture, (units, log_likelihood, detection) in printed.items():
-        for result in results:
-            if result["architecture"] != architecture or result["dataset"] != "adult":
-                continue
+        same = [r for r in results if r["architecture"] == architecture and r["dataset"] == "adult"]
+        for runs in circuits(same).values():
             for nodes in ("leaf+sum", "leaf+sum+prod"):
-                cells = [cell_text(mean_rate(rates([result], "ood", f"HLD/{nodes}/normal", T, 0.05)),
-                                   (detection[T], None)) for T in paper.SWEEP_SIZES]
-                rows.append([architecture, result["id_class"], nodes, f"{sum(result['units'].values())} ({units})",
-                             f"{result['history'][-1]:.2f} ({log_likelihood:.2f})", *cells])
+                cells = [cell_text(mean_rate(rates(runs, "ood", f"HLD/{nodes}/normal", T)), (detection[T], None))
+                         for T in paper.SWEEP_SIZES]
+                rows.append([architecture, _code(runs[0]["id_class"]), nodes,
+                             f"{_range([sum(r['units'].values()) for r in runs], 0)} ({units})",
+                             f"{_range([r['history'][-1] for r in runs], 2)} ({log_likelihood:.2f})", *cells])
     header = ["circuit", "ID class", "node set", "units (paper)", "LL (paper)",
               *[f"T={T}" for T in paper.SWEEP_SIZES]]
     return markdown(header, rows)
 
 
+def repetition_table(results, kind, methods=paper.METHODS) -> str:
+    """Mean and range over the runs of one circuit with other splits and starts."""
+    rows = []
+    for T in results[0]["batch_sizes"]["data"]:
+        runs = [run_means(results, kind, method, T) for method in methods]
+        if not any(runs):
+            continue
+        rows.append([T, *[f"{_short(sum(r) / len(r))} ({_short(min(r))} to {_short(max(r))})" if len(r) > 1 else "-"
+                          for r in runs]])
+    return markdown(["T", *methods], rows)
+
+
 def composition_table(results) -> str:
     """The pairs with their numbers of rows."""
     rows = []
-    for result in results:
+    for result in [runs[0] for runs in circuits(results).values()]:
         count = result["rows"]
         pool = count["train"] + count["data"]
         rows += [[NAMES[result["dataset"]], _code(result["id_class"]), _code(name), result["num_variables"],
                   f"{pool:,}", f"{count['train']:,}", f"{count['data']:,}", f"{count[name]:,}"]
-                 for name in result["rejections"] if name not in ("model", "data")]
+                 for name in ood_classes(result)]
     return markdown(["data set", "ID class", "OOD class", "V", "N_ID", "N_A", "N_B", "N_OOD"], rows)
 
 
@@ -96,11 +108,11 @@ def model_table(results) -> str:
     for result in results:
         means, seconds = result["mean_log_likelihood"], result["seconds"]
         ood = [value for name, value in means.items() if name not in ("model", "data")]
-        rows.append([NAMES[result["dataset"]], _code(result["id_class"]), result["architecture"],
+        rows.append([NAMES[result["dataset"]], _code(result["id_class"]), result["architecture"], result["run"],
                      sum(result["units"].values()), result["dims"]["leaf+sum"], f"{result['history'][-1]:.2f}",
                      f"{means['data']:.2f}", f"{means['model']:.2f}", f"{min(ood):.2f} to {max(ood):.2f}",
                      f"{seconds['fit']:.1f}", f"{seconds.get('MMD', 0):.0f}", f"{sum(seconds.values()):.0f}"])
-    header = ["data set", "ID class", "circuit", "units", "HLV dim", "LL train", "LL held out", "LL own samples",
+    header = ["data set", "ID class", "circuit", "run", "units", "HLV dim", "LL train", "LL held out", "LL own samples",
               "LL OOD", "fit, s", "MMD, s", "all, s"]
     return markdown(header, rows)
 
@@ -108,16 +120,14 @@ def model_table(results) -> str:
 def pair_tables(results, alpha=0.05) -> str:
     """One table for each pair: rates of all methods, without paper values (its source has none)."""
     parts = []
-    for result in results:
-        ood = [name for name in result["rejections"] if name not in ("model", "data")]
-        for name in ood:
-            only = {**result, "rejections": {key: result["rejections"][key] for key in ("model", "data", name)}}
+    for runs in circuits(results).values():
+        for number, name in enumerate(ood_classes(runs[0])):
             rows = []
             for kind, title in POPULATIONS.items():
-                for T in result["settings"]["batch_sizes"]:
-                    means = [mean_rate(rates([only], kind, method, T, alpha)) for method in paper.METHODS]
-                    rows.append([title, T, *["-" if m is None else _short(m.mean) for m in means]])
-            title = f"### {NAMES[result['dataset']]}, {_code(result['id_class'])} against {_code(name)}"
+                for T in runs[0]["settings"]["batch_sizes"]:
+                    found = [rates(runs, kind, method, T, alpha) for method in paper.METHODS]
+                    rows.append([title, T, *[_short(rate[number].value) if rate else "-" for rate in found]])
+            title = f"### {NAMES[runs[0]['dataset']]}, {_code(runs[0]['id_class'])} against {_code(name)}"
             parts.append(title + "\n\n" + markdown(["", "T", *paper.METHODS], rows))
     return "\n".join(parts)
 
@@ -135,10 +145,11 @@ def variant_table(groups, T_of_interest=(10, 100, 1000)) -> str:
                     row.append(_mean_text(part, "ood", method, T))
             for method in (HLD_NORMAL, "HLD exact", "RootLL", "Typicality", "TDI", "MMD"):
                 row.append(_mean_text(part, "data", method, T_of_interest[2]))
-            row += [_mean_text(part, "ood", method, T_of_interest[1]) for method in ("RootLL", "TDI")]
+            row += [_mean_text(part, "ood", method, T) for method, T in (("RootLL", 100), ("TDI", 100), ("MMD", 10))]
             rows.append(row)
     header = ["variant", "data set", "LL", "dim", "HLD power T=10", "T=100", "sum only, T=10", "T=100",
-              "FPR_data T=1000: HLD", "HLD exact", "RootLL", "Typicality", "TDI", "MMD", "power T=100: RootLL", "TDI"]
+              "FPR_data T=1000: HLD", "HLD exact", "RootLL", "Typicality", "TDI", "MMD", "power T=100: RootLL", "TDI",
+              "power T=10: MMD"]
     return markdown(header, rows)
 
 
@@ -146,6 +157,12 @@ def _mean_text(results, kind, method, T) -> str:
     """Mean over pairs, or a dash."""
     mean = mean_rate(rates(results, kind, method, T, 0.05))
     return "-" if mean is None else _short(mean.mean)
+
+
+def _range(values, digits) -> str:
+    """Smallest to largest."""
+    low, high = f"{min(values):.{digits}f}", f"{max(values):.{digits}f}"
+    return low if low == high else f"{low} to {high}"
 
 
 def _short(value) -> str:

@@ -158,7 +158,7 @@ def draw(demo, path):
         If matplotlib is missing.
     """
     from hld import plots
-    from hld.command.output import replacing
+    from hld.command.output import save_figure
     result, other = demo.shifted.result, demo.shifted.digit
     figure = plots.new_figure((11, 6.2))
     upper, lower = figure.subfigures(2, 1, height_ratios=(1.1, 1), hspace=0.02)
@@ -177,8 +177,7 @@ def draw(demo, path):
                       (real, f"Images of digit {demo.digit}"), (drawn, "Images drawn from the circuit")):
         ax.set_title(title, loc="left", fontsize=11)
         ax.set_anchor("NW")
-    with replacing(path) as temporary:
-        figure.savefig(temporary, dpi=130)
+    save_figure(figure, path, dpi=130)
 
 
 def _digits():

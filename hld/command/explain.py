@@ -10,7 +10,7 @@ move it: that is why the number of such nodes is said, whatever the test finds.
 """
 from __future__ import annotations
 
-from hld.command.output import print_table, print_text, replacing
+from hld.command.output import print_table, print_text, save_figure
 from hld.localization import adjusted_pvalues, z_scores
 
 SHOWN_NAMES = 6  # columns named for the scope of a node
@@ -94,8 +94,7 @@ def draw_shares(detector, result, top, path):
     ax = variable_shares(result.localize(top=1), names, figure.add_subplot(), top=top)
     ax.set_title(f"{'Shift' if result.reject else 'No shift'} found: p = {result.pvalue:.2g}, "
                  f"{result.num_samples} rows", loc="left")
-    with replacing(path) as temporary:
-        figure.savefig(temporary, dpi=150)
+    save_figure(figure, path, dpi=150)
 
 
 def _listed(names) -> str:

@@ -1,23 +1,32 @@
-"""What the command line hands out: text and tables for people, one JSON object for programs, whole files.
+r"""What the command line hands out: text and tables for people, one JSON object for programs, whole files.
 
 Tables are drawn by `rich` where a person looks at a terminal, and are plain aligned text in a file or a pipe.
-JSON has no numbers for NaN and the infinities, so they become null.  A file is written under another name and
-takes its own when it is complete.
+JSON has no numbers for NaN and the infinities, so they become null.  A file takes its name when it is complete.
+
+Names of columns, levels and files are somebody else's text.  Printed as they are, the control characters in them
+would be commands to the terminal (colours, moving the cursor, the title of the window), so everything that is not
+printable is escaped as Python writes it: ESC becomes \x1b.
 """
 from __future__ import annotations
 
 import contextlib
 import json
 import math
-import os
 import pathlib
 import sys
-import tempfile
+
+import pcircuit
+
+
+def shown(text) -> str:
+    """Text without control characters, line feeds among them: what is not printable is escaped."""
+    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
 
 
 def print_text(text):
-    """Print lines; what the terminal's encoding cannot show is escaped, as it is no reason to fail."""
+    """Print lines; control characters are escaped, and what the terminal's encoding cannot show."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    text = "\n".join(map(shown, text.split("\n")))
     print(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
@@ -37,7 +46,7 @@ def print_table(header, rows):
         Cells: text is set to the left, numbers to the right, with four digits where they are not whole.
     """
     right = [bool(rows) and not any(isinstance(row[i], str) for row in rows) for i in range(len(header))]
-    texts = [list(header), *([_cell(cell) for cell in row] for row in rows)]
+    texts = [list(map(shown, header)), *([_cell(cell) for cell in row] for row in rows)]
     if sys.stdout is not None and sys.stdout.isatty():
         with contextlib.suppress(ImportError):
             _print_rich(texts, right)
@@ -62,19 +71,11 @@ def plain_json(value):
     return value if value is None or isinstance(value, (bool, int, str)) else str(value)
 
 
-@contextlib.contextmanager
-def replacing(path):
-    """The name of a temporary file in the folder of `path`, which replaces `path` if all goes well."""
+def save_figure(figure, path, dpi):
+    """Write a figure of matplotlib to a file, whole or not at all; the ending of its name decides the format."""
     path = check_output(path)
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent)
-    os.close(handle)
-    try:
-        yield temporary
-        os.chmod(temporary, 0o666 & ~_umask())  # mkstemp makes files that only their owner can read
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    with pcircuit.replace_file(path) as file:
+        figure.savefig(file, dpi=dpi, format=path.suffix.lower().lstrip(".") or "png")
 
 
 def check_output(path) -> pathlib.Path:
@@ -89,8 +90,8 @@ def check_output(path) -> pathlib.Path:
 
 
 def _cell(value) -> str:
-    """The text of a cell."""
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    """The text of a cell, on one line."""
+    return f"{value:.4g}" if isinstance(value, float) else shown(str(value))
 
 
 def _print_rich(texts, right):
@@ -104,10 +105,3 @@ def _print_rich(texts, right):
     for row in texts[1:]:
         table.add_row(*map(Text, row))  # Text, as names may look like markup
     Console().print(table)
-
-
-def _umask() -> int:
-    """Permissions that new files do not get."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

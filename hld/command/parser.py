@@ -75,9 +75,11 @@ def main(argv=None) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
     except Exception as error:
-        if args.debug:
+        if args.debug and sys.stderr is not None:
             import traceback
-            traceback.print_exc()
+
+            from hld.command.output import shown
+            print(*map(shown, traceback.format_exc().split("\n")), sep="\n", file=sys.stderr)
         _complain(_one_line(error))
         return ERROR
 
@@ -203,8 +205,9 @@ def _plain_engine():
 
 def _complain(message):
     """One line on standard error, if there is one."""
+    from hld.command.output import shown
     if sys.stderr is not None:
-        print(f"hld: {message}", file=sys.stderr)
+        print(f"hld: {shown(message)}", file=sys.stderr)
 
 
 def _one_line(error) -> str:
@@ -219,7 +222,7 @@ def _one_line(error) -> str:
 
 def _parser():
     """The commands and their options."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="hld", description="Does a batch of data still follow the distribution that a model learned?",
         epilog=f"{STATUS}. CSV files have a header; '-' reads standard input; empty cells are missing.")
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and leave")
@@ -289,6 +292,14 @@ def _add_separator(command):
     """``--sep``."""
     command.add_argument("--sep", type=_separator, default=",",
                          help=r"separates cells (default ','; '\t' is a tab)")
+
+
+class _Parser(argparse.ArgumentParser):
+    """Escapes what it quotes of the arguments, such as the names of files."""
+
+    def error(self, message):
+        from hld.command.output import shown
+        super().error(shown(message))
 
 
 class _Version(argparse.Action):

@@ -52,7 +52,7 @@ SHARE, REFRESH = 0.5, 16
 RIDGE = 0.01  # rho, in units of the largest eigenvalue of R
 MOST_DEVIATIONS = 50.0  # u_j / sigma_j of a node in whitened directions
 MOST_WHITENED = 1000  # nodes up to which correlations are used; beyond, R is replaced by the identity
-SMALLEST = 1e-200  # of mu_j and sigma_j; smaller nodes are not bet on
+SMALLEST = 1e-150  # of mu_j and sigma_j; smaller nodes are not bet on, as their squares underflow
 LARGEST_GAIN = 1e30  # u_j / mu_j
 MOST_DOUBT = 1e-3  # e_j mu_j / sigma_j of a node in whitened directions
 EPS = float(np.finfo(np.float64).eps)
@@ -126,6 +126,7 @@ def make_bets(circuit, nodes, mean, stds, whitening, margin) -> Bets:
     -------
     Bets
     """
+    margin = min(margin, len(nodes) ** 0.5)  # likelihoods are at most 1: no distribution is farther away
     bounds = unit_bounds(circuit)
     doubts = relative_errors(circuit, nodes, bounds, mean)
     top, usable = bounds[nodes], _usable(bounds[nodes], mean, stds, doubts)

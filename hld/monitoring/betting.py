@@ -104,11 +104,17 @@ def _take(bets, wealth, d, direction):
     if not largest > 0.0:
         return
     direction = direction / largest
+    wealth.directions[:, d] = direction
+    wealth.tolls[d], wealth.gains[d] = toll_and_gain(bets, direction)
+
+
+def toll_and_gain(bets: Bets, direction) -> tuple[float, float]:
+    """What a direction (m,) pays in every row for the margin, and one over its largest possible loss."""
     expected = (direction * bets.scaled_mean).sum()
     spare = (np.abs(direction) * bets.doubts * (bets.scaled_bound + bets.scaled_mean)).sum()
     toll = bets.margin * np.sqrt(np.square(direction * bets.scale).sum()) * (1.0 + bets.least_drop)
     loss = max(expected - _floor(bets, direction), 0.0) + bets.spare * spare + toll
-    wealth.directions[:, d], wealth.tolls[d], wealth.gains[d] = direction, toll, 1.0 / loss
+    return toll, 1.0 / loss
 
 
 def _floor(bets, direction):

@@ -104,12 +104,10 @@ def floor_rows(circuit, nodes, factors, bounds) -> FloorRows:
         if (of_region < 0).all():
             continue
         if isinstance(region, pcircuit.InputRegion):
-            rows += _entries(of_region, region.probs.T, factors)
+            rows += _rows_of_inputs(region, of_region, factors)
             groups.append(len(rows))
             continue
-        P = region.num_products
-        tables = np.concatenate([np.eye(P), region.dense_weights()]).T * bounds[offset:offset + P, None]
-        for entry in _entries(of_region, tables, factors):
+        for entry in _rows_of_products(region, of_region, factors, bounds[offset:]):
             rows += [entry, (entry[0][:0], entry[1][:0])]  # the empty row is the 0 in min(0, .)
             groups.append(len(rows))
     return FloorRows(np.array(groups), np.concatenate([[0], np.cumsum([len(columns) for columns, _ in rows])]),
@@ -117,8 +115,25 @@ def floor_rows(circuit, nodes, factors, bounds) -> FloorRows:
                      np.concatenate([values for _, values in rows] or [np.empty(0)]))
 
 
-def _entries(columns, tables, factors) -> list:
-    """Columns and values of each row of `tables` (rows, units), for the units that are selected."""
+def _rows_of_inputs(region, columns, factors) -> list:
+    """Columns and values of one row for each category, over the units with columns that are not -1."""
     used = np.flatnonzero(columns >= 0)
     columns = columns[used]
-    return [(columns, row[used] * factors[columns]) for row in tables]
+    return [(columns, probs * factors[columns]) for probs in region.probs[used].T]
+
+
+def _rows_of_products(region, columns, factors, bounds):
+    """Columns and values of one row for each product: of the product itself and of the sums that it is in."""
+    P = region.num_products
+    used = np.flatnonzero(columns[P:] >= 0)
+    of_sums = columns[P:][used]
+    weights = region.weights[used].T.tocsr() if region.is_sparse else np.ascontiguousarray(region.weights[used].T)
+    for p, own in enumerate(columns[:P].tolist()):
+        if region.is_sparse:
+            entries = slice(weights.indptr[p], weights.indptr[p + 1])
+            of_row, of_weights = of_sums[weights.indices[entries]], weights.data[entries]
+        else:
+            of_row, of_weights = of_sums, weights[p]
+        if own >= 0:
+            of_row, of_weights = np.append(own, of_row), np.append(1.0, of_weights)
+        yield of_row, of_weights * bounds[p] * factors[of_row]

@@ -277,13 +277,16 @@ class Monitor:
         """
         header, arrays = pcircuit.read_archive(path, _monitor_files.FORMAT, _monitor_files.VERSION)
         try:
-            monitor = cls.__new__(cls)._set(*_monitor_files.fixed_parts(header, arrays))
-            wealth, rest = _monitor_files.moving_parts(header, arrays, monitor._wealth)
-        except (KeyError, TypeError, AttributeError, IndexError, OverflowError, ValueError) as error:
-            said = str(error) if type(error) in (ValueError, pcircuit.StructureError) else (
-                f"its contents do not fit together ({type(error).__name__}: {error})")
-            raise ValueError(f"cannot read {os.fspath(path)!r}: {said}") from error
-        monitor._wealth = wealth
+            return cls.from_parts(header, arrays)
+        except ValueError as error:
+            raise ValueError(f"cannot read {os.fspath(path)!r}: {error}") from error
+
+    @classmethod
+    def from_parts(cls, header, arrays) -> Monitor:
+        """The monitor of a file's header and arrays; ValueError if they are not of this format."""
+        monitor = cls.__new__(cls)._set(*_monitor_files.fixed_parts(header, arrays))
+        monitor._wealth, rest = _monitor_files.moving_parts(header, arrays, monitor.circuit, monitor._bets,
+                                                            monitor._wealth)
         monitor._best, monitor._alarm_row, monitor._num_missing, monitor._rng = rest
         return monitor
 

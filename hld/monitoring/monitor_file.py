@@ -1,19 +1,42 @@
 """The file of a monitor: a JSON header and arrays, no pickle; what never changes, and the state.
 
-The file holds the circuit, the moments of its nodes and the state of the bets, so that loading computes no moments and
-the monitor goes on to the last bit as if it had not been interrupted.
+The file holds the circuit, the moments of its nodes and the state of the bets, so that loading computes no variances
+and the monitor goes on to the last bit as if it had not been interrupted.
+
+Much in it follows from the rest, and all of that is checked when a file is read, so that a monitor that was read keeps
+its promise whoever wrote the file:
+
+* The mean is what makes the bets fair.  It is computed again from the circuit, unless that would take more than
+  `MOST_WORK` operations for each number in the file, and must agree to rounding.
+* No bet can lose more than it has: the gains and tolls of the directions are computed again.
+* The money of all bets is 1, the alarm is on if and only if the largest wealth was 1 / alpha, and so on.
+
+Standard deviations and whitening decide how good the bets are, not whether they are fair, and are checked for what they
+can be: sigma^2 <= mu (u - mu) for likelihoods in [0, u], and entries of an inverse of eigenvalues above `RIDGE`.
+
+Files of 0.1.0, which are of version 1 as well, may hold bets on nodes that vary by rounding only.  These are taken out.
 """
 from __future__ import annotations
+
+import re
+import reprlib
 
 import numpy as np
 
 import pcircuit
-from hld.monitoring.bets import kept_nodes, relative_errors
+from hld.monitoring.bets import REFRESH, RIDGE, kept_nodes, relative_errors
+from hld.monitoring.betting import toll_and_gain
 from hld.monitoring.bounds import unit_bounds
 
 FORMAT, VERSION = "hld.monitor", 1
 CIRCUIT, STATE = "circuit.", "state."  # prefixes of arrays
 FIXED = ("nodes", "mean", "stds", "whitening")
+KEYS = {"format", "version", "library", "alpha", "margin", "seed", "generator", "best", "alarm_row", "num_missing"}
+MOST_WORK = 4096
+MOST_SEED, MOST_ROWS = 2**53, 2**53
+MOST_LOG = 800.0  # by which log W_t can change in one row: a double holds no larger factor
+MOST_TOLL = 1e155  # margins are at most the square root of the number of nodes, scales 1e150
+HEX = re.compile("0x[0-9a-f]{1,32}")
 
 
 def to_parts(monitor) -> tuple[dict, dict]:
@@ -29,72 +52,176 @@ def to_parts(monitor) -> tuple[dict, dict]:
 
 
 def fixed_parts(header, arrays):
-    """Circuit, alpha, margin, seed and fixed arrays of a file, each checked."""
+    """Circuit, alpha, margin, seed and fixed arrays of a file, each checked against the others."""
+    _check_names(header, arrays)
     circuit = pcircuit.check_distribution(pcircuit.from_arrays({
         name[len(CIRCUIT):]: array for name, array in arrays.items() if name.startswith(CIRCUIT)}))
     alpha, margin = _number(header["alpha"], "alpha"), _number(header["margin"], "margin")
     if not 0 < alpha < 1 or margin < 0:
         raise ValueError(f"'alpha' is {alpha} and 'margin' {margin}, expected one between 0 and 1 and one from 0")
     nodes = pcircuit.check_nodes(circuit, arrays["nodes"])
-    mean, stds, whitening = (_finite(arrays, name) for name in FIXED[1:])
-    if mean.shape != nodes.shape or stds.shape != nodes.shape or (mean < 0).any() or (stds < 0).any():
-        raise ValueError("the moments do not fit the nodes")
+    if not arrays["mean"].shape == arrays["stds"].shape == nodes.shape:
+        raise ValueError(f"the moments do not fit the nodes: 'mean' has shape {arrays['mean'].shape}, 'stds' "
+                         f"{arrays['stds'].shape} and 'nodes' {nodes.shape}")
+    mean, stds = (_finite(arrays, name, nodes.shape) for name in ("mean", "stds"))
     bounds = unit_bounds(circuit)
     doubts, bounds = relative_errors(circuit, nodes, bounds, mean), bounds[nodes]
-    kept, kept_before = kept_nodes(bounds, mean, stds, doubts), kept_nodes(bounds, mean, stds, np.zeros(len(nodes)))
-    if whitening.shape == (len(kept_before), len(kept_before)):  # files of 0.1.0 may hold nodes that are constant
-        whitening = np.ascontiguousarray(whitening[np.ix_(*[np.isin(kept_before, kept)] * 2)])
-    if whitening.shape not in ((0, 0), (len(kept), len(kept))):
-        raise ValueError(f"'whitening' has shape {whitening.shape}, expected {len(kept)} rows and columns, or none")
-    return circuit, alpha, margin, _count(header["seed"], "seed"), (nodes, mean, stds, whitening)
+    _check_moments(circuit, nodes, mean, stds, bounds, doubts)
+    whitening = _whitening(arrays, bounds, mean, stds, doubts)
+    return circuit, alpha, margin, _count(header["seed"], "seed", MOST_SEED - 1), (nodes, mean, stds, whitening)
 
 
-def moving_parts(header, arrays, start):
-    """The wealth of a file, of the shapes that `start` has, and best log e-value, alarm row, missing, generator."""
-    wealth = {}
-    for name, example in start._asdict().items():
-        array = _finite(arrays, STATE + name).astype(example.dtype)
-        if array.shape != example.shape:
-            raise ValueError(f"{STATE + name!r} has shape {array.shape}, expected {example.shape}")
-        wealth[name] = np.ascontiguousarray(array)
-    wealth = type(start)(**wealth)
+def _check_names(header, arrays):
+    """Raise unless header and arrays have the names of this format; those of circuit and state are checked later."""
+    if set(header) != KEYS:
+        raise ValueError(f"the header must have the keys {', '.join(sorted(KEYS))}: missing are "
+                         f"{sorted(KEYS - set(header))}, unknown are {reprlib.repr(sorted(set(header) - KEYS))}")
+    wanted = {*FIXED, *(name for name in arrays if name.startswith((CIRCUIT, STATE)))}
+    if set(arrays) != wanted:
+        raise ValueError(f"the arrays {reprlib.repr(sorted(wanted ^ set(arrays)))} are missing or unknown")
+    if arrays["nodes"].dtype.kind not in "iu":
+        raise ValueError(f"'nodes' must hold integers, found {arrays['nodes'].dtype}")
+
+
+def moving_parts(header, arrays, circuit, bets, start):
+    """The wealth of a file, and best log e-value, alarm row, missing entries, generator.
+
+    `bets` are those of the fixed parts and `start` is their wealth before the first row.
+    """
+    different = {name for name in arrays if name.startswith(STATE)} ^ {STATE + name for name in start._fields}
+    if different:
+        raise ValueError(f"the arrays {reprlib.repr(sorted(different))} are missing or unknown")
+    rows = arrays[STATE + "num_rows"]
+    if rows.shape != (1,) or rows.dtype.kind not in "iu" or not 0 <= rows[0] <= MOST_ROWS:
+        raise ValueError(f"'{STATE}num_rows' must hold one whole number from 0 to 2^53")
+    num_rows = int(rows[0])
+    parts = {name: _finite(arrays, STATE + name, example.shape) for name, example in start._asdict().items()
+             if name != "num_rows"}
+    wealth = type(start)(num_rows=np.array([num_rows]), **parts)
+    _check_money(wealth, num_rows)
+    best, alarm_row = _progress(header, float(wealth.log[0]), num_rows)
+    _check_means(bets, wealth, num_rows)
+    _check_directions(bets, wealth, num_rows)
+    num_missing = _count(header["num_missing"], "num_missing", num_rows * circuit.num_variables)
+    generator = _generator(header["generator"], header["seed"], num_missing)
+    return wealth if num_rows else start, (best, alarm_row, num_missing, generator)
+
+
+def _check_moments(circuit, nodes, mean, stds, bounds, doubts):
+    """Raise unless mean and standard deviations (m,) can be those of the likelihoods of the nodes, in [0, bounds]."""
+    if (mean < 0).any() or (mean > bounds * (1 + 8 * doubts)).any():
+        raise ValueError("'mean' holds numbers that no likelihoods of these nodes can have")
+    widest = np.sqrt(mean * np.maximum(bounds - mean, 0.0))
+    if (stds < 0).any() or (stds > widest * (1 + 1e-6) + 1e-6 * mean).any():  # rounding, where a likelihood is constant
+        raise ValueError("'stds' holds standard deviations that no likelihoods of these nodes can have")
+    numbers = sum(array.size for array in pcircuit.to_arrays(circuit).values())
+    if pcircuit.means_cost(circuit) <= MOST_WORK * numbers:
+        exact = pcircuit.unit_means(circuit)[nodes]
+        if (np.abs(mean - exact) > 4 * doubts * exact + 1e-290).any():
+            raise ValueError("'mean' is not the mean of the node likelihoods under the circuit")
+
+
+def _whitening(arrays, bounds, mean, stds, doubts) -> np.ndarray:
+    """The matrix of whitened directions, of the nodes that are bet on in them."""
+    kept = kept_nodes(bounds, mean, stds, doubts)
+    before = kept_nodes(bounds, mean, stds, np.zeros(len(mean)))  # as 0.1.0 chose them
+    matrix = arrays["whitening"]
+    shapes = [(0, 0), (len(kept), len(kept)), (len(before), len(before))]
+    if matrix.shape not in shapes:
+        raise ValueError(f"'whitening' has shape {matrix.shape}, expected {len(kept)} rows and columns, or none")
+    matrix = _finite(arrays, "whitening", matrix.shape)
+    if matrix.size and (not np.array_equal(matrix, matrix.T) or matrix.diagonal().min() <= 0
+                        or np.abs(matrix).max() > 1.01 / RIDGE):
+        raise ValueError("'whitening' is not the inverse of a regularised correlation matrix")
+    if matrix.shape == shapes[2]:
+        matrix = np.ascontiguousarray(matrix[np.ix_(*[np.isin(before, kept)] * 2)])
+    return matrix
+
+
+def _check_money(wealth, num_rows):
+    """Raise unless the money of the bets is a set of fractions of 1, and log W_t in the range of so many rows."""
     money = (wealth.cash, wealth.on_directions, wealth.on_nodes)
-    if min(part.min(initial=0) for part in money) < 0 or abs(sum(part.sum() for part in money) - 1) > 1e-6:
+    if min(part.min(initial=0) for part in money) < 0 or abs(sum(part.sum() for part in money) - 1) > 1e-9:
         raise ValueError("the money of the bets is not a set of fractions of 1")
-    alarm_row = None if header["alarm_row"] is None else _count(header["alarm_row"], "alarm_row")
-    best = max(_number(header["best"], "best"), 0.0)
-    if wealth.num_rows[0] < (alarm_row or 0):
-        raise ValueError(f"the alarm is at row {alarm_row} of {wealth.num_rows[0]}")
-    return wealth, (best, alarm_row, _count(header["num_missing"], "num_missing"), _generator(header["generator"]))
+    if abs(wealth.log[0]) > MOST_LOG * num_rows:
+        raise ValueError(f"the logarithm of the wealth is {wealth.log[0]} after {num_rows} rows")
 
 
-def _generator(saved) -> np.random.Generator:
-    """The random generator where it stood."""
-    bits = np.random.PCG64()
+def _progress(header, log, num_rows):
+    """The largest logarithm of the wealth so far and the row of the alarm, from the logarithm after the last row."""
+    best, alarm_row, level = _number(header["best"], "best"), header["alarm_row"], -np.log(header["alpha"])
+    if not max(log, 0.0) <= best <= MOST_LOG * num_rows:
+        raise ValueError(f"'best' is {best}, expected {max(log, 0.0)}, the logarithm of the wealth, to "
+                         f"{MOST_LOG * num_rows} after {num_rows} rows")
+    if alarm_row is not None and not 1 <= _count(alarm_row, "alarm_row") <= num_rows:
+        raise ValueError(f"the alarm is at row {alarm_row} of {num_rows}")
+    if (best >= level) != (alarm_row is not None):
+        raise ValueError(f"'best' is {best} and 'alarm_row' {alarm_row}, but the alarm is at {level}")
+    return best, alarm_row
+
+
+def _check_means(bets, wealth, num_rows):
+    """Raise unless the running means are possible; those of nodes that are not bet on become 0."""
+    means, is_used = wealth.means, bets.scale > 0
+    room = 1e-6 * (bets.scaled_bound + bets.scaled_mean)
+    low, high = -bets.scaled_mean - room, bets.scaled_bound - bets.scaled_mean + room
+    if ((means < low) | (means > high))[:, is_used].any() or (num_rows == 0 and means.any()):
+        raise ValueError(f"'{STATE}means' holds means that no rows can have")
+    means[:, ~is_used] = 0.0
+
+
+def _check_directions(bets, wealth, num_rows):
+    """Raise unless no direction can lose more than it has; nodes that are not bet on leave the directions."""
+    for d, direction in enumerate(wealth.directions.T):
+        largest = np.abs(direction).max()
+        if largest > 1 or (largest > 0 and num_rows < REFRESH):
+            raise ValueError(f"'{STATE}directions' holds a direction of length {largest} after {num_rows} rows")
+        toll, gain = wealth.tolls[d], wealth.gains[d]
+        is_odd = (direction != 0) & (bets.scale == 0)
+        direction[is_odd] = 0.0
+        needed, most = toll_and_gain(bets, direction) if direction.any() else (0.0, 0.0)
+        if is_odd.any():
+            wealth.tolls[d], wealth.gains[d] = needed, most
+        # 0.1.0 rounded losses up by more; with a stake of 0.9, a gain that is too large by 1/20 is no debt yet
+        elif not (needed * (1 - 1e-6) <= toll <= MOST_TOLL and 0 <= gain <= 1.05 * most):
+            raise ValueError(f"direction {d} pays {toll} and wins {gain}, expected at least {needed} and at most "
+                             f"{most}")
+
+
+def _generator(saved, seed, num_missing) -> np.random.Generator:
+    """The random generator where it stood: of this seed, and where it began if it has completed nothing."""
+    if not isinstance(saved, dict) or set(saved) != {"state", "inc"} or not all(
+            isinstance(value, str) and HEX.fullmatch(value) for value in saved.values()):
+        raise ValueError("'generator' and this format do not fit together: expected 'state' and 'inc', hexadecimal "
+                         "numbers of at most 128 bits")
+    bits = np.random.PCG64(seed)
+    start = bits.state["state"]
     state = {key: int(saved[key], 16) for key in ("state", "inc")}
-    if not all(0 <= value < 2 ** 128 for value in state.values()):
-        raise ValueError("'generator' must hold numbers of 128 bits")
+    if state["inc"] != start["inc"] or (num_missing == 0 and state != start):
+        raise ValueError("'generator' is not the generator of 'seed'")
     bits.state = {"bit_generator": "PCG64", "state": state, "has_uint32": 0, "uinteger": 0}
     return np.random.Generator(bits)
 
 
-def _finite(arrays, name) -> np.ndarray:
-    """A finite array of numbers."""
+def _finite(arrays, name, shape) -> np.ndarray:
+    """A copy of an array of finite float64 of a shape."""
     array = arrays[name]
-    if array.dtype.kind not in "iuf" or not np.isfinite(array).all():
-        raise ValueError(f"{name!r} must be an array of finite numbers")
-    return np.array(array)
+    if array.shape != shape or array.dtype != np.float64:
+        raise ValueError(f"{name!r} has shape {array.shape} of {array.dtype}, expected {shape} of float64")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name!r} must hold finite numbers")
+    return np.array(array, order="C")
 
 
 def _number(value, name) -> float:
     """A finite number of the header."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not np.isfinite(value):
-        raise ValueError(f"{name!r} must be a finite number, found {value!r}")
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not np.isfinite(float(value)):
+        raise ValueError(f"{name!r} must be a finite number, found {reprlib.repr(value)}")
     return float(value)
 
 
-def _count(value, name) -> int:
+def _count(value, name, most=MOST_ROWS) -> int:
     """A whole number of the header."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError(f"{name!r} must be a whole number of at least 0, found {value!r}")
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
+        raise ValueError(f"{name!r} must be a whole number from 0 to {most}, found {reprlib.repr(value)}")
     return value

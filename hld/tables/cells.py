@@ -7,12 +7,11 @@ cells. Three facts about one cell are settled here and nowhere else.
   text is a text.
 * *Plain value*: the ``bool``, ``int``, ``float`` or ``str`` that a level is kept as. NumPy scalars become
   Python ones, decimals and fractions the nearest double, bytes their UTF-8 text; dates and other objects are
-  represented by ``str(cell)``. Containers, complex numbers and objects without a text of their own are
-  refused.
+  represented by ``str(cell)``, dates to the last nanosecond. Containers, complex numbers and objects without a text
+  of their own are refused.
 * *Equality* is by value, as in Python: 1, 1.0 and True are one level, "1" is another.
 
-Data frames are recognised by what they can do (``columns`` with ``iloc`` or ``get_column``), so that none of
-their libraries is imported.
+Nothing is rounded on the way: whole numbers stay whole numbers, whatever their size, also beside missing cells.
 
 ===================  ==================================================================
 `read_table`         a table as `Columns`
@@ -23,12 +22,16 @@ their libraries is imported.
 ===================  ==================================================================
 """
 import collections
+import collections.abc
 import numbers
 import reprlib
 from dataclasses import dataclass
 from decimal import Decimal
 
 import numpy as np
+
+from hld.tables.frames import frame_parts, is_frame
+from hld.tables.times import times_as_objects
 
 NUMERIC = "biuf"                                   # dtype kinds that compare as numbers
 _TEXT = "UST"
@@ -49,15 +52,13 @@ class Columns:
 
 def read_table(table):
     """Take a table apart into `Columns`; ValueError or TypeError says what is wrong with its form."""
-    if isinstance(table, Columns):  # read before
+    if isinstance(table, Columns):
         return table
-    if hasattr(table, "columns") and not isinstance(table, np.ndarray):
-        return _read_frame(table)
-    if isinstance(table, np.ma.MaskedArray):
-        # None among objects keeps large integers exact, which a detour through NaN would not.
-        table = np.where(np.ma.getmaskarray(table), None, _checked_dtype(table.data, "`table`"))
-    # Lists stay objects: otherwise one text among them would turn every number into text.
-    array = np.asarray(table, dtype=None if hasattr(table, "__array__") else object)
+    if is_frame(table):
+        names, arrays, declared = frame_parts(table)
+        arrays = [_checked_dtype(array, f"`table` column {name!r}") for array, name in zip(arrays, names, strict=True)]
+        return Columns(names, len(arrays[0]) if arrays else 0, arrays, declared)
+    array = _as_array(table)
     if array.ndim != 2:
         raise ValueError(f"`table` has {array.ndim} dimension(s) ({type(table).__name__}), expected 2 (rows, "
                          f"columns): pass one row as table[None, :], one column as table[:, None]")
@@ -66,31 +67,46 @@ def read_table(table):
     return Columns(None, len(whole), arrays, [False] * len(arrays), whole)
 
 
-def _read_frame(frame):
-    """`Columns` of a data frame; each column becomes an array by itself, so that types stay apart."""
-    names = tuple(str(name) for name in frame.columns)
-    repeated = sorted(name for name, count in collections.Counter(names).items() if count > 1)
-    if repeated:
-        raise ValueError(f"`table` has more than one column named {', '.join(map(repr, repeated))}, expected "
-                         f"distinct names (a name that is not text counts as its text): rename them")
-    if hasattr(frame, "iloc"):
-        series = [frame.iloc[:, j] for j in range(len(names))]
-    elif hasattr(frame, "get_column"):
-        series = [frame.get_column(name) for name in frame.columns]
-    else:
-        raise TypeError(f"`table` is a {type(frame).__name__} with neither `iloc` nor `get_column`, expected "
-                        f"a 2-D array or a pandas or polars frame: convert it first")
-    arrays = [_checked_dtype(one.to_numpy(), f"`table` column {name!r}")
-              for one, name in zip(series, names, strict=True)]
-    declared = [str(one.dtype).startswith(("category", "Categorical", "Enum")) for one in series]
-    return Columns(names, len(arrays[0]) if arrays else 0, arrays, declared)
+def _as_array(table) -> np.ndarray:
+    """An array, or a list of rows as an array of objects; None in place of masked entries."""
+    if isinstance(table, np.ma.MaskedArray):
+        return _unmasked(table)
+    if hasattr(table, "tocsr"):
+        raise TypeError(f"`table` is a sparse {type(table).__name__}, expected a 2-D array or a data frame: give "
+                        "`.toarray()` of it")
+    if hasattr(table, "__array__"):
+        return np.asarray(table)
+    if isinstance(table, (list, tuple)):
+        table = [_row_of_objects(row) for row in table]
+        if len({len(row) for row in table if isinstance(row, (list, tuple, np.ndarray)) and np.ndim(row)}) > 1:
+            raise ValueError("`table` has rows of different lengths, expected as many cells in each")
+    # Lists stay objects: otherwise one text among them would turn every number into text.
+    return np.asarray(table, dtype=object)
+
+
+def _row_of_objects(row):
+    """A row as an array of objects takes it: None in place of masked cells, dates as Python's."""
+    if isinstance(row, np.ma.MaskedArray):
+        return _unmasked(row)
+    if isinstance(row, (list, tuple)) and any(cell is np.ma.masked for cell in row):
+        return [None if cell is np.ma.masked else cell for cell in row]
+    # a row of dates would turn into bare integers
+    return times_as_objects(row) if isinstance(row, np.ndarray) and row.dtype.kind in "Mm" else row
+
+
+def _unmasked(array) -> np.ndarray:
+    """Cells of a masked array (any shape), None where masked."""
+    mask = np.ma.getmaskarray(array) if array.dtype.names is None else np.False_
+    # None among objects keeps large integers exact, which a detour through NaN would not.
+    cells = _checked_dtype(array.data, "`table`")
+    return np.where(mask, None, cells) if mask.any() else cells
 
 
 def _checked_dtype(array, what):
     """The array itself, dates and durations as Python objects (NaT as None); TypeError for other dtypes."""
     kind = array.dtype.kind
     if kind in "Mm":
-        return array.astype(f"{kind}8[us]").astype(object)
+        return times_as_objects(array)
     if kind not in NUMERIC + _TEXT + "O":
         raise TypeError(f"{what} has dtype {array.dtype}, expected numbers, booleans, text or objects: "
                         f"convert it first")
@@ -101,7 +117,8 @@ def distinct_values(values, name):
     """Distinct plain values of a column (N,), in the order of `level_order`, and their counts (n,)."""
     if values.dtype.kind in NUMERIC:
         if values.dtype.kind == "f":
-            values = values[~np.isnan(values)].astype(np.float64) + 0.0     # + 0.0 makes -0.0 the value 0.0
+            values = as_doubles(values, name)
+            values = values[~np.isnan(values)] + 0.0     # + 0.0 makes -0.0 the value 0.0
         distinct, counts = np.unique(values, return_counts=True)
         return distinct.tolist(), counts
     cells = values.tolist()
@@ -139,7 +156,7 @@ def plain_value(cell, name):
     """The bool, int, float or str that stands for a cell which is not missing."""
     if isinstance(cell, np.generic):
         # item() would turn dates with nanoseconds into bare integers.
-        cell = (cell.astype(f"{cell.dtype.kind}8[us]") if cell.dtype.kind in "Mm" else cell).item()
+        cell = (times_as_objects(np.asarray(cell)) if cell.dtype.kind in "Mm" else cell).item()
     if isinstance(cell, str):
         return str.__str__(cell)
     if isinstance(cell, bool):
@@ -162,7 +179,7 @@ def plain_value(cell, name):
 def as_numbers(values, name):
     """A column (N,) as an array of numbers, missing as NaN; TypeError where it holds anything else."""
     if values.dtype.kind in NUMERIC:
-        return values
+        return as_doubles(values, name) if values.dtype.kind == "f" else values
     cells = values.tolist()
     # NumPy derives its durations from the integers, but they are no numbers here.
     odd = {kind for kind in set(map(type, cells)) if not issubclass(kind, _REAL) or kind is np.timedelta64}
@@ -172,6 +189,17 @@ def as_numbers(values, name):
         return np.array(cells, dtype=np.float64)
     except OverflowError:
         raise _too_large(name) from None
+
+
+def as_doubles(values, name):
+    """Floats (N,) as doubles, as levels and edges are; ValueError for what a double cannot hold."""
+    if values.dtype.itemsize <= 8:
+        return values.astype(np.float64, copy=False)
+    with np.errstate(over="ignore"):
+        doubles = values.astype(np.float64)
+    if (np.isinf(doubles) & ~np.isinf(values)).any():
+        raise _too_large(name)
+    return doubles
 
 
 def _nan_or_refuse(cell, name):

@@ -25,7 +25,7 @@ def column_names(names, table_names, num_columns):
         raise ValueError(f"`names` has {len(names)} entries, {len(set(names))} of them distinct, expected "
                          f"{num_columns} distinct names, one for each column of `table`")
     if table_names is not None and names != table_names:
-        raise ValueError(f"`names` differs from the columns of `table` ({', '.join(table_names)}), expected "
+        raise ValueError(f"`names` differs from the columns of `table` ({_listed(table_names)}), expected "
                          f"none for a data frame: leave `names` out, or rename the columns")
     return names
 
@@ -49,7 +49,7 @@ def _column_name(entry, names, role):
     """Name of the column that a name (text) or a position (whole number) points at."""
     if isinstance(entry, str):
         if entry not in names:
-            raise ValueError(f"`{role}` names the column {entry!r}, expected one of {', '.join(names)}")
+            raise ValueError(f"`{role}` names the column {entry!r}, expected one of {_listed(names)}")
         return str(entry)
     if isinstance(entry, (bool, np.bool_)):
         raise TypeError(f"`{role}` holds booleans, expected names or positions: turn a mask into positions "
@@ -70,7 +70,7 @@ def arrange(fitted_names, by_name, table_names, arrays):
     if not by_name or table_names is None:
         if len(arrays) != len(fitted_names):
             raise ValueError(f"`table` has {len(arrays)} columns, expected {len(fitted_names)} in the fitted "
-                             f"order ({', '.join(fitted_names)})")
+                             f"order ({_listed(fitted_names)})")
         return arrays
     position = {name: j for j, name in enumerate(table_names)}
     missing = [name for name in fitted_names if name not in position]
@@ -83,3 +83,8 @@ def arrange(fitted_names, by_name, table_names, arrays):
                          f"expected only the fitted ones: drop them, for example with "
                          f"table[list(encoder.names)]")
     return [arrays[position[name]] for name in fitted_names]
+
+
+def _listed(names):
+    """Names in a row, control characters in them escaped as `repr` does."""
+    return ", ".join(repr(name)[1:-1] for name in names)

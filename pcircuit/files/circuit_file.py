@@ -11,7 +11,10 @@ units in a table with C_r columns (categories at a leaf, products at an inner re
     weights                  dense: K_r C_r each; CSR: the stored entries
     columns, row_starts      CSR: column of each stored entry; K_r + 1 row starts each, the first of them 0
 
-Files are archives of `pcircuit.files.archive`: written whole or not at all, and read without trust.
+Probabilities and weights are float64, all else integers of any width.
+
+Files are archives of `pcircuit.files.archive`: written whole or not at all, and read without trust.  Every array is
+checked against every other before a region is made; what is accepted is a circuit with exactly these arrays.
 
     save, load                      a circuit and a file
     to_arrays, from_arrays          a circuit and the arrays above, to embed a circuit in another file
@@ -20,22 +23,26 @@ from __future__ import annotations
 
 import os
 import reprlib
+from typing import Any
 
 import numpy as np
 
+from pcircuit.array_types import Bools, Ints
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
-from pcircuit.files.archive import LARGEST, read_archive, write_archive
+from pcircuit.files.archive import read_archive, write_archive
 from pcircuit.vtree import VTree
 
 FORMAT, FORMAT_VERSION = "pcircuit.circuit", 1
+LARGEST = 2**53  # of an integer: float64 holds all up to here exactly
 INPUT, DENSE, SPARSE = range(3)
-INTEGERS, FLOATS = "iu", "f"
+INTEGERS, FLOATS = "integers", "floating-point numbers"
+KNOWN = {"format", "version", "library", "provenance"}  # keys of the header
 ARRAYS = {"parents": INTEGERS, "variables": INTEGERS, "kind": INTEGERS, "num_units": INTEGERS,
           "num_columns": INTEGERS, "probs": FLOATS, "products": INTEGERS, "weights": FLOATS,
           "columns": INTEGERS, "row_starts": INTEGERS}
 
 
-def save(circuit: Circuit, path, *, provenance: dict | None = None) -> None:
+def save(circuit: Circuit, path: str | os.PathLike[str], *, provenance: dict[str, Any] | None = None) -> None:
     """Write a circuit to a file, whole or not at all.
 
     Parameters
@@ -45,12 +52,13 @@ def save(circuit: Circuit, path, *, provenance: dict | None = None) -> None:
     path : str or os.PathLike
         The file; an existing one is replaced at the end, and stays as it was if anything fails.
     provenance : dict, default None
-        Where the circuit comes from: whatever JSON can hold.  Kept in the header, see `read_archive`.
+        Where the circuit comes from: whatever JSON can hold, NumPy scalars as plain numbers.  Kept in the header, see
+        `read_archive`.
 
     Raises
     ------
     TypeError
-        If `path` is not a path or `provenance` holds what JSON cannot.
+        If `path` is not a path, or `provenance` no dict or holds what JSON cannot.
     ValueError
         If `path` is a folder or a device, or `provenance` is nested too deeply, too long, or holds a NaN.
     OSError
@@ -70,11 +78,14 @@ def save(circuit: Circuit, path, *, provenance: dict | None = None) -> None:
     ...     load(os.path.join(folder, "coin.pc")) == coin
     True
     """
-    header = {"format": FORMAT, "version": FORMAT_VERSION, "provenance": provenance or {}}
+    provenance = {} if provenance is None else provenance
+    if not isinstance(provenance, dict):
+        raise TypeError(f"`provenance` must be a dict, found {type(provenance).__name__}")
+    header = {"format": FORMAT, "version": FORMAT_VERSION, "provenance": provenance}
     write_archive(path, header, to_arrays(circuit))
 
 
-def load(path) -> Circuit:
+def load(path: str | os.PathLike[str]) -> Circuit:
     """Read a circuit that `save` wrote; safe for files from strangers.
 
     Parameters
@@ -108,11 +119,20 @@ def load(path) -> Circuit:
     ...     load(os.path.join(folder, "coin.pc"))
     Circuit(1 variables, 1 regions, 1 units, 2 parameters)
     """
-    _, arrays = read_archive(path, FORMAT, FORMAT_VERSION)
+    header, arrays = read_archive(path, FORMAT, FORMAT_VERSION)
     try:
-        return from_arrays(arrays)
+        return from_parts(header, arrays)
     except ValueError as error:
         raise ValueError(f"cannot read {os.fspath(path)!r}: {error}") from error
+
+
+def from_parts(header: dict[Any, Any], arrays: dict[Any, Any]) -> Circuit:
+    """The circuit of a file's header and arrays; ValueError if they are not of this format."""
+    unknown = set(header) - KNOWN
+    if unknown or not isinstance(header.get("provenance", {}), dict):
+        raise ValueError(f"the header of a circuit has the keys {', '.join(sorted(KNOWN))}, the last a mapping: found "
+                         f"{reprlib.repr(sorted(unknown) or header['provenance'])}")
+    return from_arrays(arrays)
 
 
 def to_arrays(circuit: Circuit) -> dict[str, np.ndarray]:
@@ -161,13 +181,13 @@ def to_arrays(circuit: Circuit) -> dict[str, np.ndarray]:
     }
 
 
-def from_arrays(arrays: dict) -> Circuit:
+def from_arrays(arrays: dict[Any, Any]) -> Circuit:
     """The circuit that `to_arrays` took apart.
 
     Parameters
     ----------
     arrays : dict of str to array
-        Exactly the arrays of `to_arrays`, of any integer and floating-point types.
+        Exactly the arrays of `to_arrays`: integers of any width, probabilities and weights as float64.
 
     Returns
     -------
@@ -206,11 +226,11 @@ def from_arrays(arrays: dict) -> Circuit:
             "columns": np.cumsum(stored).tolist(), "row_starts": row_ends.tolist()}
     position = dict.fromkeys(ends, 0)
 
-    def take(name, r):  # the next part of an array: what belongs to region r
+    def take(name: str, r: int) -> Any:  # the next part of an array: what belongs to region r
         start, position[name] = position[name], ends[name][r]
         return arrays[name][start:position[name]]
 
-    regions = []
+    regions: list[InputRegion | InnerRegion] = []
     for r, (code, units, width) in enumerate(zip(kind.tolist(), K.tolist(), C.tolist(), strict=True)):
         if code == INPUT:
             regions.append(InputRegion(vtree.variables[r], take("probs", r).reshape(units, width)))
@@ -226,14 +246,14 @@ def from_arrays(arrays: dict) -> Circuit:
     return Circuit(vtree, regions)
 
 
-def _integers(parts) -> np.ndarray:
+def _integers(parts: Any) -> np.ndarray:
     """Concatenated parts as int32, or as int64 if they do not fit."""
     whole = np.concatenate([np.zeros(0, dtype=np.int64), *parts])
     fits = whole.size == 0 or (whole.min() >= -2**31 and whole.max() < 2**31)
     return whole.astype(np.int32 if fits else np.int64)
 
 
-def _checked_arrays(arrays: dict) -> dict:
+def _checked_arrays(arrays: dict[Any, Any]) -> dict[Any, Any]:
     """The arrays of a circuit with known types: int64 and float64, finite and not negative."""
     if set(arrays) != set(ARRAYS):
         missing, unknown = set(ARRAYS) - set(arrays), set(arrays) - set(ARRAYS)
@@ -242,10 +262,11 @@ def _checked_arrays(arrays: dict) -> dict:
     checked = {}
     for name, kinds in ARRAYS.items():
         array = np.asarray(arrays[name])
-        if array.ndim != 1 or array.dtype.kind not in kinds:
-            expected = "integers" if kinds == INTEGERS else "floating-point numbers"
-            raise ValueError(f"the array `{name}` must be one-dimensional of {expected}, "
-                             f"found shape {array.shape} of {array.dtype}")
+        # float16 and float32 would not do: their rows do not sum to one
+        fits = array.dtype.kind in "iu" if kinds == INTEGERS else array.dtype.kind + str(array.itemsize) == "f8"
+        if array.ndim != 1 or not fits:
+            raise ValueError(f"the array `{name}` must be one-dimensional of {kinds}, found shape {array.shape} of "
+                             f"{array.dtype}{'' if kinds == INTEGERS else ' where float64 is needed'}")
         lowest = -1 if name in ("parents", "variables") else 0
         highest = LARGEST if kinds == INTEGERS else np.finfo(np.float64).max
         if array.size and not (array.min() >= lowest and array.max() <= highest):  # false for a NaN
@@ -255,7 +276,7 @@ def _checked_arrays(arrays: dict) -> dict:
     return checked
 
 
-def _check_regions(vtree: VTree, kind, num_units, num_columns) -> None:
+def _check_regions(vtree: VTree, kind: Ints, num_units: Ints, num_columns: Ints) -> None:
     """Raise unless kinds and counts, each (R,), are such that every region can exist."""
     for name, array in (("kind", kind), ("num_units", num_units), ("num_columns", num_columns)):
         if len(array) != vtree.num_nodes:
@@ -271,7 +292,7 @@ def _check_regions(vtree: VTree, kind, num_units, num_columns) -> None:
                          "columns, expected one or more of each")
 
 
-def _sizes(arrays: dict, name: str, applies, rows, columns) -> np.ndarray:
+def _sizes(arrays: dict[Any, Any], name: str, applies: Bools, rows: Any, columns: Any) -> np.ndarray:
     """(R,) rows times columns where `applies`, else 0; raises unless they add up to the array's length."""
     # in floating point nothing overflows, and what fits a file is exact
     sizes = np.where(applies, np.multiply(rows, columns, dtype=np.float64), 0.0)
@@ -281,7 +302,7 @@ def _sizes(arrays: dict, name: str, applies, rows, columns) -> np.ndarray:
     return sizes.astype(np.int64)
 
 
-def _check_csr(arrays: dict, stored, row_ends) -> None:
+def _check_csr(arrays: dict[Any, Any], stored: Ints, row_ends: Ints) -> None:
     """Raise unless row starts and columns are canonical: rows in order, columns ascending and in range."""
     starts, columns, is_sparse = arrays["row_starts"], arrays["columns"], arrays["kind"] == SPARSE
     _sizes(arrays, "columns", is_sparse, stored, 1)

@@ -21,19 +21,21 @@ which local maximum it finds; `hclt` says how they are chosen.
 """
 from __future__ import annotations
 
-import operator
-
 import numpy as np
+from numpy.typing import ArrayLike
 
+from pcircuit.arguments import check_generator, check_whole_number
+from pcircuit.array_types import Evidence, Floats, Seed
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.learning.chow_liu import checked_pseudocount, chow_liu_tree, tree_and_vtree
 from pcircuit.learning.pair_counts import checked_table
+from pcircuit.learning.start_values import random_rows
 
-PERTURBATION = 2.0  # start values of one row differ by factors up to exp(2)
 PERSISTENCE = 0.9  # probability, at the start, that a hidden variable repeats the state of its parent
 
 
-def hclt(data, num_latents=4, num_categories=None, pseudocount=0.1, rng=0, *, tree=None) -> Circuit:
+def hclt(data: ArrayLike, num_latents: int = 4, num_categories: ArrayLike | None = None, pseudocount: float = 0.1,
+         rng: Seed = 0, *, tree: ArrayLike | None = None) -> Circuit:
     """Hidden Chow-Liu tree of a table, with random start values for EM.
 
     ``p(x) = sum_z p(z_root) prod_v p(z_v | z_parent(v)) p(x_v | z_v)``, region by region as in the module's
@@ -41,8 +43,8 @@ def hclt(data, num_latents=4, num_categories=None, pseudocount=0.1, rng=0, *, tr
 
     Parameters
     ----------
-    data : (N, V) int or bool array
-        Categories 0..C-1, -1 where an entry is missing; N, V >= 1.
+    data : (N, V) array_like
+        Evidence: categories 0..C-1; -1, NaN or masked where an entry is missing; N, V >= 1.
     num_latents : int
         K >= 1, states of each hidden variable.  Default 4.
     num_categories : int or (V,) ints, optional
@@ -65,7 +67,7 @@ def hclt(data, num_latents=4, num_categories=None, pseudocount=0.1, rng=0, *, tr
     Raises
     ------
     TypeError
-        If `data` or `num_latents` is not integer, or `pseudocount` not a number.
+        If `data` does not hold numbers, `num_latents` is not a whole number, or `pseudocount` not a number.
     ValueError
         If an argument has the wrong shape or values out of range, or `tree` is not a tree on the columns.
 
@@ -105,51 +107,36 @@ def hclt(data, num_latents=4, num_categories=None, pseudocount=0.1, rng=0, *, tr
     >>> circuit.nodes.kind.tolist().count("input"), circuit.is_normalized
     (6, True)
     """
-    data, categories = checked_table(data, num_categories)
-    num_latents = _checked_num_latents(num_latents)
+    table, categories = checked_table(data, num_categories)
+    num_latents = check_whole_number(num_latents, "num_latents", 1)
     pseudocount = checked_pseudocount(pseudocount)
-    rng = np.random.default_rng(rng)
+    rng = check_generator(rng)
     if tree is None:
-        tree = chow_liu_tree(data, num_categories=categories, pseudocount=pseudocount)
-    vtree, _ = tree_and_vtree(tree, data.shape[1])
+        tree = chow_liu_tree(table, num_categories=categories, pseudocount=pseudocount)
+    vtree, _ = tree_and_vtree(tree, table.shape[1])
     units = np.arange(num_latents)[:, None]
-    regions: list = []
+    regions: list[InputRegion | InnerRegion] = []
     for r, v in enumerate(vtree.variables.tolist()):
         rows = 1 if r == vtree.root else num_latents
         if v >= 0:
-            regions.append(InputRegion(v, _input_rows(data[:, v], categories[v], rows, pseudocount, rng)))
+            regions.append(InputRegion(v, _input_rows(table[:, v], int(categories[v]), rows, pseudocount, rng)))
         else:
             products = np.repeat(units, len(vtree.children(r)), axis=1)
             regions.append(InnerRegion(products, _transitions(rows, num_latents, rng)))
     return Circuit(vtree, regions)
 
 
-def _checked_num_latents(num_latents) -> int:
-    """`num_latents` as an int, refused below one."""
-    try:
-        number = operator.index(num_latents)
-    except TypeError:
-        raise TypeError(f"`num_latents` must be a whole number, found {num_latents!r}") from None
-    if number < 1:
-        raise ValueError(f"`num_latents` must be at least 1, found {number}")
-    return number
-
-
-def _input_rows(column, num_categories, rows, pseudocount, rng) -> np.ndarray:
+def _input_rows(column: Evidence, num_categories: int, rows: int, pseudocount: float,
+                rng: np.random.Generator) -> Floats:
     """(rows, C) start values of p(x_v | z): the smoothed frequencies of the column, perturbed."""
-    counts = np.bincount(column[column >= 0].astype(np.int64), minlength=num_categories)
+    counts: Floats = np.bincount(column[column >= 0].astype(np.int64), minlength=num_categories).astype(np.float64)
     smoothed = counts + (pseudocount or 1.0) / num_categories
-    return _normalized(smoothed * np.exp(-PERTURBATION * rng.random((rows, num_categories))))
+    return random_rows(rows, num_categories, rng, smoothed)
 
 
-def _transitions(rows, num_latents, rng) -> np.ndarray:
+def _transitions(rows: int, num_latents: int, rng: np.random.Generator) -> Floats:
     """(rows, K) start values of p(z_v | z_parent), (K, K), or of p(z_root), (1, K)."""
-    random = _normalized(np.exp(-PERTURBATION * rng.random((rows, num_latents))))
+    random = random_rows(rows, num_latents, rng)
     if rows == 1:
         return random
     return (1 - PERSISTENCE) * random + PERSISTENCE * np.eye(num_latents)
-
-
-def _normalized(table) -> np.ndarray:
-    """`table` with rows that sum to one."""
-    return table / table.sum(axis=1, keepdims=True)

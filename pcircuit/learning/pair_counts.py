@@ -22,85 +22,91 @@ with bounded memory, `pair_counts` counts a single one.
 """
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pcircuit.arguments import check_integers, first
+from pcircuit.array_types import Bools, Evidence, Floats, Ints
+from pcircuit.evidence import integer_entries, row_weights
 
 BLOCK_CATEGORIES = 1024  # categories of all variables of a group: a block of counts takes 8 MB
 BLOCK_ENTRIES = 2**22  # entries of one side of the one-hot code of a block of rows: 16 MB
 MAX_PRODUCT_CELLS = 144  # cells per pair from which counting codes beats the matrix product (two cores)
+MOST_CATEGORIES = 2**31 - 1  # of one variable: positions in its tables stay far inside 64 bits
 MAX_CELLS = 2**27  # cells of the table of one pair: 1 GB, and a few such tables are needed at a time
 
 
-def checked_table(data, num_categories=None) -> tuple[np.ndarray, np.ndarray]:
+def checked_table(data: ArrayLike, num_categories: ArrayLike | None = None) -> tuple[Evidence, Ints]:
     """Return a table and its numbers of categories, or an error that says what is wrong with them.
 
     Parameters
     ----------
-    data : (N, V) int or bool array_like
-        Categories 0..C-1, -1 where an entry is missing; N, V >= 1.
+    data : (N, V) array_like
+        Categories 0..C-1; -1, NaN or masked where an entry is missing; N, V >= 1.
     num_categories : int or (V,) ints, optional
         Default: the largest entry of each column plus one, and at least two, since a column that is constant
         in the sample may well change later.
 
     Returns
     -------
-    (N, V) int or bool array, (V,) int64 array
-        `data` itself where it is an array, and the number of categories of each variable.
+    (N, V) int array, (V,) int64 array
+        `data` itself where it is an integer array, and the number of categories of each variable.
     """
-    data = np.asarray(data)
-    if data.dtype.kind not in "iub":
-        raise TypeError("`data` must be an array of whole numbers (categories 0, 1, ...; -1 where missing), "
-                        f"found {data.dtype}: code the categories as integers first")
-    if data.ndim != 2 or 0 in data.shape:
+    table = integer_entries(data)
+    if table.ndim != 2 or 0 in table.shape:
         raise ValueError("`data` must be a table of at least one row and one column, found shape "
-                         f"{data.shape}")
-    largest = data.max(axis=0).astype(np.int64)
-    if data.dtype.kind == "u" and largest.min() < 0:  # most likely -1, read as unsigned
-        raise ValueError(f"`data` holds {data.max()}, which is no category: give a signed integer type")
-    if data.dtype.kind == "i" and data.min() < -1:
-        column = int(np.argmax((data < -1).any(axis=0)))
-        raise ValueError(f"`data` holds {data[:, column].min()} in column {column}: categories are 0, 1, ... "
-                         "and -1 is a missing entry")
+                         f"{table.shape}")
+    if table.min() < -1 or table.max() >= MOST_CATEGORIES:
+        row, column = first((table < -1) | (table >= MOST_CATEGORIES))
+        raise ValueError(f"`data` holds {table[row, column]} at row {row}, column {column}: categories are 0, 1, ... "
+                         f"below {MOST_CATEGORIES}, and -1 is a missing entry")
+    largest = table.max(axis=0).astype(np.int64)
     if num_categories is None:
-        return data, np.maximum(largest + 1, 2)
-    categories = np.asarray(num_categories)
-    fits = categories.dtype.kind in "iu" and categories.shape in ((), (data.shape[1],))
-    if not fits or categories.min() < 1:
-        raise ValueError("`num_categories` must be a whole number of at least 1, or one for each of the "
-                         f"{data.shape[1]} columns of `data`, found {num_categories!r}")
-    categories = np.broadcast_to(categories, data.shape[1]).astype(np.int64)
+        return table, np.maximum(largest + 1, 2)
+    categories = _checked_categories(num_categories, table.shape[1])
     if (largest >= categories).any():
         column = int(np.argmax(largest >= categories))
         raise ValueError(f"`data` holds category {largest[column]} in column {column}, but `num_categories` "
                          f"allows only 0..{categories[column] - 1} there: raise it or recode the column")
-    return data, categories
+    return table, categories
 
 
-def checked_weights(weights, num_rows: int) -> np.ndarray | None:
+def _checked_categories(num_categories: ArrayLike, num_variables: int) -> Ints:
+    """(V,) numbers of categories, from one for all or one for each variable."""
+    expected = (f"a whole number from 1 to {MOST_CATEGORIES}, or one for each of the {num_variables} columns of "
+                "`data`")
+    categories = check_integers(num_categories, "num_categories", expected, 1, MOST_CATEGORIES)
+    if categories.shape not in ((), (num_variables,)):
+        raise ValueError(f"`num_categories` must be {expected}, found shape {categories.shape}")
+    return np.broadcast_to(categories, num_variables).astype(np.int64)
+
+
+def checked_weights(weights: ArrayLike | None, num_rows: int) -> Floats | None:
     """Return row weights whose sums are exact in double precision, in any order; None stays None.
 
     Parameters
     ----------
     weights : (N,) float array_like or None
-        Non-negative, finite, not all zero.
+        From 0 to 1e100, not all zero.
     num_rows : int
         N.
     """
     if weights is None:
         return None
-    weights = np.asarray(weights)
-    if weights.shape != (num_rows,) or weights.dtype.kind not in "iufb":
-        raise ValueError(f"`weights` must hold one number per row of `data`, {num_rows} in all, found shape "
-                         f"{weights.shape} of {weights.dtype}")
-    weights = weights.astype(np.float64)
-    total = weights.sum()
-    if not (weights.min() >= 0 and 0 < total < np.inf):
-        raise ValueError("`weights` must be finite, non-negative and not all zero, found values "
-                         f"{weights.min()}..{weights.max()}")
+    array = row_weights(weights, num_rows)
+    total = array.sum()
+    if not total > 0:
+        raise ValueError("`weights` must not all be zero: give at least one row a positive weight")
     step = np.spacing(total) * 2  # the sum of the rounded weights stays below 2^53 steps
-    return np.rint(weights / step) * step
+    rounded: Floats = np.rint(array / step) * step
+    return rounded
 
 
-def pair_count_blocks(data, categories, weights=None):
+def pair_count_blocks(data: Evidence, categories: Ints, weights: Floats | None = None
+                      ) -> Iterator[tuple[Ints, Ints, Floats]]:
     """Yield the counts of all pairs of variables, a block of pairs at a time.
 
     Parameters
@@ -118,9 +124,7 @@ def pair_count_blocks(data, categories, weights=None):
         The tables n_ij side by side.
     """
     order = np.argsort(categories, kind="stable")  # groups of similar numbers of categories
-    if categories[order[-1]] ** 2 > MAX_CELLS:
-        raise ValueError(f"column {order[-1]} of `data` has {categories[order[-1]]} categories, pairs can be "
-                         f"counted up to {int(MAX_CELLS**0.5)}: group them, or lower `num_categories`")
+    refuse_large_pairs(categories)
     complete = np.ones(data.shape[1], bool) if data.dtype.kind != "i" else data.min(axis=0) >= 0
     group_of = _group_numbers(categories[order])
     groups = [order[group_of == g] for g in range(group_of[-1] + 1)]
@@ -131,7 +135,7 @@ def pair_count_blocks(data, categories, weights=None):
             yield rows, columns, count(data, categories, complete, weights, rows, columns)
 
 
-def pair_counts(data, categories, i: int, j: int) -> np.ndarray:
+def pair_counts(data: Evidence, categories: Ints, i: int, j: int) -> Floats:
     """(C_i, C_j) float64 counts of one pair of variables, over the rows where both are present.
 
     Parameters
@@ -147,14 +151,23 @@ def pair_counts(data, categories, i: int, j: int) -> np.ndarray:
     return np.bincount(codes, minlength=shape[0] * shape[1]).reshape(shape).astype(np.float64)
 
 
-def starts(sizes) -> np.ndarray:
+def refuse_large_pairs(categories: Ints) -> None:
+    """Raise if the table of a pair of variables would not fit into memory."""
+    column = int(np.argmax(categories))
+    if categories[column] ** 2 > MAX_CELLS:
+        raise ValueError(f"column {column} of `data` has {categories[column]} categories, pairs can be counted up to "
+                         f"{int(MAX_CELLS**0.5)}: group them, or lower `num_categories`")
+
+
+def starts(sizes: Ints) -> Ints:
     """First position of each of several stretches of the given sizes, laid end to end."""
     return np.cumsum(sizes) - sizes
 
 
-def _group_numbers(sizes) -> np.ndarray:
+def _group_numbers(sizes: Ints) -> Ints:
     """(V,) group of each variable: as many in a row as BLOCK_CATEGORIES allows, at least one."""
-    numbers, group, filled = [], 0, 0
+    numbers: list[int] = []
+    group = filled = 0
     for size in sizes.tolist():
         if filled and filled + size > BLOCK_CATEGORIES:
             group, filled = group + 1, 0
@@ -166,10 +179,11 @@ def _group_numbers(sizes) -> np.ndarray:
 # -- the matrix product --------------------------------------------------------------------------------------
 
 
-def _counts_by_product(data, categories, complete, weights, rows, columns) -> np.ndarray:
+def _counts_by_product(data: Evidence, categories: Ints, complete: Bools, weights: Floats | None, rows: Ints,
+                       columns: Ints) -> Floats:
     """Counts of two groups of variables as the product of their one-hot codes, by blocks of rows."""
     same = rows is columns
-    dtype = np.float32 if weights is None else np.float64
+    dtype: Any = np.float32 if weights is None else np.float64
     coded = categories - complete  # a complete variable leaves out its last category
     sizes = coded[rows].sum() + 1, coded[columns].sum() + 1
     step = min(max(BLOCK_ENTRIES // max(sizes), 256), 2**23, len(data))  # below 2^24 rows: exact in float32
@@ -183,11 +197,11 @@ def _counts_by_product(data, categories, complete, weights, rows, columns) -> np
         if weights is not None:
             z_other = z_other * weights[lo:lo + step]
         kept += z @ z_other.T
-    counts = _with_last_categories(kept, categories[rows], complete[rows])
-    return _with_last_categories(counts.T, categories[columns], complete[columns]).T
+    half = _with_last_categories(kept, categories[rows], complete[rows])
+    return np.transpose(_with_last_categories(half.T, categories[columns], complete[columns]))
 
 
-def _one_hot(block, variables, coded, out) -> np.ndarray:
+def _one_hot(block: Evidence, variables: Ints, coded: Ints, out: NDArray[Any]) -> NDArray[Any]:
     """Fill `out`, (number of coded categories + 1, rows), with the one-hot code; the last row is ones."""
     largest = np.min_scalar_type(int(coded[variables].max(initial=0)))
     code_type = np.result_type(block.dtype if block.dtype.kind != "b" else np.uint8, largest)
@@ -199,7 +213,7 @@ def _one_hot(block, variables, coded, out) -> np.ndarray:
     return out
 
 
-def _with_last_categories(kept, categories, complete) -> np.ndarray:
+def _with_last_categories(kept: Floats, categories: Ints, complete: Bools) -> Floats:
     """Rows (coded categories + ones, n) -> (sum of categories, n): adds the categories that were left out.
 
     The indicators of the categories of a complete variable add up to the row of ones.
@@ -217,7 +231,8 @@ def _with_last_categories(kept, categories, complete) -> np.ndarray:
 # -- counting codes ------------------------------------------------------------------------------------------
 
 
-def _counts_by_codes(data, categories, complete, weights, rows, columns) -> np.ndarray:
+def _counts_by_codes(data: Evidence, categories: Ints, complete: Bools, weights: Floats | None, rows: Ints,
+                     columns: Ints) -> Floats:
     """Counts of two groups of variables, pair by pair, as the histogram of x_i * C_j + x_j."""
     shift = 0 if complete[rows].all() and complete[columns].all() else 1  # missing is category 0 for now
     counts = np.zeros((categories[rows].sum(), categories[columns].sum()))

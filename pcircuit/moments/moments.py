@@ -17,21 +17,26 @@ time linear in the number of variables: S is not formed.
     Moments           .covariance() dense, .operator() for S v, .eigenvalues()
 
 Where to read on: `moments.overlaps` and `moments.inner_overlaps` (integrals of products of two and three units),
-`moments.region_forms` (what the covariance is made of, region by region), and the three things done with it:
+`moments.covariance_parts` (what the covariance is made of, region by region), and the three things done with it:
 `moments.covariance`, `moments.traces`, `moments.operator`.
 """
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from pcircuit.arguments import check_numbers, check_whole_number
+from pcircuit.array_types import Floats, Ints
 from pcircuit.circuit import Circuit
 from pcircuit.distribution import check_distribution
 from pcircuit.memory import memory_for
 from pcircuit.moments.plan import Plan, make_plan
-from pcircuit.moments.routes import all_forms, apply_covariance, covariance, linear_moments, prepare, with_weights
+from pcircuit.moments.routes import all_parts, apply_covariance, covariance, linear_moments, prepare, with_weights
 from pcircuit.node_selection import check_node_weights, check_nodes, select_nodes
 from pcircuit.rounding import without_rounding
 
@@ -65,13 +70,13 @@ class Moments:
     """
 
     circuit: Circuit
-    nodes: np.ndarray
-    node_weights: np.ndarray
-    mean: np.ndarray
-    _variances: np.ndarray
+    nodes: Ints
+    node_weights: Floats
+    mean: Floats
+    _variances: Floats
     _plan: Plan  # of the same nodes in ascending order; the weights of those that are constant are zero
-    _place: np.ndarray  # (m,) position of each coordinate in the plan
-    _cache: dict = field(default_factory=dict)  # "arrays", "trace_sq", "forms", ("eigenvalues", k)
+    _place: Ints  # (m,) position of each coordinate in the plan
+    _cache: dict[Any, Any] = field(default_factory=dict)  # "arrays", "trace_sq", "parts", ("eigenvalues", k)
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     @property
@@ -82,13 +87,13 @@ class Moments:
     @property
     def trace_sq(self) -> float:
         """tr(S^2), the sum of all squared covariances, in O(R K^5) without forming S."""
-        return self._cached("trace_sq", lambda: linear_moments(self._plan, self._arrays(), squares=True)[2])
+        return float(self._cached("trace_sq", lambda: finite_moments(self._plan, self._arrays(), squares=True)[2]))
 
-    def diagonal(self) -> np.ndarray:
+    def diagonal(self) -> Floats:
         """(m,) variances, the diagonal of S."""
         return self._variances
 
-    def covariance(self, nodes=None, *, max_bytes: int = 2**31) -> np.ndarray:
+    def covariance(self, nodes: ArrayLike | None = None, *, max_bytes: int = 2**31) -> Floats:
         """S, or the block of S of some of the selected nodes.
 
         S_ij = E[l_i l_j] - mu_i mu_j.
@@ -120,7 +125,7 @@ class Moments:
         if len(missing):
             raise ValueError(f"`nodes` holds {missing[0]}, which is not among the {len(self.nodes)} nodes that these "
                              "moments are of: select it in `exact_moments`")
-        size = 8 * len(nodes) ** 2
+        size, max_bytes = 8 * len(nodes) ** 2, check_whole_number(max_bytes, "max_bytes", 0)
         if size > max_bytes:
             raise ValueError(f"the covariance of {len(nodes)} nodes takes {size} bytes, more than `max_bytes` = "
                              f"{max_bytes}: name fewer `nodes`, raise `max_bytes`, or use .operator(), .diagonal() "
@@ -137,7 +142,7 @@ class Moments:
         order = np.searchsorted(ascending, nodes)
         return block[np.ix_(order, order)]
 
-    def operator(self):
+    def operator(self) -> Any:
         """S as a linear operator: S v in O(R K^3) per vector, without forming S.
 
         Returns
@@ -151,17 +156,17 @@ class Moments:
         """
         from scipy.sparse.linalg import LinearOperator
         arrays, m = self._arrays(), len(self.nodes)
-        forms = self._cached("forms", lambda: all_forms(self._plan, arrays))
+        parts = self._cached("parts", lambda: all_parts(self._plan, arrays))
 
-        def times(vectors):
-            vectors = np.asarray(vectors, dtype=np.float64)
-            ascending = np.empty((m, vectors.size // m))
-            ascending[self._place] = vectors.reshape(m, -1)
-            return apply_covariance(self._plan, arrays, forms, ascending)[self._place].reshape(vectors.shape)
+        def times(vectors: ArrayLike) -> Floats:
+            given = check_numbers(vectors, "vectors", f"finite numbers, {m} in each vector")
+            ascending = np.empty((m, given.size // m))
+            ascending[self._place] = given.reshape(m, -1)
+            return apply_covariance(self._plan, arrays, parts, ascending)[self._place].reshape(given.shape)
 
         return LinearOperator((m, m), matvec=times, rmatvec=times, matmat=times, rmatmat=times, dtype=np.float64)
 
-    def eigenvalues(self, k: int | None = None, *, max_bytes: int = 2**31) -> np.ndarray:
+    def eigenvalues(self, k: int | None = None, *, max_bytes: int = 2**31) -> Floats:
         """Eigenvalues of S, largest first: the weights of the null distribution.
 
         Parameters
@@ -187,41 +192,41 @@ class Moments:
         residual of 1e-10 (scipy.sparse.linalg.eigsh); errors of eigenvalues are quadratic in the residual.
         """
         m = len(self.nodes)
-        if k is not None and not (isinstance(k, (int, np.integer)) and 1 <= k <= m):
-            raise ValueError(f"`k` must be a whole number between 1 and {m}, the number of selected nodes, or None "
-                             f"for all, found {k!r}")
+        k = check_whole_number(k, "k", 1, m, none="all")
         if k is None or DENSE_SHARE * k >= m:
-            return self._cached("eigenvalues", lambda: self._dense_eigenvalues(max_bytes))[:k]
-        return self._cached(("eigenvalues", int(k)), lambda: self._leading_eigenvalues(int(k)))
+            descending: Floats = self._cached("eigenvalues", lambda: self._dense_eigenvalues(max_bytes))
+            return descending[:k]
+        leading: Floats = self._cached(("eigenvalues", k), lambda: self._leading_eigenvalues(k))
+        return leading
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Moments({len(self.nodes)} nodes of {self.circuit}, tr(S) = {self.trace:.6g})"
 
-    def __getstate__(self):  # a copy in another process has its own lock and computes for itself
+    def __getstate__(self) -> dict[str, Any]:  # a copy in another process has its own lock and computes for itself
         return {name: value for name, value in self.__dict__.items() if name not in ("_lock", "_cache")}
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in {**state, "_cache": {}, "_lock": threading.RLock()}.items():
             object.__setattr__(self, name, value)
 
-    def _cached(self, key, compute):
+    def _cached(self, key: Any, compute: Callable[[], Any]) -> Any:
         """The value kept under `key`, computed by the first who asks."""
         with self._lock:
             if key not in self._cache:
                 self._cache[key] = compute()
             return self._cache[key]
 
-    def _arrays(self):
+    def _arrays(self) -> Any:
         """The plan as the kernels read it, or None where NumPy runs."""
         return self._cached("arrays", lambda: prepare(self._plan))
 
-    def _dense_eigenvalues(self, max_bytes: int) -> np.ndarray:
+    def _dense_eigenvalues(self, max_bytes: int) -> Floats:
         """All eigenvalues, descending, read-only."""
         import scipy.linalg
         dense = self.covariance(max_bytes=max_bytes)
         return _descending(scipy.linalg.eigvalsh(dense, overwrite_a=True, check_finite=False))
 
-    def _leading_eigenvalues(self, k: int) -> np.ndarray:
+    def _leading_eigenvalues(self, k: int) -> Floats:
         """The k largest eigenvalues, descending, read-only."""
         from scipy.sparse.linalg import eigsh
         m = len(self.nodes)
@@ -233,7 +238,8 @@ class Moments:
         return _descending(values)
 
 
-def exact_moments(circuit, nodes=None, *, node_weights=None) -> Moments:
+def exact_moments(circuit: Circuit, nodes: ArrayLike | None = None, *,
+                  node_weights: ArrayLike | None = None) -> Moments:
     """Exact mean, variances and traces of the covariance of node likelihoods under the circuit's distribution.
 
     mu_j = sum_x p(x) w_j p_j(x_{S_j}),   S_ij = sum_x p(x) l_i(x) l_j(x) - mu_i mu_j,   l_j = w_j p_j.
@@ -245,8 +251,8 @@ def exact_moments(circuit, nodes=None, *, node_weights=None) -> Moments:
     nodes : (m,) int array_like, optional
         Distinct node ids, in any order; default `select_nodes(circuit)`, all inputs and sums.
     node_weights : (m,) float array_like, optional
-        Positive weight w_j of each coordinate; default 1.  Weights scale rows and columns of S; the fourth powers of
-        weighted likelihoods, which tr(S^2) sums, must not overflow.
+        Positive weight w_j of each coordinate; default 1.  Weights scale rows and columns of S, and tr(S^2) sums fourth
+        powers of weighted likelihoods: weights that make it overflow are refused.
 
     Returns
     -------
@@ -260,7 +266,8 @@ def exact_moments(circuit, nodes=None, *, node_weights=None) -> Moments:
     TypeError
         If `circuit` is not a circuit or `nodes` are not integers.
     ValueError
-        If `nodes` is not a selection, or `node_weights` not positive and finite, one per node.
+        If `nodes` is not a selection, or `node_weights` are not positive and finite, one per node, or so large that
+        the moments are not finite.
 
     Notes
     -----
@@ -306,7 +313,7 @@ def exact_moments(circuit, nodes=None, *, node_weights=None) -> Moments:
     plan = make_plan(circuit, nodes[order], weights[order])
     arrays, place = prepare(plan), np.argsort(order)
     squares = max(region.num_units for region in circuit.regions) <= EAGER_UNITS
-    mean, variances, trace_sq = linear_moments(plan, arrays, squares=squares)
+    mean, variances, trace_sq = finite_moments(plan, arrays, squares=squares)
     if (variances <= 0).any():  # constants have no covariances, not even of the size of rounding
         variances = np.maximum(variances, 0.0)
         plan = replace(plan, weights=np.where(variances > 0, plan.weights, 0.0))
@@ -319,7 +326,18 @@ def exact_moments(circuit, nodes=None, *, node_weights=None) -> Moments:
     return Moments(circuit, nodes, weights, mean, variances, plan, place, cache)
 
 
-def _descending(values) -> np.ndarray:
+def finite_moments(plan: Plan, arrays: Any, *, squares: bool) -> tuple[Floats, Floats, Any]:
+    """Mean, variances and tr(S^2) or None, as `linear_moments`; node weights that make them overflow are refused."""
+    with np.errstate(over="ignore", invalid="ignore"):  # is found here
+        moments = linear_moments(plan, arrays, squares=squares)
+        is_finite = all(np.isfinite(np.sum(part)) for part in moments if part is not None)
+    if not is_finite:
+        raise ValueError(f"`node_weights` up to {plan.weights.max():g} make the moments overflow: divide all weights "
+                         "by one number, only their ratios matter to a test")
+    return moments
+
+
+def _descending(values: Floats) -> Floats:
     """Eigenvalues of a positive semi-definite matrix, largest first, read-only."""
     values = without_rounding(np.sort(values)[::-1])
     values.flags.writeable = False

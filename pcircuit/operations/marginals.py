@@ -20,15 +20,19 @@ so what is kept is again in post-order.
 """
 from __future__ import annotations
 
-import operator
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
-from pcircuit.circuit import Circuit, InnerRegion, InputRegion
+from pcircuit.arguments import check_integers
+from pcircuit.array_types import Bools, Floats, Ints, Weights
+from pcircuit.circuit import Circuit, InnerRegion, InputRegion, check_circuit
 from pcircuit.vtree import VTree
 
 
-def marginalize(circuit, variables=None, *, keep=None) -> Circuit:
+def marginalize(circuit: Circuit, variables: Iterable[int] | None = None, *,
+                keep: Iterable[int] | None = None) -> Circuit:
     """Sum variables out of a circuit: g(x_keep) = sum over x_variables of f(x).
 
     Parameters
@@ -78,13 +82,15 @@ def marginalize(circuit, variables=None, *, keep=None) -> Circuit:
     >>> marginalize(circuit, keep=[1]).regions[0].probs.round(3)       # 0.25 * 0.7 + 0.75 * 0.4 = 0.475
     array([[0.475, 0.525]])
     """
+    check_circuit(circuit)
     kept = _kept_variables(circuit.num_variables, variables, keep)
     if kept.all():
         return circuit
     renumbered = np.cumsum(kept) - 1
-    regions, parents = [], []  # of the result
-    place = np.full(circuit.vtree.num_nodes, -1)  # number in the result of each old region, -1 if it is gone
-    totals = [None] * circuit.vtree.num_nodes  # of the units of the regions that are gone
+    regions: list[InputRegion | InnerRegion] = []  # of the result, like its `parents`
+    parents: list[int] = []
+    place = np.full(circuit.num_regions, -1)  # number in the result of each old region, -1 if it is gone
+    totals: list[Any] = [None] * circuit.num_regions  # of the units of the regions that are gone
     vtree = circuit.vtree
     for r, region in enumerate(circuit.regions):
         if isinstance(region, InputRegion):
@@ -92,7 +98,7 @@ def marginalize(circuit, variables=None, *, keep=None) -> Circuit:
                 totals[r] = region.probs.sum(axis=1)
                 continue
             region = InputRegion(renumbered[region.variable], region.probs)
-            children = []
+            children: list[int] = []
         else:
             scale, columns, children = _without_the_gone(region, vtree.children(r).tolist(), place, totals)
             weights = _columns_scaled(region.weights, scale)
@@ -113,14 +119,14 @@ def marginalize(circuit, variables=None, *, keep=None) -> Circuit:
     return Circuit(VTree(np.array(parents), np.array(leaf_variables)), regions)
 
 
-def _kept_variables(num_variables: int, variables, keep) -> np.ndarray:
+def _kept_variables(num_variables: int, variables: Iterable[int] | None, keep: Iterable[int] | None) -> Bools:
     """(V,) bool: which variables remain."""
     if (variables is None) == (keep is None):
         raise ValueError("give exactly one of `variables` (to sum out) and `keep`, found "
                          + ("neither" if keep is None else "both"))
     name, listed = ("variables", variables) if keep is None else ("keep", keep)
     chosen = np.zeros(num_variables, dtype=bool)
-    for v in _integers(listed, name):
+    for v in _numbers_of_variables(listed, name):
         if not 0 <= v < num_variables:
             raise ValueError(f"`{name}` holds {v}, which does not exist: the variables are "
                              f"0..{num_variables - 1}")
@@ -134,21 +140,20 @@ def _kept_variables(num_variables: int, variables, keep) -> np.ndarray:
     return kept
 
 
-def _integers(values, name: str) -> list:
-    """`values` as a list of ints; booleans are refused, since a mask is not a list of variables."""
-    try:
-        values = list(values)
-    except TypeError:
+def _numbers_of_variables(values: Iterable[int] | None, name: str) -> list[int]:
+    """`values` as a list of ints; a single one is refused, and so is a mask, since it is not a list of variables."""
+    if not isinstance(values, Iterable):
         raise TypeError(f"`{name}` must be a sequence of variables, found {values!r}: write a single one as "
-                        f"[{values!r}]") from None
-    for v in values:
-        if isinstance(v, (bool, np.bool_)) or not hasattr(v, "__index__"):
-            raise TypeError(f"`{name}` must hold integers, the numbers of variables, found {v!r} of type "
-                            f"{type(v).__name__}: turn a mask into numbers with numpy.flatnonzero")
-    return [operator.index(v) for v in values]
+                        f"[{values!r}]")
+    expected = "a sequence of integers, the numbers of variables"
+    numbers = check_integers(values if isinstance(values, np.ndarray) else list(values), name, expected)
+    if numbers.ndim != 1:
+        raise ValueError(f"`{name}` must be {expected}, found shape {numbers.shape}")
+    return [int(v) for v in numbers]
 
 
-def _without_the_gone(region, children, place, totals):
+def _without_the_gone(region: InnerRegion, children: list[int], place: Ints,
+                      totals: list[Any]) -> tuple[Floats, list[int], list[int]]:
     """Factor (P,) of each product from its summed-out children; columns and numbers of the other children."""
     scale = np.ones(region.num_products)
     remaining = [a for a, child in enumerate(children) if place[child] >= 0]
@@ -159,7 +164,7 @@ def _without_the_gone(region, children, place, totals):
     return scale, remaining, [children[a] for a in remaining]
 
 
-def _columns_scaled(weights, scale):
+def _columns_scaled(weights: Weights, scale: Floats) -> Weights:
     """`weights` (K, P) with column p multiplied by scale[p]; a sparse array stays sparse."""
     if not hasattr(weights, "indptr"):
         return weights * scale
@@ -168,7 +173,7 @@ def _columns_scaled(weights, scale):
     return scaled
 
 
-def _merged(weights, units, child):
+def _merged(weights: Weights, units: Ints, child: InputRegion | InnerRegion) -> InputRegion | InnerRegion:
     """The region that `weights` (K, P) over units (P,) of the only child make: one of the child's kind."""
     if isinstance(child, InputRegion):
         return InputRegion(child.variable, weights @ child.probs[units])

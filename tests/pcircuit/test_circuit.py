@@ -1,4 +1,5 @@
 """Regions and circuits: what is accepted, what is refused with which sentence, and the table of units."""
+import fractions
 import re
 
 import numpy as np
@@ -101,36 +102,63 @@ def test_fields_cannot_be_replaced():
 
 
 @pytest.mark.parametrize(("values", "message"), [
-    ([0.5, 0.5], "must be a non-empty two-dimensional array, found shape (2,)"),
-    ([[[1.0]]], "must be a non-empty two-dimensional array, found shape (1, 1, 1)"),
-    (1.0, "must be a non-empty two-dimensional array, found shape ()"),
-    ([[]], "must be a non-empty two-dimensional array, found shape (1, 0)"),
-    (np.zeros((0, 2)), "must be a non-empty two-dimensional array, found shape (0, 2)"),
-    ([[0.5, -0.125]], "holds -0.125: all entries must be finite and at least 0"),
-    ([[0.5, np.nan]], "holds nan: all entries must be finite and at least 0"),
-    ([[np.inf, 0.5]], "holds inf: all entries must be finite and at least 0"),
-    ([[-np.inf, 0.5]], "holds -inf: all entries must be finite and at least 0"),
-    ([[0.5, 0.5], [1.0]], "must be a two-dimensional array of numbers, found list"),
-    ([["a", "b"]], "must be a two-dimensional array of numbers, found list"),
-    ({"a": 1}, "must be a two-dimensional array of numbers, found dict"),
+    ([0.5, 0.5], "shape (2,)"),
+    ([[[1.0]]], "shape (1, 1, 1)"),
+    (1.0, "shape ()"),
+    ([[]], "shape (1, 0)"),
+    (np.zeros((0, 2)), "shape (0, 2)"),
+    ([[0.5, -0.125]], "-0.125 at row 0, column 1"),
+    ([[0.5, np.nan]], "nan at row 0, column 1"),
+    ([[np.inf, 0.5]], "inf at row 0, column 0"),
+    ([[-np.inf, 0.5]], "-inf at row 0, column 0"),
+    ([[0.5, 0.5], [1.0]], "rows of different lengths"),
+    ([["a", "b"]], "<U1 instead of numbers"),
+    ([["0.5", "0.5"]], "<U3 instead of numbers"),
+    ([[0.5, 0.5j]], "complex128 instead of numbers"),
+    ([[0.5, None]], "None at row 0, column 1"),
+    ([[10**400, 1]], "inf at row 0, column 0"),
+    ([["2020-01-01"]], "<U10 instead of numbers"),
+    (np.array([["2020-01-01"]], dtype="datetime64[D]"), "datetime64[D] instead of numbers"),
+    (np.ma.array([[0.5, 0.5]], mask=[[True, False]]), "masked entries"),
+    ([np.ma.array([0.5, 0.5], mask=[True, False])], "None at row 0, column 0"),
+    ({"a": 1}, "{'a': 1}"),
 ])
 def test_bad_tables(values, message):
-    with pytest.raises(StructureError, match=re.escape(f"`probs` {message}")):
+    expected = "must be a non-empty two-dimensional array of finite numbers of at least 0, found "
+    with pytest.raises(StructureError, match=re.escape(f"`probs` {expected}{message}")):
         InputRegion(0, values)
-    with pytest.raises(StructureError, match=re.escape(f"`weights` {message}")):
+    with pytest.raises(StructureError, match=re.escape(f"`weights` {expected}{message}")):
         InnerRegion([[0, 0], [1, 1]], values)
 
 
+@pytest.mark.parametrize("variable", [-1, 1.0, "0", True, None, 1.5, np.ma.masked])
+def test_bad_variables(variable):
+    with pytest.raises(StructureError, match="`variable` must be a whole number of at least 0, found"):
+        InputRegion(variable, [[1.0]])
+
+
+def test_whole_numbers_and_other_precisions_are_numbers():
+    for values in ([[1, 0]], [[True, False]], np.array([[1, 0]], dtype=">f4"), [[fractions.Fraction(1), 0]],
+                   np.array([[1, 0]], dtype=np.longdouble), np.ma.array([[1, 0]])):
+        assert InputRegion(0, values) == InputRegion(0, [[1.0, 0.0]])
+    assert InnerRegion(np.array([[0, 1]], dtype=">u8"), [[1.0]]) == InnerRegion([[0, 1]], [[1.0]])
+
+
 @pytest.mark.parametrize(("products", "message"), [
-    ([0, 1], "found shape (2,) of int64"),
-    ([[0.0, 1.0]], "found shape (1, 2) of float64"),
-    ([[True, False]], "found shape (1, 2) of bool"),
-    ([[]], "found shape (1, 0) of float64"),
-    (np.zeros((0, 2), dtype=int), "found shape (0, 2) of int64"),
-    ([[0, -1]], "found shape (1, 2) of int64 with values -1.."),
+    ([0, 1], "shape (2,)"),
+    ([[0.0, 1.0]], "float64 instead of integers"),
+    ([[True, False]], "bool instead of integers"),
+    ([[]], "shape (1, 0)"),
+    (np.zeros((0, 2), dtype=int), "shape (0, 2)"),
+    ([[0, -1]], "-1 at row 0, column 1"),
+    ([[0, 2**31]], "2147483648 at row 0, column 1"),
+    (np.array([[0, 2**64 - 1]], dtype=np.uint64), "18446744073709551615 at row 0, column 1"),
+    ([[0, 2**70]], "1180591620717411303424 at row 0, column 1"),
+    ([[0], [0, 1]], "rows of different lengths"),
+    (np.ma.array([[0, 1]], mask=[[False, True]]), "masked entries"),
 ])
 def test_bad_products(products, message):
-    message = f"`products` must be a non-empty (P, A) array of unit indices 0, 1, ..., {message}"
+    message = f"`products` must be a non-empty (P, A) array of unit indices from 0 to 2147483647, found {message}"
     with pytest.raises(StructureError, match=re.escape(message)):
         InnerRegion(products, [[1.0]])
 
@@ -145,6 +173,17 @@ def test_products_and_weights_must_agree(kind):
 def test_bad_sparse_weights(value):
     with pytest.raises(StructureError, match=f"`weights` holds {value}: all entries must be finite and at"):
         InnerRegion([[0], [1]], scipy.sparse.csr_array([[1.0, value]]))
+
+
+def test_sparse_weights_of_another_kind():
+    with pytest.raises(StructureError, match="`weights` must be a sparse array of real numbers, found complex128"):
+        InnerRegion([[0], [1]], scipy.sparse.csr_array([[0.5, 0.5j]]))
+    crafted = scipy.sparse.csr_array([[0.5, 0.5]])
+    crafted.indices[1] = 10**6
+    with pytest.raises(StructureError, match="`weights` is not a well-formed sparse array"):
+        InnerRegion([[0], [1]], crafted)
+    with pytest.raises(StructureError, match=r"`probs` must be .* found a sparse csr_array"):
+        InputRegion(0, scipy.sparse.csr_array([[0.5, 0.5]]))
 
 
 def test_empty_sparse_weights():

@@ -65,10 +65,10 @@ def test_refused_kinds(kinds, error, message):
 @pytest.mark.parametrize(("nodes", "error", "message"), [
     ([], ValueError, "at least one node id"),
     ([[0, 1]], ValueError, r"found shape \(1, 2\)"),
-    ([0.0, 1.0], TypeError, "must hold integers, found float64"),
-    (np.ones(7, dtype=bool), TypeError, "not a mask"),
-    ([0, 7], ValueError, "`nodes` holds 7, but node ids of this circuit are 0..6"),
-    ([-1, 2], ValueError, "`nodes` holds -1"),
+    ([0.0, 1.0], TypeError, "found float64 instead of integers"),
+    (np.ones(7, dtype=bool), TypeError, "found bool instead of integers: turn a mask into numbers"),
+    ([0, 7], ValueError, "`nodes` must be .* node id 0..6, found 7 at position 1"),
+    ([-1, 2], ValueError, "`nodes` must be .* found -1 at position 0"),
     ([3, 0, 3], ValueError, "`nodes` holds 3 more than once"),
 ])
 def test_refused_nodes(nodes, error, message):

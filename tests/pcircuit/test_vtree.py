@@ -241,11 +241,8 @@ def test_arrays_are_refused_or_are_a_tree(arrays):
 
 @pytest.mark.parametrize(("parents", "variables", "message"), [
     ([2, 2, -1], [0, 1], "`parents` has 3 entries and `variables` 2"),
-    ([], [], "`parents` must be a non-empty one-dimensional integer array, found shape \\(0,\\)"),
+    ([], [], "`parents` must be a non-empty one-dimensional array of integers, found shape \\(0,\\)"),
     ([[-1]], [0], "`parents` must be .* found shape \\(1, 1\\)"),
-    ([-1.0], [0], "`parents` must be .* of float64"),
-    ([-1], [0.0], "`variables` must be a non-empty one-dimensional integer array"),
-    ([-1], [True], "`variables` must be .* of bool"),
     ([2, 2, 0], [0, 1, -1], "`parents` is not a post-order numbering: every node but the last"),
     ([0, 2, -1], [0, 1, -1], "every node but the last \\(the root, -1\\) needs a parent with a larger"),
     ([-1, 2, -1], [0, 1, -1], "`parents` is not a post-order numbering"),
@@ -262,15 +259,46 @@ def test_bad_arrays(parents, variables, message):
         VTree(parents, variables)
 
 
+@pytest.mark.parametrize(("parents", "variables", "message"), [
+    ([-1.0], [0], "`parents` must be .* found float64 instead of integers"),
+    ([-1], [0.0], "`variables` must be a non-empty one-dimensional array of integers, found float64"),
+    ([-1], [True], "`variables` must be .* found bool instead of integers"),
+    (np.ma.array([-1], mask=[True]), [0], "`parents` must be .* found masked entries"),
+])
+def test_arrays_of_another_kind(parents, variables, message):
+    with pytest.raises(TypeError, match=message):
+        VTree(parents, variables)
+
+
+def test_the_largest_unsigned_number_is_not_the_root():
+    with pytest.raises(ValueError, match=r"`parents` must be .* found 18446744073709551615 at position 0"):
+        VTree(np.array([2 ** 64 - 1], dtype=np.uint64), [0])
+    with pytest.raises(ValueError, match=r"`parent` must be .* found 18446744073709551615 at position 0"):
+        VTree.from_tree(np.array([2 ** 64 - 1, 0], dtype=np.uint64))
+
+
 @pytest.mark.parametrize(("nested", "message"), [
-    ([0, []], "an inner v-tree node needs at least one child, found an empty list"),
+    ([0, []], "`nested` holds an empty list: an inner v-tree node needs at least one child"),
     ([], "an inner v-tree node needs at least one child"),
-    ([0, 2], "`variables` must name each variable"),
-    ([0, [1, 0]], "`variables` must name each variable"),
-    ([0, -1], "v-tree node 1 has 0 children in post-order and variable -1"),
+    ([0, 2], "`nested` has 2 leaves: .* but 1 is not among them"),
+    ([0, [1, 0]], "`nested` has 3 leaves: .* but 2 is not among them"),
+    ([0, -1], "`nested` must hold variables, whole numbers of at least 0, found -1"),
 ])
 def test_bad_nested_lists(nested, message):
     with pytest.raises(ValueError, match=message):
+        VTree.from_nested(nested)
+
+
+@pytest.mark.parametrize("leaf", [0.0, "0", True, None, np.array([0, 1]), {0: 1}])
+def test_leaves_that_are_no_variables(leaf):
+    with pytest.raises(TypeError, match="`nested` must hold variables, whole numbers of at least 0, found"):
+        VTree.from_nested([1, leaf])
+
+
+def test_a_list_that_contains_itself_is_refused():
+    nested = [0]
+    nested.append([1, nested])
+    with pytest.raises(ValueError, match="`nested` holds a list that contains itself"):
         VTree.from_nested(nested)
 
 
@@ -281,8 +309,7 @@ def test_bad_nested_lists(nested, message):
     ([-1, -3, 0], "found 1 roots and values -3..0"),
     ([-1, 2, 1], "`parent` has a cycle: 2 of 3 variables are not connected to the root"),
     ([-1, 1], "`parent` has a cycle: 1 of 2"),
-    ([], "`parent` must be a non-empty one-dimensional integer array"),
-    ([-1.0], "`parent` must be .* of float64"),
+    ([], "`parent` must be a non-empty one-dimensional array of integers"),
 ])
 def test_bad_trees_on_variables(parent, message):
     with pytest.raises(ValueError, match=message):
@@ -290,10 +317,10 @@ def test_bad_trees_on_variables(parent, message):
 
 
 @pytest.mark.parametrize("build", [VTree.balanced, VTree.right_linear, VTree.random])
-@pytest.mark.parametrize("num_variables", [0, -1, 2.5])
+@pytest.mark.parametrize("num_variables", [0, -1, 2.5, True])
 def test_bad_numbers_of_variables(build, num_variables):
     message = f"`num_variables` must be a whole number of at least 1, found {num_variables}"
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError if type(num_variables) is int else TypeError, match=message):
         build(num_variables)
 
 
@@ -348,5 +375,14 @@ def test_equality_is_equality_of_trees():
         hash(VTree.balanced(2))
 
 
-def test_repr_is_short():
-    assert repr(VTree.right_linear(5)) == "VTree(5 variables, 9 nodes)"
+def test_repr_of_a_small_tree_is_the_tree():
+    for nested in (0, [[0]], [0, [1, 2]], [[3, 1, 2], [0]]):
+        assert repr(VTree.from_nested(nested)) == f"VTree.from_nested({nested})"
+
+
+def test_repr_of_a_large_tree_is_short_and_tells_trees_apart():
+    trees = [VTree.right_linear(500), VTree.balanced(500), *(VTree.random(500, rng=seed) for seed in range(50))]
+    texts = {repr(tree) for tree in trees}
+    assert len(texts) == len(trees)
+    assert max(map(len, texts)) < 70
+    assert repr(VTree.balanced(500)) == repr(VTree.balanced(500))

@@ -3,7 +3,6 @@ import io
 import json
 import math
 import os
-import stat
 import sys
 
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hld.command.output import check_output, plain_json, print_json, print_table, print_text, replacing
+from hld.command.output import check_output, plain_json, print_json, print_table, print_text, save_figure
 
 LEAF = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3)
 KEY = st.text(max_size=3)
@@ -95,38 +94,37 @@ def test_text_that_the_terminal_cannot_show_is_escaped(monkeypatch):
     assert buffer.getvalue() == b"Gr\\xf6\\xdfe\n"
 
 
-def test_file_appears_only_when_it_is_whole(tmp_path):
-    """Until the end the old file stands; afterwards nothing else is in the folder, and others may read it."""
-    target = tmp_path / "out.txt"
-    target.write_text("old")
-    with replacing(str(target)) as temporary:
-        assert os.path.dirname(temporary) == str(tmp_path)
-        assert temporary.endswith(".txt")
-        with open(temporary, "w") as file:
-            file.write("new")
-        assert target.read_text() == "old"
-    assert target.read_text() == "new"
-    assert os.listdir(tmp_path) == ["out.txt"]
-    mask = os.umask(0)
-    os.umask(mask)
-    assert stat.S_IMODE(target.stat().st_mode) == 0o666 & ~mask
+def test_control_characters_do_not_reach_the_terminal(capsys):
+    """Neither in lines nor in tables; line feeds are kept between lines and escaped in cells."""
+    evil = "a\x1b[31m\x07\x9b\u202e\ud800"
+    print_text(f"{evil}\nb")
+    print_table((evil, "n"), [(f"{evil}\nc", 1)])
+    escaped = r"a\x1b[31m\x07\x9b\u202e\ud800"
+    assert capsys.readouterr().out == f"{escaped}\nb\n{escaped}     n\n{escaped}\\nc  1\n"
 
 
-@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
-def test_failure_leaves_the_old_file(error, tmp_path):
+def figure():
+    from matplotlib.figure import Figure
+    return Figure((1, 1))
+
+
+@pytest.mark.parametrize(("name", "start"), [("a.png", b"\x89PNG"), ("a.PDF", b"%PDF"), ("a.svg", b"<?xml"),
+                                             ("a", b"\x89PNG")])
+def test_the_ending_decides_the_format_of_a_figure(name, start, tmp_path):
+    """Without one it is a PNG file, of the name that was given."""
+    save_figure(figure(), str(tmp_path / name), dpi=50)
+    assert (tmp_path / name).read_bytes().startswith(start)
+    assert os.listdir(tmp_path) == [name]
+
+
+def test_a_figure_that_fails_leaves_the_old_file(tmp_path):
     """And no temporary one."""
-    target = tmp_path / "out.txt"
+    target = tmp_path / "out.xyz"
     target.write_text("old")
-
-    def fail():
-        with replacing(target) as temporary:
-            with open(temporary, "w") as file:
-                file.write("half")
-            raise error
-    with pytest.raises(error):
-        fail()
+    with pytest.raises(ValueError, match="xyz"):
+        save_figure(figure(), target, dpi=50)
     assert target.read_text() == "old"
-    assert os.listdir(tmp_path) == ["out.txt"]
+    assert os.listdir(tmp_path) == ["out.xyz"]
 
 
 def test_places_that_cannot_be_written(tmp_path):

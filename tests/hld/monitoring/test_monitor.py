@@ -21,10 +21,7 @@ from pcircuit import (
     VTree,
     log_likelihood,
     rat_spn,
-    read_archive,
     sample,
-    save,
-    write_archive,
 )
 
 SURE = 5e-7  # of a one-sided error of a test that is right
@@ -133,32 +130,6 @@ def test_a_copy_goes_its_own_way(circuit):
     for copied in (copy.deepcopy(monitor), pickle.loads(pickle.dumps(monitor))):
         assert copied.update(rows[50:]).to_dict() == Monitor(circuit, rng=0).update(rows).to_dict()
     assert monitor.update(rows[:0]).to_dict() == first.to_dict()
-
-
-def test_damaged_files_are_refused(circuit, tmp_path):
-    save(circuit, tmp_path / "circuit")
-    with pytest.raises(ValueError, match=r"expected 'hld\.monitor'"):
-        Monitor.load(tmp_path / "circuit")
-    with pytest.raises(FileNotFoundError):
-        Monitor.load(tmp_path / "none")
-    monitor = Monitor(circuit)
-    monitor.update(sample(circuit, 50, rng=0))
-    monitor.save(tmp_path / "good")
-    header, arrays = read_archive(tmp_path / "good", "hld.monitor", 1)
-    damages = [
-        ({"alpha": 2.0}, {}, "'alpha' is 2.0"), ({"alpha": "x"}, {}, "'alpha' must be a finite number"),
-        ({"margin": -1.0}, {}, "'margin' -1.0"), ({"seed": -1}, {}, "'seed' must be a whole number"),
-        ({"alarm_row": 51}, {}, "the alarm is at row 51 of 50"), ({"generator": {}}, {}, "do not fit together"),
-        ({"generator": {"state": hex(2 ** 128), "inc": "0x1"}}, {}, "128 bits"),
-        ({}, {"mean": arrays["mean"][1:]}, "do not fit the nodes"), ({}, {"nodes": arrays["nodes"] + 100}, "node"),
-        ({}, {"state.cash": arrays["state.cash"] - 0.5}, "fractions of 1"),
-        ({}, {"state.cash": np.array([np.nan])}, "finite"), ({}, {"state.means": np.zeros(3)}, "has shape"),
-        ({}, {"whitening": np.zeros((2, 2))}, "'whitening' has shape"),
-    ]
-    for of_header, of_arrays, message in damages:
-        write_archive(tmp_path / "bad", header | of_header, arrays | of_arrays)
-        with pytest.raises(ValueError, match=f"bad.*{message}"):
-            Monitor.load(tmp_path / "bad")
 
 
 def test_updates_from_many_threads_are_all_counted(circuit):

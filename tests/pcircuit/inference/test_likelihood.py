@@ -217,7 +217,9 @@ def test_lists_booleans_read_only_and_empty_data(engine):
 @pytest.mark.parametrize(("data", "error", "message"), [
     ([[0, 2]], ValueError, "holds 2 at row 0, column 1: expected a category 0..1, or -1"),
     ([[0, 0], [-2, 0]], ValueError, "holds -2 at row 1, column 0"),
-    ([[0.0, 1.0]], TypeError, "must hold integers .* found float64: encode it first, NaN as -1"),
+    ([[0.0, 1.5]], ValueError, "holds 1.5 at row 0, column 1: expected whole numbers"),
+    ([[0.0, np.inf]], ValueError, "holds inf at row 0, column 1: expected whole numbers"),
+    ([[0, 1j]], TypeError, "must hold integers .* found complex128: encode it first"),
     ([["a", "b"]], TypeError, "must hold integers"),
     ([0, 1], ValueError, r"found \(2,\): give one row as data\[None, :\]"),
     ([[0, 1, 0]], ValueError, r"shape \(N, 2\).* found \(1, 3\)"),
@@ -237,9 +239,10 @@ def test_out_of_range_beyond_the_first_chunk_is_found():
         log_likelihood(circuit, data)
 
 
-@pytest.mark.parametrize("n_jobs", [0, -1, 1.5])
-def test_bad_n_jobs(n_jobs):
-    with pytest.raises(ValueError, match="`n_jobs` must be a whole number"):
+@pytest.mark.parametrize(("n_jobs", "error"), [(0, ValueError), (-1, ValueError), (1.5, TypeError), ("1", TypeError),
+                                               (True, TypeError)])
+def test_bad_n_jobs(engine, n_jobs, error):
+    with pytest.raises(error, match="`n_jobs` must be a whole number of at least 1, or None for all CPUs, found"):
         log_likelihood(zoo.circuits()["two_coins"], [[0, 0]], n_jobs=n_jobs)
 
 
@@ -271,9 +274,10 @@ def test_means_do_not_depend_on_threads_and_include_suspect_rows(engine, rng):
     np.testing.assert_allclose(one, node_likelihoods(circuit, data[:2]).mean(axis=0), rtol=1e-12)
 
 
-@pytest.mark.parametrize("nodes", [[[0]], [0.5], [-1], [99]])
-def test_bad_nodes(nodes):
-    with pytest.raises(ValueError, match=r"`nodes` must be a one-dimensional array of node ids 0\.\.6"):
+@pytest.mark.parametrize(("nodes", "error"), [([[0]], ValueError), ([0.5], TypeError), ([-1], ValueError),
+                                              ([99], ValueError), ([True], TypeError)])
+def test_bad_nodes(nodes, error):
+    with pytest.raises(error, match=r"`nodes` must be a one-dimensional array of node ids 0\.\.6"):
         node_likelihoods(zoo.circuits()["two_coins"], [[0, 0]], nodes=nodes)
 
 

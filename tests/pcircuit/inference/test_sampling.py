@@ -271,10 +271,10 @@ def test_errors():
         sample(zoo.unnormalized_circuits()["dense"], 3)
     with pytest.raises(ValueError, match="`num_samples` is missing"):
         sample(circuit)
-    with pytest.raises(ValueError, match="`num_samples` must be at least 0, found -1"):
+    with pytest.raises(ValueError, match="`num_samples` must be a whole number of at least 0, found -1"):
         sample(circuit, -1)
     for wrong in (2.5, "3", True, [4]):
-        with pytest.raises(TypeError, match="`num_samples` must be an integer"):
+        with pytest.raises(TypeError, match="`num_samples` must be a whole number of at least 0, found"):
             sample(circuit, wrong)
     with pytest.raises(ValueError, match="`num_samples` is 4 but `evidence` has 3 rows"):
         sample(circuit, 4, evidence=np.zeros((3, 2), dtype=int))

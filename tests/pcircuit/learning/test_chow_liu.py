@@ -478,23 +478,26 @@ def test_log_likelihood_of_the_binary_sets(data_folder, name):
 
 @pytest.mark.parametrize("function", [chow_liu_tree, chow_liu_circuit])
 @pytest.mark.parametrize(("data", "options", "error", "message"), [
-    ([[0.0, 1.0]], {}, TypeError, "`data` must be an array of whole numbers .* float64"),
-    ([["a", "b"]], {}, TypeError, "`data` must be an array of whole numbers"),
+    ([[0.0, 1.5]], {}, ValueError, "`data` holds 1.5 at row 0, column 1: expected whole numbers"),
+    ([["a", "b"]], {}, TypeError, "`data` must hold integers .* found <U1"),
     ([0, 1], {}, ValueError, r"`data` must be a table .* found shape \(2,\)"),
     (np.zeros((0, 3), int), {}, ValueError, r"at least one row .* found shape \(0, 3\)"),
     (np.zeros((3, 0), int), {}, ValueError, r"one column, found shape \(3, 0\)"),
-    ([[0, 0], [1, -2]], {}, ValueError, "`data` holds -2 in column 1"),
-    (np.array([[0, 2**64 - 1]], np.uint64), {}, ValueError, "`data` holds 18446744073709551615, .* signed"),
+    ([[0, 0], [1, -2]], {}, ValueError, "`data` holds -2 at row 1, column 1: categories are"),
+    (np.array([[0, 2**64 - 1]], np.uint64), {}, ValueError, "`data` holds 18446744073709551615 at row 0, column 1"),
+    ([[2**63 - 1, 0], [0, 1]], {}, ValueError, "`data` holds 9223372036854775807 at row 0, column 0: categories are"),
+    ([[2**31 - 1, 0], [0, 1]], {}, ValueError, "`data` holds 2147483647 at row 0, column 0: categories are"),
+
     ([[0, 20_000]], {}, ValueError, "column 1 of `data` has 20001 categories, .* up to 11585"),
     ([[0, 0]], {"num_categories": 20_000}, ValueError, "has 20000 categories, .* lower `num_categories`"),
     ([[0, 0], [1, 2]], {"num_categories": 2}, ValueError, "category 2 in column 1, .* only 0..1"),
     ([[0, 0]], {"num_categories": [2, 2, 2]}, ValueError, "`num_categories` .* each of the 2 columns"),
-    ([[0, 0]], {"num_categories": 0}, ValueError, "`num_categories` must be a whole number of at least 1"),
-    ([[0, 0]], {"num_categories": 2.5}, ValueError, "`num_categories` must be a whole number"),
-    ([[0, 0]], {"pseudocount": -1}, ValueError, "`pseudocount` must be finite and at least 0, found -1"),
-    ([[0, 0]], {"pseudocount": np.nan}, ValueError, "`pseudocount` must be finite .* found nan"),
-    ([[0, 0]], {"pseudocount": np.inf}, ValueError, "`pseudocount` must be finite .* found inf"),
-    ([[0, 0]], {"pseudocount": "much"}, TypeError, "`pseudocount` must be a number, found str"),
+    ([[0, 0]], {"num_categories": 0}, ValueError, "`num_categories` must be a whole number from 1 to .* found 0"),
+    ([[0, 0]], {"num_categories": 2.5}, TypeError, "`num_categories` must be a whole number"),
+    ([[0, 0]], {"pseudocount": -1}, ValueError, "`pseudocount` must be a finite number of at least 0 .* found -1"),
+    ([[0, 0]], {"pseudocount": np.nan}, ValueError, "`pseudocount` must be a finite .* found nan"),
+    ([[0, 0]], {"pseudocount": np.inf}, ValueError, "`pseudocount` must be a finite .* found inf"),
+    ([[0, 0]], {"pseudocount": "much"}, TypeError, "`pseudocount` must be a finite number .* found 'much'"),
 ])
 def test_bad_tables(function, data, options, error, message):
     with pytest.raises(error, match=message):
@@ -502,12 +505,12 @@ def test_bad_tables(function, data, options, error, message):
 
 
 @pytest.mark.parametrize(("weights", "message"), [
-    ([1.0], r"one number per row of `data`, 2 in all, found shape \(1,\)"),
-    ([1.0, -1.0], "non-negative and not all zero, found values -1.0..1.0"),
-    ([0.0, 0.0], "not all zero"),
-    ([1.0, np.nan], "must be finite"),
-    ([1.0, np.inf], "must be finite"),
-    (["a", "b"], "one number per row"),
+    ([1.0], r"one per row of `data`, found shape \(1,\)"),
+    ([1.0, -1.0], "`weights` must be 2 numbers from 0 to .* found -1.0 at position 1"),
+    ([0.0, 0.0], "`weights` must not all be zero"),
+    ([1.0, np.nan], "found nan at position 1"),
+    ([1.0, np.inf], "found inf at position 1"),
+    ([1.0, 1e200], "found 1e\\+200 at position 1"),
 ])
 def test_bad_weights(weights, message):
     with pytest.raises(ValueError, match=message):
@@ -516,11 +519,33 @@ def test_bad_weights(weights, message):
 
 @pytest.mark.parametrize(("tree", "message"), [
     ([-1], "parent of each of the 2 columns"),
-    ([-1.0, 0.0], "as an integer"),
     ([1, 0], "`tree` is not a tree on the columns of `data`: .* 0 roots"),
-    ([-1, 2], "not a tree on the columns"),
+    ([-1, 2], "`tree` must be the parent of each of the 2 columns of `data`, -1 for the root, found 2"),
     ([-1, 1], "has a cycle"),
 ])
 def test_bad_trees(tree, message):
     with pytest.raises(ValueError, match=message):
         chow_liu_circuit([[0, 0], [1, 1]], tree=tree)
+
+
+@pytest.mark.parametrize("wrong", [{"weights": ["1", "2"]}, {"weights": np.ma.array([1.0, 2.0], mask=[0, 1])},
+                                   {"weights": [1.0, 2.0j]}])
+def test_weights_of_another_kind(wrong):
+    with pytest.raises(TypeError, match="`weights` must be 2 numbers"):
+        chow_liu_tree([[0, 0], [1, 1]], **wrong)
+
+
+@pytest.mark.parametrize("tree", [[-1.0, 0.0], np.ma.array([-1, 0], mask=[0, 1]), ["-1", "0"], [True, False]])
+def test_trees_of_another_kind(tree):
+    with pytest.raises(TypeError, match="`tree` must be the parent of each of the 2 columns"):
+        chow_liu_circuit([[0, 0], [1, 1]], tree=tree)
+
+
+def test_the_largest_masses_leave_finite_numbers(rng):
+    data = rng.integers(0, 3, size=(40, 3))
+    for options in ({"pseudocount": 1e100}, {"weights": np.full(40, 1e100)}, {"weights": np.full(40, 5e-324)}):
+        assert sorted(chow_liu_tree(data, **options))[0] == -1
+    tree = chow_liu_tree(data)
+    np.testing.assert_array_equal(chow_liu_tree(data, weights=np.full(40, 2.0 ** 300), pseudocount=0),
+                                  chow_liu_tree(data, pseudocount=0))
+    assert chow_liu_circuit(data, pseudocount=1e100, tree=tree).is_normalized

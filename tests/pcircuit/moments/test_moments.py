@@ -260,7 +260,7 @@ def test_lazy_results_are_computed_once_by_threads(engine, monkeypatch):
     assert max(region.num_units for region in circuit.regions) > pcircuit.moments.moments.EAGER_UNITS
     expected = exact_moments(circuit)
     calls = []
-    for name in ("linear_moments", "all_forms"):
+    for name in ("linear_moments", "all_parts"):
         original = getattr(pcircuit.moments.moments, name)
 
         def counted(*args, _name=name, _original=original, **options):
@@ -280,7 +280,7 @@ def test_lazy_results_are_computed_once_by_threads(engine, monkeypatch):
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(calls) == ["all_forms", "linear_moments", "linear_moments"]  # one for the mean, one for the squares
+    assert sorted(calls) == ["all_parts", "linear_moments", "linear_moments"]  # one for the mean, one for the squares
     for trace_sq, values, product in results:
         assert trace_sq == expected.trace_sq
         np.testing.assert_array_equal(values, expected.eigenvalues(3))
@@ -301,12 +301,16 @@ def test_circuits_that_are_not_distributions_are_refused(name):
 
 
 @pytest.mark.parametrize(("options", "error", "message"), [
-    ({"nodes": [0, 7]}, ValueError, "node ids of this circuit are 0..6"),
+    ({"nodes": [0, 7]}, ValueError, "`nodes` must be .* node id 0..6, found 7"),
     ({"nodes": [0, 0]}, ValueError, "more than once"),
     ({"node_weights": [1.0, 2.0]}, ValueError, "`node_weights` must be 5 finite positive numbers"),
     ({"node_weights": np.zeros(5)}, ValueError, "`node_weights`"),
     ({"node_weights": np.full(5, np.nan)}, ValueError, "`node_weights`"),
     ({"node_weights": np.full(5, np.inf)}, ValueError, "`node_weights`"),
+    ({"node_weights": np.full(5, 1e200)}, ValueError, "`node_weights` up to 1e\\+200 make the moments overflow"),
+    ({"node_weights": np.full(5, 1e100)}, ValueError, "`node_weights` up to 1e\\+100 make the moments overflow"),
+    ({"node_weights": ["1"] * 5}, TypeError, "`node_weights` must be .* <U1 instead of numbers"),
+    ({"node_weights": np.ma.array(np.ones(5), mask=[1, 0, 0, 0, 0])}, TypeError, "`node_weights` .* masked entries"),
 ])
 def test_refused_arguments(options, error, message):
     with pytest.raises(error, match=message):
@@ -338,7 +342,15 @@ def test_blocks_outside_the_selection_are_refused():
         moments.covariance([6, 6])
 
 
-@pytest.mark.parametrize("k", [0, 6, -1, 2.5])
-def test_refused_numbers_of_eigenvalues(k):
-    with pytest.raises(ValueError, match="`k` must be a whole number between 1 and 5"):
+def test_the_largest_and_smallest_node_weights_leave_the_traces_numbers():
+    plain = exact_moments(zoo.two_coins())
+    for weight in (1e-75, 1e75):
+        moments = exact_moments(zoo.two_coins(), node_weights=np.full(5, weight))
+        assert moments.trace_sq / weight ** 4 == pytest.approx(plain.trace_sq, rel=1e-12)
+
+
+@pytest.mark.parametrize(("k", "error"), [(0, ValueError), (6, ValueError), (-1, ValueError), (2.5, TypeError),
+                                          (True, TypeError)])
+def test_refused_numbers_of_eigenvalues(k, error):
+    with pytest.raises(error, match="`k` must be a whole number of at least 1 and at most 5, or None for all, found"):
         exact_moments(zoo.two_coins()).eigenvalues(k)

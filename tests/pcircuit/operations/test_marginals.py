@@ -154,10 +154,10 @@ def test_errors():
     with pytest.raises(ValueError, match="`variables` holds variable 2 twice"):
         marginalize(circuit, [2, 3, 2])
     for mask in ([True, False], np.arange(6) > 2):
-        with pytest.raises(TypeError, match=r"`keep` must hold integers.*bool.*mask"):
+        with pytest.raises(TypeError, match=r"`keep` must be a sequence of integers.*(bool.*mask|found True)"):
             marginalize(circuit, keep=mask)
     for wrong in ([0.0], ["0"], np.array([1.5]), [None]):
-        with pytest.raises(TypeError, match="`variables` must hold integers"):
+        with pytest.raises(TypeError, match="`variables` must be a sequence of integers, the numbers of"):
             marginalize(circuit, wrong)
     with pytest.raises(TypeError, match=r"`variables` must be a sequence of variables, found 3: .*\[3\]"):
         marginalize(circuit, 3)

@@ -285,11 +285,11 @@ def test_errors():
             call(a, other_order)
         with pytest.raises(ValueError, match="variable 1 has 2 categories in `a` and 3 in `b`"):
             call(a, three)
-        with pytest.raises(TypeError, match="`b` must be a Circuit, found VTree"):
+        with pytest.raises(TypeError, match=r"`b` must be a pcircuit.Circuit, found VTree"):
             call(a, a.vtree)
-        with pytest.raises(TypeError, match="`a` must be a Circuit, found list"):
+        with pytest.raises(TypeError, match=r"`a` must be a pcircuit.Circuit, found list"):
             call([a], a)
     with pytest.raises(StructureError, match=r"`a` is on .* and `c` on "):
         overlap(a, a, other_order)
-    with pytest.raises(TypeError, match="`c` must be a Circuit, found bool"):
+    with pytest.raises(TypeError, match=r"`c` must be a pcircuit.Circuit, found bool"):
         overlap(a, a, True)

@@ -1,0 +1,83 @@
+"""What the stored results say, in the words that tables and claims are made of.
+
+`Findings` picks results by data set and takes means as the paper's captions have them: false-positive rates belong to
+circuits, and their means go over data sets; detection rates belong to pairs, and theirs go over pairs.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from . import datasets
+from .rates import Mean, circuits, mean_rate, rates
+
+MAIN_CIRCUIT = "hclt-4"
+OVER = {"model": "datasets", "data": "datasets", "ood": "pairs"}
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The results of a study, and of its variants by name."""
+
+    results: list
+    variants: dict
+
+    def of(self, dataset, architecture=MAIN_CIRCUIT, id_class=None) -> list:
+        """Results of a data set, or of all "tabular" ones."""
+        names = datasets.TABULAR if dataset == "tabular" else (dataset,)
+        return [result for result in self.results if result["dataset"] in names
+                and result["architecture"] == architecture and id_class in (None, result["id_class"])]
+
+    def mean(self, dataset, kind, method, T, alpha=0.05, over=None) -> Mean | None:
+        """Mean rate of a data set; None where nothing was measured."""
+        return mean_rate(rates(self.of(dataset), kind, method, T, alpha), over or OVER[kind])
+
+    def value(self, dataset, kind, method, T, alpha=0.05) -> float:
+        """The mean alone; NaN where nothing was measured."""
+        mean = self.mean(dataset, kind, method, T, alpha)
+        return float("nan") if mean is None else mean.mean
+
+    def values(self, dataset, kind, methods, T, alpha=0.05) -> list:
+        """The same for several methods."""
+        return [self.value(dataset, kind, method, T, alpha) for method in methods]
+
+    def spreads(self, dataset, kind, methods, T) -> list:
+        """Standard deviations over pairs, which is what the paper prints beside its means."""
+        return [self.mean(dataset, kind, method, T, over="pairs").sd for method in methods]
+
+    def sweep(self, architecture, id_class, T, nodes="leaf+sum") -> Mean | None:
+        """Detection rate of HLD on Adult with another circuit, mean over its runs."""
+        return mean_rate(rates(self.of("adult", architecture, id_class), "ood", f"HLD/{nodes}/normal", T))
+
+    def pairs(self, dataset, T, methods) -> list:
+        """Detection rates of the methods, pair by pair."""
+        tables = [rates(self.of(dataset), "ood", method, T) for method in methods]
+        return [[rate.value for rate in row] for row in zip(*tables, strict=True)]
+
+    def per_circuit(self, dataset, kind, method, T) -> dict:
+        """Rates of the circuits of a data set: {ID class: mean over pairs and runs}."""
+        return {runs[0]["id_class"]: mean_rate(rates(runs, kind, method, T)).mean
+                for runs in circuits(self.of(dataset)).values()}
+
+
+def training_share(result, epoch) -> float:
+    """Share of the gain in training log-likelihood that is reached after an epoch."""
+    history = result["history"]
+    return (history[min(epoch, len(history) - 1)] - history[0]) / (history[-1] - history[0])
+
+
+def short(value, digits=3) -> str:
+    """`.284`, `1.000`; a dash for NaN."""
+    if value != value:
+        return "-"
+    return f"{value:.{digits}f}".removeprefix("0")
+
+
+def listed(values, digits=3) -> str:
+    """Several of them."""
+    return ", ".join(short(value, digits) for value in values)
+
+
+def span(values, digits=3) -> str:
+    """The smallest and the largest."""
+    low, high = short(min(values), digits), short(max(values), digits)
+    return low if low == high else f"{low} to {high}"

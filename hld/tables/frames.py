@@ -1,0 +1,71 @@
+"""Data frames: each column as an array of its own, and nothing rounded on the way.
+
+A column of a frame knows more than the array that it makes of itself.  Whole numbers with one missing value become
+floats, and beyond 2^53 neighbours become one number; nested values become a second dimension; times of the day lose
+their nanoseconds.  Such columns are taken as Python objects instead.
+
+Frames are recognised by what they can do (``columns`` with ``iloc`` or ``get_column``), so that none of their
+libraries is imported.
+"""
+import collections
+
+import numpy as np
+
+EXACT = 2.0 ** 53           # below this magnitude every whole number is a double
+
+
+def is_frame(table) -> bool:
+    """Whether a table is a data frame."""
+    return hasattr(table, "columns") and not isinstance(table, np.ndarray)
+
+
+def frame_parts(frame) -> tuple[tuple, list, list]:
+    """Names as text, arrays (N,), and flags "declared as categories" of the columns of a data frame."""
+    names = tuple(str(name) for name in frame.columns)
+    repeated = sorted(name for name, count in collections.Counter(names).items() if count > 1)
+    if repeated:
+        raise ValueError(f"`table` has more than one column named {', '.join(map(repr, repeated))}, expected "
+                         f"distinct names (a name that is not text counts as its text): rename them")
+    if hasattr(frame, "iloc"):
+        series = [frame.iloc[:, j] for j in range(len(names))]
+    elif hasattr(frame, "get_column"):
+        series = [frame.get_column(name) for name in frame.columns]
+    else:
+        raise TypeError(f"`table` is a {type(frame).__name__} with neither `iloc` nor `get_column`, expected "
+                        f"a 2-D array or a pandas or polars frame: convert it first")
+    arrays = [_exact_array(one, name) for one, name in zip(series, names, strict=True)]
+    declared = [str(one.dtype).startswith(("category", "Categorical", "Enum")) for one in series]
+    return names, arrays, declared
+
+
+def _exact_array(series, name) -> np.ndarray:
+    """The cells of a column (N,), as an array of its type where that holds them exactly, else as Python objects."""
+    kind = str(series.dtype)
+    if kind in ("Int128", "UInt128"):       # NumPy has no such integers
+        return _objects(series.to_list())
+    if kind == "Time":
+        return _times_of_day(series)
+    array = series.to_numpy()
+    if array.ndim != 1:
+        raise TypeError(f"`table` column {name!r} holds nested values ({kind}), expected one value in each cell: "
+                        f"split the column first")
+    is_rounded = array.dtype.kind == "f" and not any(word in kind.lower() for word in ("float", "double"))
+    if is_rounded and (np.abs(array) >= EXACT).any():       # false for NaN
+        return _objects(series.astype(object) if hasattr(series, "astype") else series.to_list())
+    return array
+
+
+def _times_of_day(series) -> np.ndarray:
+    """Times of the day in nanoseconds: Python's times where they are whole microseconds, else their text."""
+    cells = series.to_list()
+    for i, nanoseconds in enumerate(series.to_physical().to_list()):
+        if cells[i] is not None and nanoseconds % 1000:
+            cells[i] = f"{cells[i].replace(microsecond=0)}.{nanoseconds % 10 ** 9:09d}"
+    return _objects(cells)
+
+
+def _objects(cells) -> np.ndarray:
+    """Cells (N,) as an array of objects, whatever they are."""
+    array = np.empty(len(cells), dtype=object)
+    array[:] = cells if isinstance(cells, list) else cells.to_numpy(dtype=object)
+    return array

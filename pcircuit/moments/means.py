@@ -1,0 +1,104 @@
+"""The mean likelihood of every unit under the circuit's own distribution, without the rest of the moments.
+
+    E[l_j] = sum_x p(x) l_j(x) = sum_a q_a M2[a, j],      M2[a, b] = sum_x p_a(x) p_b(x),
+
+over the units a of the region of j, where q_a is the probability that a sample passes through a (`inference.masses`).
+The table M2 of a region comes from those of its children,
+
+    inputs      T T^t
+    products    M2p[p, p'] = prod_c M2_c[u(p, c), u(p', c)]
+    sums        W M2p W^t
+
+so that the means of a circuit with R regions of K units cost O(R K^3); its variances cost O(R K^4), see
+`moments.overlaps`.  All numbers are sums of products of numbers that are not negative: nothing cancels.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pcircuit.array_types import Floats
+from pcircuit.circuit import Circuit
+from pcircuit.inference.masses import unit_masses
+from pcircuit.regions import InnerRegion, InputRegion
+
+BLOCK = 2**22  # entries of M2p held at once
+
+
+def unit_means(circuit: Circuit) -> np.ndarray:
+    """Mean likelihood E[l_j(X)] of every unit, X drawn from the circuit.
+
+    Parameters
+    ----------
+    circuit : pcircuit.Circuit
+        Normalised, else the numbers are overlaps weighted by masses and no expectations.
+
+    Returns
+    -------
+    (num_nodes,) float64 array
+        In node-id order; likelihoods of large scopes underflow to 0.
+
+    Notes
+    -----
+    Costs what `means_cost` says, O(R K^3) for R regions with K units.
+
+    Examples
+    --------
+    >>> from pcircuit import InnerRegion, VTree
+    >>> unit_means(Circuit(VTree.from_nested([0, 1]), [
+    ...     InputRegion(0, [[0.5, 0.5]]), InputRegion(1, [[0.2, 0.8]]), InnerRegion([[0, 0]], [[1.0]])]))
+    array([0.5 , 0.68, 0.34, 0.34])
+    """
+    tables: list[Any] = [None] * circuit.num_regions
+    masses: list[Any] = list(unit_masses(circuit))
+    means: list[Floats] = []
+    for r, (region, (q, qp)) in enumerate(zip(circuit.regions, masses, strict=True)):
+        if isinstance(region, InputRegion):
+            tables[r] = region.probs @ region.probs.T
+        else:
+            children = circuit.vtree.children(r).tolist()
+            of_products, tables[r] = _inner_overlaps(region, [tables[c] for c in children], qp)
+            means.append(of_products)
+            for c in children:
+                tables[c] = None
+        means.append(q @ tables[r])
+    return np.concatenate(means)
+
+
+def means_cost(circuit: Circuit) -> float:
+    """Number of multiplications that `unit_means` takes, about.
+
+    Parameters
+    ----------
+    circuit : pcircuit.Circuit
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from pcircuit import VTree
+    >>> means_cost(Circuit(VTree.from_nested(0), [InputRegion(0, [[0.5, 0.5]])]))
+    2.0
+    """
+    return float(sum(
+        float(region.num_units) ** 2 * region.num_categories if isinstance(region, InputRegion)
+        else float(region.num_products) ** 2 * (region.products.shape[1] + region.num_units)
+        for region in circuit.regions))
+
+
+def _inner_overlaps(region: InnerRegion, children: list[Floats], qp: Floats) -> tuple[Floats, Floats]:
+    """E[l] of the products (P,), and the table M2 (K, K) of the sums, from the tables of the children."""
+    P = region.num_products
+    means, table, step = np.zeros(P), np.zeros((region.num_units, region.num_units)), max(1, BLOCK // P)
+    for start in range(0, P, step):
+        rows = slice(start, start + step)
+        block = np.ones((min(step, P - start), P))
+        for c, overlaps in enumerate(children):
+            units = region.products[:, c]
+            block *= overlaps[units[rows, None], units]
+        means += qp[rows] @ block
+        table += region.weights[:, rows] @ (region.weights @ block.T).T
+    return means, table

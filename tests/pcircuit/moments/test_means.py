@@ -1,0 +1,36 @@
+"""Means alone: those of enumeration, and of the moments."""
+import naive
+import numpy as np
+import pytest
+import zoo
+from hypothesis import given, settings
+
+from pcircuit import exact_moments, hclt, unit_means
+from pcircuit.moments import means
+
+
+@pytest.mark.parametrize("name", zoo.circuits())
+@pytest.mark.parametrize("block", [1, 2**22])
+def test_means_are_those_of_enumeration(name, block, monkeypatch):
+    monkeypatch.setattr(means, "BLOCK", block)
+    circuit = zoo.circuits()[name]
+    expected, _ = naive.hlv_moments(circuit, np.arange(circuit.num_nodes))
+    np.testing.assert_allclose(unit_means(circuit), expected, rtol=1e-12)
+
+
+@settings(max_examples=50)
+@given(zoo.circuit_strategy())
+def test_means_of_random_circuits(circuit):
+    nodes = np.arange(circuit.num_nodes)
+    np.testing.assert_allclose(unit_means(circuit), exact_moments(circuit, nodes).mean, rtol=1e-12, atol=1e-300)
+
+
+def test_means_of_a_learned_circuit(rng):
+    circuit = hclt(rng.integers(0, 3, size=(300, 30)), 5, rng=0)
+    found = exact_moments(circuit)
+    np.testing.assert_allclose(unit_means(circuit)[found.nodes], found.mean, rtol=1e-12)
+
+
+def test_cost_counts_multiplications():
+    # inputs: K^2 C = 2 * 4 * 2; products: P^2 (A + K) = 4 * (2 + 1)
+    assert means.means_cost(zoo.two_coins()) == 16 + 12
