@@ -1,9 +1,14 @@
-"""Work in plain threads: kernels release the interpreter lock, and results never depend on the number of threads."""
+"""Work in plain threads: kernels release the interpreter lock, and results never depend on the number of threads.
+
+Threads live for one call.  So a process may fork between calls, and while other threads are in a call, and no thread is
+left behind when a call ends, by an exception or by Ctrl-C as well.
+"""
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TypeVar
 
 from pcircuit.arguments import check_whole_number
@@ -12,24 +17,42 @@ T = TypeVar("T")
 Result = TypeVar("Result")
 
 
-def map_in_threads(function: Callable[[T], Result], arguments: Sequence[T], n_jobs: int | None) -> Iterator[Result]:
-    """Yield ``function(argument)`` in the order of `arguments`, at most `n_jobs` at a time (None: all CPUs).
+@contextmanager
+def map_in_threads(function: Callable[[T], Result], arguments: Sequence[T],
+                   n_jobs: int | None) -> Iterator[Iterator[Result]]:
+    """Context of an iterator over ``function(argument)`` in the order of `arguments`, `n_jobs` at a time.
 
-    Work is cut by the caller without looking at `n_jobs`, and results are combined in order, so that no result
-    ever depends on the number of threads.  No more than ``n_jobs + 1`` results exist at once.
+    Work is cut by the caller without looking at `n_jobs` (None: all CPUs), and results are combined in order, so that
+    no result ever depends on the number of threads.  No more than ``n_jobs + 1`` results exist at once.  At the end of
+    the context no thread is left; what has not begun then is dropped.
+
+    Examples
+    --------
+    >>> with map_in_threads(abs, [-1, 2, -3], 2) as results:
+    ...     list(results)
+    [1, 2, 3]
     """
     n_jobs = min(count_jobs(n_jobs), len(arguments))
     if n_jobs <= 1:
-        yield from map(function, arguments)
+        yield map(function, arguments)
         return
-    with ThreadPoolExecutor(n_jobs) as pool:
-        waiting: list[Future[Result]] = []
-        for argument in arguments:
-            waiting.append(pool.submit(function, argument))
-            if len(waiting) > n_jobs:
-                yield waiting.pop(0).result()
-        while waiting:
+    pool = ThreadPoolExecutor(n_jobs)
+    try:
+        yield _in_order(pool, function, arguments, n_jobs)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _in_order(pool: ThreadPoolExecutor, function: Callable[[T], Result], arguments: Sequence[T],
+              n_jobs: int) -> Iterator[Result]:
+    """Yield the results, with one more than `n_jobs` asked for in advance."""
+    waiting: list[Future[Result]] = []
+    for argument in arguments:
+        waiting.append(pool.submit(function, argument))
+        if len(waiting) > n_jobs:
             yield waiting.pop(0).result()
+    while waiting:
+        yield waiting.pop(0).result()
 
 
 def count_jobs(n_jobs: int | None) -> int:

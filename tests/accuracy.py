@@ -20,6 +20,7 @@ from decimal import Decimal
 import numpy as np
 import odd_circuits
 import wide_queries
+from engines import ENGINES
 from rationals import exact_moments as rational_moments
 from rationals import fraction
 from round_off import bound, count
@@ -30,7 +31,6 @@ import pcircuit
 from hld.monitoring.bounds import unit_bounds
 from pcircuit.inference.likelihood import upward
 
-ENGINES = ("numpy", "numba")
 LEAST = 2.0 ** -960  # smaller likelihoods may underflow on the way
 BEHIND = 2.0 ** -160  # a product so far behind the best one of its region may be given as 0
 LOG_2 = float(np.log(2.0))

@@ -40,7 +40,7 @@ def next_logs(monitor, states):
     logs = np.empty(len(states))
     values = likelihood_vectors(monitor.circuit, states, monitor.nodes)
     for i in range(len(states)):
-        copy = type(monitor._wealth)(*(array.copy() for array in monitor._wealth))
+        copy = monitor._wealth.copy()
         bet(values[i:i + 1], monitor._bets, copy, logs[i:i + 1])
     return logs
 

@@ -1,9 +1,14 @@
 """A new process: what is imported when, with every cache empty, damaged, unwritable, or with no compiler at all."""
 import os
+import pathlib
+import shutil
 import subprocess
 import sys
 
 import pytest
+from engines import needs_numba
+
+import pcircuit
 
 TEST_A_BATCH = """
 import sys
@@ -15,50 +20,161 @@ print(log_likelihood(circuit, rows).sum().round(6), mean_node_likelihoods(circui
 print("numba" in sys.modules)
 """
 
-ONE_CALL = """
-from pcircuit import Circuit, InnerRegion, InputRegion, VTree, log_likelihood
-import numpy as np
-circuit = Circuit(VTree.from_nested([0, 1]), [
-    InputRegion(0, [[0.5, 0.5]]), InputRegion(1, [[0.2, 0.8]]), InnerRegion([[0, 0]], [[1.0]])])
-print(log_likelihood(circuit, np.array([[0, 1], [1, 0]])).round(12).tolist())
-"""
-ITS_OUTPUT = ["[-0.916290731874, -2.302585092994]"]
 
-
-def run(program, folder, **environment):
-    """Output lines of a program in a new process with its own compilation cache; it must print no warning."""
+def run(program, cache=None, **environment):
+    """Output lines of a program in a new process, with its own compilation cache if asked; it must print no warning."""
+    own = {} if cache is None else {"NUMBA_CACHE_DIR": str(cache)}
     result = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=True,
-                            env={**os.environ, "NUMBA_CACHE_DIR": str(folder), **environment})
+                            env={**os.environ, **own, **environment})
     assert result.stderr == ""
     return result.stdout.split("\n")[:-1]
 
 
 @pytest.mark.parametrize("name", ["pcircuit", "hld"])
-def test_an_import_loads_nothing_heavy(name, tmp_path):
+def test_an_import_loads_nothing_heavy(name):
     heavy = {"numba", "scipy", "pandas", "matplotlib", "sklearn", "rich"}
     program = f"import sys, {name}; print(sorted({heavy} & set(sys.modules)))"
-    assert run(program, tmp_path) == ["[]"]
+    assert run(program) == ["[]"]
 
 
-def test_the_numpy_engine_never_imports_numba_and_agrees(tmp_path):
+EVERY_ROOM = """
+import sys
+sys.modules["numba"] = None                                       # importing it fails
+import numpy as np
+import hld, pcircuit
+rows = np.random.default_rng(0).integers(0, 3, size=(120, 5))
+circuit, _ = pcircuit.fit_em(pcircuit.hclt(rows, 2), rows, num_epochs=2)
+pcircuit.warm_up()
+pcircuit.sample(circuit, 3, rng=0), pcircuit.expected_flows(circuit, rows), pcircuit.overlap(circuit, circuit)
+moments = hld.exact_moments(circuit)
+moments.covariance(), moments.operator() @ moments.mean, moments.eigenvalues(2)
+print(hld.HLDTest(circuit)(rows).reject, hld.Monitor(circuit, rng=0).update(rows).alarm)
+print(hld.HLDDetector(num_latents=2, num_epochs=2).fit(rows).test(rows[:20]).reject)
+"""
+
+
+def test_nothing_needs_numba_under_the_numpy_engine():
+    assert run(EVERY_ROOM, PCIRCUIT_ENGINE="numpy") == ["False False", "False"]
+
+
+@pytest.mark.parametrize("call", ["pcircuit.log_likelihood(circuit, [[0] * 4])", "pcircuit.warm_up()",
+                                  "hld.Monitor(circuit).update([0] * 4)"])
+def test_without_numba_and_without_a_choice_the_error_names_the_variable(call):
+    program = f"""
+import sys
+sys.modules["numba"] = None
+import hld, pcircuit
+circuit = pcircuit.rat_spn([2] * 4, num_units=2, depth=1, rng=0)
+try:
+    {call}
+except ModuleNotFoundError as error:
+    print(error.name, "install Numba, or set the environment variable PCIRCUIT_ENGINE=numpy" in str(error))
+"""
+    environment = {key: value for key, value in os.environ.items() if key != "PCIRCUIT_ENGINE"}
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True,
+                          env=environment).stdout == "numba True\n"
+
+
+def test_the_engine_is_one_of_two():
+    program = """
+import pcircuit
+circuit = pcircuit.rat_spn([2] * 4, num_units=2, depth=1, rng=0)
+for call in (lambda: pcircuit.log_likelihood(circuit, [[0] * 4]), lambda: pcircuit.exact_moments(circuit)):
+    try:
+        call()
+    except ValueError as error:
+        print(error)
+"""
+    expected = "environment variable PCIRCUIT_ENGINE is 'jax': expected 'numpy' or 'numba'"
+    assert run(program, PCIRCUIT_ENGINE="jax") == [expected] * 2
+
+
+@needs_numba
+def test_the_numpy_engine_never_imports_numba_and_agrees():
     plain = run("import sys; sys.modules['numba'] = None\n" + TEST_A_BATCH.replace('"numba" in sys.modules', "'no'"),
-                tmp_path, PCIRCUIT_ENGINE="numpy")
-    assert plain == [*run(TEST_A_BATCH, tmp_path)[:1], "no"]
+                PCIRCUIT_ENGINE="numpy")
+    assert plain == [*run(TEST_A_BATCH, PCIRCUIT_ENGINE="numba")[:1], "no"]
 
 
-def test_a_second_process_compiles_nothing_and_a_damaged_cache_does_no_harm(tmp_path):
-    assert run(ONE_CALL, tmp_path) == ITS_OUTPUT
-    files = [path for path in tmp_path.rglob("*") if path.is_file()]
-    written = {path: path.stat().st_mtime_ns for path in files}
-    assert files
-    assert run(ONE_CALL, tmp_path) == ITS_OUTPUT
-    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()} == written
-    for path in files:
+KERNEL = """
+import pcircuit
+
+@pcircuit.compile_kernel
+def twice(x):
+    return 2 * x
+"""
+
+
+@pytest.fixture
+def tiny_kernel(tmp_path):
+    """Function that runs a kernel, which takes a second to compile, in a new process with a given cache folder."""
+    (tmp_path / "twice_kernel.py").write_text(KERNEL, encoding="utf-8")
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    return lambda cache: run("from twice_kernel import twice; print(twice(21))", cache, PYTHONPATH=path)
+
+
+@needs_numba
+def test_a_second_process_compiles_nothing_and_a_damaged_cache_does_no_harm(tmp_path, tiny_kernel):
+    cache = tmp_path / "cache"
+    assert tiny_kernel(cache) == ["42"]
+    written = {path: path.stat().st_mtime_ns for path in cache.rglob("*") if path.is_file()}
+    assert written
+    assert tiny_kernel(cache) == ["42"]
+    assert {path: path.stat().st_mtime_ns for path in cache.rglob("*") if path.is_file()} == written
+    for path in written:
         path.write_bytes(path.read_bytes()[:20])
-    assert run(ONE_CALL, tmp_path) == ITS_OUTPUT
+    assert tiny_kernel(cache) == ["42"]
 
 
-def test_a_cache_folder_that_cannot_be_made_does_no_harm(tmp_path):
+@needs_numba
+def test_a_read_only_installation_without_a_home_works(tmp_path):
+    """No folder can take the cache: neither the one of the source, nor the one of the user.  So nothing is written."""
+    root = pathlib.Path(pcircuit.__file__).parents[1]
+    shutil.copytree(root / "pcircuit", tmp_path / "pcircuit", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "twice_kernel.py").write_text(KERNEL, encoding="utf-8")
+    for folder in [tmp_path, *(path for path in tmp_path.rglob("*") if path.is_dir())]:
+        (folder / "__pycache__").touch()  # a file in its place: also root cannot make the folder
+    before = sorted(tmp_path.rglob("*"))
+    environment = {key: value for key, value in os.environ.items() if key not in ("NUMBA_CACHE_DIR", "PCIRCUIT_ENGINE")}
+    environment |= {"HOME": os.devnull, "XDG_CACHE_HOME": f"{os.devnull}/cache", "PYTHONPATH": str(tmp_path),
+                    "PYTHONDONTWRITEBYTECODE": "1"}
+    program = "from twice_kernel import twice; import pcircuit; print(twice(21), pcircuit.__file__)"
+    result = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=True,
+                            env=environment, cwd=tmp_path)
+    assert result.stdout == f"42 {tmp_path / 'pcircuit' / '__init__.py'}\n"
+    assert result.stderr == ""
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@needs_numba
+def test_a_cache_folder_that_cannot_be_made_does_no_harm(tmp_path, tiny_kernel):
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
-    assert run(ONE_CALL, blocked / "cache") == ITS_OUTPUT
+    assert tiny_kernel(blocked / "cache") == ["42"]
+
+
+@needs_numba
+def test_four_processes_fill_the_cache_at_once(tmp_path):
+    """All answer, none waits for another, and a fifth one finds a cache that it can read."""
+    (tmp_path / "twice_kernel.py").write_text(KERNEL, encoding="utf-8")
+    program = """
+import pathlib, time
+from twice_kernel import twice
+folder = pathlib.Path("ready")
+folder.mkdir(exist_ok=True)
+(folder / str(hash(time.perf_counter_ns()))).touch()
+while len(list(folder.iterdir())) < 4:
+    time.sleep(0.005)
+print(twice(21), twice(1.5), twice(1 + 2j))
+print(sum(twice.stats.cache_hits.values()) == 3)
+"""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
+                   "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    environment.pop("PCIRCUIT_ENGINE", None)
+    command = [sys.executable, "-W", "error", "-c", program]
+    four = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=tmp_path,
+                             env=environment) for _ in range(4)]
+    for process in four:
+        assert process.communicate(timeout=120)[0].startswith("42 3.0 (2+4j)")
+    fifth = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=True)
+    assert fifth.stdout == "42 3.0 (2+4j)\nTrue\n"

@@ -56,6 +56,7 @@ SMALLEST = 1e-150  # of mu_j and sigma_j; smaller nodes are not bet on, as their
 LARGEST_GAIN = 1e30  # u_j / mu_j
 MOST_DOUBT = 1e-3  # e_j mu_j / sigma_j of a node in whitened directions
 EPS = float(np.finfo(np.float64).eps)
+FAR_BEHIND = 2.0 ** -160  # products so much smaller than another one of their region are not always resolved
 SPARE = 4.0  # largest losses allow for so many times the rounding errors of likelihoods at their bounds
 LEAST_DROP = 64  # log W_t falls by (2 numbers of bets + this + the sizes of its logarithms) EPS in every row
 
@@ -103,6 +104,10 @@ class Wealth(NamedTuple):
     tolls: np.ndarray  # (D,) margin ||a||
     gains: np.ndarray  # (D,) one over the largest loss, 0 for a direction without length
 
+    def copy(self) -> Wealth:
+        """The same numbers in arrays of their own."""
+        return Wealth(*(array.copy() for array in self))
+
 
 def make_bets(circuit, nodes, mean, stds, whitening, margin) -> Bets:
     """The bets on given nodes.
@@ -122,7 +127,8 @@ def make_bets(circuit, nodes, mean, stds, whitening, margin) -> Bets:
     Bets
     """
     margin = min(margin, len(nodes) ** 0.5)  # likelihoods are at most 1: no distribution is farther away
-    bounds, doubts = unit_bounds(circuit), relative_errors(circuit, nodes)
+    bounds = unit_bounds(circuit)
+    doubts = relative_errors(circuit, nodes, bounds, mean)
     top, usable = bounds[nodes], _usable(bounds[nodes], mean, stds, doubts)
     scale = _inverse(stds, usable)
     fall = np.maximum(top - mean, 0.0) + SPARE * doubts * top + margin
@@ -142,15 +148,26 @@ def make_bets(circuit, nodes, mean, stds, whitening, margin) -> Bets:
         least_drop=EPS * (2 * num_bets + LEAST_DROP))
 
 
-def relative_errors(circuit, nodes) -> np.ndarray:
-    """(m,) e: bounds on the relative errors of l_j and mu_j, and of sums over nodes of terms of their size."""
-    return pcircuit.rounding_errors(circuit, nodes) + (circuit.num_nodes + len(nodes) + 8) * EPS
+def relative_errors(circuit, nodes, bounds, mean) -> np.ndarray:
+    """(m,) e: bounds on the relative errors of l_j and mu_j, and of sums over nodes of terms of their size.
+
+    A product far behind another one of its region may be given as 0: its error is relative to the largest of them.
+    """
+    errors = pcircuit.rounding_errors(circuit, nodes) + (circuit.num_nodes + len(nodes) + 8) * EPS
+    table = circuit.nodes
+    is_product = table.kind == "product"
+    largest = np.zeros(len(circuit.regions))
+    np.maximum.at(largest, table.region[is_product], bounds[is_product])
+    behind = np.where(is_product[nodes], FAR_BEHIND * largest[table.region[nodes]], 0.0)
+    return errors + np.divide(behind, mean, out=np.zeros(len(nodes)), where=mean > SMALLEST)
 
 
 def whitening_matrix(circuit, moments) -> np.ndarray:
     """(R + rho lambda_max I)^-1 for the correlations R of the nodes that are kept; (0, 0) if they are too many."""
     stds = np.sqrt(moments.diagonal())
-    kept = kept_nodes(unit_bounds(circuit)[moments.nodes], moments.mean, stds, relative_errors(circuit, moments.nodes))
+    bounds = unit_bounds(circuit)
+    doubts = relative_errors(circuit, moments.nodes, bounds, moments.mean)
+    kept = kept_nodes(bounds[moments.nodes], moments.mean, stds, doubts)
     if len(moments.nodes) > MOST_WHITENED or len(kept) == 0:
         return np.zeros((0, 0))
     correlation = moments.covariance()[np.ix_(kept, kept)] / stds[kept, None] / stds[kept]

@@ -30,6 +30,7 @@ bet then pays margin ||a|| first, and W_t is a supermartingale under all of thes
 """
 from __future__ import annotations
 
+import copy
 import os
 import sys
 import threading
@@ -209,18 +210,25 @@ class Monitor:
         Raises
         ------
         TypeError, ValueError
-            If `rows` is not evidence for the circuit; the monitor is then as it was.
+            If `rows` is not evidence for the circuit; the monitor is then as it was, as it is after Ctrl-C.
         """
         rows = np.asarray(rows)
         rows = pcircuit.check_evidence(self.circuit, rows[None] if rows.ndim == 1 else rows, name="rows")
-        with self._lock:
-            rows, num_missing = completed_rows(self.circuit, rows, self._rng)
-            self._num_missing += num_missing
-            log_values = np.empty(len(rows))
+        with self._lock:  # all is done on copies and taken over at the end, so that nothing is ever half done
+            rng = copy.deepcopy(self._rng) if rows.min(initial=0) < 0 else self._rng
+            rows, num_missing = completed_rows(self.circuit, rows, rng)
+            wealth, log_values = self._wealth.copy(), np.empty(len(rows))
             step = max(1, BLOCK_VALUES // len(self.nodes))
             for start in range(0, len(rows), step):
-                self._bet(rows[start:start + step], log_values[start:start + step])
+                self._bet(rows[start:start + step], wealth, log_values[start:start + step])
             log_values.flags.writeable = False
+            best, alarm_row = max(self._best, float(log_values.max(initial=-np.inf))), self._alarm_row
+            crossed = np.flatnonzero(log_values >= -np.log(self.alpha))
+            if alarm_row is None and len(crossed):
+                alarm_row = self.num_rows + int(crossed[0]) + 1
+            num_missing += self._num_missing
+            self._wealth, self._best, self._alarm_row, self._num_missing, self._rng = (
+                wealth, best, alarm_row, num_missing, rng)
             return self._result(log_values)
 
     def reset(self) -> None:
@@ -302,19 +310,13 @@ class Monitor:
     def __setstate__(self, state):
         self.__dict__.update(state, _lock=threading.Lock())
 
-    def _bet(self, rows, log_values):
-        """Bet on complete rows; fills log_values (n,)."""
+    def _bet(self, rows, wealth, log_values):
+        """Bet on complete rows; changes the wealth and fills log_values (n,)."""
         if pcircuit.engine_is_numpy():
             from hld.monitoring.betting import advance
         else:
             from hld.monitoring.kernel import advance
-        before = self.num_rows
-        advance(pcircuit.node_likelihoods(self.circuit, rows, nodes=self.nodes), self._bets, self._wealth, log_values)
-        if len(log_values):
-            self._best = max(self._best, float(log_values.max()))
-        crossed = np.flatnonzero(log_values >= -np.log(self.alpha))
-        if self._alarm_row is None and len(crossed):
-            self._alarm_row = before + int(crossed[0]) + 1
+        advance(pcircuit.node_likelihoods(self.circuit, rows, nodes=self.nodes), self._bets, wealth, log_values)
 
     def _result(self, log_values) -> MonitorResult:
         """The result of an update."""

@@ -64,7 +64,8 @@ def fixed_parts(header, arrays):
         raise ValueError(f"the moments do not fit the nodes: 'mean' has shape {arrays['mean'].shape}, 'stds' "
                          f"{arrays['stds'].shape} and 'nodes' {nodes.shape}")
     mean, stds = (_finite(arrays, name, nodes.shape) for name in ("mean", "stds"))
-    doubts, bounds = relative_errors(circuit, nodes), unit_bounds(circuit)[nodes]
+    bounds = unit_bounds(circuit)
+    doubts, bounds = relative_errors(circuit, nodes, bounds, mean), bounds[nodes]
     _check_moments(circuit, nodes, mean, stds, bounds, doubts)
     whitening = _whitening(arrays, bounds, mean, stds, doubts)
     return circuit, alpha, margin, _count(header["seed"], "seed", MOST_SEED - 1), (nodes, mean, stds, whitening)

@@ -160,14 +160,14 @@ def accumulate(circuit: Circuit, packed: Packed, data: Evidence, weights: Floats
     jobs = [(start, min(start + step, N), per_chunk) for start in range(0, N, step)]
     whole: Sums | None = None
     suspects: list[Ints] = []
-    for part, found in map_in_threads(
-            lambda job: work(circuit, packed, data, weights, job, free, same_rows), jobs, n_jobs):
-        suspects += found
-        if whole is None:
-            whole = part
-            continue
-        for mine, more in zip(whole, part, strict=True):
-            mine += more
+    with map_in_threads(lambda job: work(circuit, packed, data, weights, job, free, same_rows), jobs, n_jobs) as parts:
+        for part, found in parts:
+            suspects += found
+            if whole is None:
+                whole = part
+                continue
+            for mine, more in zip(whole, part, strict=True):
+                mine += more
     whole = new_sums(packed) if whole is None else whole
     inputs = _complete(packed, whole, in_numpy)
     if suspects:

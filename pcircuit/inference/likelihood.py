@@ -104,9 +104,10 @@ def log_likelihood(circuit: Circuit, data: ArrayLike, *, n_jobs: int | None = No
         return _in_numpy(circuit, rows)
     result, free = np.empty(len(rows)), free_work(circuit, "root_work")
     chunks = cut_rows(circuit, len(rows))
-    for suspect in map_in_threads(lambda chunk: _root_of_chunk(circuit, rows, *chunk, result, free), chunks, n_jobs):
-        if suspect is not None:
-            result[suspect] = log_units(circuit, rows[suspect])[0][-1][0]
+    with map_in_threads(lambda chunk: _root_of_chunk(circuit, rows, *chunk, result, free), chunks, n_jobs) as found:
+        for suspect in found:
+            if suspect is not None:
+                result[suspect] = log_units(circuit, rows[suspect])[0][-1][0]
     return result
 
 

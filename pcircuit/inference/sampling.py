@@ -38,6 +38,7 @@ from pcircuit.distribution import check_distribution
 from pcircuit.evidence import check_evidence
 from pcircuit.inference.likelihood import upward
 from pcircuit.inference.log_domain import log_units
+from pcircuit.memory import memory_for
 
 BLOCK_VALUES = 3_000_000  # uniforms, or unit values, that are held at once
 MAX_ROWS, MIN_ROWS = 4096, 64  # of a block: the working arrays of a region stay in the cache, calls stay few
@@ -107,7 +108,10 @@ def sample(circuit: Circuit, num_samples: int | None = None, *, evidence: ArrayL
     count = _checked_count(num_samples, observed)
     if observed is not None and len(observed) == 1:
         observed = np.broadcast_to(observed, (count, circuit.num_variables))
-    rows = np.empty((count, circuit.num_variables), dtype=_category_dtype(circuit))
+    dtype = np.dtype(_category_dtype(circuit))
+    with memory_for(f"a table of {count} rows", count * circuit.num_variables * dtype.itemsize,
+                    "draw fewer at a time"):
+        rows = np.empty((count, circuit.num_variables), dtype=dtype)
     tables = _tables(circuit)
     step = _rows_per_block(len(tables) if observed is None else circuit.num_units)
     for start in range(0, count, step):

@@ -24,6 +24,7 @@ from pcircuit.evidence import as_integer_table, refuse_out_of_range
 from pcircuit.inference.likelihood import STACK_BYTES, cut_rows, upward
 from pcircuit.inference.log_domain import log_units
 from pcircuit.inference.ranges import may_overflow
+from pcircuit.memory import memory_for
 from pcircuit.threads import count_jobs, map_in_threads
 
 NUMPY_ROWS = 256
@@ -69,7 +70,9 @@ def node_likelihoods(circuit: Circuit, data: ArrayLike, *, nodes: ArrayLike | No
     """
     rows, _ = as_integer_table(circuit, data), count_jobs(n_jobs)
     ids = _checked_nodes(circuit, nodes)
-    result = np.empty((len(rows), len(ids)))
+    with memory_for(f"a table of {len(rows)} rows and {len(ids)} nodes", 8 * len(rows) * len(ids),
+                    "pass fewer rows at a time or fewer `nodes`, or take the mean by mean_node_likelihoods"):
+        result = np.empty((len(rows), len(ids)))
 
     if _runs_in_numpy(circuit):
         refuse_out_of_range(circuit, rows)
@@ -82,9 +85,10 @@ def node_likelihoods(circuit: Circuit, data: ArrayLike, *, nodes: ArrayLike | No
     def read(chunk: tuple[int, int]) -> Ints | None:
         return _read_chunk(circuit, rows, *chunk, Wanted(readers, result, NOTHING.totals), free)
 
-    for suspect in map_in_threads(read, cut_rows(circuit, len(rows)), n_jobs):
-        if suspect is not None:
-            result[suspect] = _values_by_logarithms(circuit, rows[suspect])[ids].T
+    with map_in_threads(read, cut_rows(circuit, len(rows)), n_jobs) as found:
+        for suspect in found:
+            if suspect is not None:
+                result[suspect] = _values_by_logarithms(circuit, rows[suspect])[ids].T
     return result
 
 
@@ -139,10 +143,11 @@ def mean_node_likelihoods(circuit: Circuit, data: ArrayLike, *, nodes: ArrayLike
         part = np.zeros(len(ids))
         return part, _read_chunk(circuit, rows, *chunk, Wanted(readers, NOTHING.table, part), free)
 
-    for part, suspect in map_in_threads(add, cut_rows(circuit, len(rows)), n_jobs):
-        total += part
-        if suspect is not None:
-            total += _values_by_logarithms(circuit, rows[suspect])[ids].sum(axis=1)
+    with map_in_threads(add, cut_rows(circuit, len(rows)), n_jobs) as found:
+        for part, suspect in found:
+            total += part
+            if suspect is not None:
+                total += _values_by_logarithms(circuit, rows[suspect])[ids].sum(axis=1)
     return total / len(rows)
 
 

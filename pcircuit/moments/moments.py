@@ -34,6 +34,7 @@ from pcircuit.arguments import check_numbers, check_whole_number
 from pcircuit.array_types import Floats, Ints
 from pcircuit.circuit import Circuit
 from pcircuit.distribution import check_distribution
+from pcircuit.memory import memory_for
 from pcircuit.moments.plan import Plan, make_plan
 from pcircuit.moments.routes import all_parts, apply_covariance, covariance, linear_moments, prepare, with_weights
 from pcircuit.node_selection import check_node_weights, check_nodes, select_nodes
@@ -133,7 +134,9 @@ class Moments:
         if len(nodes) < len(self.nodes):
             plan = make_plan(self.circuit, ascending, plan.weights[np.searchsorted(plan.nodes, ascending)])
             arrays = prepare(plan)
-        block = covariance(plan, arrays)
+        with memory_for(f"the covariance of {len(nodes)} nodes", size,
+                        "name fewer `nodes`, or use .operator(), .diagonal() and .trace_sq, which never form it"):
+            block = covariance(plan, arrays)
         if np.array_equal(nodes, ascending):
             return block
         order = np.searchsorted(ascending, nodes)

@@ -6,6 +6,7 @@ import naive
 import numpy as np
 import pytest
 import zoo
+from engines import ENGINES
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -38,7 +39,7 @@ def exact_values(circuit, state):
     return values
 
 
-@given(circuit=zoo.circuit_strategy(max_variables=4), name=st.sampled_from(["numpy", "numba"]))
+@given(circuit=zoo.circuit_strategy(max_variables=4), name=st.sampled_from(ENGINES))
 def test_likelihoods_and_means_keep_their_bounds(circuit, name):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PCIRCUIT_ENGINE", name)

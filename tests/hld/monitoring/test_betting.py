@@ -3,6 +3,7 @@ import naive
 import numpy as np
 import pytest
 import zoo
+from engines import needs_numba
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from streams import bet, floor, shifted
@@ -65,11 +66,12 @@ def test_wealth_is_that_of_the_definition(circuit, engine, margin):
     rows = np.concatenate([sample(circuit, 150, rng=1), sample(shifted(circuit), 100, rng=2)])
     # the definition neither pays for rounding nor spares for it: a row moves log W by some e u / (u - mu) or e u / mu
     range_of = np.minimum(monitor.mean, unit_bounds(circuit)[monitor.nodes] - monitor.mean)
-    error = bets.relative_errors(circuit, monitor.nodes) * unit_bounds(circuit)[monitor.nodes] / range_of
+    error = monitor._bets.doubts * unit_bounds(circuit)[monitor.nodes] / range_of
     np.testing.assert_allclose(monitor.update(rows).log_e_values, wealth_by_definition(monitor, rows), rtol=0,
                                atol=4 * bets.SPARE * len(rows) * error.sum())
 
 
+@needs_numba
 @given(zoo.circuit_strategy(), st.integers(0, 2 ** 32), st.sampled_from([0.0, 0.1]))
 @settings(max_examples=25)
 def test_kernel_and_numpy_agree_on_any_rows(circuit, seed, margin):

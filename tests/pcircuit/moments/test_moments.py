@@ -7,6 +7,7 @@ import naive
 import numpy as np
 import pytest
 import zoo
+from engines import ENGINES, needs_numba
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,13 +19,6 @@ ALL_KINDS = [kinds for size in (1, 2, 3) for kinds in itertools.combinations(("i
 CASES = [(name, kinds) for name, circuit in zoo.circuits().items() for kinds in ALL_KINDS
          if set(kinds) & set(circuit.nodes.kind)]
 EXACT = 1e-12  # relative to the largest entry
-
-
-@pytest.fixture(params=["numpy", "numba"])
-def engine(request, monkeypatch):
-    """Run the test on the NumPy text and on the kernels."""
-    monkeypatch.setenv("PCIRCUIT_ENGINE", request.param)
-    return request.param
 
 
 def assert_same(actual, expected, scale=None):
@@ -74,7 +68,7 @@ def test_learned_structures(num_variables, engine):
 
 
 @given(circuit=zoo.circuit_strategy(max_variables=6, max_units=4, max_categories=4), seed=st.integers(0, 2**32 - 1))
-@pytest.mark.parametrize("name", ["numpy", "numba"])
+@pytest.mark.parametrize("name", ENGINES)
 def test_random_circuits_subsets_orders_and_weights(circuit, seed, name):
     rng = np.random.default_rng(seed)
     nodes = rng.permutation(circuit.num_nodes)[:rng.integers(1, circuit.num_nodes + 1)]
@@ -83,10 +77,11 @@ def test_random_circuits_subsets_orders_and_weights(circuit, seed, name):
         assert_all_agree(circuit, nodes, rng.uniform(0.1, 3, len(nodes)))
 
 
+@needs_numba
 @given(circuit=zoo.circuit_strategy(min_variables=4, max_variables=9, max_units=5, max_categories=4))
 def test_kernels_equal_numpy(circuit):
     results = []
-    for name in ("numpy", "numba"):
+    for name in ENGINES:
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("PCIRCUIT_ENGINE", name)
             moments = exact_moments(circuit, np.arange(circuit.num_nodes))

@@ -6,18 +6,12 @@ import naive
 import numpy as np
 import pytest
 import zoo
+from engines import needs_numba
 
 from hld import exact_moments, select_nodes
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree
 
 TINY_STEPS = [2.0 ** -10, 2.0 ** -20, 2.0 ** -26]  # how far from degenerate
-
-
-@pytest.fixture(params=["numpy", "numba"])
-def engine(request, monkeypatch):
-    """Run the test on the NumPy text and on the kernels."""
-    monkeypatch.setenv("PCIRCUIT_ENGINE", request.param)
-    return request.param
 
 
 def latent_tree(parent, num_units, inputs, weights):
@@ -196,6 +190,7 @@ VTREES = {
 }
 
 
+@needs_numba
 @pytest.mark.parametrize("name", VTREES)
 def test_thousands_of_binary_variables(name, monkeypatch, rng):
     monkeypatch.setenv("PCIRCUIT_ENGINE", "numba")  # NumPy takes 15 s

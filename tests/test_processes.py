@@ -1,0 +1,159 @@
+"""Threads, processes and signals: the same bits everywhere, no deadlock after a fork, nothing half done by Ctrl-C."""
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+SHARED = """
+import hashlib, os, signal, sys, threading
+import numpy as np
+import pcircuit
+from hld import Monitor
+
+rng = np.random.default_rng(0)
+rows = rng.integers(0, 3, size=(1000, 12))
+circuit = pcircuit.hclt(rows[:500], 3, rng=1)
+
+def answers(n_jobs=2):
+    '''A digest of what every kind of kernel computes.'''
+    digest = hashlib.sha256()
+    fitted, history = pcircuit.fit_em(circuit, rows, num_epochs=2, n_jobs=n_jobs)
+    moments = pcircuit.exact_moments(fitted)
+    monitor = Monitor(fitted, rng=3)
+    for part in (history, pcircuit.log_likelihood(fitted, rows, n_jobs=n_jobs),
+                 pcircuit.mean_node_likelihoods(fitted, rows, n_jobs=n_jobs), pcircuit.sample(fitted, 50, rng=2),
+                 moments.mean, moments.diagonal(), monitor.update(rows[:100]).log_e_values):
+        digest.update(np.ascontiguousarray(part).tobytes())
+    return digest.hexdigest()
+
+"""
+
+
+def run(program, timeout=200, **environment):
+    """Output lines of a program after SHARED in a new process, under the engine of the test; it must end by itself."""
+    result = subprocess.run([sys.executable, "-c", SHARED + textwrap.dedent(program)], capture_output=True, text=True,
+                            timeout=timeout, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment},
+                            check=False)
+    assert result.returncode == 0, result.stderr
+    return result.stdout.split("\n")[:-1]
+
+
+def test_sixteen_threads_compute_the_same_bits(engine):
+    lines = run("""
+        expected, found = answers(1), [None] * 16
+        def work(i):
+            found[i] = answers(1 + i % 3)
+        threads = [threading.Thread(target=work, args=[i]) for i in range(16)]
+        for thread in threads: thread.start()
+        for thread in threads: thread.join()
+        print(set(found) == {expected}, threading.active_count())
+    """)
+    assert lines == ["True 1"]
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_eight_processes_compute_the_same_bits(engine, method, tmp_path):
+    """Forked processes have the parent's circuit with all that is kept with it; spawned ones import anew."""
+    if method == "fork" and not hasattr(os, "fork"):
+        pytest.skip("no fork on this system")
+    script = tmp_path / "work.py"
+    script.write_text(SHARED + textwrap.dedent(f"""
+        def work(i):
+            return answers(1 + i % 2)
+
+        if __name__ == "__main__":
+            import multiprocessing
+            expected = answers()
+            with multiprocessing.get_context("{method}").Pool(8) as pool:
+                print(set(pool.map(work, range(8), chunksize=1)) == {{expected}})
+    """), encoding="utf-8")
+    result = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=300, check=False,
+                            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OPENBLAS_NUM_THREADS": "1"})
+    assert result.stdout == "True\n", result.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_forks_while_other_threads_compute(engine):
+    """Children of a process whose other threads are inside kernels compute the same, and end."""
+    lines = run("""
+        import warnings
+        warnings.simplefilter("ignore", DeprecationWarning)             # of forks beside threads, from Python 3.12
+        expected, stop = answers(), threading.Event()
+        def busy():
+            while not stop.is_set():
+                pcircuit.log_likelihood(circuit, rows, n_jobs=2)
+        threads = [threading.Thread(target=busy) for _ in range(2)]
+        for thread in threads: thread.start()
+        children = []
+        for _ in range(6):
+            child = os.fork()
+            if child == 0:
+                signal.alarm(60)                                         # a deadlock ends the child by a signal
+                os._exit(0 if answers() == expected else 1)
+            children.append(child)
+        print([os.waitpid(child, 0)[1] for child in children])
+        stop.set()
+        for thread in threads: thread.join()
+    """)
+    assert lines == ["[0, 0, 0, 0, 0, 0]"]
+
+
+INTERRUPT = """
+    import time
+    def interrupt_soon():
+        time.sleep({delay})
+        os.kill(os.getpid(), signal.SIGINT)
+    before = circuit.regions[0].probs.copy()
+    expected = answers()
+    threading.Thread(target=interrupt_soon).start()
+    try:
+        {call}
+        print("not interrupted")
+    except KeyboardInterrupt:
+        for _ in range(2000):                      # a thread that was just being started ends by itself
+            if threading.active_count() == 1: break
+            time.sleep(0.01)
+        print("interrupted", [thread for thread in threading.enumerate() if thread.is_alive()][1:])
+    print((circuit.regions[0].probs == before).all(), answers() == expected)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGINT of POSIX")
+@pytest.mark.parametrize("delay", [0.3, 0.45])
+def test_ctrl_c_inside_fit_em(engine, delay):
+    """No thread is left running, the circuit is as it was, and the next fit is right."""
+    lines = run(INTERRUPT.format(delay=delay, call="pcircuit.fit_em(circuit, rows, num_epochs=10**6, n_jobs=2)"))
+    assert lines == ["interrupted []", "True True"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGINT of POSIX")
+def test_ctrl_c_inside_a_monitor_leaves_it_as_it_was():
+    lines = run("""
+        import time
+        monitor, same = Monitor(circuit, rng=4), Monitor(circuit, rng=4)
+        holes = np.where(rng.random(rows.shape) < 0.1, -1, rows)
+        for m in (monitor, same):
+            m.update(holes[:50])
+        def interrupt_soon():
+            time.sleep(0.2)
+            os.kill(os.getpid(), signal.SIGINT)
+        threading.Thread(target=interrupt_soon).start()
+        try:
+            monitor.update(np.tile(holes, (500, 1)))
+            print("not interrupted")
+        except KeyboardInterrupt:
+            print("interrupted", monitor.num_rows)
+        one, other = monitor.update(holes[50:80]), same.update(holes[50:80])
+        print(one.to_dict() == other.to_dict(), (one.log_e_values == other.log_e_values).all())
+    """, PCIRCUIT_ENGINE="numpy")
+    assert lines == ["interrupted 50", "True True"]
+
+
+def test_signals_are_left_alone():
+    """The library installs no handler of its own."""
+    assert run("answers(); print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)",
+               PCIRCUIT_ENGINE="numpy") == ["True"]
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
