@@ -95,11 +95,11 @@ def resampled_means(table, T: int, B: int, rng) -> np.ndarray:
     """(B, m) means of T rows drawn with replacement from a centred table (n, m), times sqrt(n / (n - 1))."""
     from scipy.sparse import csr_array
     n = len(table)
-    if T > 8 * n:
+    if 8 * n < T:
         counts = rng.multinomial(T, np.full(n, 1 / n), size=B)
     else:
         picked = rng.integers(0, n, size=B * T, dtype=np.int32)
-        if 4 * T < n:
+        if n > 4 * T:
             counts = csr_array((np.ones(B * T), picked, np.arange(0, B * T + 1, T)), shape=(B, n))
         else:
             counts = np.bincount(picked + np.repeat(np.arange(B) * n, T), minlength=B * n).reshape(B, n)

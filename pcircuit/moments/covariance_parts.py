@@ -22,7 +22,7 @@ Law of total covariance: given the product unit that a sample passes through, th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -43,16 +43,18 @@ from pcircuit.moments.overlaps import (
 )
 from pcircuit.moments.plan import Plan
 
+EMPTY = np.zeros(0)
+
 
 @dataclass(frozen=True)
 class CovarianceParts:
     """One region as the covariance sees it: K shown units, P products, A children, n own selected units."""
 
     own: OwnColumns
-    excess: Any = None  # (K, P); None at a leaf, like the next
-    qp: Any = None  # (P,)
+    excess: Floats = field(default_factory=lambda: EMPTY)  # (K, P); empty at a leaf
+    qp: Floats = field(default_factory=lambda: EMPTY)  # (P,); empty at a leaf
     factors: tuple[Floats, ...] = ()  # per child (P, P); empty if no overlap of units of this region is needed
-    sum_rows: Any = None  # (own sums, pairs)
+    sum_rows: Floats = field(default_factory=lambda: EMPTY)  # (own sums, pairs)
     product_rows: tuple[Floats, ...] = ()  # per child (own products, pairs of the child)
 
 
