@@ -1,10 +1,12 @@
 """Checks that several rooms share: the level and the seed that every test has, numbers, and what files hold."""
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from numbers import Integral, Real
 
 import numpy as np
+
+import pcircuit
 
 
 def check_alpha(alpha: float) -> float:
@@ -14,46 +16,40 @@ def check_alpha(alpha: float) -> float:
     --------
     >>> check_alpha(1)
     Traceback (most recent call last):
-    ValueError: `alpha` must be between 0 and 1, found 1
+    ValueError: `alpha` must be a finite number above 0 and below 1, found 1
     """
-    if not isinstance(alpha, Real) or isinstance(alpha, bool) or not 0 < alpha < 1:
-        raise ValueError(f"`alpha` must be between 0 and 1, found {alpha!r}")
-    return float(alpha)
+    return pcircuit.check_number(alpha, "alpha", above=0, below=1)
+
+
+def check_verdict(statistic: float, pvalue: float) -> None:
+    """Raise unless a statistic is a number and its p-value a probability: nothing else may become a verdict.
+
+    Infinity is a number here: the distance of a batch that is impossible under the circuit.
+
+    Examples
+    --------
+    >>> check_verdict(float("nan"), 1.0)
+    Traceback (most recent call last):
+    ArithmeticError: the statistic is nan with p = 1.0, which is no verdict: please report the circuit and the batch
+    """
+    if math.isnan(statistic) or not 0.0 <= pvalue <= 1.0:
+        raise ArithmeticError(f"the statistic is {statistic!r} with p = {pvalue!r}, which is no verdict: please report "
+                              "the circuit and the batch")
 
 
 def seed_of(rng: int | np.random.Generator | None) -> int:
     """The one number below 2^53 that everything drawn later depends on; equal seeds give equal numbers."""
-    return int(np.random.default_rng(rng).integers(2 ** 53))
+    return int(pcircuit.check_generator(rng).integers(2 ** 53))
 
 
 def whole_number(value: int, name: str, least: int = 1) -> int:
-    """`value` as an int, refused unless it is a whole number of at least `least`.
-
-    Examples
-    --------
-    >>> whole_number(2.5, "num_resamples")
-    Traceback (most recent call last):
-    ValueError: `num_resamples` must be a whole number of at least 1, found 2.5
-    """
-    whole = isinstance(value, Integral) or (isinstance(value, Real) and float(value).is_integer())
-    if not whole or isinstance(value, (bool, np.bool_)) or value < least:
-        raise ValueError(f"`{name}` must be a whole number of at least {least}, found {value!r}")
-    return int(value)
+    """`value` as an int, refused unless it is a whole number of at least `least`."""
+    return pcircuit.check_whole_number(value, name, least)
 
 
 def finite_number(value: float, name: str, *, positive: bool = False) -> float:
-    """`value` as a float, refused unless it is finite and at least 0, or positive.
-
-    Examples
-    --------
-    >>> finite_number(-1, "tolerance")
-    Traceback (most recent call last):
-    ValueError: `tolerance` must be finite and at least 0, found -1
-    """
-    expected = "positive" if positive else "at least 0"
-    if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= value < np.inf or (positive and value == 0):
-        raise ValueError(f"`{name}` must be finite and {expected}, found {value!r}")
-    return float(value)
+    """`value` as a float, refused unless it is finite and at least 0, or positive."""
+    return pcircuit.check_number(value, name, above=0) if positive else pcircuit.check_number(value, name, least=0)
 
 
 def finite_array(arrays: Mapping, name: str, shape: tuple) -> np.ndarray:

@@ -16,13 +16,14 @@ import os
 import numpy as np
 
 import pcircuit
+from hld.checks import check_alpha
 from hld.detector_file import FORMAT, FORMAT_VERSION, detector_parts, read_parts
+from hld.detector_options import check_options
 from hld.goodness_of_fit import HLDTest
 from hld.metrics.named import default_metrics
 from hld.tables.cells import read_table
 from hld.tables.encoder import fit_encoder
 
-REFERENCES = ("auto", "training", "held-out", "circuit")
 ROWS_PER_NODE = 5  # of a typical tree: training rows from which the circuit hardly fits them better than fresh ones
 HELD_OUT = 3  # one row in so many is kept from learning
 FEWEST_ROWS = 6  # so that two are kept
@@ -140,7 +141,8 @@ class HLDDetector:
         TypeError, ValueError
             If the table or an option is not usable; the message names column or option.
         """
-        rng = np.random.default_rng(self.rng)
+        check_options(self.get_params())
+        rng, progress = pcircuit.check_generator(self.rng), pcircuit.check_flag(progress, "progress")
         columns = read_table(table)
         encoder = fit_encoder(columns, num_bins=self.num_bins, max_categories=self.max_categories,
                               categorical=self.categorical, continuous=self.continuous)
@@ -175,6 +177,7 @@ class HLDDetector:
             If the detector is not fitted, or the batch does not have the training table's columns.
         """
         self._check_fitted()
+        alpha = check_alpha(alpha)
         return self.test_(self.encoder_.encode(batch)[0], alpha)
 
     def score_samples(self, table) -> np.ndarray:
@@ -227,8 +230,6 @@ class HLDDetector:
 
     def _split(self, data, rng):
         """The rows to learn from and the rows of the reference, None for the circuit's own."""
-        if self.reference not in REFERENCES:
-            raise ValueError(f"`reference` must be one of {', '.join(map(repr, REFERENCES))}, found {self.reference!r}")
         reference = self.reference
         if reference == "auto":
             few = len(data) < ROWS_PER_NODE * typical_nodes(data.shape[1], self.num_latents, self.kinds)

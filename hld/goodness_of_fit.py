@@ -55,9 +55,7 @@ class Settings:
 
     def __post_init__(self):
         for name, known in (("null", NULLS), ("reference", REFERENCES), ("missing", ("complete", "exact"))):
-            value = getattr(self, name)
-            if not isinstance(value, str) or value not in known:
-                raise ValueError(f"`{name}` must be one of {', '.join(map(repr, known))}, found {value!r}")
+            pcircuit.check_choice(getattr(self, name), name, tuple(known))
         if self.missing == "exact" and (self.reference, self.null) not in SUMMED_OUT:
             raise ValueError("`missing` must be 'complete', or 'exact' with reference='circuit' and null='exact' or "
                              f"'auto', found reference={self.reference!r} and null={self.null!r}")
@@ -229,6 +227,7 @@ class HLDTest:
             batch = pcircuit.check_evidence(self.circuit, batch, name="batch")
             if len(batch) and batch.min() < 0:
                 return self._test_with_holes(batch, check_alpha(alpha))
+        alpha = check_alpha(alpha)
         batch, num_missing = complete(self.circuit, batch, self.settings.seed)
         mean = pcircuit.mean_node_likelihoods(self.circuit, batch, nodes=self.nodes)
         return self.judge(mean, len(batch), alpha, num_missing=num_missing)
@@ -256,13 +255,14 @@ class HLDTest:
 
         Raises
         ------
-        ValueError
-            If `mean` is not (m,), `num_samples` below 1, or `alpha` not in (0, 1).
+        TypeError, ValueError
+            If `mean` is not (m,) or not finite, `num_samples` is not a whole number of at least 1, or `alpha` is not in
+            (0, 1).
         """
-        alpha, mean, T = check_alpha(alpha), np.asarray(mean, dtype=np.float64), int(num_samples)
-        if mean.shape != self.nodes.shape or T < 1:
-            raise ValueError(f"`mean` must have shape {self.nodes.shape} and `num_samples` be at least 1, found shape "
-                             f"{mean.shape} and {num_samples!r}")
+        expected = f"{len(self.nodes)} mean likelihoods, finite numbers of at least 0, one for each node"
+        mean = pcircuit.check_numbers(mean, "mean", expected, self.nodes.shape, least=0)
+        T, alpha = pcircuit.check_whole_number(num_samples, "num_samples", 1), check_alpha(alpha)
+        num_missing = pcircuit.check_whole_number(num_missing, "num_missing", 0)
         return self._result(mean - self.mean, T, alpha, num_missing, self.calibration.null)
 
     def _test_with_holes(self, batch, alpha) -> HLDResult:

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from hld.checks import check_verdict
+
 
 @dataclass(frozen=True, eq=False)
 class HLDResult:
@@ -33,7 +35,8 @@ class HLDResult:
         Estimated error of `pvalue`, absolute: of the numerical method, and of the spectrum where it was not computed
         in full; for "monte-carlo" its standard error; for "normal" None, that error is not estimated.
     num_missing : int
-        Missing entries of the batch, which were integrated out.
+        Missing entries of the batch: drawn from the circuit given the rest of their row, or with ``missing="exact"``
+        integrated out.
     metrics : tuple of str
         Names of the metrics.
     pvalues : tuple of float
@@ -71,6 +74,9 @@ class HLDResult:
     stds: np.ndarray = field(repr=False)
     nodes: np.ndarray = field(repr=False)
     _circuit: object = field(repr=False)
+
+    def __post_init__(self):
+        check_verdict(self.statistic, self.pvalue)
 
     @property
     def contributions(self) -> np.ndarray:

@@ -163,9 +163,7 @@ class Monitor:
 
     def __init__(self, circuit, alpha=0.05, nodes=None, *, margin=0.0, rng=None):
         pcircuit.check_distribution(circuit)
-        alpha, margin = check_alpha(alpha), _checked_number(margin, "margin")
-        if not 0 <= margin < np.inf:
-            raise ValueError(f"`margin` must be a finite number of at least 0, found {margin!r}")
+        alpha, margin = check_alpha(alpha), pcircuit.check_number(margin, "margin", least=0)
         nodes = pcircuit.check_nodes(circuit, pcircuit.select_nodes(circuit) if nodes is None else nodes)
         moments = pcircuit.exact_moments(circuit, nodes)
         stds = np.sqrt(moments.diagonal())
@@ -211,8 +209,10 @@ class Monitor:
         TypeError, ValueError
             If `rows` is not evidence for the circuit; the monitor is then as it was.
         """
-        rows = np.asarray(rows)
-        rows = pcircuit.check_evidence(self.circuit, rows[None] if rows.ndim == 1 else rows, name="rows")
+        is_one = rows.ndim == 1 if hasattr(rows, "ndim") else isinstance(rows, (list, tuple)) and (
+            len(rows) > 0 and not hasattr(rows[0], "__len__"))
+        rows = [rows] if is_one else rows
+        rows = pcircuit.check_evidence(self.circuit, rows, name="rows")
         with self._lock:
             rows, num_missing = completed_rows(self.circuit, rows, self._rng)
             self._num_missing += num_missing
@@ -322,13 +322,3 @@ class Monitor:
         e_value = float(np.exp(log_value)) if log_value < np.log(sys.float_info.max) else sys.float_info.max
         return MonitorResult(e_value, log_value, float(np.exp(-self._best)), self._alarm_row is not None,
                              self._alarm_row, self.num_rows, self._num_missing, self.alpha, self.margin, log_values)
-
-
-def _checked_number(value, name) -> float:
-    """`value` as a float."""
-    try:
-        if isinstance(value, (bool, str)):
-            raise TypeError
-        return float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"`{name}` must be a number, found {value!r}") from None

@@ -198,7 +198,8 @@ def _checked_rows(circuit, data, weights):
     check_distribution(circuit)
     data = check_evidence(circuit, data)
     weights = row_weights(weights, len(data))
+    if not len(data):
+        raise ValueError("`data` has no rows: EM needs at least one")
     if not weights.sum() > 0:
-        raise ValueError(f"`data` has {len(data)} rows with total weight {weights.sum():g}: EM needs at least one row "
-                         "of positive weight")
+        raise ValueError("`weights` must not all be zero: give at least one row a positive weight")
     return data, weights

@@ -13,13 +13,14 @@ of a sum the mixture.  Threshold and counting queries, P(f >= t), are sums of it
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pcircuit.arguments import check_numbers
 from pcircuit.circuit import Circuit
-from pcircuit.operations.tables import require_distribution
+from pcircuit.distribution import check_distribution
 from pcircuit.regions import InputRegion
 
 MOST_VALUES = 1_000_000  # that the sum can take
@@ -61,7 +62,7 @@ def linear_moments(circuit: Circuit, functions: Sequence[ArrayLike]) -> tuple[fl
     >>> linear_moments(two_equal_coins, [[0, 1], [0, 1]])        # both or none
     (1.0, 1.0)
     """
-    require_distribution(circuit)
+    check_distribution(circuit)
     values = _checked(circuit, functions)
     means: list = []  # of each region's units
     variances: list = []
@@ -121,7 +122,7 @@ def sum_distribution(circuit: Circuit, functions: Sequence[ArrayLike]) -> tuple[
     >>> total[5], round(probs[5] * 36, 9), round(probs[total >= 11].sum() * 36, 9)
     (np.int64(7), np.float64(6.0), np.float64(3.0))
     """
-    require_distribution(circuit)
+    check_distribution(circuit)
     values = _checked(circuit, functions)
     if any((g != np.round(g)).any() for g in values):
         raise ValueError("`functions` must hold whole numbers: the sum of others takes too many values; "
@@ -160,15 +161,11 @@ def _convolved(region, children, laws) -> np.ndarray:
 
 def _checked(circuit: Circuit, functions: Sequence[ArrayLike]) -> list[np.ndarray]:
     """One float array for each variable."""
+    if not isinstance(functions, Iterable):
+        raise TypeError(f"`functions` must be a sequence of arrays, one for each variable, found {functions!r}")
     listed = list(functions)
     if len(listed) != circuit.num_variables:
         raise ValueError(f"`functions` must hold one array for each of the {circuit.num_variables} variables, found "
                          f"{len(listed)}")
-    values = []
-    for v, (g, C) in enumerate(zip(listed, circuit.num_categories, strict=True)):
-        array = np.asarray(g, dtype=np.float64)
-        if array.shape != (C,) or not np.isfinite(array).all():
-            raise ValueError(f"`functions` must hold {C} finite numbers for variable {v}, one for each level, found "
-                             f"shape {array.shape}")
-        values.append(array)
-    return values
+    return [check_numbers(g, "functions", f"{C} finite numbers for variable {v}, one for each level", (C,))
+            for v, (g, C) in enumerate(zip(listed, circuit.num_categories, strict=True))]

@@ -17,9 +17,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from pcircuit.arguments import check_integers
 from pcircuit.circuit import Circuit
+from pcircuit.distribution import check_distribution
 from pcircuit.inference.masses import unit_masses
-from pcircuit.regions import InputRegion, StructureError
+from pcircuit.regions import InputRegion
 
 
 def marginal_tables(circuit: Circuit) -> list[np.ndarray]:
@@ -53,7 +55,7 @@ def marginal_tables(circuit: Circuit) -> list[np.ndarray]:
     >>> [table.round(3).tolist() for table in marginal_tables(circuit)]
     [[0.375, 0.625], [0.475, 0.525]]
     """
-    require_distribution(circuit)
+    check_distribution(circuit)
     masses = unit_masses(circuit)
     tables: list = [None] * circuit.num_variables
     for (q, _), region in zip(masses, circuit.regions, strict=True):
@@ -99,12 +101,9 @@ def pairwise_tables(circuit: Circuit, pairs: Iterable[tuple[int, int]] | None = 
     array([[0.2175, 0.1575],
            [0.2575, 0.3675]])
     """
-    require_distribution(circuit)
+    check_distribution(circuit)
     V = circuit.num_variables
-    wanted = list(pairs) if pairs is not None else [(u, v) for u in range(V) for v in range(u + 1, V)]
-    for u, v in wanted:
-        if u == v or not 0 <= u < V or not 0 <= v < V:
-            raise ValueError(f"`pairs` holds {(u, v)}, expected two different variables out of 0..{V - 1}")
+    wanted = [(u, v) for u in range(V) for v in range(u + 1, V)] if pairs is None else _checked_pairs(pairs, V)
     masses, vtree, leaf = unit_masses(circuit), circuit.vtree, circuit.vtree.leaf_of()
     meeting: dict[int, list] = {}
     for u, v in wanted:
@@ -125,18 +124,13 @@ def pairwise_tables(circuit: Circuit, pairs: Iterable[tuple[int, int]] | None = 
     return {pair: found[pair] for pair in wanted}
 
 
-def require_distribution(circuit: Circuit) -> None:
-    """Raise unless the circuit is normalised.
-
-    Parameters
-    ----------
-    circuit : Circuit
-
-    Raises
-    ------
-    StructureError
-        If it is not.
-    """
-    if not circuit.is_normalized:
-        raise StructureError(f"`circuit` {circuit} is not normalised, so it is not a distribution: "
-                             "`pcircuit.normalize(circuit)` makes it one")
+def _checked_pairs(pairs, num_variables: int) -> list:
+    """`pairs` as a list of pairs of different variables."""
+    expected = f"pairs of different variables out of 0..{num_variables - 1}"
+    if not isinstance(pairs, Iterable):
+        raise TypeError(f"`pairs` must be {expected}, found {pairs!r}")
+    numbers = [check_integers(pair, "pairs", expected, 0, num_variables - 1) for pair in pairs]
+    for pair in numbers:
+        if pair.shape != (2,) or pair[0] == pair[1]:
+            raise ValueError(f"`pairs` must be {expected}, found {tuple(pair.ravel().tolist())}")
+    return [(int(u), int(v)) for u, v in numbers]
