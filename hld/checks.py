@@ -1,4 +1,4 @@
-"""Checks that several rooms share: the level and the seed that every test has, numbers, and what files hold."""
+"""Checks that several rooms share: the level and the seed that every test has, and the arrays that files hold."""
 from __future__ import annotations
 
 import math
@@ -40,16 +40,6 @@ def check_verdict(statistic: float, pvalue: float) -> None:
 def seed_of(rng: int | np.random.Generator | None) -> int:
     """The one number below 2^53 that everything drawn later depends on; equal seeds give equal numbers."""
     return int(pcircuit.check_generator(rng).integers(2 ** 53))
-
-
-def whole_number(value: int, name: str, least: int = 1) -> int:
-    """`value` as an int, refused unless it is a whole number of at least `least`."""
-    return pcircuit.check_whole_number(value, name, least)
-
-
-def finite_number(value: float, name: str, *, positive: bool = False) -> float:
-    """`value` as a float, refused unless it is finite and at least 0, or positive."""
-    return pcircuit.check_number(value, name, above=0) if positive else pcircuit.check_number(value, name, least=0)
 
 
 def finite_array(arrays: Mapping, name: str, shape: tuple) -> np.ndarray:

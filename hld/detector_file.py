@@ -15,7 +15,7 @@ import numpy as np
 import pcircuit
 from hld.calibration_file import calibration_parts, read_calibration
 from hld.calibration_file_v1 import parts_of_version_1
-from hld.checks import under_prefix, whole_number, with_prefix
+from hld.checks import under_prefix, with_prefix
 from hld.goodness_of_fit import HLDTest, Settings
 from hld.tables.encoder import TableEncoder
 
@@ -87,7 +87,8 @@ def read_parts(header: dict, arrays: dict, known: set) -> tuple:
     if header["version"] == 1:
         calibration, saved_arrays = parts_of_version_1(calibration, saved_arrays, settings.tolerance)
     calibration = read_calibration(circuit, calibration, saved_arrays, settings.seed)
-    test, num_train = HLDTest.from_parts(circuit, settings, calibration), whole_number(header["num_train"], "num_train")
+    test = HLDTest.from_parts(circuit, settings, calibration)
+    num_train = pcircuit.check_whole_number(header["num_train"], "num_train", 1)
     history = arrays["history"]
     if history.ndim != 1 or not len(history):
         raise ValueError(f"the history must be one-dimensional, found shape {history.shape}")

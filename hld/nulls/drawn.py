@@ -17,7 +17,8 @@ from functools import cached_property
 
 import numpy as np
 
-from hld.checks import finite_array, whole_number
+import pcircuit
+from hld.checks import finite_array
 from hld.nulls.joint import harmonic_mean
 from hld.nulls.monte_carlo import TIE, monte_carlo_error, rejection_threshold
 from hld.nulls.null import PValue
@@ -123,9 +124,7 @@ class DrawnNull(_Drawn):
     @classmethod
     def from_parts(cls, scalars, arrays, context) -> DrawnNull:
         """A null that `to_parts` wrote."""
-        B = whole_number(scalars["num_resamples"], "num_resamples")
-        if B > MOST_RESAMPLES:
-            raise ValueError(f"the number of drawn batches must be 1..{MOST_RESAMPLES}, found {B}")
+        B = pcircuit.check_whole_number(scalars["num_resamples"], "num_resamples", 1, MOST_RESAMPLES)
         return cls(context.reference, context.metrics, B, context.seed)
 
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hld.checks import under_prefix, whole_number, with_prefix
+import pcircuit
+from hld.checks import under_prefix, with_prefix
 from hld.nulls.drawn import draw
 from hld.nulls.joint import combined
 from hld.nulls.limit_law import limit_laws
@@ -65,7 +66,7 @@ class SwitchedNull:
         """A null that `to_parts` wrote."""
         return cls(context.read(scalars["small"], under_prefix("small.", arrays)),
                    context.read(scalars["large"], under_prefix("large.", arrays)),
-                   whole_number(scalars["switch"], "switch"))
+                   pcircuit.check_whole_number(scalars["switch"], "switch", 1))
 
 
 def auto_null(reference, metrics, options):

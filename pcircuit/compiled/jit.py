@@ -6,11 +6,14 @@ cache that cannot be read or written costs a compilation and never an exception.
 
     jit               kernels over rows, where sums may be reordered
     compile_kernel    kernels that round like their NumPy twins: no fast-math
-    inlined           parts of the text of each caller
+    inlined           parts of the text of each caller of the first kind
+    inlined_kernel    the same for the second kind
 """
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
+from typing import Any
 
 from pcircuit.engine import ENGINE_VARIABLE
 
@@ -29,19 +32,24 @@ logger = logging.getLogger(__name__)
 _OPTIONS = {"nogil": True, "_nrt": False, "fastmath": {"contract", "reassoc"}}
 
 
-def jit(function):
+def jit(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile at first call, with an on-disk cache that may fail without making the call fail."""
     return _cached(numba.njit(**_OPTIONS)(function))
 
 
-def compile_kernel(function):
+def compile_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function` compiled at its first call without fast-math, so that it rounds like its NumPy twin."""
     return _cached(numba.njit(nogil=True)(function))
 
 
-def inlined(function):
+def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     """Part of the text of each caller: for functions with many array arguments, which cost more to pass than to use."""
     return numba.njit(inline="always", **_OPTIONS)(function)
+
+
+def inlined_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same for kernels without fast-math: for views of the parts of one region."""
+    return numba.njit(inline="always", nogil=True)(function)
 
 
 def _cached(dispatcher):

@@ -14,11 +14,14 @@ so that the means of a circuit with R regions of K units cost O(R K^3); its vari
 """
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from pcircuit.array_types import Floats
 from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.inference.masses import unit_masses
-from pcircuit.regions import InputRegion
+from pcircuit.regions import InnerRegion, InputRegion
 
 BLOCK = 2**22  # entries of M2p held at once
 
@@ -48,8 +51,10 @@ def unit_means(circuit: Circuit) -> np.ndarray:
     array([0.5 , 0.68, 0.34, 0.34])
     """
     check_circuit(circuit)
-    tables, means = [None] * len(circuit.regions), []
-    for r, (region, (q, qp)) in enumerate(zip(circuit.regions, unit_masses(circuit), strict=True)):
+    tables: list[Any] = [None] * circuit.num_regions
+    masses: list[Any] = list(unit_masses(circuit))
+    means: list[Floats] = []
+    for r, (region, (q, qp)) in enumerate(zip(circuit.regions, masses, strict=True)):
         if isinstance(region, InputRegion):
             tables[r] = region.probs @ region.probs.T
         else:
@@ -86,7 +91,7 @@ def means_cost(circuit: Circuit) -> float:
         for region in circuit.regions))
 
 
-def _inner_overlaps(region, children: list, qp):
+def _inner_overlaps(region: InnerRegion, children: list[Floats], qp: Floats) -> tuple[Floats, Floats]:
     """E[l] of the products (P,), and the table M2 (K, K) of the sums, from the tables of the children."""
     P = region.num_products
     means, table, step = np.zeros(P), np.zeros((region.num_units, region.num_units)), max(1, BLOCK // P)

@@ -32,9 +32,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from pcircuit.array_types import Floats, Ints
 from pcircuit.moments.unit_pairs import as_pairs, gram_factor
 
 MAX_SHIFT = 900  # powers of two taken out at once, so that no factor overflows
@@ -44,11 +46,11 @@ MAX_SHIFT = 900  # powers of two taken out at once, so that no factor overflows
 class Overlaps:
     """Tables of the K units that a region shows; see the module docstring."""
 
-    second: np.ndarray  # (K, K)
-    second_c: np.ndarray  # (K, K)
-    mean: np.ndarray  # (K,)
-    third: np.ndarray  # (pairs, K)
-    third_c: np.ndarray  # (pairs, K); the first two indices are the symmetric ones
+    second: Floats  # (K, K)
+    second_c: Floats  # (K, K)
+    mean: Floats  # (K,)
+    third: Floats  # (pairs, K)
+    third_c: Floats  # (pairs, K); the first two indices are the symmetric ones
     exp2: int
     exp3: int
 
@@ -61,18 +63,18 @@ class OwnColumns:
     v[(a, b), j] * 2**exp2 = sum_x p_a p_b (l_j - mu_j),  covariance[i, j] = cov(l_i, l_j).
     """
 
-    mean: np.ndarray  # (n,)
-    covariance: np.ndarray  # (n, n)
-    d: np.ndarray  # (K, n)
-    v: np.ndarray  # (pairs, n)
+    mean: Floats  # (n,)
+    covariance: Floats  # (n, n)
+    d: Floats  # (K, n)
+    v: Floats  # (pairs, n)
 
 
-def scaled(values, exponent):
+def scaled(values: Any, exponent: int) -> Any:
     """values * 2**exponent for exponents of any size."""
     return np.ldexp(values, int(min(max(exponent, -4200), 4200)))
 
 
-def input_overlaps(probs, q, rounding) -> Overlaps:
+def input_overlaps(probs: Floats, q: Floats, rounding: float) -> Overlaps:
     """Tables of an input region, `probs` (K, C), with top-down masses q (K,) and relative errors `rounding`."""
     mean, centred, excess = _deviations(probs, q, rounding)
     pairs, pairs_excess = _pairs_of_inputs(probs, mean, centred, excess)
@@ -81,7 +83,8 @@ def input_overlaps(probs, q, rounding) -> Overlaps:
     return Overlaps(second, second_c, mean, third, third_c, exp2, exp3)
 
 
-def input_columns(probs, q, rounding, own, weights, overlaps: Overlaps | None, *, compress: bool) -> OwnColumns:
+def input_columns(probs: Floats, q: Floats, rounding: float, own: Ints, weights: Floats, overlaps: Overlaps | None, *,
+                  compress: bool) -> OwnColumns:
     """The selected units `own` (n,) of an input region; without its `overlaps` v has no rows.
 
     With `compress` the columns d and v may be replaced by C - 1 others with the same Gram matrices: functions of
@@ -103,16 +106,17 @@ def input_columns(probs, q, rounding, own, weights, overlaps: Overlaps | None, *
     return OwnColumns(weights * mean[own], (covariance + covariance.T) / 2, d, v)
 
 
-def _compressed(probs, weights, marginal):
+def _compressed(probs: Floats, weights: Floats, marginal: Floats) -> Floats:
     """At most C - 1 functions (C, rank) of mean zero with the Gram matrix of the units `probs` (n, C), centred."""
     # a function of mean zero is fixed by its differences to category 0, which are exact where rows are alike
     differences = weights[:, None] * (probs[:, 1:] - probs[:, :1])
     factor = gram_factor(differences.T @ differences)
     functions = np.concatenate([np.zeros((1, factor.shape[1])), factor])
-    return functions - marginal @ functions
+    centred: Floats = functions - marginal @ functions
+    return centred
 
 
-def _deviations(probs, q, rounding):
+def _deviations(probs: Floats, q: Floats, rounding: float) -> tuple[Floats, Floats, Floats]:
     """Means mu_k (K,), p_k(x) - mu_k (K, C) and p_k(x) - p(x) (K, C), where p = sum_k q_k p_k."""
     marginal = q @ probs
     mean = probs @ marginal
@@ -121,19 +125,20 @@ def _deviations(probs, q, rounding):
     return mean, centred, minus_average(probs, q)
 
 
-def minus_average(rows, q):
+def minus_average(rows: Floats, q: Floats) -> Floats:
     """Rows (K, n) minus their average sum_k q_k rows[k]; exact to rounding of the differences between rows."""
     differences = rows - rows[0]
-    return differences - q @ differences
+    centred: Floats = differences - q @ differences
+    return centred
 
 
-def _pairs_of_inputs(probs, mean, centred, excess):
+def _pairs_of_inputs(probs: Floats, mean: Floats, centred: Floats, excess: Floats) -> tuple[Floats, Floats]:
     """p_a p_b and p_a p_b - mu_b p as functions of x, (pairs, C)."""
     plain = probs[:, None] * probs
     return as_pairs(plain), as_pairs(probs[:, None] * centred + mean[:, None] * excess[:, None])
 
 
-def mixture(weights, excess, functions):
+def mixture(weights: Floats, excess: Floats, functions: Floats) -> Floats:
     """weights @ functions for functions of mean zero, equal to excess @ functions; takes the one that cancels less.
 
     `excess` is `weights` minus a multiple of the distribution under which the functions have mean zero.
@@ -142,13 +147,13 @@ def mixture(weights, excess, functions):
     return np.where(np.abs(excess) @ size < weights @ size, excess @ functions, weights @ functions)
 
 
-def closer(value, error, other, other_error):
+def closer(value: Floats, error: Floats, other: Floats, other_error: Floats) -> tuple[Floats, Floats]:
     """The value with the smaller rounding error, and that error, elementwise."""
     first = error <= other_error
     return np.where(first, value, other), np.where(first, error, other_error)
 
 
-def normalized(positive, *others):
+def normalized(positive: Floats, *others: Floats) -> Any:
     """An exponent e >= -MAX_SHIFT and all arrays divided by 2**e, which brings the largest of the first to [1/2, 1)."""
     shift = max(math.frexp(positive.max())[1], -MAX_SHIFT)  # 0 for all zeros
     return shift, *(np.ldexp(array, -shift) for array in (positive, *others))

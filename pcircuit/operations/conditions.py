@@ -18,10 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 
 from pcircuit.arguments import check_flag
+from pcircuit.array_types import Weights
 from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.inference.likelihood import log_likelihood
 from pcircuit.operations.marginals import marginalize
@@ -155,8 +157,8 @@ def normalize(circuit: Circuit) -> Circuit:
     array([[0.25, 0.75]])
     """
     check_circuit(circuit)
-    regions: list = []
-    log_totals: list = []
+    regions: list[Any] = []
+    log_totals: list[Any] = []
     for r, region in enumerate(circuit.regions):
         if isinstance(region, InputRegion):
             largest = region.probs.max(axis=1, keepdims=True)
@@ -196,7 +198,7 @@ def event_levels(circuit: Circuit, event: Event) -> dict[int, np.ndarray]:
     if not isinstance(event, Mapping):
         raise TypeError(f"`event` must be a mapping from variables to levels, found {type(event).__name__}: a row x of "
                         "evidence is {v: c for v, c in enumerate(x) if c >= 0}")
-    levels = {}
+    levels: dict[int, Any] = {}
     for v, allowed in event.items():
         if not isinstance(v, Integral) or isinstance(v, bool) or not 0 <= v < circuit.num_variables:
             raise ValueError(f"`event` names the variable {v!r}, expected one of 0..{circuit.num_variables - 1}")
@@ -233,7 +235,7 @@ def restricted(circuit: Circuit, levels: Mapping[int, np.ndarray]) -> Circuit:
     return Circuit(circuit.vtree, regions)
 
 
-def _normalized_weights(region: InnerRegion, log_products: np.ndarray) -> tuple:
+def _normalized_weights(region: InnerRegion, log_products: np.ndarray) -> tuple[Any, ...]:
     """Weights w_kp Z_p / Z_k, and (K,) ln Z_k."""
     with np.errstate(divide="ignore", invalid="ignore"):
         if not region.is_sparse:
@@ -253,7 +255,7 @@ def _normalized_weights(region: InnerRegion, log_products: np.ndarray) -> tuple:
         return weights, top + np.log(np.where(totals > 0, totals, 1.0))
 
 
-def _without_empty_rows(weights):
+def _without_empty_rows(weights: Weights) -> Weights:
     """A copy of CSR weights in which rows without stored entries store their first one, as zero."""
     import scipy.sparse
     sizes = np.diff(weights.indptr)

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -266,7 +267,9 @@ def mutual_information(circuit: Circuit, first: Iterable[int], second: Iterable[
 
 def _exact_cross_entropy(p: Circuit, q: Circuit) -> float:
     """-sum_x p(x) ln q(x) for a deterministic q, by the recursion of the module."""
-    tables: list = []  # per region (S, I), each (K_p, K_q)
+    tables: list[Any] = []  # per region (S, I), each (K_p, K_q)
+    of_p: Any  # regions of one kind
+    of_q: Any
     for r, (of_p, of_q) in enumerate(zip(p.regions, q.regions, strict=True)):
         if isinstance(of_p, InputRegion):
             tables.append((of_p.probs @ (of_q.probs > 0).T.astype(np.float64), of_p.probs @ _minus_log(of_q.probs).T))
@@ -303,6 +306,6 @@ def _mean_of(values: np.ndarray) -> Estimate:
     return Estimate(float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values))), "monte-carlo")
 
 
-def _all_states(num_categories: tuple) -> np.ndarray:
+def _all_states(num_categories: tuple[int, ...]) -> np.ndarray:
     """(number of states, V) all rows there are."""
-    return np.indices(num_categories).reshape(len(num_categories), -1).T
+    return np.transpose(np.indices(num_categories).reshape(len(num_categories), -1))

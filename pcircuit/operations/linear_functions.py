@@ -14,6 +14,7 @@ of a sum the mixture.  Threshold and counting queries, P(f >= t), are sums of it
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +22,7 @@ from numpy.typing import ArrayLike
 from pcircuit.arguments import check_numbers
 from pcircuit.circuit import Circuit
 from pcircuit.distribution import check_distribution
-from pcircuit.regions import InputRegion
+from pcircuit.regions import InnerRegion, InputRegion
 
 MOST_VALUES = 1_000_000  # that the sum can take
 
@@ -64,8 +65,8 @@ def linear_moments(circuit: Circuit, functions: Sequence[ArrayLike]) -> tuple[fl
     """
     check_distribution(circuit)
     values = _checked(circuit, functions)
-    means: list = []  # of each region's units
-    variances: list = []
+    means: list[Any] = []  # of each region's units
+    variances: list[Any] = []
     for r, region in enumerate(circuit.regions):
         if isinstance(region, InputRegion):
             g = values[region.variable]
@@ -131,7 +132,7 @@ def sum_distribution(circuit: Circuit, functions: Sequence[ArrayLike]) -> tuple[
     size = float((highs - lows).sum()) + 1
     if size > MOST_VALUES:
         raise ValueError(f"`functions` let the sum take {size:.0f} values, at most {MOST_VALUES} are worked with")
-    laws: list = []  # per region (K, n): laws of the units' sums, counted from their smallest value
+    laws: list[Any] = []  # per region (K, n): laws of the units' sums, counted from their smallest value
     for r, region in enumerate(circuit.regions):
         if isinstance(region, InputRegion):
             g = (values[region.variable] - lows[region.variable]).astype(np.int64)
@@ -144,7 +145,7 @@ def sum_distribution(circuit: Circuit, functions: Sequence[ArrayLike]) -> tuple[
     return np.arange(start, start + laws[-1].shape[1]), laws[-1][0]
 
 
-def _convolved(region, children, laws) -> np.ndarray:
+def _convolved(region: InnerRegion, children: list[int], laws: list[Any]) -> Any:
     """(P, n) laws of the products' sums."""
     inside = laws[children[0]][region.products[:, 0]]
     for a, c in enumerate(children[1:], start=1):

@@ -14,6 +14,7 @@ Two variables meet in the region r where their leaves join, below different chil
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -57,7 +58,7 @@ def marginal_tables(circuit: Circuit) -> list[np.ndarray]:
     """
     check_distribution(circuit)
     masses = unit_masses(circuit)
-    tables: list = [None] * circuit.num_variables
+    tables: list[Any] = [None] * circuit.num_variables
     for (q, _), region in zip(masses, circuit.regions, strict=True):
         if isinstance(region, InputRegion):
             tables[region.variable] = q @ region.probs
@@ -104,12 +105,13 @@ def pairwise_tables(circuit: Circuit, pairs: Iterable[tuple[int, int]] | None = 
     check_distribution(circuit)
     V = circuit.num_variables
     wanted = [(u, v) for u in range(V) for v in range(u + 1, V)] if pairs is None else _checked_pairs(pairs, V)
-    masses, vtree, leaf = unit_masses(circuit), circuit.vtree, circuit.vtree.leaf_of()
-    meeting: dict[int, list] = {}
+    masses: list[Any] = list(unit_masses(circuit))
+    vtree, leaf = circuit.vtree, circuit.vtree.leaf_of()
+    meeting: dict[int, list[Any]] = {}
     for u, v in wanted:
         meeting.setdefault(vtree.lowest_common_ancestor(int(leaf[u]), int(leaf[v])), []).append((u, v))
-    below: list = [None] * len(circuit.regions)  # per region: variable -> (K, C_v)
-    found: dict = {}
+    below: list[Any] = [None] * len(circuit.regions)  # per region: variable -> (K, C_v)
+    found: dict[Any, Any] = {}
     for r, region in enumerate(circuit.regions):
         if isinstance(region, InputRegion):
             below[r] = {region.variable: region.probs}
@@ -124,7 +126,7 @@ def pairwise_tables(circuit: Circuit, pairs: Iterable[tuple[int, int]] | None = 
     return {pair: found[pair] for pair in wanted}
 
 
-def _checked_pairs(pairs, num_variables: int) -> list:
+def _checked_pairs(pairs: Iterable[tuple[int, int]], num_variables: int) -> list[tuple[int, int]]:
     """`pairs` as a list of pairs of different variables."""
     expected = f"pairs of different variables out of 0..{num_variables - 1}"
     if not isinstance(pairs, Iterable):

@@ -38,8 +38,8 @@ def product_stages(units, qp, below):
                     second[0, p, o], second_c[p, o] = child[u[p], u[o]], child_c[u[p], u[o]]
         else:
             exponents[a] += exponents[a - 1]
-            _multiply_in(child, child_c, child_mean, u, qp, second[a - 1], mean[a - 1], second[a], second_c, mean[a],
-                         cov[a], cov_error[a])
+            _multiply_in((child, child_c, child_mean), u, qp, second[a - 1], mean[a - 1],
+                         (second[a], second_c, mean[a], cov[a], cov_error[a]))
         shift2, exponents[a, 2] = shift_of(second[a]), shift_of(diagonal)
         exponents[a, 0] += shift2
         exponents[a, 1] += exponents[a, 2]
@@ -50,8 +50,10 @@ def product_stages(units, qp, below):
 
 
 @jit
-def _multiply_in(child, child_c, child_mean, u, qp, last, last_mean, second, second_c, mean, cov, cov_error):
-    """Fill the tables of a stage; second_c (P, P) holds those of the last one and is overwritten."""
+def _multiply_in(child_tables, u, qp, last, last_mean, tables):
+    """Fill the tables of a stage; its second_c (P, P) holds those of the last one and is overwritten."""
+    child, child_c, child_mean = child_tables
+    second, second_c, mean, cov, cov_error = tables
     P = len(u)
     for p in range(P):  # column sums under qp, row by row
         for o in range(P):

@@ -33,7 +33,7 @@ def tables_in(buffer, K):
 @jit
 def scaled(value, exponent):
     """value * 2**exponent for exponents of any size."""
-    return math.ldexp(value, min(max(exponent, -4200), 4200))
+    return math.ldexp(value, int(min(max(exponent, -4200), 4200)))
 
 
 @jit
