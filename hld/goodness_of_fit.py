@@ -27,7 +27,7 @@ from hld.nulls.limit_law import limit_null
 from hld.nulls.named import NULLS, OF_ONE_METRIC, ON_DEMAND, NullOptions
 from hld.references.holes import HolePatterns
 from hld.references.named import FROM_ROWS, REFERENCES
-from hld.result import HLDResult
+from hld.result import LEAST_SHOWN, HLDResult
 from hld.vectors.completion import complete
 
 SUMMED_OUT = (("circuit", "exact"), ("circuit", "auto"))  # references and nulls with which holes are summed out
@@ -282,7 +282,7 @@ class HLDTest:
                   for d, margin, round_off in zip(distances, parts.margins, self._round_offs, strict=True)]
         found = null.pvalue(np.square(beyond) / inflation, T)
         if len(distances) > 1:
-            statistic, threshold = -math.log10(max(found.value, 1e-300)), -math.log10(alpha)
+            statistic, threshold = 0.0 - math.log10(max(found.value, LEAST_SHOWN)), -math.log10(alpha)  # 0, not -0
         else:
             statistic = distances[0]
             threshold = math.sqrt(null.threshold(alpha, T) * inflation) + float(parts.margins[0])

@@ -103,7 +103,7 @@ def good():
         "pcircuit.check_distribution": {"circuit": dist},
         "pcircuit.unit_masses": {"circuit": circuit},
         "pcircuit.means_cost": {"circuit": circuit},
-        "pcircuit.rounding_errors": {"circuit": circuit, "nodes": ("None", "nodes")},
+        "pcircuit.rounding_errors": {"circuit": circuit, "nodes": ("None", ["[99]", "[-1]", "[0.0]"])},
         "pcircuit.unit_means": {"circuit": circuit},
         "pcircuit.select_nodes": {"circuit": circuit, "kinds": ("'sum'", "kinds")},
         "pcircuit.check_kinds": {"kinds": ("'sum'", "kinds")},

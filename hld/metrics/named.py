@@ -3,7 +3,8 @@
 With Z the difference of the mean likelihood vectors of a batch and of its reference, d = |F Z|:
 
 * "euclidean"      F = I: the paper's.  The nodes with the largest likelihoods, mostly inputs, decide.
-* "standardized"   F = diag(1 / sigma): every node counts alike, however small its likelihoods are.
+* "standardized"   F = diag(1 / sigma), sigma under the circuit, also where the reference is rows: every node counts
+                   alike, however small its likelihoods are.
 * "marginals"      the distances between the marginal distributions of all variables, from the input units alone
                    (`hld.metrics.marginals`): what single variables tell, none of them favoured.
 * "whitened"       F = (S + c I)^(-1/2): every direction counts alike in which the reference varies

@@ -38,7 +38,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 import pcircuit
-from hld.checks import check_alpha, seed_of
+from hld.checks import check_alpha, check_verdict, seed_of
 from hld.monitoring import monitor_file as _monitor_files
 from hld.monitoring.bets import make_bets, new_wealth, whitening_matrix
 from hld.monitoring.rows import completed_rows
@@ -319,6 +319,7 @@ class Monitor:
     def _result(self, log_values) -> MonitorResult:
         """The result of an update."""
         log_value = float(self._wealth.log[0])
+        check_verdict(log_value, float(np.exp(-self._best)))
         e_value = float(np.exp(log_value)) if log_value < np.log(sys.float_info.max) else sys.float_info.max
         return MonitorResult(e_value, log_value, float(np.exp(-self._best)), self._alarm_row is not None,
                              self._alarm_row, self.num_rows, self._num_missing, self.alpha, self.margin, log_values)
