@@ -18,6 +18,8 @@ from hld.nulls.named import CHECKED, NULLS, NullOptions
 from hld.nulls.null import Null
 from hld.references.kept_rows import KeptRows, kept_rows
 
+LEAST_SPREAD, MOST_SPREAD = 1e-70, 1e70  # of a row's statistic: its fourth power is in the range of doubles
+
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
@@ -72,10 +74,37 @@ def calibrate(reference, parts, null, *, tolerance, num_resamples, seed, **optio
     -------
     Calibration
     """
+    stds = np.sqrt(np.maximum(reference.diagonal(), 0.0))
     metrics = tuple(build_metric(part, reference, **options) for part in parts)
+    for metric in metrics:
+        refuse_scale(metric, stds, reference.mean)
     rng = np.random.default_rng([seed, 0])
     law = NULLS[null](reference, metrics, NullOptions(num_resamples, seed, rng))
     traces = [reference.under(metric).trace if tolerance else 0.0 for metric in metrics]
-    stds = np.sqrt(np.maximum(reference.diagonal(), 0.0))
     kept = kept_rows(reference, metrics, score_by(law).laws) if null in CHECKED else None
     return Calibration(reference.nodes, np.array(reference.mean), stds, metrics, law, tolerance * np.sqrt(traces), kept)
+
+
+def refuse_scale(metric, stds, mean) -> None:
+    """Raise if squares of the statistic, or of its variance, would leave the range of doubles.
+
+    Then the null would be a law of zeros and every batch would look unshifted.
+
+    Examples
+    --------
+    >>> from hld.metrics.node_weights import weighted
+    >>> refuse_scale(weighted([1e-300]), np.array([0.1]), np.array([0.5]))
+    Traceback (most recent call last):
+    ValueError: `metric` 'weights' makes deviations of 1e-301 of the node likelihoods, expected 1e-70 to 1e+70, which \
+double precision can square twice: multiply all weights by one number, or use metric='standardized'
+    """
+    with np.errstate(over="ignore"):
+        spread = metric.reach(stds)
+    if not stds.any():  # nodes that cannot vary, or whose variance underflows
+        if 0 < mean.max() < LEAST_SPREAD:
+            raise ValueError(f"`nodes` have likelihoods of at most {mean.max():.3g}, whose variance underflows: select "
+                             "nodes with smaller scopes, too")
+    elif not LEAST_SPREAD <= spread <= MOST_SPREAD:
+        raise ValueError(f"`metric` {metric.name!r} makes deviations of {spread:.3g} of the node likelihoods, expected "
+                         f"{LEAST_SPREAD:g} to {MOST_SPREAD:g}, which double precision can square twice: multiply all "
+                         "weights by one number, or use metric='standardized'")

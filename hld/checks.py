@@ -1,8 +1,8 @@
 """Checks that several rooms share: the level and the seed that every test has, and the arrays that files hold."""
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from numbers import Real
 
 import numpy as np
 
@@ -16,11 +16,25 @@ def check_alpha(alpha: float) -> float:
     --------
     >>> check_alpha(1)
     Traceback (most recent call last):
-    ValueError: `alpha` must be between 0 and 1, found 1
+    ValueError: `alpha` must be a finite number above 0 and below 1, found 1
     """
-    if not isinstance(alpha, Real) or isinstance(alpha, bool) or not 0 < alpha < 1:
-        raise ValueError(f"`alpha` must be between 0 and 1, found {alpha!r}")
-    return float(alpha)
+    return pcircuit.check_number(alpha, "alpha", above=0, below=1)
+
+
+def check_verdict(statistic: float, pvalue: float) -> None:
+    """Raise unless a statistic is a number and its p-value a probability: nothing else may become a verdict.
+
+    Infinity is a number here: the distance of a batch that is impossible under the circuit.
+
+    Examples
+    --------
+    >>> check_verdict(float("nan"), 1.0)
+    Traceback (most recent call last):
+    ArithmeticError: the statistic is nan with p = 1.0, which is no verdict: please report the circuit and the batch
+    """
+    if math.isnan(statistic) or not 0.0 <= pvalue <= 1.0:
+        raise ArithmeticError(f"the statistic is {statistic!r} with p = {pvalue!r}, which is no verdict: please report "
+                              "the circuit and the batch")
 
 
 def seed_of(rng: int | np.random.Generator | None) -> int:

@@ -17,13 +17,14 @@ import warnings
 import numpy as np
 
 import pcircuit
+from hld.checks import check_alpha
 from hld.detector_file import FORMAT, FORMAT_VERSION, detector_parts, read_parts
+from hld.detector_options import check_options
 from hld.goodness_of_fit import HLDTest
 from hld.metrics.named import default_metrics
 from hld.tables.cells import read_table
 from hld.tables.encoder import fit_encoder
 
-REFERENCES = ("auto", "training", "held-out", "circuit")
 FEWEST_ROWS = 4  # so that two are kept from learning
 MISSING = {"complete": "drawn from the circuit given the rest of the row", "exact": "summed out",
            "available": "each node is compared by the rows that show its whole scope"}
@@ -143,7 +144,8 @@ class HLDDetector:
         TypeError, ValueError
             If the table or an option is not usable; the message names column or option.
         """
-        rng = np.random.default_rng(self.rng)
+        check_options(self.get_params())
+        rng, progress = pcircuit.check_generator(self.rng), pcircuit.check_flag(progress, "progress")
         columns = read_table(table)
         if columns.num_rows == 1:
             raise ValueError("`table` has 1 row: learning a distribution needs at least two")
@@ -182,6 +184,7 @@ class HLDDetector:
             If the detector is not fitted, or the batch does not have the training table's columns.
         """
         self._check_fitted()
+        alpha = check_alpha(alpha)
         return self.test_(self.encoder_.encode(batch)[0], alpha)
 
     def score_samples(self, table) -> np.ndarray:
@@ -234,8 +237,6 @@ class HLDDetector:
 
     def _split(self, n, rng):
         """Positions of the rows to learn from and of those of the reference, None for the circuit's own."""
-        if self.reference not in REFERENCES:
-            raise ValueError(f"`reference` must be one of {', '.join(map(repr, REFERENCES))}, found {self.reference!r}")
         reference = self.reference
         if reference == "auto":
             reference = "held-out" if n >= FEWEST_ROWS else "training"

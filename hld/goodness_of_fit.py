@@ -277,13 +277,14 @@ class HLDTest:
 
         Raises
         ------
-        ValueError
-            If `mean` is not (m,), `num_samples` below 1, or `alpha` not in (0, 1).
+        TypeError, ValueError
+            If `mean` is not (m,) or not finite, `num_samples` is not a whole number of at least 1, or `alpha` is not in
+            (0, 1).
         """
-        alpha, mean, T = check_alpha(alpha), np.asarray(mean, dtype=np.float64), int(num_samples)
-        if mean.shape != self.nodes.shape or T < 1:
-            raise ValueError(f"`mean` must have shape {self.nodes.shape} and `num_samples` be at least 1, found shape "
-                             f"{mean.shape} and {num_samples!r}")
+        expected = f"{len(self.nodes)} mean likelihoods, finite numbers of at least 0, one for each node"
+        mean = pcircuit.check_numbers(mean, "mean", expected, self.nodes.shape, least=0)
+        T, alpha = pcircuit.check_whole_number(num_samples, "num_samples", 1), check_alpha(alpha)
+        num_missing = pcircuit.check_whole_number(num_missing, "num_missing", 0)
         return self._result(mean - self.mean, T, alpha, num_missing, self.calibration.null)
 
     def _test_with_holes(self, batch, alpha) -> HLDResult:
@@ -314,7 +315,7 @@ class HLDTest:
             threshold = math.sqrt(null.threshold(alpha, T, found.draws) * inflation) + float(parts.margins[0])
         found = found if check is None else check(found, np.square(beyond))
         found = found._replace(value=max(found.value, LEAST_PVALUE))
-        statistic = -math.log10(found.value) if len(distances) > 1 else distances[0]
+        statistic = 0.0 - math.log10(found.value) if len(distances) > 1 else distances[0]
         weights = self._shown_weights
         return HLDResult(statistic=statistic, threshold=threshold, pvalue=found.value,
                          reject=bool(found.value <= alpha), alpha=alpha, num_samples=T, null=found.null,

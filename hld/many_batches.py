@@ -10,10 +10,12 @@ It holds for independent batches, and for the positive dependence that a shared 
 """
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
+import pcircuit
 from hld.checks import check_alpha
 
 
@@ -81,10 +83,15 @@ def test_batches(test, batches, alpha=0.05) -> BatchesResult:  # noqa: PT028
     [False, False, False, False, False, False, True]
     """
     alpha = check_alpha(alpha)
+    if not callable(test):
+        raise TypeError(f"`test` must be callable as test(batch, alpha), found {test!r}")
+    if not isinstance(batches, Iterable):
+        raise TypeError(f"`batches` must be a sequence of batches, found {batches!r}")
     results = tuple(test(batch, alpha) for batch in batches)
     if not results:
         raise ValueError("`batches` is empty: give at least one batch")
-    pvalues = np.array([result.pvalue for result in results])
+    pvalues = pcircuit.check_numbers([result.pvalue for result in results], "test", "a test that returns p-values",
+                                     least=0, most=1)
     adjusted = adjust_pvalues(pvalues)
     return BatchesResult(results, pvalues, adjusted, adjusted <= alpha, alpha)
 

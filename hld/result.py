@@ -5,6 +5,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from hld.checks import check_verdict
+
+LEAST_SHOWN = 1e-300  # smaller p-values are not told apart
+
 
 @dataclass(frozen=True, eq=False)
 class HLDResult:
@@ -33,7 +37,8 @@ class HLDResult:
         Estimated error of `pvalue`, absolute: of the numerical method, and of the spectrum where it was not computed
         in full; for "monte-carlo" its standard error; for "normal" None, that error is not estimated.
     num_missing : int
-        Missing entries of the batch, which were integrated out.
+        Missing entries of the batch: drawn from the circuit given the rest of their row, or with ``missing="exact"``
+        integrated out.
     metrics : tuple of str
         Names of the metrics.
     pvalues : tuple of float
@@ -72,6 +77,9 @@ class HLDResult:
     nodes: np.ndarray = field(repr=False)
     _circuit: object = field(repr=False)
 
+    def __post_init__(self):
+        check_verdict(self.statistic, self.pvalue)
+
     @property
     def contributions(self) -> np.ndarray:
         """(m,) |delta_j| of each node; in the plain metric, or with weights, their squares sum to d^2."""
@@ -84,14 +92,20 @@ class HLDResult:
 
     def to_dict(self) -> dict:
         """The scalar fields as plain Python values, ready for JSON."""
-        return {"statistic": self.statistic, "threshold": self.threshold, "pvalue": self.pvalue,
-                "reject": self.reject, "alpha": self.alpha, "num_samples": self.num_samples, "null": self.null,
-                "inflation": self.inflation, "null_error": self.null_error, "num_missing": self.num_missing,
-                "metrics": list(self.metrics), "pvalues": list(self.pvalues)}
+        values = {name: _plain(getattr(self, name)) for name in (
+            "statistic", "threshold", "pvalue", "reject", "alpha", "num_samples", "null", "inflation", "null_error",
+            "num_missing")}
+        return {**values, "metrics": list(self.metrics), "pvalues": [_plain(value) for value in self.pvalues]}
 
     def __str__(self):
         verdict = "shift" if self.reject else "no shift"
-        return (f"{verdict}: statistic {self.statistic:.4g} (threshold {self.threshold:.4g}), p = {self.pvalue:.3g}, "
+        pvalue = f"p = {self.pvalue:.3g}" if self.pvalue >= LEAST_SHOWN else f"p < {LEAST_SHOWN:g}"
+        return (f"{verdict}: statistic {self.statistic:.4g} (threshold {self.threshold:.4g}), {pvalue}, "
                 f"alpha = {self.alpha:g}, T = {self.num_samples}, null {self.null}")
 
     __repr__ = __str__
+
+
+def _plain(value):
+    """A NumPy scalar as Python's."""
+    return value.item() if isinstance(value, np.generic) else value

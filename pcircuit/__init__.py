@@ -53,6 +53,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.moments.means import unit_means as unit_means
     from pcircuit.moments.moments import Moments as Moments
     from pcircuit.moments.moments import exact_moments as exact_moments
+    from pcircuit.node_selection import check_kinds as check_kinds
     from pcircuit.node_selection import check_node_weights as check_node_weights
     from pcircuit.node_selection import check_nodes as check_nodes
     from pcircuit.node_selection import select_nodes as select_nodes
@@ -98,7 +99,8 @@ _HOME = {
     "check_whole_number": "arguments",
     "check_distribution": "distribution",
     "check_evidence": "evidence", "engine_is_numpy": "engine",
-    "check_node_weights": "node_selection", "check_nodes": "node_selection", "select_nodes": "node_selection",
+    "check_kinds": "node_selection", "check_node_weights": "node_selection", "check_nodes": "node_selection",
+    "select_nodes": "node_selection",
     "rounding_errors": "rounding", "without_rounding": "rounding",
     "compile_kernel": "startup", "warm_up": "startup",
     "log_likelihood": "inference.likelihood",

@@ -136,8 +136,8 @@ def check_number(value: object, name: str, *, least: float | None = None, above:
 
 
 def check_numbers(values: ArrayLike, name: str, expected: str, shape: tuple[int, ...] | None = None, *,
-                  least: float | None = None, above: float | None = None,
-                  most: float | None = None) -> NDArray[np.float64]:
+                  least: float | None = None, above: float | None = None, most: float | None = None,
+                  finite: bool = True) -> NDArray[np.float64]:
     """`values` as an array of doubles, refused unless all are finite real numbers in an interval.
 
     Parameters
@@ -153,6 +153,8 @@ def check_numbers(values: ArrayLike, name: str, expected: str, shape: tuple[int,
         Its shape.
     least, above, most : float, optional
         Ends of the interval; `above` does not belong to it.
+    finite : bool
+        False lets NaN and infinities pass, and then there is no interval.
 
     Returns
     -------
@@ -177,6 +179,8 @@ def check_numbers(values: ArrayLike, name: str, expected: str, shape: tuple[int,
     if shape is not None and array.shape != shape:
         raise ValueError(f"`{name}` must be {expected}, found shape {array.shape}")
     numbers = array
+    if not finite:
+        return numbers.astype(np.float64)
     if array.dtype != np.float64 or not array.dtype.isnative:
         with np.errstate(over="ignore"):  # becomes infinite and is refused
             numbers = array.astype(np.float64)

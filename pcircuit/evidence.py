@@ -75,6 +75,15 @@ def check_evidence(circuit: Circuit, data: ArrayLike, *, name: str = "data") -> 
     return table
 
 
+def check_row(circuit: Circuit, row: ArrayLike, name: str = "row") -> NDArray[np.int64]:
+    """(V,) evidence of one row, as a fresh array, after the checks of `check_evidence`."""
+    check_circuit(circuit)
+    array = integer_entries(row, name)
+    if array.ndim != 1:
+        raise ValueError(f"`{name}` must be one row of {circuit.num_variables} categories, found shape {array.shape}")
+    return np.array(check_evidence(circuit, array[None], name=name)[0], dtype=np.int64)
+
+
 def as_integer_table(circuit: Circuit, data: ArrayLike, name: str = "data") -> Evidence:
     """`data` as an (N, V) integer array; whether its entries are categories of the circuit is not looked at."""
     check_circuit(circuit)

@@ -71,7 +71,7 @@ def select_nodes(circuit: Circuit, kinds: str | Sequence[str] = ("input", "sum")
     array([4, 5])
     """
     check_circuit(circuit)
-    kinds = _checked_kinds(kinds)
+    kinds = check_kinds(kinds)
     nodes = np.flatnonzero(np.isin(circuit.nodes.kind, kinds)).astype(np.int64, copy=False)
     if len(nodes) == 0:
         raise ValueError(f"`kinds` {kinds} selects nothing: {circuit} has no unit of that kind; name another of "
@@ -151,8 +151,28 @@ def check_node_weights(node_weights: ArrayLike | None, m: int) -> Floats:
     return check_numbers(node_weights, "node_weights", expected, (m,), above=0)
 
 
-def _checked_kinds(kinds: str | Sequence[str]) -> list[str]:
-    """`kinds` as a list of known kinds without repetition."""
+def check_kinds(kinds: str | Sequence[str]) -> list[str]:
+    """`kinds` as a list of kinds of units, refused unless they are known and each is named once.
+
+    Parameters
+    ----------
+    kinds : str or sequence of str
+        Any of "input", "product", "sum".
+
+    Returns
+    -------
+    list of str
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `kinds` holds anything else, nothing, or a kind twice.
+
+    Examples
+    --------
+    >>> check_kinds("sum")
+    ['sum']
+    """
     if not isinstance(kinds, Iterable):
         raise TypeError(f"`kinds` must be a sequence of strings out of {KINDS}, found {kinds!r}")
     kinds = [kinds] if isinstance(kinds, str) else list(kinds)

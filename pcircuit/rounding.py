@@ -24,8 +24,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pcircuit.arguments import check_integers, check_numbers
 from pcircuit.array_types import Floats
-from pcircuit.circuit import Circuit, derived
+from pcircuit.circuit import Circuit, check_circuit, derived
 from pcircuit.regions import InputRegion
 
 EPS = float(np.finfo(np.float64).eps)
@@ -63,8 +64,11 @@ def rounding_errors(circuit: Circuit, nodes: ArrayLike | None = None) -> Floats:
     >>> rounding_errors(circuit).max() < 1e-14
     True
     """
+    check_circuit(circuit)
     errors = np.repeat(region_rounding(circuit), np.diff(circuit.offsets))
-    return errors if nodes is None else errors[np.asarray(nodes)]
+    if nodes is None:
+        return errors
+    return errors[check_integers(nodes, "nodes", f"node ids 0..{len(errors) - 1}", 0, len(errors) - 1)]
 
 
 def region_rounding(circuit: Circuit) -> Floats:
@@ -116,6 +120,6 @@ def without_rounding(eigenvalues: ArrayLike) -> Floats:
     >>> without_rounding([2.0, 1.0, 3e-16, -1e-17])
     array([2., 1., 0., 0.])
     """
-    values = np.array(eigenvalues, dtype=np.float64)
+    values = np.array(check_numbers(eigenvalues, "eigenvalues", "finite numbers"))
     values[values <= values.size * EPS * values.max(initial=0.0)] = 0.0
     return values

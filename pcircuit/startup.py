@@ -70,5 +70,7 @@ def compile_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     >>> if os.environ.get("PCIRCUIT_ENGINE") != "numpy":        # else this would be the first to import Numba
     ...     twice = compile_kernel(lambda x: 2 * x)
     """
+    if not callable(function):
+        raise TypeError(f"`function` must be a function, found {function!r}")
     from pcircuit.compiled.jit import compile_kernel as compiled
     return compiled(function)

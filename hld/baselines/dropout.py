@@ -76,8 +76,7 @@ def dropout_moments(circuit, data, *, rate=0.1):
     (array([0.2]), array([0.5]))
     """
     pcircuit.check_distribution(circuit)
-    if not 0 <= rate < 1:
-        raise ValueError(f"`rate` must be at least 0 and less than 1, found {rate!r}")
+    rate = pcircuit.check_number(rate, "rate", least=0, below=1)
     data = pcircuit.check_evidence(circuit, data)
     width = max(region.num_nodes for region in circuit.regions)
     rows = max(1, CHUNK_VALUES // width ** 2)

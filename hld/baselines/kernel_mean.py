@@ -48,15 +48,12 @@ class HammingKernel:
 
 def product_kernel(circuit, kernel, bandwidth, rng) -> HammingKernel:
     """The kernel of a name, with the median heuristic where no bandwidth is given."""
-    if kernel not in KERNELS:
-        raise ValueError(f"`kernel` must be one of {', '.join(map(repr, KERNELS))}, found {kernel!r}")
+    pcircuit.check_choice(kernel, "kernel", KERNELS)
     if bandwidth is None:
         rows = pcircuit.sample(circuit, MEDIAN_ROWS, rng=rng)
         median = float(np.median(_distances(rows, rows)[np.triu_indices(len(rows), 1)]))
         return HammingKernel(median if median > 0 else 1.0)  # a circuit with (nearly) one state
-    if isinstance(bandwidth, (bool, str)) or not np.isscalar(bandwidth) or not 0 < bandwidth < np.inf:
-        raise ValueError(f"`bandwidth` must be a finite positive number, or None, found {bandwidth!r}")
-    return HammingKernel(float(bandwidth))
+    return HammingKernel(pcircuit.check_number(bandwidth, "bandwidth", above=0))
 
 
 def smoothed(circuit, kernel) -> pcircuit.Circuit:

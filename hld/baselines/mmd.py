@@ -31,7 +31,7 @@ import numpy as np
 import pcircuit
 from hld import gchi2
 from hld.baselines.kernel_mean import pair_sum, product_kernel, smoothed
-from hld.checks import check_alpha, seed_of
+from hld.checks import check_alpha, check_verdict, seed_of
 from hld.nulls.monte_carlo import monte_carlo_error, monte_carlo_pvalue, rejection_threshold
 from hld.vectors.completion import complete
 
@@ -80,6 +80,9 @@ class MMDResult:
     bandwidth: float
     null_error: float | None
     num_missing: int
+
+    def __post_init__(self):
+        check_verdict(self.statistic, self.pvalue)
 
     def to_dict(self) -> dict:
         """The fields as plain Python values, ready for JSON."""
@@ -151,8 +154,7 @@ class MMDTest:
 
     def __init__(self, circuit, kernel="hamming", bandwidth=None, null="monte-carlo", rng=None, *, num_resamples=999):
         pcircuit.check_distribution(circuit)
-        if null not in NULLS:
-            raise ValueError(f"`null` must be one of {', '.join(map(repr, NULLS))}, found {null!r}")
+        pcircuit.check_choice(null, "null", NULLS)
         self.num_resamples = pcircuit.check_whole_number(num_resamples, "num_resamples", 1)
         self.circuit, self.null = circuit, null
         self._seed = seed_of(rng)

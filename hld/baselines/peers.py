@@ -32,7 +32,7 @@ from hld.baselines.statistics import (
     two_sample_mmd_squared,
     typicality,
 )
-from hld.checks import check_alpha, seed_of
+from hld.checks import check_alpha, check_verdict, seed_of
 from hld.nulls.monte_carlo import monte_carlo_pvalue, rejection_threshold
 
 __all__ = ["BaselineResult", "BaselineTest", "dropout_scores", "dropout_test", "mean_difference", "median_bandwidth",
@@ -70,6 +70,9 @@ class BaselineResult:
     alpha: float
     num_samples: int
     null: str = "monte-carlo"
+
+    def __post_init__(self):
+        check_verdict(self.statistic, self.pvalue)
 
     def to_dict(self) -> dict:
         """The fields as plain Python values."""
@@ -203,8 +206,11 @@ def typicality_test(circuit, *, entropy=None, num_resamples=999, rng=None) -> Ba
     >>> typicality_test(circuit, rng=0)(pcircuit.sample(circuit, 50, rng=1)).reject
     False
     """
-    rng = np.random.default_rng(rng)
-    if entropy is None:
+    pcircuit.check_distribution(circuit)
+    rng = pcircuit.check_generator(rng)
+    if entropy is not None:
+        entropy = pcircuit.check_number(entropy, "entropy")
+    else:
         entropy = -float(pcircuit.log_likelihood(circuit, pcircuit.sample(circuit, ENTROPY_ROWS, rng=rng)).mean())
     return _test(circuit, lambda rows: pcircuit.log_likelihood(circuit, rows),
                  lambda reference, batch: typicality(batch, entropy), num_resamples, rng)
@@ -242,6 +248,7 @@ def dropout_test(circuit, *, rate=0.1, score="log_std", num_resamples=999, rng=N
     def summary(rows):
         return dropout_scores(circuit, rows, rate=rate, score=score)
 
+    pcircuit.check_distribution(circuit)
     summary(np.zeros((0, circuit.num_variables), np.int64))  # refuses wrong options now, not at the first batch
     return _test(circuit, summary, mean_difference, num_resamples, rng)
 
@@ -275,8 +282,11 @@ def mmd_test(circuit, *, bandwidth=None, num_resamples=199, rng=None) -> Baselin
     >>> mmd_test(circuit, rng=0)(pcircuit.sample(circuit, 50, rng=1)).reject
     False
     """
-    rng = np.random.default_rng(rng)
-    if bandwidth is None:
+    pcircuit.check_distribution(circuit)
+    rng = pcircuit.check_generator(rng)
+    if bandwidth is not None:
+        bandwidth = pcircuit.check_number(bandwidth, "bandwidth", above=0)
+    else:
         bandwidth = median_bandwidth(pcircuit.sample(circuit, BANDWIDTH_ROWS, rng=rng))
 
     def summary(rows):

@@ -10,8 +10,11 @@ r"""The statistics of the baseline tests, as functions of numbers and rows.
 """
 from __future__ import annotations
 
+import reprlib
+
 import numpy as np
 
+import pcircuit
 from hld.baselines.dropout import dropout_moments
 
 SCORES = ("log_std", "variation")
@@ -35,7 +38,7 @@ def mean_difference(reference, batch) -> float:
     >>> mean_difference([1.0, 2.0], [4.0])
     2.5
     """
-    first, second = float(np.mean(reference)), float(np.mean(batch))
+    first, second = _mean_of(reference, "reference"), _mean_of(batch, "batch")
     return 0.0 if first == second else abs(first - second)
 
 
@@ -59,7 +62,8 @@ def typicality(log_likelihoods, entropy) -> float:
     >>> typicality([-2.0, -4.0], 2.5)
     0.5
     """
-    return float(np.abs(-np.mean(log_likelihoods) - entropy))
+    entropy = pcircuit.check_number(entropy, "entropy")
+    return float(np.abs(-_mean_of(log_likelihoods, "log_likelihoods") - entropy))
 
 
 def two_sample_mmd_squared(first, second, bandwidth) -> float:
@@ -84,7 +88,10 @@ def two_sample_mmd_squared(first, second, bandwidth) -> float:
     >>> round(two_sample_mmd_squared([[0, 0]], [[1, 0]], 1.0), 4)              # 2 - 2 exp(-1/2)
     0.7869
     """
-    first, second = np.asarray(first, np.float64), np.asarray(second, np.float64)
+    first, second = _rows_of_numbers(first, "first"), _rows_of_numbers(second, "second")
+    if first.shape[1] != second.shape[1]:
+        raise ValueError(f"`second` must have {first.shape[1]} columns as `first` has, found {second.shape[1]}")
+    bandwidth = pcircuit.check_number(bandwidth, "bandwidth", above=0)
     return float(_mean_kernel(first, first, bandwidth) + _mean_kernel(second, second, bandwidth)
                  - 2 * _mean_kernel(first, second, bandwidth))
 
@@ -115,8 +122,8 @@ def median_bandwidth(rows) -> float:
     >>> median_bandwidth([[0, 0], [3, 4], [6, 8]])
     5.0
     """
-    rows = np.asarray(rows, np.float64)
-    if rows.ndim != 2 or len(rows) < 2:
+    rows = _rows_of_numbers(rows, "rows")
+    if len(rows) < 2:
         raise ValueError(f"`rows` must be a table of at least two rows, found shape {rows.shape}")
     squared = _squared_distances(rows, rows)[np.triu_indices(len(rows), 1)]
     return float(np.sqrt(np.median(squared))) or 1.0
@@ -155,14 +162,31 @@ def dropout_scores(circuit, data, *, rate=0.1, score="log_std") -> np.ndarray:
     >>> dropout_scores(circuit, [[0, 0, 0, 0], [1, 1, 1, 1]]).shape
     (2,)
     """
-    if score not in SCORES:
-        raise ValueError(f"`score` must be 'log_std' or 'variation', found {score!r}")
+    pcircuit.check_choice(score, "score", SCORES)
     log_mean, log_spread = dropout_moments(circuit, data, rate=rate)
     with np.errstate(divide="ignore"):  # ln c^2 = ln(e^s - 1) = s + ln(1 - e^-s)
         log_variation = 0.5 * (log_spread + np.log(-np.expm1(-log_spread)))
     if score == "log_std":
         return log_mean + log_variation
     return np.where(np.isneginf(log_mean), np.inf, log_variation)
+
+
+def _mean_of(values, name) -> float:
+    """Mean of one or more numbers, infinite ones among them but not NaN."""
+    expected = "a sequence of at least one number, none of them NaN"
+    numbers = pcircuit.check_numbers(values, name, expected, finite=False)
+    if numbers.ndim != 1 or not numbers.size or np.isnan(numbers).any():
+        raise ValueError(f"`{name}` must be {expected}, found {reprlib.repr(values)}")
+    return float(np.mean(numbers))
+
+
+def _rows_of_numbers(rows, name) -> np.ndarray:
+    """`rows` as a table of finite numbers with at least one row."""
+    expected = "a table (n, V) of finite numbers with at least one row"
+    numbers = pcircuit.check_numbers(rows, name, expected)
+    if numbers.ndim != 2 or not len(numbers):
+        raise ValueError(f"`{name}` must be {expected}, found shape {numbers.shape}")
+    return numbers
 
 
 def _mean_kernel(first, second, bandwidth):

@@ -41,6 +41,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+import pcircuit
+
 _GAUSS_POINTS = 12
 # Below this many atoms the rules cost more to build than they save per evaluation (measured).
 _COMPRESS_ABOVE = 128
@@ -147,24 +149,18 @@ def prepare(weights, multiplicities=None) -> Spectrum:
 
 def _checked(weights, multiplicities):
     """Validated, positive, descending weights (k,) without ties, and their multiplicities (k,)."""
-    values = np.array(weights, dtype=float)
+    values = np.array(pcircuit.check_numbers(weights, "weights", "a one-dimensional array of finite numbers"))
     if values.ndim != 1 or values.size == 0:
         raise ValueError(f"`weights` has shape {values.shape}; expected a non-empty one-dimensional array.")
     top, bottom = float(values.max()), float(values.min())
-    if not (np.isfinite(top) and np.isfinite(bottom)):
-        raise ValueError("`weights` contains NaN or infinity; expected finite numbers: check the matrix "
-                         "whose eigenvalues they are.")
     if bottom < -16.0 * values.size * np.finfo(float).eps * max(top, 0.0):
         raise ValueError(f"`weights` contains {bottom:.6g} beside a largest weight of {top:.6g}, more than "
                          "round-off explains; expected weights >= 0: check that the matrix whose eigenvalues "
                          "they are is positive semi-definite.")
-    counts = np.ones(values.size) if multiplicities is None else np.array(multiplicities, dtype=float)
-    if counts.shape != values.shape:
-        raise ValueError(f"`multiplicities` has shape {counts.shape}; expected {values.shape}, that of "
-                         "`weights`: pass one multiplicity per weight.")
-    if multiplicities is not None and not (np.isfinite(counts).all() and counts.min() > 0.0):
-        raise ValueError("`multiplicities` contains a number that is not positive and finite; leave out "
-                         "weights that do not occur.")
+    counts = np.ones(values.size)
+    if multiplicities is not None:
+        expected = f"{values.size} finite positive numbers, one per weight"
+        counts = np.array(pcircuit.check_numbers(multiplicities, "multiplicities", expected, counts.shape, above=0))
     # Weights this small move log P by less than 1e-290 unless q is as small, where P is no number any more.
     keep = values > max(top, 0.0) * 1e-290
     return _merge_ties(values[keep], counts[keep])

@@ -73,6 +73,7 @@ import math
 
 import numpy as np
 
+import pcircuit
 from hld.gchi2.quantiles import quantile
 from hld.gchi2.saddle_contour import Tail, tail_probability
 from hld.gchi2.spectrum import Spectrum, prepare
@@ -115,7 +116,7 @@ def sf(q, weights):
     '9.999580e-13'
     """
     spectrum = prepare(weights)
-    return _each(lambda value: _upper(_tail(value, spectrum)), q)
+    return _each(lambda value: _upper(_tail(value, spectrum)), q, "q")
 
 
 def logsf(q, weights):
@@ -144,7 +145,7 @@ def logsf(q, weights):
     -16671.661892
     """
     spectrum = prepare(weights)
-    return _each(lambda value: _log_upper(_tail(value, spectrum)), q)
+    return _each(lambda value: _log_upper(_tail(value, spectrum)), q, "q")
 
 
 def sf_with_error(q, weights):
@@ -178,7 +179,7 @@ def sf_with_error(q, weights):
     True
     """
     spectrum = prepare(weights)
-    pair = _each(lambda value: _upper_with_error(_tail(value, spectrum)), q)
+    pair = _each(lambda value: _upper_with_error(_tail(value, spectrum)), q, "q")
     return pair if isinstance(pair, tuple) else (pair[..., 0], pair[..., 1])
 
 
@@ -210,7 +211,7 @@ def cdf(q, weights):
     [0.0542, 0.4936, 0.876]
     """
     spectrum = prepare(weights)
-    return _each(lambda value: _lower(_tail(value, spectrum)), q)
+    return _each(lambda value: _lower(_tail(value, spectrum)), q, "q")
 
 
 def isf(p, weights):
@@ -245,7 +246,7 @@ def isf(p, weights):
     1.0
     """
     spectrum = prepare(weights)
-    return _each(lambda value: _quantile(value, spectrum, upper=True), p)
+    return _each(lambda value: _quantile(value, spectrum, upper=True), p, "p")
 
 
 def ppf(p, weights):
@@ -274,12 +275,12 @@ def ppf(p, weights):
     1.0
     """
     spectrum = prepare(weights)
-    return _each(lambda value: _quantile(value, spectrum, upper=False), p)
+    return _each(lambda value: _quantile(value, spectrum, upper=False), p, "p")
 
 
-def _each(function, values):
+def _each(function, values, name):
     """`function` of a number, or of every entry of an array; tuples of results become a last axis."""
-    array = np.asarray(values, dtype=float)
+    array = pcircuit.check_numbers(values, name, "a number or an array of numbers", finite=False)
     if array.ndim == 0:
         return function(float(array))
     results = [function(value) for value in array.ravel().tolist()]

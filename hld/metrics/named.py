@@ -3,7 +3,8 @@
 With Z the difference of the mean likelihood vectors of a batch and of its reference, d = |F Z|:
 
 * "euclidean"      F = I: the paper's.  The nodes with the largest likelihoods, mostly inputs, decide.
-* "standardized"   F = diag(1 / sigma): every node counts alike, however small its likelihoods are.
+* "standardized"   F = diag(1 / sigma), sigma under the circuit, also where the reference is rows: every node counts
+                   alike, however small its likelihoods are.
 * "marginals"      the distances between the marginal distributions of all variables, from the input units alone
                    (`hld.metrics.marginals`): what single variables tell, none of them favoured.
 * "whitened"       F = (S + c I)^(-1/2): every direction counts alike in which the reference varies
@@ -50,7 +51,7 @@ def parse_metric(metric, m: int) -> tuple:
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         If a name is unknown or repeated, or the weights are not m positive numbers.
 
     Examples
@@ -58,18 +59,13 @@ def parse_metric(metric, m: int) -> tuple:
     >>> parse_metric("whitened", 3), parse_metric(["euclidean", "whitened"], 3)
     (('whitened',), ('euclidean', 'whitened'))
     """
-    if isinstance(metric, str):
-        metric = (metric,)
-    parts = list(metric) if isinstance(metric, (list, tuple)) else metric
-    if not isinstance(parts, list) or not any(isinstance(part, str) for part in parts):
-        try:
-            return (pcircuit.check_node_weights(metric, m),)
-        except (TypeError, ValueError) as error:
-            raise ValueError(str(error).replace("node_weights", "metric")) from None
+    expected = f"one of {', '.join(map(repr, METRICS))}, several different ones, or {m} positive node weights"
+    parts = [metric] if isinstance(metric, str) else metric
+    if not isinstance(parts, (list, tuple)) or not any(isinstance(part, str) for part in parts):
+        return (pcircuit.check_numbers(metric, "metric", expected, (m,), above=0),)
     for part in parts:
-        if part not in METRICS or parts.count(part) > 1:
-            raise ValueError(f"`metric` must be one of {', '.join(map(repr, METRICS))}, several different ones, or {m} "
-                             f"positive node weights, found {metric!r}")
+        if not isinstance(part, str) or part not in METRICS or parts.count(part) > 1:
+            raise ValueError(f"`metric` must be {expected}, found {metric!r}")
     return tuple(parts)
 
 

@@ -39,7 +39,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 import pcircuit
-from hld.checks import check_alpha, seed_of
+from hld.checks import check_alpha, check_verdict, seed_of
 from hld.monitoring import monitor_file as _monitor_files
 from hld.monitoring.bets import make_bets, new_wealth, whitening_matrix
 from hld.monitoring.rows import completed_rows
@@ -164,9 +164,7 @@ class Monitor:
 
     def __init__(self, circuit, alpha=0.05, nodes=None, *, margin=0.0, rng=None):
         pcircuit.check_distribution(circuit)
-        alpha, margin = check_alpha(alpha), _checked_number(margin, "margin")
-        if not 0 <= margin < np.inf:
-            raise ValueError(f"`margin` must be a finite number of at least 0, found {margin!r}")
+        alpha, margin = check_alpha(alpha), pcircuit.check_number(margin, "margin", least=0)
         nodes = pcircuit.check_nodes(circuit, pcircuit.select_nodes(circuit) if nodes is None else nodes)
         moments = pcircuit.exact_moments(circuit, nodes)
         stds = np.sqrt(moments.diagonal())
@@ -212,8 +210,10 @@ class Monitor:
         TypeError, ValueError
             If `rows` is not evidence for the circuit; the monitor is then as it was, as it is after Ctrl-C.
         """
-        rows = np.asarray(rows)
-        rows = pcircuit.check_evidence(self.circuit, rows[None] if rows.ndim == 1 else rows, name="rows")
+        is_one = rows.ndim == 1 if hasattr(rows, "ndim") else isinstance(rows, (list, tuple)) and (
+            len(rows) > 0 and not hasattr(rows[0], "__len__"))
+        rows = [rows] if is_one else rows
+        rows = pcircuit.check_evidence(self.circuit, rows, name="rows")
         with self._lock:  # all is done on copies and taken over at the end, so that nothing is ever half done
             rng = copy.deepcopy(self._rng) if rows.min(initial=0) < 0 else self._rng
             rows, num_missing = completed_rows(self.circuit, rows, rng)
@@ -321,16 +321,7 @@ class Monitor:
     def _result(self, log_values) -> MonitorResult:
         """The result of an update."""
         log_value = float(self._wealth.log[0])
+        check_verdict(log_value, float(np.exp(-self._best)))
         e_value = float(np.exp(log_value)) if log_value < np.log(sys.float_info.max) else sys.float_info.max
         return MonitorResult(e_value, log_value, float(np.exp(-self._best)), self._alarm_row is not None,
                              self._alarm_row, self.num_rows, self._num_missing, self.alpha, self.margin, log_values)
-
-
-def _checked_number(value, name) -> float:
-    """`value` as a float."""
-    try:
-        if isinstance(value, (bool, str)):
-            raise TypeError
-        return float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"`{name}` must be a number, found {value!r}") from None

@@ -72,13 +72,17 @@ def distance(circuit, first, second=None, *, nodes=None, node_weights=None) -> f
     weights = pcircuit.check_node_weights(node_weights, len(nodes))
     second = circuit if second is None else second
     means = [_mean_under(circuit, source, nodes, name) for source, name in ((first, "first"), (second, "second"))]
-    return float(np.linalg.norm(weights * (means[0] - means[1])))
+    scale = weights.max()  # squares of large and of small weights leave the range of doubles
+    return float(scale * np.linalg.norm(weights / scale * (means[0] - means[1])))
 
 
 def _mean_under(circuit, source, nodes, name) -> np.ndarray:
     """(m,) mean of the nodes' likelihoods under a circuit or a data set."""
     if not isinstance(source, pcircuit.Circuit):
-        return pcircuit.mean_node_likelihoods(circuit, source, nodes=nodes)
+        rows = pcircuit.check_evidence(circuit, source, name=name)
+        if not len(rows):
+            raise ValueError(f"`{name}` has no rows: a mean needs at least one")
+        return pcircuit.mean_node_likelihoods(circuit, rows, nodes=nodes)
     if source.vtree != circuit.vtree or source.num_categories != circuit.num_categories:
         raise pcircuit.StructureError(f"`{name}` does not share the v-tree and the numbers of categories of `circuit`: "
                                       "only then are exact overlaps tractable; pass a sample of it instead")

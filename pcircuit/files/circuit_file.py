@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import os
 import reprlib
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -255,9 +256,11 @@ def _integers(parts: Any) -> np.ndarray:
 
 def _checked_arrays(arrays: dict[Any, Any]) -> dict[Any, Any]:
     """The arrays of a circuit with known types: int64 and float64, finite and not negative."""
+    if not isinstance(arrays, Mapping):
+        raise TypeError(f"`arrays` must be a dictionary of arrays, found {type(arrays).__name__}")
     if set(arrays) != set(ARRAYS):
         missing, unknown = set(ARRAYS) - set(arrays), set(arrays) - set(ARRAYS)
-        raise ValueError(f"the arrays of a circuit are {', '.join(ARRAYS)}: missing are {sorted(missing)}, "
+        raise ValueError(f"`arrays` must be {', '.join(ARRAYS)}, those of a circuit: missing are {sorted(missing)}, "
                          f"unknown are {reprlib.repr(list(unknown))}")
     checked = {}
     for name, kinds in ARRAYS.items():

@@ -165,7 +165,8 @@ def _checked_rows(circuit: Circuit, data: ArrayLike, weights: ArrayLike | None) 
     check_distribution(circuit)
     rows = check_evidence(circuit, data)
     row_weight = row_weights(weights, len(rows))
+    if not len(rows):
+        raise ValueError("`data` has no rows: EM needs at least one")
     if not row_weight.sum() > 0:
-        raise ValueError(f"`data` has {len(rows)} rows with total weight {row_weight.sum():g}: EM needs at least one "
-                         "row of positive weight")
+        raise ValueError("`weights` must not all be zero: give at least one row a positive weight")
     return rows, row_weight

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from pcircuit.array_types import Floats
-from pcircuit.circuit import Circuit
+from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.inference.masses import unit_masses
 from pcircuit.regions import InnerRegion, InputRegion
 
@@ -50,6 +50,7 @@ def unit_means(circuit: Circuit) -> np.ndarray:
     ...     InputRegion(0, [[0.5, 0.5]]), InputRegion(1, [[0.2, 0.8]]), InnerRegion([[0, 0]], [[1.0]])]))
     array([0.5 , 0.68, 0.34, 0.34])
     """
+    check_circuit(circuit)
     tables: list[Any] = [None] * circuit.num_regions
     masses: list[Any] = list(unit_masses(circuit))
     means: list[Floats] = []
@@ -83,6 +84,7 @@ def means_cost(circuit: Circuit) -> float:
     >>> means_cost(Circuit(VTree.from_nested(0), [InputRegion(0, [[0.5, 0.5]])]))
     2.0
     """
+    check_circuit(circuit)
     return float(sum(
         float(region.num_units) ** 2 * region.num_categories if isinstance(region, InputRegion)
         else float(region.num_products) ** 2 * (region.products.shape[1] + region.num_units)

@@ -16,14 +16,15 @@ so that every unit becomes a distribution, whatever the scale of the numbers: to
 """
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
+from pcircuit.arguments import check_flag
 from pcircuit.array_types import Weights
-from pcircuit.circuit import Circuit
+from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.inference.likelihood import log_likelihood
 from pcircuit.operations.marginals import marginalize
 from pcircuit.regions import InnerRegion, InputRegion, StructureError
@@ -75,6 +76,7 @@ def condition(circuit: Circuit, event: Event, *, keep_known: bool = False) -> Ci
     >>> condition(circuit, {0: 1}).regions[0].probs.round(4)     # (0.025 * 0.7 + 0.6 * 0.4) / (0.025 + 0.6)
     array([[0.412, 0.588]])
     """
+    keep_known = check_flag(keep_known, "keep_known")
     levels = event_levels(circuit, event)
     known = [] if keep_known else [v for v, allowed in levels.items() if allowed.sum() == 1]
     if len(known) == circuit.num_variables:
@@ -154,6 +156,7 @@ def normalize(circuit: Circuit) -> Circuit:
     >>> normalize(Circuit(VTree([-1], [0]), [InputRegion(0, [[1.0, 3.0]])])).regions[0].probs
     array([[0.25, 0.75]])
     """
+    check_circuit(circuit)
     regions: list[Any] = []
     log_totals: list[Any] = []
     for r, region in enumerate(circuit.regions):
@@ -191,6 +194,7 @@ def event_levels(circuit: Circuit, event: Event) -> dict[int, np.ndarray]:
     TypeError, ValueError
         If the event is not of this kind, or names what does not exist.
     """
+    check_circuit(circuit)
     if not isinstance(event, Mapping):
         raise TypeError(f"`event` must be a mapping from variables to levels, found {type(event).__name__}: a row x of "
                         "evidence is {v: c for v, c in enumerate(x) if c >= 0}")
@@ -198,6 +202,8 @@ def event_levels(circuit: Circuit, event: Event) -> dict[int, np.ndarray]:
     for v, allowed in event.items():
         if not isinstance(v, Integral) or isinstance(v, bool) or not 0 <= v < circuit.num_variables:
             raise ValueError(f"`event` names the variable {v!r}, expected one of 0..{circuit.num_variables - 1}")
+        if not isinstance(allowed, (Integral, Iterable)):
+            raise TypeError(f"`event` must have a level or several for variable {v}, found {allowed!r}")
         listed = [allowed] if isinstance(allowed, Integral) else list(allowed)
         mask = np.zeros(circuit.num_categories[v], dtype=bool)
         for c in listed:

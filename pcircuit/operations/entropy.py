@@ -26,17 +26,19 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
+from pcircuit.arguments import check_generator, check_whole_number
 from pcircuit.circuit import Circuit
 from pcircuit.distribution import check_distribution
 from pcircuit.inference.likelihood import log_likelihood
 from pcircuit.inference.sampling import sample
-from pcircuit.operations.marginals import marginalize
+from pcircuit.operations.marginals import marginalize, variable_numbers
 from pcircuit.operations.products import check_one_space
 from pcircuit.operations.properties import shared_terms
 from pcircuit.regions import InputRegion
 
 SUPPORT_TOLERANCE = 1e-12  # share of P outside the support of Q that counts as round-off
 MOST_STATES = 100_000  # up to which sums over all states are carried out
+LEAST_SAMPLES = 2  # with which a standard error can be estimated
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,7 @@ def entropy(circuit: Circuit, *, num_samples: int = 10_000, rng: int | Generator
     >>> bool(np.isclose(entropy(coin).value, np.log(2))), entropy(coin).method
     (True, 'exact')
     """
-    return cross_entropy(circuit, circuit, num_samples=num_samples, rng=rng)
+    return cross_entropy(check_distribution(circuit), circuit, num_samples=num_samples, rng=rng)
 
 
 def cross_entropy(p: Circuit, q: Circuit, *, num_samples: int = 10_000,
@@ -141,9 +143,8 @@ def cross_entropy(p: Circuit, q: Circuit, *, num_samples: int = 10_000,
     >>> bool(np.isclose(cross_entropy(fair, biased).value, -0.5 * np.log(0.9 * 0.1)))
     True
     """
-    check_one_space((p, q))
-    for circuit in (p, q):
-        check_distribution(circuit)
+    num_samples, rng = check_whole_number(num_samples, "num_samples", LEAST_SAMPLES), check_generator(rng)
+    _check_two_distributions(p, q)
     if shared_terms(q) is None:
         return Estimate(_exact_cross_entropy(p, q), 0.0, "exact")
     if np.prod(np.array(p.num_categories, dtype=np.float64)) <= MOST_STATES:
@@ -191,9 +192,8 @@ def kl_divergence(p: Circuit, q: Circuit, *, num_samples: int = 10_000,
     >>> bool(np.isclose(kl_divergence(fair, biased).value, 0.5 * np.log(0.5 / 0.9) + 0.5 * np.log(0.5 / 0.1)))
     True
     """
-    check_one_space((p, q))
-    for circuit in (p, q):
-        check_distribution(circuit)
+    num_samples, rng = check_whole_number(num_samples, "num_samples", LEAST_SAMPLES), check_generator(rng)
+    _check_two_distributions(p, q)
     small = np.prod(np.array(p.num_categories, dtype=np.float64)) <= MOST_STATES
     if small or (shared_terms(p) is None and shared_terms(q) is None):
         return Estimate(cross_entropy(p, q).value - entropy(p).value, 0.0, "exact")
@@ -242,7 +242,9 @@ def mutual_information(circuit: Circuit, first: Iterable[int], second: Iterable[
     True
     """
     check_distribution(circuit)
-    first, second = sorted(set(first)), sorted(set(second))
+    num_samples, rng = check_whole_number(num_samples, "num_samples", LEAST_SAMPLES), check_generator(rng)
+    first, second = (sorted(variable_numbers(part, name, circuit.num_variables))
+                     for part, name in ((first, "first"), (second, "second")))
     if not first or not second or set(first) & set(second):
         raise ValueError(f"`first` and `second` must be two sets of variables without a common one, found {first} and "
                          f"{second}")
@@ -290,6 +292,13 @@ def _exact_cross_entropy(p: Circuit, q: Circuit) -> float:
 def _minus_log(table: np.ndarray) -> np.ndarray:
     """-ln of the positive entries, 0 for the others."""
     return -np.log(np.where(table > 0, table, 1.0))
+
+
+def _check_two_distributions(p: Circuit, q: Circuit) -> None:
+    """Raise unless both are distributions of the same variables, on one v-tree."""
+    check_one_space((p, q), ("p", "q"))
+    check_distribution(p, "p")
+    check_distribution(q, "q")
 
 
 def _mean_of(values: np.ndarray) -> Estimate:

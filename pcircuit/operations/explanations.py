@@ -24,9 +24,10 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
+from pcircuit.arguments import check_generator, check_whole_number
 from pcircuit.array_types import Evidence, Floats
 from pcircuit.circuit import Circuit
-from pcircuit.evidence import check_evidence
+from pcircuit.evidence import check_row
 from pcircuit.inference.likelihood import log_likelihood
 from pcircuit.regions import InputRegion
 
@@ -67,7 +68,7 @@ def latent_posterior(circuit: Circuit, row: ArrayLike) -> list[np.ndarray]:
     >>> latent_posterior(circuit, [0, -1])[0].round(4)          # 0.25 * 0.9 against 0.75 * 0.2
     array([0.6, 0.4])
     """
-    evidence = _one_row(circuit, row)
+    evidence = check_row(circuit, row)
     if log_likelihood(circuit, evidence[None])[0] == -np.inf:
         raise ValueError("`row` has probability zero under the circuit, so it has no hidden states")
     values = _log_units(circuit, evidence)
@@ -130,7 +131,8 @@ def shapley_values(circuit: Circuit, row: ArrayLike, *, num_orders: int = 1000,
     >>> np.exp(shapley_values(independent, [0, 1])[0]).round(6)
     array([0.5, 0.1])
     """
-    evidence = _one_row(circuit, row)
+    num_orders, rng = check_whole_number(num_orders, "num_orders", 2), check_generator(rng)
+    evidence = check_row(circuit, row)
     if log_likelihood(circuit, evidence[None])[0] == -np.inf:
         raise ValueError("`row` has probability zero under the circuit: its log-likelihood cannot be shared out")
     known = np.flatnonzero(evidence >= 0)
@@ -138,17 +140,9 @@ def shapley_values(circuit: Circuit, row: ArrayLike, *, num_orders: int = 1000,
     if 2 ** len(known) <= MOST_SUBSETS:
         values[known] = _all_subsets(circuit, evidence, known)
     else:
-        drawn = _drawn_orders(circuit, evidence, known, num_orders, np.random.default_rng(rng))
+        drawn = _drawn_orders(circuit, evidence, known, num_orders, rng)
         values[known], errors[known] = drawn.mean(axis=0), drawn.std(axis=0, ddof=1) / math.sqrt(num_orders)
     return values, errors
-
-
-def _one_row(circuit: Circuit, row: ArrayLike) -> np.ndarray:
-    """(V,) checked evidence."""
-    array = np.asarray(row)
-    if array.ndim != 1:
-        raise ValueError(f"`row` must be one row of {circuit.num_variables} levels, found shape {array.shape}")
-    return np.array(check_evidence(circuit, array[None], name="row")[0], dtype=np.int64)
 
 
 def _log_units(circuit: Circuit, evidence: np.ndarray) -> list[Any]:

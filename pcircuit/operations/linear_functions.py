@@ -13,12 +13,13 @@ of a sum the mixture.  Threshold and counting queries, P(f >= t), are sums of it
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pcircuit.arguments import check_numbers
 from pcircuit.circuit import Circuit
 from pcircuit.distribution import check_distribution
 from pcircuit.regions import InnerRegion, InputRegion
@@ -161,15 +162,11 @@ def _convolved(region: InnerRegion, children: list[int], laws: list[Any]) -> Any
 
 def _checked(circuit: Circuit, functions: Sequence[ArrayLike]) -> list[np.ndarray]:
     """One float array for each variable."""
+    if not isinstance(functions, Iterable):
+        raise TypeError(f"`functions` must be a sequence of arrays, one for each variable, found {functions!r}")
     listed = list(functions)
     if len(listed) != circuit.num_variables:
         raise ValueError(f"`functions` must hold one array for each of the {circuit.num_variables} variables, found "
                          f"{len(listed)}")
-    values = []
-    for v, (g, C) in enumerate(zip(listed, circuit.num_categories, strict=True)):
-        array = np.asarray(g, dtype=np.float64)
-        if array.shape != (C,) or not np.isfinite(array).all():
-            raise ValueError(f"`functions` must hold {C} finite numbers for variable {v}, one for each level, found "
-                             f"shape {array.shape}")
-        values.append(array)
-    return values
+    return [check_numbers(g, "functions", f"{C} finite numbers for variable {v}, one for each level", (C,))
+            for v, (g, C) in enumerate(zip(listed, circuit.num_categories, strict=True))]

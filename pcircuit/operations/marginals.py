@@ -126,13 +126,7 @@ def _kept_variables(num_variables: int, variables: Iterable[int] | None, keep: I
                          + ("neither" if keep is None else "both"))
     name, listed = ("variables", variables) if keep is None else ("keep", keep)
     chosen = np.zeros(num_variables, dtype=bool)
-    for v in _numbers_of_variables(listed, name):
-        if not 0 <= v < num_variables:
-            raise ValueError(f"`{name}` holds {v}, which does not exist: the variables are "
-                             f"0..{num_variables - 1}")
-        if chosen[v]:
-            raise ValueError(f"`{name}` holds variable {v} twice: list each variable once")
-        chosen[v] = True
+    chosen[variable_numbers(listed, name, num_variables)] = True
     kept = ~chosen if keep is None else chosen
     if not kept.any():
         raise ValueError(f"`{name}` leaves no variable, but a circuit needs at least one: keep one, or use "
@@ -140,8 +134,8 @@ def _kept_variables(num_variables: int, variables: Iterable[int] | None, keep: I
     return kept
 
 
-def _numbers_of_variables(values: Iterable[int] | None, name: str) -> list[int]:
-    """`values` as a list of ints; a single one is refused, and so is a mask, since it is not a list of variables."""
+def variable_numbers(values: Iterable[int] | None, name: str, num_variables: int) -> list[int]:
+    """`values` as a list of different variables; a single one is refused, and so is a mask, which lists none."""
     if not isinstance(values, Iterable):
         raise TypeError(f"`{name}` must be a sequence of variables, found {values!r}: write a single one as "
                         f"[{values!r}]")
@@ -149,7 +143,15 @@ def _numbers_of_variables(values: Iterable[int] | None, name: str) -> list[int]:
     numbers = check_integers(values if isinstance(values, np.ndarray) else list(values), name, expected)
     if numbers.ndim != 1:
         raise ValueError(f"`{name}` must be {expected}, found shape {numbers.shape}")
-    return [int(v) for v in numbers]
+    listed: list[int] = numbers.tolist()
+    seen: set[int] = set()
+    for v in listed:
+        if not 0 <= v < num_variables:
+            raise ValueError(f"`{name}` holds {v}, which does not exist: the variables are 0..{num_variables - 1}")
+        if v in seen:
+            raise ValueError(f"`{name}` holds variable {v} twice: list each variable once")
+        seen.add(v)
+    return listed
 
 
 def _without_the_gone(region: InnerRegion, children: list[int], place: Ints,

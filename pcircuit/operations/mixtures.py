@@ -6,14 +6,15 @@ by side, weights in blocks, and the root mixes their products.  The power f(x)^n
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pcircuit.arguments import check_numbers, check_whole_number
 from pcircuit.array_types import Floats, Weights
-from pcircuit.circuit import Circuit
+from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.operations.products import check_one_space, multiply
 from pcircuit.operations.properties import prune
 from pcircuit.regions import InnerRegion, InputRegion
@@ -54,14 +55,16 @@ def mixture(circuits: Sequence[Circuit], weights: ArrayLike | None = None) -> Ci
     >>> mixture(coins, [0.5, 0.5]).regions[0].probs
     array([[0.4, 0.6]])
     """
+    if not isinstance(circuits, Iterable):
+        raise TypeError(f"`circuits` must be a sequence of circuits, found {type(circuits).__name__}")
     circuits = list(circuits)
     if not circuits:
         raise ValueError("`circuits` is empty: a mixture needs at least one")
-    check_one_space(circuits)
-    shares = np.full(len(circuits), 1 / len(circuits)) if weights is None else np.asarray(weights, dtype=np.float64)
-    if shares.shape != (len(circuits),) or not (np.isfinite(shares) & (shares >= 0)).all():
-        raise ValueError(f"`weights` must be {len(circuits)} finite numbers of at least 0, one for each circuit, found "
-                         f"shape {shares.shape}")
+    check_one_space(circuits, [f"circuits[{i}]" for i in range(len(circuits))])
+    shares = np.full(len(circuits), 1 / len(circuits))
+    if weights is not None:
+        expected = f"{len(circuits)} finite numbers of at least 0, one for each circuit"
+        shares = check_numbers(weights, "weights", expected, shares.shape, least=0)
     vtree = circuits[0].vtree
     regions: list[InputRegion | InnerRegion] = []
     for r in range(vtree.num_nodes):
@@ -111,10 +114,9 @@ def power(circuit: Circuit, exponent: int) -> Circuit:
     >>> power(Circuit(VTree([-1], [0]), [InputRegion(0, [[0.5, 0.1]])]), 3).regions[0].probs.round(6)
     array([[0.125, 0.001]])
     """
-    if isinstance(exponent, bool) or not isinstance(exponent, (int, np.integer)) or exponent < 1:
-        raise ValueError(f"`exponent` must be a whole number of at least 1, found {exponent!r}")
+    check_circuit(circuit)
     result = circuit
-    for _ in range(int(exponent) - 1):
+    for _ in range(check_whole_number(exponent, "exponent", 1) - 1):
         result = prune(multiply(result, circuit))
     return result
 

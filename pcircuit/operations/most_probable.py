@@ -27,8 +27,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.circuit import Circuit
-from pcircuit.evidence import check_evidence
+from pcircuit.arguments import check_flag, check_whole_number
+from pcircuit.circuit import Circuit, check_circuit
+from pcircuit.evidence import check_row
 from pcircuit.inference.likelihood import log_likelihood
 from pcircuit.operations.properties import shared_terms
 from pcircuit.regions import InputRegion, StructureError
@@ -109,8 +110,10 @@ def most_probable_state(circuit: Circuit, evidence: ArrayLike | None = None, *, 
     >>> found.state, round(float(np.exp(found.log_likelihood)), 4), found.is_exact
     (array([1, 1]), 0.3675, True)
     """
-    row = np.full((1, circuit.num_variables), -1) if evidence is None else np.asarray(evidence)[None]
-    row = np.array(check_evidence(circuit, row, name="evidence")[0], dtype=np.int64)
+    check_circuit(circuit)
+    max_evaluations = check_whole_number(max_evaluations, "max_evaluations", 1)
+    must_be_exact = check_flag(must_be_exact, "must_be_exact")
+    row = np.full(circuit.num_variables, -1) if evidence is None else check_row(circuit, evidence, "evidence")
     if log_likelihood(circuit, row[None])[0] == -np.inf:
         raise ValueError("`evidence` has probability zero under the circuit, so no completion is the most probable")
     shared = shared_terms(circuit)

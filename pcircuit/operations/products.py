@@ -181,18 +181,19 @@ def overlap(a: Circuit, b: Circuit, c: Circuit | None = None, *, log: bool = Fal
     return _log_of(mantissa, exponent) if log else _value_of(mantissa, exponent)
 
 
-def check_one_space(circuits: Sequence[Circuit]) -> None:
-    """Raise unless all are circuits on one v-tree with the same numbers of categories."""
-    for name, circuit in zip("abc", circuits, strict=False):
+def check_one_space(circuits: Sequence[Circuit], names: Sequence[str] = ("a", "b", "c")) -> None:
+    """Raise unless all are circuits on one v-tree with the same numbers of categories; `names` are for the errors."""
+    names = list(names)[:len(circuits)]
+    for name, circuit in zip(names, circuits, strict=True):
         check_circuit(circuit, name)
     categories = circuits[0].num_categories
-    for name, circuit in zip("bc", circuits[1:], strict=False):
+    for name, circuit in zip(names[1:], circuits[1:], strict=True):
         if circuit.vtree != circuits[0].vtree:
-            raise StructureError(f"`a` is on {circuits[0].vtree} and `{name}` on {circuit.vtree} with other "
+            raise StructureError(f"`{names[0]}` is on {circuits[0].vtree} and `{name}` on {circuit.vtree} with other "
                                  "scopes or another order: circuits can be multiplied on one v-tree only")
         for v, (found, expected) in enumerate(zip(circuit.num_categories, categories, strict=True)):
             if found != expected:
-                raise ValueError(f"variable {v} has {expected} categories in `a` and {found} in `{name}`: "
+                raise ValueError(f"variable {v} has {expected} categories in `{names[0]}` and {found} in `{name}`: "
                                  "circuits can be multiplied on the same states only")
 
 

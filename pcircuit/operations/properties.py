@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from pcircuit.array_types import Bools
-from pcircuit.circuit import Circuit
+from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.regions import InnerRegion, InputRegion
 
 
@@ -84,6 +84,7 @@ def properties(circuit: Circuit) -> Properties:
     deterministic: no, sum 0 of region 2 mixes products 0 and 1, which are both positive for some row
     normalised: yes
     """
+    check_circuit(circuit)
     witnesses = {}
     shared = shared_terms(circuit)
     if shared is not None:
@@ -155,6 +156,7 @@ def prune(circuit: Circuit) -> Circuit:
     >>> prune(circuit)
     Circuit(2 variables, 3 regions, 4 units, 5 parameters)
     """
+    check_circuit(circuit)
     alive = _alive_products(circuit)
     regions: list[Any] = [None] * len(circuit.regions)
     wanted: list[Any] = [None] * len(circuit.regions)  # per region the units that are used, ascending

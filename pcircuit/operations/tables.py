@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from pcircuit.arguments import check_integers
 from pcircuit.circuit import Circuit
 from pcircuit.distribution import check_distribution
 from pcircuit.inference.masses import unit_masses
@@ -103,10 +104,7 @@ def pairwise_tables(circuit: Circuit, pairs: Iterable[tuple[int, int]] | None = 
     """
     check_distribution(circuit)
     V = circuit.num_variables
-    wanted = list(pairs) if pairs is not None else [(u, v) for u in range(V) for v in range(u + 1, V)]
-    for u, v in wanted:
-        if u == v or not 0 <= u < V or not 0 <= v < V:
-            raise ValueError(f"`pairs` holds {(u, v)}, expected two different variables out of 0..{V - 1}")
+    wanted = [(u, v) for u in range(V) for v in range(u + 1, V)] if pairs is None else _checked_pairs(pairs, V)
     masses: list[Any] = list(unit_masses(circuit))
     vtree, leaf = circuit.vtree, circuit.vtree.leaf_of()
     meeting: dict[int, list[Any]] = {}
@@ -126,3 +124,15 @@ def pairwise_tables(circuit: Circuit, pairs: Iterable[tuple[int, int]] | None = 
             found[u, v] = (masses[r][1][:, None] * inside[u]).T @ inside[v]
         below[r] = {v: region.weights @ table for v, table in inside.items()}
     return {pair: found[pair] for pair in wanted}
+
+
+def _checked_pairs(pairs: Iterable[tuple[int, int]], num_variables: int) -> list[tuple[int, int]]:
+    """`pairs` as a list of pairs of different variables."""
+    expected = f"pairs of different variables out of 0..{num_variables - 1}"
+    if not isinstance(pairs, Iterable):
+        raise TypeError(f"`pairs` must be {expected}, found {pairs!r}")
+    numbers = [check_integers(pair, "pairs", expected, 0, num_variables - 1) for pair in pairs]
+    for pair in numbers:
+        if pair.shape != (2,) or pair[0] == pair[1]:
+            raise ValueError(f"`pairs` must be {expected}, found {tuple(pair.ravel().tolist())}")
+    return [(int(u), int(v)) for u, v in numbers]

@@ -140,7 +140,7 @@ def test_tables_without_rows(empty, engine):
     assert pcircuit.sample(circuit, evidence=empty).shape == (0, 2)
     assert pcircuit.expected_flows(circuit, empty).total_weight == 0
     for function in (pcircuit.mean_node_likelihoods, pcircuit.fit_em):
-        with pytest.raises(ValueError, match=r"`data` has (no|0) rows"):
+        with pytest.raises(ValueError, match=r"`data` has no rows"):
             function(circuit, empty)
     for function in (pcircuit.chow_liu_tree, pcircuit.chow_liu_circuit, pcircuit.hclt):
         with pytest.raises(ValueError, match=r"`data` must be a table of at least one row .* found shape \(0, 2\)"):

@@ -441,9 +441,9 @@ def test_very_many_degrees_of_freedom():
 
 
 @pytest.mark.parametrize(("weights", "message"), [
-    ([1.0, math.nan], "`weights` contains NaN or infinity"),
-    ([1.0, math.inf], "`weights` contains NaN or infinity"),
-    ([1.0, -math.inf], "`weights` contains NaN or infinity"),
+    ([1.0, math.nan], "`weights` must be a one-dimensional array of finite numbers, found nan at position 1"),
+    ([1.0, math.inf], "`weights` must be a one-dimensional array of finite numbers, found inf at position 1"),
+    ([1.0, -math.inf], "`weights` must be a one-dimensional array of finite numbers, found -inf at position 1"),
     ([1.0, -0.5], "`weights` contains -0.5 beside a largest weight of 1"),
     ([-1e-30], "`weights` contains -1e-30 beside a largest weight of -1e-30"),
     ([], r"`weights` has shape \(0,\); expected a non-empty one-dimensional array"),
@@ -457,9 +457,9 @@ def test_bad_weights_are_refused(weights, message):
 
 
 @pytest.mark.parametrize(("multiplicities", "message"), [
-    ([1.0], r"`multiplicities` has shape \(1,\); expected \(2,\)"),
-    ([1.0, 0.0], "`multiplicities` contains a number that is not positive"),
-    ([1.0, math.nan], "`multiplicities` contains a number that is not positive and finite"),
+    ([1.0], r"`multiplicities` must be 2 finite positive numbers, one per weight, found shape \(1,\)"),
+    ([1.0, 0.0], "`multiplicities` must be 2 finite positive numbers, one per weight, found 0.0 at position 1"),
+    ([1.0, math.nan], "`multiplicities` must be 2 finite positive numbers, one per weight, found nan at position 1"),
     ([1e-7, 1e-7], "`multiplicities` of the positive weights sum to 2e-07; expected at least 1e-06"),
 ])
 def test_bad_multiplicities_are_refused(multiplicities, message):

@@ -151,7 +151,7 @@ def test_progress_is_silent_where_nobody_looks(capfd):
 @pytest.mark.parametrize(("options", "message"), [
     ({"num_epochs": -1}, "`num_epochs`"), ({"pseudocount": -1}, "`pseudocount`"),
     ({"pseudocount": np.nan}, "`pseudocount`"), ({"batch_size": 0}, "`batch_size`"), ({"step_size": 0}, "`step_size`"),
-    ({"step_size": 1.5}, "`step_size`"), ({"weights": [0.0, 0.0]}, "total weight 0"),
+    ({"step_size": 1.5}, "`step_size`"), ({"weights": [0.0, 0.0]}, "`weights` must not all be zero"),
 ])
 def test_bad_options_name_the_argument(options, message):
     with pytest.raises(ValueError, match=message):
@@ -171,7 +171,7 @@ def test_options_of_another_kind_are_refused_before_the_first_epoch(options):
 
 def test_no_rows_and_unnormalised_circuits_are_refused():
     circuit = zoo.circuits()["two_coins"]
-    with pytest.raises(ValueError, match="`data` has 0 rows"):
+    with pytest.raises(ValueError, match="`data` has no rows"):
         fit_em(circuit, np.empty((0, 2), dtype=int))
     with pytest.raises(StructureError, match="not normalised"):
         fit_em(next(iter(zoo.unnormalized_circuits().values())), [[0, 0, 0]])

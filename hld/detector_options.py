@@ -1,0 +1,64 @@
+"""The options of a detector, checked before anything is learned: a fit may take minutes."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pcircuit
+from hld.metrics.named import DEFAULT, METRICS
+from hld.nulls.named import NULLS, OF_ONE_METRIC, ON_DEMAND
+
+REFERENCES = ("auto", "training", "held-out", "circuit")
+
+
+def check_options(options: Mapping) -> None:
+    """Raise a TypeError or a ValueError for the first option of an `HLDDetector` that cannot be used.
+
+    Parameters
+    ----------
+    options : mapping
+        What `HLDDetector.get_params` returns.
+
+    Examples
+    --------
+    >>> from hld import HLDDetector
+    >>> check_options(HLDDetector(null="foo").get_params())
+    Traceback (most recent call last):
+    ValueError: `null` must be one of 'exact', 'normal', 'monte-carlo', 'auto', found 'foo'
+    """
+    for name, least in (("num_latents", 1), ("num_epochs", 0), ("num_bins", 2), ("max_categories", 2),
+                        ("num_resamples", 1)):
+        pcircuit.check_whole_number(options[name], name, least)
+    for name in ("pseudocount", "tolerance"):
+        pcircuit.check_number(options[name], name, least=0)
+    pcircuit.check_kinds(options["kinds"])
+    _check_metric(options["metric"])
+    pcircuit.check_choice(options["null"], "null", tuple(NULLS))
+    pcircuit.check_choice(options["reference"], "reference", REFERENCES)
+    if options["null"] in ON_DEMAND and options["reference"] != "circuit":
+        raise ValueError(f"`null` {options['null']!r} draws from the circuit: use null='auto', or reference='circuit', "
+                         f"found reference={options['reference']!r}")
+    if options["null"] in OF_ONE_METRIC and _num_names(options["metric"]) > 1:
+        raise ValueError(f"`null` {options['null']!r} is for a single `metric`, found metric={options['metric']!r}")
+    pcircuit.check_flag(options["estimation_error"], "estimation_error")
+    pcircuit.check_generator(options["rng"])
+
+
+def _num_names(metric) -> int:
+    """Number of metrics that are named."""
+    if isinstance(metric, str):
+        return len(DEFAULT) if metric == "auto" else 1
+    return sum(isinstance(part, str) for part in metric) if isinstance(metric, (list, tuple)) else 1
+
+
+def _check_metric(metric) -> None:
+    """Raise unless `metric` is "auto", names of metrics, or positive numbers, whose count is not known yet."""
+    expected = f"'auto', one of {', '.join(map(repr, METRICS))}, several different ones, or positive node weights"
+    parts = [metric] if isinstance(metric, str) else metric
+    if not isinstance(parts, (list, tuple)) or not any(isinstance(part, str) for part in parts):
+        weights = pcircuit.check_numbers(metric, "metric", expected, above=0)
+        if weights.ndim != 1:
+            raise ValueError(f"`metric` must be {expected}, found shape {weights.shape}")
+        return
+    for part in parts if metric != "auto" else ():
+        if not isinstance(part, str) or part not in METRICS or parts.count(part) > 1:
+            raise ValueError(f"`metric` must be {expected}, found {metric!r}")

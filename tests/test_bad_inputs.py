@@ -1,0 +1,82 @@
+"""Every public function refuses every bad input with one sentence that names the argument; the page says with which."""
+import inspect
+import itertools
+import pathlib
+
+import bad_inputs
+import numpy as np
+import pytest
+
+import hld
+import pcircuit
+
+PAGE = pathlib.Path(__file__).resolve().parents[1] / "docs" / "bad-inputs.md"
+CASES = {function: list(group) for function, group in
+         itertools.groupby(sorted(bad_inputs.cases()), key=lambda case: case[0])}
+# functions without an argument that could be bad, or whose argument is a file that is examined elsewhere
+ELSEWHERE = {"engine_is_numpy", "warm_up", "read_archive", "write_archive", "replace_file", "read_jlc", "read_jpc",
+             "read_psdd", "read_spn", "read_uai", "read_vtree", "write_dot", "write_jpc", "write_psdd", "write_spn",
+             "write_vtree", "check_choice", "check_flag", "check_generator", "check_integers", "check_number",
+             "check_numbers", "check_whole_number"}
+
+
+@pytest.fixture(scope="module")
+def names():
+    return bad_inputs.namespace()
+
+
+@pytest.mark.parametrize("function", CASES)
+def test_one_sentence_names_the_argument(function, names):
+    for _, argument, _, _, call in CASES[function]:
+        error = bad_inputs.outcome(call, names)
+        assert isinstance(error, (TypeError, ValueError, OSError)), f"{call} -> {error!r}"
+        text = str(error)
+        # a detector's batch is a table to its encoder
+        named = [f"`{argument}`", f"`{argument}["] + ["`table`"] * (argument == "batch" and function == "detector.test")
+        assert isinstance(error, OSError) or any(name in text for name in named), f"{call} -> {text}"
+        assert "\n" not in text, call
+        assert " at 0x" not in text, call
+        assert len(text) < 330, call
+
+
+def test_every_public_function_is_in_the_list():
+    listed = {function.partition("(")[0] for function in CASES}
+    for package in (pcircuit, hld):
+        for name in package.__all__:
+            thing = getattr(package, name)
+            if inspect.isfunction(thing) and name not in ELSEWHERE and parameters(thing):
+                assert f"{package.__name__}.{name}" in listed or f"pcircuit.{name}" in listed, name
+
+
+def parameters(function):
+    return inspect.signature(function).parameters
+
+
+def test_the_page_is_up_to_date():
+    assert PAGE.read_text(encoding="utf-8") == bad_inputs.page(), (
+        "write it again: python -m tests.bad_inputs > docs/bad-inputs.md")
+
+
+@pytest.mark.parametrize("option", bad_inputs.DETECTOR)
+def test_wrong_options_are_refused_before_anything_is_learned(option, names, monkeypatch):
+    def learn(*arguments, **options):
+        raise AssertionError("learned before the options were looked at")
+
+    monkeypatch.setattr(pcircuit, "hclt", learn)
+    monkeypatch.setattr(pcircuit, "fit_em", learn)
+    kind = bad_inputs.DETECTOR[option]
+    for value in bad_inputs.KINDS[kind] if isinstance(kind, str) else kind:
+        with pytest.raises((TypeError, ValueError), match=f"`{option}`"):
+            hld.HLDDetector(**{option: eval(value, dict(names))}).fit(np.tile([[0, 1], [1, 0]], (20, 1)))
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    ({"null": "monte-carlo"}, r"`null` 'monte-carlo' draws from the circuit"),
+    ({"null": "monte-carlo", "reference": "held-out"}, r"`null` 'monte-carlo' draws from the circuit"),
+    ({"null": "normal"}, "`null` 'normal' is for a single `metric`"),
+    ({"null": "normal", "metric": ["euclidean", "whitened"]}, "`null` 'normal' is for a single `metric`"),
+])
+def test_options_that_contradict_each_other_are_refused_before_anything_is_learned(options, message, monkeypatch):
+    monkeypatch.setattr(pcircuit, "fit_em", None)
+    with pytest.raises(ValueError, match=message):
+        hld.HLDDetector(**options).fit(np.tile([[0, 1], [1, 0]], (20, 1)))
