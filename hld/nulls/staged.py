@@ -59,7 +59,7 @@ class StagedTails:
     def pvalue(self, scores, T: int) -> PValue:
         """Of scores (q,) or (q + 1,): the last decides how far to go."""
         stages = self.stages(T)
-        for stage, B in enumerate(stages):
+        for stage in range(len(stages)):
             tails = self.tails(T, stage)
             if tails[-1].count(scores[-1]) >= STOP:
                 break
