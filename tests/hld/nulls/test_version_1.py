@@ -1,16 +1,14 @@
-"""Drawn null distributions: exchangeability, thresholds, tables of training batches, several metrics."""
+"""Nulls of files of version 1: exchangeability, thresholds, tables of training batches, several metrics."""
 import numpy as np
 import pytest
 import zoo
 from scipy.stats import binom
 
 from hld import exact_moments
-from hld.nulls import drawn as drawn_module
-from hld.nulls.drawn import DrawnBatches, DrawnNull, TabulatedNull, draw
-from hld.nulls.named import NullOptions
+from hld.nulls.staged import squared_distances
+from hld.nulls.version_1 import DrawnBatches, DrawnNull, SwitchedNull, TabulatedNull
 from hld.references import circuit as circuit_module
 from hld.references.circuit import CircuitReference
-from hld.references.rows import RowReference
 from hld.vectors.linear_maps import Scaled
 
 
@@ -24,10 +22,10 @@ def drawn(num_resamples, seed=0):
     return DrawnNull(CircuitReference(circuit, nodes), (plain(5),), num_resamples, seed)
 
 
-def tabulated(rows, num_resamples, largest, rng):
-    m = rows.shape[1]
-    reference = RowReference(rows, None, np.arange(m), np.zeros(m))
-    return draw(reference, (plain(m),), NullOptions(num_resamples, 0, rng), largest)
+def tabulated(rows, B, sizes, rng):
+    """Batches drawn with replacement from centred vectors, as the table of a file has them."""
+    means = [rows[rng.integers(0, len(rows), size=(B, T))].mean(axis=1) for T in sizes]
+    return TabulatedNull(np.array(sizes), np.stack([squared_distances((plain(rows.shape[1]),), one) for one in means]))
 
 
 @pytest.mark.parametrize("alpha", [0.5, 0.1, 0.05, 0.01, 0.001])
@@ -88,8 +86,7 @@ def test_combined_ranks_are_a_valid_pvalue(rng):
 
 def test_a_table_at_a_size_between_its_own(rng):
     """Normal rows: T d^2 has the same law at every T, so interpolation changes nothing but noise."""
-    null = tabulated(rng.normal(size=(3000, 4)), 999, 20, rng)
-    assert null.sizes.tolist() == [1, 2, 3, 4, 5, 7, 10, 14, 20]
+    null = tabulated(rng.normal(size=(3000, 4)), 999, [1, 2, 4, 7, 14, 20], rng)
     for T in (1, 6, 8, 20, 50):
         shares = [share for share, _, _ in null.at(T)]
         assert sum(shares) == pytest.approx(1)
@@ -97,21 +94,25 @@ def test_a_table_at_a_size_between_its_own(rng):
         median = null.threshold(0.5, T) * T  # chi2 with 4 degrees of freedom: 3.3567
         assert median == pytest.approx(3.3567, abs=6 * 0.5 / (0.15 * np.sqrt(999)))
         assert null.pvalue([3.3567 / T], T).value == pytest.approx(0.5, abs=6 * 0.5 / np.sqrt(999))
-    assert "9 sizes up to 20" in null.describe(("euclidean",))[0]
+    assert "6 sizes up to 20" in null.describe(("euclidean",))[0]
+    assert null.least(3) == 0.001
 
 
-def test_small_training_sets_use_counts(rng):
-    null = tabulated(rng.normal(size=(8, 2)), 50, 100, rng)
-    assert np.isfinite(null.squared).all()
-    assert null.squared[-1].mean() < null.squared[0].mean()
+def test_each_side_judges_its_own_sizes():
+    class Fixed:
+        def __init__(self, value):
+            self.value = value
 
+        def pvalue(self, squared, T):
+            return self.value
 
-def test_one_row_is_always_at_its_distance():
-    null = tabulated(np.array([[-1.0], [1.0]]), 3, 2, np.random.default_rng(0))
-    assert null.sizes.tolist() == [1, 2]
-    assert null.squared[0, :, 0].tolist() == [1.0, 1.0, 1.0]
-    assert null.threshold(0.05, 1) == np.inf
+        def threshold(self, alpha, T, draws=0):
+            return -self.value
 
+        def least(self, T):
+            return self.value
 
-def test_grid_is_ascending():
-    assert (np.diff(drawn_module.GRID) > 0).all()
+    null = SwitchedNull(Fixed(1), Fixed(2), 10)
+    assert [null.pvalue([0.0], T) for T in (1, 9, 10, 99)] == [1, 1, 2, 2]
+    assert [null.threshold(0.05, T) for T in (1, 9, 10, 99)] == [-1, -1, -2, -2]
+    assert [null.least(T) for T in (9, 10)] == [1, 2]
