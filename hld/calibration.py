@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hld.metrics.named import build_metric
-from hld.nulls.auto import score_by
+from hld.nulls.auto import laws_of
 from hld.nulls.named import CHECKED, NULLS, NullOptions
 from hld.nulls.null import Null
 from hld.references.kept_rows import KeptRows, kept_rows
@@ -81,7 +81,7 @@ def calibrate(reference, parts, null, *, tolerance, num_resamples, seed, **optio
     rng = np.random.default_rng([seed, 0])
     law = NULLS[null](reference, metrics, NullOptions(num_resamples, seed, rng))
     traces = [reference.under(metric).trace if tolerance else 0.0 for metric in metrics]
-    kept = kept_rows(reference, metrics, score_by(law).laws) if null in CHECKED else None
+    kept = kept_rows(reference, metrics, laws_of(law)) if null in CHECKED else None
     return Calibration(reference.nodes, np.array(reference.mean), stds, metrics, law, tolerance * np.sqrt(traces), kept)
 
 

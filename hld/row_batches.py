@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import pcircuit
-from hld.nulls.auto import AutoNull, law_part, laws_of, score_by
+from hld.nulls.auto import AutoNull, law_part, laws_of
 from hld.nulls.confirmation import ASKED_BELOW, MOST_VECTORS, confirmed
 from hld.nulls.limit_law import LimitLaw, limit_law
 from hld.nulls.null import Null, PValue
@@ -79,7 +79,7 @@ class RowBatch:
         parts, T = self.calibration, len(self.rows)
         if found.value > ASKED_BELOW or (T == 1 and found.draws):  # single rows have been ranked
             return found
-        own = confirmed(parts.kept, parts.metrics, score_by(parts.null), self._vectors(factors), squared, T)
+        own = confirmed(parts.kept, parts.metrics, self._vectors(factors), squared, T)
         allowed = law_part(parts.null).of_pvalues(own, T)
         each = tuple(map(max, found.each, own))
         return found if allowed.value <= found.value else replace_value(found, allowed.value, each)

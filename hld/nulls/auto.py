@@ -125,11 +125,6 @@ def laws_of(null: Null) -> tuple:
     return law.nulls if isinstance(law, JointNull) else (law,)
 
 
-def score_by(null: Null) -> Score:
-    """The score of distances by the limit laws of a null."""
-    return null.score if isinstance(null, AutoNull) else score_of(laws_of(null))
-
-
 def auto_null(reference, metrics, options) -> AutoNull:
     """Drawn batches below the size from which the law's tails are right, and the corrected law from there on."""
     most = int(np.clip(PILOT_BYTES // (8 * len(reference.nodes)), 500, PILOT_ROWS))

@@ -2,7 +2,7 @@
 
 With u_i the differences of the k rows from their mean, as a metric F shows them:
 
-    tr (F S F^t)^p, p = 1, 2, 3        how they vary
+    tr, |.|_F and lambda_1 of F S F^t  how they vary
     (1/k) sum_i |F u_i|^4              how heavy their tails are
     max_i |F u_i|^2                    how far out the farthest is
 
@@ -29,8 +29,8 @@ class KeptRows:
     ----------
     num_rows : int
         k, at least 2.
-    powers : (q, 3) float array
-        Traces of the powers of the covariance in each metric.
+    norms : (q, 3) float array
+        Trace, Frobenius norm and largest eigenvalue of the covariance in each metric.
     fourth, farthest : (q,) float arrays
         Mean fourth power and largest square of the rows' distances in each metric.
     covariance : (m, m) or (0, 0) float array
@@ -42,7 +42,7 @@ class KeptRows:
     """
 
     num_rows: int
-    powers: np.ndarray
+    norms: np.ndarray
     fourth: np.ndarray
     farthest: np.ndarray
     covariance: np.ndarray
@@ -63,16 +63,16 @@ class KeptRows:
     def from_parts(cls, scalars, arrays, m: int, q: int) -> KeptRows:
         """Sums that `to_parts` wrote, for m nodes and q metrics; raises ValueError where they do not fit."""
         k = pcircuit.check_whole_number(scalars["num_rows"], "num_rows", 2)
-        powers = finite_array(arrays, "powers", (q, 3))
+        norms = finite_array(arrays, "norms", (q, 3))
         sums = [finite_array(arrays, name, (q,)) for name in ("fourth", "farthest")]
-        if powers.min() < 0 or min(one.min() for one in sums) < 0:
+        if norms.min() < 0 or min(one.min() for one in sums) < 0:
             raise ValueError("sums of squares over the reference rows must be at least 0")
         covariance, shared = (finite_array(arrays, name, (m, m) if arrays[name].size else (0, 0))
                               for name in ("covariance", "shared"))
         counts = finite_array(arrays, "counts", (m,) if arrays["counts"].size else (0,))
         if ((counts < 0) | (counts > k) | (counts != np.floor(counts))).any():
             raise ValueError(f"rows that show a node must be whole numbers up to {k}")
-        return cls(k, powers, *sums, covariance, counts.astype(np.int64), shared)
+        return cls(k, norms, *sums, covariance, counts.astype(np.int64), shared)
 
 
 def kept_rows(reference, metrics, laws) -> KeptRows | None:
@@ -82,8 +82,8 @@ def kept_rows(reference, metrics, laws) -> KeptRows | None:
     ----------
     reference : Reference
     metrics : tuple of LinearMap
-    laws : tuple of ThreeMoments
-        Sums of powers of the eigenvalues in each metric.
+    laws : tuple of LimitLaw
+        Of the metrics.
     """
     if reference.num_rows is None:
         return None
@@ -92,10 +92,15 @@ def kept_rows(reference, metrics, laws) -> KeptRows | None:
     holes = reference.holes
     return KeptRows(
         reference.num_rows,
-        np.array([[law.first, law.second, law.third] for law in laws]),
+        np.array([_norms(law.eigenvalues, law.multiplicities) for law in laws]),
         np.array([(one ** 2).mean() for one in squared]),
         np.array([one.max() for one in squared]),
         reference.covariance() if formed else np.zeros((0, 0)),
         np.zeros(0, np.int64) if holes is None else holes.counts,
         holes.shared if formed and holes is not None else np.zeros((0, 0)),
     )
+
+
+def _norms(values, counts) -> tuple:
+    """Trace, Frobenius norm and largest of eigenvalues with multiplicities."""
+    return (counts * values).sum(), np.sqrt((counts * values ** 2).sum()), values.max()

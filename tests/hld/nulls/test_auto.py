@@ -1,0 +1,115 @@
+"""Where drawn batches end and the law begins: where the tails agree."""
+import numpy as np
+import pytest
+import zoo
+from scipy.stats import binom
+
+from hld import HLDTest
+from hld.nulls import auto
+from hld.nulls.auto import AutoNull, law_holds, law_part, laws_of, settle
+from hld.nulls.limit_law import law_of_values
+from hld.nulls.named import NullOptions
+from hld.nulls.score import score_of
+from hld.vectors.linear_maps import Scaled
+from pcircuit import rat_spn, sample
+
+SURE = 5e-7
+
+
+def test_draws_judge_small_batches_and_the_law_large_ones():
+    test = HLDTest(zoo.circuits()["hclt_like"], null="auto", metric="whitened", rng=0, num_resamples=99)
+    switch = test.calibration.null.switch
+    assert switch > 1
+    rows = np.zeros((switch + 1, 6), dtype=int)
+    assert test(rows[:switch - 1]).null == "monte-carlo"
+    assert test(rows[:switch]).null == "exact"
+    assert f"T < {switch}" in test.describe()
+
+
+def settled(pilot, *, B=999):
+    metric = Scaled("euclidean", np.ones(pilot.shape[1]))
+    law = law_of_values(np.linalg.eigvalsh(np.cov(pilot.T).reshape(pilot.shape[1], -1))[::-1])
+    law = law.with_excess(float(np.var((pilot ** 2).sum(axis=1))))
+    return settle(pilot, (metric,), law, score_of((law,)), NullOptions(B, 0, np.random.default_rng(0)), 2000)
+
+
+def test_the_law_takes_over_where_its_tails_are_those_of_draws(rng):
+    """Normal rows have the law's distances at every size; rare rows of one in 500 need some hundred rows."""
+    assert settled(rng.normal(size=(4000, 5)))[1] <= 8
+    rare = (rng.random((4000, 1)) < 0.002) * 1.0
+    drawn, switch = settled(rare - rare.mean())
+    assert switch >= 200
+    assert max(drawn) >= switch
+
+
+def test_the_lattice_of_a_small_circuit_is_left_to_draws():
+    """Six columns: the law rejects one in seven batches of ten rows at 0.1, though its variance is right."""
+    circuit = rat_spn([2] * 6, num_units=4, depth=1, rng=3)
+    test = HLDTest(circuit, metric=("euclidean", "standardized", "marginals", "whitened"), null="auto", rng=0)
+    null, trials = test.calibration.null, 4000
+    means = test.calibration.null.tails.reference.batch_means(10, trials, np.random.default_rng(5))
+    squared = np.stack([metric.squared(means) for metric in test.calibration.metrics], axis=1)
+    by_test = np.array([null.pvalue(one, 10).value for one in squared])
+    by_law = null.large.law.tails(null.score(squared, 10)[:, -1])
+    for alpha in (0.1, 0.05, 0.01):
+        # the draws of the test are fixed: its level at alpha varies with them as alpha does with 999 draws
+        spread = alpha + 5 * np.sqrt(alpha * (1 - alpha) / 999)
+        assert (by_test <= alpha).sum() <= binom.isf(SURE, trials, spread)
+    assert null.drawn(10) or (by_law <= 0.1).sum() <= binom.isf(SURE, trials, 0.1)
+
+
+def test_a_law_holds_if_it_rejects_no_more_than_it_should(rng):
+    law = law_of_values(np.array([1.0]))
+    assert law_holds(law, rng.random(9999))
+    assert law_holds(law, rng.random(9999) ** 0.5)  # too large p-values are no harm
+    assert not law_holds(law, rng.random(9999) ** 1.3)
+    assert not law_holds(law, np.where(rng.random(9999) < 0.01, 1e-4, rng.random(9999)))
+
+
+def test_levels_of_small_p_values_with_a_million_batches(monkeypatch):
+    """Level 1e-4 and 1e-5 of the circuit's own test, T = 2, by scores of a million batches against other draws."""
+    test = HLDTest(zoo.circuits()["hclt_like"], null="auto", metric="whitened", rng=0)
+    tails, B = test.calibration.null.tails, 200_000
+    means = tails.reference.batch_means(2, B, np.random.default_rng(11))
+    scores = tails.score(test.calibration.metrics[0].squared(means)[:, None], 2)[:, 0]
+    found = dict.fromkeys((0.01, 0.001, 0.0001), 0)
+    for score in scores[scores <= np.quantile(scores, 0.02)]:
+        value = tails.pvalue(np.array([score]), 2).value
+        for alpha in found:
+            found[alpha] += value <= alpha
+    for alpha, count in found.items():
+        draws = min(B for B in tails.stages(2) if alpha * (1 + B) >= 10)
+        most = alpha + 5 * np.sqrt(alpha / draws)  # of the drawn tail, five standard errors
+        assert count <= binom.isf(SURE, B, most)
+    assert tails.least(2) <= 1e-6
+
+
+def test_parts_of_a_null():
+    law = law_of_values(np.array([2.0, 1.0]))
+    null = AutoNull(None, law, 5)
+    assert law_part(null) is law_part(law) is law
+    assert laws_of(null) == laws_of(law) == (law,)
+    assert (null.drawn(4), null.drawn(5)) == (True, False)
+    assert null.of_pvalues((0.03,), 7).value == 0.03
+    assert null.least(7) == 0.0
+    assert AutoNull(None, law, None).drawn(10 ** 9)
+
+
+def test_the_grid_is_ascending_and_leaves_out_single_rows():
+    assert (np.diff(auto.SIZES) > 0).all()
+    assert auto.SIZES[0] == 2
+
+
+@pytest.mark.parametrize("reference", ["circuit", "training"])
+def test_saved_numbers_give_the_same(reference, rng):
+    from hld.nulls.named import Context
+    circuit = rat_spn([3] * 5, num_units=3, depth=2, rng=0)
+    more = {"training_data": sample(circuit, 80, rng=1)} if reference == "training" else {}
+    test = HLDTest(circuit, metric=("euclidean", "whitened"), null="auto", reference=reference, rng=0,
+                   num_resamples=99, **more)
+    null, metrics = test.calibration.null, test.calibration.metrics
+    scalars, arrays = null.to_parts()
+    again = Context(getattr(null.tails, "reference", None), metrics, test.settings.seed).read(scalars, arrays)
+    for T in (1, 2, 4, 7, 3000):
+        squared = rng.random(2) * [1.0, 30.0] / T
+        assert again.pvalue(squared, T) == null.pvalue(squared, T)

@@ -1,0 +1,118 @@
+"""Batches drawn when one is tested: stages, their p-values and thresholds."""
+import threading
+
+import numpy as np
+import pytest
+import zoo
+from scipy.stats import binom
+
+from hld import exact_moments
+from hld.nulls import staged
+from hld.nulls.limit_law import limit_laws
+from hld.nulls.score import score_of
+from hld.nulls.staged import STOP, StagedTails
+from hld.references.circuit import CircuitReference
+from hld.vectors.linear_maps import Scaled
+
+SURE = 5e-7
+
+
+def tails(num_resamples=99, seed=0, *, metrics=1):
+    circuit = zoo.circuits()["two_coins"]
+    reference = CircuitReference(circuit, exact_moments(circuit).nodes)
+    maps = tuple(Scaled(str(i), np.arange(1.0, 6.0) ** i) for i in range(metrics))
+    return StagedTails(score_of(limit_laws(reference, maps)), reference, maps, num_resamples, seed)
+
+
+class Uniform:
+    """Scores that are drawn uniformly, so that their p-values are known."""
+
+    def __init__(self, num_resamples=99, seed=0):
+        self.tails = StagedTails(lambda squared, T: squared, self, (self,), num_resamples, seed)
+        self.nodes = np.zeros(1)
+
+    def batch_means(self, T, B, rng):
+        return rng.random((B, 1))
+
+    def squared(self, means):
+        return means[:, 0]
+
+
+def test_stages_grow_tenfold_up_to_what_rows_and_values_allow(monkeypatch):
+    null = tails(999)
+    assert null.stages(1) == [999, 9_999, 99_999, 999_999]
+    assert null.stages(10) == [999, 9_999, 99_999, 400_000]
+    assert null.stages(3_000) == [999]
+    monkeypatch.setattr(staged, "MOST_VALUES", 5 * 1_500 * 10)
+    assert null.stages(10) == [999]
+    assert null.least(10) == 0.001
+
+
+def test_most_batches_are_judged_by_the_first_stage_and_odd_ones_by_more():
+    null = Uniform().tails
+    for score, draws in ((0.5, 99), (0.02, 999), (2e-4, 99_999), (0.0, 999_999)):
+        found = null.pvalue(np.array([score]), 1)
+        assert found.draws == draws
+        low, high = (law(SURE, draws, score) for law in (binom.ppf, binom.isf))
+        assert (1 + low) / (1 + draws) <= found.value <= 1.02 * (1 + high) / (1 + draws)
+    assert null.pvalue(np.array([0.0]), 1).value == 1e-6 == null.least(1)
+
+
+def test_staged_p_values_are_valid_at_every_level():
+    """Uniform scores, each with draws of its own: p <= a at most with probability a, for levels between the stages."""
+    trials, rng = 4000, np.random.default_rng(0)
+    values = []
+    for seed in range(trials):
+        null = Uniform(19, seed).tails
+        null.stages = lambda T: [19, 199, 1999]
+        values.append(null.pvalue(rng.random(1), 1).value)
+    values = np.array(values)
+    for alpha in (0.002, 0.005, 0.01, 0.03, 0.05, 0.055, 0.06, 0.1, 0.3, 0.5, 0.55, 0.7):
+        assert (values <= alpha * (1 + 1e-12)).sum() <= binom.isf(SURE, trials, alpha)
+    assert (values <= 0.05).sum() >= binom.ppf(SURE, trials, 0.045)
+
+
+@pytest.mark.parametrize("alpha", [0.5, 0.1, 0.05, 0.01, 1e-3, 1e-4])
+def test_thresholds_part_what_is_rejected_by_the_stage_that_judges(alpha):
+    null = Uniform().tails
+    for score in [*np.random.default_rng(1).random(60), *10.0 ** -np.linspace(0, 5, 60)]:
+        found = null.pvalue(np.array([score]), 1)
+        threshold = null.threshold(alpha, 1, found.draws)
+        if abs(score - threshold) > 1e-8 * threshold:
+            assert (found.value <= alpha) == (score < threshold)
+
+
+def test_what_is_drawn_depends_on_seed_size_and_stage_only():
+    null, again = tails(), tails()
+    again.tails(7, 0)
+    again.tails(3, 1)
+    for stage in (0, 1):
+        np.testing.assert_array_equal(null.tails(3, stage)[0].values, again.tails(3, stage)[0].values)
+    assert not np.array_equal(null.tails(3, 0)[0].values, tails(seed=1).tails(3, 0)[0].values)
+    assert not np.array_equal(null.tails(3, 0)[0].values, null.tails(4, 0)[0].values)
+
+
+def test_threads_get_the_same():
+    null, found = tails(), []
+    scores = null.score(np.array([[0.4]]), 5)[0]
+    threads = [threading.Thread(target=lambda: found.append(null.pvalue(scores, 5))) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(found)) == 1
+    assert found[0] == tails().pvalue(scores, 5)
+
+
+def test_blocks_do_not_change_how_much_is_drawn(monkeypatch):
+    monkeypatch.setattr(staged, "BLOCK_BATCHES", 7)
+    assert [tail.num_drawn for tail in tails(metrics=2).tails(2, 0)] == [99, 99, 99]
+
+
+def test_several_metrics_are_judged_together():
+    null = tails(199, metrics=3)
+    scores = null.score(np.array([[0.5, 1.0, 9.0]]), 4)[0]
+    found = null.pvalue(scores, 4)
+    assert len(found.each) == 3
+    assert min(found.each) <= found.value <= 3 * min(found.each) + 3 / (1 + found.draws)
+    assert found.draws == 199 or null.tails(4, 0)[-1].count(scores[-1]) < STOP
