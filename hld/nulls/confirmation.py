@@ -11,9 +11,9 @@ difference of the two means over all ways to divide them is S_N (1/T + 1/k), S_N
     (N - 1) S_N = (k - 1) S_ref + (T - 1) S_batch + (k T / N) Z Z^t.
 
 The p-value is that of a law for its eigenvalues as the metric shows them: the widest one with their sum, their sum of
-squares and their largest (`hld.nulls.three_moments`).  All three are powers of norms, which obey the triangle inequality
-|A + B| <= |A| + |B|, with equality if A and B are proportional, as they are without a shift: so nothing but three
-numbers of the reference is needed, and the law is never too narrow.  Its variance is stretched by
+squares and their largest (`hld.nulls.three_moments`).  All three are powers of norms, which obey the triangle
+inequality |A + B| <= |A| + |B|, with equality if A and B are proportional, as they are without a shift: so nothing
+but three numbers of the reference is needed, and the law is never too narrow.  Its variance is stretched by
 
     v = 1 + excess (1/T^3 + 1/k^3) / (1/T + 1/k)^2,        excess = (E|y|^4 - tr^2) / (2 tr S^2) - 1 of all N rows.
 

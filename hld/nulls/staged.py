@@ -63,6 +63,7 @@ class StagedTails:
             tails = self.tails(T, stage)
             if tails[-1].count(scores[-1]) >= STOP:
                 break
+        B = stages[stage]
         each = tuple(tail.pvalue(one) for tail, one in zip(tails, scores, strict=True))
         value = each[-1]
         return PValue(value, each[:len(self.metrics)], monte_carlo_error(value, B), "monte-carlo", B)
