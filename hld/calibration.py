@@ -16,6 +16,8 @@ from hld.metrics.named import build_metric
 from hld.nulls.named import NULLS, NullOptions
 from hld.nulls.null import Null
 
+NEAREST, FARTHEST = 1e-140, 1e140  # of distances
+
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
@@ -68,8 +70,19 @@ def calibrate(reference, parts, null, *, tolerance, num_resamples, seed, **optio
     Calibration
     """
     metrics = tuple(build_metric(part, reference, **options) for part in parts)
+    stds = np.sqrt(np.maximum(reference.diagonal(), 0.0))
+    check_scales(metrics, stds)
     rng = np.random.default_rng([seed, 0])
     law = NULLS[null](reference, metrics, NullOptions(num_resamples, seed, rng))
     traces = [reference.under(metric).trace if tolerance else 0.0 for metric in metrics]
-    stds = np.sqrt(np.maximum(reference.diagonal(), 0.0))
     return Calibration(reference.nodes, np.array(reference.mean), stds, metrics, law, tolerance * np.sqrt(traces))
+
+
+def check_scales(metrics, stds) -> None:
+    """Raise unless squares of the distances that the metrics make are numbers that a double can hold."""
+    for metric in metrics:
+        with np.errstate(over="ignore"):
+            largest, typical = metric.reach(np.ones(len(stds))), metric.reach(stds)
+        if not largest <= FARTHEST or (typical < NEAREST and stds.any()):
+            raise ValueError(f"`metric` {metric.name!r} makes distances from {typical:.3g} to {largest:.3g} of "
+                             f"likelihoods, expected {NEAREST:g} to {FARTHEST:g}: give other node weights")

@@ -23,6 +23,7 @@ from hld.calibration import calibrate
 from hld.checks import check_alpha, finite_number, seed_of, whole_number
 from hld.metrics.named import parse_metric
 from hld.metrics.whitened import RIDGE
+from hld.nulls.drawn import MOST_RESAMPLES
 from hld.nulls.limit_law import limit_null
 from hld.nulls.named import NULLS, OF_ONE_METRIC, ON_DEMAND, NullOptions
 from hld.references.holes import HolePatterns
@@ -157,6 +158,8 @@ class HLDTest:
                  training_data=None, rng=None, *, ridge=RIDGE, num_resamples=999, tolerance=0.0, missing="complete"):
         pcircuit.check_distribution(circuit)
         num_resamples = whole_number(num_resamples, "num_resamples")
+        if num_resamples > MOST_RESAMPLES:
+            raise ValueError(f"`num_resamples` must be at most {MOST_RESAMPLES}, found {num_resamples}")
         ridge = finite_number(ridge, "ridge", positive=True)
         settings = Settings(null, reference, num_train, finite_number(tolerance, "tolerance"), missing, seed_of(rng))
         if (reference in FROM_ROWS) != (training_data is not None):

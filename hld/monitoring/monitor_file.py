@@ -35,7 +35,6 @@ KEYS = {"format", "version", "library", "alpha", "margin", "seed", "generator", 
 MOST_WORK = 4096
 MOST_SEED, MOST_ROWS = 2**53, 2**53
 MOST_LOG = 800.0  # by which log W_t can change in one row: a double holds no larger factor
-MOST_TOLL = 1e155  # margins are at most the square root of the number of nodes, scales 1e150
 HEX = re.compile("0x[0-9a-f]{1,32}")
 
 
@@ -182,7 +181,7 @@ def _check_directions(bets, wealth, num_rows):
         if is_odd.any():
             wealth.tolls[d], wealth.gains[d] = needed, most
         # 0.1.0 rounded losses up by more; with a stake of 0.9, a gain that is too large by 1/20 is no debt yet
-        elif not (needed * (1 - 1e-6) <= toll <= MOST_TOLL and 0 <= gain <= 1.05 * most):
+        elif toll < needed * (1 - 1e-6) or gain < 0 or gain * (1 + (toll - needed) * most) > 1.05 * most:
             raise ValueError(f"direction {d} pays {toll} and wins {gain}, expected at least {needed} and at most "
                              f"{most}")
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hld.checks import under_prefix, whole_number, with_prefix
+from hld.checks import saved_count, under_prefix, with_prefix
 from hld.nulls.drawn import draw
 from hld.nulls.joint import combined
 from hld.nulls.limit_law import limit_laws
@@ -63,9 +63,9 @@ class SwitchedNull:
     @classmethod
     def from_parts(cls, scalars, arrays, context) -> SwitchedNull:
         """A null that `to_parts` wrote."""
-        return cls(context.read(scalars["small"], under_prefix("small.", arrays)),
-                   context.read(scalars["large"], under_prefix("large.", arrays)),
-                   whole_number(scalars["switch"], "switch"))
+        small, large = (context.read(scalars.get(name), under_prefix(f"{name}.", arrays))
+                        for name in ("small", "large"))
+        return cls(small, large, saved_count(scalars, "switch"))
 
 
 def auto_null(reference, metrics, options):
