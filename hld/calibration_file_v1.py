@@ -44,8 +44,12 @@ def _names(scalars, has_table) -> list:
              *["table.sizes", "table.squared"] * has_table]
     for i, law in enumerate(scalars["laws"]):
         names += [f"metric.{i}.{part}" for part in ("weights", "vectors", "gains", "index", "coefficients")]
-        if not isinstance(law, dict) or "kind" in law:
-            raise ValueError(f"law {i} of the test must be a mapping without a kind, found {reprlib.repr(law)}")
+        if not isinstance(law, dict):
+            raise ValueError(f"law {i} of the test must be a mapping, found {reprlib.repr(law)}")
+        numbers = ("trace", "trace_sq") if "trace" in law else ("quantile_error", "num_eigenvalues", "excess")
+        check_names(law, numbers, f"law {i} of the test")
+        for name in numbers:
+            saved_number(law, name, -1.0)
         names += [f"law.{i}.{name}" for name in ("eigenvalues", "multiplicities") if "trace" not in law]
     return names
 

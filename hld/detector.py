@@ -17,7 +17,6 @@ import numpy as np
 
 import pcircuit
 from hld.detector_file import FORMAT, FORMAT_VERSION, check_storable, detector_parts, read_parts
-from hld.detector_params import plain_params
 from hld.goodness_of_fit import HLDTest
 from hld.metrics.named import default_metrics
 from hld.tables.cells import read_table
@@ -140,7 +139,6 @@ class HLDDetector:
         TypeError, ValueError
             If the table or an option is not usable; the message names column or option.
         """
-        plain_params(self.get_params())
         rng, columns = np.random.default_rng(self.rng), read_table(table)
         encoder = fit_encoder(columns, num_bins=self.num_bins, max_categories=self.max_categories,
                               categorical=self.categorical, continuous=self.continuous)
@@ -335,19 +333,16 @@ def load(path) -> HLDDetector:
 
     Notes
     -----
-    Computes no covariances: the cost is that of reading the file, and of checking its means.
-
-    See `save` for an example.
+    Costs reading the file, and checking its means; see `save` for an example.
     """
     header, arrays = pcircuit.read_archive(path, FORMAT, FORMAT_VERSION)
     try:
         return from_parts(header, arrays)
-    except (TypeError, ValueError) as error:
+    except ValueError as error:
         raise ValueError(f"cannot read {os.fspath(path)!r}: {error}") from error
 
 
 def from_parts(header: dict, arrays: dict) -> HLDDetector:
-    """The detector of a file's header and arrays; ValueError or TypeError if they are not of this format."""
-    with np.errstate(all="ignore"):  # numbers of a file may be anything, and what comes of them is checked
-        params, fitted = read_parts(header, arrays, HLDDetector().get_params())
+    """The detector of a file's header and arrays; ValueError if they are not of this format."""
+    params, fitted = read_parts(header, arrays, HLDDetector().get_params())
     return HLDDetector(**params)._take_over(fitted)

@@ -11,6 +11,8 @@ from __future__ import annotations
 import reprlib
 from dataclasses import asdict, fields
 
+import numpy as np
+
 import pcircuit
 from hld.calibration_file import calibration_parts, read_calibration
 from hld.calibration_file_v1 import parts_of_version_1
@@ -21,6 +23,7 @@ from hld.goodness_of_fit import HLDTest, Settings
 from hld.tables.encoder import TableEncoder
 
 FORMAT, FORMAT_VERSION = "hld.detector", 2
+LONGEST_ERROR = 500  # characters of what is said about a file
 KEYS = {"format", "version", "library", "params", "encoder", "num_train", "test"}  # of the header
 SETTINGS = tuple(field.name for field in fields(Settings))
 CIRCUIT = "circuit."  # prefix of the circuit's arrays
@@ -91,6 +94,16 @@ def read_parts(header: dict, arrays: dict, defaults: dict) -> tuple:
     ValueError
         Where the parts do not fit together.
     """
+    try:
+        with np.errstate(all="ignore"):  # numbers of a file may be anything, and what comes of them is checked
+            return _read_parts(header, arrays, defaults)
+    except (TypeError, ValueError) as error:
+        said = str(error)  # which may quote names of any length
+        raise ValueError(said if len(said) <= LONGEST_ERROR else f"{said[:LONGEST_ERROR]}...") from error
+
+
+def _read_parts(header: dict, arrays: dict, defaults: dict) -> tuple:
+    """What `read_parts` returns; TypeError or ValueError where the parts do not fit together."""
     check_names(header, KEYS, "the header")
     check_names([name for name in arrays if not name.startswith((CIRCUIT, TEST))], {"history"}, "the file")
     encoder = TableEncoder.from_dict(header["encoder"])

@@ -204,11 +204,7 @@ def parts_of(detector):
 
 def read_detector(file):
     """The detector in an open file."""
-    header, arrays = archive.read_members(file, detector_file.FORMAT, detector_file.FORMAT_VERSION)
-    try:
-        return from_parts(header, arrays)
-    except TypeError as error:  # which `hld.load` makes a ValueError
-        raise ValueError(str(error)) from error
+    return from_parts(*archive.read_members(file, detector_file.FORMAT, detector_file.FORMAT_VERSION))
 
 
 def check_detector(detector, rng):

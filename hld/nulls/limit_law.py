@@ -19,7 +19,7 @@ import numpy as np
 
 import pcircuit
 from hld import gchi2
-from hld.checks import finite_array, saved_count, saved_number
+from hld.checks import LARGEST, finite_array, saved_count, saved_number
 from hld.nulls.joint import combined
 from hld.nulls.null import PValue
 from hld.references.covariances import DenseCovariance
@@ -117,7 +117,8 @@ class LimitLaw:
         if (values < 0).any() or (np.diff(values[:k]) > 0).any():
             raise ValueError("the eigenvalues of a law of the test must descend and be at least 0")
         context.check_mean(float(values @ counts))
-        law = cls(values, counts, saved_number(scalars, "quantile_error"), k, saved_number(scalars, "excess", -1.0))
+        error = saved_number(scalars, "quantile_error", most=1e-12 if len(values) == k else LARGEST)  # all are known
+        law = cls(values, counts, error, k, saved_number(scalars, "excess", -1.0))
         _ = law.spectrum  # refuses what is not a spectrum
         return law
 

@@ -27,6 +27,7 @@ import numpy as np
 from hld.checks import check_names, finite_array, saved_count, saved_number
 
 EPS = float(np.finfo(float).eps)
+WHOLE = ("index",)  # arrays of whole numbers
 ORTHONORMAL = 1e-6  # the most by which scalar products of directions may be off
 
 
@@ -255,8 +256,8 @@ def map_from_parts(scalars: dict, arrays: dict, m: int) -> LinearMap:
     scalars = {name: value for name, value in scalars.items() if name != "form"}
     if not isinstance(scalars.get("name"), str) or not scalars["name"].isidentifier():  # it is shown to people
         raise ValueError(f"the name of a metric must be a word, found {reprlib.repr(scalars.get('name'))}")
-    checked = {name: finite_array(arrays, name, array.shape, array.dtype if array.dtype.kind == "i" else np.float64)
-               for name, array in arrays.items()}
+    checked = {name: finite_array(arrays, name, array.shape, array.dtype if name in WHOLE and array.dtype.kind == "i"
+                                  else np.float64) for name, array in arrays.items()}
     for name in set(scalars) - {"name"}:
         (saved_count if name == "width" else saved_number)(scalars, name)
     found = form(**scalars, **checked)
