@@ -48,18 +48,18 @@ _MODULES = ("baselines", "gchi2", "plots")
 __all__ = sorted([*_HOME, *_FROM_PCIRCUIT, *_MODULES])
 __version__ = pcircuit.__version__
 
+if not TYPE_CHECKING:  # who checks types would believe in any name
+    def __getattr__(name: str) -> object:
+        if name in _MODULES:
+            return importlib.import_module(f"hld.{name}")
+        if name in _FROM_PCIRCUIT:
+            return getattr(pcircuit, name)
+        if name not in _HOME:
+            raise AttributeError(f"module 'hld' has no attribute {name!r}")
+        value = getattr(importlib.import_module(f"hld.{_HOME[name]}"), name)
+        globals()[name] = value
+        return value
 
-def __getattr__(name: str) -> object:
-    if name in _MODULES:
-        return importlib.import_module(f"hld.{name}")
-    if name in _FROM_PCIRCUIT:
-        return getattr(pcircuit, name)
-    if name not in _HOME:
-        raise AttributeError(f"module 'hld' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"hld.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
 
-
-def __dir__() -> list:
+def __dir__() -> list[str]:
     return sorted([*globals(), *_HOME, *_FROM_PCIRCUIT, *_MODULES])

@@ -1,11 +1,13 @@
-"""Checks that several rooms share: the level and the seed that every test has, numbers, and what files hold."""
+"""Checks that several rooms share: the level and the seed that every test has, and the arrays that files hold."""
 from __future__ import annotations
 
 import reprlib
 from collections.abc import Mapping
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
+
+import pcircuit
 
 LARGEST = float(np.finfo(np.float64).max)
 
@@ -26,37 +28,7 @@ def check_alpha(alpha: float) -> float:
 
 def seed_of(rng: int | np.random.Generator | None) -> int:
     """The one number below 2^53 that everything drawn later depends on; equal seeds give equal numbers."""
-    return int(np.random.default_rng(rng).integers(2 ** 53))
-
-
-def whole_number(value: int, name: str, least: int = 1) -> int:
-    """`value` as an int, refused unless it is a whole number of at least `least`.
-
-    Examples
-    --------
-    >>> whole_number(2.5, "num_resamples")
-    Traceback (most recent call last):
-    ValueError: `num_resamples` must be a whole number of at least 1, found 2.5
-    """
-    whole = isinstance(value, Integral) or (isinstance(value, Real) and float(value).is_integer())
-    if not whole or isinstance(value, (bool, np.bool_)) or value < least:
-        raise ValueError(f"`{name}` must be a whole number of at least {least}, found {value!r}")
-    return int(value)
-
-
-def finite_number(value: float, name: str, *, positive: bool = False) -> float:
-    """`value` as a float, refused unless it is finite and at least 0, or positive.
-
-    Examples
-    --------
-    >>> finite_number(-1, "tolerance")
-    Traceback (most recent call last):
-    ValueError: `tolerance` must be finite and at least 0, found -1
-    """
-    expected = "positive" if positive else "at least 0"
-    if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= value < np.inf or (positive and value == 0):
-        raise ValueError(f"`{name}` must be finite and {expected}, found {value!r}")
-    return float(value)
+    return int(pcircuit.check_generator(rng).integers(2 ** 53))
 
 
 def finite_array(arrays: Mapping, name: str, shape: tuple, dtype=np.float64) -> np.ndarray:

@@ -143,7 +143,7 @@ class HLDDetector:
         encoder = fit_encoder(columns, num_bins=self.num_bins, max_categories=self.max_categories,
                               categorical=self.categorical, continuous=self.continuous)
         check_storable(self.get_params(), encoder)
-        data, _ = encoder.encode(columns)
+        data, _ = encoder.encode_training(columns)
         if len(data) < 2:
             raise ValueError(f"`table` has {len(data)} row: learning a distribution needs at least two")
         learned, kept = self._split(data, rng)
@@ -184,10 +184,10 @@ class HLDDetector:
     def sample(self, num_samples, *, rng=None):
         """(num_samples, V) object array of rows drawn from the circuit, decoded as `TableEncoder.decode` does.
 
-        A level that training did not show has no value to write: it becomes None, a missing value.
+        A rare level, or one that training did not show, has no value to write: it becomes None, a missing value.
         """
         self._check_fitted()
-        return self.encoder_.decode(pcircuit.sample(self.circuit_, num_samples, rng=rng), unseen=None)
+        return self.encoder_.decode(pcircuit.sample(self.circuit_, num_samples, rng=rng), unseen=None, rare=None)
 
     def save(self, path) -> None:
         """Write the fitted detector to one file, atomically and without pickle; read it with `hld.load`."""

@@ -10,10 +10,7 @@ from __future__ import annotations
 import reprlib
 from numbers import Integral
 
-import numpy as np
-
 import pcircuit
-from hld.checks import finite_number, whole_number
 from hld.metrics.named import METRICS
 from hld.nulls.drawn import MOST_RESAMPLES
 from hld.nulls.named import NULLS
@@ -65,29 +62,19 @@ def read_params(form: dict, defaults: dict) -> dict:
 
 
 def _count(value, name) -> int:
-    """A whole number from what the parameter must be at least."""
-    value = whole_number(value, name, COUNTS[name])
-    if name == "num_resamples" and value > MOST_RESAMPLES:
-        raise ValueError(f"`num_resamples` must be at most {MOST_RESAMPLES}, found {value}")
-    if value >= 2 ** 31:
-        raise ValueError(f"`{name}` must be below 2^31, found {reprlib.repr(value)}")
-    return value
+    """A whole number in the range of the parameter."""
+    most = MOST_RESAMPLES if name == "num_resamples" else 2 ** 31 - 1
+    return pcircuit.check_whole_number(value, name, COUNTS[name], most)
 
 
-def _flag(value, name) -> bool:
-    """True or False."""
-    if not isinstance(value, (bool, np.bool_, Integral)):
-        raise TypeError(f"`{name}` must be True or False, found {value!r}")
-    return bool(value)
+def _amount(value, name) -> float:
+    """A finite number of at least 0."""
+    return pcircuit.check_number(value, name, least=0)
 
 
 def _choice(known):
     """A check for one of some words."""
-    def check(value, name):
-        if not isinstance(value, str) or value not in known:
-            raise ValueError(f"`{name}` must be one of {', '.join(map(repr, known))}, found {value!r}")
-        return str(value)
-    return check
+    return lambda value, name: str(pcircuit.check_choice(value, name, tuple(known)))
 
 
 def _columns(value, name) -> list | None:
@@ -137,7 +124,8 @@ def _is_whole(value) -> bool:
 
 
 _CHECKS = {
-    **dict.fromkeys(COUNTS, _count), "pseudocount": finite_number, "tolerance": finite_number,
-    "estimation_error": _flag, "categorical": _columns, "continuous": _columns, "kinds": _kinds, "metric": _metric,
+    **dict.fromkeys(COUNTS, _count), "pseudocount": _amount, "tolerance": _amount,
+    "estimation_error": pcircuit.check_flag, "categorical": _columns, "continuous": _columns, "kinds": _kinds,
+    "metric": _metric,
     "null": _choice(NULLS), "reference": _choice(REFERENCES), "rng": _seed,
 }

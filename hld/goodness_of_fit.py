@@ -20,7 +20,7 @@ import numpy as np
 
 import pcircuit
 from hld.calibration import calibrate
-from hld.checks import check_alpha, finite_number, seed_of, whole_number
+from hld.checks import check_alpha, seed_of
 from hld.metrics.named import parse_metric
 from hld.metrics.whitened import RIDGE
 from hld.nulls.drawn import MOST_RESAMPLES
@@ -56,19 +56,16 @@ class Settings:
 
     def __post_init__(self):
         for name, known in (("null", NULLS), ("reference", REFERENCES), ("missing", ("complete", "exact"))):
-            value = getattr(self, name)
-            if not isinstance(value, str) or value not in known:
-                raise ValueError(f"`{name}` must be one of {', '.join(map(repr, known))}, found {value!r}")
+            pcircuit.check_choice(getattr(self, name), name, tuple(known))
         if self.missing == "exact" and (self.reference, self.null) not in SUMMED_OUT:
             raise ValueError("`missing` must be 'complete', or 'exact' with reference='circuit' and null='exact' or "
                              f"'auto', found reference={self.reference!r} and null={self.null!r}")
         if self.null in ON_DEMAND and self.reference in FROM_ROWS:
             raise ValueError(f"`null` {self.null!r} draws from the circuit: use null='auto' with "
                              f"reference={self.reference!r}")
-        if self.num_train is not None:
-            whole_number(self.num_train, "num_train")
-        finite_number(self.tolerance, "tolerance")
-        whole_number(self.seed, "seed", 0)
+        pcircuit.check_whole_number(self.num_train, "num_train", 1, none="a reference that is exact")
+        pcircuit.check_number(self.tolerance, "tolerance", least=0)
+        pcircuit.check_whole_number(self.seed, "seed", 0)
 
 
 class HLDTest:
@@ -157,11 +154,10 @@ class HLDTest:
     def __init__(self, circuit, nodes=None, metric="euclidean", null="exact", reference="circuit", num_train=None,
                  training_data=None, rng=None, *, ridge=RIDGE, num_resamples=999, tolerance=0.0, missing="complete"):
         pcircuit.check_distribution(circuit)
-        num_resamples = whole_number(num_resamples, "num_resamples")
-        if num_resamples > MOST_RESAMPLES:
-            raise ValueError(f"`num_resamples` must be at most {MOST_RESAMPLES}, found {num_resamples}")
-        ridge = finite_number(ridge, "ridge", positive=True)
-        settings = Settings(null, reference, num_train, finite_number(tolerance, "tolerance"), missing, seed_of(rng))
+        num_resamples = pcircuit.check_whole_number(num_resamples, "num_resamples", 1, MOST_RESAMPLES)
+        ridge, tolerance = pcircuit.check_number(ridge, "ridge", above=0), pcircuit.check_number(tolerance, "tolerance")
+        num_train = None if num_train is None else pcircuit.check_whole_number(num_train, "num_train", 1)
+        settings = Settings(null, reference, num_train, tolerance, missing, seed_of(rng))
         if (reference in FROM_ROWS) != (training_data is not None):
             raise ValueError(f"`training_data` {'is needed' if training_data is None else 'is used only'} with "
                              f"reference='training', found reference={reference!r}")

@@ -29,7 +29,6 @@ from dataclasses import dataclass
 import numpy as np
 
 import pcircuit
-from hld.checks import whole_number
 from hld.many_batches import adjust_pvalues
 
 SINGULAR = 1e-9  # share of a variance below which it counts as none
@@ -129,7 +128,7 @@ def localize(circuit, nodes, deltas, stds, num_samples, *, top=10) -> Localizati
     >>> found.nodes[0].zscore, found.variable_scores.round(3)
     (2.0, array([0.01]))
     """
-    top = None if top is None else whole_number(top, "top")
+    top = pcircuit.check_whole_number(top, "top", 1, none="all nodes")
     zscores = z_scores(deltas, stds, num_samples)
     pvalues = adjusted_pvalues(zscores)
     table = circuit.nodes[nodes]

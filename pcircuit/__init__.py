@@ -46,6 +46,8 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.learning.chow_liu import chow_liu_circuit as chow_liu_circuit
     from pcircuit.learning.chow_liu import chow_liu_tree as chow_liu_tree
     from pcircuit.learning.em import fit_em as fit_em
+    from pcircuit.learning.em_options import EMSteps as EMSteps
+    from pcircuit.learning.em_options import EMWatch as EMWatch
     from pcircuit.learning.hidden_chow_liu import hclt as hclt
     from pcircuit.learning.random_tensorized import rat_spn as rat_spn
     from pcircuit.moments.means import means_cost as means_cost
@@ -109,7 +111,7 @@ _HOME = {
     "chow_liu_circuit": "learning.chow_liu", "chow_liu_tree": "learning.chow_liu",
     "hclt": "learning.hidden_chow_liu",
     "rat_spn": "learning.random_tensorized",
-    "fit_em": "learning.em",
+    "fit_em": "learning.em", "EMSteps": "learning.em_options", "EMWatch": "learning.em_options",
     "means_cost": "moments.means", "unit_means": "moments.means",
     "Moments": "moments.moments", "exact_moments": "moments.moments",
     "unit_masses": "inference.masses",
@@ -137,14 +139,14 @@ _HOME = {
 __all__ = sorted(_HOME)
 __version__ = "0.1.0"
 
+if not TYPE_CHECKING:  # who checks types would believe in any name
+    def __getattr__(name: str) -> object:
+        if name not in _HOME:
+            raise AttributeError(f"module 'pcircuit' has no attribute {name!r}")
+        value = getattr(importlib.import_module(f"pcircuit.{_HOME[name]}"), name)
+        globals()[name] = value
+        return value
 
-def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module 'pcircuit' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"pcircuit.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
 
-
-def __dir__() -> list:
+def __dir__() -> list[str]:
     return sorted([*globals(), *_HOME])

@@ -24,11 +24,21 @@ import operator
 import reprlib
 from collections.abc import Sequence
 from numbers import Integral, Real
+from typing import overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 INT64 = np.iinfo(np.int64)
+
+
+@overload
+def check_whole_number(value: object, name: str, least: int | None = None, most: int | None = None) -> int: ...
+
+
+@overload
+def check_whole_number(value: object, name: str, least: int | None = None, most: int | None = None, *,
+                       none: str) -> int | None: ...
 
 
 def check_whole_number(value: object, name: str, least: int | None = None, most: int | None = None, *,
@@ -115,7 +125,7 @@ def check_number(value: object, name: str, *, least: float | None = None, above:
     if not is_real(value) or isinstance(value, bool):
         raise TypeError(f"`{name}` must be {expected}, found {shown(value)}")
     try:
-        number = float(value)
+        number = float(value)  # type: ignore[arg-type]
     except OverflowError:
         number = math.inf
     inside = math.isfinite(number) and (least is None or number >= least) and (above is None or number > above) and (
@@ -346,7 +356,8 @@ def without_masks(values: object) -> object:
     if not any(isinstance(part, (np.ma.MaskedArray, list, tuple)) for part in values):
         return values
     return [None if part is np.ma.masked else without_masks(part) if not isinstance(part, np.ma.MaskedArray)
-            else np.where(np.ma.getmaskarray(part), None, part.data) for part in values]
+            else np.where(np.ma.getmaskarray(part), None, part.data)  # type: ignore[call-overload]
+            for part in values]
 
 
 def is_real(value: object) -> bool:

@@ -18,16 +18,20 @@ before sums.  `Circuit.nodes` lists them.
 """
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
 
 from pcircuit.arguments import check_whole_number
-from pcircuit.regions import InnerRegion, InputRegion, StructureError
+from pcircuit.array_types import Floats, Ints
+from pcircuit.regions import InnerRegion, InputRegion, StructureError, unchecked
 from pcircuit.vtree import VTree
 
+__all__ = ["Circuit", "InnerRegion", "InputRegion", "StructureError", "derived", "with_regions"]
+T = TypeVar("T")
 NORMALIZED_TOLERANCE = 1e-9  # how far the sum of a row of probabilities may be from one
 
 
@@ -67,10 +71,13 @@ class Circuit:
     """
 
     vtree: VTree
-    regions: tuple
-    _cache: dict = field(init=False, default_factory=dict)  # derived forms, filled by the modules that need them
+    regions: tuple[InputRegion | InnerRegion, ...]
+    _cache: dict[str, Any] = field(init=False, default_factory=dict)  # what `derived` has made
 
-    def __post_init__(self):
+    if TYPE_CHECKING:  # what may be given; the fields say what is kept
+        def __init__(self, vtree: VTree, regions: Iterable[InputRegion | InnerRegion]) -> None: ...
+
+    def __post_init__(self) -> None:
         if not isinstance(self.regions, Iterable):
             raise TypeError(f"`regions` must be a sequence of regions, one per v-tree node, found "
                             f"{type(self.regions).__name__}")
@@ -83,28 +90,38 @@ class Circuit:
         return self.vtree.num_variables
 
     @cached_property
-    def num_categories(self) -> tuple:
+    def num_categories(self) -> tuple[int, ...]:
         """(V,) number of categories of each variable."""
-        leaf = self.vtree.leaf_of()
-        return tuple(self.regions[r].num_categories for r in leaf.tolist())
+        regions = (self.regions[r] for r in self.vtree.leaf_of().tolist())
+        return tuple(region.num_categories for region in regions if isinstance(region, InputRegion))
 
     @cached_property
-    def offsets(self) -> np.ndarray:
+    def offsets(self) -> Ints:
         """(R + 1,) first node id of each region, then the number of units."""
         offsets = np.concatenate([[0], np.cumsum([region.num_nodes for region in self.regions])])
         offsets.flags.writeable = False
         return offsets
 
     @property
-    def num_nodes(self) -> int:
-        """Number of units of all kinds: the length of `nodes`."""
+    def num_units(self) -> int:
+        """Number of units of all kinds, in all regions: the length of `nodes`."""
         return int(self.offsets[-1])
+
+    @property
+    def num_nodes(self) -> int:
+        """The same as `num_units`: "nodes" of a circuit are its units, while nodes of its v-tree are its regions."""
+        return self.num_units
+
+    @property
+    def num_regions(self) -> int:
+        """R, the number of regions, which is `VTree.num_nodes`."""
+        return len(self.regions)
 
     @cached_property
     def num_parameters(self) -> int:
         """Number of stored input probabilities and sum weights."""
-        return sum(region.probs.size if isinstance(region, InputRegion)
-                   else region.weights.nnz if region.is_sparse else region.weights.size for region in self.regions)
+        return sum(region.probs.size if isinstance(region, InputRegion) else region.num_weights
+                   for region in self.regions)
 
     @cached_property
     def is_normalized(self) -> bool:
@@ -112,7 +129,7 @@ class Circuit:
         return all(bool(np.all(np.abs(_row_sums(region) - 1) <= NORMALIZED_TOLERANCE)) for region in self.regions)
 
     @cached_property
-    def nodes(self) -> np.recarray:
+    def nodes(self) -> np.recarray[Any, Any]:
         """One record per unit, in node-id order.
 
         Fields: ``kind`` ("input", "product" or "sum"), ``region``, ``unit`` (number among the units of its kind
@@ -132,7 +149,7 @@ class Circuit:
         table.flags.writeable = False
         return table
 
-    def scope(self, node_id: int) -> np.ndarray:
+    def scope(self, node_id: int) -> Ints:
         """Variables in the scope of a unit, ascending."""
         if not 0 <= check_whole_number(node_id, "node_id") < self.num_nodes:
             raise IndexError(f"`node_id` {node_id} does not exist: node ids are 0..{self.num_nodes - 1}")
@@ -161,21 +178,21 @@ class Circuit:
             lines.append(f"... and {len(self.regions) - max_regions} more regions")
         return "\n".join(lines)
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         if not isinstance(other, Circuit):
             return NotImplemented
         return self.vtree == other.vtree and self.regions == other.regions
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
-    def __repr__(self):
-        return (f"Circuit({self.num_variables} variables, {len(self.regions)} regions, {self.num_nodes} units, "
+    def __repr__(self) -> str:
+        return (f"Circuit({self.num_variables} variables, {self.num_regions} regions, {self.num_units} units, "
                 f"{self.num_parameters} parameters{'' if self.is_normalized else ', not normalised'})")
 
-    def __reduce__(self):  # copies are checked and read-only again, and rebuild their derived forms
+    def __reduce__(self) -> tuple[Any, ...]:  # copies are checked and read-only again, and derive anew what they need
         return Circuit, (self.vtree, self.regions)
 
-    def __deepcopy__(self, memo):  # nothing in a circuit can change, so it is its own copy
+    def __deepcopy__(self, memo: dict[int, Any]) -> Circuit:  # nothing in a circuit can change, so it is its own copy
         return self
 
 
@@ -185,16 +202,34 @@ def check_circuit(circuit: object, name: str = "circuit") -> None:
         raise TypeError(f"`{name}` must be a pcircuit.Circuit, found {type(circuit).__name__}")
 
 
-def _check_regions(vtree: VTree, regions: tuple) -> None:
+def derived(circuit: Circuit, name: str, make: Callable[[], T]) -> T:
+    """What a module derives from a circuit: `make()` at the first call with this name, then kept with the circuit."""
+    value: T | None = circuit._cache.get(name)
+    return circuit._cache.setdefault(name, make()) if value is None else value
+
+
+def with_regions(circuit: Circuit, regions: Iterable[InputRegion | InnerRegion], new: dict[str, Any],
+                 kept: Iterable[str]) -> Circuit:
+    """The circuit with regions of the same structure that need no check.
+
+    What is derived from them: `new` by name, and the names `kept` that depend on the structure only.
+    """
+    cache = {name: circuit._cache[name] for name in kept if name in circuit._cache} | new
+    known = {name: circuit.__dict__[name] for name in ("num_categories", "offsets", "num_parameters")
+             if name in circuit.__dict__}
+    return unchecked(Circuit, vtree=circuit.vtree, regions=tuple(regions), _cache=cache, **known)
+
+
+def _check_regions(vtree: VTree, regions: tuple[Any, ...]) -> None:
     """Raise the first disagreement between a v-tree and its regions."""
     if not isinstance(vtree, VTree):
         raise TypeError(f"`vtree` must be a VTree, found {type(vtree).__name__}")
     if len(regions) != vtree.num_nodes:
         raise StructureError(f"`regions` has {len(regions)} entries but the v-tree {vtree.num_nodes} nodes: "
                              "give one region per node, in post-order")
-    starts, child_list, variables = vtree._child_start.tolist(), vtree._child_list, vtree.variables.tolist()
+    children_of, variables = vtree.child_lists(), vtree.variables.tolist()
 
-    def fail(r, message):
+    def fail(r: int, message: str) -> NoReturn:
         raise StructureError(f"region {r} with scope {vtree.scope(r).tolist()}: {message}")
 
     for r, region in enumerate(regions):
@@ -207,7 +242,7 @@ def _check_regions(vtree: VTree, regions: tuple) -> None:
             continue
         if not isinstance(region, InnerRegion):
             fail(r, f"found {type(region).__name__}, but the v-tree node has children and needs an InnerRegion")
-        children = child_list[starts[r]:starts[r + 1]].tolist()
+        children = children_of[r]
         if region.products.shape[1] != len(children):
             fail(r, f"`products` has {region.products.shape[1]} columns, the v-tree node {len(children)} children")
         available = [regions[c].num_units for c in children]
@@ -219,12 +254,12 @@ def _check_regions(vtree: VTree, regions: tuple) -> None:
         fail(len(regions) - 1, f"the root region shows {regions[-1].num_units} units, a circuit has exactly one root")
 
 
-def _row_sums(region) -> np.ndarray:
+def _row_sums(region: InputRegion | InnerRegion) -> Floats:
     """(K,) sums of the probabilities or weights of a region; infinite where they overflow."""
     with np.errstate(over="ignore"):
         return region.probs.sum(axis=1) if isinstance(region, InputRegion) else np.asarray(region.weights.sum(axis=1))
 
 
-def _numbers(row) -> str:
+def _numbers(row: Floats) -> str:
     """A row of numbers on one line."""
     return " ".join(f"{value:.4g}" for value in row)

@@ -40,6 +40,6 @@ def check_distribution(circuit: Circuit, name: str = "circuit") -> Circuit:
     if not isinstance(circuit, Circuit):
         raise TypeError(f"`{name}` must be a pcircuit.Circuit, found {type(circuit).__name__}")
     if not circuit.is_normalized:
-        raise StructureError(f"`{name}` is not normalised, so it is not a distribution: the rows of `probs` and "
-                             "`weights` must sum to one, found others")
+        raise StructureError(f"`{name}` is not normalised, so it is not a distribution: "
+                             f"`pcircuit.normalize({name})` makes it one")
     return circuit

@@ -14,10 +14,13 @@ copied nor modified.  Unsigned dtypes simply cannot hold a missing value: 2**64 
 """
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pcircuit.arguments import at, check_numbers, first, is_real, shown, without_masks
+from pcircuit.array_types import Evidence, Floats, Ints
 from pcircuit.circuit import Circuit, check_circuit
 
 MISSING = -1
@@ -26,7 +29,7 @@ FLOATS = "expected whole numbers (categories 0, 1, ...), and NaN or -1 for missi
 OBJECTS = "expected whole numbers (categories 0, 1, ...), and None, NaN or -1 for missing values"
 
 
-def check_evidence(circuit: Circuit, data: ArrayLike, *, name: str = "data") -> NDArray[np.integer]:
+def check_evidence(circuit: Circuit, data: ArrayLike, *, name: str = "data") -> Evidence:
     """Return `data` as an integer array (N, V) after checking it against a circuit.
 
     Parameters
@@ -67,12 +70,12 @@ def check_evidence(circuit: Circuit, data: ArrayLike, *, name: str = "data") -> 
     array([[ 1],
            [-1]])
     """
-    data = as_integer_table(circuit, data, name)
-    refuse_out_of_range(circuit, data, name)
-    return data
+    table = as_integer_table(circuit, data, name)
+    refuse_out_of_range(circuit, table, name)
+    return table
 
 
-def as_integer_table(circuit: Circuit, data: ArrayLike, name: str = "data") -> NDArray[np.integer]:
+def as_integer_table(circuit: Circuit, data: ArrayLike, name: str = "data") -> Evidence:
     """`data` as an (N, V) integer array; whether its entries are categories of the circuit is not looked at."""
     check_circuit(circuit)
     array = integer_entries(data, name)
@@ -83,7 +86,7 @@ def as_integer_table(circuit: Circuit, data: ArrayLike, name: str = "data") -> N
     return array
 
 
-def refuse_out_of_range(circuit: Circuit, data: NDArray[np.integer], name: str = "data") -> None:
+def refuse_out_of_range(circuit: Circuit, data: Evidence, name: str = "data") -> None:
     """Raise for the first entry below -1 or not below its variable's number of categories."""
     categories = np.asarray(circuit.num_categories)
     if not len(data) or ((data.max(axis=0) < categories).all() and int(data.min()) >= MISSING):
@@ -93,7 +96,7 @@ def refuse_out_of_range(circuit: Circuit, data: NDArray[np.integer], name: str =
                      f"0..{categories[column] - 1}, or -1 for a missing value")
 
 
-def integer_entries(data: object, name: str = "data") -> NDArray[np.integer]:
+def integer_entries(data: object, name: str = "data") -> Evidence:
     """`data` as an array of integers in the machine's byte order, -1 where missing; of any shape."""
     if isinstance(data, np.ma.MaskedArray):
         return _unmasked(data, name)
@@ -118,7 +121,7 @@ def integer_entries(data: object, name: str = "data") -> NDArray[np.integer]:
                     "encode it first")
 
 
-def row_weights(weights: ArrayLike | None, num_rows: int) -> NDArray[np.float64]:
+def row_weights(weights: ArrayLike | None, num_rows: int) -> Floats:
     """(N,) weights of rows, ones by default; refused unless they are finite and at least 0."""
     if weights is None:
         return np.broadcast_to(1.0, (num_rows,))  # takes no memory
@@ -126,7 +129,7 @@ def row_weights(weights: ArrayLike | None, num_rows: int) -> NDArray[np.float64]
     return check_numbers(weights, "weights", expected, (num_rows,), least=0, most=MOST_WEIGHT)
 
 
-def _unmasked(data: np.ma.MaskedArray, name: str) -> NDArray[np.integer]:
+def _unmasked(data: np.ma.MaskedArray[Any, Any], name: str) -> Evidence:
     """Entries of a masked array; what lies under the mask is not looked at."""
     if data.dtype.kind not in "biufO" or not np.ma.getmaskarray(data).any():
         return integer_entries(data.data, name)
@@ -136,7 +139,7 @@ def _unmasked(data: np.ma.MaskedArray, name: str) -> NDArray[np.integer]:
     return codes
 
 
-def _native(array: np.ndarray, name: str) -> NDArray[np.integer]:
+def _native(array: NDArray[Any], name: str) -> Evidence:
     """Integers in the machine's byte order and alignment, none of which is beyond int64."""
     if not array.dtype.isnative or not array.flags.aligned:
         array = array.astype(array.dtype.newbyteorder("="))
@@ -149,7 +152,7 @@ def _native(array: np.ndarray, name: str) -> NDArray[np.integer]:
     return array.view(np.int64)
 
 
-def _whole(array: np.ndarray, name: str) -> NDArray[np.int64]:
+def _whole(array: NDArray[Any], name: str) -> Ints:
     """Floats that are whole numbers as integers, NaN as -1."""
     if array.dtype.itemsize < 4:
         array = array.astype(np.float32)  # half precision cannot hold the limit
@@ -161,7 +164,7 @@ def _whole(array: np.ndarray, name: str) -> NDArray[np.int64]:
     return np.where(is_missing, array.dtype.type(MISSING), array).astype(np.int64)
 
 
-def _of_objects(array: np.ndarray, name: str) -> NDArray[np.int64]:
+def _of_objects(array: NDArray[Any], name: str) -> Ints:
     """Python objects as integers: whole numbers, and what marks a missing value."""
     codes = np.empty(array.shape, dtype=np.int64)
     for place, entry in np.ndenumerate(array):
@@ -181,5 +184,6 @@ def _code_of_object(entry: object) -> int | None:
         return None
     if entry != entry:
         return MISSING
-    is_whole = -2 ** 63 <= entry < 2 ** 63 and int(entry) == entry
-    return int(entry) if is_whole else None
+    number: Any = entry
+    is_whole = -2 ** 63 <= number < 2 ** 63 and int(number) == number
+    return int(number) if is_whole else None

@@ -14,17 +14,19 @@ and a selection is an array of distinct node ids, the numbers that `Circuit.node
 """
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pcircuit.arguments import check_integers, check_numbers
-from pcircuit.circuit import check_circuit
+from pcircuit.array_types import Floats, Ints
+from pcircuit.circuit import Circuit, check_circuit
 
 KINDS = ("input", "product", "sum")
 
 
-def select_nodes(circuit, kinds=("input", "sum")) -> np.ndarray:
+def select_nodes(circuit: Circuit, kinds: str | Sequence[str] = ("input", "sum")) -> Ints:
     """Node ids of all units of the given kinds.
 
     {n : kind(n) in kinds}, ascending.
@@ -77,7 +79,7 @@ def select_nodes(circuit, kinds=("input", "sum")) -> np.ndarray:
     return nodes
 
 
-def check_nodes(circuit, nodes) -> np.ndarray:
+def check_nodes(circuit: Circuit, nodes: ArrayLike) -> Ints:
     """`nodes` as a read-only int64 array, refused unless it is a selection of units of `circuit`.
 
     Parameters
@@ -106,10 +108,10 @@ def check_nodes(circuit, nodes) -> np.ndarray:
     """
     check_circuit(circuit)
     expected = f"a one-dimensional array of at least one node id 0..{circuit.num_nodes - 1}"
-    array = check_integers(nodes, "nodes", expected, 0, circuit.num_nodes - 1)
-    if array.ndim != 1 or array.size == 0:
-        raise ValueError(f"`nodes` must be {expected}, found shape {array.shape}; `select_nodes(circuit)` makes one")
-    array = array.copy()
+    given = check_integers(nodes, "nodes", expected, 0, circuit.num_nodes - 1)
+    if given.ndim != 1 or given.size == 0:
+        raise ValueError(f"`nodes` must be {expected}, found shape {given.shape}; `select_nodes(circuit)` makes one")
+    array: Ints = given.copy()
     repeated = np.flatnonzero(np.bincount(array) > 1)
     if len(repeated):
         raise ValueError(f"`nodes` holds {repeated[0]} more than once: name each node once, np.unique(nodes) does")
@@ -117,7 +119,7 @@ def check_nodes(circuit, nodes) -> np.ndarray:
     return array
 
 
-def check_node_weights(node_weights, m: int) -> np.ndarray:
+def check_node_weights(node_weights: ArrayLike | None, m: int) -> Floats:
     """`node_weights` as a checked float array.
 
     Parameters
@@ -149,7 +151,7 @@ def check_node_weights(node_weights, m: int) -> np.ndarray:
     return check_numbers(node_weights, "node_weights", expected, (m,), above=0)
 
 
-def _checked_kinds(kinds) -> list:
+def _checked_kinds(kinds: str | Sequence[str]) -> list[str]:
     """`kinds` as a list of known kinds without repetition."""
     if not isinstance(kinds, Iterable):
         raise TypeError(f"`kinds` must be a sequence of strings out of {KINDS}, found {kinds!r}")

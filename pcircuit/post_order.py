@@ -10,15 +10,20 @@ it for good, which is after everything below.  The walk keeps its own stack, so 
 """
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import numpy as np
 
 from pcircuit.arguments import check_whole_number, shown
+from pcircuit.array_types import Ints
 
 
-def check_leaves(nested) -> None:
+def check_leaves(nested: Any) -> None:
     """Raise unless `nested` is made of lists whose leaves are the variables 0..V-1, each once."""
     leaves: list[int] = []
-    stack, above = [(nested, False)], set()  # what is still to visit or to leave; the lists that are being visited
+    stack = [(nested, False)]  # what is still to visit or to leave
+    above: set[int] = set()  # the lists that are being visited
     while stack:
         node, is_left = stack.pop()
         if is_left:
@@ -38,7 +43,7 @@ def check_leaves(nested) -> None:
                          f"once, but {missing[0]} is not among them")
 
 
-def _leaf(node) -> int:
+def _leaf(node: Any) -> int:
     """A variable; anything else is refused."""
     try:
         return check_whole_number(node, "nested", 0)
@@ -47,14 +52,14 @@ def _leaf(node) -> int:
                           ) from None
 
 
-def numbered(root, expand) -> tuple[np.ndarray, np.ndarray]:
+def numbered(root: Any, expand: Callable[[Any], Sequence[Any] | None]) -> tuple[Ints, Ints]:
     """Parents and variables of the v-tree below a start node.
 
     `expand(node)` is the list of children of a node, or None where the node is a variable.
     """
     parents: list[int] = []
     variables: list[int] = []
-    stack = [(root, None, None)]  # (node, children still to visit, numbers of the finished children)
+    stack: list[Any] = [(root, None, None)]  # (node, children still to visit, numbers of the finished children)
     while stack:
         node, todo, done = stack[-1]
         if todo is None:
@@ -72,7 +77,8 @@ def numbered(root, expand) -> tuple[np.ndarray, np.ndarray]:
     return np.array(parents), np.array(variables)
 
 
-def _append(parents, variables, stack, variable, children) -> None:
+def _append(parents: list[int], variables: list[int], stack: list[Any], variable: int,
+            children: Sequence[int]) -> None:
     """Give the finished node the next number, attach its children, report it to the node waiting above."""
     number = len(parents)
     parents.append(-1)
@@ -83,16 +89,16 @@ def _append(parents, variables, stack, variable, children) -> None:
         stack[-1][2].append(number)
 
 
-def numbered_by_cuts(order: np.ndarray, cut) -> tuple[np.ndarray, np.ndarray]:
+def numbered_by_cuts(order: Ints, cut: Callable[[int], int]) -> tuple[Ints, Ints]:
     """The same for a binary v-tree over `order`: of n variables `cut(n)`, 1..n-1, go to the first child."""
-    def expand(node):
+    def expand(node: Any) -> list[Any] | None:
         if isinstance(node, int):
             return None
         lo, hi = node
         middle = lo + cut(hi - lo)
         return [wrap(lo, middle), wrap(middle, hi)]
 
-    def wrap(lo, hi):
+    def wrap(lo: int, hi: int) -> Any:
         return int(order[lo]) if hi - lo == 1 else (lo, hi)
 
     return numbered(wrap(0, len(order)), expand)

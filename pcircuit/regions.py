@@ -4,14 +4,19 @@ See `pcircuit.circuit` for what regions are for.
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pcircuit.arguments import check_integers, check_numbers, check_whole_number
+from pcircuit.array_types import Floats, Ints, Weights
 
 MOST_UNITS = 2 ** 31  # in one region
 PRODUCTS = f"a non-empty (P, A) array of unit indices from 0 to {MOST_UNITS - 1}"
+T = TypeVar("T")
 
 
 class StructureError(ValueError):
@@ -42,35 +47,38 @@ class InputRegion:
     """
 
     variable: int
-    probs: np.ndarray
+    probs: Floats
 
-    def __post_init__(self):
+    if TYPE_CHECKING:  # what may be given; the fields say what is kept
+        def __init__(self, variable: int, probs: ArrayLike) -> None: ...
+
+    def __post_init__(self) -> None:
         object.__setattr__(self, "variable", _refused_as_structure(check_whole_number, self.variable, "variable", 0))
         object.__setattr__(self, "probs", _weights_array(self.probs, "probs"))
 
     @property
     def num_units(self) -> int:
         """K, the units shown to the parent region."""
-        return self.probs.shape[0]
+        return len(self.probs)
 
     @property
     def num_categories(self) -> int:
         """C, the number of categories of the variable."""
-        return self.probs.shape[1]
+        return int(self.probs.shape[1])
 
     @property
     def num_nodes(self) -> int:
-        """All units of the region: K."""
-        return self.probs.shape[0]
+        """All units of the region, the nodes it adds to its circuit: K."""
+        return len(self.probs)
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         if not isinstance(other, InputRegion):
             return NotImplemented
         return self.variable == other.variable and np.array_equal(self.probs, other.probs)
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"InputRegion(variable {self.variable}, {self.num_units} units, {self.num_categories} categories)"
 
 
@@ -96,10 +104,13 @@ class InnerRegion:
     InnerRegion(2 children, 2 products, 1 sum)
     """
 
-    products: np.ndarray
-    weights: np.ndarray
+    products: Ints
+    weights: Weights
 
-    def __post_init__(self):
+    if TYPE_CHECKING:  # what may be given; the fields say what is kept
+        def __init__(self, products: ArrayLike, weights: Weights) -> None: ...
+
+    def __post_init__(self) -> None:
         products = _refused_as_structure(check_integers, self.products, "products", PRODUCTS, 0, MOST_UNITS - 1)
         if products.ndim != 2 or products.size == 0:
             raise StructureError(f"`products` must be {PRODUCTS}, found shape {products.shape}")
@@ -121,7 +132,7 @@ class InnerRegion:
     @property
     def num_units(self) -> int:
         """K, the sum units, which are what the parent region sees."""
-        return self.weights.shape[0]
+        return int(self.weights.shape[0])
 
     @property
     def num_products(self) -> int:
@@ -130,10 +141,15 @@ class InnerRegion:
 
     @property
     def num_nodes(self) -> int:
-        """All units of the region: P + K."""
-        return len(self.products) + self.weights.shape[0]
+        """All units of the region, the nodes it adds to its circuit: P + K."""
+        return self.num_products + self.num_units
 
-    def row(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+    @property
+    def num_weights(self) -> int:
+        """Number of stored weights."""
+        return int(self.weights.nnz if self.is_sparse else self.weights.size)
+
+    def row(self, k: int) -> tuple[Ints, Floats]:
         """Products that sum unit k mixes with positive weight, ascending, and these weights."""
         if self.is_sparse:
             part = slice(self.weights.indptr[k], self.weights.indptr[k + 1])
@@ -142,32 +158,42 @@ class InnerRegion:
         products = np.flatnonzero(self.weights[k])
         return products, self.weights[k, products]
 
-    def dense_weights(self) -> np.ndarray:
+    def dense_weights(self) -> Floats:
         """`weights` as a (K, P) dense array."""
-        return self.weights.toarray() if self.is_sparse else self.weights
+        dense: Floats = self.weights.toarray() if self.is_sparse else self.weights
+        return dense
 
-    def weight_row(self, k: int) -> np.ndarray:
+    def weight_row(self, k: int) -> Floats:
         """(P,) weights of sum unit k."""
-        return self.weights[[k]].toarray()[0] if self.is_sparse else self.weights[k]
+        row: Floats = self.weights[[k]].toarray()[0] if self.is_sparse else self.weights[k]
+        return row
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         if not isinstance(other, InnerRegion):
             return NotImplemented
         alike = (self.weights.shape == other.weights.shape and np.array_equal(self.products, other.products)
                  and self.is_sparse == other.is_sparse)
         if alike and self.is_sparse:  # their dense form may not fit the memory
-            return (self.weights != other.weights).nnz == 0
+            return bool((self.weights != other.weights).nnz == 0)
         return alike and np.array_equal(self.weights, other.weights)
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         sums = f"{self.num_units} sum{'s' if self.num_units > 1 else ''}"
         return (f"InnerRegion({self.products.shape[1]} children, {self.num_products} products, {sums}"
                 f"{', sparse' if self.is_sparse else ''})")
 
 
-def _weights_array(values, name: str) -> np.ndarray:
+def unchecked(kind: type[T], **fields: Any) -> T:
+    """A region, or a circuit, from fields in their order that are known to be right."""
+    new = object.__new__(kind)
+    for name, value in fields.items():  # not by its dictionary: to make one is more work, now and for the collector
+        object.__setattr__(new, name, value)
+    return new
+
+
+def _weights_array(values: ArrayLike, name: str) -> Floats:
     """`values` as a read-only 2-D float64 copy of non-negative finite numbers."""
     expected = "a non-empty two-dimensional array of finite numbers of at least 0"
     array = _refused_as_structure(check_numbers, values, name, expected, least=0)
@@ -178,7 +204,7 @@ def _weights_array(values, name: str) -> np.ndarray:
     return array
 
 
-def _csr_weights(weights):
+def _csr_weights(weights: Any) -> Any:
     """A scipy.sparse array as a canonical read-only CSR array of non-negative finite float64."""
     import scipy.sparse
     if weights.dtype.kind not in "biuf":
@@ -197,14 +223,14 @@ def _csr_weights(weights):
     return csr
 
 
-def check_weights(array: np.ndarray, name: str) -> None:
+def check_weights(array: Floats, name: str) -> None:
     """Raise unless all numbers are finite and non-negative."""
     if array.size and not (array.min() >= 0 and array.max() < np.inf):  # a NaN fails the comparison
         bad = array[~((array >= 0) & (array < np.inf))].flat[0]
         raise StructureError(f"`{name}` holds {bad}: all entries must be finite and at least 0")
 
 
-def _refused_as_structure(check, *arguments, **limits):
+def _refused_as_structure(check: Callable[..., Any], *arguments: Any, **limits: Any) -> Any:
     """What a check of arguments returns; what it refuses is a StructureError with the same sentence."""
     try:
         return check(*arguments, **limits)

@@ -22,14 +22,16 @@ Two rules follow, and every part of both packages that asks "is this zero?" uses
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from pcircuit.circuit import Circuit
+from pcircuit.array_types import Floats
+from pcircuit.circuit import Circuit, derived
 from pcircuit.regions import InputRegion
 
 EPS = float(np.finfo(np.float64).eps)
 
 
-def rounding_errors(circuit: Circuit, nodes=None) -> np.ndarray:
+def rounding_errors(circuit: Circuit, nodes: ArrayLike | None = None) -> Floats:
     """Bounds rho on the relative rounding errors of unit likelihoods and of their means under the circuit.
 
     |computed l_j(x) - l_j(x)| <= rho_j l_j(x),   |computed E[l_j] - E[l_j]| <= rho_j E[l_j].
@@ -65,14 +67,12 @@ def rounding_errors(circuit: Circuit, nodes=None) -> np.ndarray:
     return errors if nodes is None else errors[np.asarray(nodes)]
 
 
-def region_rounding(circuit: Circuit) -> np.ndarray:
+def region_rounding(circuit: Circuit) -> Floats:
     """(R,) the bound rho for the units of each region; see `rounding_errors`."""
-    if "rounding" not in circuit._cache:
-        circuit._cache["rounding"] = _region_rounding(circuit)
-    return circuit._cache["rounding"]
+    return derived(circuit, "rounding", lambda: _region_rounding(circuit))
 
 
-def _region_rounding(circuit: Circuit) -> np.ndarray:
+def _region_rounding(circuit: Circuit) -> Floats:
     """What `region_rounding` keeps: errors below each region, and on the way from the root to it."""
     vtree = circuit.vtree
     own, above = np.empty(vtree.num_nodes), np.empty(vtree.num_nodes)
@@ -98,7 +98,7 @@ def _region_rounding(circuit: Circuit) -> np.ndarray:
     return rounding
 
 
-def without_rounding(eigenvalues) -> np.ndarray:
+def without_rounding(eigenvalues: ArrayLike) -> Floats:
     """Eigenvalues of a covariance, those that are zero to working precision set to zero.
 
     Parameters

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -39,7 +40,7 @@ def warm_up() -> None:
     sample(circuit, 2, rng=0)
 
 
-def compile_kernel(function: Callable) -> Callable:
+def compile_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function` compiled by Numba at its first call, without fast-math, cached on disk where a folder is writable.
 
     For kernels of packages built on this one, so that the options of compilation stand in one place.

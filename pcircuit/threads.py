@@ -2,12 +2,17 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
 
 from pcircuit.arguments import check_whole_number
 
+T = TypeVar("T")
+Result = TypeVar("Result")
 
-def map_in_threads(function, arguments, n_jobs: int | None):
+
+def map_in_threads(function: Callable[[T], Result], arguments: Sequence[T], n_jobs: int | None) -> Iterator[Result]:
     """Yield ``function(argument)`` in the order of `arguments`, at most `n_jobs` at a time (None: all CPUs).
 
     Work is cut by the caller without looking at `n_jobs`, and results are combined in order, so that no result
@@ -18,7 +23,7 @@ def map_in_threads(function, arguments, n_jobs: int | None):
         yield from map(function, arguments)
         return
     with ThreadPoolExecutor(n_jobs) as pool:
-        waiting = []
+        waiting: list[Future[Result]] = []
         for argument in arguments:
             waiting.append(pool.submit(function, argument))
             if len(waiting) > n_jobs:

@@ -19,11 +19,15 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass, field
+from itertools import pairwise
 from numbers import Integral
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pcircuit.arguments import check_generator, check_integers, check_whole_number
+from pcircuit.array_types import Ints, Seed
 from pcircuit.post_order import check_leaves, numbered, numbered_by_cuts
 
 SHOWN_NODES = 20  # of a v-tree that is printed in full
@@ -63,15 +67,18 @@ class VTree:
     (array([2, 3]), array([0, 2]))
     """
 
-    parents: np.ndarray
-    variables: np.ndarray
-    first: np.ndarray = field(init=False)
-    _child_start: np.ndarray = field(init=False)
-    _child_list: np.ndarray = field(init=False)
-    _leaves: np.ndarray = field(init=False)
-    _num_leaves_to: np.ndarray = field(init=False)
+    parents: Ints
+    variables: Ints
+    first: Ints = field(init=False)
+    _child_start: Ints = field(init=False)
+    _child_list: Ints = field(init=False)
+    _leaves: Ints = field(init=False)
+    _num_leaves_to: Ints = field(init=False)
 
-    def __post_init__(self):
+    if TYPE_CHECKING:  # what may be given; the fields say what is kept
+        def __init__(self, parents: ArrayLike, variables: ArrayLike) -> None: ...
+
+    def __post_init__(self) -> None:
         parents = _int_vector(self.parents, "parents")
         variables = _int_vector(self.variables, "variables")
         if len(parents) != len(variables):
@@ -93,7 +100,7 @@ class VTree:
     # -- builders ----------------------------------------------------------------------------------------------
 
     @classmethod
-    def from_nested(cls, nested) -> VTree:
+    def from_nested(cls, nested: Any) -> VTree:
         """V-tree written as nested lists of variables, e.g. ``[[0, 2], 1]``; O(R), any depth.
 
         Raises ``TypeError`` if a leaf is not a whole number, ``ValueError`` if a list is empty or contains itself, or
@@ -103,7 +110,7 @@ class VTree:
         return cls(*numbered(nested, lambda node: node if isinstance(node, (list, tuple)) else None))
 
     @classmethod
-    def from_tree(cls, parent) -> VTree:
+    def from_tree(cls, parent: ArrayLike) -> VTree:
         """V-tree of a rooted tree on the variables themselves: the shape of a Hidden Chow-Liu tree.
 
         A variable without children becomes a leaf; a variable with children becomes an inner node over the
@@ -129,13 +136,13 @@ class VTree:
         if len(roots) != 1 or parent.min() < -1 or parent.max() >= len(parent):
             raise ValueError(f"`parent` must hold one -1 (the root) and else variables 0..{len(parent) - 1}, "
                              f"found {len(roots)} roots and values {parent.min()}..{parent.max()}")
-        children = [[] for _ in parent]
+        children: list[list[int]] = [[] for _ in parent]
         for v, p in enumerate(parent.tolist()):
             if p >= 0:
                 children[p].append(v)
         _check_acyclic(children, int(roots[0]))
 
-        def expand(node):  # (v,) is the inner node of variable v, v itself its leaf
+        def expand(node: Any) -> list[Any] | None:  # (v,) is the inner node of variable v, v itself its leaf
             if isinstance(node, Integral):
                 return None
             return [(c,) if children[c] else c for c in children[node[0]]] + [node[0]]
@@ -154,7 +161,7 @@ class VTree:
         return cls(*numbered_by_cuts(np.arange(_at_least_one(num_variables)), lambda n: 1))
 
     @classmethod
-    def random(cls, num_variables: int, *, rng=None) -> VTree:
+    def random(cls, num_variables: int, *, rng: Seed = None) -> VTree:
         """Binary v-tree over a random order of the variables, cut at uniformly random places.
 
         `rng` is a seed or a ``numpy.random.Generator``.
@@ -167,7 +174,12 @@ class VTree:
 
     @property
     def num_nodes(self) -> int:
-        """R, the number of nodes, which is the number of regions of a circuit on this v-tree."""
+        """R, the number of nodes of the tree; a circuit counts its units as nodes, see `num_regions`."""
+        return len(self.parents)
+
+    @property
+    def num_regions(self) -> int:
+        """The same as `num_nodes`: a circuit on this v-tree has one region per node."""
         return len(self.parents)
 
     @property
@@ -180,26 +192,31 @@ class VTree:
         """The root, R - 1."""
         return len(self.parents) - 1
 
-    def children(self, r: int) -> np.ndarray:
+    def children(self, r: int) -> Ints:
         """Children of node r, ascending; empty for a leaf."""
         r = self._checked(r)
         return self._child_list[self._child_start[r]:self._child_start[r + 1]]
+
+    def child_lists(self) -> list[list[int]]:
+        """Children of every node, as `children` of each."""
+        ends, children = self._child_start.tolist(), self._child_list.tolist()
+        return [children[start:end] for start, end in pairwise(ends)]
 
     def parent(self, r: int) -> int:
         """Parent of node r, -1 for the root."""
         return int(self.parents[self._checked(r)])
 
-    def scope(self, r: int) -> np.ndarray:
+    def scope(self, r: int) -> Ints:
         """Variables below node r, ascending."""
         r = self._checked(r)
         lo, hi = self._num_leaves_to[self.first[r]], self._num_leaves_to[r + 1]
         return np.sort(self.variables[self._leaves[lo:hi]])
 
-    def scope_sizes(self) -> np.ndarray:
+    def scope_sizes(self) -> Ints:
         """(R,) number of variables below each node."""
         return self._num_leaves_to[1:] - self._num_leaves_to[self.first]
 
-    def leaf_of(self) -> np.ndarray:
+    def leaf_of(self) -> Ints:
         """(V,) leaf node of each variable."""
         leaf = np.empty(self.num_variables, dtype=np.int64)
         leaf[self.variables[self._leaves]] = self._leaves
@@ -217,27 +234,27 @@ class VTree:
             r = int(self.parents[r])
         return r
 
-    def to_nested(self):
+    def to_nested(self) -> Any:
         """The v-tree as nested lists of variables, the inverse of `from_nested`."""
-        built = []
+        built: list[Any] = []
         for r, v in enumerate(self.variables.tolist()):
             built.append(v if v >= 0 else [built[c] for c in self.children(r)])
         return built[-1]
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         if not isinstance(other, VTree):
             return NotImplemented
         return np.array_equal(self.parents, other.parents) and np.array_equal(self.variables, other.variables)
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         if self.num_nodes <= SHOWN_NODES:
             return f"VTree.from_nested({self.to_nested()})"
         digest = zlib.crc32(self.variables.tobytes(), zlib.crc32(self.parents.tobytes()))
         return f"VTree({self.num_variables} variables, {self.num_nodes} nodes, checksum {digest:08x})"
 
-    def _checked(self, r) -> int:
+    def _checked(self, r: int) -> int:
         """`r` as an int, refused unless it is a node (negative numbers do not wrap around)."""
         r = check_whole_number(r, "r")
         if not 0 <= r < len(self.parents):
@@ -245,16 +262,17 @@ class VTree:
         return r
 
 
-def _int_vector(values, name: str) -> np.ndarray:
+def _int_vector(values: ArrayLike, name: str) -> Ints:
     """`values` as a fresh 1-D int64 array with at least one entry."""
     expected = "a non-empty one-dimensional array of integers"
     array = check_integers(values, name, expected)
     if array.ndim != 1 or array.size == 0:
         raise ValueError(f"`{name}` must be {expected}, found shape {array.shape}")
-    return array.copy()
+    fresh: Ints = array.copy()
+    return fresh
 
 
-def _checked_first(parents: np.ndarray, variables: np.ndarray) -> np.ndarray:
+def _checked_first(parents: Ints, variables: Ints) -> Ints:
     """First node at or below each node; raises unless the arrays are a post-order v-tree."""
     R = len(parents)
     if parents[-1] != -1 or (parents[:-1] <= np.arange(R - 1)).any() or parents.max() >= R:
@@ -292,6 +310,6 @@ def _check_acyclic(children: list[list[int]], root: int) -> None:
                          "connected to the root")
 
 
-def _at_least_one(num_variables) -> int:
+def _at_least_one(num_variables: int) -> int:
     """`num_variables` as an int, refused below one."""
     return check_whole_number(num_variables, "num_variables", 1)

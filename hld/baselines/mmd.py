@@ -31,7 +31,7 @@ import numpy as np
 import pcircuit
 from hld import gchi2
 from hld.baselines.kernel_mean import pair_sum, product_kernel, smoothed
-from hld.checks import check_alpha, seed_of, whole_number
+from hld.checks import check_alpha, seed_of
 from hld.nulls.monte_carlo import monte_carlo_error, monte_carlo_pvalue, rejection_threshold
 from hld.vectors.completion import complete
 
@@ -153,7 +153,8 @@ class MMDTest:
         pcircuit.check_distribution(circuit)
         if null not in NULLS:
             raise ValueError(f"`null` must be one of {', '.join(map(repr, NULLS))}, found {null!r}")
-        self.circuit, self.null, self.num_resamples = circuit, null, whole_number(num_resamples, "num_resamples")
+        self.num_resamples = pcircuit.check_whole_number(num_resamples, "num_resamples", 1)
+        self.circuit, self.null = circuit, null
         self._seed = seed_of(rng)
         self._kernel = product_kernel(circuit, kernel, bandwidth, self._seed)
         self.kernel, self.bandwidth = self._kernel.name, self._kernel.bandwidth
@@ -277,7 +278,7 @@ def one_sample_mmd_squared(circuit, data, *, kernel="hamming", bandwidth=None, r
 
     >>> from pcircuit import Circuit, InputRegion, VTree
     >>> coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.5, 0.5]])])
-    >>> round(one_sample_mmd_squared(coin, [[0]], bandwidth=1.0), 6), round(1 - (1 + np.exp(-1)) / 2, 6)
+    >>> round(one_sample_mmd_squared(coin, [[0]], bandwidth=1.0), 6), float(round(1 - (1 + np.exp(-1)) / 2, 6))
     (0.31606, 0.31606)
     """
     pcircuit.check_distribution(circuit)

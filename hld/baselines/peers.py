@@ -32,7 +32,7 @@ from hld.baselines.statistics import (
     two_sample_mmd_squared,
     typicality,
 )
-from hld.checks import check_alpha, seed_of, whole_number
+from hld.checks import check_alpha, seed_of
 from hld.nulls.monte_carlo import monte_carlo_pvalue, rejection_threshold
 
 __all__ = ["BaselineResult", "BaselineTest", "dropout_scores", "dropout_test", "mean_difference", "median_bandwidth",
@@ -293,5 +293,5 @@ def mmd_test(circuit, *, bandwidth=None, num_resamples=199, rng=None) -> Baselin
 
 def _test(circuit, summary, statistic, num_resamples, rng):
     """A BaselineTest after the checks that all share."""
-    num_resamples = whole_number(num_resamples, "num_resamples")
+    num_resamples = pcircuit.check_whole_number(num_resamples, "num_resamples", 1)
     return BaselineTest(pcircuit.check_distribution(circuit), summary, statistic, num_resamples, seed_of(rng))

@@ -12,6 +12,7 @@ from __future__ import annotations
 import csv
 import io
 import pathlib
+import re
 import sys
 import warnings
 
@@ -19,6 +20,7 @@ import pcircuit
 from hld.command.output import check_output, shown
 
 UNSEEN = "<unseen>"  # how `TableEncoder.decode` writes the category of levels that training did not have
+WHOLE = re.compile(r"[+-]?[0-9]{1,400}")  # longer numbers are infinite as doubles
 WORDS = {"True": "1", "TRUE": "1", "true": "1", "False": "0", "FALSE": "0", "false": "0", UNSEEN: "inf"}
 
 
@@ -43,7 +45,12 @@ def read_training(path, separator=","):
     OSError, ValueError
         If the file cannot be read or is not a table.
     """
-    return _read(path, separator, low_memory=False)  # in pieces, one column could get two types
+    # in pieces, one column could get two types; plain types would round whole numbers beside a missing cell
+    table = _read(path, separator, low_memory=False, dtype_backend="numpy_nullable")
+    for name in table.columns:
+        if table[name].dtype == "string":  # empty cells among numbers beyond int64, which become text
+            table[name] = table[name].mask(table[name] == "")
+    return table
 
 
 def read_batch(path, encoder, separator=","):
@@ -147,7 +154,19 @@ def _as_fitted(cells, column):
         raise ValueError(f"column {column.name!r} holds {cells.iloc[odd[0]]!r} in data row {odd[0] + 1}, but "
                          f"only numbers or booleans in training: correct the cell, or leave it empty if "
                          f"nothing is known")
-    return numbers
+    return numbers if column.kind == "continuous" else _exact(numbers, text)
+
+
+def _exact(numbers, text):
+    """Numbers (N,), with Python's whole numbers where a double would round the text of one."""
+    large = (numbers.abs() >= 2 ** 53).to_numpy().nonzero()[0]
+    if numbers.dtype.kind != "f" or not len(large):
+        return numbers
+    exact = numbers.astype(object)
+    for i in large:
+        if WHOLE.fullmatch(str(text.iloc[i])):
+            exact.iloc[i] = int(text.iloc[i])
+    return exact
 
 
 def _translated(cells, words):

@@ -70,28 +70,36 @@ def read_table(table):
 def _as_array(table) -> np.ndarray:
     """An array, or a list of rows as an array of objects; None in place of masked entries."""
     if isinstance(table, np.ma.MaskedArray):
-        mask = np.ma.getmaskarray(table) if table.dtype.names is None else False
-        # None among objects keeps large integers exact, which a detour through NaN would not.
-        return np.where(mask, None, _checked_dtype(table.data, "`table`")) if np.any(mask) else table.data
+        return _unmasked(table)
     if hasattr(table, "tocsr"):
         raise TypeError(f"`table` is a sparse {type(table).__name__}, expected a 2-D array or a data frame: give "
                         "`.toarray()` of it")
     if hasattr(table, "__array__"):
         return np.asarray(table)
+    if isinstance(table, (list, tuple)):
+        table = [_row_of_objects(row) for row in table]
+        if len({len(row) for row in table if isinstance(row, (list, tuple, np.ndarray)) and np.ndim(row)}) > 1:
+            raise ValueError("`table` has rows of different lengths, expected as many cells in each")
     # Lists stay objects: otherwise one text among them would turn every number into text.
-    try:
-        return np.asarray(_without_masks(table), dtype=object)
-    except ValueError:
-        raise ValueError("`table` has rows of different lengths, expected as many cells in each") from None
+    return np.asarray(table, dtype=object)
 
 
-def _without_masks(rows):
-    """Rows with None in place of masked cells, which NumPy would replace by what lies under the mask."""
-    if not isinstance(rows, (list, tuple)):
-        return rows
-    return [row.tolist() if isinstance(row, np.ma.MaskedArray)
-            else [None if cell is np.ma.masked else cell for cell in row]
-            if isinstance(row, (list, tuple)) and any(cell is np.ma.masked for cell in row) else row for row in rows]
+def _row_of_objects(row):
+    """A row as an array of objects takes it: None in place of masked cells, dates as Python's."""
+    if isinstance(row, np.ma.MaskedArray):
+        return _unmasked(row)
+    if isinstance(row, (list, tuple)) and any(cell is np.ma.masked for cell in row):
+        return [None if cell is np.ma.masked else cell for cell in row]
+    # a row of dates would turn into bare integers
+    return times_as_objects(row) if isinstance(row, np.ndarray) and row.dtype.kind in "Mm" else row
+
+
+def _unmasked(array) -> np.ndarray:
+    """Cells of a masked array (any shape), None where masked."""
+    mask = np.ma.getmaskarray(array) if array.dtype.names is None else np.False_
+    # None among objects keeps large integers exact, which a detour through NaN would not.
+    cells = _checked_dtype(array.data, "`table`")
+    return np.where(mask, None, cells) if mask.any() else cells
 
 
 def _checked_dtype(array, what):

@@ -5,7 +5,7 @@ A column is one of two things.
 * `LevelColumn`: n levels (plain values: text, booleans, whole numbers, or the one number of a constant
   column) with categories 0..n-1 in the order of `level_order`, and category n for every value that is none of
   them. Where a categorical column has more than M distinct levels, the M - 1 most frequent are kept (ties:
-  first in order) and the rest share category n with the unseen ones.
+  first in order), the rest share category n, and values that training did not have are category n + 1.
 * `BinColumn`: E edges that cut the real line into E + 1 half-open intervals
 
   .. math:: (-\infty, e_1), \; [e_1, e_2), \; \dots, \; [e_E, \infty).
@@ -29,6 +29,7 @@ from itertools import pairwise
 import numpy as np
 
 from hld.tables.cells import distinct_values, level_order, not_a_number
+from hld.tables.rare_levels import MOST_RARE, SIZE, digests_of
 
 _LEVEL_TYPES = {"boolean": (bool,), "integer": (int,), "constant": (bool, int, float),
                 "categorical": (bool, int, float, str)}
@@ -37,12 +38,16 @@ _SHOWN = 8                  # levels or edges that a line of description lists
 
 @dataclass(frozen=True)
 class LevelColumn:
-    """A column of levels; `merged`: rare training levels share the last category with the unseen ones."""
+    """A column of levels; `rare`: digests of the training levels that share a category (`hld.tables.rare_levels`).
+
+    `merged` columns are of older model files: in them rare levels share the last category with the unseen ones.
+    """
 
     name: str
     kind: str
     levels: tuple
     merged: bool = False
+    rare: bytes = b""
 
     def __post_init__(self):
         where, kind, levels = f"column {self.name!r} of the encoder", self.kind, self.levels
@@ -55,6 +60,11 @@ class LevelColumn:
         if len(set(levels)) < len(levels) or list(levels) != sorted(levels, key=level_order):
             raise ValueError(f"{where} has repeated or unsorted levels, expected distinct ones in ascending "
                              f"order")
+        digests = [self.rare[i:i + SIZE] for i in range(0, len(self.rare), SIZE)]
+        in_order = all(len(one) == SIZE for one in digests) and digests == sorted(set(digests))
+        if digests and (not in_order or kind != "categorical" or self.merged):
+            raise ValueError(f"{where} has impossible digests of rare levels, expected distinct ones of {SIZE} bytes "
+                             f"in ascending order, in a categorical column that is not merged")
         if kind != "categorical" and (not levels or self.merged or (kind == "constant" and len(levels) > 1)):
             raise ValueError(f"{where} has {len(levels)} levels and merged = {self.merged}, expected "
                              f"{'one level' if kind == 'constant' else 'some levels'} and false for kind "
@@ -62,20 +72,21 @@ class LevelColumn:
 
     @property
     def num_categories(self):
-        """Number of levels, and one for whatever is none of them."""
-        return len(self.levels) + 1
+        """Number of levels, one for rare levels if there are any, and one for whatever is none of them."""
+        return len(self.levels) + bool(self.rare) + 1
 
-    def values(self, unseen):
-        """Value of each category, `unseen` standing for the last."""
-        return [*self.levels, unseen]
+    def values(self, unseen, rare):
+        """Value of each category, `unseen` standing for the last, `rare` for that of rare levels."""
+        return [*self.levels, *[rare] * bool(self.rare), unseen]
 
     def describe(self):
         """One line: kind, levels, what happens to other values."""
-        count = len(self.levels)
+        count, num_rare = len(self.levels), len(self.rare) // SIZE
         shown = ", ".join(map(reprlib.repr, self.levels[:_SHOWN])) + ", ..." * (count > _SHOWN)
         return (f"{self.name!r}: {self.kind}, {count} level{'s' * (count != 1)}"
-                f"{', the most frequent' * self.merged}: {shown or 'no value was present'}; "
-                f"{'rare and ' * self.merged}unseen levels are category {count}; missing is -1")
+                f"{', the most frequent' * (self.merged or num_rare > 0)}: {shown or 'no value was present'}; "
+                f"{f'{num_rare} rare levels are category {count}; ' if num_rare else ''}"
+                f"{'rare and ' * self.merged}unseen levels are category {self.num_categories - 1}; missing is -1")
 
 
 @dataclass(frozen=True)
@@ -100,8 +111,8 @@ class BinColumn:
         """Number of bins."""
         return len(self.edges) + 1
 
-    def values(self, unseen):
-        """Middle of each bin, the outermost ending at `low` and `high`; no category is for the unseen."""
+    def values(self, unseen, rare):
+        """Middle of each bin, the outermost ending at `low` and `high`; none is for rare or unseen values."""
         middles = [(a, 0.5 * a + 0.5 * b, b) for a, b in pairwise((self.low, *self.edges, self.high))]
         # Rounding can push the middle of two neighbouring doubles onto the upper end, which the bin excludes.
         return [m if a <= m < b else a for a, m, b in middles]
@@ -140,12 +151,12 @@ def _is_whole(number):
 
 def _most_frequent(name, levels, counts, max_categories):
     """Categorical column of all levels, or of the max_categories - 1 most frequent."""
-    merged = len(levels) > max_categories
-    if merged:
-        # A stable sort keeps the order of the levels among equal counts.
-        kept = np.sort(np.argsort(-counts, kind="stable")[:max_categories - 1])
-        levels = [levels[i] for i in kept]
-    return LevelColumn(name, "categorical", tuple(levels), merged)
+    if len(levels) <= max_categories:
+        return LevelColumn(name, "categorical", tuple(levels))
+    # A stable sort keeps the order of the levels among equal counts.
+    ranked = np.argsort(-counts, kind="stable")
+    kept, rare = np.sort(ranked[:max_categories - 1]), ranked[max_categories - 1:max_categories - 1 + MOST_RARE]
+    return LevelColumn(name, "categorical", tuple(levels[i] for i in kept), rare=digests_of(levels[i] for i in rare))
 
 
 def _quantile_bins(name, distinct, counts, num_bins):

@@ -7,21 +7,21 @@ other, fitted once and then fixed, column by column:
 ===========  ===========================================  ================================================
 kind         chosen for                                   categories
 ===========  ===========================================  ================================================
-categorical  text, objects, declared categories           levels, and one for rare and unseen levels
+categorical  text, objects, declared categories           levels, one for rare and one for unseen levels
 boolean      booleans                                     levels, and one for unseen levels
 integer      at most `max_categories` whole numbers       levels in numeric order, and one for unseen ones
 constant     a column with one number that is not whole   that number, and one for every other
 continuous   all other numbers                            at most `num_bins` half-open intervals [a, b)
 ===========  ===========================================  ================================================
 
-*Unseen levels are evidence.* Every column of levels has one category more than levels, the last one. No
-training row falls into it (unless rare levels were merged into it, see below); a circuit learned with a
-pseudocount gives it a small positive probability. So a level never seen before makes a row unlikely, as it
-should, and is no error.
+*Unseen levels are evidence.* Every column of levels has a category for values that training did not have, the
+last one. No training row falls into it; a circuit learned with a pseudocount gives it a small positive probability.
+So a level never seen before makes a row unlikely, as it should, and is no error.
 
 *Rare levels.* A categorical column with M = `max_categories` distinct levels or fewer keeps them all. With
-more, it keeps the M - 1 most frequent (ties: the first in sorted order), and the others share the last
-category with the unseen levels.
+more, it keeps the M - 1 most frequent (ties: the first in sorted order), and the others share a category of
+their own, the last but one. In such columns fresh rows do bring new levels, so training rows whose level is in
+no other row are written as unseen: `TableEncoder.encode_training`, and `hld.tables.rare_levels` for the reason.
 
 *Bins.* Edges are order statistics of the training values (`hld.tables.columns` has the formula), equal ones merged,
 and no bin is empty on the training table. x is in bin k if e_k <= x < e_(k+1), with e_0 and the last edge
@@ -37,20 +37,19 @@ The result depends on nothing random, and not on the order of the rows.
 
 ================  =================================================================
 `fit_encoder`     table to `TableEncoder`
-`TableEncoder`    ``encode``, ``decode``, ``describe``, ``to_dict``, ``from_dict``
-`EncodingReport`  what ``encode`` met: missing, unseen, out of range
+`TableEncoder`    ``encode``, ``encode_training``, ``decode``, ``describe``, ``to_dict``, ``from_dict``
 ================  =================================================================
 """
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from hld.tables.cells import NUMERIC, as_numbers, read_table
+import pcircuit
+from hld.tables.cells import read_table
 from hld.tables.column_names import arrange, column_names, column_roles
 from hld.tables.columns import fit_column
 from hld.tables.encoder_json import encoder_form, read_form
-from hld.tables.level_codes import level_lookup, look_up
-from hld.tables.number_codes import StepTables, step_codes, step_tables
+from hld.tables.encoding import CodeTables, code_tables, encoded
 
 
 def fit_encoder(table, *, num_bins=8, max_categories=64, categorical=None, continuous=None, names=None):
@@ -68,7 +67,7 @@ def fit_encoder(table, *, num_bins=8, max_categories=64, categorical=None, conti
         Largest number of intervals B of a continuous column, at least 2.
     max_categories : int
         Most levels that a column keeps, at least 2: a column of whole numbers with more is continuous, a
-        categorical column with more merges the rare ones.
+        categorical column with more has one category for the rare ones.
     categorical, continuous : sequence of str or int, optional
         Columns whose kind is given instead of chosen, by name (str) or position (int).
     names : sequence of V str, optional
@@ -105,11 +104,8 @@ def fit_encoder(table, *, num_bins=8, max_categories=64, categorical=None, conti
     >>> codes.tolist(), report.num_unseen.tolist(), report.num_out_of_range.tolist()
     ([[2, 1], [1, -1]], [1, 0], [0, 1])
     """
-    for option, value in (("num_bins", num_bins), ("max_categories", max_categories)):
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-            raise TypeError(f"`{option}` is {value!r}, expected a whole number")
-        if not 2 <= value < 2 ** 31 - 1:
-            raise ValueError(f"`{option}` is {value}, expected at least 2 and less than 2^31 - 1")
+    num_bins = pcircuit.check_whole_number(num_bins, "num_bins", 2, 2 ** 31 - 2)
+    max_categories = pcircuit.check_whole_number(max_categories, "max_categories", 2, 2 ** 31 - 2)
     parts = read_table(table)
     if parts.num_rows == 0 or not parts.arrays:
         raise ValueError(f"`table` has {parts.num_rows} rows and {len(parts.arrays)} columns, expected at "
@@ -122,39 +118,6 @@ def fit_encoder(table, *, num_bins=8, max_categories=64, categorical=None, conti
         role = roles.get(name, "categorical" if declared else None)
         columns.append(fit_column(name, values, role, num_bins=num_bins, max_categories=max_categories))
     return TableEncoder(tuple(columns), by_name)
-
-
-@dataclass(frozen=True, eq=False)
-class EncodingReport:
-    """What an encoder met in a table of N rows; the counts are read-only int arrays (V,), one entry a column.
-
-    Attributes
-    ----------
-    num_rows : int
-        Number of rows N.
-    num_missing : (V,) int array
-        Missing cells (code -1).
-    num_unseen : (V,) int array
-        Cells in the last category of a column of levels: levels not seen at fitting and, in a column that
-        merges rare levels, those too. Zero for continuous columns.
-    num_out_of_range : (V,) int array
-        Numbers of a continuous column outside the range of the finite training values, infinities included.
-
-    Examples
-    --------
-    >>> _, report = fit_encoder([["a"], ["b"]]).encode([["a"], ["c"], [None]])
-    >>> report.num_rows, report.num_missing, report.num_unseen, report.num_out_of_range
-    (3, array([1]), array([1]), array([0]))
-    """
-
-    num_rows: int
-    num_missing: np.ndarray
-    num_unseen: np.ndarray
-    num_out_of_range: np.ndarray
-
-    def __post_init__(self):
-        for counts in (self.num_missing, self.num_unseen, self.num_out_of_range):
-            counts.flags.writeable = False
 
 
 @dataclass(frozen=True)
@@ -182,25 +145,13 @@ class TableEncoder:
 
     columns: tuple
     by_name: bool
-    _steps: StepTables = field(init=False, repr=False, compare=False)
-    _lookups: tuple = field(init=False, repr=False, compare=False)
-    _unseen: np.ndarray = field(init=False, repr=False, compare=False)
-    _counting: bool = field(init=False, repr=False, compare=False)
+    _tables: CodeTables = field(init=False, repr=False, compare=False)
 
     def __post_init__(self):
         if not self.columns or len(set(self.names)) < len(self.columns):
             raise ValueError(f"the encoder has {len(self.columns)} columns with {len(set(self.names))} "
                              f"distinct names, expected at least one column and no name twice")
-        levels = [None if column.kind == "continuous" else column.levels for column in self.columns]
-        derived = {
-            "_steps": step_tables(self.columns),
-            "_lookups": tuple(None if one is None else level_lookup(one) for one in levels),
-            "_unseen": np.array([-2 if one is None else len(one) for one in levels]),   # -2 is no code
-            "_counting": all(one == tuple(range(len(one or ()))) for one in levels),
-        }
-        derived["_unseen"].flags.writeable = False
-        for name, value in derived.items():
-            object.__setattr__(self, name, value)
+        object.__setattr__(self, "_tables", code_tables(self.columns))
 
     @property
     def names(self):
@@ -226,7 +177,7 @@ class TableEncoder:
         codes : (N, V) integer array, C-contiguous
             Entries 0..C_v - 1, and -1 where missing. Its dtype is the smallest of uint8, uint16, int32 that
             holds them, of int16, int32 if a column's dtype can hold missing values (float or object).
-        report : EncodingReport
+        report : hld.tables.encoding.EncodingReport
             Counts of missing, unseen and out-of-range cells.
 
         Raises
@@ -241,42 +192,53 @@ class TableEncoder:
         Whole numbers for levels that are 0..n_v - 1 in all columns are their own categories and take one
         comparison per cell; other numbers a binary search, text a dictionary look-up.
         """
-        parts = read_table(table)
-        arrays = arrange(self.names, self.by_name, parts.names, parts.arrays)
-        codes = np.empty((parts.num_rows, len(arrays)), dtype=_code_dtype(max(self.num_categories), arrays))
-        beyond = np.zeros(len(arrays), dtype=np.int64)
-        if self._counting and parts.whole is not None and parts.whole.dtype.kind in "biu":
-            _copy_counting(parts.whole, self._unseen, codes)
-            return codes, _report(codes, self._unseen, beyond)
-        numbers = {}
-        for v, (column, values) in enumerate(zip(self.columns, arrays, strict=True)):
-            if column.kind == "continuous":
-                numbers[v] = as_numbers(values, column.name)
-            elif values.dtype.kind in NUMERIC and self._steps.breaks[v] is not None:
-                numbers[v] = values
-            else:
-                codes[:, v] = look_up(column, self._lookups[v], values)
-        if numbers:
-            which = list(numbers)
-            beyond[which] = step_codes(self._steps, which, list(numbers.values()), codes)
-        return codes, _report(codes, self._unseen, beyond)
+        return encoded(self.columns, self._tables, *self._arranged(table))
 
-    def decode(self, codes, *, missing=None, unseen="<unseen>"):
+    def encode_training(self, table):
+        """Turn the training table into evidence to learn from: every row as it is seen from the others.
+
+        Differs from `encode` where a column has rare levels: a level that is in one row only is unseen in that row.
+
+        Parameters
+        ----------
+        table : (N, V) array of any dtype, list of rows, or data frame
+            The rows that `fit_encoder` was given.
+
+        Returns
+        -------
+        codes, report
+            As those of `encode`.
+
+        Examples
+        --------
+        >>> table = [[name] for name in ["ann", "ann", "bob", "bob", "eve"]]
+        >>> encoder = fit_encoder(table, max_categories=2)      # keeps ann; bob and eve are rare
+        >>> encoder.encode(table)[0].ravel().tolist(), encoder.encode_training(table)[0].ravel().tolist()
+        ([0, 0, 1, 1, 1], [0, 0, 1, 1, 2])
+        """
+        return encoded(self.columns, self._tables, *self._arranged(table), leave_one_out=True)
+
+    def _arranged(self, table):
+        """Arrays (N,) of the columns in their order, the number of rows, and the whole table if it is one array."""
+        parts = read_table(table)
+        return arrange(self.names, self.by_name, parts.names, parts.arrays), parts.num_rows, parts.whole
+
+    def decode(self, codes, *, missing=None, unseen="<unseen>", rare="<rare>"):
         """Turn evidence back into rows of a table.
 
         Parameters
         ----------
         codes : (N, V) integer array
             Entries 0..C_v - 1, or -1.
-        missing, unseen : object
-            What to write for -1 and for the category of unseen (and merged rare) levels.
+        missing, unseen, rare : object
+            What to write for -1, for the category of unseen levels, and for that of rare ones.
 
         Returns
         -------
         (N, V) object array
             Levels as they were fitted; for continuous columns the middle of the interval, the outermost
             intervals ending at the smallest and largest training value. Encoding the result gives the same
-            codes back where no unseen level occurs.
+            codes back where no rare or unseen level occurs.
 
         Raises
         ------
@@ -285,11 +247,10 @@ class TableEncoder:
         TypeError
             Entries that are not integers.
         """
-        codes = np.asarray(codes)
+        expected = f"integers of shape (rows, {len(self.columns)})"
+        codes = pcircuit.check_integers(codes, "codes", expected)
         if codes.ndim != 2 or codes.shape[1] != len(self.columns):
-            raise ValueError(f"`codes` has shape {codes.shape}, expected (rows, {len(self.columns)})")
-        if codes.dtype.kind not in "iu":
-            raise TypeError(f"`codes` has dtype {codes.dtype}, expected integers")
+            raise ValueError(f"`codes` must be {expected}, found shape {codes.shape}")
         table = np.empty(codes.shape, dtype=object)
         for v, column in enumerate(self.columns):
             low, high = codes[:, v].min(initial=0), codes[:, v].max(initial=0)
@@ -297,7 +258,7 @@ class TableEncoder:
                 raise ValueError(f"`codes` column {v} ({column.name!r}) has entries from {low} to {high}, "
                                  f"expected -1..{column.num_categories - 1}")
             values = np.empty(column.num_categories + 1, dtype=object)
-            values[:] = [*column.values(unseen), missing]       # code -1 reads the last entry
+            values[:] = [*column.values(unseen, rare), missing]       # code -1 reads the last entry
             table[:, v] = values[codes[:, v].astype(np.intp)]
         return table
 
@@ -313,26 +274,3 @@ class TableEncoder:
     def from_dict(cls, form):
         """Encoder from what `to_dict` returned; ValueError, saying where and what, for anything else."""
         return cls(*read_form(form))
-
-
-def _code_dtype(num_categories, arrays):
-    """Smallest dtype for codes below num_categories, signed where columns (N,) can hold missing values."""
-    if any(values.dtype.kind in "fO" for values in arrays):
-        return np.int16 if num_categories <= 2 ** 15 else np.int32
-    return np.uint8 if num_categories <= 2 ** 8 else np.uint16 if num_categories <= 2 ** 16 else np.int32
-
-
-def _copy_counting(numbers, num_levels, codes):
-    """Write numbers (N, V) whose levels are 0..n_v - 1 into codes (N, V): they are their own categories."""
-    np.copyto(codes, numbers, casting="unsafe")
-    unseen = numbers >= num_levels
-    if numbers.dtype.kind == "i":
-        unseen |= numbers < 0
-    if unseen.any():
-        np.copyto(codes, num_levels, where=unseen, casting="unsafe")
-
-
-def _report(codes, unseen, beyond):
-    """`EncodingReport` of codes (N, V), the codes (V,) of unseen categories, the counts out of range (V,)."""
-    missing = np.zeros_like(beyond) if codes.dtype.kind == "u" else np.count_nonzero(codes == -1, axis=0)
-    return EncodingReport(len(codes), missing, np.count_nonzero(codes == unseen, axis=0), beyond)

@@ -59,7 +59,7 @@ def _bin_steps(column):
 
 def _level_steps(column):
     """Breaks (2n + 1,), slot codes and flags (2n + 2) of n levels; None, [], [] where doubles cannot tell."""
-    if any(isinstance(level, str) or abs(level) >= _EXACT for level in column.levels):
+    if column.rare or any(isinstance(level, str) or abs(level) >= _EXACT for level in column.levels):
         return None, [], []
     unseen = len(column.levels)
     breaks, slots = [], [unseen]

@@ -42,8 +42,7 @@ def downward_tile(packed, layout, tile, rows, row_weights, edge_flow, input_flow
     values, flow, codes = tile.values, tile.flow, tile.codes
     region, children, unit, weights = packed.region, packed.child, packed.unit, packed.weights
     last = len(region) - 1
-    rescales, tables, sums, flows = packed.rescale, packed.tables, layout.sums, layout.flows
-    exponent, suspect, scratch, bits = tile.exponent, tile.suspect, tile.scratch, tile.bits
+    sums, flows = layout.sums, layout.flows
     root = np.uintp(layout.flows[last]) * ONE
     for b in range(np.uintp(rows)):
         flow[root + b] = row_weights[b]
@@ -51,8 +50,7 @@ def downward_tile(packed, layout, tile, rows, row_weights, edge_flow, input_flow
         P, K, w = region[r, PRODUCTS], region[r, SUMS], region[r, WEIGHT]
         ratios, first = flows[r], layout.products[r]
         if not layout.keeps_products:
-            multiply_children(region, children, unit, rescales, tables, sums, first, layout.spare, values, codes,
-                              exponent, suspect, rows, r, 0, scratch, bits)
+            multiply_children(packed, layout, tile, rows, r, 0)
         elif region[r, SPARSE]:
             mix_sparse(weights, packed.columns, w, packed.row_pointer, region[r, ROW_POINTER], K, values, first,
                        sums[r], rows)

@@ -14,7 +14,6 @@ from pcircuit.compiled.packed import (
     ARITY,
     FIRST_CHILD,
     IS_LEAF,
-    PRODUCTS,
     ROW_POINTER,
     SOURCE,
     SPARSE,
@@ -67,17 +66,15 @@ def maximize(packed, edges, inputs, pseudocount, step_size, weights, tables):
             allowed = allowed and not _count_below(tables, i, C, 0.0, least)
             at += C
     for r in range(len(packed.region)):
-        P, w, pointer = packed.region[r, PRODUCTS], packed.region[r, WEIGHT], packed.region[r, ROW_POINTER]
+        w, pointer = packed.region[r, WEIGHT], packed.region[r, ROW_POINTER]
         least = 2.0 ** packed.floors[V + r]
         for k in range(packed.region[r, SUMS]):
-            i, size = w + k * P, P
-            if packed.region[r, SPARSE]:
-                i, size = w + packed.row_pointer[pointer + k], (packed.row_pointer[pointer + k + 1]
-                                                                - packed.row_pointer[pointer + k])
+            begin, end = packed.row_pointer[pointer + k], packed.row_pointer[pointer + k + 1]
+            i, size = w + begin, end - begin
             _move(edges, i, packed.weights, i, size, pseudocount, step_size, weights)
             allowed = allowed and not _count_below(weights, i, size, 0.0, least)
         if _lifts(packed, r):
-            size = packed.region[r, SUMS] * P
+            size = packed.row_pointer[pointer + packed.region[r, SUMS]]
             allowed = allowed and packed.region[r, SPARSE] == 0 and not _count_below(weights, w, size, -1.0,
                                                                                      SMALLEST_WEIGHT)
     return allowed
@@ -93,7 +90,7 @@ def plan(packed, rescale, check_sums, floors, shown):
         first, last = packed.region[r, FIRST_CHILD], packed.region[r, FIRST_CHILD] + packed.region[r, ARITY] - 1
         w, K, pointer = packed.region[r, WEIGHT], packed.region[r, SUMS], packed.region[r, ROW_POINTER]
         is_sparse = packed.region[r, SPARSE] == 1
-        end = w + (packed.row_pointer[pointer + K] if is_sparse else K * packed.region[r, PRODUCTS])
+        end = w + packed.row_pointer[pointer + K]
         floors[V + r] = _floor(packed.weights, w, end)
         floor = 0.0
         for c in range(first, last + 1):

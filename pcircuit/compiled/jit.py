@@ -6,11 +6,16 @@ cache that cannot be read or written costs a compilation and never an exception.
 
     jit               kernels over rows, where sums may be reordered
     compile_kernel    kernels that round like their NumPy twins: no fast-math
-    inlined           parts of the text of each caller
+    inlined           parts of the text of each caller of the first kind
+    inlined_kernel    the same for the second kind
 """
 from __future__ import annotations
 
 import logging
+import pathlib
+from collections.abc import Callable
+from functools import cache
+from typing import Any
 
 from pcircuit.engine import ENGINE_VARIABLE
 
@@ -21,6 +26,7 @@ except ModuleNotFoundError as error:
                               "runs everything on plain NumPy", name=error.name) from error
 
 logger = logging.getLogger(__name__)
+KERNEL_ROOMS = ("compiled", "moments", "moments/compiled")
 
 # The lock is released, so tiles run in plain threads.  `contract` lets a*b + c be one fused operation, and
 # `reassoc` lets a sum over rows run in vector lanes; infinities, NaN and signed zeros keep their meaning.  Kernels
@@ -29,19 +35,24 @@ logger = logging.getLogger(__name__)
 _OPTIONS = {"nogil": True, "_nrt": False, "fastmath": {"contract", "reassoc"}}
 
 
-def jit(function):
+def jit(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile at first call, with an on-disk cache that may fail without making the call fail."""
     return _cached(numba.njit(**_OPTIONS)(function))
 
 
-def compile_kernel(function):
+def compile_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function` compiled at its first call without fast-math, so that it rounds like its NumPy twin."""
     return _cached(numba.njit(nogil=True)(function))
 
 
-def inlined(function):
+def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     """Part of the text of each caller: for functions with many array arguments, which cost more to pass than to use."""
     return numba.njit(inline="always", **_OPTIONS)(function)
+
+
+def inlined_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same for kernels without fast-math: for views of the parts of one region."""
+    return numba.njit(inline="always", nogil=True)(function)
 
 
 def _cached(dispatcher):
@@ -53,8 +64,22 @@ def _cached(dispatcher):
     except RuntimeError as error:  # no folder is writable
         logger.debug("compiling %s without an on-disk cache: %s", dispatcher.py_func.__name__, error)
         return dispatcher
+    index = getattr(dispatcher._cache, "_cache_file", None)
+    if hasattr(index, "_source_stamp"):  # as Numba has it, of the function's own file only
+        index._source_stamp = (index._source_stamp, _kernel_sources())
     dispatcher._cache = _ForgivingCache(dispatcher._cache)
     return dispatcher
+
+
+@cache
+def _kernel_sources() -> tuple[tuple[str, float, int], ...]:
+    """Name, time and size of every file whose text may be part of a kernel: callees and constants are compiled in.
+
+    Numba compares its cache with the file of the function itself, and would go on with what another file said before.
+    """
+    root = pathlib.Path(__file__).parents[1]
+    files = sorted(path for room in KERNEL_ROOMS for path in root.joinpath(room).glob("*.py"))
+    return tuple((path.name, path.stat().st_mtime, path.stat().st_size) for path in files)
 
 
 class _ForgivingCache:

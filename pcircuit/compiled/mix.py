@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from pcircuit.compiled.jit import jit
-from pcircuit.compiled.packed import STRIDE
+from pcircuit.compiled.tile import STRIDE
 
 ONE, TWO, THREE = np.uintp(STRIDE), np.uintp(2 * STRIDE), np.uintp(3 * STRIDE)
 

@@ -27,6 +27,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from pcircuit.array_types import Bools, Floats, Ints
+from pcircuit.compiled.packed import ARITY, FIRST_CHILD, IS_LEAF, SOURCE, SPARSE, VARIABLE, WEIGHT, Packed
+
 LOWEST = -960.0  # log2 of what must stay representable; normal double precision ends at -1022
 AFTER_RESCALE = -256.0  # log2 of the smallest positive value that a rescaled row may hold
 LEAST_WEIGHT = -100.0  # log2 of the smallest weight of a mixing region
@@ -36,19 +39,21 @@ NO_RESCALE, RESCALE_HERE, RESCALE_RISKY, LIFT_HERE, LIFT_RISKY = range(5)
 MARGIN = 1.25  # floors are planned this much lower than they are, so that learning seldom changes the plan
 
 
-def with_plan(packed):
+def with_plan(packed: Packed) -> Packed:
     """`packed` with rescale points for its parameters."""
     floors = _floors(packed) * MARGIN
     tables, weights = floors[:len(packed.table_start)].tolist(), floors[len(packed.table_start):].tolist()
     rescale: list[int] = []
     check_sums: list[bool] = []
     shown: list[float] = []  # floor of each finished region
-    mixing, arities, firsts = _mixing(packed).tolist(), packed.region[:, 2].tolist(), packed.region[:, 3].tolist()
-    is_leaf, sources, variables = (packed.child[:, column].tolist() for column in (0, 1, 4))
-    for arity, first, is_mixing, weight in zip(arities, firsts, mixing, weights, strict=True):
+    arities, firsts = packed.region[:, ARITY].tolist(), packed.region[:, FIRST_CHILD].tolist()
+    is_leaf, sources, variables = (packed.child[:, column].tolist() for column in (IS_LEAF, SOURCE, VARIABLE))
+    for arity, first, is_mixing, weight in zip(arities, firsts, _mixing(packed).tolist(), weights, strict=True):
         points, floor = _rescale_points([tables[variables[c]] if is_leaf[c] else shown[sources[c]]
                                          for c in range(first, first + arity)])
-        rescale += [point + 2 if is_mixing and point != NO_RESCALE else point for point in points]
+        if is_mixing:
+            points = [point if point == NO_RESCALE else point + LIFT_HERE - RESCALE_HERE for point in points]
+        rescale += points
         floor += weight
         check_sums.append(floor < LOWEST)
         shown.append(max(floor, LOWEST))
@@ -56,29 +61,29 @@ def with_plan(packed):
                            floors=floors)
 
 
-def with_plan_for(packed):
+def with_plan_for(packed: Packed) -> Packed:
     """`packed` itself where its plan still allows for its parameters, else with a new plan."""
     lifts = packed.rescale >= LIFT_HERE
-    owner = np.repeat(np.arange(len(packed.region)), packed.region[:, 2])
+    owner = np.repeat(np.arange(len(packed.region)), packed.region[:, ARITY])
     still = (_floors(packed) >= packed.floors).all() and _mixing(packed)[owner[lifts]].all()
     return packed if still else with_plan(packed)
 
 
-def _mixing(packed) -> np.ndarray:
+def _mixing(packed: Packed) -> Bools:
     """(inner regions,) whether a region is dense with all weights at least 2**LEAST_WEIGHT."""
     if not len(packed.region):
         return np.zeros(0, dtype=bool)
-    smallest = np.minimum.reduceat(packed.weights, packed.region[:, 4]) if len(packed.weights) else 0.0
-    return (packed.region[:, 5] == 0) & (smallest >= 2.0 ** LEAST_WEIGHT)
+    smallest = np.minimum.reduceat(packed.weights, packed.region[:, WEIGHT]) if len(packed.weights) else 0.0
+    return (packed.region[:, SPARSE] == 0) & (smallest >= 2.0 ** LEAST_WEIGHT)
 
 
-def _floors(packed) -> np.ndarray:
+def _floors(packed: Packed) -> Floats:
     """(V + inner regions,) log2 of the smallest positive entry of each input table and of each region's weights."""
-    starts = packed.region[:, 4]  # where each region's weights begin
-    return np.concatenate([_log2_smallest(packed.tables, packed.table_start), _log2_smallest(packed.weights, starts)])
+    return np.concatenate([_log2_smallest(packed.tables, packed.table_start),
+                           _log2_smallest(packed.weights, packed.region[:, WEIGHT])])
 
 
-def _rescale_points(steps):
+def _rescale_points(steps: list[float]) -> tuple[list[int], float]:
     """What to do after multiplying in each child, given the children's floors; and the floor of the products."""
     rescale, floor = [NO_RESCALE] * len(steps), 0.0
     if sum(steps) >= 0.5 * LOWEST:
@@ -94,7 +99,7 @@ def _rescale_points(steps):
     return rescale, floor
 
 
-def _log2_smallest(values, starts) -> np.ndarray:
+def _log2_smallest(values: Floats, starts: Ints) -> Floats:
     """log2 of the smallest positive value, at most 0, of each slice that begins at `starts`."""
     if not len(starts):
         return np.zeros(0)

@@ -5,13 +5,20 @@ constants, for the compiler's sake (`compiled.mix`); a tile may hold fewer rows,
 """
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from pcircuit.compiled.packed import STRIDE, TILE_ROWS
+from pcircuit.array_types import Bools, Evidence, Floats, Ints
+from pcircuit.circuit import Circuit, derived
+from pcircuit.compiled.layouts import Layout
+from pcircuit.compiled.packed import Packed
 from pcircuit.evidence import check_evidence
 
+T = TypeVar("T")
+TILE_ROWS = 256  # rows of a tile at most: enough to pay for a region's bookkeeping, few enough to stay in the cache
+STRIDE = TILE_ROWS + 8  # from unit to unit; an odd number of cache lines, so that units do not compete for places
 GROUP_CODES, MOST_TILES = 200_000, 16  # entries of evidence of a group, so that they stay in the cache; its tiles
 LINE = 64  # bytes of a cache line and of the widest vector: values that straddle two lines cost twice
 
@@ -19,44 +26,44 @@ LINE = 64  # bytes of a cache line and of the widest vector: values that straddl
 class Tile(NamedTuple):
     """Arrays of a tile; B is STRIDE where rows are shorter than the tile may be."""
 
-    codes: np.ndarray  # (V, B) uint16 or int64 categories, C where missing
-    values: np.ndarray  # (units * STRIDE,)
-    flow: np.ndarray  # (units * STRIDE,) downward pass only
-    exponent: np.ndarray  # (regions or 1, B) int64
-    suspect: np.ndarray  # (B,) bool, set by the upward pass
-    skip: np.ndarray  # (B,) bool, rows that do not count in totals
-    scratch: np.ndarray  # (3, B) kernels cannot allocate
-    bits: np.ndarray  # the same memory as int64
-    counts: np.ndarray  # (most categories + 1,) scratch
+    codes: Evidence  # (V, B) uint16 or int64 categories, C where missing
+    values: Floats  # (units * STRIDE,)
+    flow: Floats  # (units * STRIDE,) downward pass only
+    exponent: Ints  # (regions or 1, B) int64
+    suspect: Bools  # (B,) bool, set by the upward pass
+    skip: Bools  # (B,) bool, rows that do not count in totals
+    scratch: Floats  # (3, B) kernels cannot allocate
+    bits: Ints  # the same memory as int64
+    counts: Floats  # (most categories + 1,) scratch
 
 
 class Group(NamedTuple):
     """Arrays of a group of G rows, and how many of them make a tile."""
 
-    codes: np.ndarray  # (V, G + a few) as in a tile; those of the tile itself where it is all of the group
-    block: np.ndarray  # (8, G + a few) uint8, scratch of the transposition
-    roots: np.ndarray  # (G,) value of the root, times 2**exponents
-    exponents: np.ndarray  # (G,) int64, where the tile has one row of exponents
-    suspects: np.ndarray  # (G,) bool
-    skip: np.ndarray  # (G,) bool, false between calls
-    weights: np.ndarray  # (G,) row weights of flows
+    codes: Evidence  # (V, G + a few) as in a tile; those of the tile itself where it is all of the group
+    block: Evidence  # (8, G + a few) uint8, scratch of the transposition
+    roots: Floats  # (G,) value of the root, times 2**exponents
+    exponents: Ints  # (G,) int64, where the tile has one row of exponents
+    suspects: Bools  # (G,) bool
+    skip: Bools  # (G,) bool, false between calls
+    weights: Floats  # (G,) row weights of flows
     step: int
 
 
 class Sums(NamedTuple):
     """Flows summed over rows."""
 
-    edges: np.ndarray  # like `Packed.weights`; not yet times them while rows are being added
-    counts: np.ndarray  # like `Packed.tables`
-    log: np.ndarray  # (1,) weighted sum of log-likelihoods
+    edges: Floats  # like `Packed.weights`; not yet times them while rows are being added
+    counts: Floats  # like `Packed.tables`
+    log: Floats  # (1,) weighted sum of log-likelihoods
 
 
-def new_sums(packed) -> Sums:
+def new_sums(packed: Packed) -> Sums:
     """Sums over no rows."""
     return Sums(np.zeros_like(packed.weights), np.zeros_like(packed.tables), np.zeros(1))
 
 
-def new_work(circuit, layout, num_exponents: int, most_bytes: int):
+def new_work(circuit: Circuit, layout: Layout, num_exponents: int, most_bytes: float) -> tuple[Tile, Group]:
     """A tile and a group for a layout; a tile's values take no more than `most_bytes`, if half a tile does."""
     V, step = circuit.num_variables, TILE_ROWS if 8 * layout.num_values * TILE_ROWS <= most_bytes else TILE_ROWS // 2
     rows = int(np.clip(GROUP_CODES // V // step, 1, MOST_TILES)) * step
@@ -73,7 +80,7 @@ def new_work(circuit, layout, num_exponents: int, most_bytes: int):
     return tile, group
 
 
-def load_group(circuit, categories, data, start: int, stop: int, group: Group) -> None:
+def load_group(circuit: Circuit, categories: Ints, data: Evidence, start: int, stop: int, group: Group) -> None:
     """Put rows start..stop of `data` into the group's codes; raise if one of them is not evidence."""
     from pcircuit.compiled.transpose import transpose_bytes, transpose_rows
     if data.dtype.itemsize == 1:
@@ -85,12 +92,12 @@ def load_group(circuit, categories, data, start: int, stop: int, group: Group) -
         check_evidence(circuit, data[:stop])
 
 
-def free_work(circuit, kind: str) -> list:
+def free_work(circuit: Circuit, kind: str) -> list[Any]:
     """Work spaces of one kind that wait for the next call with this circuit, as many as ever worked together."""
-    return circuit._cache.setdefault(kind, [])
+    return derived(circuit, kind, list)
 
 
-def borrow(free: list, make):
+def borrow(free: list[T], make: Callable[[], T]) -> T:
     """One of the free work spaces, or a new one; lists are safe to share between threads."""
     try:
         return free.pop()
@@ -98,7 +105,7 @@ def borrow(free: list, make):
         return make()
 
 
-def _aligned(size: int) -> np.ndarray:
+def _aligned(size: int) -> Floats:
     """(size,) floats that begin at a cache line."""
     array = np.empty(size + LINE // 8)
     skipped = -array.__array_interface__["data"][0] % LINE // 8

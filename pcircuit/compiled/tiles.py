@@ -10,34 +10,36 @@ import numpy as np
 
 from pcircuit.compiled.downward import downward_tile
 from pcircuit.compiled.jit import jit
-from pcircuit.compiled.packed import STRIDE
+from pcircuit.compiled.readers import NOTHING, Wanted
+from pcircuit.compiled.tile import STRIDE
 from pcircuit.compiled.upward import upward_tile
 
 LOG_2 = float(np.log(2.0))
 
 
 @jit
-def upward_tiles(packed, layout, tile, group, rows, readers, table, totals):
+def upward_tiles(packed, layout, tile, group, rows, wanted):
     """The upward pass over the rows of a group, tile by tile; see `compiled.upward.upward_tile`."""
     for start in range(0, rows, group.step):
         count = min(group.step, rows - start)
         _enter(tile, group, start, count)
-        upward_tile(packed, layout, tile, count, readers, table[start:], totals)
+        upward_tile(packed, layout, tile, count, Wanted(wanted.readers, wanted.table[start:], wanted.totals))
         _leave(layout, tile, group, start, count)
 
 
 @jit
-def flow_tiles(packed, layout, tile, group, rows, readers, table, totals, row, stop, per_chunk, part, whole):
-    """Both passes over the rows of a group, which begin at `row` of the data; returns how many of them are suspect.
+def flow_tiles(packed, layout, tile, group, rows, chunk, part, whole):
+    """Both passes over the rows of a group; returns how many of them are suspect.
 
-    The flows of `per_chunk` rows, or of those before `stop`, are summed in `part`, which is zero between chunks, and
-    then added to `whole`.  Suspect rows do not count.  The readers read nothing.
+    With `chunk` = (row, stop, per_chunk) the group begins at `row` of the data, and the flows of `per_chunk` rows, or
+    of those before `stop`, are summed in `part`, which is zero between chunks, and then added to `whole`.  Suspect rows
+    do not count.
     """
-    suspects = 0
+    (row, stop, per_chunk), suspects = chunk, 0
     for start in range(0, rows, group.step):
         count = min(group.step, rows - start)
         _enter(tile, group, start, count)
-        upward_tile(packed, layout, tile, count, readers, table, totals)
+        upward_tile(packed, layout, tile, count, NOTHING)
         _leave(layout, tile, group, start, count)
         for b in range(np.uintp(start), np.uintp(start + count)):
             if group.suspects[b]:

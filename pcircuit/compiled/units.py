@@ -4,8 +4,8 @@
 
     variable or -1,  inner region or -1,  number of the unit among its kind in the region,  is it a sum,  column j
 
-The values of a unit go to ``table[:, j]`` if there is a table (B, m), and their sum over the rows that are not to
-skip is added to ``totals[j]`` if there are totals (m,).
+With `compiled.readers.Wanted` the values of a unit go to ``table[:, j]``, or else their sum over the rows that are not
+to skip is added to ``totals[j]``.
 """
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ LARGEST = 1000  # 2**LARGEST and its inverse are doubles
 
 
 @jit
-def read_inputs(packed, readers, codes, rows, skip, counts, table, totals):
+def read_inputs(packed, tile, rows, wanted):
     """Read all input units; returns the first reader of an inner unit."""
+    readers, table, totals = wanted.readers, wanted.table, wanted.totals
+    codes, skip, counts = tile.codes, tile.skip, tile.counts
     reader, counted = 0, -1
     while reader < len(readers) and readers[reader, VARIABLE] >= 0:
         variable, unit, j = readers[reader, VARIABLE], readers[reader, UNIT], readers[reader, COLUMN]
@@ -40,10 +42,12 @@ def read_inputs(packed, readers, codes, rows, skip, counts, table, totals):
 
 
 @jit
-def read_region(readers, reader, values, products, sums, exponent, e, rows, skip, scales, bits, table, totals):
+def read_region(tile, rows, wanted, reader, products, sums, e):
     """Read the wanted units of one inner region, whose products and sums begin there; returns the next reader."""
+    readers, table, totals = wanted.readers, wanted.table, wanted.totals
+    values, skip, scales = tile.values, tile.skip, tile.scratch
     region = readers[reader, REGION]
-    scaled = _powers_of_two(exponent, e, rows, bits)
+    scaled = _powers_of_two(tile.exponent, e, rows, tile.bits)
     while reader < len(readers) and readers[reader, REGION] == region:
         j, place = readers[reader, COLUMN], (sums if readers[reader, IS_SUM] else products) + readers[reader, UNIT]
         if len(totals):

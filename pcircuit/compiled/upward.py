@@ -47,28 +47,26 @@ RECOVERED_SHARE = 2.0 ** RECOVERED
 
 
 @jit
-def upward_tile(packed, layout, tile, rows, readers, table, totals):
+def upward_tile(packed, layout, tile, rows, wanted):
     """Values of the inner units of a tile: values times 2**exponent; see the module docstring.
 
     `layout` says where in `tile.values` a region's products and sums go.  `tile.exponent` (regions or 1, B) collects
     the powers of two taken out; with one row it is the total at the root, with one row per region that of the
-    region's own subtree.  `readers`, `table`, `totals`: see `compiled.units`.
+    region's own subtree.  `wanted`: see `compiled.readers`.
     """
     region, weights, values, exponent, suspect = packed.region, packed.weights, tile.values, tile.exponent, tile.suspect
-    children, unit, rescales, tables = packed.child, packed.unit, packed.rescale, packed.tables
-    products, sums, codes, scratch = layout.products, layout.sums, tile.codes, tile.scratch
+    products, sums, readers = layout.products, layout.sums, wanted.readers
     per_region = len(exponent) > 1
     for b in range(rows):
         suspect[b] = False
     for e in range(len(exponent)):
         for b in range(rows):
             exponent[e, b] = 0
-    reader = read_inputs(packed, readers, codes, rows, tile.skip, tile.counts, table, totals)
+    reader = read_inputs(packed, tile, rows, wanted)
     for r in range(len(region)):
         P, K, w, first, out = region[r, PRODUCTS], region[r, SUMS], region[r, WEIGHT], products[r], sums[r]
         e = r if per_region else 0
-        multiply_children(region, children, unit, rescales, tables, sums, first, layout.spare, values, codes, exponent,
-                          suspect, rows, r, e, scratch, tile.bits)
+        multiply_children(packed, layout, tile, rows, r, e)
         if region[r, SPARSE]:
             mix_sparse(weights, packed.columns, w, packed.row_pointer, region[r, ROW_POINTER], K, values, first, out,
                         rows)
@@ -79,19 +77,20 @@ def upward_tile(packed, layout, tile, rows, readers, table, totals):
         if per_region:
             _add_exponents(packed, r, exponent, rows)
         if reader < len(readers) and readers[reader, REGION] == r:
-            reader = read_region(readers, reader, values, first, out, exponent, e, rows, tile.skip, scratch, tile.bits,
-                                 table, totals)
+            reader = read_region(tile, rows, wanted, reader, first, out, e)
 
 
 @inlined
-def multiply_children(region, children, unit, rescales, tables, sums, first, spare, values, codes, exponent, suspect,
-                      rows, r, e, scratch, bits):
-    """Products of region r, rescaled where the plan says so; `scratch` (2, B) and `bits` are one."""
-    P, arity = region[r, PRODUCTS], region[r, ARITY]
+def multiply_children(packed, layout, tile, rows, r, e):
+    """Products of region r, rescaled where the plan says so; powers of two go to ``tile.exponent[e]``."""
+    children, unit, rescales, tables = packed.child, packed.unit, packed.rescale, packed.tables
+    values, codes, scratch, suspect = tile.values, tile.codes, tile.scratch, tile.suspect
+    sums, first, spare = layout.sums, layout.products[r], layout.spare
+    P, arity = packed.region[r, PRODUCTS], packed.region[r, ARITY]
     lifted = False
     origin = first  # where the products so far are; the first inner child's own sums need no copy
     for a in range(arity):
-        c = region[r, FIRST_CHILD] + a
+        c = packed.region[r, FIRST_CHILD] + a
         u, rescale = children[c, UNIT_LIST], rescales[c]
         # to and fro between two places, ending at `first`: a loop that may work in place stays scalar
         target = first if (arity - a) % 2 == 1 else spare
@@ -106,8 +105,8 @@ def multiply_children(region, children, unit, rescales, tables, sums, first, spa
             origin = target
         if rescale != NO_RESCALE:
             lifts = rescale >= LIFT_HERE
-            _rescale(values, origin, P, rows, rescale in (RESCALE_RISKY, LIFT_RISKY), lifts, scratch, bits, exponent, e,
-                     suspect)
+            _rescale(values, origin, P, rows, rescale in (RESCALE_RISKY, LIFT_RISKY), lifts, scratch, tile.bits,
+                     tile.exponent, e, suspect)
             lifted = lifted or lifts
     if lifted:
         _drop_lifted(values, first, P, rows, scratch, suspect)

@@ -18,14 +18,18 @@ import reprlib
 import stat
 import struct
 import zipfile
-from typing import BinaryIO
+from collections.abc import Mapping
+from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from pcircuit import __version__
 from pcircuit.files.header_json import MOST_BYTES, header_text, parsed_header
 from pcircuit.files.plain_arrays import parsed_array, storable_array
 from pcircuit.files.whole_file import checked_path, replace_file
+
+Arrays: TypeAlias = dict[str, NDArray[Any]]
 
 HEADER = "header.json"
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
@@ -34,7 +38,7 @@ CHUNK = 2**20
 DAMAGE = (zipfile.BadZipFile, EOFError, OSError, RuntimeError, OverflowError, struct.error, ValueError)
 
 
-def write_archive(path, header: dict, arrays: dict) -> None:
+def write_archive(path: str | os.PathLike[str], header: dict[str, Any], arrays: Mapping[str, ArrayLike]) -> None:
     """Write a header and arrays to one file, whole or not at all.
 
     Parameters
@@ -98,7 +102,7 @@ def check_header(header: dict) -> None:
     _header_text(header, [])
 
 
-def read_archive(path, kind: str, version: int) -> tuple[dict, dict]:
+def read_archive(path: str | os.PathLike[str], kind: str, version: int) -> tuple[dict[str, Any], Arrays]:
     """Read a file that `write_archive` wrote; safe for files from strangers.
 
     Parameters
@@ -146,7 +150,7 @@ def read_archive(path, kind: str, version: int) -> tuple[dict, dict]:
             raise ValueError(f"cannot read {path!r}: {error}") from error
 
 
-def write_members(file: BinaryIO, text: bytes, members: dict) -> None:
+def write_members(file: BinaryIO, text: bytes, members: dict[Any, Any]) -> None:
     """Write an archive of a header's text and storable arrays into an open file."""
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         with archive.open(_member(HEADER), "w") as member:
@@ -157,7 +161,7 @@ def write_members(file: BinaryIO, text: bytes, members: dict) -> None:
                 np.lib.format.write_array(member, array, version=(1, 0), allow_pickle=False)
 
 
-def read_members(file: BinaryIO, kind: str, version: int) -> tuple[dict, dict]:
+def read_members(file: BinaryIO, kind: str, version: int) -> tuple[dict[str, Any], Arrays]:
     """Header and arrays of an open file; raises ValueError, without its name."""
     size = file.seek(0, os.SEEK_END)
     with _opened(file) as archive:
@@ -171,14 +175,14 @@ def read_members(file: BinaryIO, kind: str, version: int) -> tuple[dict, dict]:
         return header, {name: parsed_array(name, _bytes(archive, members[f"{name}.npy"])) for name in names}
 
 
-def _checked_name(name) -> str:
+def _checked_name(name: Any) -> str:
     """The name of an array."""
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise ValueError(f"`arrays` has the name {name!r}: use at most 100 letters, digits, '_', '-' and '.'")
     return name
 
 
-def _header_text(header: dict, names: list) -> bytes:
+def _header_text(header: dict[Any, Any], names: list[Any]) -> bytes:
     """The header as JSON, refused if it could not be read."""
     if not isinstance(header, dict) or "arrays" in header:
         raise ValueError(f'`header` must be a dict without the key "arrays", found {reprlib.repr(header)}')
@@ -203,7 +207,7 @@ def _opened(file: BinaryIO) -> zipfile.ZipFile:
         raise ValueError(f"it is not a zip archive, or a damaged one ({_short(error)})") from error
 
 
-def _checked_members(archive: zipfile.ZipFile, size: int) -> dict:
+def _checked_members(archive: zipfile.ZipFile, size: int) -> dict[Any, Any]:
     """The members by name, the header among them, none compressed and together not larger than the file."""
     members = {info.filename: info for info in archive.infolist()}
     if len(members) != len(archive.infolist()):
@@ -227,20 +231,20 @@ def _bytes(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytearray:
         with archive.open(info) as member, memoryview(data) as view:
             for start in range(0, len(data), CHUNK):
                 wanted = view[start:start + CHUNK]
-                if member.readinto(wanted) != len(wanted):
+                if member.readinto(wanted) != len(wanted):  # type: ignore[attr-defined]
                     raise EOFError("it ends too early")
     except DAMAGE as error:
         raise ValueError(f"its member {reprlib.repr(info.filename)} is damaged ({_short(error)})") from error
     return data
 
 
-def _short(error) -> str:
+def _short(error: Exception) -> str:
     """What an error says, in one line and not more than that: it may quote whatever is in the file."""
     text = " ".join(str(error).split())
     return text if len(text) <= 200 else f"{text[:200]}..."
 
 
-def _check_entries(header) -> None:
+def _check_entries(header: Any) -> None:
     """Raise unless the header has format, version, library and a list of array names."""
     wanted = {"format": str, "version": int, "library": str, "arrays": list}
     if not isinstance(header, dict) or any(type(header.get(key)) is not of for key, of in wanted.items()):
@@ -254,7 +258,7 @@ def _check_entries(header) -> None:
         raise ValueError('"arrays" in the header must list different names of letters, digits, "_", "-", "."')
 
 
-def _check_header(header, kind: str, version: int) -> None:
+def _check_header(header: dict[str, Any], kind: str, version: int) -> None:
     """Raise unless the header is of the kind and of a version that the caller understands."""
     _check_entries(header)
     if header["format"] != kind:

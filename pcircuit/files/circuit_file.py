@@ -23,9 +23,11 @@ from __future__ import annotations
 
 import os
 import reprlib
+from typing import Any
 
 import numpy as np
 
+from pcircuit.array_types import Bools, Ints
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.files.archive import read_archive, write_archive
 from pcircuit.vtree import VTree
@@ -40,7 +42,7 @@ ARRAYS = {"parents": INTEGERS, "variables": INTEGERS, "kind": INTEGERS, "num_uni
           "columns": INTEGERS, "row_starts": INTEGERS}
 
 
-def save(circuit: Circuit, path, *, provenance: dict | None = None) -> None:
+def save(circuit: Circuit, path: str | os.PathLike[str], *, provenance: dict[str, Any] | None = None) -> None:
     """Write a circuit to a file, whole or not at all.
 
     Parameters
@@ -83,7 +85,7 @@ def save(circuit: Circuit, path, *, provenance: dict | None = None) -> None:
     write_archive(path, header, to_arrays(circuit))
 
 
-def load(path) -> Circuit:
+def load(path: str | os.PathLike[str]) -> Circuit:
     """Read a circuit that `save` wrote; safe for files from strangers.
 
     Parameters
@@ -124,7 +126,7 @@ def load(path) -> Circuit:
         raise ValueError(f"cannot read {os.fspath(path)!r}: {error}") from error
 
 
-def from_parts(header: dict, arrays: dict) -> Circuit:
+def from_parts(header: dict[Any, Any], arrays: dict[Any, Any]) -> Circuit:
     """The circuit of a file's header and arrays; ValueError if they are not of this format."""
     unknown = set(header) - KNOWN
     if unknown or not isinstance(header.get("provenance", {}), dict):
@@ -179,7 +181,7 @@ def to_arrays(circuit: Circuit) -> dict[str, np.ndarray]:
     }
 
 
-def from_arrays(arrays: dict) -> Circuit:
+def from_arrays(arrays: dict[Any, Any]) -> Circuit:
     """The circuit that `to_arrays` took apart.
 
     Parameters
@@ -224,11 +226,11 @@ def from_arrays(arrays: dict) -> Circuit:
             "columns": np.cumsum(stored).tolist(), "row_starts": row_ends.tolist()}
     position = dict.fromkeys(ends, 0)
 
-    def take(name, r):  # the next part of an array: what belongs to region r
+    def take(name: str, r: int) -> Any:  # the next part of an array: what belongs to region r
         start, position[name] = position[name], ends[name][r]
         return arrays[name][start:position[name]]
 
-    regions = []
+    regions: list[InputRegion | InnerRegion] = []
     for r, (code, units, width) in enumerate(zip(kind.tolist(), K.tolist(), C.tolist(), strict=True)):
         if code == INPUT:
             regions.append(InputRegion(vtree.variables[r], take("probs", r).reshape(units, width)))
@@ -244,14 +246,14 @@ def from_arrays(arrays: dict) -> Circuit:
     return Circuit(vtree, regions)
 
 
-def _integers(parts) -> np.ndarray:
+def _integers(parts: Any) -> np.ndarray:
     """Concatenated parts as int32, or as int64 if they do not fit."""
     whole = np.concatenate([np.zeros(0, dtype=np.int64), *parts])
     fits = whole.size == 0 or (whole.min() >= -2**31 and whole.max() < 2**31)
     return whole.astype(np.int32 if fits else np.int64)
 
 
-def _checked_arrays(arrays: dict) -> dict:
+def _checked_arrays(arrays: dict[Any, Any]) -> dict[Any, Any]:
     """The arrays of a circuit with known types: int64 and float64, finite and not negative."""
     if set(arrays) != set(ARRAYS):
         missing, unknown = set(ARRAYS) - set(arrays), set(arrays) - set(ARRAYS)
@@ -274,7 +276,7 @@ def _checked_arrays(arrays: dict) -> dict:
     return checked
 
 
-def _check_regions(vtree: VTree, kind, num_units, num_columns) -> None:
+def _check_regions(vtree: VTree, kind: Ints, num_units: Ints, num_columns: Ints) -> None:
     """Raise unless kinds and counts, each (R,), are such that every region can exist."""
     for name, array in (("kind", kind), ("num_units", num_units), ("num_columns", num_columns)):
         if len(array) != vtree.num_nodes:
@@ -290,7 +292,7 @@ def _check_regions(vtree: VTree, kind, num_units, num_columns) -> None:
                          "columns, expected one or more of each")
 
 
-def _sizes(arrays: dict, name: str, applies, rows, columns) -> np.ndarray:
+def _sizes(arrays: dict[Any, Any], name: str, applies: Bools, rows: Any, columns: Any) -> np.ndarray:
     """(R,) rows times columns where `applies`, else 0; raises unless they add up to the array's length."""
     # in floating point nothing overflows, and what fits a file is exact
     sizes = np.where(applies, np.multiply(rows, columns, dtype=np.float64), 0.0)
@@ -300,7 +302,7 @@ def _sizes(arrays: dict, name: str, applies, rows, columns) -> np.ndarray:
     return sizes.astype(np.int64)
 
 
-def _check_csr(arrays: dict, stored, row_ends) -> None:
+def _check_csr(arrays: dict[Any, Any], stored: Ints, row_ends: Ints) -> None:
     """Raise unless row starts and columns are canonical: rows in order, columns ascending and in range."""
     starts, columns, is_sparse = arrays["row_starts"], arrays["columns"], arrays["kind"] == SPARSE
     _sizes(arrays, "columns", is_sparse, stored, 1)

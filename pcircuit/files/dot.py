@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import numpy as np
 
@@ -72,9 +73,10 @@ def write_dot(circuit: Circuit, path: str | os.PathLike[str], *, digits: int = 3
     write_text(path, "\n".join([*lines, *edges, "}"]) + "\n")
 
 
-def _edges(circuit: Circuit, r: int, n: int, first: np.ndarray, digits: int) -> list:
+def _edges(circuit: Circuit, r: int, n: int, first: np.ndarray, digits: int) -> list[Any]:
     """Lines of the edges from the sums and products of region r."""
-    region, lines = circuit.regions[r], []
+    region: Any = circuit.regions[r]
+    lines: list[str] = []
     children = circuit.vtree.children(r).tolist()
     shown = [int(first[c]) + circuit.regions[c].num_nodes - circuit.regions[c].num_units for c in children]
     for k in range(region.num_units):

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -42,8 +43,8 @@ class Graph:
         What errors call each unit: its name in the file.
     """
 
-    units: list = field(default_factory=list)
-    labels: list = field(default_factory=list)
+    units: list[Any] = field(default_factory=list)
+    labels: list[Any] = field(default_factory=list)
 
     def add_input(self, label: str, variable: int, probs: np.ndarray) -> int:
         """Append an input unit with the given probabilities of its categories; its position."""
@@ -57,7 +58,7 @@ class Graph:
         """Append a weighted sum; its position."""
         return self._add(label, ("sum", tuple(children), tuple(weights)))
 
-    def _add(self, label, unit) -> int:
+    def _add(self, label: Any, unit: Any) -> int:
         self.units.append(unit)
         self.labels.append(label)
         return len(self.units) - 1
@@ -120,7 +121,7 @@ def variables_of(scope: int) -> list[int]:
     return [v for v, bit in enumerate(reversed(bin(scope)[2:])) if bit == "1"]
 
 
-def _reachable(graph, root) -> list:
+def _reachable(graph: Graph, root: int) -> list[Any]:
     """Positions of the units below the root, ascending: children first."""
     reached = bytearray(root + 1)
     reached[root] = 1
@@ -131,7 +132,7 @@ def _reachable(graph, root) -> list:
     return [i for i in range(root + 1) if reached[i]]
 
 
-def _scopes(graph, order) -> dict:
+def _scopes(graph: Graph, order: list[int]) -> dict[Any, Any]:
     """Scope of each unit, as bits; refuses sums that are not smooth and products that are not decomposable."""
     scopes: dict[int, int] = {}
     for i in order:
@@ -153,7 +154,7 @@ def _scopes(graph, order) -> dict:
     return scopes
 
 
-def _categories(graph, order, num_variables) -> np.ndarray:
+def _categories(graph: Graph, order: list[int], num_variables: int) -> np.ndarray:
     """(V,) number of categories of each variable: the longest table."""
     categories = np.zeros(num_variables, dtype=np.int64)
     for i in order:
@@ -163,9 +164,9 @@ def _categories(graph, order, num_variables) -> np.ndarray:
     return categories
 
 
-def _vtree_of(distinct, graph, scopes, order) -> VTree:
+def _vtree_of(distinct: Any, graph: Graph, scopes: dict[Any, Any], order: list[int]) -> VTree:
     """The v-tree of nested scopes, smallest first; raises where two of them overlap."""
-    top: dict[int, tuple] = {}  # variable -> (scope, nested list) of the largest scope so far that holds it
+    top: dict[int, tuple[Any, ...]] = {}  # variable -> (scope, nested list) of the largest scope so far that holds it
     everything = distinct[-1]
     for v in range(everything.bit_length()):
         top[v] = (1 << v, v)
@@ -187,16 +188,17 @@ def _vtree_of(distinct, graph, scopes, order) -> VTree:
 class _Lowering:
     """Regions in the making: the products of each, and the mixtures that it shows."""
 
-    def __init__(self, graph, scopes, vtree, categories):
+    def __init__(self, graph: Graph, scopes: dict[Any, Any], vtree: VTree, categories: np.ndarray) -> None:
         self.graph, self.scopes, self.vtree, self.categories = graph, scopes, vtree, categories
         self.bits = [0] * vtree.num_nodes
         for r, v in enumerate(vtree.variables.tolist()):
             self.bits[r] = 1 << v if v >= 0 else sum(self.bits[c] for c in vtree.children(r))
         self.region_of = {bits: r for r, bits in reversed(list(enumerate(self.bits)))}
         self.children = [vtree.children(r).tolist() for r in range(vtree.num_nodes)]
-        self.mixtures: dict = {}  # unit -> {product number: weight}, or at a leaf a (C,) array
-        self.product_numbers: list[dict] = [{} for _ in self.bits]  # (A,) units of the children -> number
-        self.rows: list[dict] = [{} for _ in self.bits]  # what a shown unit is -> (its number, mixture or table)
+        self.mixtures: dict[Any, Any] = {}  # unit -> {product number: weight}, or at a leaf a (C,) array
+        self.product_numbers: list[dict[Any, Any]] = [{} for _ in self.bits]  # (A,) units of the children -> number
+        # what a shown unit is -> (its number, mixture or table)
+        self.rows: list[dict[Any, Any]] = [{} for _ in self.bits]
         edges = sum(len(unit[1]) for unit in graph.units if unit[0] != "input")
         self.allowed = MOST_WEIGHTS * edges + SPARE_WEIGHTS
 
@@ -218,7 +220,7 @@ class _Lowering:
         else:
             self.mixtures[i] = self._product(r, list(rest[0]))
 
-    def shown(self, r: int, mixture) -> int:
+    def shown(self, r: int, mixture: Any) -> int:
         """Number of the unit of region r that is this mixture, made at the first call."""
         key = mixture.tobytes() if isinstance(mixture, np.ndarray) else tuple(sorted(mixture.items()))
         known = self.rows[r].get(key)
@@ -226,12 +228,12 @@ class _Lowering:
             known = self.rows[r][key] = (len(self.rows[r]), mixture)
         return known[0]
 
-    def regions(self) -> list:
+    def regions(self) -> list[Any]:
         """The finished regions."""
         return [InputRegion(int(v), np.array([table for _, table in self.rows[r].values()])) if v >= 0
                 else self._inner(r) for r, v in enumerate(self.vtree.variables)]
 
-    def _sum(self, children, weights):
+    def _sum(self, children: Any, weights: Any) -> Any:
         """Mixture of a sum: its children's, multiplied out."""
         first = self.mixtures[children[0]]
         if isinstance(first, np.ndarray):
@@ -246,7 +248,7 @@ class _Lowering:
                                  "file has: such a circuit is not read")
         return mixture
 
-    def _product(self, r: int, factors: list):
+    def _product(self, r: int, factors: list[Any]) -> Any:
         """Mixture with one product: of the units of the children of region r that make up the factors."""
         units = []
         for c in self.children[r]:

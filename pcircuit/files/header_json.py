@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import math
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -26,7 +27,7 @@ _STEP[[ord("["), ord("{")]], _STEP[[ord("]"), ord("}")]] = 1, -1
 _IS_MARK = np.isin(np.arange(256), list(b"[]{},:"))
 
 
-def header_text(header: dict) -> bytes:
+def header_text(header: dict[Any, Any]) -> bytes:
     """A header as JSON, NumPy scalars as plain numbers; TypeError or ValueError for what JSON cannot hold."""
     try:
         text = json.dumps(header, allow_nan=False, indent=1, default=_plain).encode()
@@ -38,7 +39,7 @@ def header_text(header: dict) -> bytes:
     return text
 
 
-def parsed_header(data):
+def parsed_header(data: Any) -> Any:
     """The value in bytes; ValueError if they are not JSON or beyond the limits of the module's head."""
     _check_structure(data)
     try:
@@ -48,7 +49,7 @@ def parsed_header(data):
         raise ValueError(f"the header is not valid JSON ({error})") from error
 
 
-def _check_structure(data) -> None:
+def _check_structure(data: Any) -> None:
     """Raise if brackets do not match, or there are too many marks or levels; O(bytes) without building anything."""
     bare = data.replace(rb"\\", b"").replace(rb"\"", b"")  # now every quotation mark opens or ends a text
     letters = np.frombuffer(bare, dtype=np.uint8)
@@ -63,14 +64,14 @@ def _check_structure(data) -> None:
         raise ValueError(f"the header is nested more than {DEPTH_LIMIT} levels deep")
 
 
-def _plain(value):
+def _plain(value: Any) -> Any:
     """A NumPy scalar as a plain Python number."""
     if isinstance(value, np.generic) and not isinstance(value.item(), np.generic):
         return value.item()
     raise TypeError(f"{type(value).__name__} is neither text, number, list nor dict")
 
 
-def _unique(pairs) -> dict:
+def _unique(pairs: Any) -> dict[Any, Any]:
     """A JSON object whose keys must differ."""
     value = dict(pairs)
     if len(value) < len(pairs):
@@ -89,6 +90,6 @@ def _number(digits: str) -> float:
     return number if math.isfinite(number) else _refused(digits)
 
 
-def _refused(constant: str):
+def _refused(constant: str) -> NoReturn:
     """Refuse NaN, the infinities and long numbers."""
     raise ValueError(f"the number {constant} is not allowed")

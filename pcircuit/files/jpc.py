@@ -15,6 +15,7 @@ ending; they hold Python objects and `pcircuit.files.pyjuice` reads them.
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import numpy as np
 
@@ -146,10 +147,11 @@ def binomial_probs(n: int, p: float) -> np.ndarray:
     """
     from scipy.special import gammaln, xlog1py, xlogy
     k = np.arange(n + 1)
-    return np.exp(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1) + xlogy(k, p) + xlog1py(n - k, -p))
+    logs: np.ndarray = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1) + xlogy(k, p) + xlog1py(n - k, -p)
+    return np.asarray(np.exp(logs))
 
 
-def _read_text(path) -> tuple[Graph, int]:
+def _read_text(path: str | os.PathLike[str]) -> tuple[Graph, int]:
     """Graph and root of a text file."""
     graph, ids, root, has_header = Graph(), Ids(), -1, False
     for line in lines_of(path):
@@ -193,7 +195,7 @@ def _read_node(line: Line, graph: Graph, ids: Ids) -> int:
     return graph.add_input(label, variable, binomial_probs(largest, min(line.probability(5), 1.0)))
 
 
-def _input(r: int, variable: int, row: np.ndarray) -> tuple:
+def _input(r: int, variable: int, row: np.ndarray) -> tuple[Any, ...]:
     """The line of an input unit, without its id: an indicator where one value is certain."""
     if row.max() == 1.0 and np.count_nonzero(row) == 1:
         value = int(row.argmax())
@@ -205,7 +207,7 @@ def _input(r: int, variable: int, row: np.ndarray) -> tuple:
         return "C", str(r), str(variable), *(repr(value) for value in np.log(row).tolist())
 
 
-def _write(lines: list, parts: tuple) -> int:
+def _write(lines: list[Any], parts: tuple[Any, ...]) -> int:
     """Append a line with the next id; that id."""
     lines.append(" ".join([parts[0], str(len(lines)), *parts[1:]]))
     return len(lines) - 1

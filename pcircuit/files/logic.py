@@ -15,6 +15,7 @@ variables of others get them back as inputs of value one for both categories (sm
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import numpy as np
 
@@ -92,7 +93,8 @@ class _Reader:
     """Graph, ids and scopes (as bits) while a file is read."""
 
     def __init__(self) -> None:
-        self.graph, self.ids, self.scopes = Graph(), Ids(), {}
+        self.graph, self.ids = Graph(), Ids()
+        self.scopes: dict[Any, Any] = {}
         self.free: dict[int, int] = {}  # variable -> the input of value one
 
     def read(self, line: Line) -> int:
@@ -110,13 +112,13 @@ class _Reader:
         children = [self.ids.find(line, i) for i in range(4, len(line.tokens))]
         return self._and(label, children) if kind == "A" else self._or(line, label, children)
 
-    def _and(self, label: str, children: list) -> int:
+    def _and(self, label: str, children: list[Any]) -> int:
         if FALSE in children:
             return FALSE
         children = [c for c in children if c != TRUE]
         return self._inner(label, "product", children) if children else TRUE
 
-    def _or(self, line: Line, label: str, children: list) -> int:
+    def _or(self, line: Line, label: str, children: list[Any]) -> int:
         children = [c for c in children if c != FALSE]
         if not children:
             return FALSE
@@ -141,12 +143,12 @@ class _Reader:
         extra = [self.free[v] for v in variables]
         return self._inner(f"{label}, smoothed", "product", [child, *extra])
 
-    def _input(self, label: str, variable: int, values: list) -> int:
+    def _input(self, label: str, variable: int, values: list[Any]) -> int:
         position = self.graph.add_input(label, variable, np.array(values))
         self.scopes[position] = 1 << variable
         return position
 
-    def _inner(self, label: str, kind: str, children: list) -> int:
+    def _inner(self, label: str, kind: str, children: list[Any]) -> int:
         position = (self.graph.add_product(label, children) if kind == "product"
                     else self.graph.add_sum(label, children, [1.0] * len(children)))
         self.scopes[position] = 0

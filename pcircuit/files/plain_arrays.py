@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import math
 import re
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 MAGIC = b"\x93NUMPY\x01\x00"
 HEADER = re.compile(rb"\{'descr': '(\|b1|[<>|][iu][1248]|[<>|]f[248])', 'fortran_order': (True|False), "
                     rb"'shape': \(((?:\d{1,15}(?:, \d{1,15}){0,31},?)?)\), \} *\n")
 
 
-def storable_array(name: str, array) -> np.ndarray:
+def storable_array(name: str, array: ArrayLike) -> NDArray[Any]:
     """`array` as it is stored, contiguous and little-endian; TypeError unless it holds plain numbers."""
     array = np.asarray(array)
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
@@ -38,7 +40,8 @@ def parsed_array(name: str, data: bytearray) -> np.ndarray:
         raise ValueError(f"the array {name!r} has {len(data) - 10 - length} bytes, but shape {shape} of "
                          f"{dtype}")
     order = "F" if match[2] == b"True" else "C"
-    array = np.frombuffer(data, dtype, offset=10 + length).reshape(shape, order=order)
+    array: NDArray[Any] = np.frombuffer(data, dtype, offset=10 + length).reshape(shape, order=order)  # type: ignore
     if dtype.kind == "b":  # bytes other than 0 and 1 would be no booleans
-        return array.view(np.uint8) != 0
+        array = array.view(np.uint8) != 0
+        return array
     return array.astype(dtype.newbyteorder("="), copy=False)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 import os
+from typing import Any
 
 import numpy as np
 
@@ -125,7 +126,8 @@ def write_psdd(circuit: Circuit, psdd: str | os.PathLike[str], vtree: str | os.P
     if not circuit.is_normalized:
         raise StructureError("`circuit` is not normalised: a .psdd file holds distributions only")
     tree = vtree_text(circuit.vtree)
-    lines, names = [], []  # names: per region the ids of the units that it shows
+    lines: list[str] = []
+    names: list[Any] = []  # per region the ids of the units that it shows
     for r, region in enumerate(circuit.regions):
         first = names[-1].stop if names else 0
         names.append(range(first, first + region.num_units))
@@ -164,7 +166,7 @@ def _read_node(line: Line, graph: Graph, ids: Ids) -> int:
     return graph.add_sum(label, products, [line.probability(i) for i in range(6, len(line.tokens), 3)])
 
 
-def _input_line(name: int, r: int, variable: int, row: list) -> str:
+def _input_line(name: int, r: int, variable: int, row: list[Any]) -> str:
     """The line of one input unit: a literal where the variable is certain."""
     if 0.0 in row:
         return f"L {name} {r} {variable if row[0] == 0 else -variable}"
@@ -172,7 +174,7 @@ def _input_line(name: int, r: int, variable: int, row: list) -> str:
     return f"T {name} {r} {variable} {log_true!r}"
 
 
-def _decision_line(name: int, r: int, pairs: list, products: np.ndarray, weights: np.ndarray) -> str:
+def _decision_line(name: int, r: int, pairs: list[Any], products: np.ndarray, weights: np.ndarray) -> str:
     """The line of one sum."""
     elements = [f"{pairs[p]} {math.log(w)!r}" for p, w in zip(products.tolist(), weights.tolist(), strict=True)]
     return " ".join([f"D {name} {r} {len(elements)}", *elements])

@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 import pathlib
 import pickletools
+from typing import Any
 
 import numpy as np
 
@@ -70,7 +71,8 @@ def read_pyjuice(path: str | os.PathLike[str]) -> tuple[Graph, int]:
         entries = read_pickle(pathlib.Path(path).read_bytes())
         if not isinstance(entries, list) or not entries:
             raise ValueError("it does not hold a list of units")
-        graph, units = Graph(), []
+        graph = Graph()
+        units: list[Any] = []
         for i, entry in enumerate(entries):
             units.append(_add(graph, i, entry, entries, units))
         if len(units[-1]) != 1:
@@ -81,7 +83,7 @@ def read_pyjuice(path: str | os.PathLike[str]) -> tuple[Graph, int]:
         raise ValueError(f"cannot read {os.fspath(path)!r} as a file of PyJuice: {what}") from None
 
 
-def _add(graph: Graph, i: int, entry: dict, entries: list, units: list) -> list:
+def _add(graph: Graph, i: int, entry: dict[Any, Any], entries: list[Any], units: list[Any]) -> list[Any]:
     """Add the units of one entry; their positions."""
     blocks = entry["num_node_blocks"] if "num_node_blocks" in entry else entry["num_node_groups"]
     size = entry["block_size"] if "block_size" in entry else entry["group_size"]
@@ -106,7 +108,7 @@ def _add(graph: Graph, i: int, entry: dict, entries: list, units: list) -> list:
                      [u for child in children for u in child], blocks, size)
 
 
-def _input_probs(entry: dict, source: dict, count: int) -> np.ndarray:
+def _input_probs(entry: dict[Any, Any], source: dict[Any, Any], count: int) -> np.ndarray:
     """(count, C) probabilities of the units of an input entry."""
     names = [argument.split(" ")[-1] if operation.name == "GLOBAL" else argument
              for operation, argument, _ in pickletools.genops(entry["dist"]) if isinstance(argument, str)]
@@ -118,7 +120,7 @@ def _input_probs(entry: dict, source: dict, count: int) -> np.ndarray:
     raise ValueError(f"its inputs are none of Categorical and Bernoulli: {[n for n in names if n.isidentifier()][:4]}")
 
 
-def _add_products(graph, i, edges, children, blocks, size) -> list:
+def _add_products(graph: Graph, i: int, edges: Any, children: list[Any], blocks: int, size: int) -> list[Any]:
     """Products: unit k of a block multiplies the units k of the children's blocks, or rows name units themselves."""
     if edges.shape[1] != len(children) or len(edges) not in (blocks, blocks * size) or edges.min() < 0:
         raise ValueError(f"the edges of entry {i} have shape {edges.shape}, which does not fit its children")
@@ -128,7 +130,7 @@ def _add_products(graph, i, edges, children, blocks, size) -> list:
             for k, row in enumerate(edges.tolist())]
 
 
-def _add_sums(graph, i, edges, params, below, blocks, size) -> list:
+def _add_sums(graph: Graph, i: int, edges: Any, params: Any, below: Any, blocks: int, size: int) -> list[Any]:
     """Sums, with the weights of the blocks that belong to them."""
     if params.ndim == 1 and size == 1:
         params = params.reshape(-1, 1, 1)

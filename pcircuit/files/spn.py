@@ -11,6 +11,7 @@ Units have no ids: a child is the number of its line, the first unit being 0.  T
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import numpy as np
 
@@ -106,7 +107,7 @@ def write_spn(circuit: Circuit, path: str | os.PathLike[str]) -> None:
         lines.append(" ".join(parts))
         return len(lines) - 1
 
-    def weighted(children: list, places: np.ndarray, weights: np.ndarray) -> int:
+    def weighted(children: list[Any], places: np.ndarray, weights: np.ndarray) -> int:
         return write("+", *(f"{children[i]} {w}" for i, w in log_terms(places, weights)))
 
     for r, region in enumerate(circuit.regions):
@@ -120,7 +121,7 @@ def write_spn(circuit: Circuit, path: str | os.PathLike[str]) -> None:
     write_text(path, "\n".join([f"({' '.join(map(str, circuit.num_categories))})", *lines, "EOF"]) + "\n")
 
 
-def _domains(line) -> list[int]:
+def _domains(line: Any) -> list[int]:
     """Numbers of categories from the first line."""
     text = " ".join(line.tokens)
     if not (text.startswith("(") and text.endswith(")")):
@@ -129,7 +130,7 @@ def _domains(line) -> list[int]:
     return [line.integer(i, "number of categories", least=1, most=MOST_CATEGORIES) for i in range(len(line.tokens))]
 
 
-def _read_unit(line, graph: Graph, domains: list[int]) -> None:
+def _read_unit(line: Any, graph: Graph, domains: list[int]) -> None:
     """Add the unit of one line to the graph."""
     kind, label, last = line.tokens[0], f"in line {line.number}", len(graph.units) - 1
     if kind == "v":

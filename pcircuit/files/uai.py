@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 import pathlib
 from math import isfinite
+from typing import Any
 
 import numpy as np
 
@@ -122,7 +123,7 @@ class _Words:
             raise self.fail(f"{len(self.words) - self.place} words follow the last table")
 
 
-def _parents(words: _Words, num_variables: int) -> dict:
+def _parents(words: _Words, num_variables: int) -> dict[Any, Any]:
     """Variable -> parent (-1: none), in the order of the tables."""
     parents: dict[int, int] = {}
     for _ in range(num_variables):
@@ -136,9 +137,9 @@ def _parents(words: _Words, num_variables: int) -> dict:
     return parents
 
 
-def _circuit(words: _Words, parents: dict, tables: dict) -> Circuit:
+def _circuit(words: _Words, parents: dict[Any, Any], tables: dict[Any, Any]) -> Circuit:
     """The circuit of a tree of conditional tables."""
-    children: dict[int, list] = {v: [] for v in parents}
+    children: dict[int, list[Any]] = {v: [] for v in parents}
     for v, parent in parents.items():
         if parent >= 0:
             children[parent].append(v)

@@ -31,7 +31,7 @@ class Named:
     """Something that a pickle names: a class, a function, or the object that it would have made."""
 
     name: str
-    arguments: tuple = ()
+    arguments: tuple[Any, ...] = ()
     state: Any = field(default=None)
 
 
@@ -78,8 +78,8 @@ class _Machine:
     """Stack and memo of one pickle."""
 
     def __init__(self) -> None:
-        self.stack: list = []
-        self.memo: dict = {}
+        self.stack: list[Any] = []
+        self.memo: dict[Any, Any] = {}
         self.result: Any = None
 
     def step(self, name: str, argument: Any) -> None:
@@ -100,12 +100,12 @@ class _Machine:
                 raise ValueError(f"the pickle uses the operation {name}, which plain data do not need")
             method(argument)
 
-    def _last(self, count: int) -> list:
+    def _last(self, count: int) -> list[Any]:
         if len(self.stack) < count:
             raise ValueError("the pickle takes more from its stack than is there")
         return self.stack[-count:]
 
-    def _to_mark(self) -> list:
+    def _to_mark(self) -> list[Any]:
         """What was put on the stack since the last mark, taken off with it."""
         place = len(self.stack) - 1
         while place >= 0 and self.stack[place] is not MARK:
@@ -151,7 +151,7 @@ class _Machine:
     def _setitems(self, _: Any) -> None:
         self._update(self._to_mark())
 
-    def _update(self, values: list) -> None:
+    def _update(self, values: list[Any]) -> None:
         target = self.stack[-1]
         if isinstance(target, dict):
             target.update(zip(values[::2], values[1::2], strict=True))
@@ -200,7 +200,7 @@ class _Machine:
             self.memo[place] = new
 
 
-def _list_on(stack: list) -> list:
+def _list_on(stack: list[Any]) -> list[Any]:
     if not isinstance(stack[-1], list):
         raise ValueError("the pickle appends to what is not a list")
     return stack[-1]
@@ -225,7 +225,8 @@ def _dtype(named: Any) -> np.dtype:
         raise ValueError("the pickle holds an array of something else than plain numbers")
     state = named.state
     order = state[1] if isinstance(state, tuple) and len(state) > 1 and state[1] in ("<", ">") else "="
-    return np.dtype(named.arguments[0]).newbyteorder(order)
+    dtype: np.dtype[Any] = np.dtype(named.arguments[0]).newbyteorder(order)
+    return dtype
 
 
 def _array_of_state(state: Any) -> np.ndarray:
@@ -239,4 +240,5 @@ def _array(data: Any, dtype: np.dtype, shape: Any, is_fortran: bool) -> np.ndarr
     if not isinstance(data, (bytes, bytearray)):
         raise ValueError("the pickle holds an array without its bytes")
     array = np.frombuffer(bytes(data), dtype)
-    return array.reshape(shape, order="F" if is_fortran else "C")
+    shaped: np.ndarray = array.reshape(shape, order="F" if is_fortran else "C")
+    return shaped

@@ -9,6 +9,7 @@ Lines that begin with "c" are comments.  Ids are any distinct numbers; writers c
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import numpy as np
 
@@ -66,7 +67,10 @@ def read_vtree_ids(path: str | os.PathLike[str]) -> tuple[VTree, dict[int, int]]
     VTree
     dict of int to int
     """
-    ids, children, variables, parents = Ids(), [], [], []
+    ids = Ids()
+    children: list[tuple[int, ...]] = []
+    variables: list[int] = []
+    parents: list[int] = []
     declared, line = None, None
     for line in lines_of(path):
         kind = line.tokens[0]
@@ -159,7 +163,7 @@ def vtree_text(vtree: VTree) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _post_order(children: list, root: int) -> list:
+def _post_order(children: list[Any], root: int) -> list[Any]:
     """Nodes below the root, children before parents, first children first."""
     backwards, waiting = [], [root]
     while waiting:

@@ -30,14 +30,14 @@ from typing import BinaryIO
 try:
     import fcntl
 except ImportError:  # Windows: an open file cannot be removed there, which is as good as a lock
-    fcntl = None
+    fcntl = None  # type: ignore[assignment]
 
 LEFTOVER = re.compile(r"\.pcircuit-[0-9a-f]{16}\.tmp")
 ACCESS_LIST = "system.posix_acl_access"
 
 
 @contextlib.contextmanager
-def replace_file(path: str | os.PathLike) -> Iterator[BinaryIO]:
+def replace_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Write a file that takes the place of `path` when it is complete; a context manager.
 
     Parameters
@@ -99,7 +99,7 @@ def replace_file(path: str | os.PathLike) -> Iterator[BinaryIO]:
     _force_folder(folder)
 
 
-def checked_path(path) -> str:
+def checked_path(path: object) -> str:
     """`path` as a str; TypeError or ValueError if it cannot be one."""
     name = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
     if not isinstance(name, str) or not name:
@@ -109,7 +109,7 @@ def checked_path(path) -> str:
     return name
 
 
-def _checked_target(path) -> str:
+def _checked_target(path: str | os.PathLike[str]) -> str:
     """The real path of the file to write, links resolved; raises unless there can be a file."""
     path = checked_path(path)
     try:

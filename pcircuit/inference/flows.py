@@ -17,16 +17,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from pcircuit.circuit import InputRegion
-from pcircuit.compiled import packed as _packed
-from pcircuit.compiled.packed import TILE_ROWS
-from pcircuit.compiled.tile import borrow, free_work, load_group, new_sums, new_work
+from pcircuit.array_types import Evidence, Floats, Ints
+from pcircuit.circuit import Circuit, InputRegion
+from pcircuit.compiled.layouts import Layout, full_layout
+from pcircuit.compiled.packed import Packed, num_inputs, table_rows
+from pcircuit.compiled.packing import pack, with_parameters
+from pcircuit.compiled.tile import TILE_ROWS, Sums, borrow, free_work, load_group, new_sums, new_work
 from pcircuit.engine import engine_is_numpy
 from pcircuit.evidence import as_integer_table, refuse_out_of_range, row_weights
-from pcircuit.inference.likelihood import NO_READERS, NO_TABLE, NO_TOTALS, log_root, upward
+from pcircuit.inference.likelihood import log_root, upward
 from pcircuit.inference.log_domain import log_flows
 from pcircuit.inference.ranges import may_overflow
 from pcircuit.threads import count_jobs, map_in_threads
@@ -61,8 +65,8 @@ class Flows:
     (array([1., 2.]), 3.0)
     """
 
-    edges: np.ndarray
-    inputs: np.ndarray
+    edges: Floats
+    inputs: Floats
     log_likelihood: float
     total_weight: float
 
@@ -70,7 +74,7 @@ class Flows:
         return Flows(self.edges + other.edges, self.inputs + other.inputs,
                      self.log_likelihood + other.log_likelihood, self.total_weight + other.total_weight)
 
-    def by_region(self, circuit) -> list:
+    def by_region(self, circuit: Circuit) -> list[Floats]:
         """The flows as one array per region: (K, C) at a leaf, (K, P) dense or the CSR entries elsewhere."""
         return [part.reshape(region.probs.shape) if isinstance(region, InputRegion)
                 else part if region.is_sparse else part.reshape(region.weights.shape)
@@ -82,7 +86,8 @@ class Flows:
         return self.log_likelihood / self.total_weight if self.total_weight > 0 else float("nan")
 
 
-def expected_flows(circuit, data, *, weights=None, n_jobs=None) -> Flows:
+def expected_flows(circuit: Circuit, data: ArrayLike, *, weights: ArrayLike | None = None,
+                   n_jobs: int | None = None) -> Flows:
     """Expected uses of every parameter given each row, summed over the rows.
 
     Parameters
@@ -122,14 +127,15 @@ def expected_flows(circuit, data, *, weights=None, n_jobs=None) -> Flows:
     >>> expected_flows(coin, [[-1]]).inputs           # a missing value is spread
     array([0.25, 0.75])
     """
-    data, _ = as_integer_table(circuit, data), count_jobs(n_jobs)
-    weights = row_weights(weights, len(data))
-    is_small = 8 * _packed.full_layout(circuit).num_values * TILE_ROWS <= LAST_CACHE
+    rows, _ = as_integer_table(circuit, data), count_jobs(n_jobs)
+    checked = row_weights(weights, len(rows))
+    is_small = 8 * full_layout(circuit).num_values * TILE_ROWS <= LAST_CACHE
     free = free_work(circuit, "flow_work") if is_small else []
-    return Flows(*accumulate(circuit, _packed.pack(circuit), data, weights, n_jobs, free), float(weights.sum()))
+    return Flows(*accumulate(circuit, pack(circuit), rows, checked, n_jobs, free), float(checked.sum()))
 
 
-def accumulate(circuit, packed, data, weights, n_jobs, free, *, same_rows=False):
+def accumulate(circuit: Circuit, packed: Packed, data: Evidence, weights: Floats, n_jobs: int | None,
+               free: list[Any], *, same_rows: bool = False) -> tuple[Floats, Floats, float]:
     """Edge flows, input flows and log-likelihood as in `Flows`: the E-step of EM.
 
     The structure is that of `circuit`, the parameters are those of `packed`.  `free` is a list of work spaces, empty
@@ -138,22 +144,23 @@ def accumulate(circuit, packed, data, weights, n_jobs, free, *, same_rows=False)
     """
     if may_overflow(circuit):
         refuse_out_of_range(circuit, data)
-        edges, inputs = np.zeros(len(packed.weights)), np.zeros(np.count_nonzero(~_packed.table_rows(packed)[1]))
+        edges, inputs = np.zeros(len(packed.weights)), np.zeros(np.count_nonzero(~table_rows(packed)[1]))
         return edges, inputs, _add_by_logarithms(circuit, data, weights, np.arange(len(data)), edges, inputs)
     in_numpy = uses_numpy(circuit)
     if in_numpy:
         refuse_out_of_range(circuit, data)
-        circuit = _packed.with_parameters(circuit, packed)
+        circuit = with_parameters(circuit, packed)
     work = _rows_in_numpy if in_numpy else _rows_by_kernel
     N = len(data)
     per_chunk = max(LEAST_ROWS, 8 * int(packed.categories.max()), -(-N // NUM_CHUNKS))
     per_chunk = -(-per_chunk // TILE_ROWS) * TILE_ROWS
     # one thread needs no more than one call: it ends a chunk where another thread would begin the next
     step = max(N, 1) if count_jobs(n_jobs) == 1 and not in_numpy else per_chunk
-    jobs = [(start, min(start + step, N)) for start in range(0, N, step)]
-    whole, suspects = None, []
+    jobs = [(start, min(start + step, N), per_chunk) for start in range(0, N, step)]
+    whole: Sums | None = None
+    suspects: list[Ints] = []
     for part, found in map_in_threads(
-            lambda job: work(circuit, packed, data, weights, *job, per_chunk, free, same_rows), jobs, n_jobs):
+            lambda job: work(circuit, packed, data, weights, job, free, same_rows), jobs, n_jobs):
         suspects += found
         if whole is None:
             whole = part
@@ -163,12 +170,13 @@ def accumulate(circuit, packed, data, weights, n_jobs, free, *, same_rows=False)
     whole = new_sums(packed) if whole is None else whole
     inputs = _complete(packed, whole, in_numpy)
     if suspects:
-        whole.log[0] += _add_by_logarithms(_packed.with_parameters(circuit, packed), data, weights,
+        whole.log[0] += _add_by_logarithms(with_parameters(circuit, packed), data, weights,
                                            np.concatenate(suspects), whole.edges, inputs)
     return whole.edges, inputs, float(whole.log[0])
 
 
-def downward(circuit, data, weights, shown, products):
+def downward(circuit: Circuit, data: Evidence, weights: Floats, shown: list[Floats],
+             products: list[Any]) -> list[Floats]:
     """The downward pass over a block of rows, in NumPy, after `pcircuit.inference.likelihood.upward`.
 
     Parameters
@@ -194,10 +202,10 @@ def downward(circuit, data, weights, shown, products):
     >>> downward(coin, row, np.ones(1), *upward(coin, row)[:2])
     [array([[0., 1., 0.]])]
     """
-    flow = [None] * len(circuit.regions)
+    flow: list[Any] = [None] * circuit.num_regions
     flow[-1] = np.where(shown[-1] > 0, weights, 0.0)
-    counts = [None] * len(circuit.regions)
-    for r in range(len(circuit.regions) - 1, -1, -1):
+    counts: list[Any] = [None] * circuit.num_regions
+    for r in range(circuit.num_regions - 1, -1, -1):
         region = circuit.regions[r]
         if isinstance(region, InputRegion):
             C = region.num_categories
@@ -213,32 +221,36 @@ def downward(circuit, data, weights, shown, products):
     return counts
 
 
-def uses_numpy(circuit) -> bool:
+def uses_numpy(circuit: Circuit) -> bool:
     """Whether NumPy does the work: always where there is only one region."""
-    return len(circuit.regions) == 1 or engine_is_numpy()
+    return circuit.num_regions == 1 or engine_is_numpy()
 
 
-def _rows_by_kernel(circuit, packed, data, weights, start, stop, per_chunk, free, same_rows):
-    """`Sums` over rows start..stop by the kernels, chunk by chunk, and a list of arrays of suspect rows, left out."""
+def _rows_by_kernel(circuit: Circuit, packed: Packed, data: Evidence, weights: Floats,
+                    job: tuple[int, int, int], free: list[Any], same_rows: bool) -> tuple[Sums, list[Ints]]:
+    """`Sums` over the rows of a job by the kernels, chunk by chunk, and a list of arrays of suspect rows, left out.
+
+    A job is (start, stop, rows per chunk).
+    """
     from pcircuit.compiled.tiles import flow_tiles
-    layout = _packed.full_layout(circuit)
+    (start, stop, per_chunk), layout = job, full_layout(circuit)
     work = borrow(free, lambda: (*new_work(circuit, layout, 1, _most_bytes(packed, layout)), new_sums(packed), []))
     tile, group, part, loaded = work
-    whole, suspects = new_sums(packed), []
+    whole = new_sums(packed)
+    suspects: list[Ints] = []
     for lo in range(start, stop, len(group.roots)):
         rows = min(len(group.roots), stop - lo)
         if not same_rows or loaded != [lo, rows]:
             load_group(circuit, packed.categories, data, lo, lo + rows, group)
             loaded[:] = lo, rows
         group.weights[:rows] = weights[lo:lo + rows]
-        if flow_tiles(packed, layout, tile, group, rows, NO_READERS, NO_TABLE, NO_TOTALS, lo, stop, per_chunk, part,
-                      whole):
+        if flow_tiles(packed, layout, tile, group, rows, (lo, stop, per_chunk), part, whole):
             suspects.append(lo + np.flatnonzero(group.suspects[:rows]))
     free.append(work)
     return whole, suspects
 
 
-def _most_bytes(packed, layout) -> float:
+def _most_bytes(packed: Packed, layout: Layout) -> float:
     """What a tile may take.  Half a tile reads parameters and flows twice as often, so it must keep all in the cache.
 
     Otherwise a whole one is faster, by 1.2 at V = 784 and K = 64, and by 1.6 at K = 16 with 256 categories.
@@ -247,9 +259,12 @@ def _most_bytes(packed, layout) -> float:
     return LAST_CACHE if half <= LAST_CACHE else np.inf
 
 
-def _rows_in_numpy(circuit, packed, data, weights, start, stop, *_):
+def _rows_in_numpy(circuit: Circuit, packed: Packed, data: Evidence, weights: Floats,
+                   job: tuple[int, int, int], *unused: Any) -> tuple[Sums, list[Ints]]:
     """The same by the NumPy text."""
-    whole, suspects = new_sums(packed), []
+    start, stop, _ = job
+    whole = new_sums(packed)
+    suspects: list[Ints] = []
     for lo in range(start, stop, NUMPY_ROWS):
         block = data[lo:min(lo + NUMPY_ROWS, stop)]
         shown, products, exponents, suspect = upward(circuit, block)
@@ -261,25 +276,25 @@ def _rows_in_numpy(circuit, packed, data, weights, start, stop, *_):
     return whole, suspects
 
 
-def _complete(packed, whole, in_numpy):
+def _complete(packed: Packed, whole: Sums, in_numpy: bool) -> Floats:
     """Give edge flows, in place, their factor; returns input flows, missing values spread over the categories."""
     if not in_numpy:
         from pcircuit.compiled.em_steps import complete
-        units = np.diff(packed.table_start, append=len(packed.tables)) // (packed.categories + 1)
-        inputs = np.empty(int(units @ packed.categories))
+        inputs = np.empty(int(num_inputs(packed) @ packed.categories))
         complete(packed, whole.edges, whole.counts, inputs)
         return inputs
     return _spread_missing(packed, whole.counts)
 
 
-def _weighted_log(root, exponent, weights) -> float:
+def _weighted_log(root: Floats, exponent: Ints, weights: Floats) -> float:
     """Weighted sum of log(root * 2**exponent); rows of weight 0 do not count."""
     logs = np.empty(len(root))
     log_root(root, exponent, logs)
     return float(np.dot(weights[weights > 0], logs[weights > 0]))
 
 
-def _add_by_logarithms(circuit, data, weights, rows, edges, inputs) -> float:
+def _add_by_logarithms(circuit: Circuit, data: Evidence, weights: Floats, rows: Ints, edges: Floats,
+                       inputs: Floats) -> float:
     """Add the flows of suspect rows to completed edge and input flows; returns their log-likelihood."""
     total = 0.0
     for lo in range(0, len(rows), NUMPY_ROWS):
@@ -291,7 +306,8 @@ def _add_by_logarithms(circuit, data, weights, rows, edges, inputs) -> float:
     return total
 
 
-def _add_regions(circuit, counts, edges, inputs, missing_columns) -> None:
+def _add_regions(circuit: Circuit, counts: list[Floats], edges: Floats, inputs: Floats,
+                 missing_columns: int) -> None:
     """Add dense flows per region, with a column for missing values or without, to flat arrays of the same kind."""
     for region, count, part in zip(circuit.regions, counts, _split(circuit, edges, inputs, missing_columns),
                                    strict=True):
@@ -301,10 +317,10 @@ def _add_regions(circuit, counts, edges, inputs, missing_columns) -> None:
         part += count.ravel()
 
 
-def _split(circuit, edges, inputs, missing_columns=0) -> list:
+def _split(circuit: Circuit, edges: Floats, inputs: Floats, missing_columns: int = 0) -> list[Floats]:
     """Views of flat edge and input flows, one per region; inputs are stored variable by variable."""
-    sizes = [circuit.regions[r].num_units * (circuit.regions[r].num_categories + missing_columns)
-             for r in circuit.vtree.leaf_of().tolist()]
+    sizes = [circuit.regions[r].num_units * (C + missing_columns)
+             for r, C in zip(circuit.vtree.leaf_of().tolist(), circuit.num_categories, strict=True)]
     start_of_variable = np.concatenate([[0], np.cumsum(sizes)])
     parts, end = [], 0
     for region in circuit.regions:
@@ -312,14 +328,14 @@ def _split(circuit, edges, inputs, missing_columns=0) -> list:
             start = start_of_variable[region.variable]
             parts.append(inputs[start:start_of_variable[region.variable + 1]])
             continue
-        start, end = end, end + (region.weights.nnz if region.is_sparse else region.weights.size)
+        start, end = end, end + region.num_weights
         parts.append(edges[start:end])
     return parts
 
 
-def _spread_missing(packed, inputs) -> np.ndarray:
+def _spread_missing(packed: Packed, inputs: Floats) -> Floats:
     """Input flows without the missing column, whose flow goes to the categories by their probabilities."""
-    row, is_missing = _packed.table_rows(packed)
+    row, is_missing = table_rows(packed)
     total = packed.tables[is_missing]
     share = np.divide(inputs[is_missing], total, out=np.zeros_like(total), where=total > 0)
     spread = inputs + share[row] * packed.tables

@@ -20,15 +20,32 @@ evaluated again with one logarithm per unit; so are all rows of a circuit that i
 """
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Iterable
+from typing import Any
 
-from pcircuit.circuit import InputRegion
-from pcircuit.compiled import packed as _packed
-from pcircuit.compiled import rescaling as _rescaling
-from pcircuit.compiled.tile import borrow, free_work, load_group, new_work
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pcircuit.array_types import Bools, Evidence, Floats, Ints
+from pcircuit.circuit import Circuit, InputRegion
+from pcircuit.compiled.layouts import stack_layout
+from pcircuit.compiled.packed import FIRST_CHILD
+from pcircuit.compiled.packing import pack
+from pcircuit.compiled.readers import NOTHING
+from pcircuit.compiled.rescaling import (
+    AFTER_RESCALE,
+    LIFT_HERE,
+    LIFT_RISKY,
+    LOWEST,
+    NEGLIGIBLE,
+    NO_RESCALE,
+    RECOVERED,
+    RESCALE_RISKY,
+)
+from pcircuit.compiled.tile import TILE_ROWS, borrow, free_work, load_group, new_work
 from pcircuit.engine import engine_is_numpy
 from pcircuit.evidence import as_integer_table, refuse_out_of_range
-from pcircuit.inference.log_domain import log_units
+from pcircuit.inference.log_domain import input_values, log_units
 from pcircuit.inference.ranges import may_overflow
 from pcircuit.threads import count_jobs, map_in_threads
 
@@ -36,10 +53,9 @@ STACK_BYTES = 1_000_000  # of a tile, where values live on a stack: it should st
 CHUNK_WORK = 2 ** 23  # units and weights times rows of one thread's unit of work: about a millisecond
 NUMPY_VALUES = 4_000_000  # of the widest region, for a block of rows of the NumPy text
 LOG_2 = float(np.log(2.0))
-NO_READERS, NO_TABLE, NO_TOTALS = np.empty((0, 5), dtype=np.int64), np.empty((0, 0)), np.empty(0)
 
 
-def log_likelihood(circuit, data, *, n_jobs=None) -> np.ndarray:
+def log_likelihood(circuit: Circuit, data: ArrayLike, *, n_jobs: int | None = None) -> Floats:
     """Natural log-likelihood of each row.
 
     log p(x_n) with missing entries (-1) integrated out exactly: log of the sum of p over their values.
@@ -82,19 +98,19 @@ def log_likelihood(circuit, data, *, n_jobs=None) -> np.ndarray:
     >>> np.exp(log_likelihood(coin, [[0], [1], [-1]]))
     array([0.25, 0.75, 1.  ])
     """
-    data, _ = as_integer_table(circuit, data), count_jobs(n_jobs)
-    if len(circuit.regions) == 1 or engine_is_numpy() or may_overflow(circuit):
-        refuse_out_of_range(circuit, data)
-        return _in_numpy(circuit, data)
-    result, free = np.empty(len(data)), free_work(circuit, "root_work")
-    chunks = cut_rows(circuit, len(data))
-    for suspect in map_in_threads(lambda chunk: _root_of_chunk(circuit, data, *chunk, result, free), chunks, n_jobs):
+    rows, _ = as_integer_table(circuit, data), count_jobs(n_jobs)
+    if circuit.num_regions == 1 or engine_is_numpy() or may_overflow(circuit):
+        refuse_out_of_range(circuit, rows)
+        return _in_numpy(circuit, rows)
+    result, free = np.empty(len(rows)), free_work(circuit, "root_work")
+    chunks = cut_rows(circuit, len(rows))
+    for suspect in map_in_threads(lambda chunk: _root_of_chunk(circuit, rows, *chunk, result, free), chunks, n_jobs):
         if suspect is not None:
-            result[suspect] = log_units(circuit, data[suspect])[0][-1][0]
+            result[suspect] = log_units(circuit, rows[suspect])[0][-1][0]
     return result
 
 
-def upward(circuit, data):
+def upward(circuit: Circuit, data: Evidence) -> tuple[list[Floats], list[Any], list[Ints], Bools]:
     """The upward pass over a block of rows, in NumPy.
 
     Parameters
@@ -120,56 +136,63 @@ def upward(circuit, data):
     >>> upward(coin, np.array([[1]]))[0]
     [array([[0.75]])]
     """
-    packed = _packed.pack(circuit)
-    shown, products, exponents = [], [], []
+    packed = pack(circuit)
+    points = np.split(packed.rescale, packed.region[1:, FIRST_CHILD])  # per inner region, one per child
+    plan = zip(points, packed.check_sums.tolist(), strict=True)
+    shown: list[Floats] = []
+    products: list[Any] = []
+    exponents: list[Ints] = []
     suspect = np.zeros(len(data), dtype=bool)
-    inner = 0
     for r, region in enumerate(circuit.regions):
-        exponent = np.zeros(len(data), dtype=np.int64)
         if isinstance(region, InputRegion):
-            table = np.concatenate([region.probs, region.probs.sum(axis=1, keepdims=True)], axis=1)
-            shown.append(table[:, data[:, region.variable].astype(np.intp)])  # -1 is the last column: missing
+            shown.append(input_values(region, data))
             products.append(None)
-            exponents.append(exponent)
+            exponents.append(np.zeros(len(data), dtype=np.int64))
             continue
-        product, lifted = np.ones((region.num_products, 1)), False
-        for a, c in enumerate(circuit.vtree.children(r).tolist()):
-            product = product * shown[c][region.products[:, a]]
-            exponent += exponents[c]
-            rescale = packed.rescale[packed.region[inner, _packed.FIRST_CHILD] + a]
-            if rescale != _rescaling.NO_RESCALE:
-                product, power, lost = _rescaled(product, rescale)
-                exponent += power
-                suspect |= lost
-                lifted |= rescale >= _rescaling.LIFT_HERE
-        if lifted:
-            suspect |= -product.min(axis=0) > 2.0 ** _rescaling.NEGLIGIBLE * product.max(axis=0)
-            product = np.maximum(product, 0.0)
+        rescale, check_sums = next(plan)
+        children = circuit.vtree.children(r).tolist()
+        factors = (shown[c][units] for c, units in zip(children, region.products.T, strict=True))
+        product, power, lost = _multiplied(factors, rescale.tolist(), len(data))
         products.append(product)
         shown.append(region.weights @ product)
-        exponents.append(exponent)
-        if packed.check_sums[inner]:
-            suspect |= shown[-1].min(axis=0) < 2.0 ** _rescaling.LOWEST
-        inner += 1
+        exponents.append(power + sum(exponents[c] for c in children))
+        suspect |= lost
+        if check_sums:
+            suspect |= shown[-1].min(axis=0) < 2.0 ** LOWEST
     return shown, products, exponents, suspect
 
 
-def _rescaled(product, rescale):
+def _multiplied(factors: Iterable[Floats], rescale: list[int], N: int) -> tuple[Floats, Ints, Bools]:
+    """Product of the factors (P, N), rescaled where the plan says so, powers of two (N,), rows that may have lost."""
+    product, power, lost = np.ones((1, N)), np.zeros(N, dtype=np.int64), np.zeros(N, dtype=bool)
+    for factor, how in zip(factors, rescale, strict=True):
+        product = product * factor
+        if how != NO_RESCALE:
+            product, taken, too_small = _rescaled(product, how)
+            power += taken
+            lost |= too_small
+    if max(rescale) >= LIFT_HERE:  # what is still marked counts for nothing, or the row is suspect
+        lost |= -product.min(axis=0) > 2.0 ** NEGLIGIBLE * product.max(axis=0)
+        product = np.maximum(product, 0.0)
+    return product, power, lost
+
+
+def _rescaled(product: Floats, how: int) -> tuple[Floats, Ints, Bools]:
     """Products (P, N) with each row's maximum in [1, 2), the powers of two (N,), rows that may have lost a value."""
-    risky = rescale in (_rescaling.RESCALE_RISKY, _rescaling.LIFT_RISKY)
+    risky = how in (RESCALE_RISKY, LIFT_RISKY)
     top = np.maximum(product.max(axis=0), 0.0)
     power = np.where(top > 0, np.frexp(top)[1] - 1, 0).astype(np.int64)
     with np.errstate(over="ignore"):  # of marked values, which are cut off below
         product = np.ldexp(product, -power)
-    small = (product < 2.0 ** _rescaling.AFTER_RESCALE) & ((product != 0) | risky)  # marked ones are negative
-    if rescale < _rescaling.LIFT_HERE:
+    small = (product < 2.0 ** AFTER_RESCALE) & ((product != 0) | risky)  # marked ones are negative
+    if how < LIFT_HERE:
         return product, power, small.any(axis=0)
-    recovered = product < -(2.0 ** _rescaling.RECOVERED)
-    product = np.where(small, -(2.0 ** _rescaling.AFTER_RESCALE), product)
-    return np.where(recovered, -(2.0 ** _rescaling.RECOVERED), product), power, recovered.any(axis=0)
+    recovered = product < -(2.0 ** RECOVERED)
+    product = np.where(small, -(2.0 ** AFTER_RESCALE), product)
+    return np.where(recovered, -(2.0 ** RECOVERED), product), power, recovered.any(axis=0)
 
 
-def _in_numpy(circuit, data):
+def _in_numpy(circuit: Circuit, data: Evidence) -> Floats:
     """(N,) log-likelihoods by the NumPy text, in blocks of rows."""
     result = np.empty(len(data))
     rows = int(np.clip(NUMPY_VALUES // max(region.num_nodes for region in circuit.regions), 16, 4096))
@@ -178,28 +201,30 @@ def _in_numpy(circuit, data):
     return result
 
 
-def _root_of_block(circuit, data):
+def _root_of_block(circuit: Circuit, data: Evidence) -> Floats:
     """(N,) log-likelihoods of a block, by the NumPy text."""
     if may_overflow(circuit):
-        return log_units(circuit, data)[0][-1][0]
+        logs: Floats = log_units(circuit, data)[0][-1][0]
+        return logs
     shown, _, exponents, suspect = upward(circuit, data)
-    with np.errstate(divide="ignore"):
-        result = np.log(shown[-1][0]) + np.log(2.0) * exponents[-1]
+    result = np.empty(len(data))
+    log_root(shown[-1][0], exponents[-1], result)
     if suspect.any():
         result[suspect] = log_units(circuit, data[suspect])[0][-1][0]
     return result
 
 
-def _root_of_chunk(circuit, data, start, stop, result, free):
+def _root_of_chunk(circuit: Circuit, data: Evidence, start: int, stop: int, result: Floats,
+                   free: list[Any]) -> Ints | None:
     """Fill result[start:stop] by the kernel, group by group; returns the rows to do again, or None."""
     from pcircuit.compiled.tiles import upward_tiles
-    packed, layout = _packed.pack(circuit), _packed.stack_layout(circuit)
+    packed, layout = pack(circuit), stack_layout(circuit)
     tile, group = work = borrow(free, lambda: new_work(circuit, layout, 1, STACK_BYTES))
     suspects = []
     for lo in range(start, stop, len(group.roots)):
         rows = min(len(group.roots), stop - lo)
         load_group(circuit, packed.categories, data, lo, lo + rows, group)
-        upward_tiles(packed, layout, tile, group, rows, NO_READERS, NO_TABLE, NO_TOTALS)
+        upward_tiles(packed, layout, tile, group, rows, NOTHING)
         log_root(group.roots[:rows], group.exponents[:rows], result[lo:lo + rows])
         if group.suspects[:rows].any():
             suspects.append(lo + np.flatnonzero(group.suspects[:rows]))
@@ -207,15 +232,15 @@ def _root_of_chunk(circuit, data, start, stop, result, free):
     return np.concatenate(suspects) if suspects else None
 
 
-def log_root(root, exponent, result):
-    """Natural logarithm of root * 2**exponent, -inf without a warning where the root is 0."""
+def log_root(root: Floats, exponent: Ints, result: Floats) -> None:
+    """Write the natural logarithm of root * 2**exponent to `result`, -inf without a warning where the root is 0."""
     with np.errstate(divide="ignore"):
         np.log(root, out=result)
     result += LOG_2 * exponent
 
 
-def cut_rows(circuit, N: int) -> list:
+def cut_rows(circuit: Circuit, N: int) -> list[tuple[int, int]]:
     """Units of work (start, stop), cut without looking at the number of threads."""
-    work = circuit.num_nodes + len(_packed.pack(circuit).weights)
-    step = max(1, CHUNK_WORK // (work * _packed.TILE_ROWS)) * _packed.TILE_ROWS
+    work = circuit.num_units + len(pack(circuit).weights)
+    step = max(1, CHUNK_WORK // (work * TILE_ROWS)) * TILE_ROWS
     return [(start, min(start + step, N)) for start in range(0, N, step)]

@@ -9,14 +9,18 @@ likelihoods may be too large for doubles (see `inference.ranges`).
 """
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from pcircuit.circuit import InputRegion
+from pcircuit.array_types import Evidence, Floats
+from pcircuit.circuit import Circuit, InputRegion
 
 
-def log_units(circuit, data):
+def log_units(circuit: Circuit, data: Evidence) -> tuple[list[Floats], list[Any]]:
     """Log-likelihoods of the units: lists per region of (K, N) shown units and of (P, N) products (None at leaves)."""
-    shown, products = [], []
+    shown: list[Floats] = []
+    products: list[Any] = []
     for r, region in enumerate(circuit.regions):
         if isinstance(region, InputRegion):
             table = _log(np.concatenate([region.probs, np.zeros((region.num_units, 1))], axis=1))
@@ -24,23 +28,22 @@ def log_units(circuit, data):
             shown.append(table[:, data[:, region.variable].astype(np.int64)])  # -1 is the last column: missing
             products.append(None)
             continue
-        product = 0.0
-        for a, c in enumerate(circuit.vtree.children(r).tolist()):
-            product = product + shown[c][region.products[:, a]]
+        children = circuit.vtree.children(r).tolist()
+        product = sum(shown[c][units] for c, units in zip(children, region.products.T, strict=True))
         weights = _log(region.dense_weights())
         shown.append(np.stack([_logsumexp(row[:, None] + product, axis=0) for row in weights]))
         products.append(product)
     return shown, products
 
 
-def log_flows(circuit, data, row_weights):
+def log_flows(circuit: Circuit, data: Evidence, row_weights: Floats) -> tuple[list[Floats], Floats]:
     """Expected flows of the rows, as lists per region of (K, C) or dense (K, P) arrays; and log-likelihoods (N,)."""
     shown, products = log_units(circuit, data)
-    flow = [None] * len(circuit.regions)
+    flow: list[Any] = [None] * circuit.num_regions
     with np.errstate(divide="ignore"):
         flow[-1] = np.where(shown[-1] > -np.inf, np.log(row_weights), -np.inf)
-    counts = [None] * len(circuit.regions)
-    for r in range(len(circuit.regions) - 1, -1, -1):
+    counts: list[Any] = [None] * circuit.num_regions
+    for r in range(circuit.num_regions - 1, -1, -1):
         region = circuit.regions[r]
         if isinstance(region, InputRegion):
             counts[r] = _input_counts(region, data, np.exp(flow[r]))
@@ -56,23 +59,31 @@ def log_flows(circuit, data, row_weights):
     return counts, shown[-1][0]
 
 
-def _input_counts(region, data, flow):
+def input_values(region: InputRegion, data: Evidence) -> Floats:
+    """(K, N) likelihoods of input units; a missing value gives the row sum."""
+    table = np.concatenate([region.probs, region.probs.sum(axis=1, keepdims=True)], axis=1)
+    values: Floats = table[:, data[:, region.variable].astype(np.int64)]  # -1 is the last column
+    return values
+
+
+def _input_counts(region: InputRegion, data: Evidence, flow: Floats) -> Floats:
     """(K, C) counts; the flow of a missing value is spread by the unit's own probabilities."""
     K, C = region.probs.shape
     code = data[:, region.variable].astype(np.int64) % (C + 1)
     counts = np.stack([np.bincount(code, weights=flow[k], minlength=C + 1) for k in range(K)])
     probs = region.probs / np.maximum(region.probs.max(axis=1, keepdims=True), np.finfo(float).tiny)
     total = probs.sum(axis=1, keepdims=True)  # of shares of the largest entry, which cannot overflow
-    return counts[:, :C] + counts[:, C:] * probs / np.where(total > 0, total, 1.0)
+    spread: Floats = counts[:, :C] + counts[:, C:] * probs / np.where(total > 0, total, 1.0)
+    return spread
 
 
-def _log(values):
+def _log(values: Floats) -> Any:
     """Natural logarithm with log 0 = -inf and no warning."""
     with np.errstate(divide="ignore"):
         return np.log(values)
 
 
-def _logsumexp(values, axis):
+def _logsumexp(values: Floats, axis: int) -> Any:
     """Log sum exp along an axis; -inf where all entries are."""
     shift = values.max(axis=axis, keepdims=True)
     shift = np.where(shift > -np.inf, shift, 0.0)

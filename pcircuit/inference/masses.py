@@ -9,12 +9,15 @@ and both q and qp sum to one in every region of a normalised circuit.
 """
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from pcircuit.circuit import Circuit, check_circuit
+from pcircuit.array_types import Floats
+from pcircuit.circuit import Circuit, InnerRegion, check_circuit
 
 
-def unit_masses(circuit: Circuit) -> list:
+def unit_masses(circuit: Circuit) -> list[tuple[Floats, Floats | None]]:
     """Probability with which a sample passes through each unit, region by region.
 
     Parameters
@@ -41,15 +44,15 @@ def unit_masses(circuit: Circuit) -> list:
     [[0.25, 0.75], [1.0], [1.0]]
     """
     check_circuit(circuit)
-    masses = [None] * len(circuit.regions)
-    shown = [None] * len(circuit.regions)
-    shown[-1] = np.ones(1)
-    for r in range(len(circuit.regions) - 1, -1, -1):
-        region = circuit.regions[r]
-        children = circuit.vtree.children(r).tolist()
-        products = region.weights.T @ shown[r] if children else None
-        masses[r] = (shown[r], products)
-        for position, c in enumerate(children):
-            shown[c] = np.bincount(region.products[:, position], weights=products,
-                                   minlength=circuit.regions[c].num_units)
+    masses: list[Any] = [(np.ones(1), None)] * circuit.num_regions  # of the root; the others follow
+    for r in range(circuit.num_regions - 1, -1, -1):
+        region, (q, _) = circuit.regions[r], masses[r]
+        if not isinstance(region, InnerRegion):
+            continue
+        qp = region.weights.T @ q
+        if circuit.is_normalized:  # no rounding errors of the regions above
+            qp = qp / qp.sum()
+        masses[r] = q, qp
+        for c, units in zip(circuit.vtree.children(r).tolist(), region.products.T, strict=True):
+            masses[c] = np.bincount(units, weights=qp, minlength=circuit.regions[c].num_units), None
     return masses

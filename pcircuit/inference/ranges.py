@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from pcircuit.circuit import InputRegion
+from pcircuit.circuit import Circuit, InputRegion, derived
 
 HIGHEST = 960.0  # log2; doubles end at 1024
 
 
-def may_overflow(circuit) -> bool:
+def may_overflow(circuit: Circuit) -> bool:
     """Whether a likelihood of some unit may exceed the range of the linear-domain passes; kept with the circuit.
 
     Parameters
@@ -40,12 +40,10 @@ def may_overflow(circuit) -> bool:
     >>> [may_overflow(Circuit(VTree([-1], [0]), [InputRegion(0, [[p, p]])])) for p in (0.5, 3.0, 1e300)]
     [False, False, True]
     """
-    if "may_overflow" not in circuit._cache:
-        circuit._cache["may_overflow"] = not circuit.is_normalized and _ceiling(circuit) > HIGHEST
-    return circuit._cache["may_overflow"]
+    return derived(circuit, "may_overflow", lambda: not circuit.is_normalized and _ceiling(circuit) > HIGHEST)
 
 
-def _ceiling(circuit) -> float:
+def _ceiling(circuit: Circuit) -> float:
     """The bound c of the root, which is the largest of all regions."""
     ceilings: list[float] = []
     for r, region in enumerate(circuit.regions):

@@ -25,12 +25,15 @@ marks as suspect go by logarithms instead.
 """
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from pcircuit.arguments import check_generator, check_whole_number
-from pcircuit.circuit import InputRegion
+from pcircuit.array_types import Evidence, Floats, Ints, Seed, Weights
+from pcircuit.circuit import Circuit, InnerRegion, InputRegion, derived
 from pcircuit.distribution import check_distribution
 from pcircuit.evidence import check_evidence
 from pcircuit.inference.likelihood import upward
@@ -40,7 +43,8 @@ BLOCK_VALUES = 3_000_000  # uniforms, or unit values, that are held at once
 MAX_ROWS, MIN_ROWS = 4096, 64  # of a block: the working arrays of a region stay in the cache, calls stay few
 
 
-def sample(circuit, num_samples=None, *, evidence=None, rng=None) -> np.ndarray:
+def sample(circuit: Circuit, num_samples: int | None = None, *, evidence: ArrayLike | None = None,
+           rng: Seed = None) -> NDArray[np.unsignedinteger[Any]]:
     """Draw rows from a circuit, or complete rows that are observed in part.
 
     Without evidence x_n ~ p(x), independently.  With evidence the missing entries of row n are drawn from
@@ -99,25 +103,24 @@ def sample(circuit, num_samples=None, *, evidence=None, rng=None) -> np.ndarray:
     """
     check_distribution(circuit)
     rng = check_generator(rng)
-    if evidence is not None:
-        evidence = check_evidence(circuit, evidence, name="evidence")
-    num_samples = _checked_count(num_samples, evidence)
-    if evidence is not None and len(evidence) == 1:
-        evidence = np.broadcast_to(evidence, (num_samples, circuit.num_variables))
-    rows = np.empty((num_samples, circuit.num_variables), dtype=_category_dtype(circuit))
+    observed = None if evidence is None else check_evidence(circuit, evidence, name="evidence")
+    count = _checked_count(num_samples, observed)
+    if observed is not None and len(observed) == 1:
+        observed = np.broadcast_to(observed, (count, circuit.num_variables))
+    rows = np.empty((count, circuit.num_variables), dtype=_category_dtype(circuit))
     tables = _tables(circuit)
-    step = _rows_per_block(len(tables) if evidence is None else circuit.num_nodes)
-    for start in range(0, num_samples, step):
+    step = _rows_per_block(len(tables) if observed is None else circuit.num_units)
+    for start in range(0, count, step):
         block = rows[start:start + step]
         uniforms = np.ascontiguousarray(rng.random((len(block), len(tables))).T)
-        if evidence is None:
+        if observed is None:
             _draw_rows(tables, uniforms, block)
         else:
-            _complete_rows(circuit, evidence[start:start + step], uniforms, block, start)
+            _complete_rows(circuit, observed[start:start + step], uniforms, block, start)
     return rows
 
 
-def _checked_count(num_samples, evidence) -> int:
+def _checked_count(num_samples: int | None, evidence: Evidence | None) -> int:
     """The number of rows that `num_samples` and `evidence` together ask for."""
     if num_samples is None:
         if evidence is None:
@@ -131,7 +134,7 @@ def _checked_count(num_samples, evidence) -> int:
     return count
 
 
-def _category_dtype(circuit) -> np.dtype:
+def _category_dtype(circuit: Circuit) -> np.dtype[Any]:
     """Smallest unsigned dtype that holds every category."""
     return np.min_scalar_type(max(circuit.num_categories) - 1)
 
@@ -144,38 +147,40 @@ def _rows_per_block(values_per_row: int) -> int:
 class _Table(NamedTuple):
     """The rows of one region, laid out for the search; E entries in all."""
 
-    cumulative: np.ndarray  # (E,) cumulative probabilities of each row, inf where it is padded
-    starts: np.ndarray  # (K,) entry at which the row of each unit starts
-    last: np.ndarray | None  # (E,) last entry of the row that starts here; None where rows are padded
+    cumulative: Floats  # (E,) cumulative probabilities of each row, inf where it is padded
+    starts: Ints  # (K,) entry at which the row of each unit starts
+    last: Ints | None  # (E,) last entry of the row that starts here; None where rows are padded
     stride: int  # first stride of the search, half a padded row
     variable: int  # of a leaf, else -1
-    children: tuple  # child regions
-    outcomes: tuple  # per child (E,) where its search starts; at a leaf one array: the category
+    children: tuple[int, ...]  # child regions
+    outcomes: tuple[NDArray[Any], ...]  # per child (E,) where its search starts; at a leaf one array: the category
 
 
-def _tables(circuit) -> list:
+def _tables(circuit: Circuit) -> list[_Table]:
     """The search tables of all regions, made once and kept with the circuit."""
-    tables = circuit._cache.get("sampling_tables")
-    if tables is None:
+    def make() -> list[_Table]:
+        tables: list[_Table] = []
         dtype = _category_dtype(circuit)
-        tables = []
         for r, region in enumerate(circuit.regions):
             tables.append(_table(region, circuit.vtree.children(r).tolist(), tables, dtype))
-        circuit._cache["sampling_tables"] = tables
-    return tables
+        return tables
+
+    return derived(circuit, "sampling_tables", make)
 
 
-def _table(region, children, tables, dtype) -> _Table:
+def _table(region: InputRegion | InnerRegion, children: list[int], tables: list[_Table],
+           dtype: np.dtype[Any]) -> _Table:
     """Search table of one region, given those of its children."""
-    is_leaf = isinstance(region, InputRegion)
-    if is_leaf or not region.is_sparse:
-        probs = region.probs if is_leaf else region.weights
+    outcome: NDArray[Any]
+    last: Ints | None = None
+    if isinstance(region, InputRegion) or not region.is_sparse:
+        probs = region.probs if isinstance(region, InputRegion) else region.weights
         K, L = probs.shape
         padded = 1 << (L - 1).bit_length()
         cumulative = np.full((K, padded), np.inf)
         cumulative[:, :L] = _cumulative(probs)
         outcome = np.tile(np.minimum(np.arange(padded), L - 1), K)
-        starts, last = np.arange(K) * padded, None
+        starts = np.arange(K) * padded
     else:
         weights = region.weights
         starts, ends = weights.indptr[:-1].astype(np.intp), weights.indptr[1:].astype(np.intp)
@@ -184,24 +189,22 @@ def _table(region, children, tables, dtype) -> _Table:
         last = np.repeat(ends - 1, ends - starts)
         outcome = weights.indices
         padded = 1 << int((ends - starts).max() - 1).bit_length()
-    if is_leaf:
-        outcomes = (outcome.astype(dtype),)
-    else:
-        outcomes = tuple(tables[c].starts[region.products[outcome, a]] for a, c in enumerate(children))
-    return _Table(cumulative.ravel(), starts, last, padded // 2, region.variable if is_leaf else -1,
-                  tuple(children), outcomes)
+    if isinstance(region, InputRegion):
+        return _Table(cumulative.ravel(), starts, last, padded // 2, region.variable, (), (outcome.astype(dtype),))
+    outcomes = tuple(tables[c].starts[region.products[outcome, a]] for a, c in enumerate(children))
+    return _Table(cumulative.ravel(), starts, last, padded // 2, -1, tuple(children), outcomes)
 
 
-def _cumulative(probs) -> np.ndarray:
+def _cumulative(probs: Floats) -> Floats:
     """(K, L) cumulative probabilities, exactly 1 from the last possible outcome on."""
     cumulative = np.cumsum(probs, axis=1)
     # rounding may leave a sum short of 1: the gap must not fall to an outcome of probability zero
     return cumulative / cumulative[:, -1:]
 
 
-def _draw_rows(tables, uniforms, rows) -> None:
+def _draw_rows(tables: list[_Table], uniforms: Floats, rows: Evidence) -> None:
     """Fill `rows` (n, V) from `uniforms` (R, n)."""
-    position = [None] * len(tables)
+    position: list[Any] = [None] * len(tables)
     position[-1] = np.zeros(len(rows), dtype=np.intp)
     for r in range(len(tables) - 1, -1, -1):
         table = tables[r]
@@ -213,7 +216,7 @@ def _draw_rows(tables, uniforms, rows) -> None:
             position[child] = outcome.take(entry)
 
 
-def _search(table, position, uniforms) -> np.ndarray:
+def _search(table: _Table, position: Ints, uniforms: Floats) -> Ints:
     """(n,) entry drawn by each sample, from the start (n,) of its row and a uniform (n,)."""
     last = None if table.last is None else table.last.take(position)
     stride = table.stride
@@ -228,7 +231,7 @@ def _search(table, position, uniforms) -> np.ndarray:
     return position
 
 
-def _complete_rows(circuit, evidence, uniforms, rows, start) -> None:
+def _complete_rows(circuit: Circuit, evidence: Evidence, uniforms: Floats, rows: Evidence, start: int) -> None:
     """Fill `rows` (n, V) with `evidence`, drawn by `uniforms` (R, n) where that is -1; row 0 is `start`."""
     shown, products, _, suspect = upward(circuit, evidence)
     impossible = shown[-1][0] == 0
@@ -245,15 +248,16 @@ def _complete_rows(circuit, evidence, uniforms, rows, start) -> None:
                                  _posterior_of_logs)
 
 
-def _descend(circuit, evidence, uniforms, products, posterior) -> np.ndarray:
+def _descend(circuit: Circuit, evidence: Evidence, uniforms: Floats, products: list[Any],
+             posterior: Callable[[Weights, Ints, Floats], Floats]) -> Evidence:
     """(n, V) completed rows, by the walk from the root with the posterior weights of each row."""
     tables = _tables(circuit)
     rows = evidence.astype(_category_dtype(circuit))  # -1 turns into some category and is overwritten
-    units = [None] * len(tables)
+    units: list[Any] = [None] * len(tables)
     units[-1] = np.zeros(len(rows), dtype=np.intp)
     for r in range(len(tables) - 1, -1, -1):
         table, region = tables[r], circuit.regions[r]
-        if table.variable >= 0:
+        if isinstance(region, InputRegion):
             missing = np.flatnonzero(evidence[:, table.variable] < 0)
             entry = _search(table, table.starts[units[r][missing]], uniforms[r][missing])
             rows[missing, table.variable] = table.outcomes[0].take(entry)
@@ -264,21 +268,24 @@ def _descend(circuit, evidence, uniforms, products, posterior) -> np.ndarray:
     return rows
 
 
-def _posterior(weights, units, products) -> np.ndarray:
+def _posterior(weights: Weights, units: Ints, products: Floats) -> Floats:
     """(P, n) weight of each product given the evidence, up to a factor per sample, from values (P, n)."""
     prior = weights[units]
-    return (prior.toarray() if hasattr(prior, "toarray") else prior).T * products
+    posterior: Floats = (prior.toarray() if hasattr(prior, "toarray") else prior).T * products
+    return posterior
 
 
-def _posterior_of_logs(weights, units, log_products) -> np.ndarray:
+def _posterior_of_logs(weights: Weights, units: Ints, log_products: Floats) -> Floats:
     """The same from natural logarithms (P, n); the largest weight of each sample is 1."""
     with np.errstate(divide="ignore"):
         log_posterior = np.log(_posterior(weights, units, np.ones_like(log_products))) + log_products
-    return np.exp(log_posterior - log_posterior.max(axis=0))
+    relative: Floats = np.exp(log_posterior - log_posterior.max(axis=0))
+    return relative
 
 
-def _invert(weights, uniforms) -> np.ndarray:
+def _invert(weights: Floats, uniforms: Floats) -> Ints:
     """(n,) outcome of each sample from its own weights (P, n) and a uniform (n,), by inversion."""
     cumulative = np.cumsum(weights, axis=0)
     threshold = uniforms * cumulative[-1]  # rounds below the total, since a uniform is at most 1 - 2**-53 ...
-    return np.minimum((cumulative <= threshold).sum(axis=0), len(weights) - 1)  # ... but for a total of zero
+    outcome: Ints = np.minimum((cumulative <= threshold).sum(axis=0), len(weights) - 1)  # ... but for a total of 0
+    return outcome

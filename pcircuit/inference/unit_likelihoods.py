@@ -7,14 +7,21 @@ adds them up, which is all that a test statistic needs and saves the table (N, u
 """
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pcircuit.arguments import check_integers
-from pcircuit.compiled import packed as _packed
+from pcircuit.array_types import Evidence, Floats, Ints
+from pcircuit.circuit import Circuit
+from pcircuit.compiled.layouts import stack_layout
+from pcircuit.compiled.packing import pack
+from pcircuit.compiled.readers import NOTHING, Wanted, unit_readers
 from pcircuit.compiled.tile import borrow, free_work, load_group, new_work
 from pcircuit.engine import engine_is_numpy
 from pcircuit.evidence import as_integer_table, refuse_out_of_range
-from pcircuit.inference.likelihood import NO_TABLE, NO_TOTALS, STACK_BYTES, cut_rows, upward
+from pcircuit.inference.likelihood import STACK_BYTES, cut_rows, upward
 from pcircuit.inference.log_domain import log_units
 from pcircuit.inference.ranges import may_overflow
 from pcircuit.threads import count_jobs, map_in_threads
@@ -22,7 +29,8 @@ from pcircuit.threads import count_jobs, map_in_threads
 NUMPY_ROWS = 256
 
 
-def node_likelihoods(circuit, data, *, nodes=None, n_jobs=None) -> np.ndarray:
+def node_likelihoods(circuit: Circuit, data: ArrayLike, *, nodes: ArrayLike | None = None,
+                     n_jobs: int | None = None) -> Floats:
     """Likelihood of units for each row: l_j(x_n) = p_j(x_{S_j}) for unit j with scope S_j.
 
     Parameters
@@ -59,28 +67,29 @@ def node_likelihoods(circuit, data, *, nodes=None, n_jobs=None) -> np.ndarray:
     >>> node_likelihoods(circuit, [[0, 1]])      # two inputs, their product, the root
     array([[0.5, 0.8, 0.4, 0.4]])
     """
-    data, _ = as_integer_table(circuit, data), count_jobs(n_jobs)
-    nodes = _checked_nodes(circuit, nodes)
-    result = np.empty((len(data), len(nodes)))
+    rows, _ = as_integer_table(circuit, data), count_jobs(n_jobs)
+    ids = _checked_nodes(circuit, nodes)
+    result = np.empty((len(rows), len(ids)))
 
     if _runs_in_numpy(circuit):
-        refuse_out_of_range(circuit, data)
-        for start in range(0, len(data), NUMPY_ROWS):
-            block = data[start:start + NUMPY_ROWS]
-            result[start:start + NUMPY_ROWS] = _values_in_numpy(circuit, block)[nodes].T
+        refuse_out_of_range(circuit, rows)
+        for start in range(0, len(rows), NUMPY_ROWS):
+            block = rows[start:start + NUMPY_ROWS]
+            result[start:start + NUMPY_ROWS] = _values_in_numpy(circuit, block)[ids].T
         return result
-    readers, free = _packed.unit_readers(circuit, nodes), free_work(circuit, "unit_work")
+    readers, free = unit_readers(circuit, ids), free_work(circuit, "unit_work")
 
-    def work(chunk):
-        return _read_chunk(circuit, data, *chunk, readers, result, NO_TOTALS, free)
+    def read(chunk: tuple[int, int]) -> Ints | None:
+        return _read_chunk(circuit, rows, *chunk, Wanted(readers, result, NOTHING.totals), free)
 
-    for suspect in map_in_threads(work, cut_rows(circuit, len(data)), n_jobs):
+    for suspect in map_in_threads(read, cut_rows(circuit, len(rows)), n_jobs):
         if suspect is not None:
-            result[suspect] = _values_by_logarithms(circuit, data[suspect])[nodes].T
+            result[suspect] = _values_by_logarithms(circuit, rows[suspect])[ids].T
     return result
 
 
-def mean_node_likelihoods(circuit, data, *, nodes=None, n_jobs=None) -> np.ndarray:
+def mean_node_likelihoods(circuit: Circuit, data: ArrayLike, *, nodes: ArrayLike | None = None,
+                          n_jobs: int | None = None) -> Floats:
     """Mean over the rows of the likelihood of units: (1/N) sum_n l_j(x_n).
 
     Parameters
@@ -113,52 +122,53 @@ def mean_node_likelihoods(circuit, data, *, nodes=None, n_jobs=None) -> np.ndarr
     >>> mean_node_likelihoods(coin, [[0], [1]])
     array([0.5])
     """
-    data, _ = as_integer_table(circuit, data), count_jobs(n_jobs)
-    nodes = _checked_nodes(circuit, nodes)
-    if not len(data):
+    rows, _ = as_integer_table(circuit, data), count_jobs(n_jobs)
+    ids = _checked_nodes(circuit, nodes)
+    if not len(rows):
         raise ValueError("`data` has no rows: a mean needs at least one")
-    total = np.zeros(len(nodes))
+    total = np.zeros(len(ids))
     if _runs_in_numpy(circuit):
-        refuse_out_of_range(circuit, data)
-        for start in range(0, len(data), NUMPY_ROWS):
+        refuse_out_of_range(circuit, rows)
+        for start in range(0, len(rows), NUMPY_ROWS):
             with np.errstate(over="ignore"):
-                total += _values_in_numpy(circuit, data[start:start + NUMPY_ROWS])[nodes].sum(axis=1)
-        return total / len(data)
-    readers, free = _packed.unit_readers(circuit, nodes), free_work(circuit, "unit_work")
+                total += _values_in_numpy(circuit, rows[start:start + NUMPY_ROWS])[ids].sum(axis=1)
+        return total / len(rows)
+    readers, free = unit_readers(circuit, ids), free_work(circuit, "unit_work")
 
-    def work(chunk):
-        part = np.zeros(len(nodes))
-        return part, _read_chunk(circuit, data, *chunk, readers, NO_TABLE, part, free)
+    def add(chunk: tuple[int, int]) -> tuple[Floats, Ints | None]:
+        part = np.zeros(len(ids))
+        return part, _read_chunk(circuit, rows, *chunk, Wanted(readers, NOTHING.table, part), free)
 
-    for part, suspect in map_in_threads(work, cut_rows(circuit, len(data)), n_jobs):
+    for part, suspect in map_in_threads(add, cut_rows(circuit, len(rows)), n_jobs):
         total += part
         if suspect is not None:
-            total += _values_by_logarithms(circuit, data[suspect])[nodes].sum(axis=1)
-    return total / len(data)
+            total += _values_by_logarithms(circuit, rows[suspect])[ids].sum(axis=1)
+    return total / len(rows)
 
 
-def _read_chunk(circuit, data, start, stop, readers, table, totals, free):
+def _read_chunk(circuit: Circuit, data: Evidence, start: int, stop: int, wanted: Wanted,
+                free: list[Any]) -> Ints | None:
     """Read units off rows start..stop, group by group, into table rows or totals; returns the suspect rows, or None."""
     from pcircuit.compiled.tiles import upward_tiles
-    packed, layout = _packed.pack(circuit), _packed.stack_layout(circuit)
+    packed, layout = pack(circuit), stack_layout(circuit)
     tile, group = work = borrow(free, lambda: new_work(circuit, layout, len(packed.region) + 1, STACK_BYTES))
     suspects = []
     for lo in range(start, stop, len(group.roots)):
         rows = min(len(group.roots), stop - lo)
         load_group(circuit, packed.categories, data, lo, lo + rows, group)
-        before = totals.copy()
-        upward_tiles(packed, layout, tile, group, rows, readers, table[lo:lo + rows], totals)
+        here, before = wanted._replace(table=wanted.table[lo:lo + rows]), wanted.totals.copy()
+        upward_tiles(packed, layout, tile, group, rows, here)
         if group.suspects[:rows].any():
             suspects.append(lo + np.flatnonzero(group.suspects[:rows]))
-            if len(totals):  # once more without them
-                group.skip[:rows], totals[:] = group.suspects[:rows], before
-                upward_tiles(packed, layout, tile, group, rows, readers, table[lo:lo + rows], totals)
+            if len(wanted.totals):  # once more without them
+                group.skip[:rows], wanted.totals[:] = group.suspects[:rows], before
+                upward_tiles(packed, layout, tile, group, rows, here)
                 group.skip[:] = False
     free.append(work)
     return np.concatenate(suspects) if suspects else None
 
 
-def _values_in_numpy(circuit, data):
+def _values_in_numpy(circuit: Circuit, data: Evidence) -> Floats:
     """(units, N) likelihoods of a block, by the NumPy text."""
     if may_overflow(circuit):
         return _values_by_logarithms(circuit, data)
@@ -173,22 +183,23 @@ def _values_in_numpy(circuit, data):
     return result
 
 
-def _values_by_logarithms(circuit, data):
+def _values_by_logarithms(circuit: Circuit, data: Evidence) -> Floats:
     """(units, N) likelihoods, by one logarithm per unit."""
     shown, products = log_units(circuit, data)
     parts = []
     for values, product in zip(shown, products, strict=True):
         parts += [values] if product is None else [product, values]
     with np.errstate(over="ignore"):  # where the circuit is not normalised
-        return np.exp(np.concatenate(parts))
+        likelihoods: Floats = np.exp(np.concatenate(parts))
+    return likelihoods
 
 
-def _runs_in_numpy(circuit) -> bool:
+def _runs_in_numpy(circuit: Circuit) -> bool:
     """A circuit of one region has nothing to compile, one that may overflow is evaluated by logarithms."""
-    return len(circuit.regions) == 1 or engine_is_numpy() or may_overflow(circuit)
+    return circuit.num_regions == 1 or engine_is_numpy() or may_overflow(circuit)
 
 
-def _checked_nodes(circuit, nodes) -> np.ndarray:
+def _checked_nodes(circuit: Circuit, nodes: ArrayLike | None) -> Ints:
     """`nodes` as an index array, all units by default."""
     if nodes is None:
         return np.arange(circuit.num_nodes)

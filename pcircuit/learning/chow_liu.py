@@ -26,8 +26,10 @@ any order, information is compared in steps of 1e-12 nats, and only what is equa
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pcircuit.arguments import check_integers, check_number
+from pcircuit.array_types import Evidence, Floats, Ints
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.evidence import MOST_WEIGHT
 from pcircuit.learning.pair_counts import (
@@ -43,7 +45,8 @@ from pcircuit.vtree import VTree
 RESOLUTION = 1e-12  # nats; above the round-off of the information, far below what data can tell apart
 
 
-def chow_liu_tree(data, *, num_categories=None, pseudocount=0.1, weights=None) -> np.ndarray:
+def chow_liu_tree(data: ArrayLike, *, num_categories: ArrayLike | None = None, pseudocount: float = 0.1,
+                  weights: ArrayLike | None = None) -> Ints:
     """Chow-Liu tree of a table: the spanning tree with the largest total mutual information.
 
     argmax over trees of ``sum_{(i, j) in tree} I(X_i; X_j)``, with the smoothed pairwise frequencies of the
@@ -106,14 +109,14 @@ def chow_liu_tree(data, *, num_categories=None, pseudocount=0.1, weights=None) -
     >>> chow_liu_tree(data)
     array([ 1, -1,  1])
     """
-    data, categories = checked_table(data, num_categories)
+    table, categories = checked_table(data, num_categories)
     pseudocount = checked_pseudocount(pseudocount)
-    weights = checked_weights(weights, len(data))
-    information = _mutual_information(data, categories, pseudocount, weights)
+    information = _mutual_information(table, categories, pseudocount, checked_weights(weights, len(table)))
     return _rooted_at_centre(_maximum_spanning_tree(information, categories))
 
 
-def chow_liu_circuit(data, *, num_categories=None, pseudocount=0.1, tree=None) -> Circuit:
+def chow_liu_circuit(data: ArrayLike, *, num_categories: ArrayLike | None = None, pseudocount: float = 0.1,
+                     tree: ArrayLike | None = None) -> Circuit:
     """Chow-Liu distribution of a table as a deterministic circuit.
 
     ``p(x) = p(x_root) prod_v p(x_v | x_parent(v))`` with the smoothed frequencies of the module's head.
@@ -173,13 +176,13 @@ def chow_liu_circuit(data, *, num_categories=None, pseudocount=0.1, tree=None) -
       product 1: 0.1 x 1.1
       sum 0: 0.5 0.5
     """
-    data, categories = checked_table(data, num_categories)
+    rows, categories = checked_table(data, num_categories)
     pseudocount = checked_pseudocount(pseudocount)
     refuse_large_pairs(categories)
     if tree is None:
-        tree = chow_liu_tree(data, num_categories=categories, pseudocount=pseudocount)
-    vtree, parent = tree_and_vtree(tree, data.shape[1])
-    regions: list = []
+        tree = chow_liu_tree(rows, num_categories=categories, pseudocount=pseudocount)
+    vtree, parent = tree_and_vtree(tree, rows.shape[1])
+    regions: list[InputRegion | InnerRegion] = []
     for r, v in enumerate(vtree.variables.tolist()):
         is_inner = v < 0
         if is_inner:
@@ -187,7 +190,7 @@ def chow_liu_circuit(data, *, num_categories=None, pseudocount=0.1, tree=None) -
         elif r < vtree.root and vtree.children(vtree.parent(r))[-1] == r:
             regions.append(InputRegion(v, np.eye(categories[v])))
             continue
-        table = _conditional_table(data, categories, pseudocount, v, int(parent[v]))
+        table = _conditional_table(rows, categories, pseudocount, v, int(parent[v]))
         if is_inner:
             units = np.arange(categories[v])[:, None]
             regions.append(InnerRegion(np.repeat(units, len(vtree.children(r)), axis=1), table))
@@ -196,12 +199,12 @@ def chow_liu_circuit(data, *, num_categories=None, pseudocount=0.1, tree=None) -
     return Circuit(vtree, regions)
 
 
-def checked_pseudocount(pseudocount) -> float:
+def checked_pseudocount(pseudocount: float) -> float:
     """`pseudocount` as a float, refused unless it is a number from 0 to the largest weight of a row."""
     return check_number(pseudocount, "pseudocount", least=0, most=MOST_WEIGHT)
 
 
-def tree_and_vtree(tree, num_variables: int) -> tuple[VTree, np.ndarray]:
+def tree_and_vtree(tree: ArrayLike, num_variables: int) -> tuple[VTree, Ints]:
     """V-tree and (V,) parents of a tree given by the user; refused unless it is one on all variables.
 
     Parameters
@@ -224,7 +227,7 @@ def tree_and_vtree(tree, num_variables: int) -> tuple[VTree, np.ndarray]:
 # -- mutual information --------------------------------------------------------------------------------------
 
 
-def _mutual_information(data, categories, pseudocount, weights) -> np.ndarray:
+def _mutual_information(data: Evidence, categories: Ints, pseudocount: float, weights: Floats | None) -> Floats:
     """(V, V) mutual information in nats; the diagonal holds that of a variable with a copy of itself."""
     total = (len(data) if weights is None else weights.sum()) + pseudocount
     # sum |f| <= T (|log T| + log(cells)) when the arguments add up to T; 2^51 steps reach further than that
@@ -237,14 +240,14 @@ def _mutual_information(data, categories, pseudocount, weights) -> np.ndarray:
     return information
 
 
-def _information_of_block(counts, c_i, c_j, pseudocount, step) -> np.ndarray:
+def _information_of_block(counts: Floats, c_i: Ints, c_j: Ints, pseudocount: float, step: float) -> Floats:
     """(I, J) mutual information from the tables n_ij side by side, (sum of C_i, sum of C_j)."""
     first_i, first_j = starts(c_i), starts(c_j)
 
-    def sum_i(table):
+    def sum_i(table: Floats) -> Floats:
         return np.add.reduceat(table, first_i, axis=0)
 
-    def sum_j(table):
+    def sum_j(table: Floats) -> Floats:
         return np.add.reduceat(table, first_j, axis=1)
 
     of_i, of_j = sum_j(counts), sum_i(counts)  # n_i(a) over the rows where j is present, and the converse
@@ -254,21 +257,23 @@ def _information_of_block(counts, c_i, c_j, pseudocount, step) -> np.ndarray:
     single = (sum_i(_steps_of_f(of_i + (pseudocount / repeated_i)[:, None], step))
               + sum_j(_steps_of_f(of_j + pseudocount / repeated_j, step)))
     seen = np.where(total > 0, total, 1)  # never present together, and no pseudocount: all sums are 0
-    return np.log(seen) - (single - joint) * step / seen
+    information: Floats = np.log(seen) - (single - joint) * step / seen
+    return information
 
 
-def _steps_of_f(x, step) -> np.ndarray:
+def _steps_of_f(x: Floats, step: float) -> Floats:
     """f(x) = x log x in whole multiples of `step`, f(0) = 0; overwrites x."""
     log = np.log(np.where(x > 0, x, 1))
     x *= log
     x /= step  # a power of two: no rounding
-    return np.rint(x, out=x)
+    np.rint(x, out=x)
+    return x
 
 
 # -- the tree ------------------------------------------------------------------------------------------------
 
 
-def _maximum_spanning_tree(information, categories) -> np.ndarray:
+def _maximum_spanning_tree(information: Floats, categories: Ints) -> Ints:
     """(V - 1, 2) edges of a maximum spanning tree, by Prim's algorithm on the dense table.
 
     Variables are put in an order that does not come from their numbers unless they agree in all else; the
@@ -294,7 +299,7 @@ def _maximum_spanning_tree(information, categories) -> np.ndarray:
     return ranked[edges]
 
 
-def _rooted_at_centre(edges) -> np.ndarray:
+def _rooted_at_centre(edges: Ints) -> Ints:
     """(V,) parents of the tree with the given edges, (V - 1, 2), rooted at its centre."""
     V = len(edges) + 1
     neighbours: list[list[int]] = [[] for _ in range(V)]
@@ -326,11 +331,12 @@ def _rooted_at_centre(edges) -> np.ndarray:
 # -- parameters ----------------------------------------------------------------------------------------------
 
 
-def _conditional_table(data, categories, pseudocount, v: int, parent: int) -> np.ndarray:
+def _conditional_table(data: Evidence, categories: Ints, pseudocount: float, v: int, parent: int) -> Floats:
     """(C_parent, C_v) table p(x_v | x_parent), or (1, C_v) table p(x_v) of the root (parent -1)."""
     if parent < 0:
         table = np.diagonal(pair_counts(data, categories, v, v))[None] + pseudocount / categories[v]
     else:
         table = pair_counts(data, categories, parent, v) + pseudocount / (categories[parent] * categories[v])
     sums = table.sum(axis=1, keepdims=True)
-    return np.where(sums > 0, table / np.where(sums > 0, sums, 1), 1 / categories[v])
+    conditional: Floats = np.where(sums > 0, table / np.where(sums > 0, sums, 1), 1 / categories[v])
+    return conditional

@@ -14,24 +14,30 @@ which is stochastic approximation (Cappe and Moulines 2009) with a constant step
 """
 from __future__ import annotations
 
-from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from pcircuit.arguments import check_flag, check_generator, check_number, check_whole_number
-from pcircuit.compiled import packed as _packed
-from pcircuit.compiled import rescaling as _rescaling
+from pcircuit.arguments import check_generator, check_number, check_whole_number
+from pcircuit.array_types import Evidence, Floats, Ints
+from pcircuit.circuit import Circuit
+from pcircuit.compiled.packed import Packed, table_rows, weight_rows
+from pcircuit.compiled.packing import pack, with_parameters
+from pcircuit.compiled.rescaling import with_plan_for
 from pcircuit.distribution import check_distribution
 from pcircuit.evidence import MOST_WEIGHT, check_evidence, row_weights
 from pcircuit.inference.flows import accumulate, uses_numpy
 from pcircuit.inference.likelihood import log_likelihood
+from pcircuit.learning.em_options import EMSteps, EMWatch, grouped
 from pcircuit.threads import count_jobs
 
 BLOCK_ROWS = 2 ** 16  # rows evaluated at a time at the end
 
 
-def fit_em(circuit, data, *, num_epochs=100, pseudocount=0.1, batch_size=None, step_size=None, weights=None,
-           tolerance=0.0, callback=None, progress=False, n_jobs=None, rng=None):
+def fit_em(circuit: Circuit, data: ArrayLike, *, num_epochs: int = 100, pseudocount: float = 0.1,
+           weights: ArrayLike | None = None, steps: EMSteps | None = None, watch: EMWatch | None = None,
+           n_jobs: int | None = None, **keywords: Any) -> tuple[Circuit, Floats]:
     """Fit all parameters of a circuit by expectation maximisation.
 
     Parameters
@@ -44,22 +50,17 @@ def fit_em(circuit, data, *, num_epochs=100, pseudocount=0.1, batch_size=None, s
         Passes over the data.
     pseudocount : float
         Spread evenly over the edges or categories of each unit; 0 for maximum likelihood.
-    batch_size : int, optional
-        Rows of a mini-batch; None uses all rows in each step.
-    step_size : float, optional
-        In (0, 1]: how far a step goes towards the new estimate.  Default 1 for full batches, 0.1 for mini-batches.
     weights : (N,) float array_like, optional
         Non-negative row weights; a weight of 2 counts as the row twice.
-    tolerance : float
-        Stop when the mean log-likelihood gains less than this in an epoch (nats per row); 0 never stops early.
-    callback : callable, optional
-        Called after each epoch as ``callback(epoch, mean_log_likelihood)``; a true result stops.
-    progress : bool
-        Draw a progress bar on standard error (needs `rich`; silent without it, and where no person looks).
+    steps : EMSteps, optional
+        Mini-batches and their step size.  Default: all rows in each step.
+    watch : EMWatch, optional
+        When to stop early, and who sees how it goes.  Default: never, and nobody.
     n_jobs : int, optional
         Threads; None uses all CPUs.  The result does not depend on it, to the last bit.
-    rng : int or numpy.random.Generator, optional
-        Order of the rows in mini-batches.
+    **keywords
+        Fields of `steps` (`batch_size`, `step_size`, `rng`) and of `watch` (`tolerance`, `callback`, `progress`), for
+        short: ``fit_em(circuit, data, batch_size=256)``.
 
     Returns
     -------
@@ -78,8 +79,8 @@ def fit_em(circuit, data, *, num_epochs=100, pseudocount=0.1, batch_size=None, s
 
     Notes
     -----
-    An epoch costs two and a half to four evaluations of the data, the more the larger the circuit, and one update of
-    all parameters; memory does not grow with N beyond the data themselves.
+    An epoch costs two and a half evaluations of the data, for large circuits up to four, and one update of all
+    parameters; memory does not grow with N beyond the data themselves.
 
     References
     ----------
@@ -94,47 +95,42 @@ def fit_em(circuit, data, *, num_epochs=100, pseudocount=0.1, batch_size=None, s
     >>> fitted.regions[0].probs, history.round(4)
     (array([[0.25, 0.75]]), array([-0.6931, -0.5623]))
     """
-    data, weights = _checked_rows(circuit, data, weights)
+    rows, row_weight = _checked_rows(circuit, data, weights)
     num_epochs = check_whole_number(num_epochs, "num_epochs", 0)
     pseudocount = check_number(pseudocount, "pseudocount", least=0, most=MOST_WEIGHT)
-    batch_size = check_whole_number(batch_size, "batch_size", 1, none="all rows")
-    step_size = (1.0 if batch_size is None else 0.1) if step_size is None else step_size
-    step_size = check_number(step_size, "step_size", above=0, most=1)
-    tolerance, progress = check_number(tolerance, "tolerance", least=0), check_flag(progress, "progress")
-    if callback is not None and not callable(callback):
-        raise TypeError(f"`callback` must be callable, or None, found {type(callback).__name__}")
-    rng, _ = check_generator(rng), count_jobs(n_jobs)
-    packed, free, total_weight = _packed.pack(circuit), [], weights.sum()
+    steps, watch = grouped(steps, watch, keywords)
+    rng, _ = check_generator(steps.rng), count_jobs(n_jobs)
+    packed, total_weight = pack(circuit), row_weight.sum()
+    free: list[Any] = []
     step = _step_in_numpy if uses_numpy(circuit) else _step_by_kernel
     history: list[float] = []
-    with _progress_bar(num_epochs, progress) as advance:
-        for epoch in range(num_epochs):
+    with watch.bar(num_epochs) as advance:
+        for _ in range(num_epochs):
             total = 0.0
-            for rows, share in _batches(len(data), batch_size, rng):
-                edges, inputs, log = accumulate(circuit, packed, data[rows], weights[rows], n_jobs, free,
-                                                same_rows=batch_size is None)
-                packed = step(packed, edges, inputs, pseudocount * share, step_size)
+            for batch, share in steps.batches(len(rows), rng):
+                edges, inputs, log = accumulate(circuit, packed, rows[batch], row_weight[batch], n_jobs, free,
+                                                same_rows=steps.batch_size is None)
+                packed = step(packed, edges, inputs, pseudocount * share, steps.size)
                 total += log
             history.append(total / total_weight)
             advance(history[-1])
-            small_gain = epoch > 0 and history[-1] - history[-2] < tolerance
-            if (tolerance > 0 and small_gain) or (callback is not None and callback(epoch, history[-1])):
+            if watch.stops(history):
                 break
-    circuit = _packed.with_parameters(circuit, packed)
-    history.append(_weighted_log_likelihood(circuit, data, weights, n_jobs) / total_weight)
+    circuit = with_parameters(circuit, packed)
+    history.append(_weighted_log_likelihood(circuit, rows, row_weight, n_jobs) / total_weight)
     return circuit, np.array(history)
 
 
-def _step_in_numpy(packed, edges, inputs, pseudocount, step_size):
+def _step_in_numpy(packed: Packed, edges: Floats, inputs: Floats, pseudocount: float, step_size: float) -> Packed:
     """The M-step: `packed` with its parameters moved to the shares of the flows; rescale points renewed if needed."""
-    table_row, is_missing = _packed.table_rows(packed)
+    table_row, is_missing = table_rows(packed)
     tables = np.ones_like(packed.tables)
     tables[~is_missing] = _shares(inputs, table_row[~is_missing], packed.tables[~is_missing], pseudocount, step_size)
-    weights = _shares(edges, _packed.weight_rows(packed), packed.weights, pseudocount, step_size)
-    return _rescaling.with_plan_for(packed._replace(weights=weights, tables=tables))
+    weights = _shares(edges, weight_rows(packed), packed.weights, pseudocount, step_size)
+    return with_plan_for(packed._replace(weights=weights, tables=tables))
 
 
-def _step_by_kernel(packed, edges, inputs, pseudocount, step_size):
+def _step_by_kernel(packed: Packed, edges: Floats, inputs: Floats, pseudocount: float, step_size: float) -> Packed:
     """The same, compiled."""
     from pcircuit.compiled.em_steps import maximize, plan
     new = packed._replace(weights=np.empty_like(packed.weights), tables=np.empty_like(packed.tables))
@@ -145,7 +141,7 @@ def _step_by_kernel(packed, edges, inputs, pseudocount, step_size):
     return new
 
 
-def _shares(flow, row, old, pseudocount, step_size):
+def _shares(flow: Floats, row: Ints, old: Floats, pseudocount: float, step_size: float) -> Floats:
     """(1 - step) old + step * share of the row's flow; a unit that nothing reaches keeps its parameters."""
     total = np.bincount(row, weights=flow) + pseudocount
     reached, per_row = total > 0, np.bincount(row)
@@ -154,7 +150,7 @@ def _shares(flow, row, old, pseudocount, step_size):
     return new if step_size == 1 else (1 - step_size) * old + step_size * new
 
 
-def _weighted_log_likelihood(circuit, data, weights, n_jobs) -> float:
+def _weighted_log_likelihood(circuit: Circuit, data: Evidence, weights: Floats, n_jobs: int | None) -> float:
     """Weighted sum of the rows' log-likelihoods, in blocks: memory does not grow with the rows."""
     total = 0.0
     for start in range(0, len(data), BLOCK_ROWS):
@@ -164,41 +160,12 @@ def _weighted_log_likelihood(circuit, data, weights, n_jobs) -> float:
     return total
 
 
-def _batches(N, batch_size, rng):
-    """Yield the rows of each step, and their share of all rows."""
-    if batch_size is None:
-        yield slice(None), 1.0
-        return
-    order = rng.permutation(N)
-    for start in range(0, N, batch_size):
-        rows = order[start:start + batch_size]
-        yield rows, len(rows) / N
-
-
-@contextmanager
-def _progress_bar(num_epochs, wanted):
-    """A function to call with each epoch's log-likelihood; draws where a person looks, else does nothing."""
-    import sys
-    if not wanted or not sys.stderr.isatty():
-        yield lambda value: None
-        return
-    try:
-        from rich.console import Console
-        from rich.progress import Progress
-    except ImportError:
-        yield lambda value: None
-        return
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("EM", total=num_epochs)
-        yield lambda value: bar.update(task, advance=1, description=f"EM, log-likelihood {value:.4f}")
-
-
-def _checked_rows(circuit, data, weights):
+def _checked_rows(circuit: Circuit, data: ArrayLike, weights: ArrayLike | None) -> tuple[Evidence, Floats]:
     """Checked data and row weights."""
     check_distribution(circuit)
-    data = check_evidence(circuit, data)
-    weights = row_weights(weights, len(data))
-    if not weights.sum() > 0:
-        raise ValueError(f"`data` has {len(data)} rows with total weight {weights.sum():g}: EM needs at least one row "
-                         "of positive weight")
-    return data, weights
+    rows = check_evidence(circuit, data)
+    row_weight = row_weights(weights, len(rows))
+    if not row_weight.sum() > 0:
+        raise ValueError(f"`data` has {len(rows)} rows with total weight {row_weight.sum():g}: EM needs at least one "
+                         "row of positive weight")
+    return rows, row_weight

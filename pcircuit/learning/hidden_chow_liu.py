@@ -22,17 +22,20 @@ which local maximum it finds; `hclt` says how they are chosen.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pcircuit.arguments import check_generator, check_whole_number
+from pcircuit.array_types import Evidence, Floats, Seed
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.learning.chow_liu import checked_pseudocount, chow_liu_tree, tree_and_vtree
 from pcircuit.learning.pair_counts import checked_table
+from pcircuit.learning.start_values import random_rows
 
-PERTURBATION = 2.0  # start values of one row differ by factors up to exp(2)
 PERSISTENCE = 0.9  # probability, at the start, that a hidden variable repeats the state of its parent
 
 
-def hclt(data, num_latents=4, num_categories=None, pseudocount=0.1, rng=0, *, tree=None) -> Circuit:
+def hclt(data: ArrayLike, num_latents: int = 4, num_categories: ArrayLike | None = None, pseudocount: float = 0.1,
+         rng: Seed = 0, *, tree: ArrayLike | None = None) -> Circuit:
     """Hidden Chow-Liu tree of a table, with random start values for EM.
 
     ``p(x) = sum_z p(z_root) prod_v p(z_v | z_parent(v)) p(x_v | z_v)``, region by region as in the module's
@@ -104,40 +107,36 @@ def hclt(data, num_latents=4, num_categories=None, pseudocount=0.1, rng=0, *, tr
     >>> circuit.nodes.kind.tolist().count("input"), circuit.is_normalized
     (6, True)
     """
-    data, categories = checked_table(data, num_categories)
+    table, categories = checked_table(data, num_categories)
     num_latents = check_whole_number(num_latents, "num_latents", 1)
     pseudocount = checked_pseudocount(pseudocount)
     rng = check_generator(rng)
     if tree is None:
-        tree = chow_liu_tree(data, num_categories=categories, pseudocount=pseudocount)
-    vtree, _ = tree_and_vtree(tree, data.shape[1])
+        tree = chow_liu_tree(table, num_categories=categories, pseudocount=pseudocount)
+    vtree, _ = tree_and_vtree(tree, table.shape[1])
     units = np.arange(num_latents)[:, None]
-    regions: list = []
+    regions: list[InputRegion | InnerRegion] = []
     for r, v in enumerate(vtree.variables.tolist()):
         rows = 1 if r == vtree.root else num_latents
         if v >= 0:
-            regions.append(InputRegion(v, _input_rows(data[:, v], categories[v], rows, pseudocount, rng)))
+            regions.append(InputRegion(v, _input_rows(table[:, v], int(categories[v]), rows, pseudocount, rng)))
         else:
             products = np.repeat(units, len(vtree.children(r)), axis=1)
             regions.append(InnerRegion(products, _transitions(rows, num_latents, rng)))
     return Circuit(vtree, regions)
 
 
-def _input_rows(column, num_categories, rows, pseudocount, rng) -> np.ndarray:
+def _input_rows(column: Evidence, num_categories: int, rows: int, pseudocount: float,
+                rng: np.random.Generator) -> Floats:
     """(rows, C) start values of p(x_v | z): the smoothed frequencies of the column, perturbed."""
-    counts = np.bincount(column[column >= 0].astype(np.int64), minlength=num_categories)
+    counts: Floats = np.bincount(column[column >= 0].astype(np.int64), minlength=num_categories).astype(np.float64)
     smoothed = counts + (pseudocount or 1.0) / num_categories
-    return _normalized(smoothed * np.exp(-PERTURBATION * rng.random((rows, num_categories))))
+    return random_rows(rows, num_categories, rng, smoothed)
 
 
-def _transitions(rows, num_latents, rng) -> np.ndarray:
+def _transitions(rows: int, num_latents: int, rng: np.random.Generator) -> Floats:
     """(rows, K) start values of p(z_v | z_parent), (K, K), or of p(z_root), (1, K)."""
-    random = _normalized(np.exp(-PERTURBATION * rng.random((rows, num_latents))))
+    random = random_rows(rows, num_latents, rng)
     if rows == 1:
         return random
     return (1 - PERSISTENCE) * random + PERSISTENCE * np.eye(num_latents)
-
-
-def _normalized(table) -> np.ndarray:
-    """`table` with rows that sum to one."""
-    return table / table.sum(axis=1, keepdims=True)

@@ -22,9 +22,14 @@ with bounded memory, `pair_counts` counts a single one.
 """
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from pcircuit.arguments import check_integers, first
+from pcircuit.array_types import Bools, Evidence, Floats, Ints
 from pcircuit.evidence import integer_entries, row_weights
 
 BLOCK_CATEGORIES = 1024  # categories of all variables of a group: a block of counts takes 8 MB
@@ -34,7 +39,7 @@ MOST_CATEGORIES = 2**31 - 1  # of one variable: positions in its tables stay far
 MAX_CELLS = 2**27  # cells of the table of one pair: 1 GB, and a few such tables are needed at a time
 
 
-def checked_table(data, num_categories=None) -> tuple[np.ndarray, np.ndarray]:
+def checked_table(data: ArrayLike, num_categories: ArrayLike | None = None) -> tuple[Evidence, Ints]:
     """Return a table and its numbers of categories, or an error that says what is wrong with them.
 
     Parameters
@@ -50,26 +55,26 @@ def checked_table(data, num_categories=None) -> tuple[np.ndarray, np.ndarray]:
     (N, V) int array, (V,) int64 array
         `data` itself where it is an integer array, and the number of categories of each variable.
     """
-    data = integer_entries(data)
-    if data.ndim != 2 or 0 in data.shape:
+    table = integer_entries(data)
+    if table.ndim != 2 or 0 in table.shape:
         raise ValueError("`data` must be a table of at least one row and one column, found shape "
-                         f"{data.shape}")
-    if data.min() < -1 or data.max() >= MOST_CATEGORIES:
-        row, column = first((data < -1) | (data >= MOST_CATEGORIES))
-        raise ValueError(f"`data` holds {data[row, column]} at row {row}, column {column}: categories are 0, 1, ... "
+                         f"{table.shape}")
+    if table.min() < -1 or table.max() >= MOST_CATEGORIES:
+        row, column = first((table < -1) | (table >= MOST_CATEGORIES))
+        raise ValueError(f"`data` holds {table[row, column]} at row {row}, column {column}: categories are 0, 1, ... "
                          f"below {MOST_CATEGORIES}, and -1 is a missing entry")
-    largest = data.max(axis=0).astype(np.int64)
+    largest = table.max(axis=0).astype(np.int64)
     if num_categories is None:
-        return data, np.maximum(largest + 1, 2)
-    categories = _checked_categories(num_categories, data.shape[1])
+        return table, np.maximum(largest + 1, 2)
+    categories = _checked_categories(num_categories, table.shape[1])
     if (largest >= categories).any():
         column = int(np.argmax(largest >= categories))
         raise ValueError(f"`data` holds category {largest[column]} in column {column}, but `num_categories` "
                          f"allows only 0..{categories[column] - 1} there: raise it or recode the column")
-    return data, categories
+    return table, categories
 
 
-def _checked_categories(num_categories, num_variables: int) -> np.ndarray:
+def _checked_categories(num_categories: ArrayLike, num_variables: int) -> Ints:
     """(V,) numbers of categories, from one for all or one for each variable."""
     expected = (f"a whole number from 1 to {MOST_CATEGORIES}, or one for each of the {num_variables} columns of "
                 "`data`")
@@ -79,7 +84,7 @@ def _checked_categories(num_categories, num_variables: int) -> np.ndarray:
     return np.broadcast_to(categories, num_variables).astype(np.int64)
 
 
-def checked_weights(weights, num_rows: int) -> np.ndarray | None:
+def checked_weights(weights: ArrayLike | None, num_rows: int) -> Floats | None:
     """Return row weights whose sums are exact in double precision, in any order; None stays None.
 
     Parameters
@@ -91,15 +96,17 @@ def checked_weights(weights, num_rows: int) -> np.ndarray | None:
     """
     if weights is None:
         return None
-    weights = row_weights(weights, num_rows)
-    total = weights.sum()
+    array = row_weights(weights, num_rows)
+    total = array.sum()
     if not total > 0:
         raise ValueError("`weights` must not all be zero: give at least one row a positive weight")
     step = np.spacing(total) * 2  # the sum of the rounded weights stays below 2^53 steps
-    return np.rint(weights / step) * step
+    rounded: Floats = np.rint(array / step) * step
+    return rounded
 
 
-def pair_count_blocks(data, categories, weights=None):
+def pair_count_blocks(data: Evidence, categories: Ints, weights: Floats | None = None
+                      ) -> Iterator[tuple[Ints, Ints, Floats]]:
     """Yield the counts of all pairs of variables, a block of pairs at a time.
 
     Parameters
@@ -128,7 +135,7 @@ def pair_count_blocks(data, categories, weights=None):
             yield rows, columns, count(data, categories, complete, weights, rows, columns)
 
 
-def pair_counts(data, categories, i: int, j: int) -> np.ndarray:
+def pair_counts(data: Evidence, categories: Ints, i: int, j: int) -> Floats:
     """(C_i, C_j) float64 counts of one pair of variables, over the rows where both are present.
 
     Parameters
@@ -144,7 +151,7 @@ def pair_counts(data, categories, i: int, j: int) -> np.ndarray:
     return np.bincount(codes, minlength=shape[0] * shape[1]).reshape(shape).astype(np.float64)
 
 
-def refuse_large_pairs(categories) -> None:
+def refuse_large_pairs(categories: Ints) -> None:
     """Raise if the table of a pair of variables would not fit into memory."""
     column = int(np.argmax(categories))
     if categories[column] ** 2 > MAX_CELLS:
@@ -152,14 +159,15 @@ def refuse_large_pairs(categories) -> None:
                          f"{int(MAX_CELLS**0.5)}: group them, or lower `num_categories`")
 
 
-def starts(sizes) -> np.ndarray:
+def starts(sizes: Ints) -> Ints:
     """First position of each of several stretches of the given sizes, laid end to end."""
     return np.cumsum(sizes) - sizes
 
 
-def _group_numbers(sizes) -> np.ndarray:
+def _group_numbers(sizes: Ints) -> Ints:
     """(V,) group of each variable: as many in a row as BLOCK_CATEGORIES allows, at least one."""
-    numbers, group, filled = [], 0, 0
+    numbers: list[int] = []
+    group = filled = 0
     for size in sizes.tolist():
         if filled and filled + size > BLOCK_CATEGORIES:
             group, filled = group + 1, 0
@@ -171,10 +179,11 @@ def _group_numbers(sizes) -> np.ndarray:
 # -- the matrix product --------------------------------------------------------------------------------------
 
 
-def _counts_by_product(data, categories, complete, weights, rows, columns) -> np.ndarray:
+def _counts_by_product(data: Evidence, categories: Ints, complete: Bools, weights: Floats | None, rows: Ints,
+                       columns: Ints) -> Floats:
     """Counts of two groups of variables as the product of their one-hot codes, by blocks of rows."""
     same = rows is columns
-    dtype = np.float32 if weights is None else np.float64
+    dtype: Any = np.float32 if weights is None else np.float64
     coded = categories - complete  # a complete variable leaves out its last category
     sizes = coded[rows].sum() + 1, coded[columns].sum() + 1
     step = min(max(BLOCK_ENTRIES // max(sizes), 256), 2**23, len(data))  # below 2^24 rows: exact in float32
@@ -188,11 +197,11 @@ def _counts_by_product(data, categories, complete, weights, rows, columns) -> np
         if weights is not None:
             z_other = z_other * weights[lo:lo + step]
         kept += z @ z_other.T
-    counts = _with_last_categories(kept, categories[rows], complete[rows])
-    return _with_last_categories(counts.T, categories[columns], complete[columns]).T
+    half = _with_last_categories(kept, categories[rows], complete[rows])
+    return np.transpose(_with_last_categories(half.T, categories[columns], complete[columns]))
 
 
-def _one_hot(block, variables, coded, out) -> np.ndarray:
+def _one_hot(block: Evidence, variables: Ints, coded: Ints, out: NDArray[Any]) -> NDArray[Any]:
     """Fill `out`, (number of coded categories + 1, rows), with the one-hot code; the last row is ones."""
     largest = np.min_scalar_type(int(coded[variables].max(initial=0)))
     code_type = np.result_type(block.dtype if block.dtype.kind != "b" else np.uint8, largest)
@@ -204,7 +213,7 @@ def _one_hot(block, variables, coded, out) -> np.ndarray:
     return out
 
 
-def _with_last_categories(kept, categories, complete) -> np.ndarray:
+def _with_last_categories(kept: Floats, categories: Ints, complete: Bools) -> Floats:
     """Rows (coded categories + ones, n) -> (sum of categories, n): adds the categories that were left out.
 
     The indicators of the categories of a complete variable add up to the row of ones.
@@ -222,7 +231,8 @@ def _with_last_categories(kept, categories, complete) -> np.ndarray:
 # -- counting codes ------------------------------------------------------------------------------------------
 
 
-def _counts_by_codes(data, categories, complete, weights, rows, columns) -> np.ndarray:
+def _counts_by_codes(data: Evidence, categories: Ints, complete: Bools, weights: Floats | None, rows: Ints,
+                     columns: Ints) -> Floats:
     """Counts of two groups of variables, pair by pair, as the histogram of x_i * C_j + x_j."""
     shift = 0 if complete[rows].all() and complete[columns].all() else 1  # missing is category 0 for now
     counts = np.zeros((categories[rows].sum(), categories[columns].sum()))

@@ -20,16 +20,19 @@ HLD paper, and the implementation it uses, count.
 """
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pcircuit.arguments import check_generator, check_integers, check_whole_number
+from pcircuit.array_types import Ints, Seed
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
+from pcircuit.learning.start_values import random_rows
 from pcircuit.vtree import VTree
 
-PERTURBATION = 2.0  # start values of one row differ by factors up to exp(2)
 
-
-def rat_spn(num_categories, num_units=4, depth=2, rng=0) -> Circuit:
+def rat_spn(num_categories: ArrayLike, num_units: int = 4, depth: int = 2, rng: Seed = 0) -> Circuit:
     """Random tensorised circuit with one repetition, element-wise products and random start values for EM.
 
     Unit k of a region with children c: ``sum_j weights[k, j] prod_c unit_j of child c``.
@@ -84,18 +87,18 @@ def rat_spn(num_categories, num_units=4, depth=2, rng=0) -> Circuit:
     order = rng.permutation(len(categories)).tolist()
     vtree = VTree.from_nested(_halved(order, depth) if len(order) > 1 else 0)
     units = np.arange(num_units)[:, None]
-    regions: list = []
+    regions: list[InputRegion | InnerRegion] = []
     for r, v in enumerate(vtree.variables.tolist()):
         rows = 1 if r == vtree.root else num_units
         if v >= 0:
-            regions.append(InputRegion(v, _random_rows(rows, categories[v], rng)))
+            regions.append(InputRegion(v, random_rows(rows, categories[v], rng)))
         else:
             products = np.repeat(units, len(vtree.children(r)), axis=1)
-            regions.append(InnerRegion(products, _random_rows(rows, num_units, rng)))
+            regions.append(InnerRegion(products, random_rows(rows, num_units, rng)))
     return Circuit(vtree, regions)
 
 
-def _checked_categories(num_categories) -> np.ndarray:
+def _checked_categories(num_categories: ArrayLike) -> Ints:
     """`num_categories` as a (V,) int array, refused unless it is one number of at least 1 per variable."""
     expected = "a whole number of at least 1 for each variable (for 14 binary ones [2] * 14)"
     categories = check_integers(num_categories, "num_categories", expected, 1)
@@ -104,15 +107,9 @@ def _checked_categories(num_categories) -> np.ndarray:
     return categories
 
 
-def _halved(variables: list[int], depth: int):
+def _halved(variables: list[int], depth: int) -> list[Any]:
     """Nested lists for `VTree.from_nested`: halves of halves down to `depth`, at the bottom flat lists."""
     if depth == 0 or len(variables) == 1:
         return variables
     middle = (len(variables) + 1) // 2
     return [_halved(half, depth - 1) for half in (variables[:middle], variables[middle:])]
-
-
-def _random_rows(rows, columns, rng) -> np.ndarray:
-    """(rows, columns) positive random numbers, rows sum to one."""
-    table = np.exp(-PERTURBATION * rng.random((rows, columns)))
-    return table / table.sum(axis=1, keepdims=True)

@@ -1,7 +1,7 @@
 """The covariance matrix itself, or a block of it, by the dense recursion.
 
-Every region r holds the columns D and V (`moments.region_forms`) of all selected units at or below it.  Node ids are in
-post-order, so these are a slice of the coordinates, and the matrix is filled block by block:
+Every region r holds the columns D and V (`moments.covariance_parts`) of all selected units at or below it.  Node ids
+are in post-order, so these are a slice of the coordinates, and the matrix is filled block by block:
 
     coordinates below different children     sum_p qp_p D_c[u(p), i] D_c'[u'(p), j]     one matrix product, rank P
     own units against those below            rows @ V                                   one matrix product
@@ -12,32 +12,38 @@ m^2 numbers and K^2 per open column.
 """
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
 
+from pcircuit.array_types import Floats
+from pcircuit.circuit import InnerRegion, InputRegion
+from pcircuit.moments.covariance_parts import CovarianceParts
 from pcircuit.moments.plan import Plan
 from pcircuit.moments.unit_pairs import lift
 
 
-def dense_covariance(plan: Plan, forms) -> np.ndarray:
-    """(m, m) covariance of the coordinates of the plan, symmetric; `forms` yields (r, RegionForm), uncompressed."""
+def dense_covariance(plan: Plan, all_parts: Iterable[tuple[int, CovarianceParts]]) -> Floats:
+    """(m, m) covariance of the coordinates, symmetric; `all_parts` yields (r, CovarianceParts), uncompressed."""
     covariance = np.zeros((len(plan.nodes), len(plan.nodes)))
-    open_columns: dict[int, tuple] = {}  # region -> (slice of coordinates, D (K, n), V (pairs, n))
-    for r, form in forms:
-        own = slice(plan.start[r], plan.start[r + 1])
-        covariance[own, own] = form.own.covariance
+    # region -> (slice of coordinates, D (K, n), V (pairs, n))
+    open_columns: dict[int, tuple[slice, Floats, Floats]] = {}
+    for r, parts in all_parts:
+        region, own = plan.circuit.regions[r], slice(plan.start[r], plan.start[r + 1])
+        covariance[own, own] = parts.own.covariance
         coordinates = slice(plan.start[plan.circuit.vtree.first[r]], own.stop)
-        if form.qp is None:
-            open_columns[r] = coordinates, form.own.d, form.own.v
+        if isinstance(region, InputRegion):
+            open_columns[r] = coordinates, parts.own.d, parts.own.v
             continue
         children = [open_columns.pop(c, None) for c in plan.circuit.vtree.children(r).tolist()]
-        region = plan.circuit.regions[r]
-        d = _disjoint_scopes(region, form, children, covariance)
-        v = _nested_scopes(region, form, children, own, covariance)
+        d = _disjoint_scopes(region, parts, children, covariance)
+        v = _nested_scopes(region, parts, children, own, covariance)
         open_columns[r] = coordinates, d, v
     return covariance
 
 
-def _disjoint_scopes(region, form, children, covariance):
+def _disjoint_scopes(region: InnerRegion, parts: CovarianceParts, children: list[Any], covariance: Floats) -> Floats:
     """Fill the blocks of coordinates below different children; return D of the region."""
     d = np.zeros((region.num_products, 0))
     for units, child in zip(region.products.T, children, strict=True):
@@ -46,25 +52,26 @@ def _disjoint_scopes(region, form, children, covariance):
         here, child_d, _ = child
         child_d = child_d[units]
         earlier = slice(here.start - d.shape[1], here.start)  # children come in the order of their coordinates
-        _write(covariance, earlier, here, (d * form.qp[:, None]).T @ child_d)
+        _write(covariance, earlier, here, (d * parts.qp[:, None]).T @ child_d)
         d = np.concatenate([d, child_d], axis=1)
-    return np.concatenate([form.excess @ d, form.own.d], axis=1)
+    return np.concatenate([parts.excess @ d, parts.own.d], axis=1)
 
 
-def _nested_scopes(region, form, children, own, covariance):
+def _nested_scopes(region: InnerRegion, parts: CovarianceParts, children: list[Any], own: slice,
+                   covariance: Floats) -> Floats:
     """Fill the blocks of the region's own coordinates and those below; return V of the region."""
     v = []
-    for units, child, factor, product_rows in zip(region.products.T, children, form.factors, form.product_rows,
+    for units, child, factor, product_rows in zip(region.products.T, children, parts.factors, parts.product_rows,
                                                   strict=False):  # no factors: nothing at or above is selected
         if child is None:
             continue
         here, _, child_v = child
         v.append(lift(child_v, units, factor, region.weights))
-        _write(covariance, own, here, np.concatenate([product_rows @ child_v, form.sum_rows @ v[-1]]))
-    return np.concatenate([*v, form.own.v], axis=1)
+        _write(covariance, own, here, np.concatenate([product_rows @ child_v, parts.sum_rows @ v[-1]]))
+    return np.concatenate([*v, parts.own.v], axis=1)
 
 
-def _write(covariance, rows: slice, columns: slice, block) -> None:
+def _write(covariance: Floats, rows: slice, columns: slice, block: Floats) -> None:
     """Store a block and its mirror image."""
     covariance[rows, columns] = block
     covariance[columns, rows] = block.T

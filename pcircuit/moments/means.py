@@ -14,11 +14,14 @@ so that the means of a circuit with R regions of K units cost O(R K^3); its vari
 """
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from pcircuit.array_types import Floats
 from pcircuit.circuit import Circuit
 from pcircuit.inference.masses import unit_masses
-from pcircuit.regions import InputRegion
+from pcircuit.regions import InnerRegion, InputRegion
 
 BLOCK = 2**22  # entries of M2p held at once
 
@@ -47,8 +50,10 @@ def unit_means(circuit: Circuit) -> np.ndarray:
     ...     InputRegion(0, [[0.5, 0.5]]), InputRegion(1, [[0.2, 0.8]]), InnerRegion([[0, 0]], [[1.0]])]))
     array([0.5 , 0.68, 0.34, 0.34])
     """
-    tables, means = [None] * len(circuit.regions), []
-    for r, (region, (q, qp)) in enumerate(zip(circuit.regions, unit_masses(circuit), strict=True)):
+    tables: list[Any] = [None] * circuit.num_regions
+    masses: list[Any] = list(unit_masses(circuit))
+    means: list[Floats] = []
+    for r, (region, (q, qp)) in enumerate(zip(circuit.regions, masses, strict=True)):
         if isinstance(region, InputRegion):
             tables[r] = region.probs @ region.probs.T
         else:
@@ -84,7 +89,7 @@ def means_cost(circuit: Circuit) -> float:
         for region in circuit.regions))
 
 
-def _inner_overlaps(region, children: list, qp):
+def _inner_overlaps(region: InnerRegion, children: list[Floats], qp: Floats) -> tuple[Floats, Floats]:
     """E[l] of the products (P,), and the table M2 (K, K) of the sums, from the tables of the children."""
     P = region.num_products
     means, table, step = np.zeros(P), np.zeros((region.num_units, region.num_units)), max(1, BLOCK // P)

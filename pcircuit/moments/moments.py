@@ -17,21 +17,25 @@ time linear in the number of variables: S is not formed.
     Moments           .covariance() dense, .operator() for S v, .eigenvalues()
 
 Where to read on: `moments.overlaps` and `moments.inner_overlaps` (integrals of products of two and three units),
-`moments.region_forms` (what the covariance is made of, region by region), and the three things done with it:
+`moments.covariance_parts` (what the covariance is made of, region by region), and the three things done with it:
 `moments.covariance`, `moments.traces`, `moments.operator`.
 """
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pcircuit.arguments import check_numbers, check_whole_number
+from pcircuit.array_types import Floats, Ints
 from pcircuit.circuit import Circuit
 from pcircuit.distribution import check_distribution
 from pcircuit.moments.plan import Plan, make_plan
-from pcircuit.moments.routes import all_forms, apply_covariance, covariance, linear_moments, prepare, with_weights
+from pcircuit.moments.routes import all_parts, apply_covariance, covariance, linear_moments, prepare, with_weights
 from pcircuit.node_selection import check_node_weights, check_nodes, select_nodes
 from pcircuit.rounding import without_rounding
 
@@ -65,13 +69,13 @@ class Moments:
     """
 
     circuit: Circuit
-    nodes: np.ndarray
-    node_weights: np.ndarray
-    mean: np.ndarray
-    _variances: np.ndarray
+    nodes: Ints
+    node_weights: Floats
+    mean: Floats
+    _variances: Floats
     _plan: Plan  # of the same nodes in ascending order; the weights of those that are constant are zero
-    _place: np.ndarray  # (m,) position of each coordinate in the plan
-    _cache: dict = field(default_factory=dict)  # "arrays", "trace_sq", "forms", ("eigenvalues", k)
+    _place: Ints  # (m,) position of each coordinate in the plan
+    _cache: dict[Any, Any] = field(default_factory=dict)  # "arrays", "trace_sq", "parts", ("eigenvalues", k)
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     @property
@@ -82,13 +86,13 @@ class Moments:
     @property
     def trace_sq(self) -> float:
         """tr(S^2), the sum of all squared covariances, in O(R K^5) without forming S."""
-        return self._cached("trace_sq", lambda: finite_moments(self._plan, self._arrays(), squares=True)[2])
+        return float(self._cached("trace_sq", lambda: finite_moments(self._plan, self._arrays(), squares=True)[2]))
 
-    def diagonal(self) -> np.ndarray:
+    def diagonal(self) -> Floats:
         """(m,) variances, the diagonal of S."""
         return self._variances
 
-    def covariance(self, nodes=None, *, max_bytes: int = 2**31) -> np.ndarray:
+    def covariance(self, nodes: ArrayLike | None = None, *, max_bytes: int = 2**31) -> Floats:
         """S, or the block of S of some of the selected nodes.
 
         S_ij = E[l_i l_j] - mu_i mu_j.
@@ -135,7 +139,7 @@ class Moments:
         order = np.searchsorted(ascending, nodes)
         return block[np.ix_(order, order)]
 
-    def operator(self):
+    def operator(self) -> Any:
         """S as a linear operator: S v in O(R K^3) per vector, without forming S.
 
         Returns
@@ -149,17 +153,17 @@ class Moments:
         """
         from scipy.sparse.linalg import LinearOperator
         arrays, m = self._arrays(), len(self.nodes)
-        forms = self._cached("forms", lambda: all_forms(self._plan, arrays))
+        parts = self._cached("parts", lambda: all_parts(self._plan, arrays))
 
-        def times(vectors):
-            vectors = check_numbers(vectors, "vectors", f"finite numbers, {m} in each vector")
-            ascending = np.empty((m, vectors.size // m))
-            ascending[self._place] = vectors.reshape(m, -1)
-            return apply_covariance(self._plan, arrays, forms, ascending)[self._place].reshape(vectors.shape)
+        def times(vectors: ArrayLike) -> Floats:
+            given = check_numbers(vectors, "vectors", f"finite numbers, {m} in each vector")
+            ascending = np.empty((m, given.size // m))
+            ascending[self._place] = given.reshape(m, -1)
+            return apply_covariance(self._plan, arrays, parts, ascending)[self._place].reshape(given.shape)
 
         return LinearOperator((m, m), matvec=times, rmatvec=times, matmat=times, rmatmat=times, dtype=np.float64)
 
-    def eigenvalues(self, k: int | None = None, *, max_bytes: int = 2**31) -> np.ndarray:
+    def eigenvalues(self, k: int | None = None, *, max_bytes: int = 2**31) -> Floats:
         """Eigenvalues of S, largest first: the weights of the null distribution.
 
         Parameters
@@ -187,37 +191,39 @@ class Moments:
         m = len(self.nodes)
         k = check_whole_number(k, "k", 1, m, none="all")
         if k is None or DENSE_SHARE * k >= m:
-            return self._cached("eigenvalues", lambda: self._dense_eigenvalues(max_bytes))[:k]
-        return self._cached(("eigenvalues", k), lambda: self._leading_eigenvalues(k))
+            descending: Floats = self._cached("eigenvalues", lambda: self._dense_eigenvalues(max_bytes))
+            return descending[:k]
+        leading: Floats = self._cached(("eigenvalues", k), lambda: self._leading_eigenvalues(k))
+        return leading
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Moments({len(self.nodes)} nodes of {self.circuit}, tr(S) = {self.trace:.6g})"
 
-    def __getstate__(self):  # a copy in another process has its own lock and computes for itself
+    def __getstate__(self) -> dict[str, Any]:  # a copy in another process has its own lock and computes for itself
         return {name: value for name, value in self.__dict__.items() if name not in ("_lock", "_cache")}
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in {**state, "_cache": {}, "_lock": threading.RLock()}.items():
             object.__setattr__(self, name, value)
 
-    def _cached(self, key, compute):
+    def _cached(self, key: Any, compute: Callable[[], Any]) -> Any:
         """The value kept under `key`, computed by the first who asks."""
         with self._lock:
             if key not in self._cache:
                 self._cache[key] = compute()
             return self._cache[key]
 
-    def _arrays(self):
+    def _arrays(self) -> Any:
         """The plan as the kernels read it, or None where NumPy runs."""
         return self._cached("arrays", lambda: prepare(self._plan))
 
-    def _dense_eigenvalues(self, max_bytes: int) -> np.ndarray:
+    def _dense_eigenvalues(self, max_bytes: int) -> Floats:
         """All eigenvalues, descending, read-only."""
         import scipy.linalg
         dense = self.covariance(max_bytes=max_bytes)
         return _descending(scipy.linalg.eigvalsh(dense, overwrite_a=True, check_finite=False))
 
-    def _leading_eigenvalues(self, k: int) -> np.ndarray:
+    def _leading_eigenvalues(self, k: int) -> Floats:
         """The k largest eigenvalues, descending, read-only."""
         from scipy.sparse.linalg import eigsh
         m = len(self.nodes)
@@ -229,7 +235,8 @@ class Moments:
         return _descending(values)
 
 
-def exact_moments(circuit, nodes=None, *, node_weights=None) -> Moments:
+def exact_moments(circuit: Circuit, nodes: ArrayLike | None = None, *,
+                  node_weights: ArrayLike | None = None) -> Moments:
     """Exact mean, variances and traces of the covariance of node likelihoods under the circuit's distribution.
 
     mu_j = sum_x p(x) w_j p_j(x_{S_j}),   S_ij = sum_x p(x) l_i(x) l_j(x) - mu_i mu_j,   l_j = w_j p_j.
@@ -316,7 +323,7 @@ def exact_moments(circuit, nodes=None, *, node_weights=None) -> Moments:
     return Moments(circuit, nodes, weights, mean, variances, plan, place, cache)
 
 
-def finite_moments(plan: Plan, arrays, *, squares: bool):
+def finite_moments(plan: Plan, arrays: Any, *, squares: bool) -> tuple[Floats, Floats, Any]:
     """Mean, variances and tr(S^2) or None, as `linear_moments`; node weights that make them overflow are refused."""
     with np.errstate(over="ignore", invalid="ignore"):  # is found here
         moments = linear_moments(plan, arrays, squares=squares)
@@ -327,7 +334,7 @@ def finite_moments(plan: Plan, arrays, *, squares: bool):
     return moments
 
 
-def _descending(values) -> np.ndarray:
+def _descending(values: Floats) -> Floats:
     """Eigenvalues of a positive semi-definite matrix, largest first, read-only."""
     values = without_rounding(np.sort(values)[::-1])
     values.flags.writeable = False

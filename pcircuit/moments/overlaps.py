@@ -12,7 +12,9 @@ The centred tables are what covariances are made of, e.g. cov(p_b, p_c) = sum_a 
 end would cost their digits wherever a likelihood hardly varies, so they have a recursion of their own, in which the
 small quantities are sums of small terms.  Each step also knows the plain difference, which is the better one where
 a likelihood varies by orders of magnitude; of the two the one with the smaller rounding error is taken, entry by
-entry (`closer`, `mixture`).
+entry (`closer`, `mixture`), and never one that the rounding errors of the plain difference exclude.  So with rho the
+relative error of likelihoods (`pcircuit.rounding`) every centred entry errs by at most a few rho (M3 + M2 mu), and a
+covariance by a few rho (E[l_i l_j] + mu_i mu_j), whatever the circuit.
 
     inputs     integrals over the table of the input region
     products   children c = 0, 1, ... are multiplied in one after the other.  For f = f1 f2 and g = g1 g2, whose parts
@@ -32,9 +34,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from pcircuit.array_types import Floats, Ints
 from pcircuit.moments.unit_pairs import as_pairs, gram_factor
 
 MAX_SHIFT = 900  # powers of two taken out at once, so that no factor overflows
@@ -44,11 +48,11 @@ MAX_SHIFT = 900  # powers of two taken out at once, so that no factor overflows
 class Overlaps:
     """Tables of the K units that a region shows; see the module docstring."""
 
-    second: np.ndarray  # (K, K)
-    second_c: np.ndarray  # (K, K)
-    mean: np.ndarray  # (K,)
-    third: np.ndarray  # (pairs, K)
-    third_c: np.ndarray  # (pairs, K); the first two indices are the symmetric ones
+    second: Floats  # (K, K)
+    second_c: Floats  # (K, K)
+    mean: Floats  # (K,)
+    third: Floats  # (pairs, K)
+    third_c: Floats  # (pairs, K); the first two indices are the symmetric ones
     exp2: int
     exp3: int
 
@@ -61,27 +65,33 @@ class OwnColumns:
     v[(a, b), j] * 2**exp2 = sum_x p_a p_b (l_j - mu_j),  covariance[i, j] = cov(l_i, l_j).
     """
 
-    mean: np.ndarray  # (n,)
-    covariance: np.ndarray  # (n, n)
-    d: np.ndarray  # (K, n)
-    v: np.ndarray  # (pairs, n)
+    mean: Floats  # (n,)
+    covariance: Floats  # (n, n)
+    d: Floats  # (K, n)
+    v: Floats  # (pairs, n)
 
 
-def scaled(values, exponent):
+def scaled(values: Any, exponent: int) -> Any:
     """values * 2**exponent for exponents of any size."""
     return np.ldexp(values, int(min(max(exponent, -4200), 4200)))
 
 
-def input_overlaps(probs, q, rounding) -> Overlaps:
+def input_overlaps(probs: Floats, q: Floats, rounding: float) -> Overlaps:
     """Tables of an input region, `probs` (K, C), with top-down masses q (K,) and relative errors `rounding`."""
     mean, centred, excess = _deviations(probs, q, rounding)
-    pairs, pairs_excess = _pairs_of_inputs(probs, mean, centred, excess)
-    exp2, second, second_c, mean = normalized(probs @ probs.T, mixture(probs, excess, centred.T), mean)
-    exp3, third, third_c = normalized(pairs @ probs.T, mixture(pairs, pairs_excess, centred.T))
+    pairs, pairs_excess, size = _pairs_of_inputs(probs, mean, centred, excess)
+    moving = centred.any(axis=1)
+    second, third, second_c = probs @ probs.T, pairs @ probs.T, mixture(probs, excess, np.abs(excess), centred.T)
+    third_c, base = mixture(pairs, pairs_excess, size, centred.T), as_pairs(second)[:, None] * mean
+    second_c = within(second_c, second - mean, second + mean, rounding) * moving
+    third_c = within(third_c, third - base, third + base, rounding) * moving
+    exp2, second, second_c, mean = normalized(second, second_c, mean)
+    exp3, third, third_c = normalized(third, third_c)
     return Overlaps(second, second_c, mean, third, third_c, exp2, exp3)
 
 
-def input_columns(probs, q, rounding, own, weights, overlaps: Overlaps | None, *, compress: bool) -> OwnColumns:
+def input_columns(probs: Floats, q: Floats, rounding: float, own: Ints, weights: Floats, overlaps: Overlaps | None, *,
+                  compress: bool) -> OwnColumns:
     """The selected units `own` (n,) of an input region; without its `overlaps` v has no rows.
 
     With `compress` the columns d and v may be replaced by C - 1 others with the same Gram matrices: functions of
@@ -92,10 +102,10 @@ def input_columns(probs, q, rounding, own, weights, overlaps: Overlaps | None, *
     functions = weights[:, None] * centred[own]
     covariance = (functions * marginal) @ functions.T
     if overlaps is None:
-        d, v = mixture(probs, excess, functions.T), np.zeros((0, len(own)))
+        d, v = mixture(probs, excess, np.abs(excess), functions.T), np.zeros((0, len(own)))
     elif compress and len(own) >= probs.shape[1]:
         functions = _compressed(probs[own], weights * centred[own].any(axis=1), marginal)
-        d = mixture(probs, excess, functions)
+        d = mixture(probs, excess, np.abs(excess), functions)
         v = scaled(mixture(*_pairs_of_inputs(probs, mean, centred, excess), functions), -overlaps.exp2)
     else:
         d = scaled(weights * overlaps.second_c[:, own], overlaps.exp2)
@@ -103,52 +113,65 @@ def input_columns(probs, q, rounding, own, weights, overlaps: Overlaps | None, *
     return OwnColumns(weights * mean[own], (covariance + covariance.T) / 2, d, v)
 
 
-def _compressed(probs, weights, marginal):
+def _compressed(probs: Floats, weights: Floats, marginal: Floats) -> Floats:
     """At most C - 1 functions (C, rank) of mean zero with the Gram matrix of the units `probs` (n, C), centred."""
-    # a function of mean zero is fixed by its differences to category 0, which are exact where rows are alike
-    differences = weights[:, None] * (probs[:, 1:] - probs[:, :1])
+    # a function of mean zero is fixed by its differences to one category, which are exact where rows are alike
+    first = int(np.argmax(marginal))
+    differences = weights[:, None] * (np.delete(probs, first, axis=1) - probs[:, first:first + 1])
     factor = gram_factor(differences.T @ differences)
-    functions = np.concatenate([np.zeros((1, factor.shape[1])), factor])
-    return functions - marginal @ functions
+    return minus_average(np.insert(factor, first, 0.0, axis=0), marginal)
 
 
-def _deviations(probs, q, rounding):
+def _deviations(probs: Floats, q: Floats, rounding: float) -> tuple[Floats, Floats, Floats]:
     """Means mu_k (K,), p_k(x) - mu_k (K, C) and p_k(x) - p(x) (K, C), where p = sum_k q_k p_k."""
     marginal = q @ probs
     mean = probs @ marginal
-    centred = probs - mean[:, None]
+    centred = minus_average(probs.T, marginal).T
     centred[np.sqrt(centred ** 2 @ marginal) <= rounding * np.sqrt(probs ** 2 @ marginal)] = 0.0
     return mean, centred, minus_average(probs, q)
 
 
-def minus_average(rows, q):
-    """Rows (K, n) minus their average sum_k q_k rows[k]; exact to rounding of the differences between rows."""
-    differences = rows - rows[0]
-    return differences - q @ differences
+def minus_average(rows: Floats, q: Floats) -> Floats:
+    """Rows (K, n) minus their average sum_k q_k rows[k], by differences from the row that counts most.
+
+    What is left of that row is a sum of small terms where the others are improbable, and keeps its digits.
+    """
+    differences = rows - rows[np.argmax(q)]
+    centred: Floats = differences - q @ differences
+    return centred
 
 
-def _pairs_of_inputs(probs, mean, centred, excess):
-    """p_a p_b and p_a p_b - mu_b p as functions of x, (pairs, C)."""
-    plain = probs[:, None] * probs
-    return as_pairs(plain), as_pairs(probs[:, None] * centred + mean[:, None] * excess[:, None])
+def _pairs_of_inputs(probs: Floats, mean: Floats, centred: Floats, excess: Floats) -> tuple[Floats, Floats, Floats]:
+    """p_a p_b, and p_a p_b - mu_b p with the size of the terms it was summed from, as functions of x, (pairs, C)."""
+    one, two = as_pairs(probs[:, None] * centred), as_pairs(mean[:, None] * excess[:, None])
+    return as_pairs(probs[:, None] * probs), one + two, np.abs(one) + np.abs(two)
 
 
-def mixture(weights, excess, functions):
+def mixture(weights: Floats, excess: Floats, size: Floats, functions: Floats) -> Floats:
     """weights @ functions for functions of mean zero, equal to excess @ functions; takes the one that cancels less.
 
-    `excess` is `weights` minus a multiple of the distribution under which the functions have mean zero.
+    `excess` is `weights` minus a multiple of the distribution under which the functions have mean zero, with rounding
+    errors in proportion to `size`.
     """
-    size = np.abs(functions)
-    return np.where(np.abs(excess) @ size < weights @ size, excess @ functions, weights @ functions)
+    sizes = np.abs(functions)
+    return np.where(size @ sizes < weights @ sizes, excess @ functions, weights @ functions)
 
 
-def closer(value, error, other, other_error):
-    """The value with the smaller rounding error, and that error, elementwise."""
+def closer(value: Floats, error: Floats, other: Floats, other_error: Floats,
+           rounding: float) -> tuple[Floats, Floats]:
+    """The value with the smaller rounding error, and that error, elementwise; never one that `other` excludes."""
     first = error <= other_error
+    value = within(value, other, other_error, rounding)
     return np.where(first, value, other), np.where(first, error, other_error)
 
 
-def normalized(positive, *others):
+def within(value: Floats, other: Floats, size: Floats, rounding: float) -> Floats:
+    """`value`, moved to where another way of computing it leaves it possible: other +- rounding * size."""
+    moved: Floats = np.minimum(np.maximum(value, other - rounding * size), other + rounding * size)
+    return moved
+
+
+def normalized(positive: Floats, *others: Floats) -> Any:
     """An exponent e >= -MAX_SHIFT and all arrays divided by 2**e, which brings the largest of the first to [1/2, 1)."""
     shift = max(math.frexp(positive.max())[1], -MAX_SHIFT)  # 0 for all zeros
     return shift, *(np.ldexp(array, -shift) for array in (positive, *others))

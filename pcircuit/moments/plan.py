@@ -20,24 +20,27 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pcircuit.array_types import Bools, Floats, Ints
+from pcircuit.circuit import Circuit
 from pcircuit.rounding import region_rounding
+from pcircuit.vtree import VTree
 
 
 @dataclass(frozen=True)
 class Plan:
     """A circuit, a selection of its units with weights, and what follows from them; R regions, m nodes."""
 
-    circuit: object
-    nodes: np.ndarray  # (m,) int64 ascending
-    weights: np.ndarray  # (m,) float64 positive: coordinate j is weights[j] * likelihood of node j
-    start: np.ndarray  # (R + 1,) where the nodes of each region start in `nodes`
-    below: np.ndarray  # (R,) bool
-    nested: np.ndarray  # (R,) bool
-    needed: np.ndarray  # (R,) bool
-    rounding: np.ndarray  # (R,) relative errors of likelihoods, see `pcircuit.rounding`
-    order: np.ndarray  # regions, children before their parent, the child with the larger subtree first
+    circuit: Circuit
+    nodes: Ints  # (m,) ascending
+    weights: Floats  # (m,) positive: coordinate j is weights[j] * likelihood of node j
+    start: Ints  # (R + 1,) where the nodes of each region start in `nodes`
+    below: Bools  # (R,)
+    nested: Bools  # (R,)
+    needed: Bools  # (R,)
+    rounding: Floats  # (R,) relative errors of likelihoods, see `pcircuit.rounding`
+    order: Ints  # regions, children before their parent, the child with the larger subtree first
 
-    def own(self, r: int):
+    def own(self, r: int) -> tuple[Ints, Ints, Floats]:
         """Selected units of region r: local numbers of its products, of its shown units, and their weights."""
         here = slice(self.start[r], self.start[r + 1])
         local = self.nodes[here] - self.circuit.offsets[r]
@@ -46,7 +49,7 @@ class Plan:
         return local[local < num_hidden], local[local >= num_hidden] - num_hidden, self.weights[here]
 
 
-def make_plan(circuit, nodes, weights) -> Plan:
+def make_plan(circuit: Circuit, nodes: Ints, weights: Floats) -> Plan:
     """The plan for a checked selection `nodes` (m,) with weights (m,)."""
     vtree = circuit.vtree
     start = np.searchsorted(nodes, circuit.offsets)
@@ -61,7 +64,7 @@ def make_plan(circuit, nodes, weights) -> Plan:
                 _heavy_first(vtree))
 
 
-def _heavy_first(vtree) -> np.ndarray:
+def _heavy_first(vtree: VTree) -> Ints:
     """(R,) regions in a post-order that visits larger subtrees first: then few tables are open at any time."""
     numbers = np.arange(vtree.num_nodes)
     size = numbers - vtree.first + 1

@@ -1,7 +1,7 @@
 """Mean, variances and tr(S^2) in time linear in the number of variables: the covariance S is never formed.
 
-tr(S^2) is the sum of the squares of all covariances.  By `moments.region_forms` the covariances that meet in a region
-are linear in the columns D and V of the coordinates j below, so sums of their squares over j need only
+tr(S^2) is the sum of the squares of all covariances.  By `moments.covariance_parts` the covariances that meet in a
+region are linear in the columns D and V of the coordinates j below, so sums of their squares over j need only
 
     G = sum_j D[:, j] D[:, j]^T      (K, K)              H = sum_j V[:, j] V[:, j]^T      (pairs, pairs)
 
@@ -25,11 +25,14 @@ obtains the same numbers from one product circuit per pair of nodes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from pcircuit.array_types import Floats
+from pcircuit.circuit import InnerRegion, InputRegion
+from pcircuit.moments.covariance_parts import CovarianceParts, covariance_parts
 from pcircuit.moments.plan import Plan
-from pcircuit.moments.region_forms import region_forms
 from pcircuit.moments.unit_pairs import gram_factor, lift, lift_gram, num_pairs
 
 
@@ -37,68 +40,70 @@ from pcircuit.moments.unit_pairs import gram_factor, lift, lift_gram, num_pairs
 class _PairColumns:
     """The columns V (pairs, n) of some coordinates, or instead their Gram tensor H (pairs, pairs)."""
 
-    columns: np.ndarray | None = None
-    tensor: np.ndarray | None = None
+    columns: Any = None
+    tensor: Any = None
 
     @property
     def width(self) -> int:
         """Number of columns that V has, or that would do."""
-        return (self.tensor if self.columns is None else self.columns).shape[1]
+        return int((self.tensor if self.columns is None else self.columns).shape[1])
 
-    def as_columns(self) -> np.ndarray:
+    def as_columns(self) -> Any:
         """V, or other columns with the same H."""
         return gram_factor(self.tensor) if self.columns is None else self.columns
 
-    def as_tensor(self) -> np.ndarray:
+    def as_tensor(self) -> Any:
         """H."""
         return self.columns @ self.columns.T if self.tensor is None else self.tensor
 
-    def squares(self, rows) -> float:
+    def squares(self, rows: Floats) -> float:
         """Sum over rows t and columns j of (t V_j)^2."""
-        return np.sum((rows @ self.columns) ** 2) if self.tensor is None else np.sum((rows @ self.tensor) * rows)
+        squares = (rows @ self.columns) ** 2 if self.tensor is None else (rows @ self.tensor) * rows
+        return float(squares.sum())
 
 
-def linear_moments(plan: Plan, *, squares: bool):
+def linear_moments(plan: Plan, *, squares: bool) -> tuple[Floats, Floats, float | None]:
     """Mean (m,), variances (m,) and tr(S^2), which is None unless `squares`."""
     mean, variances = np.empty(len(plan.nodes)), np.empty(len(plan.nodes))
     trace_sq = 0.0
-    open_grams: dict[int, tuple] = {}  # region -> (G (K, K), _PairColumns) of the coordinates at or below it
-    for r, form in region_forms(plan, compress=True):
+    # region -> (G (K, K), _PairColumns) of the coordinates at or below it
+    open_grams: dict[int, tuple[Floats, _PairColumns]] = {}
+    for r, parts in covariance_parts(plan, compress=True):
         own = slice(plan.start[r], plan.start[r + 1])
-        mean[own] = form.own.mean
-        variances[own] = np.diag(form.own.covariance)
+        mean[own] = parts.own.mean
+        variances[own] = np.diag(parts.own.covariance)
         if not squares:
             continue
-        trace_sq += np.sum(form.own.covariance ** 2)
-        if form.qp is None:
-            open_grams[r] = form.own.d @ form.own.d.T, _PairColumns(form.own.v)
-            continue
+        trace_sq += np.sum(parts.own.covariance ** 2)
         region = plan.circuit.regions[r]
+        if isinstance(region, InputRegion):
+            open_grams[r] = parts.own.d @ parts.own.d.T, _PairColumns(parts.own.v)
+            continue
         children = [open_grams.pop(c, None) for c in plan.circuit.vtree.children(r).tolist()]
-        disjoint, gram = _disjoint_scopes(region, form, children)
-        nested, pairs = _nested_scopes(region, form, children)
+        disjoint, gram = _disjoint_scopes(region, parts, children)
+        nested, pairs = _nested_scopes(region, parts, children)
         trace_sq += 2 * disjoint + 2 * nested
         open_grams[r] = gram, pairs
     return mean, variances, float(trace_sq) if squares else None
 
 
-def _disjoint_scopes(region, form, children):
+def _disjoint_scopes(region: InnerRegion, parts: CovarianceParts, children: list[Any]) -> tuple[float, Floats]:
     """Sum of squared covariances between coordinates below different children, and G of the region."""
     total, gram = 0.0, np.zeros((region.num_products, region.num_products))
     for units, child in zip(region.products.T, children, strict=True):
         if child is not None:
             of_child = child[0][np.ix_(units, units)]
-            total += form.qp @ (gram * of_child) @ form.qp
+            total += parts.qp @ (gram * of_child) @ parts.qp
             gram += of_child
-    return total, form.excess @ gram @ form.excess.T + form.own.d @ form.own.d.T
+    return total, parts.excess @ gram @ parts.excess.T + parts.own.d @ parts.own.d.T
 
 
-def _nested_scopes(region, form, children):
+def _nested_scopes(region: InnerRegion, parts: CovarianceParts, children: list[Any]) -> tuple[float, _PairColumns]:
     """Sum of squared covariances of the region's own coordinates with those below, and V or H of the region."""
-    total, parts = 0.0, [_PairColumns(form.own.v)]
+    total, carried = 0.0, [_PairColumns(parts.own.v)]
     widths = [child[1].width for child in children if child is not None]
-    keep_columns = sum(widths) + parts[0].width <= num_pairs(region.num_units)
-    for units, child, factor, product_rows in zip(region.products.T, children, form.factors, form.product_rows,
+    keep_columns = sum(widths) + carried[0].width <= num_pairs(region.num_units)
+    for units, child, factor, product_rows in zip(region.products.T, children, parts.factors, parts.product_rows,
                                                   strict=False):  # no factors: nothing at or above is selected
         if child is None:
             continue
@@ -107,8 +112,8 @@ def _nested_scopes(region, form, children):
             lifted = _PairColumns(lift(below.as_columns(), units, factor, region.weights))
         else:
             lifted = _PairColumns(tensor=lift_gram(below.tensor, units, factor, region.weights))
-        total += below.squares(product_rows) + lifted.squares(form.sum_rows)
-        parts.append(lifted)
+        total += below.squares(product_rows) + lifted.squares(parts.sum_rows)
+        carried.append(lifted)
     if keep_columns:
-        return total, _PairColumns(np.concatenate([part.columns for part in parts], axis=1))
-    return total, _PairColumns(tensor=sum(part.as_tensor() for part in parts))
+        return total, _PairColumns(np.concatenate([part.columns for part in carried], axis=1))
+    return total, _PairColumns(tensor=sum(part.as_tensor() for part in carried))

@@ -15,15 +15,19 @@ columns that have it.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
+
+from pcircuit.array_types import Floats, Ints, Weights
 
 BLOCK = 1 << 16  # numbers in the largest temporary array of a lift: it should fit a cache
 
 
-def pair_numbers(a, b):
+def pair_numbers(a: Ints, b: Ints) -> Ints:
     """Number of the unordered pair of units (a, b), elementwise."""
-    high, low = np.maximum(a, b), np.minimum(a, b)
+    high: Ints = np.maximum(a, b)
+    low: Ints = np.minimum(a, b)
     return high * (high + 1) // 2 + low
 
 
@@ -32,18 +36,19 @@ def num_pairs(num_units: int) -> int:
     return num_units * (num_units + 1) // 2
 
 
-def as_pairs(table):
+def as_pairs(table: Floats) -> Floats:
     """(K, K, ...) symmetric in the first two axes -> (pairs, ...)."""
-    return table[_lower_triangle(len(table))]
+    pairs: Floats = table[_lower_triangle(len(table))]
+    return pairs
 
 
 @lru_cache(maxsize=64)
-def _lower_triangle(num_units: int):
+def _lower_triangle(num_units: int) -> tuple[Any, Any]:
     """Indices of the unordered pairs; a sixth of the time of small circuits went into making them."""
     return np.tril_indices(num_units)
 
 
-def lift(columns, units, factor, weights):
+def lift(columns: Floats, units: Ints, factor: Floats, weights: Weights) -> Floats:
     """(pairs of the child, n) -> (pairs of the parent, n); `units` (P,), `factor` (P, P), `weights` (K, P)."""
     numbers = pair_numbers(units[:, None], units)
     step = max(1, BLOCK // numbers.size)
@@ -52,7 +57,7 @@ def lift(columns, units, factor, weights):
     return np.concatenate(lifted, axis=1) if lifted else np.zeros((num_pairs(weights.shape[0]), 0))
 
 
-def mix(of_products, weights):
+def mix(of_products: Floats, weights: Weights) -> Floats:
     """(P, P, n) symmetric tables over products -> (pairs of sums, n): W X W^T, column by column."""
     K, P = weights.shape
     half = (weights @ of_products.reshape(P, -1)).reshape(K, P, -1)
@@ -60,12 +65,12 @@ def mix(of_products, weights):
     return as_pairs(full)
 
 
-def lift_gram(gram, units, factor, weights):
+def lift_gram(gram: Floats, units: Ints, factor: Floats, weights: Weights) -> Floats:
     """Gram tensor (pairs of the child, same) -> (pairs of the parent, same)."""
     return lift(lift(gram, units, factor, weights).T, units, factor, weights)
 
 
-def lower(contexts, weights):
+def lower(contexts: Floats, weights: Weights) -> Floats:
     """(pairs of the parent, n) coefficients of lifted tables -> (P, P, n) coefficients of tables of products.
 
     If X = lift(Y) then sum_pairs contexts X = sum_{p, p'} lower(contexts) Y_products.
@@ -75,10 +80,11 @@ def lower(contexts, weights):
     full = np.zeros((K, K, n))
     full[np.tril_indices(K)] = contexts
     half = (weights.T @ full.reshape(K, -1)).reshape(P, K, n)
-    return (weights.T @ half.swapaxes(0, 1).reshape(K, -1)).reshape(P, P, n).swapaxes(0, 1)
+    lowered: Floats = (weights.T @ half.swapaxes(0, 1).reshape(K, -1)).reshape(P, P, n).swapaxes(0, 1)
+    return lowered
 
 
-def scatter(of_products, units, factor, num_units: int):
+def scatter(of_products: Floats, units: Ints, factor: Floats, num_units: int) -> Floats:
     """(P, P, n) coefficients of tables of products -> (pairs of the child, n)."""
     numbers = pair_numbers(units[:, None], units)
     lowered = np.zeros((num_pairs(num_units), of_products.shape[2]))
@@ -86,7 +92,7 @@ def scatter(of_products, units, factor, num_units: int):
     return lowered
 
 
-def gram_factor(gram):
+def gram_factor(gram: Floats) -> Floats:
     """(N, rank) columns Z with Z Z^T = gram (N, N), positive semi-definite.
 
     Cholesky with the largest remaining pivot first, on the correlation matrix: small rows are as precise as large
@@ -97,7 +103,7 @@ def gram_factor(gram):
     rest = gram * inverse[:, None] * inverse
     left = np.where(size > 0, 1.0, 0.0)
     tolerance = len(gram) * np.finfo(float).eps
-    columns = []
+    columns: list[Floats] = []
     while left.max(initial=0.0) > tolerance:
         pivot = int(left.argmax())
         column = rest[:, pivot].copy()

@@ -18,9 +18,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 
+from pcircuit.array_types import Weights
 from pcircuit.circuit import Circuit
 from pcircuit.inference.likelihood import log_likelihood
 from pcircuit.operations.marginals import marginalize
@@ -152,8 +154,8 @@ def normalize(circuit: Circuit) -> Circuit:
     >>> normalize(Circuit(VTree([-1], [0]), [InputRegion(0, [[1.0, 3.0]])])).regions[0].probs
     array([[0.25, 0.75]])
     """
-    regions: list = []
-    log_totals: list = []
+    regions: list[Any] = []
+    log_totals: list[Any] = []
     for r, region in enumerate(circuit.regions):
         if isinstance(region, InputRegion):
             largest = region.probs.max(axis=1, keepdims=True)
@@ -192,7 +194,7 @@ def event_levels(circuit: Circuit, event: Event) -> dict[int, np.ndarray]:
     if not isinstance(event, Mapping):
         raise TypeError(f"`event` must be a mapping from variables to levels, found {type(event).__name__}: a row x of "
                         "evidence is {v: c for v, c in enumerate(x) if c >= 0}")
-    levels = {}
+    levels: dict[int, Any] = {}
     for v, allowed in event.items():
         if not isinstance(v, Integral) or isinstance(v, bool) or not 0 <= v < circuit.num_variables:
             raise ValueError(f"`event` names the variable {v!r}, expected one of 0..{circuit.num_variables - 1}")
@@ -227,7 +229,7 @@ def restricted(circuit: Circuit, levels: Mapping[int, np.ndarray]) -> Circuit:
     return Circuit(circuit.vtree, regions)
 
 
-def _normalized_weights(region: InnerRegion, log_products: np.ndarray) -> tuple:
+def _normalized_weights(region: InnerRegion, log_products: np.ndarray) -> tuple[Any, ...]:
     """Weights w_kp Z_p / Z_k, and (K,) ln Z_k."""
     with np.errstate(divide="ignore", invalid="ignore"):
         if not region.is_sparse:
@@ -247,7 +249,7 @@ def _normalized_weights(region: InnerRegion, log_products: np.ndarray) -> tuple:
         return weights, top + np.log(np.where(totals > 0, totals, 1.0))
 
 
-def _without_empty_rows(weights):
+def _without_empty_rows(weights: Weights) -> Weights:
     """A copy of CSR weights in which rows without stored entries store their first one, as zero."""
     import scipy.sparse
     sizes = np.diff(weights.indptr)

@@ -21,17 +21,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 
 from pcircuit.circuit import Circuit
+from pcircuit.distribution import check_distribution
 from pcircuit.inference.likelihood import log_likelihood
 from pcircuit.inference.sampling import sample
 from pcircuit.operations.marginals import marginalize
 from pcircuit.operations.products import check_one_space
 from pcircuit.operations.properties import shared_terms
-from pcircuit.operations.tables import require_distribution
 from pcircuit.regions import InputRegion
 
 SUPPORT_TOLERANCE = 1e-12  # share of P outside the support of Q that counts as round-off
@@ -142,7 +143,7 @@ def cross_entropy(p: Circuit, q: Circuit, *, num_samples: int = 10_000,
     """
     check_one_space((p, q))
     for circuit in (p, q):
-        require_distribution(circuit)
+        check_distribution(circuit)
     if shared_terms(q) is None:
         return Estimate(_exact_cross_entropy(p, q), 0.0, "exact")
     if np.prod(np.array(p.num_categories, dtype=np.float64)) <= MOST_STATES:
@@ -192,7 +193,7 @@ def kl_divergence(p: Circuit, q: Circuit, *, num_samples: int = 10_000,
     """
     check_one_space((p, q))
     for circuit in (p, q):
-        require_distribution(circuit)
+        check_distribution(circuit)
     small = np.prod(np.array(p.num_categories, dtype=np.float64)) <= MOST_STATES
     if small or (shared_terms(p) is None and shared_terms(q) is None):
         return Estimate(cross_entropy(p, q).value - entropy(p).value, 0.0, "exact")
@@ -240,7 +241,7 @@ def mutual_information(circuit: Circuit, first: Iterable[int], second: Iterable[
     >>> bool(np.isclose(mutual_information(equal, [0], [1]).value, np.log(2)))
     True
     """
-    require_distribution(circuit)
+    check_distribution(circuit)
     first, second = sorted(set(first)), sorted(set(second))
     if not first or not second or set(first) & set(second):
         raise ValueError(f"`first` and `second` must be two sets of variables without a common one, found {first} and "
@@ -264,7 +265,9 @@ def mutual_information(circuit: Circuit, first: Iterable[int], second: Iterable[
 
 def _exact_cross_entropy(p: Circuit, q: Circuit) -> float:
     """-sum_x p(x) ln q(x) for a deterministic q, by the recursion of the module."""
-    tables: list = []  # per region (S, I), each (K_p, K_q)
+    tables: list[Any] = []  # per region (S, I), each (K_p, K_q)
+    of_p: Any  # regions of one kind
+    of_q: Any
     for r, (of_p, of_q) in enumerate(zip(p.regions, q.regions, strict=True)):
         if isinstance(of_p, InputRegion):
             tables.append((of_p.probs @ (of_q.probs > 0).T.astype(np.float64), of_p.probs @ _minus_log(of_q.probs).T))
@@ -294,6 +297,6 @@ def _mean_of(values: np.ndarray) -> Estimate:
     return Estimate(float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values))), "monte-carlo")
 
 
-def _all_states(num_categories: tuple) -> np.ndarray:
+def _all_states(num_categories: tuple[int, ...]) -> np.ndarray:
     """(number of states, V) all rows there are."""
-    return np.indices(num_categories).reshape(len(num_categories), -1).T
+    return np.transpose(np.indices(num_categories).reshape(len(num_categories), -1))

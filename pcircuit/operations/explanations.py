@@ -18,11 +18,13 @@ orders for many.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
+from pcircuit.array_types import Evidence, Floats
 from pcircuit.circuit import Circuit
 from pcircuit.evidence import check_evidence
 from pcircuit.inference.likelihood import log_likelihood
@@ -69,7 +71,7 @@ def latent_posterior(circuit: Circuit, row: ArrayLike) -> list[np.ndarray]:
     if log_likelihood(circuit, evidence[None])[0] == -np.inf:
         raise ValueError("`row` has probability zero under the circuit, so it has no hidden states")
     values = _log_units(circuit, evidence)
-    posterior: list = [np.zeros(region.num_units) for region in circuit.regions]
+    posterior: list[Any] = [np.zeros(region.num_units) for region in circuit.regions]
     posterior[-1][0] = 1.0
     for r in range(len(circuit.regions) - 1, -1, -1):
         region = circuit.regions[r]
@@ -149,9 +151,9 @@ def _one_row(circuit: Circuit, row: ArrayLike) -> np.ndarray:
     return np.array(check_evidence(circuit, array[None], name="row")[0], dtype=np.int64)
 
 
-def _log_units(circuit: Circuit, evidence: np.ndarray) -> list:
+def _log_units(circuit: Circuit, evidence: np.ndarray) -> list[Any]:
     """Per region ln of the products and sums of a row; for input regions None and the inputs."""
-    values: list = []
+    values: list[Any] = []
     with np.errstate(divide="ignore"):
         for r, region in enumerate(circuit.regions):
             if isinstance(region, InputRegion):
@@ -183,7 +185,8 @@ def _all_subsets(circuit: Circuit, evidence: np.ndarray, known: np.ndarray) -> n
     return result
 
 
-def _drawn_orders(circuit, evidence, known, num_orders, rng) -> np.ndarray:
+def _drawn_orders(circuit: Circuit, evidence: Evidence, known: Any, num_orders: int,
+                  rng: np.random.Generator) -> Floats:
     """(orders, n) contributions of the known entries along random orders."""
     n = len(known)
     result = np.empty((num_orders, n))

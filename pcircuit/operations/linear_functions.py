@@ -14,13 +14,14 @@ of a sum the mixture.  Threshold and counting queries, P(f >= t), are sums of it
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.circuit import Circuit
-from pcircuit.operations.tables import require_distribution
-from pcircuit.regions import InputRegion
+from pcircuit.distribution import check_distribution
+from pcircuit.regions import InnerRegion, InputRegion
 
 MOST_VALUES = 1_000_000  # that the sum can take
 
@@ -61,10 +62,10 @@ def linear_moments(circuit: Circuit, functions: Sequence[ArrayLike]) -> tuple[fl
     >>> linear_moments(two_equal_coins, [[0, 1], [0, 1]])        # both or none
     (1.0, 1.0)
     """
-    require_distribution(circuit)
+    check_distribution(circuit)
     values = _checked(circuit, functions)
-    means: list = []  # of each region's units
-    variances: list = []
+    means: list[Any] = []  # of each region's units
+    variances: list[Any] = []
     for r, region in enumerate(circuit.regions):
         if isinstance(region, InputRegion):
             g = values[region.variable]
@@ -121,7 +122,7 @@ def sum_distribution(circuit: Circuit, functions: Sequence[ArrayLike]) -> tuple[
     >>> total[5], round(probs[5] * 36, 9), round(probs[total >= 11].sum() * 36, 9)
     (np.int64(7), np.float64(6.0), np.float64(3.0))
     """
-    require_distribution(circuit)
+    check_distribution(circuit)
     values = _checked(circuit, functions)
     if any((g != np.round(g)).any() for g in values):
         raise ValueError("`functions` must hold whole numbers: the sum of others takes too many values; "
@@ -130,7 +131,7 @@ def sum_distribution(circuit: Circuit, functions: Sequence[ArrayLike]) -> tuple[
     size = float((highs - lows).sum()) + 1
     if size > MOST_VALUES:
         raise ValueError(f"`functions` let the sum take {size:.0f} values, at most {MOST_VALUES} are worked with")
-    laws: list = []  # per region (K, n): laws of the units' sums, counted from their smallest value
+    laws: list[Any] = []  # per region (K, n): laws of the units' sums, counted from their smallest value
     for r, region in enumerate(circuit.regions):
         if isinstance(region, InputRegion):
             g = (values[region.variable] - lows[region.variable]).astype(np.int64)
@@ -143,7 +144,7 @@ def sum_distribution(circuit: Circuit, functions: Sequence[ArrayLike]) -> tuple[
     return np.arange(start, start + laws[-1].shape[1]), laws[-1][0]
 
 
-def _convolved(region, children, laws) -> np.ndarray:
+def _convolved(region: InnerRegion, children: list[int], laws: list[Any]) -> Any:
     """(P, n) laws of the products' sums."""
     inside = laws[children[0]][region.products[:, 0]]
     for a, c in enumerate(children[1:], start=1):

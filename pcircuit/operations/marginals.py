@@ -21,15 +21,18 @@ so what is kept is again in post-order.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
 from pcircuit.arguments import check_integers
+from pcircuit.array_types import Bools, Floats, Ints, Weights
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion, check_circuit
 from pcircuit.vtree import VTree
 
 
-def marginalize(circuit, variables=None, *, keep=None) -> Circuit:
+def marginalize(circuit: Circuit, variables: Iterable[int] | None = None, *,
+                keep: Iterable[int] | None = None) -> Circuit:
     """Sum variables out of a circuit: g(x_keep) = sum over x_variables of f(x).
 
     Parameters
@@ -84,9 +87,10 @@ def marginalize(circuit, variables=None, *, keep=None) -> Circuit:
     if kept.all():
         return circuit
     renumbered = np.cumsum(kept) - 1
-    regions, parents = [], []  # of the result
-    place = np.full(circuit.vtree.num_nodes, -1)  # number in the result of each old region, -1 if it is gone
-    totals = [None] * circuit.vtree.num_nodes  # of the units of the regions that are gone
+    regions: list[InputRegion | InnerRegion] = []  # of the result, like its `parents`
+    parents: list[int] = []
+    place = np.full(circuit.num_regions, -1)  # number in the result of each old region, -1 if it is gone
+    totals: list[Any] = [None] * circuit.num_regions  # of the units of the regions that are gone
     vtree = circuit.vtree
     for r, region in enumerate(circuit.regions):
         if isinstance(region, InputRegion):
@@ -94,7 +98,7 @@ def marginalize(circuit, variables=None, *, keep=None) -> Circuit:
                 totals[r] = region.probs.sum(axis=1)
                 continue
             region = InputRegion(renumbered[region.variable], region.probs)
-            children = []
+            children: list[int] = []
         else:
             scale, columns, children = _without_the_gone(region, vtree.children(r).tolist(), place, totals)
             weights = _columns_scaled(region.weights, scale)
@@ -115,7 +119,7 @@ def marginalize(circuit, variables=None, *, keep=None) -> Circuit:
     return Circuit(VTree(np.array(parents), np.array(leaf_variables)), regions)
 
 
-def _kept_variables(num_variables: int, variables, keep) -> np.ndarray:
+def _kept_variables(num_variables: int, variables: Iterable[int] | None, keep: Iterable[int] | None) -> Bools:
     """(V,) bool: which variables remain."""
     if (variables is None) == (keep is None):
         raise ValueError("give exactly one of `variables` (to sum out) and `keep`, found "
@@ -136,20 +140,20 @@ def _kept_variables(num_variables: int, variables, keep) -> np.ndarray:
     return kept
 
 
-def _numbers_of_variables(values, name: str) -> list:
+def _numbers_of_variables(values: Iterable[int] | None, name: str) -> list[int]:
     """`values` as a list of ints; a single one is refused, and so is a mask, since it is not a list of variables."""
     if not isinstance(values, Iterable):
         raise TypeError(f"`{name}` must be a sequence of variables, found {values!r}: write a single one as "
                         f"[{values!r}]")
-    values = values if isinstance(values, np.ndarray) else list(values)
     expected = "a sequence of integers, the numbers of variables"
-    numbers = check_integers(values, name, expected)
+    numbers = check_integers(values if isinstance(values, np.ndarray) else list(values), name, expected)
     if numbers.ndim != 1:
         raise ValueError(f"`{name}` must be {expected}, found shape {numbers.shape}")
-    return numbers.tolist()
+    return [int(v) for v in numbers]
 
 
-def _without_the_gone(region, children, place, totals):
+def _without_the_gone(region: InnerRegion, children: list[int], place: Ints,
+                      totals: list[Any]) -> tuple[Floats, list[int], list[int]]:
     """Factor (P,) of each product from its summed-out children; columns and numbers of the other children."""
     scale = np.ones(region.num_products)
     remaining = [a for a, child in enumerate(children) if place[child] >= 0]
@@ -160,7 +164,7 @@ def _without_the_gone(region, children, place, totals):
     return scale, remaining, [children[a] for a in remaining]
 
 
-def _columns_scaled(weights, scale):
+def _columns_scaled(weights: Weights, scale: Floats) -> Weights:
     """`weights` (K, P) with column p multiplied by scale[p]; a sparse array stays sparse."""
     if not hasattr(weights, "indptr"):
         return weights * scale
@@ -169,7 +173,7 @@ def _columns_scaled(weights, scale):
     return scaled
 
 
-def _merged(weights, units, child):
+def _merged(weights: Weights, units: Ints, child: InputRegion | InnerRegion) -> InputRegion | InnerRegion:
     """The region that `weights` (K, P) over units (P,) of the only child make: one of the child's kind."""
     if isinstance(child, InputRegion):
         return InputRegion(child.variable, weights @ child.probs[units])

@@ -7,10 +7,12 @@ by side, weights in blocks, and the root mixes their products.  The power f(x)^n
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pcircuit.array_types import Floats, Weights
 from pcircuit.circuit import Circuit
 from pcircuit.operations.products import check_one_space, multiply
 from pcircuit.operations.properties import prune
@@ -61,9 +63,9 @@ def mixture(circuits: Sequence[Circuit], weights: ArrayLike | None = None) -> Ci
         raise ValueError(f"`weights` must be {len(circuits)} finite numbers of at least 0, one for each circuit, found "
                          f"shape {shares.shape}")
     vtree = circuits[0].vtree
-    regions = []
+    regions: list[InputRegion | InnerRegion] = []
     for r in range(vtree.num_nodes):
-        parts = [circuit.regions[r] for circuit in circuits]
+        parts: list[Any] = [circuit.regions[r] for circuit in circuits]
         rows = [shares[:, None]] if r == vtree.root else None
         if isinstance(parts[0], InputRegion):
             probs = np.concatenate([part.probs for part in parts])
@@ -117,7 +119,7 @@ def power(circuit: Circuit, exponent: int) -> Circuit:
     return result
 
 
-def _stacked(parts: list, shares: np.ndarray | None):
+def _stacked(parts: list[Any], shares: Floats | None) -> Weights:
     """Weights of regions side by side: a block for each, or one row of all of them times the shares."""
     import scipy.sparse
     if shares is None:

@@ -22,6 +22,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -137,7 +138,7 @@ class _Search:
         self.order = np.flatnonzero(row < 0)
         self.evaluations, self.best, self.state = 0, -np.inf, row
         start = np.where(row < 0, self.free_level, row)
-        self.heap: list = []
+        self.heap: list[Any] = []
         self._push(start[None], [0])
 
     @property
@@ -154,7 +155,8 @@ class _Search:
         """Search until the state is the most probable one, or the evaluations are used up."""
         self._dive()
         while self.heap and not self.is_exact and self.evaluations < max_evaluations:
-            rows, depths = [], []
+            rows: list[Any] = []
+            depths: list[int] = []
             while self.heap and len(rows) < BATCH:
                 bound, _, depth, row = heapq.heappop(self.heap)
                 if -bound <= self.best + TOLERANCE * max(1.0, abs(self.best)):
@@ -198,8 +200,8 @@ def _with_maximum(circuit: Circuit) -> Circuit:
 
 def _deterministic_state(circuit: Circuit, row: np.ndarray) -> np.ndarray:
     """The most probable completion in a deterministic circuit: the largest term of each sum, then its choices."""
-    values: list = []  # per region (K,) ln of the best completion of each unit's scope
-    choices: list = []  # per region (K,) its level, or product
+    values: list[Any] = []  # per region (K,) ln of the best completion of each unit's scope
+    choices: list[Any] = []  # per region (K,) its level, or product
     for r, region in enumerate(circuit.regions):
         with np.errstate(divide="ignore"):
             if isinstance(region, InputRegion):
@@ -212,7 +214,8 @@ def _deterministic_state(circuit: Circuit, row: np.ndarray) -> np.ndarray:
                     values[c][region.products[:, a]] for a, c in enumerate(circuit.vtree.children(r).tolist()))
         choices.append(terms.argmax(axis=1))
         values.append(terms.max(axis=1))
-    state, unit = row.copy(), np.zeros(len(circuit.regions), dtype=np.int64)
+    state: Any = row.copy()
+    unit = np.zeros(circuit.num_regions, dtype=np.int64)
     for r in range(len(circuit.regions) - 1, -1, -1):
         region, choice = circuit.regions[r], choices[r][unit[r]]
         if isinstance(region, InputRegion):
@@ -220,4 +223,5 @@ def _deterministic_state(circuit: Circuit, row: np.ndarray) -> np.ndarray:
         else:
             for a, c in enumerate(circuit.vtree.children(r).tolist()):
                 unit[c] = region.products[choice, a]
-    return state
+    completed: np.ndarray = state
+    return completed

@@ -30,19 +30,23 @@ where none does.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from pcircuit.arguments import check_flag
+from pcircuit.array_types import Floats, Ints, Weights
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion, StructureError, check_circuit
 
 SPARSE_FILL = 0.25  # weights of a product are kept as CSR when a smaller share of them is positive ...
 SPARSE_SIZE = 256  # ... and there are at least so many
 RANGE = 1000  # powers of two by which terms of one sum may differ; normal doubles go down to 2**-1022
+Table: TypeAlias = tuple[Floats, Ints]  # mantissa and exponent
 ZERO_EXPONENT = -(1 << 40)  # exponent that goes with mantissa 0: below all others, so it never sets a scale
 
 
-def multiply(a, b) -> Circuit:
+def multiply(a: Circuit, b: Circuit) -> Circuit:
     """The product of two circuits as a circuit: f(x) = a(x) b(x).
 
     Parameters
@@ -87,11 +91,12 @@ def multiply(a, b) -> Circuit:
     """
     check_one_space((a, b))
     vtree = a.vtree
-    regions = [None] * vtree.num_nodes
-    needed = [None] * vtree.num_nodes  # per region, ascending codes k * K_b + l of the pairs asked for
+    regions: list[Any] = [None] * vtree.num_nodes
+    needed: list[Any] = [None] * vtree.num_nodes  # per region, ascending codes k * K_b + l of the pairs asked for
     needed[vtree.root] = np.zeros(1, dtype=np.int64)
     for r in range(vtree.num_nodes - 1, -1, -1):
-        of_a, of_b = a.regions[r], b.regions[r]
+        of_a: Any = a.regions[r]
+        of_b: Any = b.regions[r]  # of the same kind
         k, l = np.divmod(needed[r], of_b.num_units)
         if isinstance(of_a, InputRegion):
             regions[r] = InputRegion(of_a.variable, of_a.probs[k] * of_b.probs[l])
@@ -106,7 +111,7 @@ def multiply(a, b) -> Circuit:
     return Circuit(vtree, regions)
 
 
-def overlap(a, b, c=None, *, log=False) -> float:
+def overlap(a: Circuit, b: Circuit, c: Circuit | None = None, *, log: bool = False) -> float:
     """Sum over all states of the product of two or three circuits: sum_x a(x) b(x), or sum_x a(x) b(x) c(x).
 
     Parameters
@@ -159,13 +164,13 @@ def overlap(a, b, c=None, *, log=False) -> float:
     log = check_flag(log, "log")
     check_one_space(circuits)
     vtree = a.vtree
-    tables = [None] * vtree.num_nodes
+    tables: list[Any] = [None] * vtree.num_nodes
     for r in range(vtree.num_nodes):
-        regions = [circuit.regions[r] for circuit in circuits]
+        regions: list[Any] = [circuit.regions[r] for circuit in circuits]
         if isinstance(regions[0], InputRegion):
             tables[r] = _table_of_inputs(regions)
             continue
-        table = (1.0, 0)
+        table: Any = (1.0, 0)
         for position, child in enumerate(vtree.children(r).tolist()):
             units = np.ix_(*(region.products[:, position] for region in regions))
             mantissa, exponent = tables[child]
@@ -176,7 +181,7 @@ def overlap(a, b, c=None, *, log=False) -> float:
     return _log_of(mantissa, exponent) if log else _value_of(mantissa, exponent)
 
 
-def check_one_space(circuits) -> None:
+def check_one_space(circuits: Sequence[Circuit]) -> None:
     """Raise unless all are circuits on one v-tree with the same numbers of categories."""
     for name, circuit in zip("abc", circuits, strict=False):
         check_circuit(circuit, name)
@@ -191,7 +196,7 @@ def check_one_space(circuits) -> None:
                                  "circuits can be multiplied on the same states only")
 
 
-def _alike(left, right):
+def _alike(left: Weights, right: Weights) -> tuple[Weights, Weights]:
     """Both weight matrices dense, or both CSR if one is."""
     if hasattr(left, "indptr") == hasattr(right, "indptr"):
         return left, right
@@ -199,7 +204,7 @@ def _alike(left, right):
     return scipy.sparse.csr_array(left), scipy.sparse.csr_array(right)
 
 
-def _pairs_in_use(left, right):
+def _pairs_in_use(left: Weights, right: Weights) -> tuple[Ints, Ints]:
     """Products p, q with left[j, p] right[j, q] > 0 in some row j, ascending; rows (J, P_a) and (J, P_b)."""
     together = (left > 0).astype(np.float64).T @ (right > 0).astype(np.float64)
     p, q = together.nonzero()
@@ -209,13 +214,13 @@ def _pairs_in_use(left, right):
     return p[order].astype(np.int64), q[order].astype(np.int64)
 
 
-def _product_weights(left, right, p, q):
+def _product_weights(left: Weights, right: Weights, p: Ints, q: Ints) -> Weights:
     """Weights left[j, p] right[j, q] of each pair of sums j over the pairs of products (p, q): (J, pairs)."""
     if hasattr(left, "indptr"):
         weights = left[:, p].multiply(right[:, q]).tocsr()
         return weights if _is_sparse(weights.nnz, len(p) * left.shape[0]) else weights.toarray()
     weights = left[:, p] * right[:, q]
-    if _is_sparse(np.count_nonzero(weights), weights.size):
+    if _is_sparse(int(np.count_nonzero(weights)), weights.size):
         import scipy.sparse
         return scipy.sparse.csr_array(weights)
     return weights
@@ -226,7 +231,7 @@ def _is_sparse(count: int, size: int) -> bool:
     return size >= SPARSE_SIZE and count < SPARSE_FILL * size
 
 
-def _table_of_inputs(regions):
+def _table_of_inputs(regions: list[Any]) -> Table:
     """Overlaps of input units (K_a, K_b[, K_c]): products of all but a, summed over x with a's table."""
     table = _pair(regions[1].probs.T, 0)  # (C, K_b)
     for region in regions[2:]:
@@ -234,7 +239,7 @@ def _table_of_inputs(regions):
     return _weighted(regions[0].probs, *table)
 
 
-def _table_of_sums(regions, table):
+def _table_of_sums(regions: list[Any], table: Table) -> Table:
     """Overlaps of sums from those of products: each index in turn is summed with its circuit's weights."""
     for region in regions:
         mantissa, exponent = _weighted(region.weights, *table)
@@ -242,23 +247,23 @@ def _table_of_sums(regions, table):
     return table
 
 
-def _pair(values, exponent):
+def _pair(values: Any, exponent: Any) -> Table:
     """`values` * 2**exponent as a pair of arrays (mantissa, exponent)."""
     mantissa, shift = np.frexp(values)
     return mantissa, np.where(mantissa > 0, shift.astype(np.int64) + exponent, ZERO_EXPONENT)
 
 
-def _times(left, right):
+def _times(left: Any, right: Table) -> Table:
     """Product of two pairs."""
     return _pair(left[0] * right[0], left[1] + right[1])
 
 
-def _shifted(mantissa, exponent):
+def _shifted(mantissa: Floats, exponent: Ints) -> Floats:
     """mantissa * 2**exponent for exponents that may be far below the range of `ldexp`."""
     return np.ldexp(mantissa, np.maximum(exponent, -4000).astype(np.int32))
 
 
-def _weighted(weights, mantissa, exponent):
+def _weighted(weights: Weights, mantissa: Floats, exponent: Ints) -> Table:
     """Pair (K, ...) of the sums over p of weights[k, p] times pair p of (P, ...)."""
     shape = (weights.shape[0], *mantissa.shape[1:])
     mantissa, exponent = mantissa.reshape(len(mantissa), -1), exponent.reshape(len(mantissa), -1)
@@ -274,7 +279,7 @@ def _weighted(weights, mantissa, exponent):
     return mantissa.reshape(shape), exponent.reshape(shape)
 
 
-def _weighted_term_by_term(weights, mantissa, exponent):
+def _weighted_term_by_term(weights: Weights, mantissa: Floats, exponent: Ints) -> Table:
     """The same sums with a power of two for each: arrays (K, Q) and exponents (K, Q) for pairs (P, Q)."""
     summed = np.zeros((weights.shape[0], mantissa.shape[1]))
     scale = np.full(summed.shape, ZERO_EXPONENT)

@@ -16,9 +16,11 @@ units meet follows bottom-up like an overlap (`pcircuit.operations.products`) of
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from pcircuit.array_types import Bools
 from pcircuit.circuit import Circuit
 from pcircuit.regions import InnerRegion, InputRegion
 
@@ -41,7 +43,7 @@ class Properties:
     structured: bool
     deterministic: bool
     normalised: bool
-    witnesses: dict
+    witnesses: dict[Any, Any]
 
     def __str__(self) -> str:
         names = ("smooth", "decomposable", "structured", "deterministic", "normalised")
@@ -104,7 +106,7 @@ def shared_terms(circuit: Circuit) -> tuple[int, int, int, int] | None:
     -------
     (int, int, int, int) or None
     """
-    meets: list = [None] * len(circuit.regions)  # per region (K, K) bool: the supports of two units meet
+    meets: list[Any] = [None] * len(circuit.regions)  # per region (K, K) bool: the supports of two units meet
     for r, region in enumerate(circuit.regions):
         if isinstance(region, InputRegion):
             support = (region.probs > 0).astype(np.float64)
@@ -154,8 +156,8 @@ def prune(circuit: Circuit) -> Circuit:
     Circuit(2 variables, 3 regions, 4 units, 5 parameters)
     """
     alive = _alive_products(circuit)
-    regions: list = [None] * len(circuit.regions)
-    wanted: list = [None] * len(circuit.regions)  # per region the units that are used, ascending
+    regions: list[Any] = [None] * len(circuit.regions)
+    wanted: list[Any] = [None] * len(circuit.regions)  # per region the units that are used, ascending
     wanted[-1] = np.zeros(1, dtype=np.int64)
     for r in range(len(circuit.regions) - 1, -1, -1):
         region, units = circuit.regions[r], wanted[r]
@@ -172,10 +174,10 @@ def prune(circuit: Circuit) -> Circuit:
     return Circuit(circuit.vtree, regions)
 
 
-def _alive_products(circuit: Circuit) -> list:
+def _alive_products(circuit: Circuit) -> list[Any]:
     """Per inner region (P,) bool: products that are positive for some row."""
-    positive: list = []  # per region (K,) bool: units that are
-    alive: list = []
+    positive: list[Any] = []  # per region (K,) bool: units that are
+    alive: list[Any] = []
     for r, region in enumerate(circuit.regions):
         if isinstance(region, InputRegion):
             alive.append(None)
@@ -187,9 +189,10 @@ def _alive_products(circuit: Circuit) -> list:
     return alive
 
 
-def _positive(region: InnerRegion) -> np.ndarray:
+def _positive(region: InnerRegion) -> Bools:
     """(K, P) bool: which weights are positive."""
-    return (region.weights > 0).toarray() if region.is_sparse else region.weights > 0
+    positive: Bools = (region.weights > 0).toarray() if region.is_sparse else region.weights > 0
+    return positive
 
 
 def _not_normalised(circuit: Circuit) -> str:

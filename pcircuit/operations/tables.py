@@ -14,12 +14,14 @@ Two variables meet in the region r where their leaves join, below different chil
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
 from pcircuit.circuit import Circuit
+from pcircuit.distribution import check_distribution
 from pcircuit.inference.masses import unit_masses
-from pcircuit.regions import InputRegion, StructureError
+from pcircuit.regions import InputRegion
 
 
 def marginal_tables(circuit: Circuit) -> list[np.ndarray]:
@@ -53,9 +55,9 @@ def marginal_tables(circuit: Circuit) -> list[np.ndarray]:
     >>> [table.round(3).tolist() for table in marginal_tables(circuit)]
     [[0.375, 0.625], [0.475, 0.525]]
     """
-    require_distribution(circuit)
+    check_distribution(circuit)
     masses = unit_masses(circuit)
-    tables: list = [None] * circuit.num_variables
+    tables: list[Any] = [None] * circuit.num_variables
     for (q, _), region in zip(masses, circuit.regions, strict=True):
         if isinstance(region, InputRegion):
             tables[region.variable] = q @ region.probs
@@ -99,18 +101,19 @@ def pairwise_tables(circuit: Circuit, pairs: Iterable[tuple[int, int]] | None = 
     array([[0.2175, 0.1575],
            [0.2575, 0.3675]])
     """
-    require_distribution(circuit)
+    check_distribution(circuit)
     V = circuit.num_variables
     wanted = list(pairs) if pairs is not None else [(u, v) for u in range(V) for v in range(u + 1, V)]
     for u, v in wanted:
         if u == v or not 0 <= u < V or not 0 <= v < V:
             raise ValueError(f"`pairs` holds {(u, v)}, expected two different variables out of 0..{V - 1}")
-    masses, vtree, leaf = unit_masses(circuit), circuit.vtree, circuit.vtree.leaf_of()
-    meeting: dict[int, list] = {}
+    masses: list[Any] = list(unit_masses(circuit))
+    vtree, leaf = circuit.vtree, circuit.vtree.leaf_of()
+    meeting: dict[int, list[Any]] = {}
     for u, v in wanted:
         meeting.setdefault(vtree.lowest_common_ancestor(int(leaf[u]), int(leaf[v])), []).append((u, v))
-    below: list = [None] * len(circuit.regions)  # per region: variable -> (K, C_v)
-    found: dict = {}
+    below: list[Any] = [None] * len(circuit.regions)  # per region: variable -> (K, C_v)
+    found: dict[Any, Any] = {}
     for r, region in enumerate(circuit.regions):
         if isinstance(region, InputRegion):
             below[r] = {region.variable: region.probs}
@@ -123,20 +126,3 @@ def pairwise_tables(circuit: Circuit, pairs: Iterable[tuple[int, int]] | None = 
             found[u, v] = (masses[r][1][:, None] * inside[u]).T @ inside[v]
         below[r] = {v: region.weights @ table for v, table in inside.items()}
     return {pair: found[pair] for pair in wanted}
-
-
-def require_distribution(circuit: Circuit) -> None:
-    """Raise unless the circuit is normalised.
-
-    Parameters
-    ----------
-    circuit : Circuit
-
-    Raises
-    ------
-    StructureError
-        If it is not.
-    """
-    if not circuit.is_normalized:
-        raise StructureError(f"`circuit` {circuit} is not normalised, so it is not a distribution: "
-                             "`pcircuit.normalize(circuit)` makes it one")

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from hld import HLDTest, MMDTest, Monitor, baselines, test_batches
-from hld.checks import check_alpha, finite_array, finite_number, seed_of, under_prefix, whole_number, with_prefix
+from hld.checks import check_alpha, finite_array, seed_of, under_prefix, with_prefix
 from pcircuit import rat_spn
 
 
@@ -33,25 +33,6 @@ def test_every_test_has_the_same_check_of_the_level():
 def test_seeds():
     assert seed_of(3) == seed_of(np.random.default_rng(3)) != seed_of(4)
     assert 0 <= seed_of(None) < 2 ** 53
-
-
-def test_whole_numbers():
-    for value in (3, 3.0, np.int8(3), np.float32(3)):
-        assert type(whole_number(value, "n")) is int
-    assert whole_number(0, "n", 0) == 0
-    for value in (0, -1, 2.5, float("nan"), float("inf"), True, np.True_, "3", None, [3]):
-        with pytest.raises(ValueError, match="`n` must be a whole number of at least 1, found"):
-            whole_number(value, "n")
-
-
-def test_finite_numbers():
-    assert finite_number(0, "x") == 0.0
-    assert type(finite_number(np.int64(2), "x")) is float
-    for value in (-1e-9, float("nan"), float("inf"), True, "1", None):
-        with pytest.raises(ValueError, match="`x` must be finite and at least 0, found"):
-            finite_number(value, "x")
-    with pytest.raises(ValueError, match="`x` must be finite and positive, found 0"):
-        finite_number(0, "x", positive=True)
 
 
 def test_arrays_of_files():

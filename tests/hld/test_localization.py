@@ -59,10 +59,10 @@ def test_the_variable_that_moved_scores_highest(rng):
     assert found.nodes[0].pvalue < 1e-6
 
 
-@pytest.mark.parametrize("top", [0, -1, 1.5])
-def test_bad_top(top):
+@pytest.mark.parametrize(("top", "error"), [(0, ValueError), (-1, ValueError), (1.5, TypeError)])
+def test_bad_top(top, error):
     circuit = zoo.circuits()["two_coins"]
-    with pytest.raises(ValueError, match="`top` must be a whole number of at least 1"):
+    with pytest.raises(error, match="`top` must be a whole number of at least 1"):
         localize(circuit, np.array([0]), np.array([0.1]), np.array([1.0]), 2, top=top)
 
 

@@ -148,7 +148,7 @@ def test_numbers_are_what_was_given(values):
     try:
         taken = check_numbers(values, "w", "numbers")
     except (TypeError, ValueError):
-        with pytest.raises((TypeError, ValueError), match="^`w` must be numbers, found "):
+        with pytest.raises((TypeError, ValueError), match=r"^`w` must be numbers, found "):
             check_numbers(values, "w", "numbers")
         return
     assert taken.tolist() == [float(value) for value in values]

@@ -15,7 +15,7 @@ from pcircuit.moments.inner_overlaps import BLOCK
 
 
 @jit
-def product_stages(units, qp, below):
+def product_stages(units, qp, below, rounding):
     """Tables of the products over the first children, one stage per child.
 
     Returns second (A, P, P), mean, cov, cov_error (A, P), second_c (P, P) of the last stage, and exponents (A, 3)
@@ -38,8 +38,8 @@ def product_stages(units, qp, below):
                     second[0, p, o], second_c[p, o] = child[u[p], u[o]], child_c[u[p], u[o]]
         else:
             exponents[a] += exponents[a - 1]
-            _multiply_in(child, child_c, child_mean, u, qp, second[a - 1], mean[a - 1], second[a], second_c, mean[a],
-                         cov[a], cov_error[a])
+            _multiply_in((child, child_c, child_mean), u, qp, second[a - 1], mean[a - 1],
+                         (second[a], second_c, mean[a], cov[a], cov_error[a]), rounding)
         shift2, exponents[a, 2] = shift_of(second[a]), shift_of(diagonal)
         exponents[a, 0] += shift2
         exponents[a, 1] += exponents[a, 2]
@@ -50,8 +50,10 @@ def product_stages(units, qp, below):
 
 
 @jit
-def _multiply_in(child, child_c, child_mean, u, qp, last, last_mean, second, second_c, mean, cov, cov_error):
-    """Fill the tables of a stage; second_c (P, P) holds those of the last one and is overwritten."""
+def _multiply_in(child_tables, u, qp, last, last_mean, tables, rounding):
+    """Fill the tables of a stage; its second_c (P, P) holds those of the last one and is overwritten."""
+    child, child_c, child_mean = child_tables
+    second, second_c, mean, cov, cov_error = tables
     P = len(u)
     for p in range(P):  # column sums under qp, row by row
         for o in range(P):
@@ -62,13 +64,13 @@ def _multiply_in(child, child_c, child_mean, u, qp, last, last_mean, second, sec
             cov_error[o] += qp[p] * abs(term)
     for o in range(P):
         apart = last_mean[o] * child_mean[u[o]]
-        cov[o] = closer(cov[o], cov_error[o], mean[o] - apart, mean[o] + apart)
+        cov[o] = closer(cov[o], cov_error[o], mean[o] - apart, mean[o] + apart, rounding)
         cov_error[o] = min(cov_error[o], mean[o] + apart)
     for p in range(P):
         for o in range(P):
             one, two = second_c[p, o] * child[u[p], u[o]], last_mean[o] * child_c[u[p], u[o]]
             second_c[p, o] = closer(one + two - cov[o], abs(one) + abs(two) + cov_error[o],
-                                    second[p, o] - mean[o], second[p, o] + mean[o])
+                                    second[p, o] - mean[o], second[p, o] + mean[o], rounding)
 
 
 @jit
@@ -78,7 +80,7 @@ def _ratio(exponents, a):
 
 
 @jit
-def third_of_products(units, stages, below, start, stop):
+def third_of_products(units, stages, below, start, stop, rounding):
     """(P, P, B) sum_x p_p p_p' p_p'', its centred form, and the size of the terms of that, for p'' in start..stop."""
     second, mean, cov, cov_error, _, exponents = stages
     buffer, at, shown, _, _ = below
@@ -105,7 +107,8 @@ def third_of_products(units, stages, below, start, stop):
                     one, two = centred[b] * of_child, before * mean[a - 1, t] * of_child_c
                     plain[b] *= of_child
                     base, error = now * mean[a, t], abs(two) + now * cov_error[a, t]
-                    centred[b] = closer(one + two - now * cov[a, t], abs(one) + error, plain[b] - base, plain[b] + base)
+                    centred[b] = closer(one + two - now * cov[a, t], abs(one) + error, plain[b] - base, plain[b] + base,
+                                        rounding)
                     size[b] = min(size[b] * of_child + error, plain[b] + base)
     for p in range(P):
         for o in range(p):
@@ -147,7 +150,7 @@ def inner_second(dense, excess, stages, tables):
             out_mean[k] += dense[k, p] * mean[A - 1, p]
             for l in range(K):
                 out[k, l] += dense[k, p] * half[p, l]
-    mixture(dense, excess, half_c, out_c)
+    mixture(dense, excess, excess, half_c, out_c)
     shift = shift_of(out)
     rescale(tables[:2 * K * K + K], -shift)
     return shift
@@ -170,7 +173,7 @@ def inner_third(units, masses, weights, stages, below, tables, own, rounding):
     step = max(1, BLOCK // (P * P))
     for first in range(0, P, step):
         last = min(first + step, P)
-        plain, centred, size = third_of_products(units, stages, below, first, last)
+        plain, centred, size = third_of_products(units, stages, below, first, last, rounding)
         mixed, mixed_c = mix(plain, pointer, column, value), mix(centred, pointer, column, value)
         for row in range(pairs):
             for k in range(K):

@@ -4,52 +4,52 @@ from __future__ import annotations
 import numpy as np
 
 from pcircuit.compiled.jit import compile_kernel as jit
-from pcircuit.moments.compiled.arrays import ARITY, CHILD, COLUMN, DATA, INSIDE, MASS, POINTER, SHOWN, UNIT
+from pcircuit.compiled.jit import inlined_kernel as inlined
+from pcircuit.moments.compiled.arrays import ARITY, CHILD, DATA, INSIDE, MASS, POINTER, SHOWN, UNIT
 
 
-@jit
+@inlined
 def children_of(arrays, r):
     """(A,) child regions of region r."""
     begin = arrays.region[r, CHILD]
-    return arrays.index[begin:begin + arrays.region[r, ARITY]]
+    return arrays.child[begin:begin + arrays.region[r, ARITY]]
 
 
-@jit
+@inlined
 def units_of(arrays, r):
     """(A, P) per child the unit in each product."""
     A, P, begin = arrays.region[r, ARITY], arrays.region[r, INSIDE], arrays.region[r, UNIT]
-    return arrays.index[begin:begin + A * P].reshape(A, P)
+    return arrays.unit[begin:begin + A * P].reshape(A, P)
 
 
-@jit
+@inlined
+def probs_of(arrays, r):
+    """(K, C) probabilities of input region r; the packed table has a column for a missing value besides."""
+    K, C, begin = arrays.region[r, SHOWN], arrays.region[r, INSIDE], arrays.region[r, DATA]
+    return np.ascontiguousarray(arrays.tables[begin:begin + K * (C + 1)].reshape(K, C + 1)[:, :C])
+
+
+@inlined
 def shown_mass(arrays, r):
     """Masses q (K,) of the units that region r shows."""
     begin = arrays.region[r, MASS]
     return arrays.mass[begin:begin + arrays.region[r, SHOWN]]
 
 
-@jit
+@inlined
 def inside_mass(arrays, r):
     """Masses qp (P,) of the products of inner region r."""
     begin = arrays.region[r, MASS] + arrays.region[r, SHOWN]
     return arrays.mass[begin:begin + arrays.region[r, INSIDE]]
 
 
-@jit
+@inlined
 def weights_of(arrays, r):
     """Weights of inner region r as CSR (pointer (K + 1,), column, value), also where they are dense."""
-    spec = arrays.region[r]
-    K, P, begin = spec[SHOWN], spec[INSIDE], spec[DATA]
-    if spec[COLUMN] >= 0:
-        pointer = arrays.index[spec[POINTER]:spec[POINTER] + K + 1]
-        size = pointer[K]
-        return pointer, arrays.index[spec[COLUMN]:spec[COLUMN] + size], arrays.data[begin:begin + size]
-    pointer, column = np.empty(K + 1, np.int64), np.empty(K * P, np.int64)
-    for k in range(K + 1):
-        pointer[k] = k * P
-    for e in range(K * P):
-        column[e] = e % P
-    return pointer, column, arrays.data[begin:begin + K * P]
+    K, first, begin = arrays.region[r, SHOWN], arrays.region[r, POINTER], arrays.region[r, DATA]
+    pointer = arrays.row_pointer[first:first + K + 1]
+    end = begin + pointer[K]
+    return pointer, arrays.columns[begin:end], arrays.weights[begin:end]
 
 
 @jit
@@ -65,6 +65,9 @@ def fill_masses(arrays):
         for k in range(len(q)):
             for e in range(pointer[k], pointer[k + 1]):
                 qp[column[e]] += q[k] * value[e]
+        total = qp.sum()
+        for p in range(len(qp)):  # no rounding errors of the regions above
+            qp[p] /= total
         for a in range(len(children)):
             below = shown_mass(arrays, children[a])
             for p in range(len(qp)):

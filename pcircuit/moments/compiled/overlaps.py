@@ -33,7 +33,7 @@ def tables_in(buffer, K):
 @jit
 def scaled(value, exponent):
     """value * 2**exponent for exponents of any size."""
-    return math.ldexp(value, min(max(exponent, -4200), 4200))
+    return math.ldexp(value, int(min(max(exponent, -4200), 4200)))
 
 
 @jit
@@ -56,27 +56,36 @@ def rescale(numbers, exponent):
 
 
 @jit
-def closer(value, error, other, other_error):
-    """The value with the smaller rounding error."""
-    return value if error <= other_error else other
+def closer(value, error, other, other_error, rounding):
+    """The value with the smaller rounding error, never one that `other` excludes."""
+    return within(value, other, other_error, rounding) if error <= other_error else other
 
 
 @jit
-def mixture(weights, excess, functions, out):
-    """out (R, n) = weights (R, X) @ functions (X, n) of mean zero, or excess @ functions where that cancels less."""
+def within(value, other, size, rounding):
+    """`value`, moved to where another way of computing it leaves it possible: other +- rounding * size."""
+    return min(max(value, other - rounding * size), other + rounding * size)
+
+
+@jit
+def mixture(weights, excess, size, functions, out):
+    """out (R, n) = weights (R, X) @ functions (X, n) of mean zero, or excess @ functions where that cancels less.
+
+    The rounding errors of `excess` are in proportion to the absolute values of `size`.
+    """
     n = functions.shape[1]
     other, error, other_error = np.empty(n), np.empty(n), np.empty(n)
     for k in range(len(weights)):
         for j in range(n):
             out[k, j], other[j], error[j], other_error[j] = 0.0, 0.0, 0.0, 0.0
         for x in range(len(functions)):
-            w, e = weights[k, x], excess[k, x]
+            w, e, s = weights[k, x], excess[k, x], abs(size[k, x])
             for j in range(n):
                 f = functions[x, j]
                 out[k, j] += w * f
                 other[j] += e * f
                 error[j] += w * abs(f)
-                other_error[j] += abs(e) * abs(f)
+                other_error[j] += s * abs(f)
         for j in range(n):
             if other_error[j] < error[j]:
                 out[k, j] = other[j]
@@ -84,12 +93,12 @@ def mixture(weights, excess, functions, out):
 
 @jit
 def minus_average(rows, q):
-    """Rows (K, n) minus their average sum_k q_k rows[k]."""
+    """Rows (K, n) minus their average sum_k q_k rows[k], by differences from the row that counts most."""
     K, n = rows.shape
-    result, average = np.empty((K, n)), np.zeros(n)
+    result, average, first = np.empty((K, n)), np.zeros(n), np.argmax(q)
     for k in range(K):
         for i in range(n):
-            result[k, i] = rows[k, i] - rows[0, i]
+            result[k, i] = rows[k, i] - rows[first, i]
             average[i] += q[k] * result[k, i]
     for k in range(K):
         for i in range(n):
@@ -101,15 +110,14 @@ def minus_average(rows, q):
 def deviations(probs, q, rounding):
     """Marginal (C,), means (K,), probs minus means (C, K), probs minus marginal (K, C)."""
     K, C = probs.shape
-    marginal, mean, centred = np.zeros(C), np.zeros(K), np.empty((C, K))
+    marginal, mean = np.zeros(C), np.zeros(K)
     for k in range(K):
         for x in range(C):
             marginal[x] += q[k] * probs[k, x]
+    centred = minus_average(probs.T, marginal)
     for k in range(K):
         for x in range(C):
             mean[k] += probs[k, x] * marginal[x]
-        for x in range(C):
-            centred[x, k] = probs[k, x] - mean[k]
         variance, second = 0.0, 0.0
         for x in range(C):
             variance += marginal[x] * centred[x, k] ** 2
@@ -122,17 +130,19 @@ def deviations(probs, q, rounding):
 
 @jit
 def pairs_of_inputs(probs, mean, centred, excess):
-    """p_a p_b and p_a p_b - mu_b p as functions of x, (pairs, C)."""
+    """p_a p_b, and p_a p_b - mu_b p with the size of its terms, as functions of x, (pairs, C)."""
     K, C = probs.shape
-    plain, other = np.empty((K * (K + 1) // 2, C)), np.empty((K * (K + 1) // 2, C))
+    pairs = K * (K + 1) // 2
+    plain, other, size = np.empty((pairs, C)), np.empty((pairs, C)), np.empty((pairs, C))
     row = 0
     for a in range(K):
         for b in range(a + 1):
             for x in range(C):
                 plain[row, x] = probs[a, x] * probs[b, x]
-                other[row, x] = probs[a, x] * centred[x, b] + mean[b] * excess[a, x]
+                one, two = probs[a, x] * centred[x, b], mean[b] * excess[a, x]
+                other[row, x], size[row, x] = one + two, abs(one) + abs(two)
             row += 1
-    return plain, other
+    return plain, other, size
 
 
 @jit
@@ -141,10 +151,10 @@ def input_tables(probs, q, rounding, tables):
     K, C = probs.shape
     second, second_c, means, third, third_c = tables_in(tables, K)
     _, mean, centred, excess = deviations(probs, q, rounding)
-    plain, other = pairs_of_inputs(probs, mean, centred, excess)
-    mixture(probs, excess, centred, second_c)
-    mixture(plain, other, centred, third_c)
-    transposed = np.ascontiguousarray(probs.T)
+    products, other, sizes = pairs_of_inputs(probs, mean, centred, excess)
+    mixture(probs, excess, excess, centred, second_c)
+    mixture(products, other, sizes, centred, third_c)
+    moving, transposed = _moving(centred), np.ascontiguousarray(probs.T)
     row = 0
     for a in range(K):
         means[a] = mean[a]
@@ -153,12 +163,20 @@ def input_tables(probs, q, rounding, tables):
             for c in range(K):
                 third[row, c] = 0.0
             for x in range(C):
-                total += plain[row, x]
+                total += products[row, x]
                 for c in range(K):
-                    third[row, c] += plain[row, x] * transposed[x, c]
+                    third[row, c] += products[row, x] * transposed[x, c]
             second[a, b] = total
             second[b, a] = total
+            for c in range(K):
+                base = total * mean[c]
+                third_c[row, c] = moving[c] * within(third_c[row, c], third[row, c] - base, third[row, c] + base,
+                                                     rounding)
             row += 1
+    for a in range(K):
+        for b in range(K):
+            plain, size = second[a, b] - mean[b], second[a, b] + mean[b]
+            second_c[a, b] = moving[b] * within(second_c[a, b], plain, size, rounding)
     exp2, exp3 = shift_of(second), shift_of(third)
     rescale(tables[:2 * K * K + K], -exp2)
     rescale(tables[2 * K * K + K:], -exp3)
@@ -186,14 +204,14 @@ def input_columns(probs, q, rounding, own, weights, overlaps, compress, mean_out
             covariance[j, i] = covariance[i, j]
     if len(tables) == 0:
         d = np.empty((K, n))
-        mixture(probs, excess, functions, d)
+        mixture(probs, excess, excess, functions, d)
         return covariance, d, np.empty((0, n))
     if compress and n >= C:
         functions = _compressed(probs, own, weights * _moving(centred)[own], marginal)
         d, v = np.empty((K, functions.shape[1])), np.empty((pairs, functions.shape[1]))
-        plain, other = pairs_of_inputs(probs, mean, centred, excess)
-        mixture(probs, excess, functions, d)
-        mixture(plain, other, functions, v)
+        plain, other, size = pairs_of_inputs(probs, mean, centred, excess)
+        mixture(probs, excess, excess, functions, d)
+        mixture(plain, other, size, functions, v)
         rescale(v.ravel(), -exp2)
         return covariance, d, v
     _, second_c, _, _, third_c = tables_in(tables, K)
@@ -221,22 +239,17 @@ def _moving(centred):
 @jit
 def _compressed(probs, own, weights, marginal):
     """At most C - 1 functions (C, r) of mean zero with the Gram matrix of the own ones, summed over units."""
-    C = probs.shape[1]
+    C, first = probs.shape[1], np.argmax(marginal)
     gram = np.zeros((C - 1, C - 1))
     difference = np.empty(C - 1)
     for j in range(len(own)):
         for x in range(C - 1):
-            difference[x] = weights[j] * (probs[own[j], x + 1] - probs[own[j], 0])
+            difference[x] = weights[j] * (probs[own[j], x + (x >= first)] - probs[own[j], first])
         for x in range(C - 1):
             for y in range(C - 1):
                 gram[x, y] += difference[x] * difference[y]
     factor = gram_factor(gram)
     functions = np.zeros((C, factor.shape[1]))
-    for j in range(factor.shape[1]):
-        average = 0.0
-        for x in range(1, C):
-            functions[x, j] = factor[x - 1, j]
-            average += factor[x - 1, j] * marginal[x]
-        for x in range(C):
-            functions[x, j] -= average
-    return functions
+    for x in range(C - 1):
+        functions[x + (x >= first)] = factor[x]
+    return minus_average(functions, marginal)

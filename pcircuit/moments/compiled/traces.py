@@ -10,10 +10,10 @@ import numpy as np
 
 from pcircuit.compiled.jit import compile_kernel as jit
 from pcircuit.moments.compiled.arrays import ARITY, BELOW, NEEDED, SHOWN
+from pcircuit.moments.compiled.covariance_parts import own_nodes, region_parts
 from pcircuit.moments.compiled.inner_overlaps import dense_weights
 from pcircuit.moments.compiled.masses import children_of, inside_mass, shown_mass, units_of, weights_of
 from pcircuit.moments.compiled.overlaps import minus_average, scaled, tables_size
-from pcircuit.moments.compiled.region_forms import inner_form, leaf_form, own_nodes
 from pcircuit.moments.compiled.unit_pairs import gram_factor, lift, pair_number
 
 TENSOR = -1  # in the place of a number of columns: a region carries H
@@ -32,13 +32,7 @@ def linear_moments(arrays, squares, mean, variances):
         if not (arrays.region[r, BELOW] or arrays.region[r, NEEDED]):
             continue
         K, is_leaf = arrays.region[r, SHOWN], arrays.region[r, ARITY] == 0
-        factors = np.empty((0, 0, 0))
-        if is_leaf:
-            tables, exp2[r], exp3[r], covariance, d, v = leaf_form(arrays, r, True, mean)
-        elif arrays.region[r, NEEDED]:
-            tables, exp2[r], exp3[r], covariance, d, v, factors = inner_form(arrays, r, buffer, at, exp2, exp3, mean)
-        else:
-            tables, covariance, d, v = np.empty(0), np.empty((0, 0)), np.empty((K, 0)), np.empty((0, 0))
+        tables, covariance, d, v, factors = region_parts(arrays, r, True, (buffer, at, exp2, exp3), mean)
         begin, end = own_nodes(arrays, r)
         for j in range(end - begin):
             variances[begin + j] = covariance[j, j]

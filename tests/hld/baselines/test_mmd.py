@@ -225,8 +225,8 @@ def test_misuse_is_refused(circuit):
     for bandwidth in (0, -1.0, float("nan"), float("inf"), "wide", [1.0]):
         with pytest.raises(ValueError, match="`bandwidth` must be a finite positive number"):
             one_sample_mmd_squared(circuit, [[0] * 6], bandwidth=bandwidth)
-    for count in (0, 1.5, True):
-        with pytest.raises(ValueError, match="`num_resamples` must be a whole number of at least 1"):
+    for count, error in ((0, ValueError), (1.5, TypeError), (True, TypeError)):
+        with pytest.raises(error, match="`num_resamples` must be a whole number of at least 1"):
             MMDTest(circuit, num_resamples=count)
     test = MMDTest(circuit, rng=0, num_resamples=9)
     with pytest.raises(ValueError, match="`alpha` must be between 0 and 1, found 1"):

@@ -123,6 +123,25 @@ def test_longer_numbers_come_back_to_the_last_digit(csv_file):
     assert codes(encoder, csv_file("a,b", f"{number!r},0", "<unseen>,0")) == [[0, 0], [1, 0]]
 
 
+def test_large_whole_numbers_are_not_rounded_beside_a_missing_cell(csv_file):
+    """Neither in training nor in a batch: as doubles these three are one number."""
+    large = [1234567890123456701, 1234567890123456702, 1234567890123456703]
+    training = csv_file("a,b", *[f"{large[i % 3]},{i}" for i in range(9)], ",9", name="training.csv")
+    encoder = fit_encoder(read_training(training))
+    assert encoder.columns[0].levels == tuple(large)
+    batch = csv_file("a,b", *[f"{number},0" for number in large], ",0", f"{large[0] + 5},0", "1,0", "-7,0")
+    assert [row[0] for row in codes(encoder, batch)] == [0, 1, 2, -1, 3, 3, 3]
+    assert [row[0] for row in encoder.encode(read_training(training))[0].tolist()] == [0, 1, 2] * 3 + [-1]
+
+
+@pytest.mark.parametrize("largest", [2 ** 64 - 1, 10 ** 25])
+def test_whole_numbers_beyond_64_bits_keep_their_gaps(largest, csv_file):
+    """Pandas makes text of such columns, and an empty text of their gaps."""
+    encoder = fit_encoder(read_training(csv_file("a,b", f"{largest},1", ",2", f"{largest - 1},3", "5,4")))
+    assert len(encoder.columns[0].levels) == 3
+    assert [row[0] for row in codes(encoder, csv_file("a,b", f"{largest},1", ",1", f"{largest - 2},1"))][1:] == [-1, 3]
+
+
 @pytest.mark.parametrize(("lines", "message"), [
     ([], "is empty: expected a header and rows"),
     (["a,b", "1,2,3"], "is not a table separated by ','"),

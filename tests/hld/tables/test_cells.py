@@ -6,6 +6,7 @@ from decimal import Decimal
 import numpy as np
 import pandas as pd
 import pytest
+import representations
 from tables import codes_of, column
 
 from hld.tables.encoder import fit_encoder
@@ -88,3 +89,72 @@ def test_a_column_without_values_has_only_unseen_levels():
     assert encoder.num_categories == (1, 3)
     assert codes_of(encoder, np.array([[3.0, 1], [np.nan, 1]])) == [0, -1]
     assert "0 levels: no value was present" in encoder.describe()
+
+
+# Every form of a table
+
+
+def test_every_form_of_a_table_is_encoded_alike(tmp_path):
+    table = np.random.default_rng(5).integers(0, 5, size=(40, 4))
+    encoder = fit_encoder(table)
+    plain = encoder.encode(table)[0]
+    for name, form in representations.complete(table, tmp_path).items():
+        written = repr(form)
+        np.testing.assert_array_equal(encoder.encode(form)[0] if not hasattr(form, "columns") else
+                                      fit_encoder(form).encode(form)[0], plain, err_msg=name)
+        np.testing.assert_array_equal(fit_encoder(form).encode(table)[0] if not hasattr(form, "columns") else plain,
+                                      plain, err_msg=f"fitted to {name}")
+        assert repr(form) == written, f"{name} was modified"
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u8", ">i4", "f2", ">f8", "g", "?", "O", "U3", "S3", "M8[ns]", "m8[s]"])
+def test_masked_cells_of_every_type_are_missing(dtype):
+    values = np.array([[1, 0], [0, 1], [1, 1], [0, 0]]).astype("i8" if dtype[0] in "Mm" else dtype).astype(dtype)
+    mask = np.array([[0, 0], [0, 1], [1, 0], [0, 0]], dtype=bool)
+    masked = np.ma.array(values, mask=mask)
+    encoder = fit_encoder(values)
+    expected = np.where(mask, -1, encoder.encode(values)[0].astype(int))
+    for form in (masked, masked.harden_mask(), list(masked)):
+        np.testing.assert_array_equal(encoder.encode(form)[0], expected)
+    assert fit_encoder(np.ma.array(values, mask=values == values[0, 0])).columns[0].levels == (
+        encoder.columns[0].levels[0],)
+
+
+def test_masked_constants_in_lists_are_missing():
+    encoder = fit_encoder([["a", 1], ["b", 2]])
+    assert encoder.encode([["a", np.ma.masked], [np.ma.masked, 2]])[0].tolist() == [[0, -1], [-1, 1]]
+
+
+def test_extended_precision_is_rounded_to_doubles_and_never_to_infinity():
+    table = np.array([[0.1], [0.1]], dtype=np.longdouble) + np.longdouble(2) ** -60
+    encoder = fit_encoder(table)
+    assert codes_of(encoder, table) == codes_of(encoder, table.astype(float)) == [0, 0]
+    if np.finfo(np.longdouble).max > np.finfo(float).max:
+        for use in (fit_encoder, fit_encoder([[0.5], [0.25]]).encode):
+            with pytest.raises(ValueError, match="`table` column 'x0' holds a number beyond the range of double"):
+                use(np.array([["1e4000"], ["0"]], dtype=np.longdouble))
+
+
+@pytest.mark.parametrize(("table", "error", "message"), [
+    ([[1, 2], [3]], ValueError, "`table` has rows of different lengths"),
+    ([1, 2], ValueError, r"`table` has 1 dimension\(s\)"), (3, ValueError, r"`table` has 0 dimension\(s\)"),
+    (None, ValueError, r"`table` has 0 dimension\(s\)"), ("abc", ValueError, r"`table` has 0 dimension\(s\)"),
+    (np.ma.masked, ValueError, r"`table` has 0 dimension\(s\)"), ([[1j]], TypeError, "holds a complex"),
+    (np.array([[1j]]), TypeError, "`table` has dtype complex128"),
+    (np.zeros((2, 2), dtype="V4"), TypeError, "`table` has dtype .V4"),
+    (np.zeros(2, dtype=[("a", "i4")]), ValueError, r"`table` has 1 dimension\(s\)"),
+    ([[{}]], TypeError, "holds a dict"), ([[object()]], TypeError, "holds a object"),
+    ([[np.array([1])]], (TypeError, ValueError), "`table`"), ([], ValueError, "`table` has 1 dimension"),
+    ([[]], ValueError, "`table` has 1 rows and 0 columns"), (np.empty((0, 3)), ValueError, "`table` has 0 rows and 3"),
+    (pd.DataFrame(), ValueError, "`table` has 0 rows and 0 columns"),
+    (pd.DataFrame({"a": []}), ValueError, "`table` has 0 rows and 1 columns"),
+])
+def test_tables_that_cannot_be_read(table, error, message):
+    with pytest.raises(error, match=message):
+        fit_encoder(table)
+
+
+def test_sparse_tables_are_refused():
+    import scipy.sparse
+    with pytest.raises(TypeError, match=r"`table` is a sparse csr_array, expected a 2-D array or a data frame"):
+        fit_encoder(scipy.sparse.csr_array([[0, 1]]))

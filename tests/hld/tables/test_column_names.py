@@ -3,7 +3,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hld.tables.encoder import EncodingReport, fit_encoder
+from hld.tables.encoder import fit_encoder
+from hld.tables.encoding import EncodingReport
 
 # Arrays and frames
 

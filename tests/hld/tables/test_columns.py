@@ -10,7 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tables import FINITE, codes_of, column
 
-from hld.tables.encoder import fit_encoder
+from hld.tables.columns import LevelColumn
+from hld.tables.encoder import TableEncoder, fit_encoder
 
 # Kinds of columns
 
@@ -66,24 +67,87 @@ def test_declared_categories_stay_levels():
     assert encoder.encode(table)[0].tolist() == [[1, 0], [0, -1], [1, 1]]
 
 
-def test_rare_levels_share_the_category_of_unseen_ones():
+def test_rare_levels_share_a_category_and_unseen_ones_have_their_own():
     cells = ["c"] * 3 + ["b"] * 2 + ["a"] * 2 + ["d"] * 2 + ["e"]
     encoder = fit_encoder(column(*cells), max_categories=3)
     fitted, = encoder.columns
     assert fitted.levels == ("a", "c")          # c is most frequent; a, b and d tie, a comes first
-    assert fitted.merged
+    assert encoder.num_categories == (4,)
+    codes, report = encoder.encode(column("a", "b", "c", "e", "new", None, b"e"))
+    assert codes[:, 0].tolist() == [0, 2, 1, 2, 3, -1, 2]
+    assert report.num_unseen.tolist() == [1]
+    assert encoder.describe() == ("'x0': categorical, 2 levels, the most frequent: 'a', 'c'; 3 rare levels are "
+                                  "category 2; unseen levels are category 3; missing is -1")
+    assert encoder.decode([[2], [3]]).tolist() == [["<rare>"], ["<unseen>"]]
+
+
+def test_training_rows_are_written_as_they_are_seen_from_the_others():
+    cells = ["c"] * 3 + ["b"] * 2 + ["a"] * 2 + ["e", None, "d", "d"]
+    encoder = fit_encoder(column(*cells), max_categories=3)
+    codes, report = encoder.encode_training(column(*cells))
+    assert codes[:, 0].tolist() == [1, 1, 1, 2, 2, 0, 0, 3, -1, 2, 2]       # e is in one row only
+    assert report.num_unseen.tolist() == [1]
+    all_kept = fit_encoder(column(*cells))
+    assert all_kept.encode_training(column(*cells))[0].tolist() == all_kept.encode(column(*cells))[0].tolist()
+
+
+def test_the_share_of_unseen_levels_in_training_is_that_of_fresh_rows():
+    """Good's estimate: what training codes say of new levels holds for rows that come later."""
+    rng = np.random.default_rng(7)
+    chances = 1 / np.arange(1, 3001)
+    chances /= chances.sum()
+    shares = []
+    for _ in range(60):
+        rows = rng.choice(3000, size=(1000, 1), p=chances).astype(str).astype(object)
+        encoder = fit_encoder(rows[:500])
+        unseen = encoder.num_categories[0] - 1
+        training, fresh = encoder.encode_training(rows[:500])[0], encoder.encode(rows[500:])[0]
+        shares.append([(training == unseen).mean(), (fresh == unseen).mean()])
+    training, fresh = np.mean(shares, axis=0)
+    spread = np.std(np.subtract(*np.transpose(shares)), ddof=1) / 60 ** 0.5
+    assert training > 0.1                               # the encoder alone would say 0
+    assert abs(training - fresh) < 4 * spread + 1 / 500     # n - 1 rows against n
+
+
+def test_columns_of_older_files_merge_rare_levels_with_unseen_ones():
+    fitted = LevelColumn("x0", "categorical", ("a", "c"), merged=True)
+    encoder = TableEncoder((fitted,), False)
     assert encoder.num_categories == (3,)
-    codes, report = encoder.encode(column("a", "b", "c", "new"))
-    assert codes[:, 0].tolist() == [0, 2, 1, 2]
-    assert report.num_unseen.tolist() == [2]
+    assert codes_of(encoder, column("a", "b", "c", "new")) == [0, 2, 1, 2]
     assert encoder.describe() == ("'x0': categorical, 2 levels, the most frequent: 'a', 'c'; rare and unseen "
                                   "levels are category 2; missing is -1")
+
+
+@pytest.mark.parametrize("rare", [b"x" * 7, b"b" * 8 + b"a" * 8, b"a" * 16, b"a" * 9])
+def test_impossible_digests_are_refused(rare):
+    with pytest.raises(ValueError, match="column 'x0' of the encoder has impossible digests of rare levels"):
+        LevelColumn("x0", "categorical", ("a",), rare=rare)
+    with pytest.raises(ValueError, match="impossible digests"):
+        LevelColumn("x0", "integer", (1,), rare=b"a" * 8)
+    with pytest.raises(ValueError, match="impossible digests"):
+        LevelColumn("x0", "categorical", ("a",), True, rare=b"a" * 8)
+
+
+def test_rare_numbers_are_known_by_value():
+    cells = [1, 1, 1, 2, 2, 7, 0.5, 2 ** 70, float("inf")]
+    encoder = fit_encoder(column(*cells), max_categories=3, categorical=[0])
+    assert encoder.columns[0].levels == (1, 2)
+    again = [7.0, np.int8(7), np.float32(0.5), Decimal(7), fractions.Fraction(1, 2), 2.0 ** 70, np.inf, "7", 8, -np.inf]
+    assert codes_of(encoder, column(*again)) == [2] * 7 + [3] * 3
+    assert codes_of(encoder, np.array([[7.0], [8.0], [np.nan], [1.0]])) == [2, 3, -1, 0]
+    assert codes_of(encoder, np.array([[7], [8], [2]])) == [2, 3, 1]
+
+
+def test_only_so_many_rare_levels_are_known(monkeypatch):
+    monkeypatch.setattr("hld.tables.columns.MOST_RARE", 2)
+    encoder = fit_encoder(column(*"aaaabbbbcccddee"), max_categories=2)
+    assert codes_of(encoder, column("a", "b", "c", "d", "e")) == [0, 1, 1, 2, 2]
 
 
 def test_as_many_levels_as_allowed_are_all_kept():
     encoder = fit_encoder(column("a", "b", "c"), max_categories=3)
     assert encoder.num_categories == (4,)
-    assert not encoder.columns[0].merged
+    assert encoder.columns[0].rare == b""
 
 
 def test_describe_has_one_line_a_column():

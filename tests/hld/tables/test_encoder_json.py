@@ -54,19 +54,30 @@ def test_whole_numbers_beyond_float64_are_refused_when_fitting():
 
 # Damaged and hostile dictionaries
 
-LEVELS = {"name": "a", "kind": "categorical", "levels": [["str", "x"]], "merged": False}
+LEVELS = {"name": "a", "kind": "categorical", "levels": [["str", "x"]], "merged": False, "rare": "YWFhYWFhYWE="}
 BINS = {"name": "b", "kind": "continuous", "edges": [(1.0).hex()], "low": (0.0).hex(), "high": (2.0).hex()}
-ENCODER = {"format": "hld table encoder", "version": 1, "by_name": True, "columns": [LEVELS, BINS]}
+ENCODER = {"format": "hld table encoder", "version": 2, "by_name": True, "columns": [LEVELS, BINS]}
 
 
 def test_the_plain_dictionary_is_accepted():
-    assert TableEncoder.from_dict(ENCODER).num_categories == (2, 2)
+    assert TableEncoder.from_dict(ENCODER).num_categories == (3, 2)
     assert TableEncoder.from_dict(ENCODER).to_dict() == ENCODER
 
 
+@pytest.mark.parametrize("merged", [False, True])
+def test_the_first_version_is_still_read(merged):
+    first = {key: value for key, value in LEVELS.items() if key != "rare"}
+    encoder = TableEncoder.from_dict({**ENCODER, "version": 1, "columns": [{**first, "merged": merged}, BINS]})
+    assert encoder.num_categories == (2, 2)
+    assert encoder.columns[0].merged is merged
+    assert codes_of(encoder, objects([("x", 0.0), ("y", 3.0)])) == [0, 1]
+    with pytest.raises(ValueError, match="expected an object with the keys"):
+        TableEncoder.from_dict({**ENCODER, "version": 1})
+
+
 @pytest.mark.parametrize(("change", "message"), [
-    ({"format": "other"}, "format 'other'"), ({"version": 2}, "version 2, expected .* and 1"),
-    ({"version": True}, "version True"), ({"version": 1.0}, "version 1.0"),
+    ({"format": "other"}, "format 'other'"), ({"version": 3}, "version 3, expected .* and at most 2"),
+    ({"version": True}, "version True"), ({"version": [1]}, "version"), ({"version": 1.0}, "version 1.0"),
     ({"by_name": 1}, "by_name of type int"), ({"columns": {}}, "columns of type dict"),
     ({"columns": []}, "0 columns"), ({"more": 1}, "expected an object with the keys"),
     ({"columns": [LEVELS, LEVELS]}, "2 columns with 1 distinct names"),
@@ -97,10 +108,13 @@ def test_damaged_encoders_are_refused(change, message):
     ({"kind": "integer", "levels": [["int", 1]], "merged": True}, "merged = True"),
     ({"kind": "constant", "levels": [["int", 1], ["int", 2]]}, "expected one level"),
     ({"kind": "continuous"}, "keys"),
+    ({"rare": "x"}, "digests in base 64"), ({"rare": 3}, "digests in base 64"),
+    ({"rare": None}, "digests in base 64"), ({"rare": "YWFh"}, "impossible digests"),
+    ({"rare": "YWFhYWFhYWE=", "merged": True}, "impossible digests"),
 ])
 def test_damaged_columns_of_levels_are_refused(change, message):
     with pytest.raises(ValueError, match=message):
-        TableEncoder.from_dict({**ENCODER, "columns": [BINS, {**LEVELS, **change}]})
+        TableEncoder.from_dict({**ENCODER, "columns": [BINS, {**LEVELS, "rare": "", **change}]})
 
 
 @pytest.mark.parametrize(("change", "message"), [

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pcircuit import Circuit, InputRegion, expected_flows, log_likelihood
-from pcircuit.compiled import packed as _packed
+from pcircuit.compiled import layouts
+from pcircuit.compiled.packing import pack
 
 
 def assert_equals_naive(circuit, data, weights=None):
@@ -31,7 +32,7 @@ def test_zoo_equals_enumeration(name, engine, rng):
 @pytest.mark.parametrize("keeps_products", [False, True])
 @pytest.mark.parametrize("name", zoo.circuits())
 def test_products_or_sums_are_kept(name, keeps_products, monkeypatch, rng):
-    monkeypatch.setattr(_packed, "_keeps_products", lambda packed: keeps_products)
+    monkeypatch.setattr(layouts, "_keeps_products", lambda packed: keeps_products)
     circuit = zoo.circuits()[name]
     circuit = Circuit(circuit.vtree, circuit.regions)  # without a layout
     assert_equals_naive(circuit, zoo.rows_with_holes(circuit, rng, 20))
@@ -39,11 +40,11 @@ def test_products_or_sums_are_kept(name, keeps_products, monkeypatch, rng):
 
 def test_large_circuits_give_the_same_with_kept_products_or_sums(monkeypatch, rng):
     circuit = zoo.random_circuit(rng, num_variables=400, max_units=5, nary=True)  # with rescale points
-    assert _packed.pack(circuit).rescale.any()
+    assert pack(circuit).rescale.any()
     data = zoo.rows_with_holes(circuit, rng, 700)
     results = []
     for keeps_products in (False, True):
-        monkeypatch.setattr(_packed, "_keeps_products", lambda packed, keeps=keeps_products: keeps)
+        monkeypatch.setattr(layouts, "_keeps_products", lambda packed, keeps=keeps_products: keeps)
         results.append(expected_flows(Circuit(circuit.vtree, circuit.regions), data))
     np.testing.assert_allclose(results[0].edges, results[1].edges, rtol=1e-11, atol=1e-13)
     np.testing.assert_allclose(results[0].inputs, results[1].inputs, rtol=1e-11, atol=1e-13)

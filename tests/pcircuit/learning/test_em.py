@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pcircuit import Circuit, InnerRegion, InputRegion, StructureError, fit_em, log_likelihood
-from pcircuit.compiled import packed as _packed
-from pcircuit.compiled import rescaling as _rescaling
+from pcircuit.compiled.packing import pack
+from pcircuit.compiled.rescaling import with_plan
 from pcircuit.learning import em
 
 
@@ -182,7 +182,7 @@ def test_no_rows_and_unnormalised_circuits_are_refused():
 def test_compiled_step_equals_the_numpy_text(circuit, pseudocount, step_size, seed):
     if len(circuit.regions) == 1:
         return
-    rng, packed = np.random.default_rng(seed), _packed.pack(circuit)
+    rng, packed = np.random.default_rng(seed), pack(circuit)
     edges = rng.random(len(packed.weights)) ** 50 * (rng.random(len(packed.weights)) < 0.7)  # some nearly or all zero
     num_inputs = sum(region.probs.size for region in circuit.regions if isinstance(region, InputRegion))
     inputs = rng.random(num_inputs) ** 50 * (rng.random(num_inputs) < 0.7)
@@ -198,10 +198,10 @@ def test_compiled_plan_equals_the_numpy_text(rng):
     from pcircuit.compiled.em_steps import plan
     seen = set()
     for weight_bits, table_bits in itertools.product([1, 300, 900], [1, 100, 900]):  # smallest parameters: 2**-bits
-        packed = _packed.pack(zoo.random_circuit(rng, num_variables=25, max_units=5, nary=True))
+        packed = pack(zoo.random_circuit(rng, num_variables=25, max_units=5, nary=True))
         packed = packed._replace(weights=packed.weights * 2.0 ** -(weight_bits * rng.random(len(packed.weights))),
                                  tables=packed.tables * 2.0 ** -(table_bits * rng.random(len(packed.tables))))
-        plain = _rescaling.with_plan(packed)
+        plain = with_plan(packed)
         rescale, check_sums, floors = map(np.empty_like, (packed.rescale, packed.check_sums, packed.floors))
         plan(packed, rescale, check_sums, floors, np.empty(len(packed.region)))
         np.testing.assert_array_equal(rescale, plain.rescale)
@@ -219,7 +219,7 @@ def test_fitted_circuits_are_as_if_built_from_their_regions(name, rng):
         InputRegion(region.variable, region.probs) if isinstance(region, InputRegion)
         else InnerRegion(region.products, region.weights) for region in fitted.regions])
     assert fitted == rebuilt
-    for ours, fresh in zip(_packed.pack(fitted), _packed.pack(rebuilt), strict=True):
+    for ours, fresh in zip(pack(fitted), pack(rebuilt), strict=True):
         np.testing.assert_array_equal(ours, fresh)
     for region in fitted.regions:
         array = region.probs if isinstance(region, InputRegion) else region.weights

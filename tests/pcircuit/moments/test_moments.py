@@ -265,7 +265,7 @@ def test_lazy_results_are_computed_once_by_threads(engine, monkeypatch):
     assert max(region.num_units for region in circuit.regions) > pcircuit.moments.moments.EAGER_UNITS
     expected = exact_moments(circuit)
     calls = []
-    for name in ("linear_moments", "all_forms"):
+    for name in ("linear_moments", "all_parts"):
         original = getattr(pcircuit.moments.moments, name)
 
         def counted(*args, _name=name, _original=original, **options):
@@ -285,7 +285,7 @@ def test_lazy_results_are_computed_once_by_threads(engine, monkeypatch):
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(calls) == ["all_forms", "linear_moments", "linear_moments"]  # one for the mean, one for the squares
+    assert sorted(calls) == ["all_parts", "linear_moments", "linear_moments"]  # one for the mean, one for the squares
     for trace_sq, values, product in results:
         assert trace_sq == expected.trace_sq
         np.testing.assert_array_equal(values, expected.eigenvalues(3))

@@ -1,12 +1,13 @@
-"""Compiled twin of `moments.region_forms`: own columns, their covariance, and sibling factors of one region."""
+"""Compiled twin of `moments.covariance_parts`: own columns, their covariance, and sibling factors of one region."""
 from __future__ import annotations
 
 import numpy as np
 
 from pcircuit.compiled.jit import compile_kernel as jit
-from pcircuit.moments.compiled.arrays import DATA, FIRST_NODE, INSIDE, NEEDED, NUM_NODES, SHOWN
+from pcircuit.compiled.jit import inlined_kernel as inlined
+from pcircuit.moments.compiled.arrays import ARITY, FIRST_NODE, INSIDE, NEEDED, NUM_NODES, SHOWN
 from pcircuit.moments.compiled.inner_overlaps import dense_weights, inner_second, inner_third, product_stages
-from pcircuit.moments.compiled.masses import children_of, inside_mass, shown_mass, units_of, weights_of
+from pcircuit.moments.compiled.masses import children_of, inside_mass, probs_of, shown_mass, units_of, weights_of
 from pcircuit.moments.compiled.overlaps import (
     input_columns,
     input_tables,
@@ -22,7 +23,7 @@ from pcircuit.moments.compiled.unit_pairs import pair_number
 from pcircuit.moments.overlaps import MAX_SHIFT
 
 
-@jit
+@inlined
 def own_nodes(arrays, r):
     """Where the selected units of region r are among all selected ones: begin and end."""
     begin = arrays.region[r, FIRST_NODE]
@@ -30,14 +31,29 @@ def own_nodes(arrays, r):
 
 
 @jit
-def leaf_form(arrays, r, compress, mean):
+def region_parts(arrays, r, compress, open_tables, mean):
+    """Tables (flat), covariance (n, n), d (K, n'), v (pairs, n'), factors (A, P, P) of region r; fills mean (m,).
+
+    `open_tables` are a flat buffer with the tables of the children, and (R,) arrays that say where they begin in it and
+    their exponents exp2 and exp3, to which those of region r are added.
+    """
+    buffer, at, exp2, exp3 = open_tables
+    tables, covariance, v = np.empty(0), np.empty((0, 0)), np.empty((0, 0))
+    d, factors = np.empty((arrays.region[r, SHOWN], 0)), np.empty((0, 0, 0))
+    if arrays.region[r, ARITY] == 0:
+        tables, exp2[r], exp3[r], covariance, d, v = _leaf_parts(arrays, r, compress, mean)
+    elif arrays.region[r, NEEDED]:
+        tables, exp2[r], exp3[r], covariance, d, v, factors = _inner_parts(arrays, r, buffer, at, exp2, exp3, mean)
+    return tables, covariance, d, v, factors
+
+
+@jit
+def _leaf_parts(arrays, r, compress, mean):
     """Tables (flat), exp2, exp3, covariance (n, n), d (K, n'), v (pairs, n') of input region r; fills mean (m,)."""
-    spec = arrays.region[r]
-    K, C = spec[SHOWN], spec[INSIDE]
-    probs, q = arrays.data[spec[DATA]:spec[DATA] + K * C].reshape(K, C), shown_mass(arrays, r)
-    tables = np.empty(tables_size(K) if spec[NEEDED] else 0)
+    probs, q, is_needed = probs_of(arrays, r), shown_mass(arrays, r), arrays.region[r, NEEDED]
+    tables = np.empty(tables_size(len(q)) if is_needed else 0)
     exp2, exp3 = 0, 0
-    if spec[NEEDED]:
+    if is_needed:
         exp2, exp3 = input_tables(probs, q, arrays.rounding[r], tables)
     begin, end = own_nodes(arrays, r)
     covariance, d, v = input_columns(probs, q, arrays.rounding[r], arrays.local[begin:end],
@@ -46,11 +62,8 @@ def leaf_form(arrays, r, compress, mean):
 
 
 @jit
-def inner_form(arrays, r, buffer, at, exp2, exp3, mean):
-    """The same for an inner region with needed tables, and the sibling factors (A, P, P) of its children.
-
-    The children's tables begin at `at` (R,) in `buffer` and have exponents `exp2`, `exp3` (R,).
-    """
+def _inner_parts(arrays, r, buffer, at, exp2, exp3, mean):
+    """The same for an inner region with needed tables, and the sibling factors (A, P, P) of its children."""
     K, P = arrays.region[r, SHOWN], arrays.region[r, INSIDE]
     q, qp, units, children = shown_mass(arrays, r), inside_mass(arrays, r), units_of(arrays, r), children_of(arrays, r)
     A = len(children)
@@ -64,12 +77,12 @@ def inner_form(arrays, r, buffer, at, exp2, exp3, mean):
         child_at[a], shown[a] = at[child], arrays.region[child, SHOWN]
         child_exp2[a], child_exp3[a] = exp2[child], exp3[child]
     below = buffer, child_at, shown, child_exp2, child_exp3
-    stages = product_stages(units, qp, below)
+    stages = product_stages(units, qp, below, arrays.rounding[r])
     tables = np.empty(tables_size(K))
     shift2 = inner_second(dense, excess, stages, tables)
 
     begin, end = own_nodes(arrays, r)
-    local = arrays.local[begin:end]
+    local, own_weights = arrays.local[begin:end], arrays.weight[begin:end]
     num_products = 0
     while num_products < len(local) and local[num_products] < P:
         num_products += 1
@@ -77,59 +90,68 @@ def inner_form(arrays, r, buffer, at, exp2, exp3, mean):
                                                  arrays.rounding[r])
     product2, product3 = stages[5][A - 1, 0], stages[5][A - 1, 1]
     exponents = product2, product2 + shift2, product3, product3 + shift3
-    covariance, d, v = _own_columns(q, dense, excess, stages, tables, local, arrays.weight[begin:end], product_v,
-                                    product_cov, exponents, mean[begin:end])
-    factors = _sibling_factors(units, below, -exponents[1])
-    return tables, exponents[1], exponents[3], covariance, d, v, factors
+    n, pairs = len(local), len(product_v)
+    d, v, covariance = np.empty((K, n)), np.empty((pairs, n)), np.zeros((n, n))
+    columns = d, v, covariance, mean[begin:end]
+    if num_products > 0:
+        of_products = product_v, product_cov
+        _product_columns((dense, excess), stages, local[:num_products], own_weights, of_products, exponents, columns)
+    _sum_columns(q, tables, local[num_products:] - P, own_weights, exponents, columns)
+    return tables, exponents[1], exponents[3], covariance, d, v, _sibling_factors(units, below, -exponents[1])
 
 
 @jit
-def _own_columns(q, dense, excess, stages, tables, local, weights, product_v, product_cov, exponents, mean_out):
-    """covariance (n, n), d (K, n), v (pairs, n) of the selected products and sums of a region."""
-    product2, sum2, product3, sum3 = exponents
+def _product_columns(mixing, stages, local, weights, of_products, exponents, columns):
+    """Fill the columns of the selected products `local`, from their own tables `of_products`."""
+    (dense, excess), (product_v, product_cov), (d, v, covariance, mean_out) = mixing, of_products, columns
+    product2, sum2, product3, _ = exponents
     K, P = dense.shape
-    n, num_products = len(local), len(product_cov)
+    chosen, mixed = np.empty((P, len(local))), np.empty((K, len(local)))
+    for j in range(len(local)):
+        for p in range(P):
+            chosen[p, j] = stages[4][p, local[j]] if product_cov[j, j] > 0.0 else 0.0
+        mean_out[j] = scaled(weights[j] * stages[1][-1, local[j]], product2)
+    mixture(dense, excess, excess, chosen, mixed)
+    for j in range(len(local)):
+        for k in range(K):
+            d[k, j] = scaled(weights[j] * mixed[k, j], product2)
+        for row in range(len(v)):
+            v[row, j] = scaled(weights[j] * product_v[row, j], product3 - sum2)
+        for i in range(len(local)):
+            covariance[i, j] = (scaled(weights[i], product3 // 2) * scaled(weights[j], product3 - product3 // 2)
+                                * (product_cov[i, j] + product_cov[j, i]) / 2)
+
+
+@jit
+def _sum_columns(q, tables, sums, weights, exponents, columns):
+    """Fill the columns of the selected `sums`, which stand behind the products, and all their covariances."""
+    d, v, covariance, mean_out = columns
+    _, sum2, _, sum3 = exponents
+    K, n = d.shape
+    first = n - len(sums)
     _, second_c, mean, _, third_c = tables_in(tables, K)
-    d, v, covariance = np.empty((K, n)), np.empty((len(third_c), n)), np.zeros((n, n))
-    if num_products > 0:
-        of_products = np.empty((P, num_products))
-        for j in range(num_products):
-            for p in range(P):
-                of_products[p, j] = stages[4][p, local[j]] if product_cov[j, j] > 0.0 else 0.0
-            mean_out[j] = scaled(weights[j] * stages[1][-1, local[j]], product2)
-        mixed = np.empty((K, num_products))
-        mixture(dense, excess, of_products, mixed)
-        for j in range(num_products):
-            for k in range(K):
-                d[k, j] = scaled(weights[j] * mixed[k, j], product2)
-            for row in range(len(v)):
-                v[row, j] = scaled(weights[j] * product_v[row, j], product3 - sum2)
-            for i in range(num_products):
-                covariance[i, j] = (scaled(weights[i], product3 // 2) * scaled(weights[j], product3 - product3 // 2)
-                                    * (product_cov[i, j] + product_cov[j, i]) / 2)
-    for j in range(num_products, n):
-        k, to_d, to_v = local[j] - P, scaled(weights[j], sum2), scaled(weights[j], sum3 - sum2)
+    for j in range(first, n):
+        k, to_d, to_v = sums[j - first], scaled(weights[j], sum2), scaled(weights[j], sum3 - sum2)
         mean_out[j] = to_d * mean[k]
         for a in range(K):
             d[a, j] = to_d * second_c[a, k]
         for row in range(len(v)):
             v[row, j] = to_v * third_c[row, k]
-    for i in range(num_products, n):
+    for i in range(first, n):
         scale = scaled(weights[i], sum2)
         for a in range(K):
-            row = v[pair_number(a, local[i] - P)]
+            row = v[pair_number(a, sums[i - first])]
             for j in range(n):
                 covariance[i, j] += q[a] * scale * row[j]
-    for i in range(num_products, n):
-        for j in range(num_products):
+    for i in range(first, n):
+        for j in range(first):
             covariance[j, i] = covariance[i, j]
-        for j in range(num_products, i):
+        for j in range(first, i):
             covariance[i, j] = (covariance[i, j] + covariance[j, i]) / 2
             covariance[j, i] = covariance[i, j]
-    for i in range(num_products, n):
+    for i in range(first, n):
         if not covariance[i, i] > 0.0:  # a constant has no covariances
             covariance[i], covariance[:, i] = 0.0, 0.0
-    return covariance, d, v
 
 
 @jit

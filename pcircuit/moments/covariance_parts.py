@@ -1,4 +1,4 @@
-"""Everything about one region that the covariance is made of, region by region from the leaves to the root.
+"""The parts of the covariance, region by region from the leaves to the root.
 
 Write l_j for the coordinates at or below a region and, with E_a as in `moments.overlaps`,
 
@@ -23,9 +23,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from pcircuit.array_types import Floats, Ints
+from pcircuit.circuit import InputRegion
 from pcircuit.inference.masses import unit_masses
 from pcircuit.moments.inner_overlaps import inner_overlaps, product_rows, sum_rows
 from pcircuit.moments.overlaps import (
@@ -40,60 +43,64 @@ from pcircuit.moments.overlaps import (
 )
 from pcircuit.moments.plan import Plan
 
+EMPTY = np.zeros(0)
+
 
 @dataclass(frozen=True)
-class RegionForm:
+class CovarianceParts:
     """One region as the covariance sees it: K shown units, P products, A children, n own selected units."""
 
     own: OwnColumns
-    excess: np.ndarray | None = None  # (K, P)
-    qp: np.ndarray | None = None  # (P,)
-    factors: tuple = ()  # per child (P, P); empty if no overlap of units of this region is needed
-    sum_rows: np.ndarray | None = None  # (own sums, pairs)
-    product_rows: tuple = ()  # per child (own products, pairs of the child)
+    excess: Floats = EMPTY  # (K, P); empty at a leaf
+    qp: Floats = EMPTY  # (P,); empty at a leaf
+    factors: tuple[Floats, ...] = ()  # per child (P, P); empty if no overlap of units of this region is needed
+    sum_rows: Floats = EMPTY  # (own sums, pairs)
+    product_rows: tuple[Floats, ...] = ()  # per child (own products, pairs of the child)
 
 
-def region_forms(plan: Plan, *, compress: bool) -> Iterator[tuple[int, RegionForm]]:
-    """Yield (r, RegionForm) for the regions that matter, in the order of the plan.
+def covariance_parts(plan: Plan, *, compress: bool) -> Iterator[tuple[int, CovarianceParts]]:
+    """Yield (r, CovarianceParts) for the regions that matter, in the order of the plan.
 
     `compress` lets the own columns of an input region be others with the same Gram matrices.
     """
     circuit = plan.circuit
-    masses = unit_masses(circuit)
+    masses: list[Any] = list(unit_masses(circuit))
     open_tables: dict[int, Overlaps] = {}
     for r in plan.order.tolist():
         if not (plan.below[r] or plan.needed[r]):
             continue
         region, (q, qp) = circuit.regions[r], masses[r]
-        if qp is None:
+        if isinstance(region, InputRegion):
             _, shown, weights = plan.own(r)
             if plan.needed[r]:
                 open_tables[r] = input_overlaps(region.probs, q, plan.rounding[r])
-            yield r, RegionForm(input_columns(region.probs, q, plan.rounding[r], shown, weights, open_tables.get(r),
-                                              compress=compress))
+            own = input_columns(region.probs, q, plan.rounding[r], shown, weights, open_tables.get(r),
+                                compress=compress)
+            yield r, CovarianceParts(own)
             continue
         children = circuit.vtree.children(r).tolist()
         if not plan.needed[r]:
-            yield r, region_form(plan, r, q, qp, no_columns(region.num_units))
+            yield r, inner_parts(plan, r, q, qp, no_columns(region.num_units))
             continue
         below = [open_tables.pop(c) for c in children]
         open_tables[r], own = inner_overlaps(region, (q, qp), below, plan.own(r), plan.rounding[r])
         exp2 = open_tables[r].exp2
-        yield r, region_form(plan, r, q, qp, own, _sibling_factors(region.products, below, exp2), exp2)
+        yield r, inner_parts(plan, r, q, qp, own, _sibling_factors(region.products, below, exp2), exp2)
 
 
-def region_form(plan: Plan, r: int, q, qp, own: OwnColumns, factors=(), exp2: int = 0) -> RegionForm:
-    """The form of an inner region from masses q (K,) and qp (P,), own columns, and per child (P, P) factors."""
-    region = plan.circuit.regions[r]
+def inner_parts(plan: Plan, r: int, q: Floats, qp: Floats, own: OwnColumns, factors: tuple[Floats, ...] = (),
+                exp2: int = 0) -> CovarianceParts:
+    """The parts of an inner region from masses q (K,) and qp (P,), own columns, and per child (P, P) factors."""
+    region: Any = plan.circuit.regions[r]
     excess = minus_average(region.dense_weights(), q)
     if not factors:
-        return RegionForm(own, excess, qp)
+        return CovarianceParts(own, excess, qp)
     products, sums, weights = plan.own(r)
     scale = scaled(weights, exp2)
     rows = tuple(
         product_rows(qp, products, scale[:len(products)], units, factor, plan.circuit.regions[c].num_units)
         for units, factor, c in zip(region.products.T, factors, plan.circuit.vtree.children(r).tolist(), strict=True))
-    return RegionForm(own, excess, qp, factors, sum_rows(q, sums, scale[len(products):]), rows)
+    return CovarianceParts(own, excess, qp, factors, sum_rows(q, sums, scale[len(products):]), rows)
 
 
 def no_columns(num_units: int) -> OwnColumns:
@@ -101,7 +108,7 @@ def no_columns(num_units: int) -> OwnColumns:
     return OwnColumns(np.zeros(0), np.zeros((0, 0)), np.zeros((num_units, 0)), np.zeros((0, 0)))
 
 
-def _sibling_factors(products, children, exp2: int) -> tuple:
+def _sibling_factors(products: Ints, children: list[Overlaps], exp2: int) -> tuple[Floats, ...]:
     """Per child c (P, P): prod over its siblings of their overlaps, such that lifting changes scale to 2**exp2."""
     gathered = [child.second[np.ix_(units, units)] for child, units in zip(children, products.T, strict=True)]
     before, after = _running_products(gathered), _running_products(gathered[::-1])[::-1]
@@ -111,7 +118,7 @@ def _sibling_factors(products, children, exp2: int) -> tuple:
                  for (left, left_exp), (right, right_exp) in zip(before, after, strict=True))
 
 
-def _running_products(tables) -> list:
+def _running_products(tables: list[Floats]) -> list[tuple[Floats, int]]:
     """Per position the product of all tables before it, (P, P), and an exponent of two that goes with it."""
     running = [(np.ones_like(tables[0]), 0)]
     for table in tables[:-1]:

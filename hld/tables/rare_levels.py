@@ -1,0 +1,54 @@
+r"""Rare levels: known again by a digest, so that they are not taken for levels that nobody has seen.
+
+A categorical column keeps its most frequent levels; the rare ones share one category, and levels that training did
+not have are another.  To tell the two apart later the rare levels must be known, but there may be many, and long ones,
+and names that nobody wants to find in a model file.  So only eight bytes of a hash of each are kept: that R of them
+contain the hash of an unseen level has probability R / 2^64, less than 4e-15.  Of more than 2^16 rare levels the less
+frequent are not kept, and count as unseen.
+
+How often will the category "unseen" occur in fresh rows?  In the training table it does not, by construction, but that
+says nothing about fresh rows: in a column of names every second row may bring a new one.  The training table tells if
+each of its rows is looked at from the others.  A level that occurs in one row only is then unseen in that row, and the
+share of such rows estimates the probability of an unseen level without bias (Good 1953).  Therefore
+`TableEncoder.encode_training` writes them as unseen, and a circuit and a reference learned from its codes expect as
+many new levels as there will be.
+
+Functions: `digests_of` (levels to bytes), `digest_set` (bytes to a set), `digest` (one level), `seen_once` (rows whose
+level no other row has).
+
+References: I. J. Good (1953), The population frequencies of species and the estimation of population parameters,
+Biometrika 40.
+"""
+import collections
+import hashlib
+
+import numpy as np
+
+SIZE = 8                    # bytes of a digest
+MOST_RARE = 2 ** 16         # levels whose digests are kept
+
+
+def digests_of(levels) -> bytes:
+    """The digests of levels, in ascending order, one after the other."""
+    return b"".join(sorted({digest(level) for level in levels}))
+
+
+def digest_set(digests: bytes) -> frozenset:
+    """The single digests."""
+    return frozenset(digests[i:i + SIZE] for i in range(0, len(digests), SIZE))
+
+
+def digest(level) -> bytes:
+    """Digest of a plain value; values that are equal have the same."""
+    if isinstance(level, str):
+        text = f"text {level}"
+    else:
+        text = f"number {int(level)}" if not isinstance(level, float) or level.is_integer() else f"number {level.hex()}"
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=SIZE).digest()
+
+
+def seen_once(values: list) -> np.ndarray:
+    """(n,) flags of the plain values that occur only once among n."""
+    keys = [digest(value) for value in values]
+    counts = collections.Counter(keys)
+    return np.array([counts[key] == 1 for key in keys], dtype=bool)

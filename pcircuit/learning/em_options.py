@@ -1,0 +1,141 @@
+"""The options of EM in two groups: how a step is taken, and who watches.
+
+`fit_em` takes an object of each kind, or the fields of both as keywords of their own.
+"""
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from importlib.util import find_spec
+from typing import Any, TypeVar
+
+import numpy as np
+
+from pcircuit.arguments import check_flag, check_number, check_whole_number
+from pcircuit.array_types import Ints, Seed
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class EMSteps:
+    """Which rows a step of EM uses, and how far it goes.
+
+    Parameters
+    ----------
+    batch_size : int, optional
+        Rows of a mini-batch; None uses all rows in each step.
+    step_size : float, optional
+        In (0, 1]: how far a step goes towards the new estimate.  Default 1 for full batches, 0.1 for mini-batches.
+    rng : int or numpy.random.Generator, optional
+        Order of the rows in mini-batches.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `batch_size` is not a whole number of at least 1, or `step_size` not a number in (0, 1].
+
+    Examples
+    --------
+    >>> EMSteps(batch_size=64).step_size
+    0.1
+    """
+
+    batch_size: int | None = None
+    step_size: float | None = None
+    rng: Seed = None
+
+    def __post_init__(self) -> None:
+        check_whole_number(self.batch_size, "batch_size", 1, none="all rows")
+        default = 1.0 if self.batch_size is None else 0.1
+        step_size = default if self.step_size is None else self.step_size
+        object.__setattr__(self, "step_size", check_number(step_size, "step_size", above=0, most=1))
+
+    @property
+    def size(self) -> float:
+        """`step_size`, which is a number once the object exists."""
+        return 1.0 if self.step_size is None else self.step_size
+
+    def batches(self, num_rows: int, rng: np.random.Generator) -> Iterator[tuple[slice | Ints, float]]:
+        """Yield the rows of each step of an epoch, and their share of all rows."""
+        if self.batch_size is None:
+            yield slice(None), 1.0
+            return
+        order = rng.permutation(num_rows)
+        for start in range(0, num_rows, self.batch_size):
+            rows = order[start:start + self.batch_size]
+            yield rows, len(rows) / num_rows
+
+
+@dataclass(frozen=True)
+class EMWatch:
+    """When EM stops early, and who sees how it goes.
+
+    Parameters
+    ----------
+    tolerance : float, default 0.0
+        Stop when the mean log-likelihood gains less than this in an epoch (nats per row); 0 never stops early.
+    callback : callable, optional
+        Called after each epoch as ``callback(epoch, mean_log_likelihood)``; a true result stops.
+    progress : bool, default False
+        Draw a progress bar on standard error (needs `rich`; silent without it, and where no person looks).
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `tolerance` is not a number of at least 0, `callback` cannot be called, or `progress` is no boolean.
+
+    Examples
+    --------
+    >>> EMWatch(tolerance=1e-3).stops([-2.0, -1.9995])
+    True
+    """
+
+    tolerance: float = 0.0
+    callback: Callable[[int, float], object] | None = None
+    progress: bool = False
+
+    def __post_init__(self) -> None:
+        check_number(self.tolerance, "tolerance", least=0)
+        check_flag(self.progress, "progress")
+        if self.callback is not None and not callable(self.callback):
+            raise TypeError(f"`callback` must be callable, or None, found {type(self.callback).__name__}")
+
+    def stops(self, history: list[float]) -> bool:
+        """Whether EM ends here, after len(history) epochs; asks the callback."""
+        has_converged = self.tolerance > 0 and len(history) > 1 and history[-1] - history[-2] < self.tolerance
+        return has_converged or (self.callback is not None and bool(self.callback(len(history) - 1, history[-1])))
+
+    @contextmanager
+    def bar(self, num_epochs: int) -> Iterator[Callable[[float], None]]:
+        """A function to call with each epoch's log-likelihood; draws where a person looks, else does nothing."""
+        if not self.progress or not sys.stderr.isatty() or find_spec("rich") is None:
+            yield lambda value: None
+            return
+        from rich.console import Console
+        from rich.progress import Progress
+        with Progress(console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task("EM", total=num_epochs)
+            yield lambda value: bar.update(task, advance=1, description=f"EM, log-likelihood {value:.4f}")
+
+
+def grouped(steps: EMSteps | None, watch: EMWatch | None, keywords: dict[str, Any]) -> tuple[EMSteps, EMWatch]:
+    """Both groups, from objects or from the `keywords` that name their fields."""
+    known = {field.name: kind for kind in (EMSteps, EMWatch) for field in fields(kind)}
+    for name in keywords:
+        if name not in known:
+            raise TypeError(f"`fit_em` has no argument `{name}`: expected one of {', '.join(sorted(known))} besides "
+                            "those of its signature")
+    return _one_way("steps", EMSteps, steps, keywords), _one_way("watch", EMWatch, watch, keywords)
+
+
+def _one_way(name: str, kind: type[T], given: T | None, keywords: dict[str, Any]) -> T:
+    """The object `given`, or one made of the keywords that name its fields; not of both."""
+    own = {field.name: keywords[field.name] for field in fields(kind) if field.name in keywords}  # type: ignore[arg-type]
+    if given is None:
+        return kind(**own)
+    if own:
+        raise TypeError(f"`{name}` is given and so is `{next(iter(own))}`, which is a part of it: give one of the two")
+    return given

@@ -1,0 +1,113 @@
+"""Data frames: no column is rounded, cut or flattened on its way to an array."""
+import datetime
+
+import numpy as np
+import pandas as pd
+import pytest
+from tables import codes_of
+
+from hld.tables.encoder import fit_encoder
+
+LARGE = [1234567890123456701, 1234567890123456702, 1234567890123456703]
+HUGE = [2 ** 64 - 1, 2 ** 64 - 2, 2 ** 64 - 3]
+
+
+def as_pandas(cells, dtype):
+    if "pyarrow" in str(dtype):
+        pytest.importorskip("pyarrow")
+    return pd.DataFrame({"x": pd.Series(cells, dtype=dtype)})
+
+
+def as_polars(cells, dtype):
+    polars = pytest.importorskip("polars")
+    return polars.DataFrame({"x": polars.Series(cells, dtype=getattr(polars, dtype))})
+
+
+def masked(cells):
+    return np.ma.array([[0 if cell is None else cell] for cell in cells], mask=[[cell is None] for cell in cells])
+
+
+@pytest.mark.parametrize("cells", [LARGE, [*LARGE, None]], ids=["complete", "with a hole"])
+@pytest.mark.parametrize("frame", [
+    lambda cells: as_pandas(cells, "Int64"), lambda cells: as_pandas(cells, "UInt64"),
+    lambda cells: as_pandas(cells, "int64[pyarrow]"), lambda cells: as_pandas(cells, object),
+    lambda cells: as_pandas(pd.array(cells, dtype="Int64"), None).astype("category"),
+    lambda cells: as_polars(cells, "Int64"), lambda cells: as_polars(cells, "UInt64"),
+    lambda cells: as_polars(cells, "Int128"), masked, lambda cells: [[cell] for cell in cells],
+], ids=["Int64", "UInt64", "arrow", "object", "category", "polars Int64", "polars UInt64", "polars Int128", "masked",
+        "lists"])
+def test_large_whole_numbers_stay_what_they_are(cells, frame):
+    encoder = fit_encoder(frame(cells))
+    assert encoder.columns[0].levels == tuple(LARGE)
+    assert codes_of(encoder, frame(cells)) == [0, 1, 2] + [-1] * (len(cells) - 3)
+    unseen = [LARGE[0] + 100, *cells[1:]]
+    assert codes_of(encoder, frame(unseen))[:2] == [3, 1]
+
+
+@pytest.mark.parametrize("frame", [lambda cells: as_pandas(cells, "UInt64"),
+                                   lambda cells: as_polars(cells, "UInt64"), lambda cells: as_polars(cells, "Int128")])
+def test_the_largest_unsigned_numbers(frame):
+    encoder = fit_encoder(frame([*HUGE, None]))
+    assert encoder.columns[0].levels == tuple(sorted(HUGE))
+    assert codes_of(encoder, frame([None, *HUGE])) == [-1, 2, 1, 0]
+
+
+def test_a_hole_does_not_change_the_codes_of_the_other_rows():
+    """One missing cell once made unshifted rows look like a sure shift."""
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"id": pd.array(rng.choice(LARGE, 300), dtype="Int64"), "x": rng.integers(0, 3, 300)})
+    encoder = fit_encoder(rows)
+    codes, report = encoder.encode(rows.head(30))
+    rows.loc[7, "id"] = pd.NA
+    holed, holed_report = encoder.encode(rows.head(30))
+    assert report.num_unseen.tolist() == holed_report.num_unseen.tolist() == [0, 0]
+    assert holed[7, 0] == -1
+    np.testing.assert_array_equal(np.delete(codes, 7, axis=0), np.delete(holed, 7, axis=0))
+
+
+def test_small_whole_numbers_with_holes_stay_numbers():
+    for frame in (as_pandas([1, None, 3], "Int64"), as_polars([1, None, 3], "Int64"),
+                  as_pandas([1, None, 3], "int8[pyarrow]")):
+        encoder = fit_encoder(frame)
+        assert (encoder.columns[0].kind, encoder.columns[0].levels) == ("integer", (1, 3))
+        assert codes_of(encoder, frame) == [0, -1, 1]
+
+
+def test_true_floats_stay_floats():
+    for frame in (as_pandas([1e300, None, 2.0 ** 60], "Float64"), as_polars([1e300, None, 2.0 ** 60], "Float64"),
+                  as_pandas([1e300, None, 2.0 ** 60], "double[pyarrow]"), as_pandas([1e300, None, 2.0 ** 60], float)):
+        encoder = fit_encoder(frame, continuous=["x"])
+        assert codes_of(encoder, frame) == [1, -1, 0]
+
+
+def test_nested_columns_are_refused():
+    polars = pytest.importorskip("polars")
+    for cells in (polars.Series([[1], [2]], dtype=polars.Array(polars.Int64, 1)), polars.Series([{"a": 1}, {"a": 2}])):
+        with pytest.raises(TypeError, match=r"`table` column 'x' holds nested values \(.*\), expected one value in"):
+            fit_encoder(polars.DataFrame({"x": cells}))
+
+
+def test_lists_in_cells_are_refused():
+    polars = pytest.importorskip("polars")
+    for frame in (polars.DataFrame({"x": [[1], [2]]}), pd.DataFrame({"x": [[1], [2]]})):
+        with pytest.raises(TypeError, match="`table` column 'x' holds a"):
+            fit_encoder(frame)
+
+
+def test_times_of_the_day_keep_their_nanoseconds():
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"x": polars.Series([0, 1, 2, 1000, None], dtype=polars.Int64).cast(polars.Time)})
+    encoder = fit_encoder(frame)
+    assert encoder.columns[0].levels == ("00:00:00", "00:00:00.000000001", "00:00:00.000000002", "00:00:00.000001")
+    assert codes_of(encoder, frame) == [0, 1, 2, 3, -1]
+    assert codes_of(encoder, [[datetime.time(0, 0, 0, 1)]]) == [3]
+
+
+def test_dates_of_frames_are_those_of_arrays():
+    polars = pytest.importorskip("polars")
+    pytest.importorskip("pyarrow")
+    values = np.array(["2020-01-01T00:00:00.000000001", "2020-01-01T00:00:00", "NaT"], dtype="M8[ns]")
+    encoder = fit_encoder(values[:, None])
+    for frame in (pd.DataFrame({"x": values}), polars.DataFrame({"x": values}),
+                  pd.DataFrame({"x": pd.Series(values).astype("timestamp[ns][pyarrow]")})):
+        assert codes_of(encoder, frame) == [1, 0, -1]

@@ -1,0 +1,269 @@
+"""Do the tests notice bugs?  Plants some hundreds, one at a time, and runs the tests that should fail.
+
+    python tests/mutants.py --work /tmp/mutants                       goes on where it stopped
+    python tests/mutants.py --work /tmp/mutants --report              only the table and the survivors
+
+The bugs are those of `PLANTED` below, chosen by hand because they once went unnoticed, and a fixed random choice of the
+mutations of `mutations`, a few per module.  Everything happens in a copy of the checkout inside the work folder.  A bug
+is *caught* when a test fails, an import fails or the time is up; tests run in the order of `plan`, those of the module
+itself first, and stop at the first failure.  Kernels run as plain Python (NUMBA_DISABLE_JIT), since Numba's cache does
+not see that a function which another one calls has changed; all else runs on the NumPy engine.
+
+Bugs that no test can notice, because results stay the same, are listed with the reason in `mutants_equivalent.json`.
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pathlib
+import random
+import resource
+import shutil
+import signal
+import sys
+import time
+from collections import defaultdict
+
+from mutations import Mutation, mutations
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+EQUIVALENT = pathlib.Path(__file__).with_name("mutants_equivalent.json")
+LINES_PER_MUTANT, MOST_PER_MODULE = 70, 5
+CPU_SECONDS = 240  # of one run of tests
+KERNELS = "numba, interpreted"
+ENVIRONMENTS = {"numpy": {"PCIRCUIT_ENGINE": "numpy"}, KERNELS: {"NUMBA_DISABLE_JIT": "1", "PCIRCUIT_ENGINE": "numba"}}
+NOT_NUMBA = ["-k", "not numba"]
+
+# (file, text that occurs in it once, what it becomes): found by hand, not by chance
+PLANTED = [
+    ("pcircuit/compiled/upward.py", "e = r if per_region else 0", "e = 0"),
+    ("pcircuit/compiled/upward.py", "        if packed.check_sums[r]:\n", "        if False:\n"),
+    ("pcircuit/compiled/upward.py", "x if x != 0.0 or risky else np.inf", "x if x != 0.0 else np.inf"),
+    ("hld/gchi2/tails.py", "0.0 + math.log1p(-tail.value)", "0.0 + math.log(1.0 - tail.value)"),
+    ("hld/gchi2/quantiles.py", "<= 1e-5 and", "<= 1e-1 and"),
+    ("hld/gchi2/saddle_contour.py", "_STEP = math.pi / 3.0, 2.0, 0.07", "_STEP = math.pi / 3.0, 2.0, 0.2"),
+    ("pcircuit/circuit.py", "NORMALIZED_TOLERANCE = 1e-9", "NORMALIZED_TOLERANCE = 1e-3"),
+    ("pcircuit/operations/products.py", "RANGE = 1000", "RANGE = 1100"),
+    ("pcircuit/inference/ranges.py", "HIGHEST = 960.0", "HIGHEST = 1100.0"),
+    ("pcircuit/moments/overlaps.py", "MAX_SHIFT = 900", "MAX_SHIFT = 1100"),
+    ("hld/monitoring/bets.py", "SLACK = 1e-9", "SLACK = 0"),
+    ("hld/nulls/limit_law.py", "QUANTILE_TOLERANCE = 1e-3", "QUANTILE_TOLERANCE = 0.1"),
+]
+
+
+def plan(path: str) -> list[tuple[str, list[str]]]:
+    """(environment, arguments of pytest) of the runs for one source file, narrow ones first."""
+    package, *rooms, name = pathlib.PurePath(path).with_suffix("").parts
+    folder = pathlib.PurePath("tests", package, *rooms)
+    is_kernel = "compiled" in rooms or name == "kernel"
+    mirror = [f"{folder}/test_{name}.py"] if (ROOT / folder / f"test_{name}.py").exists() else []
+    inner = ["tests/pcircuit/compiled"]
+    if rooms[:2] == ["moments", "compiled"]:
+        return [(KERNELS, ["tests/pcircuit/moments/test_moments.py", "-k", MOMENTS])]
+    if is_kernel and package == "pcircuit":
+        learning = ["tests/pcircuit/learning/test_em.py", "-k", "compiled or zero"]
+        return [*((KERNELS, [test]) for test in mirror), (KERNELS, inner), (KERNELS, learning),
+                ("numpy", ["tests/pcircuit/inference", "tests/pcircuit/learning/test_em.py", *NOT_NUMBA])]
+    if is_kernel:
+        return [(KERNELS, ["tests/hld/monitoring"])]
+    if name == "__init__":
+        return [("numpy", ["tests/test_layers.py"])]
+    runs = [("numpy", [path])]  # examples
+    runs += [("numpy", [test, *NOT_NUMBA]) for test in mirror]
+    runs.append(("numpy", [str(folder), *NOT_NUMBA]))
+    if package == "pcircuit" and rooms in (["inference"], []):
+        runs.append((KERNELS, inner))
+        runs.append(("numpy", ["tests/pcircuit", *NOT_NUMBA]))
+    if package == "hld":
+        runs.append(("numpy", ["tests/hld", *NOT_NUMBA]))
+    return runs
+
+
+MOMENTS = "numba and not blocks and not learned and not threads and not every_single and not subsets"
+
+
+def chosen(seed: int, root: pathlib.Path = ROOT) -> list[Mutation]:
+    """All bugs to plant in the checkout at `root`: those by hand, then the random choice, a fixed one for each file."""
+    found = [planted(root, *entry) for entry in PLANTED]
+    for package in ("pcircuit", "hld"):
+        for file in sorted((root / package).rglob("*.py")):
+            source, path = file.read_text(encoding="utf-8"), str(file.relative_to(root))
+            rng = random.Random(f"{seed} {path}")
+            possible = mutations(path, source)
+            count = min(MOST_PER_MODULE, -(-source.count("\n") // LINES_PER_MUTANT), len(possible))
+            found += sorted(rng.sample(possible, count), key=lambda m: m.start)
+    return found
+
+
+def planted(root: pathlib.Path, path: str, old: str, new: str) -> Mutation:
+    """A bug of `PLANTED`; its text must occur once."""
+    source = (root / path).read_text(encoding="utf-8")
+    if source.count(old) != 1:
+        raise ValueError(f"{path} holds {old!r} {source.count(old)} times, expected once: bring the list up to date")
+    start = source.index(old)
+    return Mutation(path, "by hand", old.strip(), f"-> {new.strip()}", start, start + len(old), new)
+
+
+def run(copy: pathlib.Path, environment: str, arguments: list[str], log: pathlib.Path) -> str:
+    """Run tests in a child of this process: "passed", "failed" or "time is up"."""
+    pid = os.fork()
+    if pid == 0:
+        _run_tests(copy, environment, arguments, log)
+    _, status = os.waitpid(pid, 0)
+    if os.WIFSIGNALED(status):
+        return "time is up" if os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL) else "failed"
+    return {0: "passed", 5: "passed"}.get(os.WEXITSTATUS(status), "failed")  # 5: no tests
+
+
+def _run_tests(copy, environment, arguments, log):
+    """What the child does; it never returns."""
+    try:
+        os.setsid()
+        resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS + 5))
+        out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(out, 1)
+        os.dup2(out, 2)
+        os.chdir(copy)
+        os.environ.update(ENVIRONMENTS[environment], PYTHONPATH=str(copy), PYTHONDONTWRITEBYTECODE="1")
+        sys.path[:] = [entry for entry in sys.path if entry not in ("", str(ROOT), str(ROOT / "tests"))]
+        import numba
+        numba.config.DISABLE_JIT = environment == KERNELS
+        import pytest
+        code = pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "-p", "no:xdist",
+                            "-W", "ignore::RuntimeWarning", *arguments])
+        os._exit(int(code))
+    except BaseException as error:
+        print(repr(error))
+        os._exit(99)
+
+
+class Work:
+    """The work folder: a copy of the checkout, and what has been found so far."""
+
+    def __init__(self, folder: pathlib.Path):
+        self.folder, self.copy = folder, folder / "copy"
+        self.results, self.log = folder / "results.jsonl", folder / "last.log"
+        folder.mkdir(parents=True, exist_ok=True)
+        self.known = {}
+        if self.results.exists():
+            for line in self.results.read_text(encoding="utf-8").splitlines():
+                entry = json.loads(line)
+                self.known[entry["key"]] = entry
+
+    def renew(self):
+        """Copy the checkout as it is now."""
+        shutil.rmtree(self.copy, ignore_errors=True)
+        skip = shutil.ignore_patterns(".git", "__pycache__", "results", "figures", ".pytest_cache", "*.egg-info")
+        shutil.copytree(ROOT, self.copy, ignore=skip)
+
+    def note(self, **entry):
+        """Keep one result."""
+        self.known[entry["key"]] = entry
+        with open(self.results, "a", encoding="utf-8") as file:
+            file.write(json.dumps(entry) + "\n")
+
+
+def without_failing(work: Work, runs) -> list:
+    """The runs without tests that fail or take too long where nothing is planted, found once and kept."""
+    usable = []
+    for environment, arguments in runs:
+        key = f"baseline :: {environment} :: {' '.join(arguments)}"
+        if key not in work.known:
+            started, deselected = time.process_time(), []
+            while (result := run(work.copy, environment, [*arguments, *deselected], work.log)) == "failed":
+                failed = [line.split()[1] for line in work.log.read_text(errors="replace").splitlines()
+                          if line.startswith(("FAILED ", "ERROR "))]
+                if not failed or len(deselected) > 60:
+                    break
+                deselected += [f"--deselect={test}" for test in failed]
+            work.note(key=key, outcome=result, deselected=deselected, seconds=time.process_time() - started)
+            print(f"baseline: {environment}: {' '.join(arguments)}: {result}, without {deselected}", flush=True)
+        entry = work.known[key]
+        if entry["outcome"] == "passed":
+            usable.append((environment, [*arguments, *entry["deselected"]]))
+    return usable
+
+
+def judge(work: Work, mutation: Mutation) -> dict:
+    """Plant one bug, run the tests, take it out again."""
+    target = work.copy / mutation.path
+    source = target.read_text(encoding="utf-8")
+    runs, started = without_failing(work, plan(mutation.path)), time.perf_counter()
+    outcome, by = "survived", ""
+    try:
+        target.write_text(mutation.apply(source), encoding="utf-8")
+        for environment, arguments in runs:
+            result = run(work.copy, environment, arguments, work.log)
+            if result != "passed":
+                lines = work.log.read_text(errors="replace").splitlines()
+                failed = [line for line in lines if line.startswith(("FAILED ", "ERROR "))] or lines[-1:]
+                outcome, by = "caught", result if result != "failed" else failed[0][:160] if failed else "no output"
+                break
+    finally:
+        target.write_text(source, encoding="utf-8")
+    return {"key": mutation.key, "outcome": outcome, "by": by, "seconds": round(time.perf_counter() - started, 1)}
+
+
+def report(work: Work, bugs: list[Mutation]) -> None:
+    """Print caught and survived per room, and the survivors."""
+    reasons = json.loads(EQUIVALENT.read_text(encoding="utf-8")) if EQUIVALENT.exists() else {}
+    rooms, survivors = defaultdict(lambda: [0, 0, 0]), []
+    for bug in bugs:
+        entry = work.known.get(bug.key)
+        if entry is None:
+            continue
+        survived = entry["outcome"] == "survived"
+        kind = 0 if not survived else 1 if bug.key in reasons else 2
+        rooms[str(pathlib.PurePath(bug.path).parent)][kind] += 1
+        if survived:
+            survivors.append(bug.key + ("   [equivalent: " + reasons[bug.key] + "]" if bug.key in reasons else ""))
+    print("| room | caught | equivalent | survived |\n| --- | --- | --- | --- |")
+    for room, counts in sorted(rooms.items()):
+        print(f"| {room} | " + " | ".join(map(str, counts)) + " |")
+    caught, equal, survived = (sum(counts[i] for counts in rooms.values()) for i in range(3))
+    total = caught + survived
+    print(f"| all | {caught} | {equal} | {survived} |\n")
+    print(f"{caught} of {total} bugs that change a result are caught: {100 * caught / max(total, 1):.1f} %\n")
+    print("\n".join(survivors))
+
+
+def main():
+    """Plant bugs until all have been judged."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--work", type=pathlib.Path, required=True, help="folder for the copy and the results")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", default="", help="only files whose path holds this")
+    parser.add_argument("--again", action="store_true", help="try the survivors once more")
+    parser.add_argument("--report", action="store_true", help="print what has been found and stop")
+    options = parser.parse_args()
+    work = Work(options.work)
+    if options.report:
+        report(work, [bug for bug in chosen(options.seed) if options.only in bug.path])
+        return
+    judge_all(work, options)
+
+
+def judge_all(work: Work, options) -> None:
+    """Plant what has not been judged yet in a new copy of the checkout."""
+    import hypothesis  # noqa: F401  what every run needs is imported once, before forking
+    import numba  # noqa: F401
+    import numpy  # noqa: F401
+    import pandas  # noqa: F401
+    import pytest  # noqa: F401
+    import scipy.sparse.linalg
+    import scipy.stats  # noqa: F401
+    work.renew()
+    bugs = [bug for bug in chosen(options.seed, work.copy) if options.only in bug.path]
+    for bug in bugs:
+        known = work.known.get(bug.key, {}).get("outcome")
+        if known == "caught" or (known == "survived" and not options.again):
+            continue
+        entry = judge(work, bug)
+        work.note(**entry)
+        print(f"{entry['outcome']:8} {entry['seconds']:6.1f} s  {bug.key}  {entry['by']}", flush=True)
+    report(work, bugs)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+"""The bugs that are planted: what a mutation is, and that the list of those chosen by hand is up to date."""
+import json
+import pathlib
+
+import mutants
+from mutations import mutations
+
+SOURCE = '''
+"""Text < text."""
+WIDTH = 5
+
+
+def f(x, y: int = 3):
+    """Not 1 < 2."""
+    if x < y and not y:
+        raise ValueError(f"{x + 1} is wrong")
+    total = -x * 2.5
+    x[0] = max(total, y)
+    log.debug("x < y")
+    store(x)
+    total += x[1]
+    return total
+'''
+
+
+def changes(source):
+    return {(m.line, m.change): m.apply(source) for m in mutations("f.py", source)}
+
+
+def test_what_is_changed_and_what_is_left_alone():
+    found = changes(SOURCE)
+    assert {change for _, change in found} == {
+        "3 -> 4", "condition turned around", "< -> <=", "and -> or", "not left out", "raise left out", "* -> /",
+        "sign left out", "2.5 -> 5.0", "assignment left out", "0 -> 1", "max -> min", "call left out", "+= -> -=",
+        "1 -> 2"}
+    assert "if x <= y and not y:" in found["if x < y and not y:", "< -> <="]
+    assert "        pass\n    total" in found['raise ValueError(f"{x + 1} is wrong")', "raise left out"]
+    assert "if not (x < y and not y):" in found["if x < y and not y:", "condition turned around"]
+    assert "    x[0] = min(total, y)\n" in found["x[0] = max(total, y)", "max -> min"]
+    assert "(x) * 2.5" in found["total = -x * 2.5", "sign left out"]
+
+
+def test_columns_are_counted_in_characters():
+    assert changes('def f(x):\n    return ("ä", x < 1)\n')['return ("ä", x < 1)', "< -> <="].endswith("x <= 1)\n")
+
+
+def test_keys_name_each_mutation_once():
+    bugs = mutants.chosen(0)
+    assert len(bugs) >= 200
+    assert len({bug.key for bug in bugs}) == len(bugs)
+    assert {bug.path.split("/")[0] for bug in bugs} == {"pcircuit", "hld"}
+
+
+def test_every_bug_has_tests_that_exist():
+    for bug in mutants.chosen(0):
+        for _, arguments in mutants.plan(bug.path):
+            assert (mutants.ROOT / arguments[0]).exists(), (bug.path, arguments)
+
+
+def test_reasons_are_of_bugs_that_are_planted():
+    if not mutants.EQUIVALENT.exists():
+        return
+    reasons = json.loads(mutants.EQUIVALENT.read_text(encoding="utf-8"))
+    assert all(reasons.values())
+    files = {key.split(" :: ")[0] for key in reasons}
+    assert all((pathlib.Path(mutants.ROOT) / file).exists() for file in files)

@@ -1,0 +1,77 @@
+"""Types: the public modules are strictly typed, and type checkers see the names that are loaded when first used."""
+import ast
+import importlib.util
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import hld
+import pcircuit
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+needs_mypy = pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="mypy is not installed")
+
+USE = """
+import pcircuit
+
+circuit = pcircuit.hclt([[0, 1], [1, 0]], num_latents=2)
+fitted, history = pcircuit.fit_em(circuit, [[0, 1], [1, 0]], num_epochs=1, steps=pcircuit.EMSteps(batch_size=1))
+reveal_type(fitted)
+reveal_type(history)
+reveal_type(pcircuit.exact_moments(fitted).trace)
+pcircuit.Circuit(pcircuit.VTree([-1], [0]), [pcircuit.InputRegion(0, [[0.5, 0.5]])])
+"""
+REVEALED = ["pcircuit.circuit.Circuit", "numpy.ndarray", "float"]
+WRONG = ["pcircuit.no_such_name", "pcircuit.hclt([[0]], num_latents='two')", "pcircuit.fit_em(1, [[0]])"]
+
+
+@pytest.fixture(scope="module")
+def lines(tmp_path_factory):
+    """What mypy says about the packages, about a correct use of them, and about wrong ones; one run for all."""
+    folder = tmp_path_factory.mktemp("types")
+    (folder / "use.py").write_text(USE)
+    for i, line in enumerate(WRONG):
+        (folder / f"wrong_{i}.py").write_text(f"import pcircuit\n{line}\n")
+    run = subprocess.run([sys.executable, "-m", "mypy", "--config-file", str(ROOT / "pyproject.toml"), "--cache-dir",
+                          str(folder / "cache"), "pcircuit", *map(str, sorted(folder.glob("*.py")))],
+                         cwd=ROOT, capture_output=True, text=True, timeout=600)
+    assert run.stderr == ""
+    return run.stdout.splitlines()
+
+
+@needs_mypy
+def test_the_packages_pass_the_type_checker(lines):
+    assert [line for line in lines if line.startswith(("pcircuit", "hld"))] == []
+
+
+@needs_mypy
+def test_type_checkers_see_the_lazy_names(lines):
+    mine = [line for line in lines if "use.py" in line]
+    assert len(mine) == len(REVEALED)  # and no error
+    for note, name in zip(mine, REVEALED, strict=True):
+        assert "Revealed type" in note
+        assert name in note
+
+
+@needs_mypy
+@pytest.mark.parametrize("i", range(len(WRONG)))
+def test_type_checkers_refuse_what_is_wrong(i, lines):
+    assert [": error: " in line for line in lines if f"wrong_{i}.py" in line and ": note: " not in line] == [True]
+
+
+@pytest.mark.parametrize("package", [pcircuit, hld], ids=lambda package: package.__name__)
+def test_names_for_type_checkers_are_those_loaded_when_first_used(package):
+    tree = ast.parse(pathlib.Path(package.__file__).read_text(encoding="utf-8"))
+    block = next(node for node in tree.body if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test))
+    declared = {alias.asname: node.module for node in block.body for alias in node.names}
+    lazy = {name: f"{package.__name__}.{home}" for name, home in package._HOME.items()}
+    assert {name: lazy.get(name, declared[name]) for name in declared} == declared
+    assert set(lazy) <= set(declared)
+    assert set(declared) >= set(package.__all__) - set(getattr(package, "_MODULES", ()))
+
+
+def test_the_packages_say_that_they_are_typed():
+    for package in (pcircuit, hld):
+        assert (pathlib.Path(package.__file__).parent / "py.typed").exists()
