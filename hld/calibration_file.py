@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hld.calibration import Calibration
-from hld.checks import finite_array, under_prefix, with_prefix
+from hld.calibration import Calibration, refuse_scale
+from hld.checks import check_names, finite_array, under_prefix, with_prefix
 from hld.nulls.named import Context
 from hld.references.circuit import CircuitReference
 from hld.references.kept_rows import KeptRows
@@ -42,7 +42,7 @@ def calibration_parts(calibration) -> tuple[dict, dict]:
 
 
 def read_calibration(circuit, scalars, arrays, seed) -> Calibration:
-    """A calibration from its parts; raises ValueError, KeyError or TypeError where they do not fit together.
+    """A calibration from its parts; raises ValueError where they do not fit together.
 
     Parameters
     ----------
@@ -64,26 +64,32 @@ def read_calibration(circuit, scalars, arrays, seed) -> Calibration:
     >>> again.null.num_eigenvalues == len(calibration.nodes)
     True
     """
+    check_names(scalars, {"metrics", "null", "kept"}, "the calibration")
     nodes = saved_nodes(circuit, arrays)
     m = len(nodes)
     mean, stds = (finite_array(arrays, name, (m,)) for name in ("mean", "stds"))
+    if (mean < 0).any() or (stds < 0).any() or (mean > 1.001).any() or (stds > 1).any():
+        raise ValueError("'mean' and 'stds' must be those of likelihoods, numbers from 0 to 1")
+    if not isinstance(scalars["metrics"], list) or not scalars["metrics"]:
+        raise ValueError("the test has no metric")
     metrics = tuple(map_from_parts(own, under_prefix(f"metric.{i}.", arrays), m)
                     for i, own in enumerate(scalars["metrics"]))
-    if not metrics:
-        raise ValueError("the test has no metric")
-    context = Context(CircuitReference(circuit, nodes, mean), metrics, seed)
-    null = context.read(scalars["null"], under_prefix("null.", arrays))
     margins = finite_array(arrays, "margins", (len(metrics),))
+    if (margins < 0).any() or len({metric.name for metric in metrics}) < len(metrics):
+        raise ValueError("the margins of the test must be at least 0, and the names of its metrics different")
+    for metric in metrics:
+        refuse_scale(metric, stds, mean)
+    context = Context(CircuitReference(circuit, nodes, mean), metrics, stds, seed)
+    null = context.read(scalars["null"], under_prefix("null.", arrays))
     kept = None
     if scalars.get("kept") is not None:
         kept = KeptRows.from_parts(scalars["kept"], under_prefix("kept.", arrays), m, len(metrics))
-    return Calibration(nodes, mean, stds, metrics, null, np.maximum(margins, 0.0), kept)
+    return Calibration(nodes, mean, stds, metrics, null, margins, kept)
 
 
 def saved_nodes(circuit, arrays) -> np.ndarray:
-    """(m,) the nodes of a test in a file, as int64."""
-    nodes = arrays["nodes"]
-    if nodes.ndim != 1 or not len(nodes) or nodes.dtype.kind not in "iu" \
-            or nodes.min() < 0 or nodes.max() >= circuit.num_nodes:
+    """(m,) the nodes of a test in a file."""
+    nodes = finite_array(arrays, "nodes", (None,), np.int64)
+    if not len(nodes) or nodes.min() < 0 or nodes.max() >= circuit.num_nodes:
         raise ValueError("the nodes of the test are not nodes of the circuit")
-    return nodes.astype(np.int64)
+    return nodes

@@ -2,11 +2,14 @@
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Mapping
 
 import numpy as np
 
 import pcircuit
+
+LARGEST = float(np.finfo(np.float64).max)
 
 
 def check_alpha(alpha: float) -> float:
@@ -42,13 +45,62 @@ def seed_of(rng: int | np.random.Generator | None) -> int:
     return int(pcircuit.check_generator(rng).integers(2 ** 53))
 
 
-def finite_array(arrays: Mapping, name: str, shape: tuple) -> np.ndarray:
-    """A finite float64 array of a file, of the given shape; None in it stands for any length."""
+def finite_array(arrays: Mapping, name: str, shape: tuple, dtype=np.float64) -> np.ndarray:
+    """A finite array of a file, of the given shape and type; None in the shape stands for any length."""
+    if name not in arrays:
+        raise ValueError(f"array {name!r} is missing")
     array = arrays[name]
     fits = array.ndim == len(shape) and all(want in (None, have) for want, have in zip(shape, array.shape, strict=True))
-    if not fits or array.dtype.kind not in "fiu" or not np.isfinite(array).all():
-        raise ValueError(f"array {name!r} must hold {shape} finite numbers, found shape {array.shape}")
-    return array.astype(np.float64, copy=False)
+    if not fits or array.dtype != dtype or not np.isfinite(array).all():
+        raise ValueError(f"array {name!r} must hold {shape} finite numbers of {np.dtype(dtype)}, found shape "
+                         f"{array.shape} of {array.dtype}")
+    return array
+
+
+def saved_number(scalars: Mapping, name: str, least: float = 0.0, most: float = LARGEST) -> float:
+    """A number of a file in a range, as a float.
+
+    Examples
+    --------
+    >>> saved_number({"trace": "nan"}, "trace")
+    Traceback (most recent call last):
+    ValueError: 'trace' must be a number from 0 to 1.79769e+308, found 'nan'
+    """
+    value = _saved(scalars, name)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= most:
+        raise ValueError(f"{name!r} must be a number from {least:g} to {most:g}, found {reprlib.repr(value)}")
+    return float(value)
+
+
+def saved_count(scalars: Mapping, name: str, least: int = 1, most: int = 2 ** 53) -> int:
+    """A whole number of a file in a range.
+
+    Examples
+    --------
+    >>> saved_count({"switch": True}, "switch")
+    Traceback (most recent call last):
+    ValueError: 'switch' must be a whole number from 1 to 9007199254740992, found True
+    """
+    value = _saved(scalars, name)
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise ValueError(f"{name!r} must be a whole number from {least} to {most}, found {reprlib.repr(value)}")
+    return value
+
+
+def check_names(found, known, what: str) -> None:
+    """Raise unless the names of entries of a file are exactly those that its format has.
+
+    Examples
+    --------
+    >>> check_names({"a", "b"}, {"b", "c"}, "the header")
+    Traceback (most recent call last):
+    ValueError: the header lacks ['c'] and has ['a'], which are unknown
+    """
+    missing, unknown = sorted(set(known) - set(found)), sorted(set(found) - set(known), key=str)
+    if missing or unknown:
+        lacks = f"lacks {reprlib.repr(missing)}" if missing else ""
+        more = f"has {reprlib.repr(unknown)}, which are unknown" if unknown else ""
+        raise ValueError(f"{what} {' and '.join(filter(None, (lacks, more)))}")
 
 
 def with_prefix(prefix: str, arrays: Mapping) -> dict:
@@ -59,3 +111,10 @@ def with_prefix(prefix: str, arrays: Mapping) -> dict:
 def under_prefix(prefix: str, arrays: Mapping) -> dict:
     """The arrays whose names begin with a prefix, without it."""
     return {name[len(prefix):]: array for name, array in arrays.items() if name.startswith(prefix)}
+
+
+def _saved(scalars, name):
+    """An entry of a JSON object of a file."""
+    if not isinstance(scalars, Mapping) or name not in scalars:
+        raise ValueError(f"{name!r} is missing in {reprlib.repr(scalars)}")
+    return scalars[name]

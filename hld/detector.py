@@ -18,7 +18,7 @@ import numpy as np
 
 import pcircuit
 from hld.checks import check_alpha
-from hld.detector_file import FORMAT, FORMAT_VERSION, detector_parts, read_parts
+from hld.detector_file import FORMAT, FORMAT_VERSION, check_storable, detector_parts, read_parts
 from hld.detector_options import check_options
 from hld.goodness_of_fit import HLDTest
 from hld.metrics.named import default_metrics
@@ -152,6 +152,7 @@ class HLDDetector:
         learned, kept = self._split(columns.num_rows, rng)
         encoder = fit_encoder(columns, num_bins=self.num_bins, max_categories=self.max_categories, rows=learned,
                               categorical=self.categorical, continuous=self.continuous)
+        check_storable(self.get_params(), encoder)
         data, _ = encoder.encode_training(columns)
         if kept is not None:  # rows that nothing was learned from are read as a batch is
             kept = (data if len(kept) == len(data) else encoder.encode(columns)[0])[kept]
@@ -338,20 +339,16 @@ def load(path) -> HLDDetector:
 
     Notes
     -----
-    Computes no moments: the cost is that of reading the file.
-
-    Examples
-    --------
-    >>> load("no-such-file.hld")
-    Traceback (most recent call last):
-    FileNotFoundError: [Errno 2] No such file or directory: 'no-such-file.hld'
+    Costs reading the file, and checking its means; see `save` for an example.
     """
     header, arrays = pcircuit.read_archive(path, FORMAT, FORMAT_VERSION)
     try:
-        params, fitted = read_parts(header, arrays, set(HLDDetector().get_params()))
-        return HLDDetector(**params)._take_over(fitted)
-    except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
-        raise ValueError(f"cannot read {os.fspath(path)!r}: its contents do not fit together "
-                         f"({type(error).__name__}: {error})") from error
+        return from_parts(header, arrays)
     except ValueError as error:
         raise ValueError(f"cannot read {os.fspath(path)!r}: {error}") from error
+
+
+def from_parts(header: dict, arrays: dict) -> HLDDetector:
+    """The detector of a file's header and arrays; ValueError if they are not of this format."""
+    params, fitted = read_parts(header, arrays, HLDDetector().get_params())
+    return HLDDetector(**params)._take_over(fitted)

@@ -8,18 +8,24 @@ Writing is atomic and reading trusts nothing, see `pcircuit.write_archive` and `
 """
 from __future__ import annotations
 
-from dataclasses import asdict
+import reprlib
+from dataclasses import asdict, fields
 
 import numpy as np
 
 import pcircuit
 from hld.calibration_file import calibration_parts, read_calibration
 from hld.calibration_file_v1 import parts_of_version_1
-from hld.checks import under_prefix, with_prefix
+from hld.checks import check_names, saved_count, under_prefix, with_prefix
+from hld.detector_checks import check_calibration, check_history, check_same, check_settings
+from hld.detector_params import plain_params, read_params
 from hld.goodness_of_fit import HLDTest, Settings
 from hld.tables.encoder import TableEncoder
 
 FORMAT, FORMAT_VERSION = "hld.detector", 2
+LONGEST_ERROR = 500  # characters of what is said about a file
+KEYS = {"format", "version", "library", "params", "encoder", "num_train", "test"}  # of the header
+SETTINGS = tuple(field.name for field in fields(Settings))
 CIRCUIT = "circuit."  # prefix of the circuit's arrays
 TEST = "test."  # prefix of the arrays of its test
 
@@ -44,7 +50,7 @@ def detector_parts(params: dict, fitted: dict) -> tuple:
     header = {
         "format": FORMAT,
         "version": FORMAT_VERSION,
-        "params": _plain_params(params),
+        "params": plain_params(params),
         "encoder": fitted["encoder"].to_dict(),
         "num_train": fitted["num_train"],
         "test": {**asdict(test.settings), "calibration": scalars},
@@ -53,15 +59,31 @@ def detector_parts(params: dict, fitted: dict) -> tuple:
     return header, arrays | {"history": fitted["history"]}
 
 
-def read_parts(header: dict, arrays: dict, known: set) -> tuple:
+def check_storable(params: dict, encoder) -> None:
+    """Raise unless parameters and encoder fit into a file: before anything is learned, not after.
+
+    Raises
+    ------
+    TypeError, ValueError
+        What does not fit.
+    """
+    header = {"format": FORMAT, "version": FORMAT_VERSION, "params": plain_params(params), "encoder": encoder.to_dict()}
+    try:
+        pcircuit.check_header(header)
+    except ValueError as error:
+        raise ValueError(f"`table` has more levels than a model file can hold ({error}): lower `max_categories`, or "
+                         "leave out columns of free text") from None
+
+
+def read_parts(header: dict, arrays: dict, defaults: dict) -> tuple:
     """Constructor parameters and fitted parts, each checked: the inverse of `detector_parts`.
 
     Parameters
     ----------
     header : dict
     arrays : dict of arrays
-    known : set of str
-        Names of the parameters that there are.
+    defaults : dict
+        The parameters that there are, with their defaults.
 
     Returns
     -------
@@ -69,44 +91,52 @@ def read_parts(header: dict, arrays: dict, known: set) -> tuple:
 
     Raises
     ------
-    ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError
+    ValueError
         Where the parts do not fit together.
     """
-    params, saved = dict(header["params"]), dict(header["test"])
-    unknown = set(params) - known
-    if unknown:
-        raise ValueError(f"unknown parameters {', '.join(sorted(map(str, unknown)))}")
-    params["kinds"] = tuple(params["kinds"])
-    params["metric"] = tuple(params["metric"]) if isinstance(params["metric"], list) else params["metric"]
+    try:
+        with np.errstate(all="ignore"):  # numbers of a file may be anything, and what comes of them is checked
+            return _read_parts(header, arrays, defaults)
+    except (KeyError, TypeError, ValueError) as error:
+        said = str(error)  # which may quote names of any length
+        raise ValueError(said if len(said) <= LONGEST_ERROR else f"{said[:LONGEST_ERROR]}...") from error
+
+
+def _read_parts(header: dict, arrays: dict, defaults: dict) -> tuple:
+    """What `read_parts` returns; TypeError or ValueError where the parts do not fit together."""
+    check_names(header, KEYS, "the header")
+    check_names([name for name in arrays if not name.startswith((CIRCUIT, TEST))], {"history"}, "the file")
     encoder = TableEncoder.from_dict(header["encoder"])
     circuit = pcircuit.check_distribution(pcircuit.from_arrays(under_prefix(CIRCUIT, arrays)), "circuit")
     if tuple(encoder.num_categories) != tuple(circuit.num_categories):
         raise ValueError("encoder and circuit disagree about the numbers of categories")
-    calibration, saved_arrays = saved.pop("calibration"), under_prefix(TEST, arrays)
+    num_train = saved_count(header, "num_train", 2)
+    test = _read_test(circuit, header, under_prefix(TEST, arrays), num_train)
+    check_history(arrays["history"])
+    params = read_params(header["params"], defaults)
+    fitted = {"encoder": encoder, "test": test, "history": arrays["history"], "num_train": num_train}
+    written, _ = detector_parts(params, fitted)
+    check_same(header["params"], {name: written["params"][name] for name in header["params"]}, "params")
+    if header["encoder"]["version"] == written["encoder"]["version"]:  # encoders of before are written in another form
+        check_same(header["encoder"], written["encoder"], "encoder")
+    return params, fitted
+
+
+def _read_test(circuit, header: dict, arrays: dict, num_train: int) -> HLDTest:
+    """The test of a file, its parts checked against one another."""
+    if not isinstance(header["test"], dict):
+        raise ValueError(f"'test' must be a mapping, found {reprlib.repr(header['test'])}")
+    saved = dict(header["test"])
+    check_names(saved, {"calibration", *SETTINGS}, "the test")
+    calibration = saved.pop("calibration")
+    check_settings(saved, num_train)
     settings = Settings(**saved)
     if header["version"] == 1:
-        calibration, saved_arrays = parts_of_version_1(calibration, saved_arrays, settings.tolerance)
-    calibration = read_calibration(circuit, calibration, saved_arrays, settings.seed)
-    test = HLDTest.from_parts(circuit, settings, calibration)
-    num_train = pcircuit.check_whole_number(header["num_train"], "num_train", 1)
-    history = arrays["history"]
-    if history.ndim != 1 or not len(history):
-        raise ValueError(f"the history must be one-dimensional, found shape {history.shape}")
-    return params, {"encoder": encoder, "test": test, "history": history, "num_train": num_train}
-
-
-def _plain_params(params) -> dict:
-    """Constructor parameters that JSON can hold; a generator as seed is not kept."""
-    params = dict(params)
-    params["kinds"] = [params["kinds"]] if isinstance(params["kinds"], str) else list(params["kinds"])
-    for name in ("categorical", "continuous"):
-        params[name] = None if params[name] is None else [_plain(item) for item in params[name]]
-    metric = params["metric"]
-    params["metric"] = metric if isinstance(metric, str) else [_plain(part) for part in metric]
-    params["rng"] = _plain(params["rng"]) if isinstance(params["rng"], (int, np.integer)) else None
-    return params
-
-
-def _plain(value):
-    """A NumPy scalar as a Python one."""
-    return value.item() if isinstance(value, np.generic) else value
+        calibration, arrays = parts_of_version_1(calibration, arrays, settings.tolerance)
+    found = read_calibration(circuit, calibration, arrays, settings.seed)
+    written, same = calibration_parts(found)
+    check_same(calibration, written, "calibration")
+    check_names(arrays, same, "the test")
+    check_same(arrays, same, "test")
+    check_calibration(circuit, settings, found)
+    return HLDTest.from_parts(circuit, settings, found)

@@ -26,6 +26,7 @@ from hld.metrics.whitened import RIDGE
 from hld.nulls.confirmation import least_pvalue
 from hld.nulls.limit_law import limit_null
 from hld.nulls.named import CHECKED, NULLS, OF_ONE_METRIC, ON_DEMAND, NullOptions
+from hld.nulls.staged import MOST_RESAMPLES
 from hld.references.holes import HolePatterns
 from hld.references.named import FROM_ROWS, REFERENCES
 from hld.result import HLDResult
@@ -163,7 +164,7 @@ class HLDTest:
     def __init__(self, circuit, nodes=None, metric="euclidean", null="exact", reference="circuit", num_train=None,
                  training_data=None, rng=None, *, ridge=RIDGE, num_resamples=999, tolerance=0.0, missing=None):
         pcircuit.check_distribution(circuit)
-        num_resamples = pcircuit.check_whole_number(num_resamples, "num_resamples", 1)
+        num_resamples = pcircuit.check_whole_number(num_resamples, "num_resamples", 1, MOST_RESAMPLES)
         ridge, tolerance = pcircuit.check_number(ridge, "ridge", above=0), pcircuit.check_number(tolerance, "tolerance")
         num_train = None if num_train is None else pcircuit.check_whole_number(num_train, "num_train", 1)
         if missing is None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.distribution import check_distribution as check_distribution
     from pcircuit.engine import engine_is_numpy as engine_is_numpy
     from pcircuit.evidence import check_evidence as check_evidence
+    from pcircuit.files.archive import check_header as check_header
     from pcircuit.files.archive import read_archive as read_archive
     from pcircuit.files.archive import write_archive as write_archive
     from pcircuit.files.circuit_file import from_arrays as from_arrays
@@ -116,7 +117,7 @@ _HOME = {
     "means_cost": "moments.means", "unit_means": "moments.means",
     "Moments": "moments.moments", "exact_moments": "moments.moments",
     "unit_masses": "inference.masses",
-    "read_archive": "files.archive", "write_archive": "files.archive",
+    "check_header": "files.archive", "read_archive": "files.archive", "write_archive": "files.archive",
     "from_arrays": "files.circuit_file", "load": "files.circuit_file", "save": "files.circuit_file",
     "to_arrays": "files.circuit_file", "replace_file": "files.whole_file",
     "read_psdd": "files.psdd", "write_psdd": "files.psdd",

@@ -2,24 +2,34 @@
 
     circuit     every array is the one of the file; likelihoods, means and samples are those of enumeration
     monitor     every bet is fair, nothing becomes NaN, and the monitor survives being saved
+    detector    p-values are those that follow from the parts, by other ways, and all methods agree with each other
 """
 from __future__ import annotations
 
 import io
 import json
+import pathlib
 from dataclasses import dataclass
 
 import naive
 import numpy as np
 import zoo
 from fuzz_files import members_of, pack
+from hld.nulls.switched import SwitchedNull
+from scipy.stats import norm
 from streams import next_factors
 
 import hld
 import pcircuit
+from hld import detector_file, gchi2
+from hld.detector import from_parts
 from hld.monitoring import monitor_file
+from hld.nulls.joint import JointNull
+from hld.nulls.limit_law import LimitLaw
+from hld.nulls.normal import NormalLaw
 from pcircuit.files import archive, circuit_file
 
+FIXTURES = pathlib.Path(__file__).parent / "fixtures"
 FEW_STATES = 250
 SOME = 0.1  # share of the objects that are examined by enumeration, which takes longest
 
@@ -158,4 +168,113 @@ def check_fairness(monitor):
     assert naive.likelihood(monitor.circuit, states) @ factors <= 1 + 1e-9
 
 
-KINDS = {"circuit": circuits, "monitor": monitors}
+# -- detectors -----------------------------------------------------------------------------------------------------
+
+
+def detectors() -> Kind:
+    """Detectors of a small table with all kinds of columns: every null, reference and metric; and released ones."""
+    rng, found = np.random.default_rng(6), []
+    shape = rng.integers(0, 3, size=90)
+    table = np.empty((90, 4), dtype=object)
+    table[:, 0] = np.array(["a", "b\x1b", "c"])[shape]
+    table[:, 1] = rng.normal(3 * shape, 1)
+    table[:, 2] = rng.random(90) < 0.5
+    table[:, 3] = [10 ** 25 + one for one in shape.tolist()]
+    for options in [
+            {}, {"reference": "training"}, {"reference": "circuit"}, {"metric": "euclidean", "null": "exact"},
+            {"metric": "standardized", "null": "normal", "reference": "circuit"}, {"metric": "marginals"},
+            {"metric": "whitened", "null": "monte-carlo", "reference": "circuit", "tolerance": 0.1},
+            {"metric": ("euclidean", "whitened"), "null": "exact", "reference": "circuit", "rng": 2 ** 80},
+            {"metric": "euclidean", "reference": "circuit", "estimation_error": False, "kinds": ("input", "product")}]:
+        settings = {"num_latents": 2, "num_epochs": 3, "num_resamples": 39, "num_bins": 3, **options}
+        detector = hld.HLDDetector(**settings).fit(table)
+        found.append(parts_of(detector))
+    for file in sorted(FIXTURES.glob("detector-v1-*.hld")):
+        header, arrays = pcircuit.read_archive(file, "hld.detector", 1)
+        found.append((header, arrays))
+    return Kind("detector", found, read_detector, check_detector)
+
+
+def parts_of(detector):
+    """Header and arrays of a detector."""
+    return detector_file.detector_parts(detector.get_params(), {
+        "encoder": detector.encoder_, "test": detector.test_, "history": detector.history_,
+        "num_train": detector.num_train_})
+
+
+def read_detector(file):
+    """The detector in an open file."""
+    return from_parts(*archive.read_members(file, detector_file.FORMAT, detector_file.FORMAT_VERSION))
+
+
+def check_detector(detector, rng):
+    """Raise unless the detector is right in every method."""
+    assert all(letter.isprintable() or letter == "\n" for letter in detector.describe())
+    assert repr(detector)
+    json.dumps(detector.get_params(), default=lambda value: value.tolist())
+    parts = parts_of(detector)
+    same = read_detector(io.BytesIO(pack(members_of(*parts))))
+    assert parts_of(same)[0] == parts[0]
+    circuit = detector.circuit_
+    codes = random_rows(circuit, 40, rng)
+    codes[rng.random(codes.shape) < 0.02] = -1
+    rows = detector.encoder_.decode(codes, unseen="another" if rng.random() < 0.5 else None)
+    numeric = [column.kind != "categorical" for column in detector.encoder_.columns]
+    rows[:, numeric] = np.where(rows[:, numeric] == "another", None, rows[:, numeric])
+    assert not np.isnan(detector.score_samples(rows)).any()
+    assert detector.sample(3, rng=0).shape == (3, circuit.num_variables)
+    for T in (1, 7, 40):
+        result = detector.test(rows[:T], alpha=0.06)
+        check_verdict(result, detector.test_)
+        assert same.test(rows[:T], alpha=0.06).to_dict() == result.to_dict()
+
+
+def check_verdict(result, test):
+    """Raise unless the numbers of a result are finite and those that follow from the parts of the test."""
+    assert json.loads(json.dumps(result.to_dict(), allow_nan=False)) == result.to_dict()
+    assert str(result)
+    assert 0 <= result.pvalue <= 1
+    assert all(0 <= one <= 1 for one in result.pvalues)
+    assert result.reject == (result.pvalue <= 0.06)
+    assert result.null_error is None or 0 <= result.null_error < np.inf
+    assert np.isfinite(result.deltas).all()
+    parts, T = test.calibration, result.num_samples
+    single = parts.metrics[0].node_weights if len(parts.metrics) == 1 else None
+    z = result.deltas / (1.0 if single is None else single)
+    round_offs = [metric.round_off(test.mean) for metric in parts.metrics]
+    distances = [np.linalg.norm(metric.apply(np.eye(len(z))).T @ z) for metric in parts.metrics]
+    if len(distances) == 1:
+        assert abs(result.statistic - distances[0]) <= 1e-6 * distances[0] + round_offs[0]
+    else:
+        assert abs(result.statistic + np.log10(max(result.pvalue, 1e-300))) < 1e-9
+    null = parts.null.null_for(T) if isinstance(parts.null, SwitchedNull) else parts.null
+    for i, (distance, pvalue) in enumerate(zip(distances, result.pvalues, strict=True)):
+        left = max(distance - parts.margins[i], 0.0) if distance > 2 * round_offs[i] else 0.0
+        low, high = (expected_pvalue(null, i, left ** 2 / result.inflation * factor, T) for factor in (1.0001, 0.9999))
+        assert low - 1e-6 <= pvalue <= high + 1e-6, (pvalue, low, high)
+    found = result.localize(top=3)
+    assert str(found)
+    total = (result.deltas ** 2).sum()
+    assert abs(found.variable_scores.sum() - total) <= 1e-9 * total
+
+
+def expected_pvalue(null, i, squared, T) -> float:
+    """The p-value of metric i for a squared distance, computed in the plainest way."""
+    if isinstance(null, JointNull):
+        return expected_pvalue(null.nulls[i], 0, squared, T)
+    if isinstance(null, LimitLaw):
+        v = max(1 + null.excess / T, 0.1) if null.spectrum.scale else 1.0
+        kept = null.eigenvalues > 0
+        return float(gchi2.sf(squared * T, gchi2.prepare(null.eigenvalues[kept] * v, null.multiplicities[kept] / v))
+                     ) if kept.any() else float(squared <= 0)
+    if isinstance(null, NormalLaw):
+        spread = np.sqrt(2 * null.trace_sq)
+        return float(norm.sf((squared * T - null.trace) / spread)) if spread else float(squared * T <= null.trace)
+    value = 0.0
+    for share, batches, factor in null.at(T):
+        drawn = batches.squared[:, i]
+        value += share * (1 + (drawn >= squared * factor * (1 - 1e-9)).sum()) / (1 + len(drawn))
+    return float(value)
+
+
+KINDS = {"circuit": circuits, "monitor": monitors, "detector": detectors}

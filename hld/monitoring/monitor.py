@@ -284,9 +284,10 @@ class Monitor:
     @classmethod
     def from_parts(cls, header, arrays) -> Monitor:
         """The monitor of a file's header and arrays; ValueError if they are not of this format."""
-        monitor = cls.__new__(cls)._set(*_monitor_files.fixed_parts(header, arrays))
-        monitor._wealth, rest = _monitor_files.moving_parts(header, arrays, monitor.circuit, monitor._bets,
-                                                            monitor._wealth)
+        with np.errstate(all="ignore"):  # numbers of a file may be anything, and what comes of them is checked
+            monitor = cls.__new__(cls)._set(*_monitor_files.fixed_parts(header, arrays))
+            monitor._wealth, rest = _monitor_files.moving_parts(header, arrays, monitor.circuit, monitor._bets,
+                                                                monitor._wealth)
         monitor._best, monitor._alarm_row, monitor._num_missing, monitor._rng = rest
         return monitor
 

@@ -35,7 +35,6 @@ KEYS = {"format", "version", "library", "alpha", "margin", "seed", "generator", 
 MOST_WORK = 4096
 MOST_SEED, MOST_ROWS = 2**53, 2**53
 MOST_LOG = 800.0  # by which log W_t can change in one row: a double holds no larger factor
-MOST_TOLL = 1e155  # margins are at most the square root of the number of nodes, scales 1e150
 HEX = re.compile("0x[0-9a-f]{1,32}")
 
 
@@ -101,7 +100,7 @@ def moving_parts(header, arrays, circuit, bets, start):
     _check_money(wealth, num_rows)
     best, alarm_row = _progress(header, float(wealth.log[0]), num_rows)
     _check_means(bets, wealth, num_rows)
-    _check_directions(bets, wealth, num_rows)
+    _check_directions(bets, wealth, num_rows, header["margin"])
     num_missing = _count(header["num_missing"], "num_missing", num_rows * circuit.num_variables)
     generator = _generator(header["generator"], header["seed"], num_missing)
     return wealth if num_rows else start, (best, alarm_row, num_missing, generator)
@@ -170,8 +169,9 @@ def _check_means(bets, wealth, num_rows):
     means[:, ~is_used] = 0.0
 
 
-def _check_directions(bets, wealth, num_rows):
+def _check_directions(bets, wealth, num_rows, margin):
     """Raise unless no direction can lose more than it has; nodes that are not bet on leave the directions."""
+    raised = max(margin / bets.margin if bets.margin else 1.0, 1.0)  # 0.1.0 took margins that no row can reach as such
     for d, direction in enumerate(wealth.directions.T):
         largest = np.abs(direction).max()
         if largest > 1 or (largest > 0 and num_rows < REFRESH):
@@ -183,7 +183,8 @@ def _check_directions(bets, wealth, num_rows):
         if is_odd.any():
             wealth.tolls[d], wealth.gains[d] = needed, most
         # 0.1.0 rounded losses up by more; with a stake of 0.9, a gain that is too large by 1/20 is no debt yet
-        elif not (needed * (1 - 1e-6) <= toll <= MOST_TOLL and 0 <= gain <= 1.05 * most):
+        elif (not needed * (1 - 1e-6) <= toll <= needed * raised * (1 + 1e-6) or gain < 0
+              or gain * (1 + (toll - needed) * most) > 1.05 * most):
             raise ValueError(f"direction {d} pays {toll} and wins {gain}, expected at least {needed} and at most "
                              f"{most}")
 

@@ -109,13 +109,14 @@ class JointNull:
     @classmethod
     def from_parts(cls, scalars, arrays, context) -> JointNull:
         """A null that `to_parts` wrote."""
-        means = finite_array(arrays, "means", (None,))
+        means = finite_array(arrays, "means", (None,), np.float32)
         if len(means) <= RESOLVED or means[0] <= 0 or means[-1] > 1 or (np.diff(means) < 0).any():
             raise ValueError(f"the joint law of the metrics must be over {RESOLVED} ascending numbers in (0, 1]")
-        nulls = tuple(context.read(own, under_prefix(f"{i}.", arrays)) for i, own in enumerate(scalars["nulls"]))
-        if len(nulls) != len(context.metrics):
+        parts = scalars.get("nulls")
+        if not isinstance(parts, list) or not len(parts) == len(context.metrics) > 1:
             raise ValueError("metrics and laws of the test do not fit together")
-        return cls(nulls, JointLaw(means.astype(np.float32)))
+        nulls = tuple(context.only(i).read(own, under_prefix(f"{i}.", arrays)) for i, own in enumerate(parts))
+        return cls(nulls, JointLaw(means))
 
 
 def combined(nulls, reference, metrics, rng):

@@ -19,7 +19,7 @@ import numpy as np
 
 import pcircuit
 from hld import gchi2
-from hld.checks import finite_array
+from hld.checks import LARGEST, finite_array, saved_count, saved_number
 from hld.nulls.joint import combined
 from hld.nulls.null import PValue
 from hld.references.covariances import DenseCovariance
@@ -28,6 +28,7 @@ QUANTILE_TOLERANCE = 1e-3  # relative error of the quantiles up to which leading
 LEADING = (32, 64, 128, 256)
 CHECKED_LEVELS = (0.1, 0.05, 0.01, 0.001)
 MOST_PREPARED = 64  # finite-T laws that are kept
+MOST_SCALED = 1e5  # of weights at finite T, for each degree of freedom: fewer than 1e-5 of these are numerically none
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +66,7 @@ class LimitLaw:
             return self.spectrum
         law = self._prepared.get(T)
         if law is None:
-            v = max(1.0 + self.excess / T, 0.1)
+            v = min(max(1.0 + self.excess / T, 0.1), MOST_SCALED * self.spectrum.degrees)
             positive = self.eigenvalues > 0
             law = gchi2.prepare(self.eigenvalues[positive] * v, self.multiplicities[positive] / v)
             if len(self._prepared) < MOST_PREPARED:
@@ -116,11 +117,16 @@ class LimitLaw:
     @classmethod
     def from_parts(cls, scalars, arrays, context) -> LimitLaw:
         """A law that `to_parts` wrote."""
-        k = len(arrays["eigenvalues"])
-        law = cls(finite_array(arrays, "eigenvalues", (k,)), finite_array(arrays, "multiplicities", (k,)),
-                  float(scalars["quantile_error"]), int(scalars["num_eigenvalues"]), float(scalars["excess"]))
-        if not np.isfinite([law.quantile_error, law.excess]).all():
-            raise ValueError("a law of the test is not finite")
+        values = finite_array(arrays, "eigenvalues", (None,))
+        counts = finite_array(arrays, "multiplicities", values.shape)
+        k = saved_count(scalars, "num_eigenvalues")
+        if len(values) not in (k, k + 1) or (counts[:k] != 1).any() or (counts <= 0).any():
+            raise ValueError(f"a law of the test has {k} eigenvalues, and {len(values)} with multiplicities")
+        if (values < 0).any() or (np.diff(values[:k]) > 0).any():
+            raise ValueError("the eigenvalues of a law of the test must descend and be at least 0")
+        context.check_mean(float(values @ counts))
+        error = saved_number(scalars, "quantile_error", most=1e-12 if len(values) == k else LARGEST)  # all are known
+        law = cls(values, counts, error, k, saved_number(scalars, "excess", -1.0))
         _ = law.spectrum  # refuses what is not a spectrum
         return law
 

@@ -9,8 +9,9 @@ Several metrics are combined by the harmonic mean of their p-values (`hld.nulls.
 """
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -65,13 +66,36 @@ class Context:
     reference : Reference
         To draw from, if there is one at deployment.
     metrics : tuple of LinearMap
+    stds : (m,) float array
+        Of the node likelihoods under the reference of the test.
     seed : int
     """
 
     reference: object
     metrics: tuple
+    stds: np.ndarray
     seed: int
 
     def read(self, scalars: dict, arrays: dict) -> Null:
         """A null that its `to_parts` wrote."""
-        return KINDS[scalars["kind"]].from_parts(scalars, arrays, self)
+        kind = scalars.get("kind") if isinstance(scalars, dict) else None
+        if not isinstance(kind, str) or kind not in KINDS:
+            raise ValueError(f"the null must be one of {', '.join(KINDS)}, found {reprlib.repr(scalars)}")
+        return KINDS[kind].from_parts(scalars, arrays, self)
+
+    def only(self, i: int) -> Context:
+        """The same for metric i alone."""
+        return replace(self, metrics=self.metrics[i:i + 1])
+
+    @property
+    def farthest(self) -> list:
+        """For each metric, a bound on d^2: likelihoods are at most 1."""
+        return [metric.reach(np.ones(len(self.stds))) ** 2 * (1 + 1e-6) for metric in self.metrics]
+
+    def check_mean(self, mean: float) -> None:
+        """Raise unless E[T d^2] can be `mean` for the only metric: it is the sum of (w sigma)^2, or at most that."""
+        (metric,), (farthest,) = self.metrics, self.farthest
+        most, rounding = metric.reach(self.stds) ** 2, 1e-20 * farthest
+        least = most if metric.node_weights is not None else 0.0
+        if not least * (1 - 1e-6) - rounding <= mean <= most * (1 + 1e-6) + rounding:
+            raise ValueError(f"the null of metric {metric.name!r} has the mean {mean}, the standard deviations {most}")

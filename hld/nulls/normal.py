@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hld.checks import saved_number
 from hld.nulls.null import PValue
 
 
@@ -58,7 +59,11 @@ class NormalLaw:
     @classmethod
     def from_parts(cls, scalars, arrays, context) -> NormalLaw:
         """A law that `to_parts` wrote."""
-        return cls(float(scalars["trace"]), float(scalars["trace_sq"]))
+        law = cls(saved_number(scalars, "trace"), saved_number(scalars, "trace_sq"))
+        context.check_mean(law.trace)
+        if law.trace_sq > law.trace ** 2 * (1 + 1e-6):  # the sum of squares of numbers that are not negative
+            raise ValueError(f"'trace_sq' is {law.trace_sq}, but 'trace' {law.trace}")
+        return law
 
 
 def normal_null(reference, metrics, options) -> NormalLaw:

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 import pcircuit
-from hld.checks import finite_array, under_prefix, with_prefix
+from hld.checks import finite_array, saved_count, under_prefix, with_prefix
 from hld.nulls.joint import harmonic_mean
 from hld.nulls.monte_carlo import TIE, monte_carlo_error, rejection_threshold
 from hld.nulls.null import Null, PValue
@@ -123,8 +123,8 @@ class DrawnNull(_Drawn):
     @classmethod
     def from_parts(cls, scalars, arrays, context) -> DrawnNull:
         """A null that `to_parts` wrote."""
-        B = pcircuit.check_whole_number(scalars["num_resamples"], "num_resamples", 1, MOST_RESAMPLES)
-        return cls(context.reference, context.metrics, B, context.seed)
+        return cls(context.reference, context.metrics, saved_count(scalars, "num_resamples", 1, MOST_RESAMPLES),
+                   context.seed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,13 +168,12 @@ class TabulatedNull(_Drawn):
     @classmethod
     def from_parts(cls, scalars, arrays, context) -> TabulatedNull:
         """A null that `to_parts` wrote."""
-        sizes = arrays["sizes"]
-        if (sizes.ndim != 1 or sizes.dtype.kind not in "iu" or not len(sizes) or sizes[0] < 1
-                or (np.diff(sizes.astype(np.int64)) <= 0).any()):
+        sizes = finite_array(arrays, "sizes", (None,), np.int64)
+        if not len(sizes) or sizes[0] < 1 or sizes[-1] > 2 ** 53 or (np.diff(sizes) <= 0).any():
             raise ValueError("the batch sizes of the test must be ascending whole numbers")
         squared = finite_array(arrays, "squared", (len(sizes), None, len(context.metrics)))
-        if not squared.size:
-            raise ValueError(f"the drawn statistics have shape {squared.shape}, which does not fit")
+        if not squared.size or (squared < 0).any() or (squared > context.farthest).any():
+            raise ValueError(f"the drawn statistics, of shape {squared.shape}, are not squared distances of this test")
         return cls(sizes, squared)
 
 

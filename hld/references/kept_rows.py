@@ -69,7 +69,7 @@ class KeptRows:
             raise ValueError("sums of squares over the reference rows must be at least 0")
         covariance, shared = (finite_array(arrays, name, (m, m) if arrays[name].size else (0, 0))
                               for name in ("covariance", "shared"))
-        counts = finite_array(arrays, "counts", (m,) if arrays["counts"].size else (0,))
+        counts = finite_array(arrays, "counts", (m,) if arrays["counts"].size else (0,), np.int64)
         if ((counts < 0) | (counts > k) | (counts != np.floor(counts))).any():
             raise ValueError(f"rows that show a node must be whole numbers up to {k}")
         return cls(k, norms, *sums, covariance, counts.astype(np.int64), shared)

@@ -18,14 +18,17 @@ Each carries the name of the metric that it is, and goes to a file as the fields
 """
 from __future__ import annotations
 
+import reprlib
 from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
 
-from hld.checks import finite_array
+from hld.checks import check_names, finite_array, saved_count, saved_number
 
 EPS = float(np.finfo(float).eps)
+WHOLE = ("index",)  # arrays of whole numbers
+ORTHONORMAL = 1e-6  # the most by which scalar products of directions may be off
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +86,7 @@ class Scaled(LinearMap):
     weights: np.ndarray
 
     def __post_init__(self):
-        if self.weights.ndim != 1 or not (self.weights > 0).all():
+        if self.weights.ndim != 1 or not (self.weights > 0).all() or not np.isfinite(self.weights).all():
             raise ValueError(f"metric {self.name!r} is not a norm: node weights must be positive")
 
     @property
@@ -130,13 +133,19 @@ class Stretched(LinearMap):
     rest: float
 
     def __post_init__(self):
-        if self.vectors.ndim != 2 or not (self.factors >= 0).all() or not 0 <= self.rest < np.inf:
-            raise ValueError(f"metric {self.name!r} is not a norm: factors must be at least 0")
+        if self.vectors.ndim != 2 or self.factors.shape != self.vectors.shape[1:] or not (self.factors >= 0).all() \
+                or not 0 <= self.rest < np.inf:
+            raise ValueError(f"metric {self.name!r} is not a norm: every direction needs a factor of at least 0")
 
     @property
     def width(self):
         """m."""
         return len(self.vectors)
+
+    def is_orthonormal(self) -> bool:
+        """Whether V^T V = I, which `squared` relies on."""
+        products = self.vectors.T @ self.vectors
+        return bool(np.abs(products - np.eye(len(products))).max(initial=0.0) <= ORTHONORMAL)
 
     def apply(self, rows):
         """R z + V (f - r) V^T z."""
@@ -239,11 +248,21 @@ def map_from_parts(scalars: dict, arrays: dict, m: int) -> LinearMap:
     ValueError, KeyError, TypeError
         Where the parts are not a map of m nodes.
     """
-    scalars = dict(scalars)
-    form = FORMS[scalars.pop("form")]
-    checked = {name: array if array.dtype.kind in "iu" else finite_array(arrays, name, array.shape)
-               for name, array in arrays.items()}
+    form = FORMS.get(scalars.get("form")) if isinstance(scalars, dict) else None
+    if form is None:
+        raise ValueError(f"a metric must be one of the forms {', '.join(FORMS)}, found {reprlib.repr(scalars)}")
+    known = {part.name for part in fields(form)}
+    check_names({*scalars, *arrays} - {"form"}, known, f"a metric of form {form.__name__}")
+    scalars = {name: value for name, value in scalars.items() if name != "form"}
+    if not isinstance(scalars.get("name"), str) or not scalars["name"].isidentifier():  # it is shown to people
+        raise ValueError(f"the name of a metric must be a word, found {reprlib.repr(scalars.get('name'))}")
+    checked = {name: finite_array(arrays, name, array.shape, array.dtype if name in WHOLE and array.dtype.kind == "i"
+                                  else np.float64) for name, array in arrays.items()}
+    for name in set(scalars) - {"name"}:
+        (saved_count if name == "width" else saved_number)(scalars, name)
     found = form(**scalars, **checked)
-    if not isinstance(found.name, str) or found.width != m:
+    if found.width != m:
         raise ValueError(f"metric {found.name!r} does not fit {m} nodes")
+    if isinstance(found, Stretched) and not found.is_orthonormal():
+        raise ValueError(f"metric {found.name!r} has directions that are not orthonormal")
     return found

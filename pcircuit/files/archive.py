@@ -77,6 +77,31 @@ def write_archive(path: str | os.PathLike[str], header: dict[str, Any], arrays: 
         write_members(file, text, members)
 
 
+def check_header(header: dict) -> None:
+    """Raise unless `write_archive` takes a header: to be known before long work whose result it describes.
+
+    Parameters
+    ----------
+    header : dict
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `write_archive` does.
+
+    Notes
+    -----
+    O(size of the header as JSON).
+
+    Examples
+    --------
+    >>> check_header({"format": "demo", "version": 1, "name": object()})
+    Traceback (most recent call last):
+    TypeError: `header` must hold only what JSON can: object is neither text, number, list nor dict
+    """
+    _header_text(header, [])
+
+
 def read_archive(path: str | os.PathLike[str], kind: str, version: int) -> tuple[dict[str, Any], Arrays]:
     """Read a file that `write_archive` wrote; safe for files from strangers.
 

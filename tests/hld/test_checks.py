@@ -36,9 +36,10 @@ def test_seeds():
 
 
 def test_arrays_of_files():
-    arrays = {"a": np.ones((2, 3), np.float32), "b": np.array([1.0, np.nan]), "c": np.array([True])}
-    assert finite_array(arrays, "a", (2, None)).dtype == np.float64
-    for name, shape in (("a", (2,)), ("a", (3, 3)), ("b", (2,)), ("c", (1,))):
+    arrays = {"a": np.ones((2, 3)), "b": np.array([1.0, np.nan]), "c": np.array([True]), "d": np.ones(2, np.float32)}
+    assert finite_array(arrays, "a", (2, None)) is arrays["a"]
+    assert finite_array(arrays, "d", (2,), np.float32) is arrays["d"]
+    for name, shape in (("a", (2,)), ("a", (3, 3)), ("b", (2,)), ("c", (1,)), ("d", (2,))):
         with pytest.raises(ValueError, match=f"array '{name}' must hold"):
             finite_array(arrays, name, shape)
     assert under_prefix("x.", with_prefix("x.", arrays) | {"y": None}) == arrays

@@ -67,7 +67,7 @@ def test_files_of_other_kinds_are_refused(circuit, tmp_path):
 @pytest.mark.parametrize(("change", "message"), [
     ({"alpha": 2.0}, "'alpha' is 2.0"), ({"alpha": "x"}, "'alpha' must be a finite number"),
     ({"alpha": True}, "'alpha' must be a finite number"), ({"alpha": 0.0}, "'alpha' is 0.0"),
-    ({"margin": -1.0}, "'margin' -1.0"), ({"margin": 0.5}, "direction 0 pays"),
+    ({"margin": -1.0}, "'margin' -1.0"), ({"margin": 0.5}, "direction 0 pays"), ({"margin": 0.0}, "direction 0 pays"),
     ({"seed": -1}, "'seed' must be a whole number"), ({"seed": 2 ** 53}, "'seed' must be a whole number"),
     ({"seed": 0}, "'generator' is not the generator of 'seed'"),
     ({"alarm_row": 51}, "the alarm is at row 51 of 50"), ({"alarm_row": 0}, "the alarm is at row 0 of 50"),
@@ -105,7 +105,7 @@ def entry(value, *at):
 
 
 @pytest.mark.parametrize(("name", "change", "message"), [
-    ("nodes", lambda a: a + 100, "node ids of this circuit are"), ("nodes", entry(1), "more than once"),
+    ("nodes", lambda a: a + 100, "`nodes` .* found"), ("nodes", entry(1), "more than once"),
     ("nodes", lambda a: a * 1.0, "'nodes' must hold integers, found float64"),
     ("mean", lambda a: a[1:], "do not fit the nodes"),
     ("mean", lambda a: a.astype("f4"), "'mean' has shape .* of float32"),

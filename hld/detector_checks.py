@@ -1,0 +1,142 @@
+"""Whether the parts of a detector that was read from a file can belong together.
+
+Each part checks itself when it is read: the encoder its columns, the circuit its regions, a metric its map, a null its
+numbers against the metric and the standard deviations (`hld.nulls.named.Context`).  Here the parts are checked against
+one another:
+
+* names    header and arrays have exactly the entries of the format
+* moments  means and deviations are those of numbers in [0, 1]; where the reference is the circuit, the means are
+           computed again, unless that would take too long
+* null     it is of the kind that the test was asked for, and draws what its reference allows
+* margins  are the tolerance times the typical distance of a row
+
+and in the end what was read is written again, in memory: every entry must come back as it was.  So nothing in a file
+is overlooked, rounded, cut or taken for something else.
+"""
+from __future__ import annotations
+
+import reprlib
+from numbers import Real
+
+import numpy as np
+
+import pcircuit
+from hld.checks import saved_count, saved_number
+from hld.nulls.auto import MOST_DRAWN_ROWS, AutoNull
+from hld.nulls.joint import JointNull
+from hld.nulls.limit_law import LimitLaw
+from hld.nulls.normal import NormalLaw
+from hld.nulls.staged import StagedTails
+from hld.nulls.table import TableTails
+from hld.nulls.version_1 import DrawnNull, SwitchedNull, TabulatedNull
+from hld.references.named import FROM_ROWS
+
+MOST_WORK = 4096  # operations for each number of a circuit that computing the means again may take
+SLACK = 1e-6
+
+
+def check_settings(saved: dict, num_train: int) -> None:
+    """Raise unless the settings of a test, as JSON holds them, are those of a detector of so many rows."""
+    for name in ("null", "reference", "missing"):
+        if not isinstance(saved.get(name), str):
+            raise ValueError(f"{name!r} must be text, found {reprlib.repr(saved.get(name))}")
+    saved_number(saved, "tolerance")
+    saved_count(saved, "seed", 0)
+    if saved["missing"] not in ("complete", "available"):
+        raise ValueError(f"'missing' is {saved['missing']!r}: detectors complete what is missing, or leave it out")
+    if saved["reference"] in FROM_ROWS or saved.get("num_train") is not None:
+        saved_count(saved, "num_train", 2 if saved["reference"] in FROM_ROWS else 1, num_train)
+
+
+def check_calibration(circuit, settings, calibration) -> None:
+    """Raise unless moments, null and margins fit the circuit and the settings of the test."""
+    nodes, mean, stds = calibration.nodes, calibration.mean, calibration.stds
+    if (np.diff(nodes) <= 0).any():
+        raise ValueError("the nodes of the test must ascend")
+    widest = mean * np.maximum(1 - mean, 0.0)  # of numbers in [0, 1]; twice that for the sample variance of two rows
+    if (stds ** 2 > 2 * widest * (1 + SLACK) + (SLACK * mean) ** 2).any():
+        raise ValueError("'stds' holds numbers that are no standard deviations of likelihoods")
+    from_rows = settings.reference in FROM_ROWS
+    numbers = sum(array.size for array in pcircuit.to_arrays(circuit).values())
+    if not from_rows and pcircuit.means_cost(circuit) <= MOST_WORK * numbers:
+        exact = pcircuit.unit_means(circuit)[nodes]
+        if (np.abs(mean - exact) > 1e-9 * exact + 1e-290).any():
+            raise ValueError("'mean' is not the mean of the node likelihoods under the circuit")
+    check_null(calibration.null, settings.null, from_rows=from_rows)
+    check_margins(calibration, settings.tolerance)
+
+
+def check_null(null, name: str, *, from_rows: bool) -> None:
+    """Raise unless a null is of the kind that `null=` names, and draws from rows or the circuit as the test does."""
+    drawn = TabulatedNull if from_rows else DrawnNull
+    if name == "auto" and isinstance(null, SwitchedNull):
+        fits = isinstance(null.small, drawn) and _is_law(null.large)
+        if fits and from_rows and null.small.sizes[-1] != null.switch:
+            raise ValueError(f"batches were drawn up to {null.small.sizes[-1]} rows, but are used below {null.switch}")
+        B = null.small.squared.shape[1] if fits and from_rows else null.small.num_resamples if fits else 1
+        if null.switch > max(MOST_DRAWN_ROWS // B, 1):
+            raise ValueError(f"{B} batches of {null.switch} rows are more than {MOST_DRAWN_ROWS} rows to draw")
+    elif isinstance(null, AutoNull):
+        fits = name in ("auto", "monte-carlo") and _is_law(null.large)
+        fits = fits and isinstance(null.tails, TableTails if from_rows else StagedTails)
+        fits = fits and (null.switch is None) == (name == "monte-carlo") and not (from_rows and null.switch is None)
+    elif name == "monte-carlo":
+        fits = isinstance(null, DrawnNull) and not from_rows
+    elif name == "normal":
+        fits = isinstance(null, NormalLaw)
+    else:
+        fits = _is_law(null) and (name == "auto" or not any(law.excess for law in _laws(null)))
+    if not fits:
+        raise ValueError(f"the null is a {type(null).__name__}, which does not fit null={name!r}")
+
+
+def check_margins(calibration, tolerance: float) -> None:
+    """Raise unless the margins are the tolerance times sqrt(E |F (L - mu)|^2), or at most what that can be."""
+    large = getattr(calibration.null, "large", calibration.null)
+    laws = _laws(large) if _is_law(large) else [None] * len(calibration.metrics)
+    for metric, margin, law in zip(calibration.metrics, calibration.margins, laws, strict=True):
+        most = tolerance * metric.reach(calibration.stds)
+        exact = tolerance * float(law.eigenvalues @ law.multiplicities) ** 0.5 if law is not None else most
+        least = exact if law is not None or metric.node_weights is not None else 0.0
+        if not least * (1 - SLACK) <= margin <= max(exact, least) * (1 + SLACK):
+            raise ValueError(f"the margin of metric {metric.name!r} is {margin}, expected {exact} for a tolerance of "
+                             f"{tolerance}")
+
+
+def check_history(history) -> None:
+    """Raise unless a history is one of mean log-likelihoods."""
+    if history.ndim != 1 or not len(history) or history.dtype != np.float64:
+        raise ValueError(f"the history must be one-dimensional of float64, found shape {history.shape} of "
+                         f"{history.dtype}")
+    if not (history <= SLACK).all():  # -inf, where rows are impossible; NaN fails
+        raise ValueError("the history must hold mean log-likelihoods, numbers of at most 0")
+
+
+def check_same(found, written, place: str) -> None:
+    """Raise unless an entry of a file, or all in it, is what is written again of what was read."""
+    if isinstance(written, np.ndarray):
+        alike = found.dtype == written.dtype and np.array_equal(found, written)
+    elif isinstance(written, dict) and isinstance(found, dict) and found.keys() == written.keys():
+        for key in written:
+            check_same(found[key], written[key], f"{place}.{key}" if place else str(key))
+        return
+    elif isinstance(written, (list, tuple)) and isinstance(found, list) and len(found) == len(written):
+        for i, (one, other) in enumerate(zip(found, written, strict=True)):
+            check_same(one, other, f"{place}[{i}]")
+        return
+    else:
+        number = isinstance(written, Real) and not isinstance(written, bool) and isinstance(found, (int, float))
+        alike = found == written and (type(found) is type(written) or (number and not isinstance(found, bool)))
+    if not alike:
+        raise ValueError(f"{place!r} is not what a file of this format holds: {reprlib.repr(found)}")
+
+
+def _is_law(null) -> bool:
+    """Whether a null is the limit law of each metric, alone or together."""
+    return isinstance(null, LimitLaw) or (
+        isinstance(null, JointNull) and all(isinstance(one, LimitLaw) for one in null.nulls))
+
+
+def _laws(null) -> list:
+    """The limit laws of the metrics."""
+    return list(null.nulls) if isinstance(null, JointNull) else [null]

@@ -1,0 +1,131 @@
+"""The constructor parameters of a detector: checked before anything is learned, and as JSON holds them.
+
+What a detector is fitted with must also fit into its file, so both are one check: `plain_params` gives text, numbers,
+flags, lists and None, or says which parameter is none of what it can be.  NumPy scalars become plain numbers.  A seed
+of more than 20 digits, which readers of JSON refuse or round, becomes hexadecimal text; a generator as seed is not
+kept.
+"""
+from __future__ import annotations
+
+import reprlib
+from numbers import Integral
+
+import pcircuit
+from hld.detector_options import REFERENCES
+from hld.metrics.named import METRICS
+from hld.nulls.named import NULLS
+from hld.nulls.staged import MOST_RESAMPLES
+
+KINDS = ("input", "sum", "product")
+COUNTS = {"num_latents": 1, "num_epochs": 0, "num_bins": 2, "max_categories": 2, "num_resamples": 1}  # and the least
+LONGEST_SEED = 20  # characters of a whole number as such
+
+
+def plain_params(params: dict) -> dict:
+    """Constructor parameters of a detector as JSON holds them.
+
+    Parameters
+    ----------
+    params : dict
+        As `HLDDetector.get_params` gives them, or some of these.
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is none of what it can be: its name, what was expected and found.
+
+    Examples
+    --------
+    >>> plain_params({"num_latents": np.int64(4), "kinds": "sum", "rng": 2 ** 70})
+    {'num_latents': 4, 'kinds': ['sum'], 'rng': '0x400000000000000000'}
+    """
+    return {name: _CHECKS[name](value, name) for name, value in params.items()}
+
+
+def read_params(form: dict, defaults: dict) -> dict:
+    """Constructor parameters from what `plain_params` gave; those that a file of before does not have are the defaults.
+
+    Raises ValueError or TypeError for anything else.
+    """
+    if not isinstance(form, dict) or not set(form) <= set(defaults):
+        raise ValueError(f"'params' must be a mapping of {', '.join(defaults)}, found {reprlib.repr(form)}")
+    params = {**defaults, **form}
+    for name in ("kinds", "metric"):
+        params[name] = tuple(params[name]) if isinstance(params[name], list) else params[name]
+    if isinstance(params["rng"], str) and params["rng"].startswith("0x"):
+        params["rng"] = int(params["rng"], 16)
+    return params
+
+
+def _count(value, name) -> int:
+    """A whole number in the range of the parameter."""
+    most = MOST_RESAMPLES if name == "num_resamples" else 2 ** 31 - 1
+    return pcircuit.check_whole_number(value, name, COUNTS[name], most)
+
+
+def _amount(value, name) -> float:
+    """A finite number of at least 0."""
+    return pcircuit.check_number(value, name, least=0)
+
+
+def _choice(known):
+    """A check for one of some words."""
+    return lambda value, name: str(pcircuit.check_choice(value, name, tuple(known)))
+
+
+def _columns(value, name) -> list | None:
+    """Names and positions of columns; whether there are such columns is for the encoder to say."""
+    if value is None:
+        return None
+    if isinstance(value, str) or not hasattr(value, "__iter__"):
+        raise TypeError(f"`{name}` is {value!r}, expected a sequence of column names or positions")
+    entries = [str(one) if isinstance(one, str) else int(one) if _is_whole(one) else one for one in value]
+    odd = [one for one in entries if not isinstance(one, (str, int)) or (isinstance(one, int) and abs(one) >= 2 ** 53)]
+    if odd:
+        raise TypeError(f"`{name}` holds {odd[0]!r}, expected column names (text) or positions (whole numbers)")
+    return entries
+
+
+def _kinds(value, name) -> list:
+    """Kinds of units."""
+    kinds = [value] if isinstance(value, str) else list(value) if hasattr(value, "__iter__") else [value]
+    for kind in kinds:
+        _choice(KINDS)(kind, name)
+    if not kinds or len(set(kinds)) < len(kinds):
+        raise ValueError(f"`{name}` must name one or more kinds, each once, found {value!r}")
+    return [str(kind) for kind in kinds]
+
+
+def _metric(value, name):
+    """The name of a metric, names of several, or node weights; whether these fit the nodes is seen later."""
+    if isinstance(value, str):
+        return _choice(("auto", *METRICS))(value, name)
+    if isinstance(value, (list, tuple)) and any(isinstance(one, str) for one in value):
+        return [_choice(METRICS)(one, name) for one in value]
+    return pcircuit.check_numbers(value, name, "names of metrics, or finite positive node weights", above=0).tolist()
+
+
+def _seed(value, name):
+    """A seed that can be kept; None for a generator, and for no seed."""
+    if not _is_whole(value):
+        return None
+    if value < 0:
+        raise ValueError(f"`{name}` must be at least 0, found {reprlib.repr(int(value))}")
+    return hex(value) if value >= 10 ** LONGEST_SEED else int(value)
+
+
+def _is_whole(value) -> bool:
+    """Whether a value is a whole number, of Python or NumPy."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+_CHECKS = {
+    **dict.fromkeys(COUNTS, _count), "pseudocount": _amount, "tolerance": _amount,
+    "estimation_error": pcircuit.check_flag, "categorical": _columns, "continuous": _columns, "kinds": _kinds,
+    "metric": _metric,
+    "null": _choice(NULLS), "reference": _choice(REFERENCES), "rng": _seed,
+}

@@ -1,0 +1,92 @@
+"""A fixed part of the files of `fuzz_files`, and that its oracles notice what is wrong."""
+import dataclasses
+import io
+
+import numpy as np
+import pytest
+from fuzz_checks import KINDS, check_circuit, check_detector, check_fairness, read_detector, read_monitor
+from fuzz_files import crafted, damaged, main, members_of, npy, outcome, pack, run
+
+import pcircuit
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def kind(request):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PCIRCUIT_ENGINE", "numpy")
+        yield KINDS[request.param]()
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_nobody_s_files_are_refused_or_right(kind, part):
+    counts = run([kind], 500 * part, 500 * (part + 1), report=print)
+    assert not [key for key in counts if key[2] == "FAILED"]
+    assert counts[kind.name, "crafted", "accepted"] >= 10
+    assert counts[kind.name, "crafted", "refused"] >= 100
+    assert counts[kind.name, "damaged", "refused"] >= 100
+
+
+@pytest.mark.slow
+def test_many_of_nobody_s_files(kind):
+    counts = run([kind], 0, 20_000, seed=1, report=print)
+    assert not [key for key in counts if key[2] == "FAILED"]
+
+
+def test_files_as_they_were_written_are_accepted(kind):
+    for parts in kind.parts:
+        assert outcome(kind, pack(members_of(*parts)), np.random.default_rng(0)) == "accepted"
+
+
+def test_equal_numbers_give_equal_files(kind):
+    for change in (crafted, damaged):
+        first, second = (change(np.random.default_rng(7), kind.parts[0], kind.parts) for _ in range(2))
+        assert first == second
+
+
+@pytest.mark.parametrize("array", [np.arange(6.0).reshape(2, 3), np.asfortranarray(np.ones((2, 3))), np.array(1),
+                                   np.zeros((0, 3), dtype=">i4"), np.array([True]), np.ones(2, np.float16)])
+def test_arrays_are_written_as_numpy_writes_them(array):
+    back = np.load(io.BytesIO(npy(array)))
+    assert back.dtype == array.dtype
+    np.testing.assert_array_equal(back, array)
+
+
+def test_what_is_wrong_is_noticed():
+    monitor = read_monitor(io.BytesIO(pack(members_of(*KINDS["monitor"]().parts[3]))))
+    check_fairness(monitor)
+    monitor._bets = monitor._bets._replace(mean=monitor._bets.mean * 0.99)
+    with pytest.raises(AssertionError):
+        check_fairness(monitor)
+    parts = KINDS["circuit"]().parts
+    with pytest.raises(AssertionError):
+        check_circuit((pcircuit.from_arrays(parts[0][1]), parts[1][1]), np.random.default_rng(0))
+
+
+def test_wrong_pvalues_are_noticed(monkeypatch):
+    monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")
+    detector = read_detector(io.BytesIO(pack(members_of(*KINDS["detector"]().parts[3]))))
+    check_detector(detector, np.random.default_rng(0))
+    law = type(detector.test_.calibration.null)
+    right = law.pvalue
+
+    def wrong(self, squared, T):
+        found = right(self, squared, T)
+        return found._replace(value=found.value * 0.99, each=(found.value * 0.99,))
+
+    monkeypatch.setattr(law, "pvalue", wrong)
+    with pytest.raises(AssertionError):
+        check_detector(detector, np.random.default_rng(0))
+
+
+def test_the_command_keeps_what_fails(tmp_path, monkeypatch, capsys):
+    kind = KINDS["circuit"]()
+
+    def fail(found, rng):
+        raise ZeroDivisionError("on purpose")
+
+    monkeypatch.setitem(KINDS, "circuit", lambda: dataclasses.replace(kind, check=fail))
+    assert main(["40", "--kinds", "circuit", "--keep", str(tmp_path / "kept")]) == 1
+    assert "ZeroDivisionError: on purpose" in capsys.readouterr().out
+    assert any(path.suffix == ".txt" for path in (tmp_path / "kept").iterdir())
+    monkeypatch.setitem(KINDS, "circuit", lambda: kind)
+    assert main(["40", "--kinds", "circuit", "--keep", str(tmp_path / "none")]) == 0
