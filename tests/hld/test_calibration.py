@@ -6,12 +6,12 @@ test, so their level is itself random: with B batches the p-value is at most a w
 """
 import numpy as np
 import pytest
-from hld.nulls.drawn import DrawnNull
 from scipy.stats import betabinom, binom
 
 import hld
 from hld import HLDTest
 from hld.calibration_file import calibration_parts, read_calibration
+from hld.nulls.version_1 import DrawnNull
 from pcircuit import (
     Circuit,
     InnerRegion,
