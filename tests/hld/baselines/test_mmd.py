@@ -229,7 +229,7 @@ def test_misuse_is_refused(circuit):
         with pytest.raises(error, match="`num_resamples` must be a whole number of at least 1"):
             MMDTest(circuit, num_resamples=count)
     test = MMDTest(circuit, rng=0, num_resamples=9)
-    with pytest.raises(ValueError, match="`alpha` must be between 0 and 1, found 1"):
+    with pytest.raises(ValueError, match="`alpha` must be a finite number above 0 and below 1, found 1"):
         test([[0] * 6], alpha=1)
     with pytest.raises(ValueError, match="`batch` has no rows"):
         test(np.empty((0, 6), dtype=int))
