@@ -203,7 +203,8 @@ def test_bad_options_name_the_argument(circuit, options, message):
     (np.empty((0, 6), dtype=int), 0.05, ValueError, "`batch` has no rows"),
     ([[0] * 5], 0.05, ValueError, r"shape \(N, 6\)"), ([[9] * 6], 0.05, ValueError, "holds 9 at row 0"),
     ([[-2] * 6], 0.05, ValueError, "holds -2"), ([[0.5] * 6], 0.05, ValueError, "holds 0.5 at row 0"),
-    ([[0] * 6], 0, ValueError, "`alpha` must be a finite number above 0 and below 1"), ([[0] * 6], 1, ValueError, "`alpha`"),
+    ([[0] * 6], 0, ValueError, "`alpha` must be a finite number above 0 and below 1"),
+    ([[0] * 6], 1, ValueError, "`alpha`"),
 ])
 def test_bad_batches_get_one_clear_error(circuit, batch, alpha, error, message):
     with pytest.raises(error, match=message):
