@@ -22,7 +22,7 @@ Law of total covariance: given the product unit that a sample passes through, th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,10 @@ from pcircuit.moments.overlaps import (
 )
 from pcircuit.moments.plan import Plan
 
-EMPTY = np.zeros(0)
+
+def _empty() -> Floats:
+    """What a region without products has."""
+    return np.zeros(0)
 
 
 @dataclass(frozen=True)
@@ -51,10 +54,10 @@ class CovarianceParts:
     """One region as the covariance sees it: K shown units, P products, A children, n own selected units."""
 
     own: OwnColumns
-    excess: Floats = EMPTY  # (K, P); empty at a leaf
-    qp: Floats = EMPTY  # (P,); empty at a leaf
+    excess: Floats = field(default_factory=_empty)  # (K, P); empty at a leaf
+    qp: Floats = field(default_factory=_empty)  # (P,); empty at a leaf
     factors: tuple[Floats, ...] = ()  # per child (P, P); empty if no overlap of units of this region is needed
-    sum_rows: Floats = EMPTY  # (own sums, pairs)
+    sum_rows: Floats = field(default_factory=_empty)  # (own sums, pairs)
     product_rows: tuple[Floats, ...] = ()  # per child (own products, pairs of the child)
 
 

@@ -25,7 +25,7 @@ def test_round_off_is_a_tie():
 
 
 def test_what_is_a_tie_is_far_above_round_off_and_far_below_what_matters():
-    """Sums of some thousand terms err by 1e-12; statistics of different batches of real rows differ by more than 1e-7."""
+    """Sums of some thousand terms err by 1e-12; other batches of real rows differ by more than 1e-7."""
     null = np.array([1.0, 2.0, 3.0])
     assert monte_carlo_pvalue(null, 2.0 * (1 + 1e-11)) == 0.75
     assert monte_carlo_pvalue(null, 2.0 * (1 + 1e-7)) == 0.5
