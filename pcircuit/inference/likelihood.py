@@ -84,7 +84,7 @@ def log_likelihood(circuit: Circuit, data: ArrayLike, *, n_jobs: int | None = No
     -----
     O(number of parameters) multiplications per row; memory for one tile per thread, kept with the circuit for the next
     call.  The relative error of a likelihood, which is the absolute one of its logarithm, is at most n u + 2 u |log p|
-    with u = 2**-53 and n the roundings on the longest way to the root (`docs/accuracy.md`).
+    with u = 2**-53 and n the roundings on the longest way to the root.
 
     References
     ----------

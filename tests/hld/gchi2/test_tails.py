@@ -396,6 +396,14 @@ def test_outside_and_at_the_ends_of_the_support():
     assert (gchi2.isf(1.0, weights), gchi2.ppf(0.0, weights)) == (0.0, 0.0)
 
 
+def test_the_logarithm_of_nearly_one_is_minus_the_other_tail():
+    """log(1 - p) as log1p: p far below 2**-53 still shows."""
+    for q in (0.2, 1e-6, 1e-20, 1e-40):
+        lower = gchi2.cdf(q, [1.0, 0.5, 0.25])
+        assert gchi2.logsf(q, [1.0, 0.5, 0.25]) == relative(math.log1p(-lower), 1e-15)
+    assert -1e-50 < gchi2.logsf(1e-40, [1.0, 0.5, 0.25]) < 0
+
+
 def test_nan_gives_nan():
     for function in (gchi2.sf, gchi2.cdf, gchi2.logsf, gchi2.isf, gchi2.ppf):
         assert math.isnan(function(math.nan, [1.0, 2.0]))

@@ -42,6 +42,16 @@ def test_a_replaced_rest_keeps_quantiles_within_the_stated_error(spectrum):
     assert law.spectrum.variance == pytest.approx(2 * (spectrum ** 2).sum(), rel=1e-10)
 
 
+@pytest.mark.parametrize(("spectrum", "needed"), [
+    (np.arange(1, 3001) ** -1.0, 32), (np.arange(1, 3001) ** -0.5, 128), (0.99 ** np.arange(3000), 128),
+    (0.97 ** np.arange(3000.0), 64)], ids=["1/j", "1/sqrt(j)", "0.99^j", "0.97^j"])
+def test_eigenvalues_are_added_until_quantiles_are_right_to_one_in_a_thousand(spectrum, needed):
+    law, full = law_of_leading(moments_of(spectrum)), law_of_values(spectrum)
+    assert law.num_eigenvalues == needed
+    for alpha in (0.1, 0.05, 0.01, 0.001):
+        assert law.threshold(alpha, 1) == pytest.approx(full.threshold(alpha, 1), rel=1e-3)
+
+
 @pytest.mark.parametrize("T", [1, 3, 20])
 def test_finite_batches_have_the_variance_that_the_excess_says(T, rng):
     """Rows with fourth moments other than the normal's: mean and variance of T d^2 are those of the corrected law."""
