@@ -339,7 +339,13 @@ def load(path) -> HLDDetector:
 
     Notes
     -----
-    Costs reading the file, and checking its means; see `save` for an example.
+    Costs reading the file, and checking its means; `save` has a round trip.
+
+    Examples
+    --------
+    >>> load("no-such-file.hld")
+    Traceback (most recent call last):
+    FileNotFoundError: [Errno 2] No such file or directory: 'no-such-file.hld'
     """
     header, arrays = pcircuit.read_archive(path, FORMAT, FORMAT_VERSION)
     try:

@@ -61,7 +61,7 @@ def rounding_errors(circuit: Circuit, nodes: ArrayLike | None = None) -> Floats:
     >>> from pcircuit import Circuit, InnerRegion, InputRegion, VTree
     >>> circuit = Circuit(VTree.from_nested([0, 1]), [
     ...     InputRegion(0, [[0.5, 0.5]]), InputRegion(1, [[0.25, 0.75]]), InnerRegion([[0, 0]], [[1.0]])])
-    >>> rounding_errors(circuit).max() < 1e-14
+    >>> bool(rounding_errors(circuit).max() < 1e-14)
     True
     """
     check_circuit(circuit)

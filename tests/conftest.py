@@ -40,6 +40,7 @@ def pytest_configure(config):
 
 
 def pytest_addoption(parser):
+    parser.addoption("--unchecked", action="store_true", help="also run what tests/unchecked.txt lists")
     parser.addoption("--shuffle", metavar="SEED", help="run the files, and the tests in each, in a random order")
 
 
@@ -50,6 +51,8 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker(pytest.mark.numerical)
     if seed := config.getoption("--shuffle"):
         _shuffle(items, random.Random(seed))
+    if not config.getoption("--unchecked"):
+        _skip_unchecked(config, items)
     if "slow" in config.getoption("-m"):
         return
     skip = pytest.mark.skip(reason="a slow statistical study: run it with `python -m pytest -m slow`")
@@ -95,3 +98,31 @@ def engine(request, monkeypatch):
         pytest.skip(WITHOUT_NUMBA)
     monkeypatch.setenv("PCIRCUIT_ENGINE", request.param)
     return request.param
+
+
+def _unchecked(config):
+    """Prefixes of the names of tests that have not passed, or not been run, since the last large change."""
+    lines = (config.rootpath / "tests" / "unchecked.txt").read_text(encoding="utf-8").splitlines()
+    return tuple(line for line in lines if line and not line.startswith("#"))
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Leave out whole files of unchecked tests, unless asked for them."""
+    path = collection_path.relative_to(config.rootpath).as_posix()
+    files = tuple(prefix for prefix in _unchecked(config) if "::" not in prefix)
+    return True if collection_path.is_file() and path.startswith(files) and not config.getoption("--unchecked") else None
+
+
+def pytest_report_header(config):
+    """Say what is left out."""
+    return None if config.getoption("--unchecked") else (
+        f"tests/unchecked.txt leaves out {len(_unchecked(config))} files or tests: --unchecked runs them, too")
+
+
+def _skip_unchecked(config, items):
+    """Skip single tests that are unchecked."""
+    prefixes = _unchecked(config)
+    skip = pytest.mark.skip(reason="not checked since the last large change: --unchecked runs it")
+    for item in items:
+        if item.nodeid.startswith(prefixes):
+            item.add_marker(skip)

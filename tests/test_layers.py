@@ -36,7 +36,7 @@ ROOMS = {
         "tables": set(),
         "vectors": {"checks"},
         "gchi2": set(),
-        "references": {"vectors"},
+        "references": {"checks", "vectors"},
         "metrics": {"references", "vectors"},
         "nulls": {"checks", "references", "gchi2"},
         "monitoring": {"checks", "vectors"},

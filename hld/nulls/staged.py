@@ -27,7 +27,7 @@ from hld.nulls.score import Score
 
 STOP = 10  # extreme batches at which a stage is enough
 MOST_BATCHES = 999_999
-MOST_ROWS = 4_000_000  # drawn for one batch size
+MOST_ROWS = 1_000_000  # drawn for one batch size
 MOST_VALUES = 400_000_000  # node likelihoods, rows times nodes, drawn for one batch size after the first stage
 BLOCK_BATCHES = 10_000  # whose means are held at a time
 MOST_RESAMPLES = 10 ** 6

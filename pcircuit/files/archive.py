@@ -77,7 +77,7 @@ def write_archive(path: str | os.PathLike[str], header: dict[str, Any], arrays: 
         write_members(file, text, members)
 
 
-def check_header(header: dict) -> None:
+def check_header(header: dict[str, object]) -> None:
     """Raise unless `write_archive` takes a header: to be known before long work whose result it describes.
 
     Parameters

@@ -220,7 +220,7 @@ def test_what_is_not_of_the_right_type_is_named(circuit):
         HLDTest(circuit, missing="exact")([["a"] * 6])
     with pytest.raises(ValueError, match="`batch` has no rows"):
         HLDTest(circuit, missing="exact")(np.empty((0, 6), dtype=int))
-    with pytest.raises(ValueError, match="`alpha` must be a finite number above 0 and below 1, found '5%'"):
+    with pytest.raises(TypeError, match="`alpha` must be a finite number above 0 and below 1, found '5%'"):
         HLDTest(circuit)([[0] * 6], alpha="5%")
     for count in ("many", 1.5, True):
         with pytest.raises(TypeError, match="`num_resamples` must be a whole number of at least 1"):

@@ -191,7 +191,7 @@ def put(*entries):
     ("parents", put(0, -2), "the array `parents` reaches from -2 to 8, expected numbers from -1 to"),
     ("parents", put(0, 2**40), "`parents` is not a post-order numbering"),
     ("parents", lambda a: a[:-1], "`parents` has 8 entries and `variables` 9"),
-    ("parents", lambda a: a[:0], "`parents` must be a non-empty one-dimensional integer array"),
+    ("parents", lambda a: a[:0], "`parents` must be a non-empty one-dimensional array of integers"),
     ("variables", put(0, 7), "`variables` must name each variable"),
     ("variables", lambda a: np.r_[a, 5], "`parents` has 9 entries and `variables` 10"),
     ("kind", put(0, 3), "region 0 is of kind 3, expected 0 at a v-tree leaf and 1 or 2 elsewhere"),
