@@ -110,7 +110,8 @@ def pytest_ignore_collect(collection_path, config):
     """Leave out whole files of unchecked tests, unless asked for them."""
     path = collection_path.relative_to(config.rootpath).as_posix()
     files = tuple(prefix for prefix in _unchecked(config) if "::" not in prefix)
-    return True if collection_path.is_file() and path.startswith(files) and not config.getoption("--unchecked") else None
+    is_left_out = collection_path.is_file() and path.startswith(files) and not config.getoption("--unchecked")
+    return True if is_left_out else None
 
 
 def pytest_report_header(config):
