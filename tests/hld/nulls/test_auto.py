@@ -39,7 +39,7 @@ def test_the_law_takes_over_where_its_tails_are_those_of_draws(rng):
     rare = (rng.random((4000, 1)) < 0.002) * 1.0
     drawn, switch = settled(rare - rare.mean())
     assert switch >= 200
-    assert max(drawn) >= switch
+    assert switch in drawn or switch == max(drawn) + 1  # the first of those that agree, or beyond all
 
 
 def test_the_lattice_of_a_small_circuit_is_left_to_draws():
@@ -112,7 +112,7 @@ def test_saved_numbers_give_the_same(reference, rng):
                    num_resamples=99, **more)
     null, metrics = test.calibration.null, test.calibration.metrics
     scalars, arrays = null.to_parts()
-    again = Context(getattr(null.tails, "reference", None), metrics, test.settings.seed).read(scalars, arrays)
+    again = Context(getattr(null.tails, "reference", None), metrics, test.stds, test.settings.seed).read(scalars, arrays)
     for T in (1, 2, 4, 7, 3000):
         squared = rng.random(2) * [1.0, 30.0] / T
         assert again.pvalue(squared, T) == null.pvalue(squared, T)
