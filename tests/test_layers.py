@@ -41,12 +41,15 @@ ROOMS = {
         "nulls": {"checks", "references", "gchi2"},
         "monitoring": {"checks", "vectors"},
         "baselines": {"checks", "nulls", "gchi2", "vectors"},
-        CORE: {"checks", "tables", "vectors", "gchi2", "references", "metrics", "nulls"},
-        "command": {CORE, "tables"},
+        CORE: {"checks", "vectors", "references", "metrics", "nulls"},
+        "files": {"checks", "tables", "references", "vectors", "nulls", "metrics", CORE},
+        "detector": {"checks", "tables", "references", "metrics", "files", CORE},
+        "command": {"detector", CORE, "tables"},
         "__main__": {"command"},
     },
 }
-TOP = {"pcircuit.startup", "hld.__main__", "hld.checks"}  # modules beside the folders that are a floor of their own
+# modules beside the folders that are a floor of their own
+TOP = {"pcircuit.startup", "hld.__main__", "hld.checks", "hld.detector"}
 NUMBA = {"pcircuit/compiled", "pcircuit/moments/compiled", "hld/monitoring/kernel.py"}
 PUBLIC = [f"{package}.{name}" for package, module in PACKAGES.items() for name in module.__all__]
 
