@@ -56,16 +56,17 @@ def check_whole_number(value: object, name: str, least: int | None = None, most:
     """
     if value is None and none is not None:
         return None
-    expected = "a whole number" + bounds(least, None, most, None) + (f", or None for {none}" if none else "")
     try:
         if isinstance(value, (bool, np.bool_, np.ma.MaskedArray)):
             raise TypeError
         number = operator.index(value)  # type: ignore[arg-type]
+        if (least is None or number >= least) and (most is None or number <= most):
+            return number
+        wrong: type[Exception] = ValueError
     except TypeError:
-        raise TypeError(f"`{name}` must be {expected}, found {shown(value)}") from None
-    if (least is not None and number < least) or (most is not None and number > most):
-        raise ValueError(f"`{name}` must be {expected}, found {shown(number)}")
-    return number
+        wrong, number = TypeError, value  # type: ignore[assignment]
+    expected = "a whole number" + bounds(least, None, most, None) + (f", or None for {none}" if none else "")
+    raise wrong(f"`{name}` must be {expected}, found {shown(number)}")
 
 
 def check_number(value: object, name: str, *, least: float | None = None, above: float | None = None,
@@ -100,18 +101,17 @@ def check_number(value: object, name: str, *, least: float | None = None, above:
     """
     if isinstance(value, np.ndarray) and value.ndim == 0 and not isinstance(value, np.ma.MaskedArray):
         value = value[()]
-    expected = "a finite number" + bounds(least, above, most, below)
-    if not is_real(value) or isinstance(value, bool):
-        raise TypeError(f"`{name}` must be {expected}, found {shown(value)}")
-    try:
-        number = float(value)  # type: ignore[arg-type]
-    except OverflowError:
-        number = math.inf
-    inside = math.isfinite(number) and (least is None or number >= least) and (above is None or number > above) and (
-        most is None or number <= most) and (below is None or number < below)
-    if not inside:
-        raise ValueError(f"`{name}` must be {expected}, found {shown(value)}")
-    return number
+    wrong: type[Exception] = TypeError
+    if is_real(value) and not isinstance(value, bool):
+        wrong = ValueError
+        try:
+            number = float(value)  # type: ignore[arg-type]
+        except OverflowError:
+            number = math.inf
+        if math.isfinite(number) and (least is None or number >= least) and (above is None or number > above) and (
+                most is None or number <= most) and (below is None or number < below):
+            return number
+    raise wrong(f"`{name}` must be a finite number{bounds(least, above, most, below)}, found {shown(value)}")
 
 
 def check_choice(value: object, name: str, options: Sequence[str]) -> str:
