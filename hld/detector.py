@@ -18,14 +18,14 @@ import numpy as np
 
 import pcircuit
 from hld.checks import check_alpha
-from hld.detector_file import FORMAT, FORMAT_VERSION, check_storable, detector_parts, read_parts
 from hld.detector_options import check_options
+from hld.files.detector import FORMAT, FORMAT_VERSION, check_storable, detector_parts, read_parts
 from hld.goodness_of_fit import HLDTest
 from hld.metrics.named import default_metrics
+from hld.references.held_out import split_rows
 from hld.tables.cells import read_table
 from hld.tables.encoder import fit_encoder
 
-FEWEST_ROWS = 4  # so that two are kept from learning
 MISSING = {"complete": "drawn from the circuit given the rest of the row", "exact": "summed out",
            "available": "each node is compared by the rows that show its whole scope"}
 SUPPORTED_LEVEL = 0.05  # below the smallest p-value of a single row `fit` warns
@@ -41,8 +41,8 @@ class HLDDetector:
     num_epochs : int
         EM passes over the training rows.
     pseudocount : float
-        Smoothing of the Chow-Liu counts and of the EM steps.  Less fits the training rows better than it should where
-        they are few, and then fresh rows look shifted.
+        Smoothing of the Chow-Liu counts and of the EM steps.  With less of it a circuit learned from few rows
+        overfits them, and fresh rows look shifted.
     num_bins : int
         Quantile bins of a continuous column, at most.
     max_categories : int
@@ -149,7 +149,7 @@ class HLDDetector:
         columns = read_table(table)
         if columns.num_rows == 1:
             raise ValueError("`table` has 1 row: learning a distribution needs at least two")
-        learned, kept = self._split(columns.num_rows, rng)
+        learned, kept = split_rows(columns.num_rows, self.reference, rng)
         encoder = fit_encoder(columns, num_bins=self.num_bins, max_categories=self.max_categories, rows=learned,
                               categorical=self.categorical, continuous=self.continuous)
         check_storable(self.get_params(), encoder)
@@ -235,19 +235,6 @@ class HLDDetector:
         if self.test_.reference == "circuit" or self.test_.num_train == self.num_train_:
             return []
         return [f"reference: {self.test_.num_train} of the {self.num_train_} rows, kept from learning"]
-
-    def _split(self, n, rng):
-        """Positions of the rows to learn from and of those of the reference, None for the circuit's own."""
-        reference = self.reference
-        if reference == "auto":
-            reference = "held-out" if n >= FEWEST_ROWS else "training"
-        if reference != "held-out":
-            return np.arange(n), np.arange(n) if reference == "training" else None
-        if n < FEWEST_ROWS:
-            raise ValueError(f"`table` has {n} rows: with reference='held-out' half of them is kept from learning, "
-                             f"which needs at least {FEWEST_ROWS}")
-        rows = rng.permutation(n)
-        return np.sort(rows[n // 2:]), np.sort(rows[:n // 2])
 
     def _build_test(self, circuit, kept, num_learned, seed) -> HLDTest:
         """The test of a fitted circuit against the rows `kept`, or against the circuit."""

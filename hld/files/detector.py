@@ -14,12 +14,13 @@ from dataclasses import asdict, fields
 import numpy as np
 
 import pcircuit
-from hld.calibration_file import calibration_parts, read_calibration
-from hld.calibration_file_v1 import parts_of_version_1
 from hld.checks import check_names, saved_count, under_prefix, with_prefix
-from hld.detector_checks import check_calibration, check_history, check_same, check_settings
-from hld.detector_params import plain_params, read_params
-from hld.goodness_of_fit import HLDTest, Settings
+from hld.files.calibration import calibration_parts, read_calibration
+from hld.files.calibration_v1 import parts_of_version_1
+from hld.files.detector_checks import check_calibration, check_history, check_same, check_settings
+from hld.files.detector_params import plain_params, read_params
+from hld.goodness_of_fit import HLDTest
+from hld.settings import Settings
 from hld.tables.encoder import TableEncoder
 
 FORMAT, FORMAT_VERSION = "hld.detector", 2
