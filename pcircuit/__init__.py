@@ -68,6 +68,10 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.operations.entropy import mutual_information as mutual_information
     from pcircuit.operations.explanations import latent_posterior as latent_posterior
     from pcircuit.operations.explanations import shapley_values as shapley_values
+    from pcircuit.operations.functions import covariance as covariance
+    from pcircuit.operations.functions import expectation as expectation
+    from pcircuit.operations.functions import sum_indicator as sum_indicator
+    from pcircuit.operations.functions import variance as variance
     from pcircuit.operations.linear_functions import linear_moments as linear_moments
     from pcircuit.operations.linear_functions import sum_distribution as sum_distribution
     from pcircuit.operations.marginals import marginalize as marginalize
@@ -130,6 +134,8 @@ _HOME = {
     "condition": "operations.conditions", "log_probability": "operations.conditions",
     "normalize": "operations.conditions",
     "marginal_tables": "operations.tables", "pairwise_tables": "operations.tables",
+    "covariance": "operations.functions", "expectation": "operations.functions",
+    "sum_indicator": "operations.functions", "variance": "operations.functions",
     "linear_moments": "operations.linear_functions", "sum_distribution": "operations.linear_functions",
     "Properties": "operations.properties", "properties": "operations.properties", "prune": "operations.properties",
     "Estimate": "operations.entropy", "cross_entropy": "operations.entropy", "entropy": "operations.entropy",
