@@ -29,7 +29,9 @@ ROOMS = {
         "learning": {CORE, "inference", "compiled"},
         "moments": {CORE, "compiled", "inference"},
         "files": {CORE},
+        "pictures": {CORE, "inference", "moments"},
         "startup": {CORE, "compiled", "inference", "learning"},
+        "methods": {CORE},  # and all public names, when a method is first called
     },
     "hld": {
         "checks": set(),
@@ -46,7 +48,8 @@ ROOMS = {
         "__main__": {"command"},
     },
 }
-TOP = {"pcircuit.startup", "hld.__main__", "hld.checks"}  # modules beside the folders that are a floor of their own
+# modules beside the folders that are a floor of their own
+TOP = {"pcircuit.startup", "pcircuit.methods", "hld.__main__", "hld.checks"}
 NUMBA = {"pcircuit/compiled", "pcircuit/moments/compiled", "hld/monitoring/kernel.py"}
 PUBLIC = [f"{package}.{name}" for package, module in PACKAGES.items() for name in module.__all__]
 
