@@ -30,7 +30,9 @@ ROOMS = {
         "learning": {"arguments", CORE, "inference", "compiled"},
         "moments": {"arguments", CORE, "compiled", "inference"},
         "files": {"arguments", CORE},
+        "pictures": {"arguments", CORE, "inference", "moments"},
         "startup": {CORE, "compiled", "inference", "learning"},
+        "methods": {"arguments", CORE},  # and all public names, when a method is first called
     },
     "hld": {
         "checks": set(),
@@ -50,7 +52,7 @@ ROOMS = {
     },
 }
 # modules beside the folders that are a floor of their own
-TOP = {"pcircuit.startup", "hld.__main__", "hld.checks", "hld.detector"}
+TOP = {"pcircuit.startup", "pcircuit.methods", "hld.__main__", "hld.checks", "hld.detector"}
 NUMBA = {"pcircuit/compiled", "pcircuit/moments/compiled", "hld/monitoring/kernel.py"}
 PUBLIC = [f"{package}.{name}" for package, module in PACKAGES.items() for name in module.__all__]
 
