@@ -13,10 +13,13 @@ from __future__ import annotations
 import inspect
 import os
 import warnings
+from dataclasses import replace
 
 import numpy as np
 
 import pcircuit
+from hld.answers.evidence import Evidence
+from hld.answers.profile import profile_of, tree_edges
 from hld.checks import check_alpha
 from hld.detector_file import FORMAT, FORMAT_VERSION, check_storable, detector_parts, read_parts
 from hld.detector_options import check_options
@@ -78,6 +81,9 @@ class HLDDetector:
         Mean training log-likelihood per row, natural.
     num_train_ : int
         n, rows of the training table.
+    profile_ : hld.answers.profile.Profile or None
+        Counts of the rows that batches are compared with, by column and by pair of columns that belong together; None
+        from model files without.
 
     Notes
     -----
@@ -157,13 +163,16 @@ class HLDDetector:
         if kept is not None:  # rows that nothing was learned from are read as a batch is
             kept = (data if len(kept) == len(data) else encoder.encode(columns)[0])[kept]
         learned = data[learned]
+        edges = tree_edges(learned, encoder.num_categories, self.pseudocount)
+        profile = profile_of(learned if kept is None else kept, encoder.num_categories, edges)
         start = pcircuit.hclt(learned, self.num_latents, encoder.num_categories, self.pseudocount, rng)
         circuit, history = pcircuit.fit_em(start, learned, num_epochs=self.num_epochs, pseudocount=self.pseudocount,
                                            progress=progress)
         test = self._build_test(circuit, kept, len(learned), int(rng.integers(2 ** 53)))
         _warn_of_few_rows(test, len(data))
         history.flags.writeable = False
-        return self._take_over({"encoder": encoder, "test": test, "history": history, "num_train": len(data)})
+        return self._take_over({"encoder": encoder, "test": test, "history": history, "num_train": len(data),
+                                "profile": profile})
 
     def test(self, batch, alpha=0.05):
         """Test whether a batch follows the distribution of the training table.
@@ -186,7 +195,15 @@ class HLDDetector:
         """
         self._check_fitted()
         alpha = check_alpha(alpha)
-        return self.test_(self.encoder_.encode(batch)[0], alpha)
+        codes, odd = self.encoder_.encode(batch)
+        result = self.test_(codes, alpha)
+        return result if self.profile_ is None else replace(result, evidence=self._evidence(codes, odd))
+
+    def _evidence(self, codes, odd) -> Evidence:
+        """Counts of an encoded batch beside those of the reference."""
+        batch = profile_of(codes, self.encoder_.num_categories, self.profile_.edges)
+        return Evidence(self.encoder_.columns, self.profile_, batch, odd.num_unseen, odd.num_out_of_range,
+                        self.test_.settings.seed)
 
     def score_samples(self, table) -> np.ndarray:
         """Natural log-likelihood of each row under the circuit; larger is more typical."""
@@ -262,7 +279,7 @@ class HLDDetector:
     def _take_over(self, fitted):
         """Become fitted: with what `fit` computed, or what a file held."""
         self.encoder_, self.test_, self.circuit_ = fitted["encoder"], fitted["test"], fitted["test"].circuit
-        self.history_, self.num_train_ = fitted["history"], fitted["num_train"]
+        self.history_, self.num_train_, self.profile_ = fitted["history"], fitted["num_train"], fitted["profile"]
         self.n_features_in_ = self.circuit_.num_variables
         return self
 
@@ -314,7 +331,7 @@ def save(detector, path) -> None:
                         "pcircuit.save")
     detector._check_fitted()
     fitted = {"encoder": detector.encoder_, "test": detector.test_, "history": detector.history_,
-              "num_train": detector.num_train_}
+              "num_train": detector.num_train_, "profile": detector.profile_}
     pcircuit.write_archive(path, *detector_parts(detector.get_params(), fitted))
 
 

@@ -34,6 +34,8 @@ ROOMS = {
     "hld": {
         "checks": set(),
         "tables": set(),
+        "answers": set(),
+        "synthetic": {"tables"},
         "vectors": {"checks"},
         "gchi2": set(),
         "references": {"checks", "vectors"},
@@ -41,8 +43,9 @@ ROOMS = {
         "nulls": {"checks", "references", "gchi2"},
         "monitoring": {"checks", "vectors"},
         "baselines": {"checks", "nulls", "gchi2", "vectors"},
-        CORE: {"checks", "tables", "vectors", "gchi2", "references", "metrics", "nulls"},
-        "command": {CORE, "tables"},
+        CORE: {"checks", "tables", "answers", "synthetic", "vectors", "gchi2", "references", "metrics", "nulls"},
+        "reports": {CORE, "answers", "tables"},
+        "command": {CORE, "answers", "tables", "synthetic", "reports", "monitoring"},
         "__main__": {"command"},
     },
 }
