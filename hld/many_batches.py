@@ -88,9 +88,10 @@ def test_batches(test, batches, alpha=0.05) -> BatchesResult:  # noqa: PT028
         raise TypeError(f"`test` must be callable as test(batch, alpha), found {test!r}")
     if not isinstance(batches, Iterable):
         raise TypeError(f"`batches` must be a sequence of batches, found {batches!r}")
-    results = tuple(test(batch, alpha) for batch in batches)
-    if not results:
+    batches = list(batches)
+    if not batches:
         raise ValueError("`batches` is empty: give at least one batch")
+    results = tuple(test(batch, alpha) for batch in batches)
     pvalues = pcircuit.check_numbers([result.pvalue for result in results], "test", "a test that returns p-values",
                                      least=0, most=1)
     adjusted = benjamini_hochberg(pvalues)

@@ -21,4 +21,4 @@ def test_shifted_batches_are_found_among_many():
 
 def test_no_batches():
     with pytest.raises(ValueError, match="`batches` is empty"):
-        hld.test_batches(None, [])
+        hld.test_batches(lambda batch, alpha: None, [])
