@@ -112,7 +112,8 @@ def test_saved_numbers_give_the_same(reference, rng):
                    num_resamples=99, **more)
     null, metrics = test.calibration.null, test.calibration.metrics
     scalars, arrays = null.to_parts()
-    again = Context(getattr(null.tails, "reference", None), metrics, test.stds, test.settings.seed).read(scalars, arrays)
+    context = Context(getattr(null.tails, "reference", None), metrics, test.stds, test.settings.seed)
+    again = context.read(scalars, arrays)
     for T in (1, 2, 4, 7, 3000):
         squared = rng.random(2) * [1.0, 30.0] / T
         assert again.pvalue(squared, T) == null.pvalue(squared, T)
