@@ -20,17 +20,16 @@ TREES = {path.relative_to(ROOT): ast.parse(path.read_text(encoding="utf-8"), str
 CORE = "core"
 ROOMS = {
     "pcircuit": {
-        "arguments": set(),
-        CORE: {"arguments"},
-        "compiled": {"arguments", CORE},
-        "inference": {"arguments", CORE, "compiled"},
-        "operations": {"arguments", CORE, "inference"},
-        "learning": {"arguments", CORE, "inference", "compiled"},
-        "moments": {"arguments", CORE, "compiled", "inference"},
-        "files": {"arguments", CORE},
-        "pictures": {"arguments", CORE, "inference", "moments"},
+        CORE: set(),
+        "compiled": {CORE},
+        "inference": {CORE, "compiled"},
+        "operations": {CORE, "inference"},
+        "learning": {CORE, "inference", "compiled"},
+        "moments": {CORE, "compiled", "inference"},
+        "files": {CORE},
+        "pictures": {CORE, "inference", "moments"},
         "startup": {CORE, "compiled", "inference", "learning"},
-        "methods": {"arguments", CORE},  # and all public names, when a method is first called
+        "methods": {CORE},  # and all public names, when a method is first called
     },
     "hld": {
         "checks": set(),
