@@ -251,8 +251,7 @@ def main():
 
 def judge_all(work: Work, options) -> None:
     """Plant what has not been judged yet in a new copy of the checkout."""
-    import hypothesis  # noqa: F401  what every run needs is imported once, before forking
-    import numba  # noqa: F401
+    import numba  # noqa: F401  what every run needs is imported once, before forking
     import numpy  # noqa: F401
     import pandas  # noqa: F401
     import pytest  # noqa: F401
