@@ -167,12 +167,13 @@ class HLDDetector:
         if kept is not None:  # rows that nothing was learned from are read as a batch is
             kept = (data if len(kept) == len(data) else encoder.encode(columns)[0])[kept]
         learned = data[learned]
-        edges = tree_edges(learned, encoder.num_categories, self.pseudocount)
-        profile = profile_of(learned if kept is None else kept, encoder.num_categories, edges)
+        tree = pcircuit.chow_liu_tree(learned, num_categories=encoder.num_categories, pseudocount=self.pseudocount)
+        profile = profile_of(learned if kept is None else kept, encoder.num_categories,
+                             tree_edges(tree, encoder.num_categories))
         values = value_tables(encoder.columns, [
             as_numbers(cells, column.name)[rows] if column.kind == "continuous" else None
             for column, cells in zip(encoder.columns, columns.arrays, strict=True)])
-        start = pcircuit.hclt(learned, self.num_latents, encoder.num_categories, self.pseudocount, rng)
+        start = pcircuit.hclt(learned, self.num_latents, encoder.num_categories, self.pseudocount, rng, tree=tree)
         circuit, history = pcircuit.fit_em(start, learned, num_epochs=self.num_epochs, pseudocount=self.pseudocount,
                                            progress=progress)
         test = self._build_test(circuit, kept, len(learned), int(rng.integers(2 ** 53)))

@@ -61,7 +61,7 @@ def read_batch(path, encoder, separator=","):
     path : str
         File, possibly compressed; "-" is standard input.
     encoder : hld.tables.encoder.TableEncoder
-        Of the detector that will read the table.
+        Encoder of the detector that will read the table.
     separator : str
         One character.
 

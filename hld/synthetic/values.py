@@ -57,7 +57,7 @@ def value_tables(columns, arrays) -> ValueTables:
     Parameters
     ----------
     columns : sequence of V columns
-        Of the encoder.
+        Columns of the encoder.
     arrays : sequence of V (N,) arrays
         The cells of the rows that the encoder was fitted to, numbers in the continuous columns.
 
