@@ -159,7 +159,8 @@ def limit_law(seen) -> LimitLaw:
     >>> limit_law(DenseCovariance(np.diag([3.0, 1.0]))).eigenvalues
     array([3., 1.])
     """
-    return law_of_values(seen.eigenvalues()) if isinstance(seen, DenseCovariance) else law_of_leading(seen)
+    every = isinstance(seen, DenseCovariance) or getattr(seen, "is_small", False)
+    return law_of_values(seen.eigenvalues()) if every else law_of_leading(seen)
 
 
 def law_of_leading(seen) -> LimitLaw:

@@ -69,13 +69,14 @@ def test_references_that_cannot_be(reference, match):
 
 def test_fresh_rows_pass_though_the_circuit_fits_its_own_too_well():
     """150 rows of 30 independent columns, whose circuit has three nodes for each row."""
-    trials, rejected = 20, dict.fromkeys(("held-out", "training", "auto"), 0)
+    trials, rejected = 12, dict.fromkeys(("held-out", "training"), 0)
     for seed in range(trials):
         rng = np.random.default_rng(seed)
         train, fresh = rng.integers(0, 3, size=(150, 30)), rng.integers(0, 3, size=(75, 30))
         for reference in rejected:
-            rejected[reference] += HLDDetector(num_epochs=30, reference=reference).fit(train).test(fresh).reject
-    assert rejected["held-out"] == rejected["auto"] <= binom.isf(1e-6, trials, 0.05)
+            detector = HLDDetector(num_epochs=30, reference=reference, num_resamples=99).fit(train)
+            rejected[reference] += detector.test(fresh).reject
+    assert rejected["held-out"] <= binom.isf(1e-6, trials, 0.05)
     assert rejected["training"] > binom.isf(1e-6, trials, 0.05)
 
 
@@ -225,7 +226,7 @@ def test_damaged_files_are_refused(detector, tmp_path, change):
         lambda header, arrays: arrays.update({
             "test.null.large.0.eigenvalues": -arrays["test.null.large.0.eigenvalues"]}),
         lambda header, arrays: arrays.update({
-            "test.null.small.sizes": arrays["test.null.small.sizes"][::-1].copy()}),
+            "test.null.tails.sizes": arrays["test.null.tails.sizes"][::-1].copy()}),
         lambda header, arrays: arrays.update({"test.null.large.means": arrays["test.null.large.means"][:5]}),
         lambda header, arrays: arrays.update({"test.metric.3.factors": -arrays["test.metric.3.factors"]}),
         lambda header, arrays: arrays.update({"test.metric.0.weights": arrays["test.metric.0.weights"][:-1]}),
