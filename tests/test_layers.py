@@ -22,13 +22,14 @@ TREES = {path.relative_to(ROOT): ast.parse(path.read_text(encoding="utf-8"), str
 CORE = "core"
 ROOMS = {
     "pcircuit": {
-        CORE: set(),
-        "compiled": {CORE},
-        "inference": {CORE, "compiled"},
-        "operations": {CORE, "inference"},
-        "learning": {CORE, "inference", "compiled"},
-        "moments": {CORE, "compiled", "inference"},
-        "files": {CORE},
+        "arguments": set(),
+        CORE: {"arguments"},
+        "compiled": {"arguments", CORE},
+        "inference": {"arguments", CORE, "compiled"},
+        "operations": {"arguments", CORE, "inference"},
+        "learning": {"arguments", CORE, "inference", "compiled"},
+        "moments": {"arguments", CORE, "compiled", "inference"},
+        "files": {"arguments", CORE},
         "startup": {CORE, "compiled", "inference", "learning"},
     },
     "hld": {
