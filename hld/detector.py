@@ -18,19 +18,17 @@ from dataclasses import replace
 import numpy as np
 
 import pcircuit
-from hld.answers.evidence import Evidence
-from hld.answers.profile import profile_of, tree_edges
+from hld.answers.table_facts import evidence_of, table_facts
 from hld.checks import check_alpha
-from hld.detector_file import FORMAT, FORMAT_VERSION, check_storable, detector_parts, read_parts
 from hld.detector_options import check_options
+from hld.files.detector import FORMAT, FORMAT_VERSION, check_storable, detector_parts, read_parts
 from hld.goodness_of_fit import HLDTest
 from hld.metrics.named import default_metrics
+from hld.references.held_out import split_rows
 from hld.synthetic.drawing import condition_probability, draw_rows
-from hld.synthetic.values import value_tables
-from hld.tables.cells import as_numbers, read_table
+from hld.tables.cells import read_table
 from hld.tables.encoder import fit_encoder
 
-FEWEST_ROWS = 4  # so that two are kept from learning
 MISSING = {"complete": "drawn from the circuit given the rest of the row", "exact": "summed out",
            "available": "each node is compared by the rows that show its whole scope"}
 SUPPORTED_LEVEL = 0.05  # below the smallest p-value of a single row `fit` warns
@@ -46,8 +44,8 @@ class HLDDetector:
     num_epochs : int
         EM passes over the training rows.
     pseudocount : float
-        Smoothing of the Chow-Liu counts and of the EM steps.  Less fits the training rows better than it should where
-        they are few, and then fresh rows look shifted.
+        Smoothing of the Chow-Liu counts and of the EM steps.  With less of it a circuit learned from few rows
+        overfits them, and fresh rows look shifted.
     num_bins : int
         Quantile bins of a continuous column, at most.
     max_categories : int
@@ -159,7 +157,7 @@ class HLDDetector:
         columns = read_table(table)
         if columns.num_rows == 1:
             raise ValueError("`table` has 1 row: learning a distribution needs at least two")
-        learned, kept = rows, _ = self._split(columns.num_rows, rng)
+        learned, kept = rows = split_rows(columns.num_rows, self.reference, rng)
         encoder = fit_encoder(columns, num_bins=self.num_bins, max_categories=self.max_categories, rows=learned,
                               categorical=self.categorical, continuous=self.continuous)
         check_storable(self.get_params(), encoder)
@@ -167,19 +165,14 @@ class HLDDetector:
         if kept is not None:  # rows that nothing was learned from are read as a batch is
             kept = (data if len(kept) == len(data) else encoder.encode(columns)[0])[kept]
         learned = data[learned]
-        edges = tree_edges(learned, encoder.num_categories, self.pseudocount)
-        profile = profile_of(learned if kept is None else kept, encoder.num_categories, edges)
-        values = value_tables(encoder.columns, [
-            as_numbers(cells, column.name)[rows] if column.kind == "continuous" else None
-            for column, cells in zip(encoder.columns, columns.arrays, strict=True)])
+        known = table_facts(encoder, columns, rows[0], learned, learned if kept is None else kept, self.pseudocount)
         start = pcircuit.hclt(learned, self.num_latents, encoder.num_categories, self.pseudocount, rng)
         circuit, history = pcircuit.fit_em(start, learned, num_epochs=self.num_epochs, pseudocount=self.pseudocount,
                                            progress=progress)
         test = self._build_test(circuit, kept, len(learned), int(rng.integers(2 ** 53)))
         _warn_of_few_rows(test, len(data))
         history.flags.writeable = False
-        return self._take_over({"encoder": encoder, "test": test, "history": history, "num_train": len(data),
-                                "profile": profile, "values": values})
+        return self._take_over({"encoder": encoder, "test": test, "history": history, "num_train": len(data), **known})
 
     def test(self, batch, alpha=0.05):
         """Test whether a batch follows the distribution of the training table.
@@ -204,19 +197,10 @@ class HLDDetector:
         alpha = check_alpha(alpha)
         codes, odd = self.encoder_.encode(batch)
         result = self.test_(codes, alpha)
-        return replace(result, evidence=self.evidence(codes, odd))
-
-    def evidence(self, codes, odd=None):
-        """Counts of an encoded batch (T, V) beside those of the reference, or None from model files without counts."""
-        if self.profile_ is None:
-            return None
-        batch = profile_of(codes, self.encoder_.num_categories, self.profile_.edges)
-        none = np.zeros(codes.shape[1], dtype=np.int64)
-        return Evidence(self.encoder_.columns, self.profile_, batch, none if odd is None else odd.num_unseen,
-                        none if odd is None else odd.num_out_of_range, self.test_.settings.seed)
+        return replace(result, evidence=evidence_of(self, codes, odd))
 
     def test_by(self, table, by, alpha=0.05, *, every=None, procedure="bh"):
-        """Test each segment of a table, with false discovery control: see `hld.segments.judge_segments`.
+        """Test each segment of a table, with false discovery control: see `hld.answers.segments.judge_segments`.
 
         Parameters
         ----------
@@ -233,9 +217,9 @@ class HLDDetector:
 
         Returns
         -------
-        hld.segments.SegmentsResult
+        hld.answers.segments.SegmentsResult
         """
-        from hld.segments import judge_segments
+        from hld.answers.segments import judge_segments
         self._check_fitted()
         return judge_segments(self, table, by, alpha, every=every, procedure=procedure)
 
@@ -292,19 +276,6 @@ class HLDDetector:
         if self.test_.reference == "circuit" or self.test_.num_train == self.num_train_:
             return []
         return [f"reference: {self.test_.num_train} of the {self.num_train_} rows, kept from learning"]
-
-    def _split(self, n, rng):
-        """Positions of the rows to learn from and of those of the reference, None for the circuit's own."""
-        reference = self.reference
-        if reference == "auto":
-            reference = "held-out" if n >= FEWEST_ROWS else "training"
-        if reference != "held-out":
-            return np.arange(n), np.arange(n) if reference == "training" else None
-        if n < FEWEST_ROWS:
-            raise ValueError(f"`table` has {n} rows: with reference='held-out' half of them is kept from learning, "
-                             f"which needs at least {FEWEST_ROWS}")
-        rows = rng.permutation(n)
-        return np.sort(rows[n // 2:]), np.sort(rows[:n // 2])
 
     def _build_test(self, circuit, kept, num_learned, seed) -> HLDTest:
         """The test of a fitted circuit against the rows `kept`, or against the circuit."""

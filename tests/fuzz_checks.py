@@ -20,8 +20,9 @@ from streams import next_factors
 
 import hld
 import pcircuit
-from hld import detector_file, gchi2
+from hld import gchi2
 from hld.detector import from_parts
+from hld.files import detector as detector_file
 from hld.monitoring import monitor_file
 from hld.nulls.auto import AutoNull
 from hld.nulls.joint import JointNull

@@ -22,20 +22,21 @@ TREES = {path.relative_to(ROOT): ast.parse(path.read_text(encoding="utf-8"), str
 CORE = "core"
 ROOMS = {
     "pcircuit": {
-        CORE: set(),
-        "compiled": {CORE},
-        "inference": {CORE, "compiled"},
-        "operations": {CORE, "inference"},
-        "learning": {CORE, "inference", "compiled"},
-        "moments": {CORE, "compiled", "inference"},
-        "files": {CORE},
+        "arguments": set(),
+        CORE: {"arguments"},
+        "compiled": {"arguments", CORE},
+        "inference": {"arguments", CORE, "compiled"},
+        "operations": {"arguments", CORE, "inference"},
+        "learning": {"arguments", CORE, "inference", "compiled"},
+        "moments": {"arguments", CORE, "compiled", "inference"},
+        "files": {"arguments", CORE},
         "startup": {CORE, "compiled", "inference", "learning"},
     },
     "hld": {
         "checks": set(),
         "tables": set(),
-        "answers": set(),
         "synthetic": {"tables"},
+        "answers": {"checks", "tables", "synthetic"},
         "vectors": {"checks"},
         "gchi2": set(),
         "references": {"checks", "vectors"},
@@ -43,13 +44,16 @@ ROOMS = {
         "nulls": {"checks", "references", "gchi2"},
         "monitoring": {"checks", "vectors"},
         "baselines": {"checks", "nulls", "gchi2", "vectors"},
-        CORE: {"checks", "tables", "answers", "synthetic", "vectors", "gchi2", "references", "metrics", "nulls"},
-        "reports": {CORE, "answers", "tables"},
-        "command": {CORE, "answers", "tables", "synthetic", "reports", "monitoring"},
+        CORE: {"checks", "answers", "synthetic", "vectors", "references", "metrics", "nulls"},
+        "files": {"checks", "tables", "answers", "synthetic", "references", "vectors", "nulls", "metrics", CORE},
+        "detector": {"checks", "tables", "answers", "synthetic", "references", "metrics", "files", CORE},
+        "reports": {"detector", CORE, "answers", "tables"},
+        "command": {"detector", CORE, "answers", "tables", "synthetic", "reports", "monitoring"},
         "__main__": {"command"},
     },
 }
-TOP = {"pcircuit.startup", "hld.__main__", "hld.checks"}  # modules beside the folders that are a floor of their own
+# modules beside the folders that are a floor of their own
+TOP = {"pcircuit.startup", "hld.__main__", "hld.checks", "hld.detector"}
 NUMBA = {"pcircuit/compiled", "pcircuit/moments/compiled", "hld/monitoring/kernel.py"}
 PUBLIC = [f"{package}.{name}" for package, module in PACKAGES.items() for name in module.__all__]
 

@@ -23,8 +23,8 @@ from hld.checks import under_prefix, with_prefix
 from hld.nulls.joint import JointNull, combined
 from hld.nulls.limit_law import limit_laws
 from hld.nulls.null import Null, PValue
-from hld.nulls.score import Score, score_of, together
 from hld.nulls.resampled import resampled_distances
+from hld.nulls.score import Score, score_of, together
 from hld.nulls.staged import StagedTails, squared_distances
 from hld.nulls.table import TableTails, table_of
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 import pathlib
-import secrets
 from collections.abc import Iterator
 from math import exp, isnan
 
 import numpy as np
 
+from pcircuit.files.whole_file import replace_file
 from pcircuit.regions import StructureError
 
 LARGEST_ID = 2**40
@@ -152,24 +152,6 @@ def log_terms(places: np.ndarray, weights: np.ndarray) -> list[tuple[int, str]]:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a text file under a temporary name and rename it: readers see the old file or the new one.
-
-    Parameters
-    ----------
-    path : str or os.PathLike
-    text : str
-
-    Raises
-    ------
-    OSError
-        If the folder does not exist or cannot be written.
-    """
-    target = pathlib.Path(os.path.realpath(path))
-    temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
-    try:
-        with temporary.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    """Write a text file, whole or not at all; raises what `pcircuit.files.whole_file.replace_file` raises."""
+    with replace_file(path) as file:
+        file.write(text.encode("utf-8"))

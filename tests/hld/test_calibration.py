@@ -10,7 +10,7 @@ from scipy.stats import betabinom, binom
 
 import hld
 from hld import HLDTest
-from hld.calibration_file import calibration_parts, read_calibration
+from hld.files.calibration import calibration_parts, read_calibration
 from hld.nulls.version_1 import DrawnNull
 from pcircuit import (
     Circuit,

@@ -7,7 +7,7 @@ import pytest
 
 import hld
 
-FIXTURES = pathlib.Path(__file__).resolve().parents[1] / "fixtures"
+FIXTURES = pathlib.Path(__file__).resolve().parents[2] / "fixtures"
 EXPECTED = json.loads((FIXTURES / "detector-v1-expected.json").read_text(encoding="utf-8"))
 
 

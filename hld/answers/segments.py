@@ -20,8 +20,10 @@ import numpy as np
 
 import pcircuit
 from hld.answers.adjust import benjamini_hochberg, benjamini_yekutieli
+from hld.answers.table_facts import evidence_of
 from hld.checks import check_alpha
 from hld.tables.cells import Columns, is_missing, plain_value, read_table
+from hld.tables.factored import whole_cells
 
 ADJUST = {"bh": benjamini_hochberg, "by": benjamini_yekutieli}
 PERIODS = {"year": 4, "month": 7, "day": 10, "hour": 13, "minute": 16}  # characters of a time as text
@@ -153,7 +155,7 @@ def judge_segments(detector, table, by, alpha=0.05, *, every=None, procedure="bh
         signed = codes.astype(np.int32) if codes.dtype.kind == "u" else codes.copy()
         signed[:, detector.encoder_.names.index(name)] = -1
         codes = signed
-    groups, labels = _groups(cells, every, name)
+    groups, labels = _groups(whole_cells(cells), every, name)
     order = np.argsort(groups, kind="stable")
     rows = np.split(order, np.cumsum(np.bincount(groups))[:-1])
     results = [detector.test_(codes[one], alpha) for one in rows]
@@ -161,7 +163,7 @@ def judge_segments(detector, table, by, alpha=0.05, *, every=None, procedure="bh
     adjusted = ADJUST[procedure](pvalues)
     called = adjusted <= alpha
     for i in np.flatnonzero(called)[:MOST_EXPLAINED].tolist():
-        results[i] = replace(results[i], evidence=detector.evidence(codes[rows[i]]))
+        results[i] = replace(results[i], evidence=evidence_of(detector, codes[rows[i]]))
     return SegmentsResult(name, labels, np.array([len(one) for one in rows]), tuple(results), pvalues, adjusted, called,
                           alpha, procedure)
 

@@ -16,13 +16,14 @@ import numpy as np
 
 import pcircuit
 from hld.answers.profile import Profile
-from hld.calibration_file import calibration_parts, read_calibration
-from hld.calibration_file_v1 import parts_of_version_1
 from hld.checks import check_names, saved_count, under_prefix, with_prefix
-from hld.detector_checks import check_calibration, check_history, check_same, check_settings
-from hld.detector_params import plain_params, read_params
-from hld.goodness_of_fit import HLDTest, Settings
-from hld.synthetic.values import ValueTables
+from hld.files.calibration import calibration_parts, read_calibration
+from hld.files.calibration_v1 import parts_of_version_1
+from hld.files.detector_checks import check_calibration, check_history, check_same, check_settings
+from hld.files.detector_params import plain_params, read_params
+from hld.goodness_of_fit import HLDTest
+from hld.settings import Settings
+from hld.synthetic.values import ValueTables, is_binned
 from hld.tables.encoder import TableEncoder
 
 FORMAT, FORMAT_VERSION = "hld.detector", 2
@@ -149,8 +150,8 @@ def _read_values(arrays: dict, encoder) -> ValueTables | None:
     """The quantiles of continuous columns of a file; None if it has none."""
     if not arrays:
         return None
-    check_names(arrays, {"quantiles", "decimals"}, "the values")
-    return ValueTables.from_arrays(arrays, sum(column.kind == "continuous" for column in encoder.columns))
+    check_names(arrays, {"quantiles", "units"}, "the values")
+    return ValueTables.from_arrays(arrays, sum(map(is_binned, encoder.columns)))
 
 
 def _read_test(circuit, header: dict, arrays: dict, num_train: int) -> HLDTest:
