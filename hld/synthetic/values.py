@@ -6,8 +6,8 @@ linear quantile function through the k/64-quantiles, and F(x) = P(X < x) its inv
 .. math:: Q(U), \qquad U \text{ uniform on } [F(a), F(b)),
 
 so a value that very many rows have, such as zero, is drawn as often.  It is rounded to the unit that all training
-values are multiples of, a day or a millionth: whole numbers stay whole, and dates stay without a time.  Of a bin [a, b),
-the part [a, c) has the share (F(c) - F(a)) / (F(b) - F(a)).
+values are multiples of, a day or a millionth: whole numbers stay whole, and dates stay without a time.  Of a bin
+[a, b), the part [a, c) has the share (F(c) - F(a)) / (F(b) - F(a)).
 """
 from __future__ import annotations
 
