@@ -7,9 +7,9 @@ a line is written:
     {"event": "alarm", "num_rows": 400, "alarm": true, "alarm_row": 365, ...}
     {"event": "end", ...}
 
-The probability that an unshifted stream ever causes an alarm is at most alpha, however long it runs.  "Unshifted" allows
-for what the circuit itself does not get right: by default the margin is the distance between its means and those of the
-rows that the model kept from learning, sampling error included.
+The probability that an unshifted stream ever causes an alarm is at most alpha, however long it runs.  "Unshifted" means
+that rows follow the circuit up to what it does not get right itself: by default the margin is the distance between its
+means and those of the rows that the model kept from learning, sampling error included.
 """
 from __future__ import annotations
 
