@@ -4,31 +4,27 @@
 and builds the goodness-of-fit test (`HLDTest`).  The fitted detector holds the encoder, the circuit and exact
 moments: averages, no rows.  At deployment a batch is encoded in the same way and tested.
 
-What happens to odd values is decided once and visible in `describe()`: continuous columns are cut at quantiles of the
-rows that are learned from, a level that they do not show goes to a category of its own, and of a row with holes
-everything is compared that it shows (so that missing entries alone never alarm).
+What happens to odd values is decided once and visible in `schema_` and `describe()`: continuous columns are cut at
+quantiles, a level that training does not show goes to a category of its own, of a row with holes everything is compared
+that it shows, and as many holes as in training say nothing (`hld.tables.missingness`).
 """
 from __future__ import annotations
 
 import inspect
 import os
-import warnings
 
 import numpy as np
 
 import pcircuit
 from hld.checks import check_alpha
 from hld.detector_options import check_options
+from hld.detector_parts import build_test, describe, warn_of_few_rows, warn_of_left_out
+from hld.estimator import check_fitted, feature_names, predictions, row_offset, sklearn_tags
 from hld.files.detector import FORMAT, FORMAT_VERSION, check_storable, detector_parts, read_parts
-from hld.goodness_of_fit import HLDTest
-from hld.metrics.named import default_metrics
 from hld.references.held_out import split_rows
+from hld.result_quality import with_quality
 from hld.tables.cells import read_table
-from hld.tables.encoder import fit_encoder
-
-MISSING = {"complete": "drawn from the circuit given the rest of the row", "exact": "summed out",
-           "available": "each node is compared by the rows that show its whole scope"}
-SUPPORTED_LEVEL = 0.05  # below the smallest p-value of a single row `fit` warns
+from hld.tables.learn_schema import learn_schema
 
 
 class HLDDetector:
@@ -48,7 +44,11 @@ class HLDDetector:
     max_categories : int
         Levels kept of a categorical column; integer columns with more distinct values are treated as continuous.
     categorical, continuous : sequence of column names or positions, optional
-        Columns to treat so whatever their type.
+        Columns to treat so whatever their type.  Columns named here are kept even if they are nearly unique.
+    schema : TableSchema, optional
+        What is known of the columns; the rest is learned.
+    missingness : bool
+        Whether shares of missing values are tested, too, and count in the p-value (`hld.tables.missingness`).
     kinds : tuple of str
         Kinds of the circuit's units that the test looks at.
     metric : "auto" or see `HLDTest`
@@ -71,6 +71,8 @@ class HLDDetector:
 
     Attributes
     ----------
+    schema_ : TableSchema
+        What the columns are.
     encoder_ : TableEncoder
     circuit_ : pcircuit.Circuit
     test_ : HLDTest
@@ -78,6 +80,12 @@ class HLDDetector:
         Mean training log-likelihood per row, natural.
     num_train_ : int
         n, rows of the training table.
+    n_features_in_ : int
+        Columns of the training table.
+    feature_names_in_ : (V,) object array
+        Their names, if the table had names.
+    offset_ : float
+        What `decision_function` takes off `score_samples`.
 
     Notes
     -----
@@ -86,7 +94,7 @@ class HLDDetector:
     References
     ----------
     K, S and Krishnan (2026), Hierarchical Likelihood Distance; Liu and Van den Broeck (2021), Tractable regularization
-    of probabilistic circuits (Hidden Chow-Liu trees), NeurIPS.
+    of probabilistic circuits, NeurIPS.
 
     Examples
     --------
@@ -104,15 +112,16 @@ class HLDDetector:
     """
 
     def __init__(self, num_latents=4, num_epochs=100, pseudocount=1.0, num_bins=8, max_categories=64, *,
-                 categorical=None, continuous=None, kinds=("input", "sum"), metric="auto",
-                 null="auto", reference="auto", estimation_error=True, tolerance=0.0, num_resamples=999, rng=0):
+                 categorical=None, continuous=None, schema=None, missingness=True, kinds=("input", "sum"),
+                 metric="auto", null="auto", reference="auto", estimation_error=True, tolerance=0.0,
+                 num_resamples=999, rng=0):
         self.num_latents = num_latents
         self.num_epochs = num_epochs
         self.pseudocount = pseudocount
         self.num_bins = num_bins
         self.max_categories = max_categories
-        self.categorical = categorical
-        self.continuous = continuous
+        self.categorical, self.continuous, self.schema = categorical, continuous, schema
+        self.missingness = missingness
         self.kinds = kinds
         self.metric = metric
         self.null = null
@@ -150,9 +159,11 @@ class HLDDetector:
         if columns.num_rows == 1:
             raise ValueError("`table` has 1 row: learning a distribution needs at least two")
         learned, kept = split_rows(columns.num_rows, self.reference, rng)
-        encoder = fit_encoder(columns, num_bins=self.num_bins, max_categories=self.max_categories, rows=learned,
-                              categorical=self.categorical, continuous=self.continuous)
-        check_storable(self.get_params(), encoder)
+        schema = learn_schema(columns, num_bins=self.num_bins, max_categories=self.max_categories, rows=learned,
+                              categorical=self.categorical, continuous=self.continuous, given=self.schema)
+        encoder = schema.encoder()
+        check_storable(self.get_params(), schema)
+        warn_of_left_out(schema, self.schema)
         data, _ = encoder.encode_training(columns)
         if kept is not None:  # rows that nothing was learned from are read as a batch is
             kept = (data if len(kept) == len(data) else encoder.encode(columns)[0])[kept]
@@ -160,10 +171,12 @@ class HLDDetector:
         start = pcircuit.hclt(learned, self.num_latents, encoder.num_categories, self.pseudocount, rng)
         circuit, history = pcircuit.fit_em(start, learned, num_epochs=self.num_epochs, pseudocount=self.pseudocount,
                                            progress=progress)
-        test = self._build_test(circuit, kept, len(learned), int(rng.integers(2 ** 53)))
-        _warn_of_few_rows(test, len(data))
+        test = build_test(self.get_params(), circuit, kept, len(learned), int(rng.integers(2 ** 53)))
+        warn_of_few_rows(test, len(data))
         history.flags.writeable = False
-        return self._take_over({"encoder": encoder, "test": test, "history": history, "num_train": len(data)})
+        offset = row_offset(pcircuit.log_likelihood(circuit, learned if kept is None else kept))
+        return self._take_over({"schema": schema, "test": test, "history": history, "num_train": len(data),
+                                "offset": offset})
 
     def test(self, batch, alpha=0.05):
         """Test whether a batch follows the distribution of the training table.
@@ -182,23 +195,34 @@ class HLDDetector:
         Raises
         ------
         TypeError, ValueError
-            If the detector is not fitted, or the batch does not have the training table's columns.
+            If the detector is not fitted, or the batch has none of the training table's columns.
+
+        Notes
+        -----
+        ``result.data_quality`` counts what the schema does not know; ``result.pvalue`` is that of the distance and, if
+        `missingness` is tested, of the missing values together.
         """
-        self._check_fitted()
+        check_fitted(self)
         alpha = check_alpha(alpha)
-        return self.test_(self.encoder_.encode(batch)[0], alpha)
+        rows, quality = self.encoder_.check(batch, self.schema_.trained, self.tolerance, is_tested=self.missingness)
+        return with_quality(lambda level: self.test_(rows, level), quality, alpha)
 
     def score_samples(self, table) -> np.ndarray:
         """Natural log-likelihood of each row under the circuit; larger is more typical."""
-        self._check_fitted()
+        check_fitted(self)
         return pcircuit.log_likelihood(self.circuit_, self.encoder_.encode(table)[0])
 
-    def sample(self, num_samples, *, rng=None):
-        """(num_samples, V) object array of rows drawn from the circuit, decoded as `TableEncoder.decode` does.
+    def decision_function(self, table) -> np.ndarray:
+        """`score_samples` less `offset_`: negative for the rows that `predict` calls odd."""
+        return predictions(self, table)[0]
 
-        A rare level, or one that training did not show, has no value to write: it becomes None, a missing value.
-        """
-        self._check_fitted()
+    def predict(self, table) -> np.ndarray:
+        """1 for each row, -1 for odd ones, at most 5 % of those that follow the training distribution."""
+        return predictions(self, table)[1]
+
+    def sample(self, num_samples, *, rng=None):
+        """(num_samples, V) object array of rows drawn from the circuit; None for rare, new and missing values."""
+        check_fitted(self)
         return self.encoder_.decode(pcircuit.sample(self.circuit_, num_samples, rng=rng), unseen=None, rare=None)
 
     def save(self, path) -> None:
@@ -207,10 +231,8 @@ class HLDDetector:
 
     def describe(self) -> str:
         """The columns and how each is treated, the circuit, and the test."""
-        self._check_fitted()
-        return "\n".join([f"HLDDetector fitted to {self.num_train_} rows, mean log-likelihood {self.history_[-1]:.4f}",
-                          self.encoder_.describe(), self.test_.describe(), *self._kept_rows(),
-                          f"missing values: {MISSING[self.test_.missing]}"])
+        check_fitted(self)
+        return describe(self)
 
     def get_params(self, deep=True) -> dict:
         """Constructor parameters, as scikit-learn expects."""
@@ -230,42 +252,21 @@ class HLDDetector:
         state = f"fitted to {self.num_train_} rows" if hasattr(self, "circuit_") else "not fitted"
         return f"HLDDetector(num_latents={self.num_latents}, {state})"
 
-    def _kept_rows(self) -> list:
-        """A line about the rows of the reference, if they were kept from learning."""
-        if self.test_.reference == "circuit" or self.test_.num_train == self.num_train_:
-            return []
-        return [f"reference: {self.test_.num_train} of the {self.num_train_} rows, kept from learning"]
-
-    def _build_test(self, circuit, kept, num_learned, seed) -> HLDTest:
-        """The test of a fitted circuit against the rows `kept`, or against the circuit."""
-        nodes, metric = pcircuit.select_nodes(circuit, self.kinds), self.metric
-        if isinstance(metric, str) and metric == "auto":
-            metric = default_metrics(circuit, nodes)
-        return HLDTest(circuit, nodes=nodes, metric=metric, null=self.null,
-                       reference="circuit" if kept is None else "training", training_data=kept,
-                       num_train=num_learned if self.estimation_error and kept is None else None,
-                       rng=seed, num_resamples=self.num_resamples, tolerance=self.tolerance)
-
     def _take_over(self, fitted):
         """Become fitted: with what `fit` computed, or what a file held."""
-        self.encoder_, self.test_, self.circuit_ = fitted["encoder"], fitted["test"], fitted["test"].circuit
-        self.history_, self.num_train_ = fitted["history"], fitted["num_train"]
-        self.n_features_in_ = self.circuit_.num_variables
+        self.schema_, self.encoder_ = fitted["schema"], fitted["schema"].encoder()
+        self.test_, self.circuit_ = fitted["test"], fitted["test"].circuit
+        self.history_, self.num_train_, self.offset_ = fitted["history"], fitted["num_train"], fitted["offset"]
+        self.n_features_in_, names = len(self.schema_.columns), feature_names(self.schema_)
+        if names is not None:
+            self.feature_names_in_ = names
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
         return self
 
-    def _check_fitted(self):
-        """Raise unless `fit` has run."""
-        if not hasattr(self, "circuit_"):
-            raise ValueError("this HLDDetector is not fitted: call `fit(table)` first, or `hld.load(path)`")
-
-
-def _warn_of_few_rows(test, num_rows) -> None:
-    """A warning if single rows cannot be rejected at the default level, so few rows there are to compare them with."""
-    least = test.least_pvalue(1)
-    if least > SUPPORTED_LEVEL:
-        warnings.warn(f"`table` has {num_rows} rows, so the smallest p-value of a single row is {least:.2g}: a test at "
-                      "a lower level never rejects one; `describe()` lists the smallest p-values of larger batches",
-                      UserWarning, stacklevel=3)
+    def __sklearn_tags__(self):
+        """What scikit-learn asks of an estimator."""
+        return sklearn_tags()
 
 
 def save(detector, path) -> None:
@@ -299,9 +300,9 @@ def save(detector, path) -> None:
     if not isinstance(detector, HLDDetector):
         raise TypeError(f"`detector` must be an HLDDetector, found {type(detector).__name__}; save circuits with "
                         "pcircuit.save")
-    detector._check_fitted()
-    fitted = {"encoder": detector.encoder_, "test": detector.test_, "history": detector.history_,
-              "num_train": detector.num_train_}
+    check_fitted(detector)
+    fitted = {"schema": detector.schema_, "test": detector.test_, "history": detector.history_,
+              "num_train": detector.num_train_, "offset": detector.offset_}
     pcircuit.write_archive(path, *detector_parts(detector.get_params(), fitted))
 
 

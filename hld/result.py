@@ -49,6 +49,9 @@ class HLDResult:
         Standard deviations of the node likelihoods under the reference, weighted alike.
     nodes : (m,) int array
         Node ids.
+    data_quality : hld.DataQuality or None
+        What a batch of a detector has that the schema of its training table does not know; the test of its missing
+        values, which is part of `pvalue`.
 
     Examples
     --------
@@ -76,6 +79,7 @@ class HLDResult:
     stds: np.ndarray = field(repr=False)
     nodes: np.ndarray = field(repr=False)
     _circuit: object = field(repr=False)
+    data_quality: object = field(default=None, repr=False)
 
     def __post_init__(self):
         check_verdict(self.statistic, self.pvalue)
