@@ -27,11 +27,17 @@ def table_facts(encoder, columns, rows, learned, reference, pseudocount) -> dict
         Of the tree.
     """
     edges = tree_edges(learned, encoder.num_categories, pseudocount)
-    by_name = dict(zip(columns.names or encoder.names, columns.arrays, strict=False))
-    numbers = [numbers_of(column, by_name[column.name])[rows] if is_binned(column) else None
+    cells = cells_by_name(encoder, columns)
+    numbers = [numbers_of(column, cells[column.name])[rows] if is_binned(column) else None
                for column in encoder.columns]
     return {"profile": profile_of(reference, encoder.num_categories, edges),
             "values": value_tables(encoder.columns, numbers)}
+
+
+def cells_by_name(encoder, columns) -> dict:
+    """The arrays of a table by the names that the encoder has for them."""
+    names = columns.names if encoder.by_name and columns.names is not None else encoder.table_names
+    return dict(zip(names, columns.arrays, strict=False))
 
 
 def numbers_of(column, cells) -> np.ndarray:
@@ -40,11 +46,15 @@ def numbers_of(column, cells) -> np.ndarray:
     return as_seconds(cells, column.kind)[0] if column.kind in TIMES else as_numbers(cells, column.name)
 
 
-def evidence_of(detector, codes, odd=None) -> Evidence | None:
-    """Counts of an encoded batch (T, V) beside those of the reference; None for model files without counts."""
+def evidence_of(detector, codes, quality=None) -> Evidence | None:
+    """Counts of an encoded batch (T, V) beside those of the reference; None for model files without counts.
+
+    `quality` is a `hld.DataQuality` of the batch with all columns.
+    """
     if detector.profile_ is None:
         return None
-    encoder, none = detector.encoder_, np.zeros(codes.shape[1], dtype=np.int64)
+    encoder, found = detector.encoder_, () if quality is None else quality.columns
     batch = profile_of(codes, encoder.num_categories, detector.profile_.edges)
-    return Evidence(encoder.columns, detector.profile_, batch, none if odd is None else odd.num_unseen,
-                    none if odd is None else odd.num_out_of_range, detector.test_.settings.seed)
+    odd = [np.array([getattr(one, name) for one in found] or [0] * len(encoder.columns), dtype=np.int64)
+           for name in ("num_unseen", "num_out_of_range")]
+    return Evidence(encoder.columns, detector.profile_, batch, *odd, detector.test_.settings.seed)

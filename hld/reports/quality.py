@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hld.answers.profile import profile_of
-from hld.answers.table_facts import numbers_of
+from hld.answers.table_facts import cells_by_name, numbers_of
 from hld.synthetic.values import is_binned
 from hld.tables.cells import read_table
 
@@ -162,10 +162,10 @@ def _features(encoder, table) -> np.ndarray:
     parts = read_table(table)
     codes = encoder.encode(table)[0]
     numbers = np.where(codes < 0, np.nan, codes.astype(np.float64))
-    by_name = dict(zip(parts.names or encoder.names, parts.arrays, strict=False))
+    cells = cells_by_name(encoder, parts)
     for v, column in enumerate(encoder.columns):
         if is_binned(column):
-            numbers[:, v] = numbers_of(column, by_name[column.name])
+            numbers[:, v] = numbers_of(column, cells[column.name])
     return numbers
 
 

@@ -31,6 +31,7 @@ from decimal import Decimal
 import numpy as np
 
 from hld.tables.factored import Factored
+from hld.tables.forms import arrow_parts, from_stream, is_arrow, is_mapping, is_stream, mapping_parts, structured_parts
 from hld.tables.frames import frame_parts, is_frame
 from hld.tables.times import times_as_objects
 
@@ -55,10 +56,12 @@ def read_table(table):
     """Take a table apart into `Columns`; ValueError or TypeError says what is wrong with its form."""
     if isinstance(table, Columns):
         return table
-    if is_frame(table):
-        names, arrays, declared = frame_parts(table)
-        arrays = [_checked_dtype(array, f"`table` column {name!r}") for array, name in zip(arrays, names, strict=True)]
-        return Columns(names, len(arrays[0]) if arrays else 0, arrays, declared)
+    named = _named_parts(table)
+    if named is not None:
+        names, arrays, declared = named
+        arrays = [_checked_dtype(_unmasked(array) if isinstance(array, np.ma.MaskedArray) else array,
+                                 f"`table` column {name!r}") for array, name in zip(arrays, names, strict=True)]
+        return Columns(names, len(arrays[0]) if arrays else 0, arrays, list(declared))
     array = _as_array(table)
     if array.ndim != 2:
         raise ValueError(f"`table` has {array.ndim} dimension(s) ({type(table).__name__}), expected 2 (rows, "
@@ -66,6 +69,21 @@ def read_table(table):
     whole = _checked_dtype(array, "`table`")
     arrays = list(whole.T)
     return Columns(None, len(whole), arrays, [False] * len(arrays), whole)
+
+
+def _named_parts(table):
+    """Names, columns and flags of a table whose columns have names; None for others."""
+    if is_arrow(table):
+        return arrow_parts(table)
+    if is_frame(table):
+        return frame_parts(table)
+    if is_mapping(table):
+        names, arrays = mapping_parts(table)
+    elif isinstance(table, np.ndarray) and table.dtype.names is not None and table.ndim == 1:
+        names, arrays = structured_parts(table)
+    else:
+        return arrow_parts(from_stream(table)) if is_stream(table) else None
+    return names, arrays, [False] * len(names)
 
 
 def _as_array(table) -> np.ndarray:

@@ -89,7 +89,7 @@ def arrange(fitted_names, all_names, by_name, parts):
 
 
 def matched(fitted_names, all_names, by_name, parts):
-    """The arrays of a table in the order of the fitted columns, None for one that is not there, and what does not match.
+    """The arrays of a table in the order of the fitted columns, None for one that is not there; and what is odd.
 
     Returns
     -------

@@ -145,16 +145,16 @@ class BinColumn:
         count = self.num_categories
         shown = ", ".join(map(self.text, self.edges[:_SHOWN])) + ", ..." * (count - 1 > _SHOWN)
         bins = f"{count} bins cut at {shown}" if count > 1 else "1 bin"
-        beyond = {"keep": "fall into the outermost bins", "missing": "are missing", "refuse": "are refused"}[self.unseen]
+        beyond = {"keep": "fall into the outermost bins", "missing": "are missing", "refuse": "are refused"}
         return (f"{self.name!r}: {self.kind}, {bins}; values beyond the training range [{self.text(self.low)}, "
-                f"{self.text(self.high)}] {beyond}; missing is -1")
+                f"{self.text(self.high)}] {beyond[self.unseen]}; missing is -1")
 
 
 def _check_policy(column):
     """Raise unless the policy of a column is known."""
     if column.unseen not in UNSEEN:
-        raise ValueError(f"column {column.name!r} of the encoder has unseen {reprlib.repr(column.unseen)}, expected one "
-                         f"of {', '.join(UNSEEN)}")
+        raise ValueError(f"column {column.name!r} of the encoder has unseen {reprlib.repr(column.unseen)}, expected "
+                         f"one of {', '.join(UNSEEN)}")
 
 
 def fit_column(name, values, role, *, num_bins, max_categories):

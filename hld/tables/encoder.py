@@ -266,7 +266,7 @@ class TableEncoder:
         codes, report = encoded(self.columns, self._tables, arrays, parts.num_rows, self._whole(parts), is_strict=False)
         return codes, report, absent, extra
 
-    def check(self, table, trained=None, *, tolerance=0.0, is_tested=True):
+    def check(self, table, trained=None, tolerance=0.0, *, is_tested=True):
         """Turn a batch into evidence and say how it differs from training.
 
         Parameters

@@ -147,9 +147,9 @@ def _apply_policy(column, numbers, codes) -> None:
     else:
         new = codes == column.num_categories - 1
     if column.unseen == "refuse":
-        raise ValueError(f"`table` column {column.name!r} holds {int(new.sum())} values that training did not show, the "
-                         f"first in row {int(np.argmax(new))}, which its schema refuses: correct them, or change the "
-                         "column's `unseen`")
+        raise ValueError(f"`table` column {column.name!r} holds {int(new.sum())} values that training did not show, "
+                         f"the first in row {int(np.argmax(new))}, which its schema refuses: correct them, or change "
+                         "the column's `policy`")
     codes[new] = -1
 
 

@@ -71,8 +71,8 @@ def learn_schema(table, *, num_bins: int = 8, max_categories: int = 64, categori
         role = roles.get(name, "categorical" if declared else None)
         columns.append(_learned(name, values, role, known.get(name), rows, sizes, name in roles))
     if all(column.kind == LEFT_OUT for column in columns):
-        raise ValueError(f"`table` has no column to learn from: {columns[0].name!r} is left out ({columns[0].note}); name "
-                         "columns in `categorical` or `continuous` to keep them")
+        raise ValueError(f"`table` has no column to learn from: {columns[0].name!r} is left out ({columns[0].note}); "
+                         "name columns in `categorical` or `continuous` to keep them")
     return TableSchema(tuple(columns), parts.num_rows, by_name)
 
 
@@ -97,8 +97,8 @@ def _known(given, names) -> dict:
         return {}
     absent = [one.name for one in given.columns if one.name not in names and one.kind != LEFT_OUT]
     if absent:
-        raise ValueError(f"`schema` has the column {absent[0]!r}, which the table has not ({', '.join(names)}): remove it "
-                         "from the schema, or correct its name")
+        raise ValueError(f"`schema` has the column {absent[0]!r}, which the table has not ({', '.join(names)}): remove "
+                         "it from the schema, or correct its name")
     return {column.name: column for column in given.columns}
 
 
@@ -107,6 +107,7 @@ def _learned(name, values, role, known, rows, sizes, is_asked_for) -> ColumnSche
     if known is not None and known.kind == LEFT_OUT:
         return ColumnSchema(name, LEFT_OUT, note=known.note)
     missing, policy = count_missing(values), "keep" if known is None else known.policy
+    rows = rows if policy == "keep" else None   # else a level of the rows that are not learned from would be refused
     if known is not None and known.is_learned:
         return ColumnSchema.of(known.column(), missing)
     if known is not None and known.kind is not None:
@@ -137,11 +138,12 @@ def _of_kind(name, values, known, rows, sizes):
     if known.kind in ("boolean", "integer", "constant"):
         levels = distinct_values(values if rows is None else values[rows], name)[0]
         whole = known.kind == "integer" and all(not isinstance(one, str) and one == int(one) for one in levels)
-        return LevelColumn(name, known.kind, tuple(sorted(map(int, levels)) if whole else sorted(levels, key=level_order)))
+        levels = sorted(map(int, levels)) if whole else sorted(levels, key=level_order)
+        return LevelColumn(name, known.kind, tuple(levels))
     column = fit_column(name, values, "categorical" if known.kind == "categorical" else "continuous", **sizes)
     if column.kind != known.kind:
-        raise ValueError(f"`table` column {name!r} is {column.kind}, and the schema says {known.kind}: correct the schema, "
-                         "or convert the column")
+        raise ValueError(f"`table` column {name!r} is {column.kind}, and the schema says {known.kind}: correct the "
+                         "schema, or convert the column")
     return column if rows is None else narrowed_column(column, values[rows], **sizes)
 
 

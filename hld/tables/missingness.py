@@ -8,7 +8,7 @@ hypergeometric whatever the share of holes may be:
 .. math:: P(J \ge j) = \sum_{i \ge j} \binom{K}{i} \binom{n + T - K}{T - i} \Big/ \binom{n + T}{T}.
 
 The p-value of a column is twice the smaller tail (Fisher's exact test), that of the table is the smallest times the
-number m of columns in which anything is missing at all, at most 1 (Bonferroni, so columns may go together as they like).
+number m of columns in which anything is missing at all, at most 1 (Bonferroni: columns may go together as they like).
 
 **Together with the distance.**  Given the K of all columns, every column's test is exact, and the test of the distance
 keeps its level.  So the level may be divided in a way that depends on the K.  Where nothing is missing in training and

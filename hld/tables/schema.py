@@ -103,7 +103,8 @@ class ColumnSchema:
     def of(cls, column, num_missing=None) -> ColumnSchema:
         """The schema of a column of an encoder."""
         if isinstance(column, BinColumn):
-            return cls(column.name, column.kind, None, column.edges, column.low, column.high, num_missing, column.unseen)
+            return cls(column.name, column.kind, None, column.edges, column.low, column.high, num_missing,
+                       column.unseen)
         return cls(column.name, column.kind, column.levels, num_missing=num_missing, policy=column.unseen,
                    rare=column.rare, merged=column.merged)
 
@@ -212,8 +213,8 @@ class TableSchema:
         kept = [column for column in self.columns if column.kind != LEFT_OUT]
         open_ones = [column.name for column in kept if not column.is_learned]
         if open_ones:
-            raise ValueError(f"the schema leaves levels or edges of {', '.join(map(repr, open_ones))} to be learned: fit a "
-                             "detector with it, or give it to `learn_schema`")
+            raise ValueError(f"the schema leaves levels or edges of {', '.join(map(repr, open_ones))} to be learned: "
+                             "fit a detector with it, or give it to `learn_schema`")
         return TableEncoder(tuple(column.column() for column in kept), self.by_name, self.names)
 
     @property

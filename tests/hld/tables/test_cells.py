@@ -143,7 +143,7 @@ def test_extended_precision_is_rounded_to_doubles_and_never_to_infinity():
     (np.ma.masked, ValueError, r"`table` has 0 dimension\(s\)"), ([[1j]], TypeError, "holds a complex"),
     (np.array([[1j]]), TypeError, "`table` has dtype complex128"),
     (np.zeros((2, 2), dtype="V4"), TypeError, "`table` has dtype .V4"),
-    (np.zeros(2, dtype=[("a", "i4")]), ValueError, r"`table` has 1 dimension\(s\)"),
+    (np.zeros((2, 2), dtype=[("a", "i4")]), TypeError, "expected numbers"),
     ([[{}]], TypeError, "holds a dict"), ([[object()]], TypeError, "holds a object"),
     ([[np.array([1])]], (TypeError, ValueError), "`table`"), ([], ValueError, "`table` has 1 dimension"),
     ([[]], ValueError, "`table` has 1 rows and 0 columns"), (np.empty((0, 3)), ValueError, "`table` has 0 rows and 3"),

@@ -97,8 +97,8 @@ def test_dates_are_continuous_and_keep_their_order():
         assert (column.kind, column.num_categories) == ("date", 4), name
         assert column.edges == encoders["array"].columns[0].edges
         assert column.describe() == (
-            "'x0': date, 4 bins cut at 2020-04-01, 2020-07-02, 2020-10-01; values beyond the training range [2020-01-01, "
-            "2020-12-31] fall into the outermost bins; missing is -1")
+            "'x0': date, 4 bins cut at 2020-04-01, 2020-07-02, 2020-10-01; values beyond the training range "
+            "[2020-01-01, 2020-12-31] fall into the outermost bins; missing is -1")
         for form in forms.values():
             codes, report = encoder.encode(form)
             assert np.bincount(codes[:, 0]).tolist() == [91, 92, 91, 92]
