@@ -47,7 +47,7 @@ ROOMS = {
         CORE: {"checks", "answers", "synthetic", "vectors", "references", "metrics", "nulls"},
         "files": {"checks", "tables", "answers", "synthetic", "references", "vectors", "nulls", "metrics", CORE},
         "detector": {"checks", "tables", "answers", "synthetic", "references", "metrics", "files", CORE},
-        "reports": {"detector", CORE, "answers", "tables"},
+        "reports": {"detector", CORE, "answers", "synthetic", "tables"},
         "command": {"detector", CORE, "answers", "tables", "synthetic", "reports", "monitoring"},
         "__main__": {"command"},
     },

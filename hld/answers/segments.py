@@ -88,11 +88,9 @@ class SegmentsResult:
                                  "effect": [result.effect for result in self.results]})
 
     def plot(self, ax=None):
-        """The p-values of the segments in order on a logarithmic axis, see `hld.plots.pvalues_over_time`."""
-        from hld.plots import pvalues_over_time
-        ax = pvalues_over_time(self.adjusted, self.alpha, ax)
-        ax.set(xlabel=f"segment of {self.by}, {self.labels[0]} to {self.labels[-1]}", ylabel="adjusted p-value")
-        return ax
+        """The adjusted p-values of the segments in order, on a logarithmic axis of matplotlib; by default a new one."""
+        from hld.answers.picture import draw_segments
+        return draw_segments(self, ax)
 
     def __str__(self):
         order = np.flatnonzero(self.reject)[np.argsort(self.adjusted[self.reject], kind="stable")]

@@ -42,6 +42,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_demo(commands)
     completion = _add(commands, "completion", shells.completion, "print a script that completes commands in a shell")
     completion.add_argument("shell", choices=shells.SHELLS, help="whose script (needs hld[cli])")
+    completion.set_defaults(parser=parser)
     return parser
 
 

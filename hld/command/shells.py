@@ -6,16 +6,14 @@ SHELLS = ("bash", "zsh", "fish")
 
 def completion(args) -> int:
     """Print the script of a shell."""
-    from hld.command.arguments import build_parser
-    parser = build_parser()
     if args.shell == "fish":
-        print(fish_script(parser), end="")
+        print(fish_script(args.parser), end="")
         return 0
     try:
         import shtab
     except ImportError:
         raise ImportError("completion needs shtab, which is not installed: pip install 'hld[cli]'") from None
-    print(shtab.complete(parser, shell=args.shell))
+    print(shtab.complete(args.parser, shell=args.shell))
     return 0
 
 
