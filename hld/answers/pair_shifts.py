@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hld.answers.adjust import holm
-from hld.answers.column_shifts import ORDERED, labels_of, percent
+from hld.answers.column_shifts import is_ordered, labels_of, percent
 
 ROWS_PER_CELL = 8
 MOST_GROUPS = 6
@@ -168,7 +168,7 @@ def _groups(column, totals, most: int):
     labels, C = labels_of(column)[:-1], len(totals)
     used = np.flatnonzero(totals)
     groups = np.zeros(C, dtype=np.int64)
-    if column.kind in ORDERED:
+    if is_ordered(column):
         middle = (np.cumsum(totals) - totals / 2) / max(totals.sum(), 1)
         groups = np.minimum((middle * most).astype(np.int64), most - 1) if len(used) > most else np.arange(C)
     else:

@@ -219,7 +219,7 @@ def test_damaged_files_are_refused(detector, tmp_path, change):
         lambda header, arrays: header["test"].update(null="magic"),
         lambda header, arrays: header.update(num_train=-5),
         lambda header, arrays: header["params"].update(evil=1),
-        lambda header, arrays: header.pop("encoder"),
+        lambda header, arrays: header.pop("schema"),
         lambda header, arrays: arrays.update({"test.nodes": arrays["test.nodes"] + 10**6}),
         lambda header, arrays: arrays.pop("test.stds"),
         lambda header, arrays: arrays.update({"test.mean": arrays["test.mean"] * np.nan}),
@@ -242,10 +242,10 @@ def test_well_formed_archives_with_wrong_contents_are_refused(detector, tmp_path
     import pcircuit
     path = tmp_path / "model.hld"
     detector.save(path)
-    header, arrays = pcircuit.read_archive(path, "hld.detector", 2)
+    header, arrays = pcircuit.read_archive(path, "hld.detector", 3)
     damage(header, arrays)
     header.setdefault("format", "hld.detector")
-    header.setdefault("version", 2)
+    header.setdefault("version", 3)
     pcircuit.write_archive(path, header, arrays)
     with pytest.raises(ValueError, match=r"cannot read .*model\.hld"):
         hld.load(path)
