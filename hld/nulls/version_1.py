@@ -1,4 +1,4 @@
-"""Nulls of model files of format version 1: old files are read and give the same p-values as ever; none is made any more.
+"""Nulls of model files of format version 1: old files are read and give the same p-values as ever; none are made now.
 
 Batches of T rows are drawn, B of them, and each gives its squared distances, one per metric.  With several metrics,
 each batch gets for every metric its rank among the B + 1, and the harmonic mean of its ranks is its combined statistic:
