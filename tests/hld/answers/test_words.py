@@ -10,7 +10,8 @@ from hld.plots import new_figure  # noqa: F401
 
 def table(rng, number):
     kind = rng.integers(0, 3, number)
-    return pd.DataFrame({"<kind>": np.array(list("abc"))[kind], "x": rng.normal(2 * kind), "n": rng.integers(0, 4, number)})
+    return pd.DataFrame({"<kind>": np.array(list("abc"))[kind], "x": rng.normal(2 * kind),
+                         "n": rng.integers(0, 4, number)})
 
 
 @pytest.fixture(scope="module")

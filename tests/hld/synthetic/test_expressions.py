@@ -75,7 +75,8 @@ def test_opposites_and_unions_add_up(detector):
     ("age == True", "expected a number"), ('age > "x"', "expected a number"), ("1 < 2", "name of a column"),
     ("age > -'x'", "behind the sign"), ("age > 1\0", "cannot be read"),
     ("(" * 2000 + "age > 1" + ")" * 2000, "where"),
-    ("age > " + "9" * 400, "double precision"), ("x" * 10_001, "at most 10000"), ("[age for age in x]", "expected comp")])
+    ("age > " + "9" * 400, "double precision"), ("x" * 10_001, "at most 10000"),
+    ("[age for age in x]", "expected comp")])
 def test_what_is_no_condition_is_refused(detector, text, message):
     with pytest.raises(ValueError, match=message):
         detector.probability(text)
