@@ -34,8 +34,8 @@ ROOMS = {
     "hld": {
         "checks": set(),
         "tables": set(),
-        "answers": set(),
         "synthetic": {"tables"},
+        "answers": {"checks", "tables", "synthetic"},
         "vectors": {"checks"},
         "gchi2": set(),
         "references": {"checks", "vectors"},
@@ -46,7 +46,7 @@ ROOMS = {
         CORE: {"checks", "tables", "answers", "synthetic", "vectors", "gchi2", "references", "metrics", "nulls"},
         "files": {"checks", "tables", "references", "vectors", "nulls", "metrics", "answers", "synthetic", CORE},
         "detector": {"checks", "tables", "references", "metrics", "files", "answers", "synthetic", CORE},
-        "reports": {CORE, "answers", "tables", "detector"},
+        "reports": {"detector", CORE, "answers", "synthetic", "tables"},
         "command": {"detector", CORE, "answers", "tables", "synthetic", "reports", "monitoring"},
         "__main__": {"command"},
     },

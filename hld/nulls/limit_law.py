@@ -45,7 +45,7 @@ class LimitLaw:
     num_eigenvalues : int
         Eigenvalues computed.
     excess : float
-        Of the variance at finite T, see the module; 0 for the limit law.
+        Excess of the variance at finite T, see the module; 0 for the limit law.
     """
 
     eigenvalues: np.ndarray
@@ -152,7 +152,7 @@ def limit_law(seen) -> LimitLaw:
     Returns
     -------
     LimitLaw
-        Of all eigenvalues, or where the covariance is not formed, of leading ones and of the traces.
+        Law of all eigenvalues or, where the covariance is not formed, of the leading ones and the traces.
 
     Examples
     --------

@@ -20,8 +20,12 @@ import numpy as np
 
 import pcircuit
 from hld.answers.adjust import benjamini_hochberg, benjamini_yekutieli
+from hld.answers.table_facts import evidence_of
 from hld.checks import check_alpha
 from hld.tables.cells import Columns, is_missing, plain_value, read_table
+from hld.tables.factored import whole_cells
+from hld.tables.missingness import compare_missing
+from hld.tables.quality import DataQuality
 
 ADJUST = {"bh": benjamini_hochberg, "by": benjamini_yekutieli}
 PERIODS = {"year": 4, "month": 7, "day": 10, "hour": 13, "minute": 16}  # characters of a time as text
@@ -84,11 +88,9 @@ class SegmentsResult:
                                  "effect": [result.effect for result in self.results]})
 
     def plot(self, ax=None):
-        """The p-values of the segments in order on a logarithmic axis, see `hld.plots.pvalues_over_time`."""
-        from hld.plots import pvalues_over_time
-        ax = pvalues_over_time(self.adjusted, self.alpha, ax)
-        ax.set(xlabel=f"segment of {self.by}, {self.labels[0]} to {self.labels[-1]}", ylabel="adjusted p-value")
-        return ax
+        """The adjusted p-values of the segments in order, on a logarithmic axis of matplotlib; by default a new one."""
+        from hld.answers.picture import draw_segments
+        return draw_segments(self, ax)
 
     def __str__(self):
         order = np.flatnonzero(self.reject)[np.argsort(self.adjusted[self.reject], kind="stable")]
@@ -105,13 +107,15 @@ class SegmentsResult:
                 f"{self.alpha:g}, {name})")
 
 
-def judge_segments(detector, table, by, alpha=0.05, *, every=None, procedure="bh") -> SegmentsResult:
+def judge_segments(detector, judge, table, by, alpha, *, every=None, procedure="bh") -> SegmentsResult:
     """Test each segment of a table.
 
     Parameters
     ----------
     detector : HLDDetector
         Fitted.
+    judge : callable
+        From codes (T, V) and their `hld.DataQuality` to the result of a batch at level `alpha`.
     table : (N, V) array_like or data frame
         Rows with the training table's columns, and possibly that of `by`.
     by : str, int or sequence of N labels
@@ -152,18 +156,31 @@ def judge_segments(detector, table, by, alpha=0.05, *, every=None, procedure="bh
     if name in detector.encoder_.names:
         signed = codes.astype(np.int32) if codes.dtype.kind == "u" else codes.copy()
         signed[:, detector.encoder_.names.index(name)] = -1
-        codes = signed
-    groups, labels = _groups(cells, every, name)
+        codes, hidden = signed, detector.encoder_.names.index(name)
+    else:
+        hidden = None
+    groups, labels = _groups(whole_cells(cells), every, name)
     order = np.argsort(groups, kind="stable")
     rows = np.split(order, np.cumsum(np.bincount(groups))[:-1])
-    results = [detector.test_(codes[one], alpha) for one in rows]
+    results = [judge(codes[one], _quality(detector, codes[one], hidden)) for one in rows]
     pvalues = np.array([result.pvalue for result in results])
     adjusted = ADJUST[procedure](pvalues)
     called = adjusted <= alpha
     for i in np.flatnonzero(called)[:MOST_EXPLAINED].tolist():
-        results[i] = replace(results[i], evidence=detector.evidence(codes[rows[i]]))
+        results[i] = replace(results[i], evidence=evidence_of(detector, codes[rows[i]]))
     return SegmentsResult(name, labels, np.array([len(one) for one in rows]), tuple(results), pvalues, adjusted, called,
                           alpha, procedure)
+
+
+def _quality(detector, codes, hidden) -> DataQuality:
+    """The test of missing values of one segment, without the column that is hidden from it."""
+    trained = detector.schema_.trained
+    if trained is None or not detector.missingness:
+        return DataQuality(len(codes), ())
+    missing = [(int(before), int(now)) for v, (before, now) in enumerate(
+        zip(trained[1], (codes < 0).sum(axis=0), strict=True)) if v != hidden]
+    before, now = map(list, zip(*missing, strict=True)) if missing else ([], [])
+    return DataQuality(len(codes), (), (), compare_missing(trained[0], before, len(codes), now, detector.tolerance))
 
 
 def _moved(result) -> list:
