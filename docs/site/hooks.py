@@ -9,12 +9,14 @@ import pathlib
 import re
 import sys
 import warnings
+from html import unescape
 
 from mkdocs.structure.files import File
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-ROOMS = {"": "Circuits and evidence", "inference": "What a circuit says about rows", "operations": "Questions and operations",
-         "learning": "Where circuits come from", "moments": "Exact moments", "pictures": "Pictures", "files": "Files"}
+ROOMS = {"": "Circuits and evidence", "inference": "What a circuit says about rows",
+         "operations": "Questions and operations", "learning": "Where circuits come from", "moments": "Exact moments",
+         "pictures": "Pictures", "files": "Files"}
 OUTSIDE = {"../CONTRIBUTING.md": "contributing.md", "../CHANGELOG.md": "changelog.md"}
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
 
@@ -53,14 +55,14 @@ def on_page_markdown(markdown, page, config, files):
     for outside, inside in OUTSIDE.items():
         markdown = markdown.replace(f"]({outside}", f"]({'../' * depth}{inside}")
     markdown = markdown.replace("](../benchmarks/figures/", f"]({'../' * depth}figures/")
-    return re.sub(r"\[([^\]]*)\]\(\.\./(?!course|tutorials|how-to|queries|formats|monitoring|reference|contributing|figures)"
-                  r"[^)]*\)", r"\1", markdown) if depth == 0 else markdown
+    return re.sub(r"\[([^\]]*)\]\(\.\./[^)]*\)", r"\1", markdown) if depth == 0 else markdown
 
 
 def on_page_content(html, **context):
     """Formulas as MathML, which browsers draw by themselves."""
     from latex2mathml.converter import convert
-    return FORMULA.sub(lambda found: convert(_unescaped(found[3]), display="inline" if found[2] == "(" else "block"), html)
+    return FORMULA.sub(lambda found: convert(unescape(found[3]), display="inline" if found[2] == "(" else "block"),
+                       html)
 
 
 def reference(package: str) -> str:
@@ -74,7 +76,8 @@ def reference(package: str) -> str:
                   if package == "hld" or home.partition(".")[0] == room or (not room and "." not in home)]
         lines += [f"## {title}", ""]
         for name in sorted(inside, key=str.lower):
-            members = "" if not isinstance(getattr(module, name), type) else "\n        members: true\n        filters: ['!^_']"
+            is_class = isinstance(getattr(module, name), type)
+            members = "\n        members: true\n        filters: ['!^_']" if is_class else ""
             lines += [f"::: {package}.{homes[name]}.{name}", f"    options:\n        heading_level: 3{members}", ""]
     for name in getattr(module, "_MODULES", ()):
         part = importlib.import_module(f"{package}.{name}")
@@ -92,12 +95,6 @@ def moved(text: str) -> str:
     for outside, inside in OUTSIDE.items():
         text = text.replace(f"]({outside[3:]}", f"]({inside}")
     return re.sub(r"\[([^\]]*)\]\((?!https?:|#|[\w./-]+\.md)[^)]*\)", r"\1", text)
-
-
-def _unescaped(formula: str) -> str:
-    """A formula as it was written."""
-    import html
-    return html.unescape(formula)
 
 
 warnings.filterwarnings("ignore", category=DeprecationWarning, module="latex2mathml")
