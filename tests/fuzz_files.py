@@ -17,20 +17,19 @@ import argparse
 import collections
 import copy
 import io
-import json
 import pathlib
 import struct
 import sys
 import time
 import traceback
 import warnings
-import zlib
 
 import numpy as np
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[i]) for i in (1, 0)]
 
-RAW = "@raw@"  # stands in a header for text that is no JSON value
+from fuzz_archives import RAW, members_of, pack  # noqa: E402
+
 TOKENS = ["NaN", "Infinity", "-Infinity", "1e999", "-1e400", "1" * 21, "1" * 5000, "0." + "3" * 60, "1e-400", "-0",
           "[" * 40 + "]" * 40, "[" * 5000, '{"a":1,"a":2}', '"\\ud800"', "tru", "'a'", "01", "/**/1", '"\x00"', "1.0e5"]
 VALUES = [
@@ -43,44 +42,6 @@ NUMBERS = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 1e-300, 5e-3
            1.7e308]
 INTEGERS = [0, 1, 2, 3, -1, -2, 5, 9, 100, 2**31 - 1, 2**31, 2**53, 2**62, 2**63 - 1, -2**63]
 TYPES = ["?", "i1", "u1", "<i2", "<i4", ">i4", "<i8", "<u8", "<f2", "<f4", ">f8", "<f8"]
-
-
-# -- archives ------------------------------------------------------------------------------------------------------
-
-
-def npy(array) -> bytes:
-    """Bytes of a .npy file, version 1.0."""
-    array = np.asarray(array)
-    fortran = array.ndim > 1 and array.flags.f_contiguous and not array.flags.c_contiguous
-    head = f"{{'descr': '{array.dtype.str}', 'fortran_order': {fortran}, 'shape': {array.shape}, }}"
-    head = head.ljust(128 - 11 + (len(head) // 128) * 128) + "\n"
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + array.tobytes("A")
-
-
-def pack(members: dict) -> bytes:
-    """An uncompressed zip archive with right checksums."""
-    parts, directory, place = [], [], 0
-    for name, data in members.items():
-        encoded = name.encode("utf-8", "replace")
-        sizes = struct.pack("<5H3L2H", 20, 0x800 * (not name.isascii()), 0, 0, 33, zlib.crc32(data), len(data),
-                            len(data), len(encoded), 0)
-        parts += [b"PK\x03\x04", sizes, encoded, data]
-        rest = struct.pack("<3H2L", 0, 0, 0, 0o644 << 16, place)
-        directory += [b"PK\x01\x02", struct.pack("<H", 0x314), sizes, rest, encoded]
-        place += 30 + len(encoded) + len(data)
-    listed = b"".join(directory)
-    count = len(members)
-    end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, count, count, len(listed), place, 0)
-    return b"".join(parts) + listed + end
-
-
-def members_of(header: dict, arrays: dict, raw: str | None = None) -> dict:
-    """Members of an archive; `raw` takes the place of RAW in the header."""
-    text = json.dumps({"library": "fuzz", "arrays": sorted(arrays), **header})
-    if raw is not None:
-        text = text.replace(json.dumps(RAW), raw, 1)
-    members = {f"{name}.npy": npy(array) for name, array in arrays.items()}
-    return {"header.json": text.encode("utf-8", "surrogatepass"), **members}
 
 
 # -- changes of contents -------------------------------------------------------------------------------------------

@@ -4,8 +4,9 @@ import io
 
 import numpy as np
 import pytest
+from fuzz_archives import members_of, npy, pack
 from fuzz_checks import KINDS, check_circuit, check_detector, check_fairness, read_detector, read_monitor
-from fuzz_files import crafted, damaged, main, members_of, npy, outcome, pack, run
+from fuzz_files import crafted, damaged, main, outcome, run
 
 import pcircuit
 
