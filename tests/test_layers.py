@@ -45,12 +45,13 @@ ROOMS = {
         CORE: {"checks", "vectors", "references", "metrics", "nulls"},
         "files": {"checks", "tables", "references", "vectors", "nulls", "metrics", CORE},
         "detector": {"checks", "tables", "references", "metrics", "files", CORE},
-        "command": {"detector", CORE, "tables"},
+        "chunks": {"checks", "detector", "tables", CORE},
+        "command": {"chunks", "detector", CORE, "tables"},
         "__main__": {"command"},
     },
 }
 # modules beside the folders that are a floor of their own
-TOP = {"pcircuit.startup", "hld.__main__", "hld.checks", "hld.detector"}
+TOP = {"pcircuit.startup", "hld.__main__", "hld.checks", "hld.detector", "hld.chunks"}
 NUMBA = {"pcircuit/compiled", "pcircuit/moments/compiled", "hld/monitoring/kernel.py"}
 PUBLIC = [f"{package}.{name}" for package, module in PACKAGES.items() for name in module.__all__]
 

@@ -18,9 +18,10 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import csv
 import os
 import sys
+
+from hld.command.reading import add_reading_options, names, separator
 
 SHIFT, ERROR, INTERRUPTED, PIPE_CLOSED = 1, 2, 130, 141
 EXPECTED = (ValueError, TypeError, OSError, ImportError)  # what the library raises for a user's mistake
@@ -88,24 +89,30 @@ def _fit(args) -> int:
     """Learn a table and write the model file."""
     from hld.command.csv_files import read_training
     from hld.command.output import check_output, print_text
+    from hld.command.reading import reading_options
     from hld.detector import HLDDetector
     target = check_output(args.output)
     if target.exists() and args.table != "-" and os.path.samefile(target, args.table):
         raise ValueError(f"{args.output!r} is the training table: give the model file another name")
     detector = HLDDetector(num_latents=args.num_latents, num_epochs=args.num_epochs, num_bins=args.num_bins,
                            categorical=args.categorical, continuous=args.continuous, rng=args.seed)
-    detector.fit(read_training(args.table, args.sep), progress=True)
+    table, num_rows = read_training(args.table, reading_options(args), max_rows=args.max_rows, seed=args.seed)
+    detector.fit(table, progress=True)
     detector.save(target)
     count = detector.n_features_in_
-    print_text(f"fitted {detector.num_train_} rows of {count} column{'s' * (count != 1)}: mean "
+    sampled = f" (a sample of {num_rows})" if num_rows > detector.num_train_ else ""
+    print_text(f"fitted {detector.num_train_} rows{sampled} of {count} column{'s' * (count != 1)}: mean "
                f"log-likelihood {detector.history_[-1]:.4f} nats per row, model in {args.output}")
     return 0
 
 
 def _test(args) -> int:
     """Test a batch: the verdict."""
+    from hld.command.csv_files import judge_file
     from hld.command.output import print_json, print_text
-    _, _, result = _tested(args)
+    from hld.command.reading import reading_options
+    from hld.detector import load
+    result = judge_file(load(args.model), args.table, args.alpha, reading_options(args))
     if args.json:
         print_json(result.to_dict())
     else:
@@ -184,9 +191,10 @@ def _demo(args) -> int:
 def _tested(args):
     """The detector of a model file, the batch as a data frame, and the test's result."""
     from hld.command.csv_files import read_batch
+    from hld.command.reading import reading_options
     from hld.detector import load
     detector = load(args.model)
-    table = read_batch(args.table, detector.encoder_, args.sep)
+    table = read_batch(args.table, detector.encoder_, reading_options(args))
     return detector, table, detector.test(table, args.alpha)
 
 
@@ -224,7 +232,8 @@ def _parser():
     """The commands and their options."""
     parser = _Parser(
         prog="hld", description="Does a batch of data still follow the distribution that a model learned?",
-        epilog=f"{STATUS}. CSV files have a header; '-' reads standard input; empty cells are missing.")
+        epilog=f"{STATUS}. Tables are CSV, Parquet or JSON lines; '-' reads standard input; "
+               "empty cells are missing.")
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and leave")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -237,7 +246,7 @@ def _parser():
         command.add_argument("table", metavar="BATCH.csv", help="rows with the columns of training")
         command.add_argument("--alpha", type=float, default=0.05, help="level of the test (default 0.05)")
         command.add_argument("--json", action="store_true", help="print one JSON object")
-        _add_separator(command)
+        add_reading_options(command)
     explain.add_argument("--top", type=int, default=10, help="nodes and columns to list (default 10)")
     explain.add_argument("--plot", metavar="FILE.png", help="draw the columns' shares (needs hld[plot])")
     info = _add(commands, "info", _info, "describe a model file")
@@ -272,10 +281,12 @@ def _add_fit(commands):
     fit.add_argument("--num-epochs", type=int, default=100, help="EM passes over the rows (default 100)")
     fit.add_argument("--num-bins", type=int, default=8,
                      help="quantile bins of a continuous column (default 8)")
-    fit.add_argument("--categorical", metavar="A,B", type=_names, help="columns to treat as categorical")
-    fit.add_argument("--continuous", metavar="C,D", type=_names, help="columns to treat as continuous")
+    fit.add_argument("--max-rows", type=_count, default=200_000, metavar="N",
+                     help="learn from a uniform sample of so many rows of longer tables (default 200000)")
+    fit.add_argument("--categorical", metavar="A,B", type=names, help="columns to treat as categorical")
+    fit.add_argument("--continuous", metavar="C,D", type=names, help="columns to treat as continuous")
     fit.add_argument("--seed", type=_seed, default=0, help="of start values (default 0)")
-    _add_separator(fit)
+    add_reading_options(fit)
 
 
 def _add_sample(commands):
@@ -290,7 +301,7 @@ def _add_sample(commands):
 
 def _add_separator(command):
     """``--sep``."""
-    command.add_argument("--sep", type=_separator, default=",",
+    command.add_argument("--sep", type=separator, default=",",
                          help=r"separates cells (default ','; '\t' is a tab)")
 
 
@@ -311,17 +322,11 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-def _names(text) -> list:
-    """Column names in a list separated by commas; a name with a comma is put in double quotes."""
-    return next(csv.reader([text], skipinitialspace=True), [])
-
-
-def _separator(text) -> str:
-    """One character; backslash t is a tab."""
-    text = "\t" if text == r"\t" else text
-    if len(text) != 1 or text in "\r\n\"":
-        raise argparse.ArgumentTypeError(f"expected one character, found {text!r}")
-    return text
+def _count(text) -> int:
+    """A whole number of at least 4."""
+    if not text.isdecimal() or int(text) < 4:
+        raise argparse.ArgumentTypeError(f"expected a whole number of at least 4, found {text!r}")
+    return int(text)
 
 
 def _seed(text) -> int:
