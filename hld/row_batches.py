@@ -57,18 +57,30 @@ class RowBatch:
     calibration : Calibration
         Calibration for a reference made of rows.
     rows : (T, V) int array
+        Or, with `shown`, some of the rows.
+    shown : Shown, optional
+        What all T rows show of the nodes.
     """
 
     circuit: pcircuit.Circuit
     calibration: object
     rows: np.ndarray
+    shown: Shown | None = None
+
+    @property
+    def num_rows(self) -> int:
+        """T."""
+        return len(self.rows) if self.shown is None else self.shown.num_rows
 
     def difference(self):
         """(m,) the difference of means, its null, and (m,) factors on the differences of single rows, or None."""
         nodes, parts = self.calibration.nodes, self.calibration
-        if self.rows.min() >= 0 and not parts.kept.has_holes:
+        if self.shown is not None and (self.shown.counts == self.num_rows).all() and not parts.kept.has_holes:
+            return self.shown.means - parts.mean, parts.null, None
+        if self.shown is None and self.rows.min() >= 0 and not parts.kept.has_holes:
             return pcircuit.mean_node_likelihoods(self.circuit, self.rows, nodes=nodes) - parts.mean, parts.null, None
-        batch, k = shown(self.circuit, nodes, self.rows), parts.kept.num_rows
+        batch = shown(self.circuit, nodes, self.rows) if self.shown is None else self.shown
+        k = parts.kept.num_rows
         counts = parts.kept.counts if parts.kept.has_holes else np.full(len(nodes), k)
         g = weights(batch, counts, k)
         factors = g * batch.num_rows / np.maximum(batch.counts, 1)
@@ -76,7 +88,7 @@ class RowBatch:
 
     def confirmed(self, found: PValue, squared, factors) -> PValue:
         """A small p-value, raised to what the batch's own rows allow."""
-        parts, T = self.calibration, len(self.rows)
+        parts, T = self.calibration, self.num_rows
         if found.value > ASKED_BELOW or (T == 1 and found.draws):  # single rows have been ranked
             return found
         own = confirmed(parts.kept, parts.metrics, self._vectors(factors), squared, T)
@@ -86,8 +98,8 @@ class RowBatch:
 
     def _vectors(self, factors) -> np.ndarray:
         """(R, m) differences of the rows from the mean of the reference; of many rows some, evenly spread."""
-        T, parts = len(self.rows), self.calibration
-        rows = self.rows[np.linspace(0, T - 1, min(T, MOST_VECTORS)).astype(int)]
+        num_held, parts = len(self.rows), self.calibration
+        rows = self.rows[np.linspace(0, num_held - 1, min(num_held, MOST_VECTORS)).astype(int)]
         vectors = pcircuit.node_likelihoods(self.circuit, rows, nodes=parts.nodes) - parts.mean
         return vectors if factors is None else vectors * seen_nodes(self.circuit, parts.nodes, rows) * factors
 
