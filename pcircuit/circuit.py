@@ -58,7 +58,8 @@ class Circuit:
     Notes
     -----
     Construction costs O(number of parameters).  All arrays are read-only, so a circuit can be shared by
-    threads; learning and editing return new circuits.
+    threads; learning and editing return new circuits.  Most functions of the package are methods, too:
+    ``circuit.sample(3)`` is ``pcircuit.sample(circuit, 3)``; `pcircuit.methods` lists them.
 
     Examples
     --------

@@ -77,6 +77,7 @@ def good():
     circuit, dist = ("coins", "circuit"), ("coins", "distribution")
     learn, weights = ("rows", "rows to learn from"), ("None", "row weights")
     draws = ("9", "count")
+    drawn, axes = ("None", ["'ab'", "3", "['a']"]), ("new_axes()", [])
     functions = {
         "pcircuit.VTree.from_nested": {"nested": ("[0, 1]", ["[0, 2]", "[0, 0]", "[0, []]", "[0, 1.0]", "[0, '1']",
                                                              "[0, True]", "None"])},
@@ -136,6 +137,24 @@ def good():
         "pcircuit.most_probable_state": {"circuit": circuit, "evidence": ("None", "one row"),
                                          "max_evaluations": ("10", "count"), "must_be_exact": ("False", "flag")},
         "pcircuit.normalize": {"circuit": circuit},
+        "pcircuit.expectation": {"circuit": dist, "f": circuit},
+        "pcircuit.variance": {"circuit": dist, "f": circuit},
+        "pcircuit.covariance": {"circuit": dist, "f": circuit, "g": circuit},
+        "pcircuit.sum_indicator": {"vtree": ("coins.vtree", ["None", "[0, 1]", "coins"]),
+                                   "functions": ("[[0, 1], [0, 1]]", ["None", "[[0, 1]]", "[[0, 1], []]",
+                                                                      "[[0, 0.5], [0, 1]]", "[['a', 'b'], [0, 1]]"]),
+                                   "values": ("[1]", ["None", "0.5", "['a', 1]", "[0.5]", "[nan]"])},
+        "pcircuit.plot_vtree": {"vtree": ("coins.vtree", ["None", "[0, 1]", "coins"]), "names": drawn, "ax": axes},
+        "pcircuit.plot_circuit": {"circuit": circuit, "row": ("None", "one row"), "names": drawn,
+                                  "detail": ("'auto'", "name"), "ax": axes},
+        "pcircuit.write_html": {"circuit": circuit, "path": ("'coins.html'", "path"), "row": ("None", "one row"),
+                                "names": drawn, "detail": ("'auto'", "name")},
+        "pcircuit.plot_learning": {"circuits": ("[coins, coins]", "circuits"), "data": data, "ax": axes},
+        "pcircuit.write_learning_html": {"circuits": ("[coins, coins]", "circuits"), "path": ("'em.html'", "path"),
+                                         "data": ("None", "evidence or none"), "row": ("None", "one row"),
+                                         "names": drawn},
+        "pcircuit.plot_covariance": {"moments": ("pcircuit.exact_moments(coins)", ["None", "[1.0]"]), "ax": axes},
+        "pcircuit.plot_eigenvalues": {"moments": ("pcircuit.exact_moments(coins)", ["None", "[1.0]"]), "ax": axes},
         "pcircuit.prune": {"circuit": circuit},
         "pcircuit.properties": {"circuit": circuit},
         "pcircuit.exact_moments": {"circuit": dist, "nodes": ("None", "selection"), "node_weights": ("None",
@@ -258,6 +277,7 @@ DETECTOR = {  # options of the detector, which are looked at when it is fitted, 
 def namespace():
     """The names that occur in the calls."""
     import scipy.sparse
+    from matplotlib.figure import Figure
     coins = pcircuit.Circuit(pcircuit.VTree.from_nested([0, 1]), [
         pcircuit.InputRegion(0, [[0.9, 0.1], [0.2, 0.8]]), pcircuit.InputRegion(1, [[0.7, 0.3], [0.4, 0.6]]),
         pcircuit.InnerRegion([[0, 0], [1, 1]], [[0.25, 0.75]])])
@@ -281,6 +301,7 @@ def namespace():
     return {"np": np, "pcircuit": pcircuit, "hld": hld, "nan": float("nan"), "inf": float("inf"), "coins": coins,
             "weights_of_three": three, "rows": rows, "masked": masked, "sparse": scipy.sparse.csr_array, "test": test,
             "result": test(rows), "monitor": hld.Monitor(coins), "encoder": encoder, "twice": Twice(),
+            "new_axes": lambda: Figure().add_subplot(),
             "detector": detector}
 
 

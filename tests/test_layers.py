@@ -27,7 +27,7 @@ ROOMS = {
         "learning": {CORE, "inference", "compiled"},
         "moments": {CORE, "compiled", "inference"},
         "files": {CORE},
-        "pictures": {CORE, "inference", "moments"},
+        "pictures": {CORE, "inference", "moments", "files"},
         "startup": {CORE, "compiled", "inference", "learning"},
         "methods": {CORE},  # and all public names, when a method is first called
     },

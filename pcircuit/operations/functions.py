@@ -196,7 +196,7 @@ def sum_indicator(vtree: VTree, functions: Sequence[ArrayLike], values: Collecti
     array([1., 0., 3.])
     """
     tables = _whole_functions(vtree, functions)
-    wanted = check_integers(sorted(values) if isinstance(values, Iterable) else values, "values", "whole numbers")
+    wanted = check_integers(list(values) if isinstance(values, Iterable) else values, "values", "whole numbers")
     regions: list[Any] = []
     sums: list[Any] = []  # per region the values of the sum below, ascending
     for r, v in enumerate(vtree.variables.tolist()):

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -12,6 +11,7 @@ from pcircuit.arguments import check_choice
 from pcircuit.array_types import Evidence
 from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.evidence import check_row
+from pcircuit.files.whole_file import replace_file
 from pcircuit.pictures.canvas import draw
 from pcircuit.pictures.overview import regions_scene
 from pcircuit.pictures.scene import Scene
@@ -117,12 +117,18 @@ def write_html(circuit: Circuit, path: str | os.PathLike[str], row: ArrayLike | 
     """
     scene = circuit_scene(circuit, row, names, detail)
     if str(path).endswith(".svg"):
-        Path(path).write_text(svg(scene) + "\n", encoding="utf-8")
+        write_page(path, svg(scene) + "\n")
         return
     text = "Circles are sums, squares products, bars the tables of inputs. "
     text += ("The stronger a line, the larger its weight." if row is None
              else "The stronger an orange line, the more of the row flows through it.")
-    Path(path).write_text(page([scene], [""], scene.title, text), encoding="utf-8")
+    write_page(path, page([scene], [""], scene.title, text))
+
+
+def write_page(path: str | os.PathLike[str], text: str) -> None:
+    """Write a text, whole or not at all."""
+    with replace_file(path) as file:
+        file.write(text.encode("utf-8"))
 
 
 def circuit_scene(circuit: Circuit, row: ArrayLike | None, names: Sequence[str] | None, detail: str) -> Scene:

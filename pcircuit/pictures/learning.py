@@ -11,9 +11,8 @@ and the circuits on it are what the functions here draw.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,9 +20,10 @@ from numpy.typing import ArrayLike
 
 from pcircuit.array_types import Floats
 from pcircuit.circuit import Circuit, check_circuit
+from pcircuit.evidence import check_evidence
 from pcircuit.inference.likelihood import log_likelihood
 from pcircuit.pictures.canvas import new_axes
-from pcircuit.pictures.circuits import circuit_scene
+from pcircuit.pictures.circuits import circuit_scene, write_page
 from pcircuit.pictures.scene import BLUE, SOFT_INK, VERMILLION
 from pcircuit.pictures.svg import page
 from pcircuit.regions import InputRegion
@@ -72,7 +72,7 @@ def plot_learning(circuits: Sequence[Circuit], data: ArrayLike, *, ax: Any = Non
     ('epoch', 'log-likelihood (nats per row)')
     """
     steps = _checked_steps(circuits)
-    history = [float(log_likelihood(circuit, data).mean()) for circuit in steps]
+    history = _means(steps, data)
     moves = [_largest_change(*pair) for pair in pairwise(steps)]
     ax = new_axes() if ax is None else ax
     ax.plot(np.arange(len(steps)), history, "o-", color=BLUE, linewidth=2, markersize=4)
@@ -133,15 +133,23 @@ def write_learning_html(circuits: Sequence[Circuit], path: str | os.PathLike[str
                          f"{-(-len(steps) // MOST_STEPS)}th")
     labels = [f"epoch {i}" for i in range(len(steps))]
     if data is not None:
-        labels = [f"{label}: {log_likelihood(circuit, data).mean():.4f} nats per row"
-                  for label, circuit in zip(labels, steps, strict=True)]
+        labels = [f"{label}: {mean:.4f} nats per row" for label, mean in zip(labels, _means(steps, data), strict=True)]
     scenes = [circuit_scene(circuit, row, names, "units") for circuit in steps]
     text = "The same circuit after each epoch of EM. Move the slider; lines are as strong as their weights."
-    Path(path).write_text(page(scenes, labels, "EM while it learns", text), encoding="utf-8")
+    write_page(path, page(scenes, labels, "EM while it learns", text))
+
+
+def _means(steps: list[Circuit], data: ArrayLike) -> list[float]:
+    """Mean log-likelihood of the rows under each circuit."""
+    if not len(check_evidence(steps[0], data)):
+        raise ValueError("`data` has no rows: their log-likelihood needs at least one")
+    return [float(log_likelihood(circuit, data).mean()) for circuit in steps]
 
 
 def _checked_steps(circuits: Sequence[Circuit]) -> list[Circuit]:
     """Circuits of one structure, at least two."""
+    if not isinstance(circuits, Iterable):
+        raise TypeError(f"`circuits` must be a sequence of circuits, found {type(circuits).__name__}")
     steps = list(circuits)
     for i, circuit in enumerate(steps):
         check_circuit(circuit, f"circuits[{i}]")

@@ -1,7 +1,7 @@
 """V-trees drawn: the hierarchy of scopes that a circuit follows."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pcircuit.pictures.canvas import draw
@@ -80,6 +80,8 @@ def variable_names(num_variables: int, names: Sequence[str] | None) -> list[str]
     """One name for each variable: the given ones, cut to 24 letters, or numbers."""
     if names is None:
         return [str(v) for v in range(num_variables)]
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise TypeError(f"`names` must be a sequence of names, one for each variable, found {names!r}")
     given = [str(name) for name in names]
     if len(given) != num_variables:
         raise ValueError(f"`names` must hold one name for each of the {num_variables} variables, found {len(given)}")
