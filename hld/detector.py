@@ -176,8 +176,9 @@ class HLDDetector:
         if kept is not None:  # rows that nothing was learned from are read as a batch is
             kept = (data if len(kept) == len(data) else encoder.encode(columns)[0])[kept]
         learned = data[learned]
-        known = table_facts(encoder, columns, rows[0], learned, learned if kept is None else kept, self.pseudocount)
-        start = pcircuit.hclt(learned, self.num_latents, encoder.num_categories, self.pseudocount, rng)
+        tree = pcircuit.chow_liu_tree(learned, num_categories=encoder.num_categories, pseudocount=self.pseudocount)
+        known = table_facts(encoder, columns, rows[0], learned if kept is None else kept, tree)
+        start = pcircuit.hclt(learned, self.num_latents, encoder.num_categories, self.pseudocount, rng, tree=tree)
         circuit, history = pcircuit.fit_em(start, learned, num_epochs=self.num_epochs, pseudocount=self.pseudocount,
                                            progress=progress)
         test = build_test(self.get_params(), circuit, kept, len(learned), int(rng.integers(2 ** 53)))

@@ -38,7 +38,7 @@ class ColumnShift:
     difference : float
         Total variation distance of the two, in [0, 1].
     pvalue, adjusted : float
-        Of equal frequencies, by itself and adjusted for the number of columns (Holm).
+        p-value for equal frequencies: unadjusted, and adjusted for the number of columns (Holm).
     above : float or None
         P(batch above reference) + P(level) / 2 in columns with an order; above 1/2 the values have risen.
     """
@@ -86,11 +86,11 @@ def column_shifts(columns, reference, batch, seed: int) -> tuple:
     Parameters
     ----------
     columns : sequence of V columns
-        Of the encoder.
+        Columns of the encoder.
     reference, batch : Profile
         Counts of the rows compared with, and of the batch.
     seed : int
-        For the p-values of columns with small counts.
+        Seed of the draws behind the p-values of columns with small counts.
 
     Returns
     -------

@@ -46,7 +46,7 @@ class PairShift:
     expected, observed : float
         Cramer's V in the reference and in the batch, of the grouped tables.
     pvalue, adjusted : float
-        Of equal odds ratios, by itself and adjusted for the number of pairs (Holm).
+        p-value for equal odds ratios: unadjusted, and adjusted for the number of pairs (Holm).
     labels : tuple of two tuples of str
         The groups of levels or bins.
     expected_table, observed_table : (a, b) float arrays
@@ -84,14 +84,14 @@ def pair_shifts(columns, reference, batch) -> tuple:
     Parameters
     ----------
     columns : sequence of V columns
-        Of the encoder.
+        Columns of the encoder.
     reference, batch : Profile
-        With the same edges.
+        Both profiles have the same edges.
 
     Returns
     -------
     tuple of PairShift
-        Of the edges with enough rows and more than one group in both columns.
+        One for each edge with enough rows and more than one group in both columns.
 
     References
     ----------

@@ -11,7 +11,7 @@ from hld.tables.factored import whole_cells
 from hld.tables.times import TIMES, as_seconds
 
 
-def table_facts(encoder, columns, rows, learned, reference, pseudocount) -> dict:
+def table_facts(encoder, columns, rows, reference, tree) -> dict:
     """Counts of the reference rows ("profile") and quantiles of the rows learned from ("values").
 
     Parameters
@@ -21,12 +21,12 @@ def table_facts(encoder, columns, rows, learned, reference, pseudocount) -> dict
         The training table.
     rows : (n,) int array
         Positions of the rows learned from.
-    learned, reference : (n, V), (k, V) int arrays
-        Codes of the rows learned from, and of those that batches are compared with.
-    pseudocount : float
-        Of the tree.
+    reference : (k, V) int array
+        Codes of the rows that batches are compared with.
+    tree : (V,) int array
+        Parent of each column in the Chow-Liu tree: the pairs that are counted.
     """
-    edges = tree_edges(learned, encoder.num_categories, pseudocount)
+    edges = tree_edges(tree, encoder.num_categories)
     cells = cells_by_name(encoder, columns)
     numbers = [numbers_of(column, cells[column.name])[rows] if is_binned(column) else None
                for column in encoder.columns]

@@ -50,7 +50,7 @@ def read_batch(path, encoder, options=None):
     path : str
         File, possibly compressed; "-" is standard input.
     encoder : hld.tables.encoder.TableEncoder
-        Of the detector that will read the table.
+        Encoder of the detector that will read the table.
     options : ReadOptions, optional
 
     Returns

@@ -26,7 +26,7 @@ def batch_report(detector, result, *, batch_name="the batch", model_name="the mo
     detector : hld.HLDDetector
         Fitted.
     result : hld.HLDResult
-        Of its `test`.
+        Result of its `test`.
     batch_name, model_name : str
         What the page calls them.
     commands : sequence of str

@@ -22,7 +22,7 @@ def draw_rows(circuit, columns, tables, num_samples, *, where=None, rng=None) ->
     ----------
     circuit : pcircuit.Circuit
     columns : sequence of V columns
-        Of the encoder that belongs to the circuit.
+        Columns of the encoder that belongs to the circuit.
     tables : hld.synthetic.values.ValueTables or None
         What is known of numbers inside their bins; without, they are uniform there.
     num_samples : int

@@ -50,9 +50,9 @@ def read_condition(text: str, columns, grids) -> Condition:
     ----------
     text : str
     columns : sequence of V columns
-        Of the encoder.
+        Columns of the encoder.
     grids : sequence of V hld.synthetic.values.Grid or None
-        Of the continuous columns.
+        Grids of the continuous columns.
 
     Returns
     -------

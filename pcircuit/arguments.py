@@ -17,9 +17,18 @@ the wrong kind is a TypeError, what is of the right kind and out of range a Valu
 
 What may be missing, evidence, is checked in `pcircuit.evidence`.
 """
-from pcircuit.arguments.arrays import check_integers, check_numbers, without_masks
-from pcircuit.arguments.single import check_choice, check_flag, check_generator, check_number, check_whole_number
-from pcircuit.arguments.words import at, first, is_real, shown
+from pcircuit.argument_arrays import check_integers, check_numbers, without_masks
+from pcircuit.argument_values import (
+    at,
+    check_choice,
+    check_flag,
+    check_generator,
+    check_number,
+    check_whole_number,
+    first,
+    is_real,
+    shown,
+)
 
 __all__ = ["at", "check_choice", "check_flag", "check_generator", "check_integers", "check_number", "check_numbers",
            "check_whole_number", "first", "is_real", "shown", "without_masks"]

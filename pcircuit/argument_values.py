@@ -1,14 +1,15 @@
-"""Checks of single values: whole and real numbers, names, flags and generators."""
+"""Checks of single values: whole and real numbers, names, flags and generators; and what all checks say."""
 from __future__ import annotations
 
 import math
 import operator
+import reprlib
 from collections.abc import Sequence
+from numbers import Real
 from typing import overload
 
 import numpy as np
-
-from pcircuit.arguments.words import bounds, is_real, shown
+from numpy.typing import NDArray
 
 
 @overload
@@ -56,16 +57,17 @@ def check_whole_number(value: object, name: str, least: int | None = None, most:
     """
     if value is None and none is not None:
         return None
-    expected = "a whole number" + bounds(least, None, most, None) + (f", or None for {none}" if none else "")
     try:
         if isinstance(value, (bool, np.bool_, np.ma.MaskedArray)):
             raise TypeError
         number = operator.index(value)  # type: ignore[arg-type]
+        if (least is None or number >= least) and (most is None or number <= most):
+            return number
+        wrong: type[Exception] = ValueError
     except TypeError:
-        raise TypeError(f"`{name}` must be {expected}, found {shown(value)}") from None
-    if (least is not None and number < least) or (most is not None and number > most):
-        raise ValueError(f"`{name}` must be {expected}, found {shown(number)}")
-    return number
+        wrong, number = TypeError, value  # type: ignore[assignment]
+    expected = "a whole number" + bounds(least, None, most, None) + (f", or None for {none}" if none else "")
+    raise wrong(f"`{name}` must be {expected}, found {shown(number)}")
 
 
 def check_number(value: object, name: str, *, least: float | None = None, above: float | None = None,
@@ -100,18 +102,17 @@ def check_number(value: object, name: str, *, least: float | None = None, above:
     """
     if isinstance(value, np.ndarray) and value.ndim == 0 and not isinstance(value, np.ma.MaskedArray):
         value = value[()]
-    expected = "a finite number" + bounds(least, above, most, below)
-    if not is_real(value) or isinstance(value, bool):
-        raise TypeError(f"`{name}` must be {expected}, found {shown(value)}")
-    try:
-        number = float(value)  # type: ignore[arg-type]
-    except OverflowError:
-        number = math.inf
-    inside = math.isfinite(number) and (least is None or number >= least) and (above is None or number > above) and (
-        most is None or number <= most) and (below is None or number < below)
-    if not inside:
-        raise ValueError(f"`{name}` must be {expected}, found {shown(value)}")
-    return number
+    wrong: type[Exception] = TypeError
+    if is_real(value) and not isinstance(value, bool):
+        wrong = ValueError
+        try:
+            number = float(value)  # type: ignore[arg-type]
+        except OverflowError:
+            number = math.inf
+        if math.isfinite(number) and (least is None or number >= least) and (above is None or number > above) and (
+                most is None or number <= most) and (below is None or number < below):
+            return number
+    raise wrong(f"`{name}` must be a finite number{bounds(least, above, most, below)}, found {shown(value)}")
 
 
 def check_choice(value: object, name: str, options: Sequence[str]) -> str:
@@ -209,3 +210,40 @@ def check_generator(rng: object, name: str = "rng") -> np.random.Generator:
         wrong = type(error) if type(error) is ValueError else TypeError
     raise wrong(f"`{name}` must be a seed (a whole number of at least 0) or a numpy.random.Generator, found "
                 f"{shown(rng)}")
+
+
+# -- what a sentence says: a value, its place, an interval ----------------------------------------------------
+
+
+def is_real(value: object) -> bool:
+    """Whether a value is a real number; NumPy counts durations among its integers."""
+    return isinstance(value, Real) and not isinstance(value, np.timedelta64)
+
+
+def shown(value: object) -> str:
+    """A value for an error, shortened."""
+    try:
+        return reprlib.repr(value)
+    except ValueError:  # integers of more than some thousand digits, which Python does not write out
+        return "a number of thousands of digits"
+
+
+def first(wrong: NDArray[np.bool_]) -> tuple[int, ...]:
+    """Place of the first true entry."""
+    return tuple(int(i) for i in np.argwhere(wrong)[0])
+
+
+def at(place: tuple[int, ...]) -> str:
+    """The place of an entry, for an error."""
+    if len(place) == 2:
+        return f" at row {place[0]}, column {place[1]}"
+    return f" at position {', '.join(map(str, place))}" if place else ""
+
+
+def bounds(least: float | None, above: float | None, most: float | None, below: float | None) -> str:
+    """The interval in words."""
+    ends = [f"{words} {end}" for words, end in (("at least", least), ("above", above), ("at most", most),
+                                                ("below", below)) if end is not None]
+    if not ends:
+        return ""
+    return (" of " if ends[0].startswith("at") else " ") + " and ".join(ends)
