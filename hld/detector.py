@@ -20,7 +20,7 @@ import pcircuit
 from hld.answers.table_facts import batch_profile, evidence_of, table_facts
 from hld.checks import check_alpha
 from hld.detector_options import check_options
-from hld.detector_parts import build_test, describe, warn_of_few_rows, warn_of_left_out
+from hld.detector_parts import batch_as_named, build_test, describe, warn_of_few_rows, warn_of_left_out
 from hld.estimator import check_fitted, feature_names, predictions, row_offset, sklearn_tags
 from hld.files.detector import FORMAT, FORMAT_VERSION, check_storable, detector_parts, read_parts
 from hld.references.held_out import split_rows
@@ -214,7 +214,8 @@ class HLDDetector:
         """
         check_fitted(self)
         alpha = check_alpha(alpha)
-        rows, quality = self.encoder_.check(batch, self.schema_.trained, self.tolerance, is_tested=self.missingness)
+        with batch_as_named():
+            rows, quality = self.encoder_.check(batch, self.schema_.trained, self.tolerance, is_tested=self.missingness)
         result = with_quality(lambda level: self.test_(rows, level), quality, alpha)
         return replace(result, evidence=evidence_of(self, batch_profile(self, rows), quality))
 

@@ -1,6 +1,7 @@
 """What a detector is made of and how it is described: the parts of `HLDDetector` that need no object."""
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Mapping
 
@@ -23,6 +24,18 @@ def build_test(options: Mapping, circuit, kept, num_learned: int, seed: int) -> 
                    reference="circuit" if kept is None else "training", training_data=kept,
                    num_train=num_learned if options["estimation_error"] and kept is None else None,
                    rng=seed, num_resamples=options["num_resamples"], tolerance=options["tolerance"])
+
+
+@contextlib.contextmanager
+def batch_as_named():
+    """Errors about a `table` speak of the `batch`, which is what `HLDDetector.test` calls it."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        said = str(error)
+        if type(error) not in (TypeError, ValueError) or not said.startswith("`table`"):
+            raise
+        raise type(error)(said.replace("`table`", "`batch`", 1)) from None
 
 
 def describe(detector) -> str:

@@ -83,7 +83,7 @@ def test_every_difference_is_counted_and_the_check_goes_on(detector):
     assert "column 'heat': 3 of 50 values of another type" in text
     assert "column 'city': 5 of 50 values that training did not have" in text
     assert str(detector.schema_.check(table(1, 3, holes=0))).startswith("1 rows")
-    with pytest.raises(ValueError, match="`table` has none of the fitted columns"):
+    with pytest.raises(ValueError, match="`batch` has none of the fitted columns"):
         detector.test(pd.DataFrame({"a": [1]}))
 
 
