@@ -2,7 +2,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
+from hld.answers.profile import profile_of
+from hld.answers.table_facts import evidence_of_profile
 from hld.checks import check_alpha
 from hld.detector import HLDDetector
 from hld.estimator import check_fitted
@@ -50,14 +53,18 @@ def judge_chunks(detector: HLDDetector, chunks: Iterable, alpha: float = 0.05) -
     """
     check_fitted(detector)
     alpha, sums, total, absent, extra = check_alpha(alpha), RowSums(detector.test_), None, set(), set()
-    encoder = detector.encoder_
+    encoder, profile, edges = detector.encoder_, None, None if detector.profile_ is None else detector.profile_.edges
     for chunk in chunks:
         codes, report, not_there, new = encoder.encode_counting(chunk)
         sums.add(codes)
+        if edges is not None and len(codes):
+            own = profile_of(codes, encoder.num_categories, edges)
+            profile = own if profile is None else profile + own
         total = report if total is None else total + report
         absent, extra = absent | set(not_there), extra | set(new)
     if total is None:
         raise ValueError("`chunks` has no table: at least one is needed")
     quality = data_quality(encoder.columns, detector.schema_.trained, total, absent, sorted(extra),
                            tolerance=detector.tolerance, is_tested=detector.missingness)
-    return with_quality(lambda level: detector.test_.judge_sums(sums, level), quality, alpha)
+    result = with_quality(lambda level: detector.test_.judge_sums(sums, level), quality, alpha)
+    return result if profile is None else replace(result, evidence=evidence_of_profile(detector, profile, quality))

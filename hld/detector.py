@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import inspect
 import os
+from dataclasses import replace
 
 import numpy as np
 
 import pcircuit
+from hld.answers.table_facts import evidence_of, table_facts
 from hld.checks import check_alpha
 from hld.detector_options import check_options
 from hld.detector_parts import build_test, describe, warn_of_few_rows, warn_of_left_out
@@ -23,6 +25,7 @@ from hld.estimator import check_fitted, feature_names, predictions, row_offset, 
 from hld.files.detector import FORMAT, FORMAT_VERSION, check_storable, detector_parts, read_parts
 from hld.references.held_out import split_rows
 from hld.result_quality import with_quality
+from hld.synthetic.drawing import condition_probability, draw_rows
 from hld.tables.cells import read_table
 from hld.tables.learn_schema import learn_schema
 
@@ -80,6 +83,11 @@ class HLDDetector:
         Mean training log-likelihood per row, natural.
     num_train_ : int
         n, rows of the training table.
+    profile_ : hld.answers.profile.Profile or None
+        Counts of the rows that batches are compared with, by column and by pair of columns that belong together; None
+        from model files without.
+    values_ : hld.synthetic.values.ValueTables or None
+        Quantiles of the continuous columns, for values inside bins.
     n_features_in_ : int
         Columns of the training table.
     feature_names_in_ : (V,) object array
@@ -158,7 +166,7 @@ class HLDDetector:
         columns = read_table(table)
         if columns.num_rows == 1:
             raise ValueError("`table` has 1 row: learning a distribution needs at least two")
-        learned, kept = split_rows(columns.num_rows, self.reference, rng)
+        learned, kept = rows = split_rows(columns.num_rows, self.reference, rng)
         schema = learn_schema(columns, num_bins=self.num_bins, max_categories=self.max_categories, rows=learned,
                               categorical=self.categorical, continuous=self.continuous, given=self.schema)
         encoder = schema.encoder()
@@ -168,7 +176,9 @@ class HLDDetector:
         if kept is not None:  # rows that nothing was learned from are read as a batch is
             kept = (data if len(kept) == len(data) else encoder.encode(columns)[0])[kept]
         learned = data[learned]
-        start = pcircuit.hclt(learned, self.num_latents, encoder.num_categories, self.pseudocount, rng)
+        tree = pcircuit.chow_liu_tree(learned, num_categories=encoder.num_categories, pseudocount=self.pseudocount)
+        known = table_facts(encoder, columns, rows[0], learned if kept is None else kept, tree)
+        start = pcircuit.hclt(learned, self.num_latents, encoder.num_categories, self.pseudocount, rng, tree=tree)
         circuit, history = pcircuit.fit_em(start, learned, num_epochs=self.num_epochs, pseudocount=self.pseudocount,
                                            progress=progress)
         test = build_test(self.get_params(), circuit, kept, len(learned), int(rng.integers(2 ** 53)))
@@ -176,7 +186,7 @@ class HLDDetector:
         history.flags.writeable = False
         offset = row_offset(pcircuit.log_likelihood(circuit, learned if kept is None else kept))
         return self._take_over({"schema": schema, "test": test, "history": history, "num_train": len(data),
-                                "offset": offset})
+                                "offset": offset, **known})
 
     def test(self, batch, alpha=0.05):
         """Test whether a batch follows the distribution of the training table.
@@ -205,7 +215,16 @@ class HLDDetector:
         check_fitted(self)
         alpha = check_alpha(alpha)
         rows, quality = self.encoder_.check(batch, self.schema_.trained, self.tolerance, is_tested=self.missingness)
-        return with_quality(lambda level: self.test_(rows, level), quality, alpha)
+        result = with_quality(lambda level: self.test_(rows, level), quality, alpha)
+        return replace(result, evidence=evidence_of(self, rows, quality))
+
+    def test_by(self, table, by, alpha=0.05, *, every=None, procedure="bh"):
+        """Test each segment of a table, with false discovery control: see `hld.answers.segments.judge_segments`."""
+        from hld.answers.segments import judge_segments
+        check_fitted(self)
+        alpha = check_alpha(alpha)
+        return judge_segments(self, lambda rows, quality: with_quality(
+            lambda level: self.test_(rows, level), quality, alpha), table, by, alpha, every=every, procedure=procedure)
 
     def score_samples(self, table) -> np.ndarray:
         """Natural log-likelihood of each row under the circuit; larger is more typical."""
@@ -220,10 +239,19 @@ class HLDDetector:
         """1 for each row, -1 for odd ones, at most 5 % of those that follow the training distribution."""
         return predictions(self, table)[1]
 
-    def sample(self, num_samples, *, rng=None):
-        """(num_samples, V) object array of rows drawn from the circuit; None for rare, new and missing values."""
+    def sample(self, num_samples, *, where=None, rng=None):
+        """(num_samples, V) object array of rows drawn from the circuit; None for rare, new and missing values.
+
+        Numbers are drawn inside their bins and types kept; `where` is a condition that all rows fulfil, such as
+        ``'age > 40 and sex == "F"'`` (`hld.synthetic.expressions`).
+        """
         check_fitted(self)
-        return self.encoder_.decode(pcircuit.sample(self.circuit_, num_samples, rng=rng), unseen=None, rare=None)
+        return draw_rows(self.circuit_, self.encoder_.columns, self.values_, num_samples, where=where, rng=rng)
+
+    def probability(self, where) -> float:
+        """Probability of a condition under the circuit, such as ``'age > 40 and sex == "F"'``."""
+        check_fitted(self)
+        return condition_probability(self.circuit_, self.encoder_.columns, self.values_, where)
 
     def save(self, path) -> None:
         """Write the fitted detector to one file, atomically and without pickle; read it with `hld.load`."""
@@ -257,6 +285,7 @@ class HLDDetector:
         self.schema_, self.encoder_ = fitted["schema"], fitted["schema"].encoder()
         self.test_, self.circuit_ = fitted["test"], fitted["test"].circuit
         self.history_, self.num_train_, self.offset_ = fitted["history"], fitted["num_train"], fitted["offset"]
+        self.profile_, self.values_ = fitted["profile"], fitted["values"]
         self.n_features_in_, names = len(self.schema_.columns), feature_names(self.schema_)
         if names is not None:
             self.feature_names_in_ = names
@@ -302,7 +331,8 @@ def save(detector, path) -> None:
                         "pcircuit.save")
     check_fitted(detector)
     fitted = {"schema": detector.schema_, "test": detector.test_, "history": detector.history_,
-              "num_train": detector.num_train_, "offset": detector.offset_}
+              "num_train": detector.num_train_, "offset": detector.offset_, "profile": detector.profile_,
+              "values": detector.values_}
     pcircuit.write_archive(path, *detector_parts(detector.get_params(), fitted))
 
 

@@ -62,9 +62,9 @@ class HLDTest:
         Rows n that the circuit was fitted to; the null is then scaled by 1 + T/n for its estimation error.  For
         ``reference="training"`` n is the number of rows of `training_data`.
     training_data : (n, V) integer array_like, optional
-        For ``reference="training"``; no row of it is kept.
+        Rows for ``reference="training"``; none of them is kept.
     rng : int or numpy.random.Generator, optional
-        For drawn batches and for the completion of missing values; equal seeds give equal results.
+        Seed of drawn batches and of the completion of missing values; equal seeds give equal results.
     ridge : float
         Of the whitened metric, relative to the largest eigenvalue; smaller finds more shifts, and the law needs
         larger T.
@@ -87,7 +87,7 @@ class HLDTest:
     circuit : pcircuit.Circuit
     nodes : (m,) int array
     mean, stds : (m,) float arrays
-        Of the node likelihoods under the reference.
+        Mean and standard deviation of the node likelihoods under the reference.
     null, reference : str
     num_train : int or None
     tolerance : float

@@ -28,9 +28,9 @@ class HoledNull:
     Attributes
     ----------
     laws : tuple of LimitLaw or None
-        Of its distances, one for each metric; None for a metric that says nothing about this batch.
+        Laws of its distances, one for each metric; None for a metric that says nothing about this batch.
     inner : Null
-        Of batches without holes.
+        Null of batches without holes.
     """
 
     laws: tuple
@@ -55,7 +55,7 @@ class RowBatch:
     ----------
     circuit : pcircuit.Circuit
     calibration : Calibration
-        Of a reference made of rows.
+        Calibration for a reference made of rows.
     rows : (T, V) int array
         Or, with `shown`, some of the rows.
     shown : Shown, optional

@@ -47,8 +47,8 @@ def read_batch(path, encoder, options=None):
 
     Parameters
     ----------
-    path : str
-        File, possibly compressed; "-" is standard input.
+    path : str or io.StringIO
+        File, possibly compressed; "-" is standard input; or text in memory.
     encoder : hld.tables.encoder.TableEncoder
         Of the detector that will read the table.
     options : ReadOptions, optional

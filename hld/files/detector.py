@@ -2,7 +2,8 @@
 
 The file holds what testing needs and nothing more: the encoder (names, levels, bin edges), the circuit, and of the
 test the mean, standard deviations, eigenvalues and quantiles, so that loading computes nothing.  It holds no training
-rows; its numbers are averages over them, which is less than the rows tell but not a formal privacy guarantee.
+rows; its numbers are averages and counts over them, which is less than the rows tell but not a formal privacy
+guarantee.
 
 Writing is atomic and reading trusts nothing, see `pcircuit.write_archive` and `pcircuit.read_archive`.
 """
@@ -14,6 +15,7 @@ from dataclasses import asdict, fields
 import numpy as np
 
 import pcircuit
+from hld.answers.profile import Profile
 from hld.checks import check_names, saved_count, saved_number, under_prefix, with_prefix
 from hld.files.calibration import calibration_parts, read_calibration
 from hld.files.calibration_v1 import parts_of_version_1
@@ -21,6 +23,7 @@ from hld.files.detector_checks import check_calibration, check_history, check_sa
 from hld.files.detector_params import plain_params, read_params
 from hld.goodness_of_fit import HLDTest
 from hld.settings import Settings
+from hld.synthetic.values import ValueTables, is_binned
 from hld.tables.encoder import TableEncoder
 from hld.tables.schema import TableSchema
 
@@ -31,6 +34,8 @@ KEYS_BEFORE_3 = KEYS - {"schema", "offset"} | {"encoder"}
 SETTINGS = tuple(field.name for field in fields(Settings))
 CIRCUIT = "circuit."  # prefix of the circuit's arrays
 TEST = "test."  # prefix of the arrays of its test
+PROFILE = "profile."  # prefix of the counts of the rows that batches are compared with; older files have none
+VALUES = "values."  # prefix of the quantiles of continuous columns; older files have none
 
 
 def detector_parts(params: dict, fitted: dict) -> tuple:
@@ -41,7 +46,7 @@ def detector_parts(params: dict, fitted: dict) -> tuple:
     params : dict
         Constructor parameters.
     fitted : dict
-        "schema", "test", "history", "num_train" and "offset".
+        "schema", "test", "history", "num_train", "offset", "profile" and "values".
 
     Returns
     -------
@@ -60,6 +65,10 @@ def detector_parts(params: dict, fitted: dict) -> tuple:
         "test": {**asdict(test.settings), "calibration": scalars},
     }
     arrays = with_prefix(TEST, arrays) | with_prefix(CIRCUIT, pcircuit.to_arrays(test.circuit))
+    if fitted["profile"] is not None:
+        arrays |= with_prefix(PROFILE, fitted["profile"].to_arrays())
+    if fitted["values"] is not None:
+        arrays |= with_prefix(VALUES, fitted["values"].to_arrays())
     return header, arrays | {"history": fitted["history"]}
 
 
@@ -110,7 +119,8 @@ def _read_parts(header: dict, arrays: dict, defaults: dict) -> tuple:
     """What `read_parts` returns; TypeError or ValueError where the parts do not fit together."""
     is_old = header["version"] < 3
     check_names(header, KEYS_BEFORE_3 if is_old else KEYS, "the header")
-    check_names([name for name in arrays if not name.startswith((CIRCUIT, TEST))], {"history"}, "the file")
+    parts = (CIRCUIT, TEST, PROFILE, VALUES)
+    check_names([name for name in arrays if not name.startswith(parts)], {"history"}, "the file")
     schema = TableSchema.of_encoder(TableEncoder.from_dict(header["encoder"])) if is_old else TableSchema.from_dict(
         header["schema"])
     encoder = schema.encoder()
@@ -120,11 +130,13 @@ def _read_parts(header: dict, arrays: dict, defaults: dict) -> tuple:
     num_train = saved_count(header, "num_train", 2)
     test = _read_test(circuit, header, under_prefix(TEST, arrays), num_train)
     check_history(arrays["history"])
+    profile = _read_profile(under_prefix(PROFILE, arrays), encoder, num_train)
     params = read_params(header["params"], defaults)
     if schema.num_rows not in (None, num_train):
         raise ValueError(f"the schema is of {schema.num_rows} rows, expected {num_train}")
     fitted = {"schema": schema, "test": test, "history": arrays["history"], "num_train": num_train,
-              "offset": None if is_old else _read_offset(header["offset"])}
+              "offset": None if is_old else _read_offset(header["offset"]),
+              "profile": profile, "values": _read_values(under_prefix(VALUES, arrays), encoder)}
     written, _ = detector_parts(params, fitted)
     check_same(header["params"], {name: written["params"][name] for name in header["params"]}, "params")
     if is_old:  # whose encoders are written in another form
@@ -133,6 +145,25 @@ def _read_parts(header: dict, arrays: dict, defaults: dict) -> tuple:
     else:
         check_same(header["schema"], written["schema"], "schema")
     return params, fitted
+
+
+def _read_profile(arrays: dict, encoder, num_train: int) -> Profile | None:
+    """The counts of a file; None if it has none."""
+    if not arrays:
+        return None
+    check_names(arrays, {"counts", "edges", "pairs"}, "the profile")
+    profile = Profile.from_arrays(arrays, encoder.num_categories)
+    if profile.num_rows > num_train:
+        raise ValueError(f"the profile counts {profile.num_rows} rows, but the detector learned from {num_train}")
+    return profile
+
+
+def _read_values(arrays: dict, encoder) -> ValueTables | None:
+    """The quantiles of continuous columns of a file; None if it has none."""
+    if not arrays:
+        return None
+    check_names(arrays, {"quantiles", "units"}, "the values")
+    return ValueTables.from_arrays(arrays, sum(map(is_binned, encoder.columns)))
 
 
 def _offset_form(offset):

@@ -133,7 +133,7 @@ def test_command_prints_the_table(short, demo, tmp_path, monkeypatch, capsys):
     monkeypatch.delenv("PCIRCUIT_ENGINE", raising=False)
     assert main(["demo", "--digit", "3", "--seed", "1"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["digit", "T", "statistic", "threshold", "p-value", "verdict"]
+    assert lines[0].split() == ["digit", "T", "distance", "threshold", "p-value", "verdict"]
     assert [line.split()[:2] for line in lines[1:21]] == [[str(trial.digit), str(trial.result.num_samples)]
                                                           for trial in demo.trials]
     assert [line.endswith("(wrong)") for line in lines[1:21]] == [not trial.right for trial in demo.trials]
