@@ -89,6 +89,8 @@ def _add_fit(commands):
     fit.add_argument("--categorical", metavar="A,B", type=names, help="columns to treat as categorical")
     fit.add_argument("--continuous", metavar="C,D", type=names, help="columns to treat as continuous")
     fit.add_argument("--seed", type=_seed, default=0, help="of start values (default 0)")
+    fit.add_argument("--schema", metavar="FILE.json",
+                     help="what is known of the columns (docs/tables.md); the rest is learned")
     fit.add_argument("--max-rows", type=_rows, default=200_000, metavar="N",
                      help="learn from a uniform sample of so many rows of longer tables (default 200000)")
     add_reading_options(fit)
