@@ -4,8 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from hld.answers.profile import profile_of
-from hld.answers.table_facts import evidence_of_profile
+from hld.answers.table_facts import batch_profile, evidence_of
 from hld.checks import check_alpha
 from hld.detector import HLDDetector
 from hld.estimator import check_fitted
@@ -57,13 +56,12 @@ def judge_chunks(detector: HLDDetector, chunks: Iterable, alpha: float = 0.05) -
     if not isinstance(chunks, Iterable):
         raise TypeError(f"`chunks` must be a sequence of tables, found {chunks!r}")
     alpha, sums, total, absent, extra = check_alpha(alpha), RowSums(detector.test_), None, set(), set()
-    encoder, profile, edges = detector.encoder_, None, None if detector.profile_ is None else detector.profile_.edges
+    encoder, counts = detector.encoder_, None
     for chunk in chunks:
         codes, report, not_there, new = encoder.encode_counting(chunk)
         sums.add(codes)
-        if edges is not None and len(codes):
-            own = profile_of(codes, encoder.num_categories, edges)
-            profile = own if profile is None else profile + own
+        own = batch_profile(detector, codes)
+        counts = own if counts is None else counts + own
         total = report if total is None else total + report
         absent, extra = absent | set(not_there), extra | set(new)
     if total is None:
@@ -71,4 +69,4 @@ def judge_chunks(detector: HLDDetector, chunks: Iterable, alpha: float = 0.05) -
     quality = data_quality(encoder.columns, detector.schema_.trained, total, absent, sorted(extra),
                            tolerance=detector.tolerance, is_tested=detector.missingness)
     result = with_quality(lambda level: detector.test_.judge_sums(sums, level), quality, alpha)
-    return result if profile is None else replace(result, evidence=evidence_of_profile(detector, profile, quality))
+    return replace(result, evidence=evidence_of(detector, counts, quality))

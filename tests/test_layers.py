@@ -46,7 +46,7 @@ ROOMS = {
         CORE: {"checks", "tables", "answers", "synthetic", "vectors", "gchi2", "references", "metrics", "nulls"},
         "files": {"checks", "tables", "references", "vectors", "nulls", "metrics", "answers", "synthetic", CORE},
         "detector": {"checks", "tables", "references", "metrics", "files", "answers", "synthetic", CORE},
-        "chunks": {"checks", "detector", "answers", "tables", CORE},
+        "chunks": {"checks", "detector", "tables", "answers", CORE},
         "reports": {"detector", CORE, "answers", "synthetic", "tables"},
         "command": {"chunks", "detector", CORE, "answers", "tables", "synthetic", "reports", "monitoring"},
         "__main__": {"command"},

@@ -46,19 +46,20 @@ def numbers_of(column, cells) -> np.ndarray:
     return as_seconds(cells, column.kind)[0] if column.kind in TIMES else as_numbers(cells, column.name)
 
 
-def evidence_of(detector, codes, quality=None) -> Evidence | None:
-    """Counts of an encoded batch (T, V) beside those of the reference; None for model files without counts.
+def batch_profile(detector, codes) -> Profile | None:
+    """Counts of an encoded batch (T, V); None for model files without counts.  Those of parts of a batch add up."""
+    if detector.profile_ is None:
+        return None
+    return profile_of(codes, detector.encoder_.num_categories, detector.profile_.edges)
+
+
+def evidence_of(detector, batch: Profile | None, quality=None) -> Evidence | None:
+    """Counts of a batch beside those of the reference; None for model files without counts.
 
     `quality` is a `hld.DataQuality` of the batch with all columns.
     """
-    if detector.profile_ is None:
+    if batch is None:
         return None
-    return evidence_of_profile(detector, profile_of(codes, detector.encoder_.num_categories, detector.profile_.edges),
-                               quality)
-
-
-def evidence_of_profile(detector, batch: Profile, quality=None) -> Evidence:
-    """Counts of a batch of which only the profile is known beside those of the reference."""
     encoder, found = detector.encoder_, () if quality is None else quality.columns
     odd = [np.array([getattr(one, name) for one in found] or [0] * len(encoder.columns), dtype=np.int64)
            for name in ("num_unseen", "num_out_of_range")]

@@ -25,8 +25,8 @@ def build_parser() -> argparse.ArgumentParser:
     """The commands and their options."""
     parser = Parser(
         prog="hld", description="Does a batch of data still follow the distribution that a model learned?",
-        epilog=f"{STATUS}. Tables are CSV, Parquet or JSON lines; '-' reads standard input; empty cells "
-               "are missing.")
+        epilog=f"{STATUS}. Tables are CSV, Parquet or JSON lines; '-' reads standard input; "
+               "empty cells are missing.")
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and leave")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     parser.add_argument("--verbose", action="store_true", help="log each step with its time on standard error")
@@ -86,13 +86,13 @@ def _add_fit(commands):
     fit.add_argument("--num-epochs", type=int, default=100, help="EM passes over the rows (default 100)")
     fit.add_argument("--num-bins", type=int, default=8,
                      help="quantile bins of a continuous column (default 8)")
+    fit.add_argument("--schema", metavar="FILE.json",
+                     help="what is known of the columns (docs/tables.md); the rest is learned")
+    fit.add_argument("--max-rows", type=_count, default=200_000, metavar="N",
+                     help="learn from a uniform sample of so many rows of longer tables (default 200000)")
     fit.add_argument("--categorical", metavar="A,B", type=names, help="columns to treat as categorical")
     fit.add_argument("--continuous", metavar="C,D", type=names, help="columns to treat as continuous")
     fit.add_argument("--seed", type=_seed, default=0, help="of start values (default 0)")
-    fit.add_argument("--schema", metavar="FILE.json",
-                     help="what is known of the columns (docs/tables.md); the rest is learned")
-    fit.add_argument("--max-rows", type=_rows, default=200_000, metavar="N",
-                     help="learn from a uniform sample of so many rows of longer tables (default 200000)")
     add_reading_options(fit)
 
 
@@ -187,17 +187,17 @@ def _add_separator(command):
                          help=r"separates cells (default ','; '\t' is a tab)")
 
 
+def _count(text) -> int:
+    """A whole number of at least 4."""
+    if not text.isdecimal() or int(text) < 4:
+        raise argparse.ArgumentTypeError(f"expected a whole number of at least 4, found {text!r}")
+    return int(text)
+
+
 def _seed(text) -> int:
     """A whole number of at least 0."""
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"expected a whole number of at least 0, found {text!r}")
-    return int(text)
-
-
-def _rows(text) -> int:
-    """A whole number of at least 4."""
-    if not text.isdecimal() or int(text) < 4:
-        raise argparse.ArgumentTypeError(f"expected a whole number of at least 4, found {text!r}")
     return int(text)
 
 

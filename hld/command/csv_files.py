@@ -47,10 +47,10 @@ def read_batch(path, encoder, options=None):
 
     Parameters
     ----------
-    path : str or io.StringIO
-        File, possibly compressed; "-" is standard input; or text in memory.
+    path : str
+        File, possibly compressed; "-" is standard input.
     encoder : hld.tables.encoder.TableEncoder
-        Of the detector that will read the table.
+        Encoder of the detector that will read the table.
     options : ReadOptions, optional
 
     Returns

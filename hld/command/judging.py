@@ -10,21 +10,17 @@ SHIFT = 1
 
 def test(args) -> int:
     """Test a batch, or each segment of it: the verdict."""
-    from hld.command.csv_files import judge_file
     from hld.command.output import check_output, print_json, print_text
-    from hld.command.reading import reading_options
     from hld.command.steps import step
     if args.report is not None:
         check_output(args.report)
     if args.every is not None and args.by is None:
         raise ValueError("--every is for segments of time: give their column with --by")
     if args.by is None:
-        detector = _read_model(args)
-        with step(f"reading and testing {args.table}"):
-            result = judge_file(detector, args.table, args.alpha, reading_options(args))
+        detector, result = _tested(args)
     else:
         detector, table = read_inputs(args)
-        with step("testing"):
+        with step("testing segments"):
             result = detector.test_by(table, args.by, args.alpha, every=args.every, procedure=args.procedure)
     if args.report is not None:
         _write_report(args, detector, result)
@@ -40,14 +36,11 @@ test.__test__ = False  # its name must not make a test runner collect it
 
 def explain(args) -> int:
     """Test a batch: the verdict, and the nodes and columns that carry the shift."""
-    from hld.command.csv_files import judge_file
     from hld.command.explain import draw_shares, explanation, print_explanation
     from hld.command.output import check_output, print_json
-    from hld.command.reading import reading_options
     if args.plot is not None:
         check_output(args.plot)
-    detector = _read_model(args)
-    result = judge_file(detector, args.table, args.alpha, reading_options(args))
+    detector, result = _tested(args)
     found = explanation(detector, result, args.top)
     if args.plot is not None:
         draw_shares(detector, result, args.top, args.plot)
@@ -58,23 +51,29 @@ def explain(args) -> int:
     return SHIFT if result.reject else 0
 
 
+def _tested(args) -> tuple:
+    """The detector of a model file and the result of the batch, which is read in chunks."""
+    from hld.command.csv_files import judge_file
+    from hld.command.reading import reading_options
+    from hld.command.steps import step
+    from hld.detector import load
+    with step(f"reading {args.model}"):
+        detector = load(args.model)
+    with step(f"reading and testing {args.table}"):
+        return detector, judge_file(detector, args.table, args.alpha, reading_options(args))
+
+
 def read_inputs(args) -> tuple:
     """The detector of a model file and the batch as a data frame."""
     from hld.command.csv_files import read_batch
     from hld.command.reading import reading_options
     from hld.command.steps import step
-    detector = _read_model(args)
+    from hld.detector import load
+    with step(f"reading {args.model}"):
+        detector = load(args.model)
     with step(f"reading {args.table}"):
         table = read_batch(args.table, detector.encoder_, reading_options(args))
     return detector, table
-
-
-def _read_model(args):
-    """The detector of a model file."""
-    from hld.command.steps import step
-    from hld.detector import load
-    with step(f"reading {args.model}"):
-        return load(args.model)
 
 
 def _write_report(args, detector, result) -> None:

@@ -20,7 +20,7 @@ def fit(args) -> int:
                            schema=None if args.schema is None else _read_schema(args.schema))
     with step(f"reading {args.table}"):
         table, num_rows = read_training(args.table, reading_options(args), max_rows=args.max_rows, seed=args.seed)
-    LOG.info("learning %d rows of %d columns", *table.shape)
+    LOG.info("learning %d of %d rows", len(table), num_rows)
     detector.fit(table, progress=True)
     with step(f"writing {args.output}"):
         detector.save(target)

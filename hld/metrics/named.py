@@ -17,12 +17,16 @@ need not be the right ones for the level to hold.
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 import pcircuit
 from hld.metrics.marginals import marginals
 from hld.metrics.node_weights import euclidean, standardized, weighted
 from hld.metrics.whitened import whitened
+from hld.references.reference import Reference
 from hld.vectors.linear_maps import LinearMap
 
 METRICS: dict[str, Callable[..., LinearMap]] = {
@@ -35,7 +39,7 @@ DEFAULT = ("euclidean", "standardized", "marginals", "whitened")  # what `HLDDet
 OF_INPUTS = ("marginals",)  # those that compare input units
 
 
-def parse_metric(metric, m: int) -> tuple:
+def parse_metric(metric: str | ArrayLike | Sequence[str], m: int) -> tuple:
     """Names and weight vectors that a `metric` argument asks for.
 
     Parameters
@@ -69,7 +73,7 @@ def parse_metric(metric, m: int) -> tuple:
     return tuple(parts)
 
 
-def build_metric(part, reference, **options) -> LinearMap:
+def build_metric(part: str | np.ndarray, reference: Reference, **options) -> LinearMap:
     """The metric of one entry of `parse_metric` for a reference.
 
     Examples
@@ -83,7 +87,7 @@ def build_metric(part, reference, **options) -> LinearMap:
     return METRICS[part](reference, **options) if isinstance(part, str) else weighted(part)
 
 
-def default_metrics(circuit, nodes) -> tuple:
+def default_metrics(circuit: pcircuit.Circuit, nodes: np.ndarray) -> tuple:
     """Names of those of DEFAULT that some nodes have: without input units there are no marginals."""
     has_inputs = (circuit.nodes.kind[nodes] == "input").any()
     return tuple(name for name in DEFAULT if has_inputs or name not in OF_INPUTS)

@@ -80,11 +80,15 @@ def _null(detector, result) -> str:
         return ""
     several = (" Their p-values are combined into the one above, whose law accounts for how they go together."
                if len(curves) > 1 else "")
+    tested = getattr(result.data_quality, "missingness", None)
+    if tested is not None and tested.share:
+        several += (f" Shares of missing values have a test of their own ({p_text(tested.pvalue)}), which has "
+                    f"{percent(tested.share)} of the level.")
     return ("<h2>How far from chance</h2><p>Grey is how far batches of "
             f"{result.num_samples:,} unshifted rows lie from the reference by chance alone, red the "
             f"{percent(result.alpha)} of them that lie farthest; the blue line is this batch, with its p-value "
             "as the area beyond it."
-            f"{several}</p><div class=\"grid\">" + "".join(null_curve(curve, result.alpha) for curve in curves)
+            f"{escaped(several)}</p><div class=\"grid\">" + "".join(null_curve(curve, result.alpha) for curve in curves)
             + "</div><p><small>Effect size: distance of the means over the typical distance of a single row, less what "
             "sampling makes of it; 0 is no shift.</small></p>")
 

@@ -25,7 +25,7 @@ def form_of(path: str, options: ReadOptions) -> str:
     >>> form_of("rows.jsonl.gz", ReadOptions()), form_of("-", ReadOptions(form="parquet")), form_of("-", ReadOptions())
     ('jsonl', 'parquet', 'csv')
     """
-    stem, ending = os.path.splitext("" if isinstance(path, io.StringIO) else str(path).lower())
+    stem, ending = os.path.splitext(str(path).lower())
     if ending in (*OPENERS, ".zst"):
         ending = os.path.splitext(stem)[1]
     return options.form or FORMS.get(ending, "csv")
@@ -33,15 +33,12 @@ def form_of(path: str, options: ReadOptions) -> str:
 
 def called(path) -> str:
     """What a message calls the input."""
-    return "standard input" if path == "-" or isinstance(path, io.StringIO) else repr(str(path))
+    return "standard input" if path == "-" else repr(str(path))
 
 
 @contextlib.contextmanager
 def opened(path: str):
-    """The bytes of a file, decompressed as its name says; of standard input, and of text in memory, as they are."""
-    if isinstance(path, io.StringIO):
-        yield io.BytesIO(path.getvalue().encode())
-        return
+    """The bytes of a file, decompressed as its name says; of standard input as they are."""
     if path == "-":
         yield sys.stdin.buffer
         return

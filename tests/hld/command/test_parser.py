@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import hld
-from hld.command import arguments as command
 from hld.command import csv_files
+from hld.command import reading as command
 from hld.command.parser import main
 
 ALPHA = "0.001"  # the batch without a shift would fail for one seed in a thousand; the other is far beyond
