@@ -50,7 +50,11 @@ def judge_chunks(detector: HLDDetector, chunks: Iterable, alpha: float = 0.05) -
     >>> result.pvalue == detector.test(rows[500:]).pvalue
     True
     """
+    if not isinstance(detector, HLDDetector):
+        raise TypeError(f"`detector` must be an HLDDetector, found {type(detector).__name__}")
     check_fitted(detector)
+    if not isinstance(chunks, Iterable):
+        raise TypeError(f"`chunks` must be a sequence of tables, found {chunks!r}")
     alpha, sums, total, absent, extra = check_alpha(alpha), RowSums(detector.test_), None, set(), set()
     encoder, counts = detector.encoder_, None
     for chunk in chunks:

@@ -16,17 +16,15 @@ from hld.localization import adjusted_pvalues, z_scores
 SHOWN_NAMES = 6  # columns named for the scope of a node
 
 
-def explanation(detector, table, result, top) -> dict:
+def explanation(detector, result, top) -> dict:
     """The result of a test with its localisation, in names of columns.
 
     Parameters
     ----------
     detector : hld.HLDDetector
         Fitted.
-    table : (T, V) array_like or pandas.DataFrame
-        The batch.
     result : hld.HLDResult
-        Result for the batch.
+        Result of its test of a batch.
     top : int
         How many nodes and how many columns.
 
@@ -41,13 +39,13 @@ def explanation(detector, table, result, top) -> dict:
     found = result.localize(top=top)
     total = float(result.deltas @ result.deltas) or 1.0  # all shares are 0 where nothing differs
     pvalues = adjusted_pvalues(z_scores(result.deltas, result.stds, result.num_samples / result.inflation))
-    _, odd = detector.encoder_.encode(table)
+    odd = result.data_quality.columns
     nodes = [{"node": shift.node, "kind": shift.kind, "variables": [names[v] for v in shift.scope],
               "delta": shift.delta, "zscore": shift.zscore, "own_zscore": shift.own_zscore, "pvalue": shift.pvalue,
               "share": shift.delta ** 2 / total} for shift in found.nodes]
     variables = [{"name": names[v], "share": float(found.variable_scores[v]) / total,
-                  "num_missing": int(odd.num_missing[v]), "num_unseen": int(odd.num_unseen[v]),
-                  "num_out_of_range": int(odd.num_out_of_range[v])}
+                  "num_missing": odd[v].num_missing, "num_unseen": odd[v].num_unseen,
+                  "num_out_of_range": odd[v].num_out_of_range}
                  for v in (-found.variable_scores).argsort(kind="stable")[:top].tolist()]
     num_shifted = int((pvalues <= result.alpha).sum())
     return result.to_dict() | {"num_nodes": len(pvalues), "num_nodes_shifted": num_shifted, "nodes": nodes,

@@ -40,9 +40,8 @@ def explain(args) -> int:
     from hld.command.output import check_output, print_json
     if args.plot is not None:
         check_output(args.plot)
-    detector, table = read_inputs(args)
-    result = detector.test(table, args.alpha)
-    found = explanation(detector, table, result, args.top)
+    detector, result = _tested(args)
+    found = explanation(detector, result, args.top)
     if args.plot is not None:
         draw_shares(detector, result, args.top, args.plot)
     if args.json:

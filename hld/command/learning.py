@@ -1,6 +1,7 @@
 """``hld fit`` and ``hld info``: make a model file, and say what is in one."""
 from __future__ import annotations
 
+import json
 import os
 
 
@@ -15,7 +16,8 @@ def fit(args) -> int:
     if target.exists() and args.table != "-" and os.path.samefile(target, args.table):
         raise ValueError(f"{args.output!r} is the training table: give the model file another name")
     detector = HLDDetector(num_latents=args.num_latents, num_epochs=args.num_epochs, num_bins=args.num_bins,
-                           categorical=args.categorical, continuous=args.continuous, rng=args.seed)
+                           categorical=args.categorical, continuous=args.continuous, rng=args.seed,
+                           schema=None if args.schema is None else _read_schema(args.schema))
     with step(f"reading {args.table}"):
         table, num_rows = read_training(args.table, reading_options(args), max_rows=args.max_rows, seed=args.seed)
     LOG.info("learning %d of %d rows", len(table), num_rows)
@@ -27,6 +29,16 @@ def fit(args) -> int:
     print_text(f"fitted {detector.num_train_} rows{sampled} of {count} column{'s' * (count != 1)}: mean "
                f"log-likelihood {detector.history_[-1]:.4f} nats per row, model in {args.output}")
     return 0
+
+
+def _read_schema(path):
+    """The schema in a JSON file."""
+    from hld.tables.schema import TableSchema
+    try:
+        with open(path, encoding="utf-8") as file:
+            return TableSchema.from_dict(json.load(file))
+    except ValueError as error:
+        raise ValueError(f"cannot read the schema {path!r}: {error}") from None
 
 
 def info(args) -> int:

@@ -43,7 +43,7 @@ def test_a_column_that_is_suddenly_empty_is_found(detector):
 
 def test_as_many_holes_as_in_training_keep_the_level(detector):
     """The holes' own part of the level, over many batches of rows that are there again, holes drawn anew."""
-    trials, alpha = 300, 0.05
+    trials, alpha = 120, 0.05
     pvalues = [detector.encoder_.check(table(80, 100 + seed), detector.schema_.trained)[1].missingness.pvalue
                for seed in range(trials)]
     assert sum(p <= alpha for p in pvalues) <= binom.isf(1e-6, trials, alpha)

@@ -115,6 +115,20 @@ def test_fit_gives_the_same_file_again(run, files):
     assert (files / "one.hld").read_bytes() == (files / "two.hld").read_bytes()
 
 
+def test_fit_takes_a_schema(run, files):
+    """Written by hand, in part; what it says is kept, what it leaves open is learned."""
+    columns = [{"name": "visits", "kind": "continuous", "edges": [2.5]}, {"name": "member", "kind": "left out"}]
+    schema = {"format": "hld table schema", "version": 1, "columns": columns}
+    (files / "schema.json").write_text(json.dumps(schema))
+    assert run("fit", "train.csv", "-o", "by-hand.hld", "--num-epochs", "1", "--schema", "schema.json")[0] == 0
+    found = hld.load(files / "by-hand.hld").schema_
+    assert found["visits"].edges == (2.5,)
+    assert [column.name for column in found.left_out] == ["member"]
+    (files / "schema.json").write_text("{}")
+    status, _, err = run("fit", "train.csv", "-o", "by-hand.hld", "--schema", "schema.json")
+    assert (status, err.startswith("hld: error: cannot read the schema 'schema.json': the schema is {}")) == (2, True)
+
+
 def test_explain_names_the_columns(run):
     """Incomes rose: they lead, the shares add up, and the nodes speak of columns by name."""
     status, out, err = run("explain", "model.hld", "shifted.csv", "--alpha", ALPHA, "--json", "--top", "1000")
