@@ -7,6 +7,7 @@ in an OSError, of one sentence that names the argument.
     python -m tests.bad_inputs > docs/bad-inputs.md         writes the page
 """
 import inspect
+import os
 from typing import NamedTuple
 
 import numpy as np
@@ -379,7 +380,7 @@ def table(listed, column, names):
     yield from (f"| {column} | error |", "| --- | --- |")
     for case in listed:
         error = outcome(case.call, names)
-        found = f"{type(error).__name__}: {error}".replace("|", "\\|")
+        found = f"{type(error).__name__}: {error}".replace("|", "\\|").replace(os.getcwd(), "...")
         yield f"| `{getattr(case, column)}` | {found} |"
 
 
