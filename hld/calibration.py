@@ -17,6 +17,7 @@ from hld.nulls.auto import laws_of
 from hld.nulls.named import CHECKED, NULLS, NullOptions
 from hld.nulls.null import Null
 from hld.references.kept_rows import KeptRows, kept_rows
+from hld.vectors.score_features import ScoreFeatures
 
 LEAST_SPREAD, MOST_SPREAD = 1e-70, 1e70  # of a row's statistic: its fourth power is in the range of doubles
 
@@ -28,8 +29,8 @@ class Calibration:
     Attributes
     ----------
     nodes : (m,) int array
-    mean, stds : (m,) float arrays
-        Of the node likelihoods under the reference.
+    mean, stds : (size,) float arrays
+        Of the node likelihoods under the reference, and of features of the score behind them.
     metrics : tuple of LinearMap
     null : Null
         Of all metrics together.
@@ -37,6 +38,8 @@ class Calibration:
         For each metric, the distance that is no shift.
     kept : KeptRows or None
         Sums over the rows of the reference, if it is made of rows.
+    features : ScoreFeatures or None
+        What the test looks at beside likelihoods.
     """
 
     nodes: np.ndarray
@@ -46,6 +49,7 @@ class Calibration:
     null: Null
     margins: np.ndarray
     kept: KeptRows | None = None
+    features: ScoreFeatures | None = None
 
     def __post_init__(self):
         for array in (self.nodes, self.mean, self.stds, self.margins):
@@ -82,7 +86,8 @@ def calibrate(reference, parts, null, *, tolerance, num_resamples, seed, **optio
     law = NULLS[null](reference, metrics, NullOptions(num_resamples, seed, rng))
     traces = [reference.under(metric).trace if tolerance else 0.0 for metric in metrics]
     kept = kept_rows(reference, metrics, laws_of(law)) if null in CHECKED else None
-    return Calibration(reference.nodes, np.array(reference.mean), stds, metrics, law, tolerance * np.sqrt(traces), kept)
+    return Calibration(reference.nodes, np.array(reference.mean), stds, metrics, law, tolerance * np.sqrt(traces), kept,
+                       reference.vectors.features)
 
 
 def refuse_scale(metric, stds, mean) -> None:

@@ -21,7 +21,7 @@ import numpy as np
 import pcircuit
 from hld.calibration import calibrate
 from hld.checks import check_alpha, seed_of
-from hld.metrics.named import parse_metric
+from hld.metrics.named import asks_for_scores, parse_metric
 from hld.metrics.whitened import RIDGE
 from hld.nulls.confirmation import least_pvalue
 from hld.nulls.limit_law import limit_null
@@ -32,6 +32,8 @@ from hld.references.named import FROM_ROWS, REFERENCES
 from hld.result import HLDResult
 from hld.row_batches import RowBatch
 from hld.vectors.completion import check_rows, complete
+from hld.vectors.row_vectors import RowVectors
+from hld.vectors.score_features import score_features
 
 SUMMED_OUT = (("circuit", "exact"), ("circuit", "auto"))  # references and nulls with which holes are summed out
 MISSING = ("complete", "exact", "available")
@@ -88,8 +90,9 @@ class HLDTest:
     nodes : (m,) int array_like, optional
         Node ids; by default ``select_nodes(circuit)``, input and sum units.
     metric : str, (m,) float array_like, or sequence of str
-        "euclidean" (the paper's), "standardized", "marginals", "whitened", positive node weights, or several names,
-        which are combined into one test with one p-value: see `hld.metrics.named` and `hld.nulls.joint`.
+        "euclidean" (the paper's), "standardized", "marginals", "whitened", "score" (for ``reference="training"``),
+        positive node weights, or several names, which are combined into one test with one p-value: see
+        `hld.metrics.named` and `hld.nulls.joint`.
     null : "exact", "normal", "monte-carlo" or "auto"
         The generalised chi-square limit law, the paper's closed form, drawn batches (valid at every T), or drawn
         batches for small T and the law, corrected for T, for large T: see `hld.nulls.named`.
@@ -182,7 +185,8 @@ class HLDTest:
             if settings.missing == "complete":
                 training_data = complete(circuit, training_data, settings.seed, name="training_data")[0]
             settings = replace(settings, num_train=len(training_data))
-        source = REFERENCES[reference](circuit, nodes, training_data)
+        more = {"features": score_features(circuit)} if asks_for_scores(parts) else {}
+        source = REFERENCES[reference](circuit, nodes, training_data, **more)
         self._set(circuit, settings, calibrate(source, parts, null, tolerance=settings.tolerance, ridge=ridge,
                                                num_resamples=num_resamples, seed=settings.seed))
 
@@ -208,6 +212,7 @@ class HLDTest:
         """Keep the parts."""
         self.circuit, self.settings, self.calibration = circuit, settings, calibration
         self.nodes, self.mean, self.stds = calibration.nodes, calibration.mean, calibration.stds
+        self.vectors = RowVectors(circuit, calibration.nodes, calibration.features)
         self.null, self.reference, self.num_train = settings.null, settings.reference, settings.num_train
         self.tolerance, self.missing = settings.tolerance, settings.missing
         metrics = calibration.metrics
@@ -248,9 +253,8 @@ class HLDTest:
         else:
             batch, num_missing = complete(self.circuit, batch, self.settings.seed)
         if self.calibration.kept is not None:
-            return self._against_rows(RowBatch(self.circuit, self.calibration, batch), check_alpha(alpha), num_missing)
-        mean = pcircuit.mean_node_likelihoods(self.circuit, batch, nodes=self.nodes)
-        return self.judge(mean, len(batch), alpha, num_missing=num_missing)
+            return self._against_rows(RowBatch(self.vectors, self.calibration, batch), check_alpha(alpha), num_missing)
+        return self.judge(self.vectors.mean(batch), len(batch), alpha, num_missing=num_missing)
 
     def judge(self, mean, num_samples, alpha=0.05, *, num_missing=0) -> HLDResult:
         """Test a batch of which only the mean hierarchical likelihood vector is at hand.
@@ -264,7 +268,8 @@ class HLDTest:
         Parameters
         ----------
         mean : (m,) float array_like
-            Mean over the batch of the likelihoods of `nodes`, see `pcircuit.mean_node_likelihoods`.
+            Mean over the batch of the likelihoods of `nodes`, see `pcircuit.mean_node_likelihoods`; with the metric
+            "score" the features of the score behind them: ``test.vectors.mean(rows)`` has all.
         num_samples : int
             T, rows of the batch.
         alpha : float
@@ -283,7 +288,10 @@ class HLDTest:
             (0, 1).
         """
         expected = f"{len(self.nodes)} mean likelihoods, finite numbers of at least 0, one for each node"
-        mean = pcircuit.check_numbers(mean, "mean", expected, self.nodes.shape, least=0)
+        if self.vectors.features is not None:
+            expected = f"{len(self.mean)} finite numbers, `test.vectors.mean(rows)`"
+        mean = pcircuit.check_numbers(mean, "mean", expected, self.mean.shape,
+                                      least=0 if self.vectors.features is None else None)
         T, alpha = pcircuit.check_whole_number(num_samples, "num_samples", 1), check_alpha(alpha)
         num_missing = pcircuit.check_whole_number(num_missing, "num_missing", 0)
         return self._result(mean - self.mean, T, alpha, num_missing, self.calibration.null)
@@ -317,19 +325,20 @@ class HLDTest:
         found = found if check is None else check(found, np.square(beyond))
         found = found._replace(value=max(found.value, LEAST_PVALUE))
         statistic = 0.0 - math.log10(found.value) if len(distances) > 1 else distances[0]
-        weights = self._shown_weights
+        weights, m = self._shown_weights, len(self.nodes)
         return HLDResult(statistic=statistic, threshold=threshold, pvalue=found.value,
                          reject=bool(found.value <= alpha), alpha=alpha, num_samples=T, null=found.null,
                          inflation=inflation, null_error=found.error, num_missing=num_missing, metrics=self._names,
-                         pvalues=found.each, deltas=deltas * weights, stds=self.stds * weights, nodes=self.nodes,
-                         _circuit=self.circuit)
+                         pvalues=found.each, deltas=deltas[:m] * weights, stds=self.stds[:m] * weights,
+                         nodes=self.nodes, _circuit=self.circuit)
 
     def describe(self) -> str:
         """What the test does, in a few lines."""
         kinds, counts = np.unique(self.circuit.nodes.kind[self.nodes], return_counts=True)
+        m = len(self.nodes)
         lines = [f"HLD test against {self.circuit!r}",
                  f"nodes: {len(self.nodes)} ({', '.join(f'{n} {k}' for k, n in zip(kinds, counts, strict=True))})",
-                 f"reference: {self.reference}; total variance tr(S) = {float(self.stds @ self.stds):.6g}",
+                 f"reference: {self.reference}; total variance tr(S) = {float(self.stds[:m] @ self.stds[:m]):.6g}",
                  "null:", *self.calibration.null.describe(self._names),
                  "estimation error: ignored (no num_train)" if self.num_train is None
                  else f"estimation error: null scaled by 1 + T / {self.num_train}"]

@@ -110,7 +110,7 @@ def scores(circuit: Circuit, data: ArrayLike, *, directions: ArrayLike | None = 
         Normalised.
     data : (N, V) integer array_like
         Evidence; -1, NaN or masked where missing: the score of a marginal likelihood.
-    directions : (P, r) float array_like, optional
+    directions : (P, r) float array_like or scipy.sparse array, optional
         What the scores are multiplied by; by default they are returned whole.
 
     Returns
@@ -146,21 +146,30 @@ def scores(circuit: Circuit, data: ArrayLike, *, directions: ArrayLike | None = 
     """
     rows, parts = as_integer_table(circuit, data), region_slices(circuit)
     P = max(part.stop for part in parts)
-    if directions is not None:
-        expected = f"numbers of shape ({P}, r), one row for each parameter"
-        directions = check_numbers(directions, "directions", expected)
-        if directions.ndim != 2 or len(directions) != P:
-            raise ValueError(f"`directions` must be {expected}, found shape {directions.shape}")
+    width, cut = (P, None) if directions is None else _cut_directions(directions, P, parts)
     refuse_out_of_range(circuit, rows)
-    result = np.zeros((len(rows), P if directions is None else directions.shape[1]))
+    result = np.zeros((len(rows), width))
     widest = max(part.stop - part.start for part in parts)
     step = 1 if may_overflow(circuit) else max(1, min(BLOCK_ROWS, BLOCK_VALUES // widest))
     for start in range(0, len(rows), step):
-        _add_block(circuit, rows[start:start + step], parts, directions, result[start:start + step])
+        _add_block(circuit, rows[start:start + step], parts, cut, result[start:start + step])
     return result
 
 
-def _add_block(circuit: Circuit, rows: Evidence, parts: list[slice], directions: Floats | None,
+def _cut_directions(directions: Any, P: int, parts: list[slice]) -> tuple[int, list[Any]]:
+    """r, and the directions of each region."""
+    expected = f"numbers of shape ({P}, r), one row for each parameter"
+    if type(directions).__module__.startswith("scipy.sparse"):
+        directions = directions.tocsr()
+        check_numbers(directions.data, "directions", expected)
+    else:
+        directions = check_numbers(directions, "directions", expected)
+    if directions.ndim != 2 or directions.shape[0] != P:
+        raise ValueError(f"`directions` must be {expected}, found shape {directions.shape}")
+    return directions.shape[1], [directions[part] for part in parts]
+
+
+def _add_block(circuit: Circuit, rows: Evidence, parts: list[slice], directions: list[Any] | None,
                result: Floats) -> None:
     """Scores of a block of rows, or their products with the directions, into zeros."""
     for r, flows in flows_of_rows(circuit, rows):
@@ -168,7 +177,7 @@ def _add_block(circuit: Circuit, rows: Evidence, parts: list[slice], directions:
         if directions is None:
             result[:, parts[r]] = centred
         else:
-            result += centred @ directions[parts[r]]
+            result += centred @ directions[r]
 
 
 def _centred(region: Any, flows: Floats) -> Floats:

@@ -2,6 +2,7 @@
 import naive
 import numpy as np
 import pytest
+import scipy.sparse
 import zoo
 from hypothesis import given
 from hypothesis import strategies as st
@@ -84,7 +85,9 @@ def test_directions_multiply_in_blocks_and_rows_in_the_log_domain_agree(monkeypa
     whole = scores(circuit, data)
     directions = rng.normal(size=(whole.shape[1], 5))
     monkeypatch.setattr(module, "BLOCK_ROWS", 3)
-    np.testing.assert_allclose(scores(circuit, data, directions=directions), whole @ directions, atol=1e-10)
+    for given_as in (np.asarray, scipy.sparse.csr_array, scipy.sparse.coo_array):
+        np.testing.assert_allclose(scores(circuit, data, directions=given_as(directions)), whole @ directions,
+                                   atol=1e-10)
     np.testing.assert_allclose(mean_score(circuit, data), whole.mean(axis=0), atol=1e-11)
     monkeypatch.setattr("pcircuit.inference.row_flows.may_overflow", lambda circuit: True)
     np.testing.assert_allclose(scores(circuit, data), whole, atol=1e-9)
