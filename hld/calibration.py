@@ -40,6 +40,8 @@ class Calibration:
         Sums over the rows of the reference, if it is made of rows.
     features : ScoreFeatures or None
         What the test looks at beside likelihoods.
+    mean_score : (P,) float array or None
+        Of the reference, where there are features.
     """
 
     nodes: np.ndarray
@@ -50,6 +52,7 @@ class Calibration:
     margins: np.ndarray
     kept: KeptRows | None = None
     features: ScoreFeatures | None = None
+    mean_score: np.ndarray | None = None
 
     def __post_init__(self):
         for array in (self.nodes, self.mean, self.stds, self.margins):
@@ -87,7 +90,7 @@ def calibrate(reference, parts, null, *, tolerance, num_resamples, seed, **optio
     traces = [reference.under(metric).trace if tolerance else 0.0 for metric in metrics]
     kept = kept_rows(reference, metrics, laws_of(law)) if null in CHECKED else None
     return Calibration(reference.nodes, np.array(reference.mean), stds, metrics, law, tolerance * np.sqrt(traces), kept,
-                       reference.vectors.features)
+                       reference.vectors.features, getattr(reference, "mean_score", None))
 
 
 def refuse_scale(metric, stds, mean) -> None:

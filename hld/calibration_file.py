@@ -2,6 +2,7 @@
 
 mean, stds, nodes, margins           of the node likelihoods, and tolerated distances
 feature.places, feature.factors      features of the score, if a metric looks at them
+feature.scores                       the reference's mean score
 metric.I.*                           the map of metric I
 null.*                               what the null holds
 kept.*                               sums over the rows of a reference
@@ -38,7 +39,8 @@ def calibration_parts(calibration) -> tuple[dict, dict]:
         scalars["metrics"].append(own)
         arrays |= with_prefix(f"metric.{i}.", own_arrays)
     if calibration.features is not None:
-        arrays |= {"feature.places": calibration.features.places, "feature.factors": calibration.features.factors}
+        arrays |= {"feature.places": calibration.features.places, "feature.factors": calibration.features.factors,
+                   "feature.scores": calibration.mean_score}
     if calibration.kept is not None:
         scalars["kept"], own_arrays = calibration.kept.to_parts()
         arrays |= with_prefix("kept.", own_arrays)
@@ -90,7 +92,8 @@ def read_calibration(circuit, scalars, arrays, seed) -> Calibration:
     kept = None
     if scalars.get("kept") is not None:
         kept = KeptRows.from_parts(scalars["kept"], under_prefix("kept.", arrays), size, len(metrics))
-    return Calibration(nodes, mean, stds, metrics, null, margins, kept, features)
+    return Calibration(nodes, mean, stds, metrics, null, margins, kept, features,
+                       None if features is None else finite_array(arrays, "feature.scores", (circuit.num_parameters,)))
 
 
 def saved_nodes(circuit, arrays) -> np.ndarray:

@@ -307,8 +307,9 @@ class HLDTest:
     def _against_rows(self, batch, alpha, num_missing) -> HLDResult:
         """Test a batch whose rows are at hand against reference rows."""
         deltas, null, factors = batch.difference()
-        return self._result(deltas, len(batch.rows), alpha, num_missing, null,
-                            lambda found, squared: batch.confirmed(found, squared, factors))
+        result = self._result(deltas, len(batch.rows), alpha, num_missing, null,
+                              lambda found, squared: batch.confirmed(found, squared, factors))
+        return replace(result, _scores=batch.score_shift())
 
     def _result(self, deltas, T, alpha, num_missing, null, check=None) -> HLDResult:
         """The result for differences of means under a null, a small p-value checked if there is a way."""

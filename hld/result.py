@@ -76,6 +76,7 @@ class HLDResult:
     stds: np.ndarray = field(repr=False)
     nodes: np.ndarray = field(repr=False)
     _circuit: object = field(repr=False)
+    _scores: np.ndarray | None = field(default=None, repr=False)
 
     def __post_init__(self):
         check_verdict(self.statistic, self.pvalue)
@@ -89,6 +90,14 @@ class HLDResult:
         """Nodes and variables that carry the shift: see `hld.localization.localize`."""
         from hld.localization import localize
         return localize(self._circuit, self.nodes, self.deltas, self.stds, self.num_samples / self.inflation, top=top)
+
+    def localize_dependences(self, *, top=10):
+        """Which variables go together in another way, where the test has the metric "score": see `hld.dependences`."""
+        from hld.dependences import localize_dependences
+        if self._scores is None:
+            raise ValueError("dependences are found by the score: test with `metric` 'score' among others, and rows "
+                             "without holes")
+        return localize_dependences(self._circuit, self._scores, self.num_samples / self.inflation, top=top)
 
     def to_dict(self) -> dict:
         """The scalar fields as plain Python values, ready for JSON."""

@@ -8,9 +8,11 @@ checked by the batch's own rows (`hld.nulls.confirmation`).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
+import pcircuit
 from hld.nulls.auto import AutoNull, law_part, laws_of
 from hld.nulls.confirmation import ASKED_BELOW, MOST_VECTORS, confirmed
 from hld.nulls.limit_law import LimitLaw, limit_law
@@ -64,11 +66,22 @@ class RowBatch:
     calibration: object
     rows: np.ndarray
 
+    @cached_property
+    def mean_score(self):
+        """(P,) mean score of the rows, if the test looks at features of it."""
+        return None if self.vectors.features is None else pcircuit.mean_score(self.vectors.circuit, self.rows)
+
+    def score_shift(self):
+        """(P,) its difference from that of the reference, if both have no holes."""
+        if self.mean_score is None or self.rows.min() < 0 or self.calibration.kept.has_holes:
+            return None
+        return self.mean_score - self.calibration.mean_score
+
     def difference(self):
         """(m,) the difference of means, its null, and (m,) factors on the differences of single rows, or None."""
         parts = self.calibration
         if self.rows.min() >= 0 and not parts.kept.has_holes:
-            return self.vectors.mean(self.rows) - parts.mean, parts.null, None
+            return self.vectors.mean(self.rows, self.mean_score) - parts.mean, parts.null, None
         batch, k = shown(self.vectors, self.rows), parts.kept.num_rows
         counts = parts.kept.counts if parts.kept.has_holes else np.full(self.vectors.size, k)
         g = weights(batch, counts, k)

@@ -44,12 +44,15 @@ class RowReference(RowCovariance):
         Rows that the mean is of; n, unless the table holds a part of them.
     holes : Shown or None
         What rows with holes show of each node.
+    mean_score : (P,) float array or None
+        Mean score of the rows, if the vectors hold features of it.
     """
 
     vectors: RowVectors
     mean: np.ndarray
     num_rows: int | None = None
     holes: object = None
+    mean_score: np.ndarray | None = None
     at_deployment = None  # rows are not kept
 
     @property
@@ -149,7 +152,8 @@ def row_reference(circuit, nodes, data, features=None) -> RowReference:
         raise ValueError(f"`training_data` has {len(data)} rows: a covariance needs at least two")
     vectors = RowVectors(circuit, nodes, features)
     holes = shown(vectors, data) if data.min() < 0 else None
-    mean = vectors.mean(data) if holes is None else holes.means
+    mean_score = None if features is None else pcircuit.mean_score(circuit, data)
+    mean = vectors.mean(data, mean_score) if holes is None else holes.means
     kept = data[::-(-8 * len(mean) * len(data) // MOST_BYTES)]
     table = vectors.rows(kept)
     table -= mean
@@ -157,4 +161,4 @@ def row_reference(circuit, nodes, data, features=None) -> RowReference:
         table *= np.sqrt(len(data) / np.maximum(holes.counts, 1)) * vectors.seen(kept)
     constant = np.sqrt((table ** 2).mean(axis=0)) <= vectors.rounding(mean, len(data))
     table[:, constant] = 0.0  # what varies is rounding
-    return RowReference(table, vectors, mean, len(data), holes)
+    return RowReference(table, vectors, mean, len(data), holes, mean_score)

@@ -28,7 +28,7 @@ class RowVectors:
     --------
     >>> circuit = pcircuit.rat_spn([2] * 2, num_units=1, depth=1, rng=0)
     >>> RowVectors(circuit, pcircuit.select_nodes(circuit)).mean(np.array([[0, 1], [1, 1]])).shape
-    (3,)
+    (5,)
     """
 
     circuit: pcircuit.Circuit

@@ -25,7 +25,7 @@ import pcircuit
 
 FLOOR = 1e-3  # of variances: what a category with this probability has
 MOST_FEATURES = 256  # R
-DRAWN_VALUES, MOST_DRAWN, FEWEST_DRAWN = 4_000_000, 2_000, 300  # numbers, and rows, that variances are estimated from
+DRAWN_VALUES, MOST_DRAWN, FEWEST_DRAWN = 8_000_000, 2_000, 100  # numbers, and rows, that variances are estimated from
 SEED = 0  # of what is drawn: the same circuit has the same features
 
 
@@ -83,7 +83,7 @@ def score_features(circuit, *, most: int = MOST_FEATURES) -> ScoreFeatures:
 
     Notes
     -----
-    The scores of 300 to 2,000 rows that are drawn from the circuit, always the same.
+    The scores of 100 to 2,000 rows that are drawn from the circuit, always the same.
 
     References
     ----------
@@ -93,7 +93,7 @@ def score_features(circuit, *, most: int = MOST_FEATURES) -> ScoreFeatures:
     --------
     >>> circuit = pcircuit.rat_spn([2] * 4, num_units=2, depth=1, rng=0)
     >>> score_features(circuit).of_rows(circuit, np.array([[0, 1, 1, 0]])).shape
-    (1, 18)
+    (1, 13)
     """
     variances = score_variances(circuit)
     factors, owner = 1.0 / np.sqrt(variances + FLOOR), _owners(circuit)
@@ -109,26 +109,32 @@ def score_features(circuit, *, most: int = MOST_FEATURES) -> ScoreFeatures:
 
 def score_variances(circuit) -> np.ndarray:
     """(P,) variances of the scores of rows drawn from the circuit, about zero, which is their mean."""
-    P = circuit.num_parameters
-    n = int(np.clip(DRAWN_VALUES // P, FEWEST_DRAWN, MOST_DRAWN))
-    rows = pcircuit.sample(circuit, n, rng=SEED)
-    total, step = np.zeros(P), max(1, DRAWN_VALUES // P)
-    for start in range(0, n, step):
-        total += (pcircuit.scores(circuit, rows[start:start + step]) ** 2).sum(axis=0)
-    return total / n
+    return (sampled_scores(circuit) ** 2).mean(axis=0)
+
+
+def sampled_scores(circuit) -> np.ndarray:
+    """(n, P) scores of rows drawn from the circuit, the same at every call."""
+    n = int(np.clip(DRAWN_VALUES // circuit.num_parameters, FEWEST_DRAWN, MOST_DRAWN))
+    return pcircuit.scores(circuit, pcircuit.sample(circuit, n, rng=SEED))
+
+
+def parameter_slices(circuit) -> list:
+    """Where the parameters of each region are in a score: those of inner regions first, then variable by variable."""
+    parts: list = [None] * circuit.num_regions
+    leaves, end = circuit.vtree.leaf_of().tolist(), 0
+    for r in [*sorted(set(range(circuit.num_regions)) - set(leaves)), *leaves]:
+        parts[r] = slice(end, end + int(_choices(circuit.regions[r]).sum()))
+        end = parts[r].stop
+    return parts
 
 
 def _owners(circuit) -> np.ndarray:
     """(P,) the parameter whose coordinate each has: itself, or the other one of a unit with two choices."""
     owner = np.arange(circuit.num_parameters)
-    start = 0
-    inner = [region for region in circuit.regions if not isinstance(region, pcircuit.InputRegion)]
-    for region in [*inner, *(circuit.regions[r] for r in circuit.vtree.leaf_of().tolist())]:
+    for region, part in zip(circuit.regions, parameter_slices(circuit), strict=True):
         sizes = _choices(region)
-        ends = start + np.cumsum(sizes)
-        second = ends[sizes == 2] - 1
+        second = part.start + np.cumsum(sizes)[sizes == 2] - 1
         owner[second] = second - 1
-        start = ends[-1]
     return owner
 
 
