@@ -13,19 +13,24 @@ from __future__ import annotations
 import inspect
 import os
 import warnings
+from dataclasses import replace
 
 import numpy as np
 
 import pcircuit
+from hld.answers.evidence import Evidence
+from hld.answers.profile import profile_of, tree_edges
 from hld.checks import check_alpha
-from hld.detector_file import FORMAT, FORMAT_VERSION, check_storable, detector_parts, read_parts
 from hld.detector_options import check_options
+from hld.files.detector import FORMAT, FORMAT_VERSION, check_storable, detector_parts, read_parts
 from hld.goodness_of_fit import HLDTest
 from hld.metrics.named import default_metrics
-from hld.tables.cells import read_table
+from hld.references.held_out import split_rows
+from hld.synthetic.drawing import condition_probability, draw_rows
+from hld.synthetic.values import value_tables
+from hld.tables.cells import as_numbers, read_table
 from hld.tables.encoder import fit_encoder
 
-FEWEST_ROWS = 4  # so that two are kept from learning
 MISSING = {"complete": "drawn from the circuit given the rest of the row", "exact": "summed out",
            "available": "each node is compared by the rows that show its whole scope"}
 SUPPORTED_LEVEL = 0.05  # below the smallest p-value of a single row `fit` warns
@@ -41,8 +46,8 @@ class HLDDetector:
     num_epochs : int
         EM passes over the training rows.
     pseudocount : float
-        Smoothing of the Chow-Liu counts and of the EM steps.  Less fits the training rows better than it should where
-        they are few, and then fresh rows look shifted.
+        Smoothing of the Chow-Liu counts and of the EM steps.  With less of it a circuit learned from few rows
+        overfits them, and fresh rows look shifted.
     num_bins : int
         Quantile bins of a continuous column, at most.
     max_categories : int
@@ -78,6 +83,11 @@ class HLDDetector:
         Mean training log-likelihood per row, natural.
     num_train_ : int
         n, rows of the training table.
+    profile_ : hld.answers.profile.Profile or None
+        Counts of the rows that batches are compared with, by column and by pair of columns that belong together; None
+        from model files without.
+    values_ : hld.synthetic.values.ValueTables or None
+        Quantiles of the continuous columns, for values inside bins.
 
     Notes
     -----
@@ -149,7 +159,7 @@ class HLDDetector:
         columns = read_table(table)
         if columns.num_rows == 1:
             raise ValueError("`table` has 1 row: learning a distribution needs at least two")
-        learned, kept = self._split(columns.num_rows, rng)
+        learned, kept = rows, _ = split_rows(columns.num_rows, self.reference, rng)
         encoder = fit_encoder(columns, num_bins=self.num_bins, max_categories=self.max_categories, rows=learned,
                               categorical=self.categorical, continuous=self.continuous)
         check_storable(self.get_params(), encoder)
@@ -157,13 +167,19 @@ class HLDDetector:
         if kept is not None:  # rows that nothing was learned from are read as a batch is
             kept = (data if len(kept) == len(data) else encoder.encode(columns)[0])[kept]
         learned = data[learned]
+        edges = tree_edges(learned, encoder.num_categories, self.pseudocount)
+        profile = profile_of(learned if kept is None else kept, encoder.num_categories, edges)
+        values = value_tables(encoder.columns, [
+            as_numbers(cells, column.name)[rows] if column.kind == "continuous" else None
+            for column, cells in zip(encoder.columns, columns.arrays, strict=True)])
         start = pcircuit.hclt(learned, self.num_latents, encoder.num_categories, self.pseudocount, rng)
         circuit, history = pcircuit.fit_em(start, learned, num_epochs=self.num_epochs, pseudocount=self.pseudocount,
                                            progress=progress)
         test = self._build_test(circuit, kept, len(learned), int(rng.integers(2 ** 53)))
         _warn_of_few_rows(test, len(data))
         history.flags.writeable = False
-        return self._take_over({"encoder": encoder, "test": test, "history": history, "num_train": len(data)})
+        return self._take_over({"encoder": encoder, "test": test, "history": history, "num_train": len(data),
+                                "profile": profile, "values": values})
 
     def test(self, batch, alpha=0.05):
         """Test whether a batch follows the distribution of the training table.
@@ -186,20 +202,61 @@ class HLDDetector:
         """
         self._check_fitted()
         alpha = check_alpha(alpha)
-        return self.test_(self.encoder_.encode(batch)[0], alpha)
+        codes, odd = self.encoder_.encode(batch)
+        result = self.test_(codes, alpha)
+        return replace(result, evidence=self.evidence(codes, odd))
+
+    def evidence(self, codes, odd=None):
+        """Counts of an encoded batch (T, V) beside those of the reference, or None from model files without counts."""
+        if self.profile_ is None:
+            return None
+        batch = profile_of(codes, self.encoder_.num_categories, self.profile_.edges)
+        none = np.zeros(codes.shape[1], dtype=np.int64)
+        return Evidence(self.encoder_.columns, self.profile_, batch, none if odd is None else odd.num_unseen,
+                        none if odd is None else odd.num_out_of_range, self.test_.settings.seed)
+
+    def test_by(self, table, by, alpha=0.05, *, every=None, procedure="bh"):
+        """Test each segment of a table, with false discovery control: see `hld.segments.judge_segments`.
+
+        Parameters
+        ----------
+        table : (N, V) array_like or data frame
+            Rows with the training table's columns, and possibly that of `by`.
+        by : str, int or sequence of N labels
+            The column to group by, by name or position; or the label of each row.
+        alpha : float
+            Bound on the expected share of unshifted segments among those called shifted, in (0, 1).
+        every : "year", "month", "day", "hour" or "minute", optional
+            For dates and times, how long a segment is.
+        procedure : "bh" or "by"
+            Benjamini-Hochberg, or Benjamini-Yekutieli for any dependence.
+
+        Returns
+        -------
+        hld.segments.SegmentsResult
+        """
+        from hld.segments import judge_segments
+        self._check_fitted()
+        return judge_segments(self, table, by, alpha, every=every, procedure=procedure)
 
     def score_samples(self, table) -> np.ndarray:
         """Natural log-likelihood of each row under the circuit; larger is more typical."""
         self._check_fitted()
         return pcircuit.log_likelihood(self.circuit_, self.encoder_.encode(table)[0])
 
-    def sample(self, num_samples, *, rng=None):
-        """(num_samples, V) object array of rows drawn from the circuit, decoded as `TableEncoder.decode` does.
+    def sample(self, num_samples, *, where=None, rng=None):
+        """(num_samples, V) object array of rows drawn from the circuit, numbers inside their bins, types kept.
 
+        `where` is a condition that all rows fulfil, as ``'age > 40 and sex == "F"'`` (`hld.synthetic.expressions`).
         A rare level, or one that training did not show, has no value to write: it becomes None, a missing value.
         """
         self._check_fitted()
-        return self.encoder_.decode(pcircuit.sample(self.circuit_, num_samples, rng=rng), unseen=None, rare=None)
+        return draw_rows(self.circuit_, self.encoder_.columns, self.values_, num_samples, where=where, rng=rng)
+
+    def probability(self, where) -> float:
+        """Probability of a condition under the circuit, such as ``'age > 40 and sex == "F"'``."""
+        self._check_fitted()
+        return condition_probability(self.circuit_, self.encoder_.columns, self.values_, where)
 
     def save(self, path) -> None:
         """Write the fitted detector to one file, atomically and without pickle; read it with `hld.load`."""
@@ -236,19 +293,6 @@ class HLDDetector:
             return []
         return [f"reference: {self.test_.num_train} of the {self.num_train_} rows, kept from learning"]
 
-    def _split(self, n, rng):
-        """Positions of the rows to learn from and of those of the reference, None for the circuit's own."""
-        reference = self.reference
-        if reference == "auto":
-            reference = "held-out" if n >= FEWEST_ROWS else "training"
-        if reference != "held-out":
-            return np.arange(n), np.arange(n) if reference == "training" else None
-        if n < FEWEST_ROWS:
-            raise ValueError(f"`table` has {n} rows: with reference='held-out' half of them is kept from learning, "
-                             f"which needs at least {FEWEST_ROWS}")
-        rows = rng.permutation(n)
-        return np.sort(rows[n // 2:]), np.sort(rows[:n // 2])
-
     def _build_test(self, circuit, kept, num_learned, seed) -> HLDTest:
         """The test of a fitted circuit against the rows `kept`, or against the circuit."""
         nodes, metric = pcircuit.select_nodes(circuit, self.kinds), self.metric
@@ -262,7 +306,8 @@ class HLDDetector:
     def _take_over(self, fitted):
         """Become fitted: with what `fit` computed, or what a file held."""
         self.encoder_, self.test_, self.circuit_ = fitted["encoder"], fitted["test"], fitted["test"].circuit
-        self.history_, self.num_train_ = fitted["history"], fitted["num_train"]
+        self.history_, self.num_train_, self.profile_ = fitted["history"], fitted["num_train"], fitted["profile"]
+        self.values_ = fitted["values"]
         self.n_features_in_ = self.circuit_.num_variables
         return self
 
@@ -314,7 +359,7 @@ def save(detector, path) -> None:
                         "pcircuit.save")
     detector._check_fitted()
     fitted = {"encoder": detector.encoder_, "test": detector.test_, "history": detector.history_,
-              "num_train": detector.num_train_}
+              "num_train": detector.num_train_, "profile": detector.profile_, "values": detector.values_}
     pcircuit.write_archive(path, *detector_parts(detector.get_params(), fitted))
 
 

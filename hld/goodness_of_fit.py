@@ -14,7 +14,7 @@ tail probability.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -25,57 +25,19 @@ from hld.metrics.named import asks_for_scores, parse_metric
 from hld.metrics.whitened import RIDGE
 from hld.nulls.confirmation import least_pvalue
 from hld.nulls.limit_law import limit_null
-from hld.nulls.named import CHECKED, NULLS, OF_ONE_METRIC, ON_DEMAND, NullOptions
+from hld.nulls.named import CHECKED, OF_ONE_METRIC, NullOptions
 from hld.nulls.staged import MOST_RESAMPLES
 from hld.references.holes import HolePatterns
 from hld.references.named import FROM_ROWS, REFERENCES
 from hld.result import HLDResult
 from hld.row_batches import RowBatch
+from hld.settings import Settings
 from hld.vectors.completion import check_rows, complete
 from hld.vectors.row_vectors import RowVectors
 from hld.vectors.score_features import score_features
 
-SUMMED_OUT = (("circuit", "exact"), ("circuit", "auto"))  # references and nulls with which holes are summed out
-MISSING = ("complete", "exact", "available")
 SHOWN_SIZES = (1, 2, 5, 10, 100, 1000, 10_000)  # whose smallest p-values `describe` tells
 LEAST_PVALUE = 1e-300
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How a test was asked for; the attributes mean what they mean in `HLDTest`.
-
-    Attributes
-    ----------
-    null, reference : str
-    num_train : int or None
-    tolerance : float
-    missing : str
-    seed : int
-    """
-
-    null: str
-    reference: str
-    num_train: int | None
-    tolerance: float
-    missing: str
-    seed: int
-
-    def __post_init__(self):
-        for name, known in (("null", NULLS), ("reference", REFERENCES), ("missing", MISSING)):
-            pcircuit.check_choice(getattr(self, name), name, tuple(known))
-        if self.missing == "exact" and (self.reference, self.null) not in SUMMED_OUT:
-            raise ValueError("`missing` 'exact' is for reference='circuit' and null='exact' or 'auto', found "
-                             f"reference={self.reference!r} and null={self.null!r}")
-        if self.missing == "available" and (self.reference not in FROM_ROWS or self.null not in CHECKED):
-            raise ValueError("`missing` 'available' is for a reference of rows and null='exact' or 'auto', found "
-                             f"reference={self.reference!r} and null={self.null!r}")
-        if self.null in ON_DEMAND and self.reference in FROM_ROWS:
-            raise ValueError(f"`null` {self.null!r} draws from the circuit: use null='auto' with "
-                             f"reference={self.reference!r}")
-        pcircuit.check_whole_number(self.num_train, "num_train", 1, none="a reference that is exact")
-        pcircuit.check_number(self.tolerance, "tolerance", least=0)
-        pcircuit.check_whole_number(self.seed, "seed", 0)
 
 
 class HLDTest:

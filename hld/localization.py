@@ -29,7 +29,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import pcircuit
-from hld.many_batches import adjust_pvalues
+from hld.answers.adjust import benjamini_hochberg
 
 SINGULAR = 1e-9  # share of a variance below which it counts as none
 
@@ -196,7 +196,7 @@ def _next_below(circuit, nodes, j) -> np.ndarray:
 def adjusted_pvalues(zscores) -> np.ndarray:
     """(m,) two-sided normal p-values, adjusted by the step-up procedure of Benjamini and Hochberg."""
     from scipy.special import ndtr
-    return adjust_pvalues(2 * ndtr(-np.abs(zscores)))
+    return benjamini_hochberg(2 * ndtr(-np.abs(zscores)))
 
 
 def variable_scores(circuit, regions, deltas) -> np.ndarray:

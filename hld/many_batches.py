@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import pcircuit
+from hld.answers.adjust import benjamini_hochberg
 from hld.checks import check_alpha
 
 
@@ -87,23 +88,14 @@ def test_batches(test, batches, alpha=0.05) -> BatchesResult:  # noqa: PT028
         raise TypeError(f"`test` must be callable as test(batch, alpha), found {test!r}")
     if not isinstance(batches, Iterable):
         raise TypeError(f"`batches` must be a sequence of batches, found {batches!r}")
-    results = tuple(test(batch, alpha) for batch in batches)
-    if not results:
+    batches = list(batches)
+    if not batches:
         raise ValueError("`batches` is empty: give at least one batch")
+    results = tuple(test(batch, alpha) for batch in batches)
     pvalues = pcircuit.check_numbers([result.pvalue for result in results], "test", "a test that returns p-values",
                                      least=0, most=1)
-    adjusted = adjust_pvalues(pvalues)
+    adjusted = benjamini_hochberg(pvalues)
     return BatchesResult(results, pvalues, adjusted, adjusted <= alpha, alpha)
 
 
 test_batches.__test__ = False  # its name must not make a test runner collect it
-
-
-def adjust_pvalues(pvalues) -> np.ndarray:
-    """(m,) p-values adjusted by the step-up procedure of Benjamini and Hochberg, at most 1."""
-    order = np.argsort(pvalues, kind="stable")
-    m = len(pvalues)
-    stepped = np.minimum.accumulate((pvalues[order] * m / np.arange(1, m + 1))[::-1])[::-1]
-    adjusted = np.empty(m)
-    adjusted[order] = np.minimum(stepped, 1.0)
-    return adjusted

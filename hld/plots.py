@@ -13,6 +13,7 @@ Needs matplotlib (``pip install 'hld[plot]'``), which is imported when a functio
 `localisation_map`    shares of a shift, for variables that are pixels
 `variable_shares`     shares of a shift, for variables that have names
 `pvalues_over_time`   p-values of successive batches, with the level
+`null_law`            the null distribution of a test, and where the statistic of a batch falls
 `new_figure`          an empty figure without global state
 ====================  =====================================================================
 """
@@ -20,7 +21,9 @@ from __future__ import annotations
 
 import numpy as np
 
-BLUE, VERMILLION, GREY = "#0072B2", "#D55E00", "#666666"
+from hld.figure import BLUE, GREY, VERMILLION, axes, matplotlib_module, plain_frame
+from hld.null_picture import null_law as null_law
+
 FRAME = "#BFD9EA"  # between pictures of black, grey and white: a tint that none of them has
 SMALLEST = 1e-6  # p-values below are drawn here: on a logarithmic axis the tiny ones would flatten all others
 
@@ -55,11 +58,11 @@ def training_curve(history, ax=None):
     history = np.asarray(history, dtype=float)
     if history.ndim != 1 or not history.size:
         raise ValueError(f"`history` has shape {history.shape}, expected (epochs + 1,)")
-    ax = _axes(ax)
+    ax = axes(ax)
     ax.plot(np.arange(len(history)), history, color=BLUE, linewidth=2,
             marker="o" if len(history) == 1 else None)
     ax.set(xlabel="epoch", ylabel="log-likelihood (nats per row)")
-    return _plain_frame(ax)
+    return plain_frame(ax)
 
 
 def images(rows, shape, ax=None, *, num_columns=10):
@@ -100,7 +103,7 @@ def images(rows, shape, ax=None, *, num_columns=10):
                          f"1 for pictures of {height} x {width}")
     if num_columns < 1:
         raise ValueError(f"`num_columns` must be at least 1, found {num_columns!r}")
-    ax = _axes(ax)
+    ax = axes(ax)
     across = min(num_columns, len(rows))
     grid = np.full((-(-len(rows) // across) * (height + 1) + 1, across * (width + 1) + 1), np.nan)
     for i, row in enumerate(rows):
@@ -151,7 +154,7 @@ def localisation_map(localisation, shape, ax=None):
     if len(shares) != height * width:
         raise ValueError(f"`shape` is {height} x {width}, but there are {len(shares)} variables: expected a "
                          f"shape with as many pixels")
-    ax = _axes(ax)
+    ax = axes(ax)
     picture = ax.imshow(shares.reshape(height, width), cmap="cividis", vmin=0, interpolation="nearest")
     ax.set(xlabel="pixel column", ylabel="pixel row")
     # In axes of the picture, so that the scale is as high as the picture wherever it is put.
@@ -197,14 +200,14 @@ def variable_shares(localisation, names, ax=None, *, top=10):
         raise ValueError(f"`names` has {len(names)} entries, expected {len(shares)}, one for each variable")
     if top < 1:
         raise ValueError(f"`top` must be at least 1, found {top!r}")
-    ax = _axes(ax)
+    ax = axes(ax)
     largest = np.argsort(-shares, kind="stable")[:top]
     ax.barh(np.arange(len(largest)), shares[largest], color=BLUE, height=0.7)
     labels = [_shortened(str(names[v])) for v in largest]
     ax.set_yticks(np.arange(len(largest)), labels, parse_math=False)
     ax.invert_yaxis()
     ax.set(xlabel="share of d²", xlim=(0, None))
-    return _plain_frame(ax)
+    return plain_frame(ax)
 
 
 def pvalues_over_time(pvalues, alpha, ax=None):
@@ -243,7 +246,7 @@ def pvalues_over_time(pvalues, alpha, ax=None):
         raise ValueError(f"`pvalues` has shape {pvalues.shape}, expected (n,) with entries from 0 to 1")
     if not 0 < alpha < 1:
         raise ValueError(f"`alpha` must be between 0 and 1, found {alpha!r}")
-    ax = _axes(ax)
+    ax = axes(ax)
     batch, heights = np.arange(1, len(pvalues) + 1), np.maximum(pvalues, SMALLEST)
     shift = pvalues <= alpha
     ax.plot(batch, heights, color=GREY, linewidth=0.8, alpha=0.6)
@@ -254,7 +257,7 @@ def pvalues_over_time(pvalues, alpha, ax=None):
     ax.axhline(alpha, color="black", linestyle="--", linewidth=1, label=f"level {alpha:g}")
     ax.set(xlabel="batch", ylabel="p-value", yscale="log", ylim=(SMALLEST / 2, 2))
     ax.legend(loc="lower left", fontsize="small")
-    return _plain_frame(ax)
+    return plain_frame(ax)
 
 
 def new_figure(size):
@@ -279,30 +282,9 @@ def new_figure(size):
     >>> new_figure((4, 3)).get_size_inches()
     array([4., 3.])
     """
-    figure = _matplotlib("figure").Figure(figsize=size, layout="constrained")
+    figure = matplotlib_module("figure").Figure(figsize=size, layout="constrained")
     figure.get_layout_engine().set(w_pad=0.1, h_pad=0.1)
     return figure
-
-
-def _axes(ax):
-    """The axes given, or those of a new figure."""
-    return _matplotlib("pyplot").subplots(layout="constrained")[1] if ax is None else ax
-
-
-def _matplotlib(module):
-    """A module of matplotlib, or the way to get it."""
-    import importlib
-    try:
-        return importlib.import_module(f"matplotlib.{module}")
-    except ImportError:
-        raise ImportError("drawing needs matplotlib, which is not installed: "
-                          "pip install 'hld[plot]'") from None
-
-
-def _plain_frame(ax):
-    """The axes without the lines above and to the right, which say nothing."""
-    ax.spines[["top", "right"]].set_visible(False)
-    return ax
 
 
 def _shares(localisation) -> np.ndarray:

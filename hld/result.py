@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from hld.answers.evidence import Evidence
+from hld.answers.words import headline, in_words
 from hld.checks import check_verdict
 
-LEAST_SHOWN = 1e-300  # smaller p-values are not told apart
+FEW_COLUMNS = 9  # that a picture shows by default
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +51,8 @@ class HLDResult:
         Standard deviations of the node likelihoods under the reference, weighted alike.
     nodes : (m,) int array
         Node ids.
+    evidence : hld.answers.evidence.Evidence or None
+        Counts of the batch and of the reference, where the columns of a table are known: behind `columns` and `pairs`.
 
     Examples
     --------
@@ -76,6 +80,7 @@ class HLDResult:
     stds: np.ndarray = field(repr=False)
     nodes: np.ndarray = field(repr=False)
     _circuit: object = field(repr=False)
+    evidence: Evidence | None = field(default=None, repr=False)
     _scores: np.ndarray | None = field(default=None, repr=False)
 
     def __post_init__(self):
@@ -85,6 +90,32 @@ class HLDResult:
     def contributions(self) -> np.ndarray:
         """(m,) |delta_j| of each node; in the plain metric, or with weights, their squares sum to d^2."""
         return np.abs(self.deltas)
+
+    @property
+    def effect(self) -> float:
+        """Distance of the means over the typical distance of one row, sqrt(|delta|^2 / |sigma|^2 - 1/T - 1/n), or 0.
+
+        What sampling alone makes of it on average is taken off, so an unshifted batch has about 0 whatever its size; it
+        is in the units of `tolerance`.
+        """
+        total = float(self.stds @ self.stds)
+        if total <= 0:
+            return 0.0
+        squared = float(self.deltas @ self.deltas) / total - self.inflation / self.num_samples
+        return float(np.sqrt(max(squared, 0.0)))
+
+    @property
+    def columns(self) -> tuple:
+        """How each column moved, the smallest p-value first: `hld.answers.column_shifts.ColumnShift`.
+
+        Empty without a table, that is for results of `HLDTest` and of model files without counts.
+        """
+        return () if self.evidence is None else self.evidence.columns
+
+    @property
+    def pairs(self) -> tuple:
+        """Where dependence changed, the smallest p-value first: `hld.answers.pair_shifts.PairShift`; or empty."""
+        return () if self.evidence is None else self.evidence.pairs
 
     def localize(self, *, top=10):
         """Nodes and variables that carry the shift: see `hld.localization.localize`."""
@@ -99,20 +130,43 @@ class HLDResult:
                              "without holes")
         return localize_dependences(self._circuit, self._scores, self.num_samples / self.inflation, top=top)
 
+    def to_frame(self):
+        """The columns as a pandas data frame, the smallest p-value first; ImportError without pandas."""
+        from hld.answers.frame import columns_frame
+        return columns_frame(self.columns)
+
+    def plot(self, *, top=FEW_COLUMNS):
+        """Expected and observed frequencies of the `top` columns that moved most, as a figure of matplotlib.
+
+        Raises ValueError where the columns are not known, ImportError without matplotlib.
+        """
+        from hld.answers.picture import draw_columns
+        from hld.plots import new_figure
+        if not self.columns:
+            raise ValueError("the columns of the batch are not known: test a table with an `HLDDetector`")
+        count = min(top, len(self.columns))
+        return draw_columns(new_figure((3.6 * min(count, 3), 2.8 * -(-count // 3))), self.columns, top)
+
     def to_dict(self) -> dict:
-        """The scalar fields as plain Python values, ready for JSON."""
+        """The result as plain Python values, ready for JSON; with `columns` and `pairs` where they are known."""
         values = {name: _plain(getattr(self, name)) for name in (
             "statistic", "threshold", "pvalue", "reject", "alpha", "num_samples", "null", "inflation", "null_error",
-            "num_missing")}
-        return {**values, "metrics": list(self.metrics), "pvalues": [_plain(value) for value in self.pvalues]}
+            "num_missing", "effect")}
+        values |= {"metrics": list(self.metrics), "pvalues": [_plain(value) for value in self.pvalues]}
+        if self.evidence is not None:
+            values |= {"columns": [one.to_dict() for one in self.columns],
+                       "pairs": [one.to_dict() for one in self.pairs]}
+        return values
 
     def __str__(self):
-        verdict = "shift" if self.reject else "no shift"
-        pvalue = f"p = {self.pvalue:.3g}" if self.pvalue >= LEAST_SHOWN else f"p < {LEAST_SHOWN:g}"
-        return (f"{verdict}: statistic {self.statistic:.4g} (threshold {self.threshold:.4g}), {pvalue}, "
-                f"alpha = {self.alpha:g}, T = {self.num_samples}, null {self.null}")
+        return in_words(self)
 
-    __repr__ = __str__
+    def __repr__(self):
+        return headline(self)
+
+    def _repr_html_(self):
+        from hld.answers.html import notebook_view
+        return notebook_view(self)
 
 
 def _plain(value):

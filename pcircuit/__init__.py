@@ -6,13 +6,13 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # what editors and type checkers see
-    from pcircuit.arguments import check_choice as check_choice
-    from pcircuit.arguments import check_flag as check_flag
-    from pcircuit.arguments import check_generator as check_generator
-    from pcircuit.arguments import check_integers as check_integers
-    from pcircuit.arguments import check_number as check_number
-    from pcircuit.arguments import check_numbers as check_numbers
-    from pcircuit.arguments import check_whole_number as check_whole_number
+    from pcircuit.arguments.arrays import check_integers as check_integers
+    from pcircuit.arguments.arrays import check_numbers as check_numbers
+    from pcircuit.arguments.single import check_choice as check_choice
+    from pcircuit.arguments.single import check_flag as check_flag
+    from pcircuit.arguments.single import check_generator as check_generator
+    from pcircuit.arguments.single import check_number as check_number
+    from pcircuit.arguments.single import check_whole_number as check_whole_number
     from pcircuit.circuit import Circuit as Circuit
     from pcircuit.distribution import check_distribution as check_distribution
     from pcircuit.engine import engine_is_numpy as engine_is_numpy
@@ -70,6 +70,10 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.operations.entropy import mutual_information as mutual_information
     from pcircuit.operations.explanations import latent_posterior as latent_posterior
     from pcircuit.operations.explanations import shapley_values as shapley_values
+    from pcircuit.operations.functions import covariance as covariance
+    from pcircuit.operations.functions import expectation as expectation
+    from pcircuit.operations.functions import sum_indicator as sum_indicator
+    from pcircuit.operations.functions import variance as variance
     from pcircuit.operations.linear_functions import linear_moments as linear_moments
     from pcircuit.operations.linear_functions import sum_distribution as sum_distribution
     from pcircuit.operations.marginals import marginalize as marginalize
@@ -84,6 +88,13 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.operations.properties import prune as prune
     from pcircuit.operations.tables import marginal_tables as marginal_tables
     from pcircuit.operations.tables import pairwise_tables as pairwise_tables
+    from pcircuit.pictures.circuits import plot_circuit as plot_circuit
+    from pcircuit.pictures.circuits import write_html as write_html
+    from pcircuit.pictures.learning import plot_learning as plot_learning
+    from pcircuit.pictures.learning import write_learning_html as write_learning_html
+    from pcircuit.pictures.moments import plot_covariance as plot_covariance
+    from pcircuit.pictures.moments import plot_eigenvalues as plot_eigenvalues
+    from pcircuit.pictures.vtrees import plot_vtree as plot_vtree
     from pcircuit.regions import InnerRegion as InnerRegion
     from pcircuit.regions import InputRegion as InputRegion
     from pcircuit.regions import StructureError as StructureError
@@ -97,9 +108,9 @@ _HOME = {
     "Circuit": "circuit",
     "InputRegion": "regions", "InnerRegion": "regions", "StructureError": "regions",
     "VTree": "vtree",
-    "check_choice": "arguments", "check_flag": "arguments", "check_generator": "arguments",
-    "check_integers": "arguments", "check_number": "arguments", "check_numbers": "arguments",
-    "check_whole_number": "arguments",
+    "check_choice": "arguments.single", "check_flag": "arguments.single", "check_generator": "arguments.single",
+    "check_integers": "arguments.arrays", "check_number": "arguments.single", "check_numbers": "arguments.arrays",
+    "check_whole_number": "arguments.single",
     "check_distribution": "distribution",
     "check_evidence": "evidence", "engine_is_numpy": "engine",
     "check_kinds": "node_selection", "check_node_weights": "node_selection", "check_nodes": "node_selection",
@@ -130,9 +141,15 @@ _HOME = {
     "read_jlc": "files.logic",
     "read_uai": "files.uai",
     "write_dot": "files.dot",
+    "plot_circuit": "pictures.circuits", "write_html": "pictures.circuits",
+    "plot_learning": "pictures.learning", "write_learning_html": "pictures.learning",
+    "plot_covariance": "pictures.moments", "plot_eigenvalues": "pictures.moments",
+    "plot_vtree": "pictures.vtrees",
     "condition": "operations.conditions", "log_probability": "operations.conditions",
     "normalize": "operations.conditions",
     "marginal_tables": "operations.tables", "pairwise_tables": "operations.tables",
+    "covariance": "operations.functions", "expectation": "operations.functions",
+    "sum_indicator": "operations.functions", "variance": "operations.functions",
     "linear_moments": "operations.linear_functions", "sum_distribution": "operations.linear_functions",
     "Properties": "operations.properties", "properties": "operations.properties", "prune": "operations.properties",
     "Estimate": "operations.entropy", "cross_entropy": "operations.entropy", "entropy": "operations.entropy",
@@ -155,3 +172,9 @@ if not TYPE_CHECKING:  # who checks types would believe in any name
 
 def __dir__() -> list[str]:
     return sorted([*globals(), *_HOME])
+
+
+from pcircuit.methods import attach  # noqa: E402  # once the names above can be looked up
+
+attach()
+del attach

@@ -27,11 +27,15 @@ import numpy as np
 
 from pcircuit.arguments import check_whole_number
 from pcircuit.array_types import Floats, Ints
+from pcircuit.description import level_lines, region_lines
 from pcircuit.regions import InnerRegion, InputRegion, StructureError, unchecked
 from pcircuit.vtree import VTree
 
 __all__ = ["Circuit", "InnerRegion", "InputRegion", "StructureError", "derived", "with_regions"]
+if TYPE_CHECKING:
+    import pcircuit
 T = TypeVar("T")
+MOST_DESCRIBED, MOST_NUMBERS = 40, 2000  # regions and parameters that `describe` writes out
 NORMALIZED_TOLERANCE = 1e-9  # how far the sum of a row of probabilities may be from one
 
 
@@ -76,6 +80,38 @@ class Circuit:
 
     if TYPE_CHECKING:  # what may be given; the fields say what is kept
         def __init__(self, vtree: VTree, regions: Iterable[InputRegion | InnerRegion]) -> None: ...
+
+    if TYPE_CHECKING:  # `pcircuit.methods` hangs them on; here they are named for editors and type checkers
+        log_likelihood = pcircuit.log_likelihood
+        node_likelihoods = pcircuit.node_likelihoods
+        expected_flows = pcircuit.expected_flows
+        sample = pcircuit.sample
+        fit_em = pcircuit.fit_em
+        exact_moments = pcircuit.exact_moments
+        condition = pcircuit.condition
+        log_probability = pcircuit.log_probability
+        marginalize = pcircuit.marginalize
+        normalize = pcircuit.normalize
+        prune = pcircuit.prune
+        power = pcircuit.power
+        multiply = pcircuit.multiply
+        overlap = pcircuit.overlap
+        expectation = pcircuit.expectation
+        variance = pcircuit.variance
+        covariance = pcircuit.covariance
+        marginal_tables = pcircuit.marginal_tables
+        pairwise_tables = pcircuit.pairwise_tables
+        linear_moments = pcircuit.linear_moments
+        sum_distribution = pcircuit.sum_distribution
+        entropy = pcircuit.entropy
+        mutual_information = pcircuit.mutual_information
+        most_probable_state = pcircuit.most_probable_state
+        latent_posterior = pcircuit.latent_posterior
+        shapley_values = pcircuit.shapley_values
+        properties = pcircuit.properties
+        save = pcircuit.save
+        plot = pcircuit.plot_circuit
+        write_html = pcircuit.write_html
 
     def __post_init__(self) -> None:
         if not isinstance(self.regions, Iterable):
@@ -155,27 +191,22 @@ class Circuit:
             raise IndexError(f"`node_id` {node_id} does not exist: node ids are 0..{self.num_nodes - 1}")
         return self.vtree.scope(int(np.searchsorted(self.offsets, node_id, side="right")) - 1)
 
-    def describe(self, *, max_regions: int = 40) -> str:
-        """The circuit region by region, with its tables, for reading small ones.
+    def describe(self, *, max_regions: int | None = None) -> str:
+        """The circuit in words: region by region with its tables, or, where it is large, level by level.
 
-        At most `max_regions` regions are written out; what is left out is said in the last line.
+        Circuits of at most 40 regions and 2,000 parameters are written out.  With `max_regions` so many regions are,
+        however large they are; what is left out is said in the last line.
         """
-        max_regions = check_whole_number(max_regions, "max_regions", 0)
+        wanted = check_whole_number(max_regions, "max_regions", 0, none="all regions of small circuits")
+        is_small = self.num_regions <= MOST_DESCRIBED and self.num_parameters <= MOST_NUMBERS
+        if wanted is None and not is_small:
+            return "\n".join([repr(self), *level_lines(self.vtree, self.regions)])
+        wanted = self.num_regions if wanted is None else min(wanted, self.num_regions)
         lines = [repr(self)]
-        for r, region in enumerate(self.regions[:max_regions]):
-            scope = ",".join(map(str, self.vtree.scope(r)))
-            lines.append(f"region {r}, scope {{{scope}}}, node ids {self.offsets[r]}..{self.offsets[r + 1] - 1}: "
-                         f"{region!r}")
-            if isinstance(region, InputRegion):
-                lines += [f"  input {k}: {_numbers(row)}" for k, row in enumerate(region.probs)]
-                continue
-            children = self.vtree.children(r)
-            for p, units in enumerate(region.products):
-                factors = " x ".join(f"{c}.{u}" for c, u in zip(children, units, strict=True))
-                lines.append(f"  product {p}: {factors}")
-            lines += [f"  sum {k}: {_numbers(region.weight_row(k))}" for k in range(region.num_units)]
-        if len(self.regions) > max_regions:
-            lines.append(f"... and {len(self.regions) - max_regions} more regions")
+        for r in range(wanted):
+            lines += region_lines(self.vtree, self.regions, self.offsets, r)
+        if self.num_regions > wanted:
+            lines.append(f"... and {self.num_regions - wanted} more regions")
         return "\n".join(lines)
 
     def __eq__(self, other: object) -> bool:
@@ -258,8 +289,3 @@ def _row_sums(region: InputRegion | InnerRegion) -> Floats:
     """(K,) sums of the probabilities or weights of a region; infinite where they overflow."""
     with np.errstate(over="ignore"):
         return region.probs.sum(axis=1) if isinstance(region, InputRegion) else np.asarray(region.weights.sum(axis=1))
-
-
-def _numbers(row: Floats) -> str:
-    """A row of numbers on one line."""
-    return " ".join(f"{value:.4g}" for value in row)

@@ -183,7 +183,7 @@ def good():
                         "null": ("'exact'", "name"), "reference": ("'circuit'", "name"),
                         "num_train": ("None", "count or none"), "training_data": ("None", ["rows"]), "rng": rng,
                         "ridge": ("0.003", "positive"), "num_resamples": draws, "tolerance": ("0.0", "not negative"),
-                        "missing": ("'complete'", "name")},
+                        "missing": ("'complete'", ["'foo'", "3", "['exact']"])},
         "test": {"batch": ("rows", "evidence"), "alpha": ("0.05", "level")},
         "test ": {"batch": ("rows", ["np.empty((0, 2))"])},
         "test.judge": {"mean": ("[0.5] * 5", "mean"), "num_samples": ("10", ["0", "2.9", "'5'", "nan", "True", "3j"]),

@@ -2,17 +2,22 @@
 import os
 import pathlib
 import random
+import time
 
 import hypothesis
 import numpy as np
 import pytest
 from engines import HAS_NUMBA, WITHOUT_NUMBA
 
+import pcircuit
+
 # tests whose results depend on floating-point arithmetic: `python -m tests.matrix` runs them as on other machines
 NUMERICAL = tuple(f"tests/{name}" for name in (
     "pcircuit/compiled", "pcircuit/inference", "pcircuit/learning", "pcircuit/moments", "pcircuit/operations",
     "pcircuit/test_rounding", "hld/baselines", "hld/gchi2", "hld/metrics", "hld/monitoring", "hld/nulls",
     "hld/references", "hld/vectors", "hld/test_calibration", "hld/test_goodness_of_fit", "hld/test_localization"))
+
+MOST_PROCESSES = 4  # of the whole suite: each compiles kernels of its own in a fresh checkout
 
 hypothesis.settings.register_profile("pcircuit", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("pcircuit")
@@ -40,8 +45,35 @@ def pytest_configure(config):
 
 
 def pytest_addoption(parser):
-    parser.addoption("--unchecked", action="store_true", help="also run what tests/unchecked.txt lists")
     parser.addoption("--shuffle", metavar="SEED", help="run the files, and the tests in each, in a random order")
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks at its options
+def pytest_cmdline_main(config):
+    """Run the whole suite in as many processes as there are cores, where pytest-xdist is installed and no -n given."""
+    whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    alone = config.getoption("collectonly") or config.getoption("usepdb") or config.getoption("-m") == "slow"
+    if whole and not alone and config.pluginmanager.hasplugin("xdist") and config.option.numprocesses is None:
+        config.option.numprocesses, config.option.dist = min(os.cpu_count() or 1, MOST_PROCESSES), "worksteal"
+
+
+def pytest_sessionstart(session):
+    """Compile what every test needs before the first one, and say so: it is a minute of silence otherwise."""
+    if hasattr(session.config, "workerinput") or pcircuit.engine_is_numpy() or session.config.getoption("collectonly"):
+        return
+    reporter, started = session.config.pluginmanager.getplugin("terminalreporter"), time.perf_counter()
+    for name, compile_some in (("likelihoods, EM, sampling", pcircuit.warm_up), ("moments", _compile_moments)):
+        if reporter is not None:
+            reporter.write_line(f"kernels of {name}: compiled if the cache has none, a minute at the most")
+        compile_some()
+    if reporter is not None:
+        reporter.write_line(f"kernels ready after {time.perf_counter() - started:.0f} s; tests of single kernels "
+                            "compile further ones")
+
+
+def _compile_moments():
+    """The kernels of exact moments, by an example."""
+    pcircuit.exact_moments(pcircuit.rat_spn([2] * 4, num_units=2, depth=2, rng=0)).operator()
 
 
 def pytest_collection_modifyitems(config, items):
@@ -51,8 +83,6 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker(pytest.mark.numerical)
     if seed := config.getoption("--shuffle"):
         _shuffle(items, random.Random(seed))
-    if not config.getoption("--unchecked"):
-        _skip_unchecked(config, items)
     if "slow" in config.getoption("-m"):
         return
     skip = pytest.mark.skip(reason="a slow statistical study: run it with `python -m pytest -m slow`")
@@ -98,32 +128,3 @@ def engine(request, monkeypatch):
         pytest.skip(WITHOUT_NUMBA)
     monkeypatch.setenv("PCIRCUIT_ENGINE", request.param)
     return request.param
-
-
-def _unchecked(config):
-    """Prefixes of the names of tests that have not passed, or not been run, since the last large change."""
-    lines = (config.rootpath / "tests" / "unchecked.txt").read_text(encoding="utf-8").splitlines()
-    return tuple(line for line in lines if line and not line.startswith("#"))
-
-
-def pytest_ignore_collect(collection_path, config):
-    """Leave out whole files of unchecked tests, unless asked for them."""
-    path = collection_path.relative_to(config.rootpath).as_posix()
-    files = tuple(prefix for prefix in _unchecked(config) if "::" not in prefix)
-    is_left_out = collection_path.is_file() and path.startswith(files) and not config.getoption("--unchecked")
-    return True if is_left_out else None
-
-
-def pytest_report_header(config):
-    """Say what is left out."""
-    return None if config.getoption("--unchecked") else (
-        f"tests/unchecked.txt leaves out {len(_unchecked(config))} files or tests: --unchecked runs them, too")
-
-
-def _skip_unchecked(config, items):
-    """Skip single tests that are unchecked."""
-    prefixes = _unchecked(config)
-    skip = pytest.mark.skip(reason="not checked since the last large change: --unchecked runs it")
-    for item in items:
-        if item.nodeid.startswith(prefixes):
-            item.add_marker(skip)

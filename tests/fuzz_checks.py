@@ -20,8 +20,9 @@ from streams import next_factors
 
 import hld
 import pcircuit
-from hld import detector_file, gchi2
+from hld import gchi2
 from hld.detector import from_parts
+from hld.files import detector as detector_file
 from hld.monitoring import monitor_file
 from hld.nulls.auto import AutoNull
 from hld.nulls.joint import JointNull
@@ -200,7 +201,7 @@ def parts_of(detector):
     """Header and arrays of a detector."""
     return detector_file.detector_parts(detector.get_params(), {
         "encoder": detector.encoder_, "test": detector.test_, "history": detector.history_,
-        "num_train": detector.num_train_})
+        "num_train": detector.num_train_, "profile": detector.profile_, "values": detector.values_})
 
 
 def read_detector(file):

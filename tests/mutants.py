@@ -14,6 +14,7 @@ Bugs that no test can notice, because results stay the same, are listed with the
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import pathlib
@@ -57,6 +58,8 @@ def plan(path: str) -> list[tuple[str, list[str]]]:
     """(environment, arguments of pytest) of the runs for one source file, narrow ones first."""
     package, *rooms, name = pathlib.PurePath(path).with_suffix("").parts
     folder = pathlib.PurePath("tests", package, *rooms)
+    while not (ROOT / folder).is_dir():  # rooms whose tests are one file of the package's folder
+        folder = folder.parent
     is_kernel = "compiled" in rooms or name == "kernel"
     mirror = [f"{folder}/test_{name}.py"] if (ROOT / folder / f"test_{name}.py").exists() else []
     inner = ["tests/pcircuit/compiled"]
@@ -92,8 +95,9 @@ def chosen(seed: int, root: pathlib.Path = ROOT) -> list[Mutation]:
             source, path = file.read_text(encoding="utf-8"), str(file.relative_to(root))
             rng = random.Random(f"{seed} {path}")
             possible = mutations(path, source)
-            count = min(MOST_PER_MODULE, -(-source.count("\n") // LINES_PER_MUTANT), len(possible))
-            found += sorted(rng.sample(possible, count), key=lambda m: m.start)
+            count = min(MOST_PER_MODULE, -(-source.count("\n") // LINES_PER_MUTANT))
+            shuffled = (m for m in rng.sample(possible, len(possible)) if m.is_syntax(source))
+            found += sorted(itertools.islice(shuffled, count), key=lambda m: m.start)
     return found
 
 

@@ -48,18 +48,22 @@ class Mutation:
         """The source with the bug in it."""
         return source[:self.start] + self.text + source[self.stop:]
 
+    def is_syntax(self, source: str) -> bool:
+        """Whether the source with the bug in it can be parsed."""
+        try:
+            ast.parse(self.apply(source))
+        except SyntaxError:
+            return False
+        return True
+
 
 def mutations(path: str, source: str) -> list[Mutation]:
-    """All mutations of a file, in the order of the text."""
+    """All mutations of a file, in the order of the text; a few may be no syntax."""
     finder = _Finder(path, source)
     finder.visit(ast.parse(source))
     counted: dict = {}
     numbered = []
     for m in sorted(finder.found, key=lambda m: (m.start, m.change)):
-        try:
-            ast.parse(m.apply(source))
-        except SyntaxError:
-            continue
         same = (m.function, m.line, m.change)
         counted[same] = counted.get(same, -1) + 1
         numbered.append(Mutation(m.path, m.function, m.line, m.change, m.start, m.stop, m.text, counted[same]))

@@ -22,18 +22,23 @@ TREES = {path.relative_to(ROOT): ast.parse(path.read_text(encoding="utf-8"), str
 CORE = "core"
 ROOMS = {
     "pcircuit": {
-        CORE: set(),
-        "compiled": {CORE},
-        "inference": {CORE, "compiled"},
-        "operations": {CORE, "inference"},
-        "learning": {CORE, "inference", "compiled"},
-        "moments": {CORE, "compiled", "inference"},
-        "files": {CORE},
+        "arguments": set(),
+        CORE: {"arguments"},
+        "compiled": {"arguments", CORE},
+        "inference": {"arguments", CORE, "compiled"},
+        "operations": {"arguments", CORE, "inference"},
+        "learning": {"arguments", CORE, "inference", "compiled"},
+        "moments": {"arguments", CORE, "compiled", "inference"},
+        "files": {"arguments", CORE},
+        "pictures": {"arguments", CORE, "inference", "moments"},
         "startup": {CORE, "compiled", "inference", "learning"},
+        "methods": {"arguments", CORE},  # and all public names, when a method is first called
     },
     "hld": {
         "checks": set(),
         "tables": set(),
+        "answers": set(),
+        "synthetic": {"tables"},
         "vectors": {"checks"},
         "gchi2": set(),
         "references": {"checks", "vectors"},
@@ -41,12 +46,16 @@ ROOMS = {
         "nulls": {"checks", "references", "gchi2"},
         "monitoring": {"checks", "vectors"},
         "baselines": {"checks", "nulls", "gchi2", "vectors"},
-        CORE: {"checks", "tables", "vectors", "gchi2", "references", "metrics", "nulls"},
-        "command": {CORE, "tables"},
+        CORE: {"checks", "tables", "answers", "synthetic", "vectors", "gchi2", "references", "metrics", "nulls"},
+        "files": {"checks", "tables", "references", "vectors", "nulls", "metrics", "answers", "synthetic", CORE},
+        "detector": {"checks", "tables", "references", "metrics", "files", "answers", "synthetic", CORE},
+        "reports": {CORE, "answers", "tables", "detector"},
+        "command": {"detector", CORE, "answers", "tables", "synthetic", "reports", "monitoring"},
         "__main__": {"command"},
     },
 }
-TOP = {"pcircuit.startup", "hld.__main__", "hld.checks"}  # modules beside the folders that are a floor of their own
+# modules beside the folders that are a floor of their own
+TOP = {"pcircuit.startup", "pcircuit.methods", "hld.__main__", "hld.checks", "hld.detector"}
 NUMBA = {"pcircuit/compiled", "pcircuit/moments/compiled", "hld/monitoring/kernel.py"}
 PUBLIC = [f"{package}.{name}" for package, module in PACKAGES.items() for name in module.__all__]
 

@@ -23,10 +23,10 @@ from hld.checks import under_prefix, with_prefix
 from hld.nulls.joint import JointNull, combined
 from hld.nulls.limit_law import limit_laws
 from hld.nulls.null import Null, PValue
+from hld.nulls.resampled import resampled_distances
 from hld.nulls.score import Score, score_of, together
 from hld.nulls.staged import StagedTails, squared_distances
 from hld.nulls.table import TableTails, table_of
-from hld.references.rows import resampled_means
 
 SIZES = (2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200, 300, 500, 800, 1200, 2000)
 AGREEING = 3  # successive sizes at which law and draws have to agree
@@ -70,6 +70,12 @@ class AutoNull:
         if not self.drawn(T):
             return self.large.pvalue(squared, T)
         return self.tails.pvalue(self.score(np.asarray(squared)[None], T)[0], T)
+
+    def sketch(self, squared, T) -> float:
+        """The p-value by the first stage of draws only: for pictures, where further stages would not be seen."""
+        if not self.drawn(T) or not isinstance(self.tails, StagedTails):
+            return self.pvalue(squared, T).value
+        return self.tails.tails(T, 0)[-1].pvalue(self.score(np.asarray(squared)[None], T)[0][-1])
 
     def of_pvalues(self, each, T) -> PValue:
         """Of p-values under limit laws of the batch's own, which serve as scores where drawn batches judge."""
@@ -155,13 +161,13 @@ def settle(pilot, metrics, large, score: Score, options, largest: int):
     That is the first of AGREEING successive sizes at which the law rejects no more of the drawn batches than it should;
     if there are none, the first after all.
     """
-    centred, drawn, agreed = pilot - pilot.mean(axis=0), {}, []
+    draw, drawn, agreed = resampled_distances(metrics, pilot - pilot.mean(axis=0)), {}, []
     for T in SIZES:
         if largest < T:
             break
         B = int(np.clip(GRID_WORK // (min(T, len(pilot)) * pilot.shape[1]), options.num_resamples,
                         GRID_FACTOR * (1 + options.num_resamples) - 1))
-        drawn[T] = score(squared_distances(metrics, resampled_means(centred, T, B, options.rng)), T)
+        drawn[T] = score(draw(T, B, options.rng), T)
         agreed = [*agreed, T] if law_holds(large, drawn[T][:, -1]) else []
         if len(agreed) == AGREEING:
             break

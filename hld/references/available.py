@@ -68,8 +68,8 @@ def shown(vectors: RowVectors, rows) -> Shown:
     >>> import pcircuit
     >>> circuit = pcircuit.rat_spn([2] * 2, num_units=1, depth=1, rng=0)
     >>> found = shown(RowVectors(circuit, pcircuit.select_nodes(circuit)), np.array([[0, 1], [1, -1]]))
-    >>> found.counts, found.enough                         # an input over each variable, and the root
-    (array([2, 1, 1]), array([ True,  True,  True]))
+    >>> found.counts, found.enough           # an input and a sum over each variable, and the root
+    (array([2, 2, 1, 1, 1]), array([ True,  True,  True,  True,  True]))
     """
     m = vectors.size
     sums, counts = np.zeros(m), np.zeros(m, dtype=np.int64)

@@ -18,6 +18,7 @@ from hld.vectors.linear_maps import LinearMap, Stretched
 from hld.vectors.row_vectors import RowVectors
 
 BLOCK_ROWS = 200_000  # rows drawn at a time
+BLOCK_VALUES = 500_000  # likelihoods of several batches that are held: a call for each takes longer than its work
 MOST_MAPPED = 10_000_000  # entries of F S, where F is formed
 DRAWN_ROWS, DRAWN_BYTES = 20_000, 2 ** 28  # where F S F^T is estimated from rows
 
@@ -105,9 +106,17 @@ class CircuitReference:
         for start in range(0, B, step):
             batches = means[start:start + step]
             rows = pcircuit.sample(self.circuit, len(batches) * T, rng=rng)
-            for b in range(len(batches)):
-                batches[b] = pcircuit.mean_node_likelihoods(self.circuit, rows[b * T:(b + 1) * T], nodes=self.nodes)
+            each = max(1, BLOCK_VALUES // (T * len(self.nodes)))
+            for b in range(0, len(batches), each):
+                batches[b:b + each] = self._means_of_batches(rows[b * T:(b + each) * T], T)
         return means - self.mean
+
+    def _means_of_batches(self, rows, T):
+        """(b, m) means of the likelihoods of b successive batches of T rows."""
+        if len(rows) == T > 1:
+            return pcircuit.mean_node_likelihoods(self.circuit, rows, nodes=self.nodes)[None]
+        vectors = pcircuit.node_likelihoods(self.circuit, rows, nodes=self.nodes)
+        return vectors.reshape(-1, T, len(self.nodes)).mean(axis=1)
 
     def under(self, metric: LinearMap):
         """F S F^T."""

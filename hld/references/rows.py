@@ -104,18 +104,22 @@ class RowReference(RowCovariance):
 
 def resampled_means(table, T: int, B: int, rng) -> np.ndarray:
     """(B, m) means of T rows drawn with replacement from a centred table (n, m), times sqrt(n / (n - 1))."""
+    return resampled_weights(len(table), T, B, rng) @ table
+
+
+def resampled_weights(n: int, T: int, B: int, rng):
+    """(B, n) array, sparse where that pays: what each of n rows counts in B means of T rows drawn with replacement.
+
+    How often it is drawn, divided by T and times sqrt(n / (n - 1)), so that variances are not too small.
+    """
     from scipy.sparse import csr_array
-    n = len(table)
+    weight = np.sqrt(n / max(n - 1, 1)) / T
     if 8 * n < T:
-        counts = rng.multinomial(T, np.full(n, 1 / n), size=B)
-    else:
-        picked = rng.integers(0, n, size=B * T, dtype=np.int32)
-        if n > 4 * T:
-            counts = csr_array((np.ones(B * T), picked, np.arange(0, B * T + 1, T)), shape=(B, n))
-        else:
-            counts = np.bincount(picked + np.repeat(np.arange(B) * n, T), minlength=B * n).reshape(B, n)
-    drawn = counts.astype(np.float64) @ table
-    return drawn * (np.sqrt(n / max(n - 1, 1)) / T)
+        return rng.multinomial(T, np.full(n, 1 / n), size=B) * weight
+    picked = rng.integers(0, n, size=B * T, dtype=np.int32)
+    if n > 4 * T:
+        return csr_array((np.full(B * T, weight), picked, np.arange(0, B * T + 1, T)), shape=(B, n))
+    return np.bincount(picked + np.repeat(np.arange(B) * n, T), minlength=B * n).reshape(B, n) * weight
 
 
 def row_reference(circuit, nodes, data, features=None) -> RowReference:

@@ -105,7 +105,7 @@ class Scaled(LinearMap):
 
     def reach(self, sizes):
         """|w s|."""
-        return float(np.linalg.norm(self.weights * sizes))
+        return _length(self.weights * sizes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +158,7 @@ class Stretched(LinearMap):
 
     def reach(self, sizes):
         """|s| times the largest factor."""
-        return float(np.linalg.norm(sizes)) * max(self.rest, float(self.factors.max(initial=0.0)))
+        return _length(sizes) * max(self.rest, float(self.factors.max(initial=0.0)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +202,7 @@ class SparseRows(LinearMap):
 
     def reach(self, sizes):
         """||F| s|."""
-        return float(np.linalg.norm((np.abs(self.coefficients) * sizes[self.index]).sum(axis=1)))
+        return _length((np.abs(self.coefficients) * sizes[self.index]).sum(axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,7 +234,7 @@ class DenseRows(LinearMap):
 
     def reach(self, sizes):
         """||F| s|."""
-        return float(np.linalg.norm(np.abs(self.matrix) @ sizes))
+        return _length(np.abs(self.matrix) @ sizes)
 
 
 FORMS = {form.__name__: form for form in (Scaled, Stretched, SparseRows, DenseRows)}
@@ -266,3 +266,9 @@ def map_from_parts(scalars: dict, arrays: dict, m: int) -> LinearMap:
     if isinstance(found, Stretched) and not found.is_orthonormal():
         raise ValueError(f"metric {found.name!r} has directions that are not orthonormal")
     return found
+
+
+def _length(vector) -> float:
+    """|v|, also where squares of its entries leave the range of doubles."""
+    largest = float(np.abs(vector).max(initial=0.0))
+    return largest * float(np.linalg.norm(vector / largest)) if 0 < largest < np.inf else largest

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import os
 import pathlib
-import secrets
+import re
 from collections.abc import Iterator
 from math import exp, isnan
 
 import numpy as np
 
+from pcircuit.files.whole_file import replace_file
 from pcircuit.regions import StructureError
 
+WHOLE = re.compile("-?[0-9]{1,17}")
+PLAIN = re.compile("[-+.0-9a-zA-Z]{1,400}")  # Python itself would also take 1_000 and the digits of other scripts
 LARGEST_ID = 2**40
 MOST_CATEGORIES = 2**20  # of one variable
 LEAST_LINE = 6  # bytes of a line that defines a unit
@@ -33,7 +36,7 @@ class Line:
     def integer(self, i: int, name: str, *, least: int = 0, most: int = LARGEST_ID) -> int:
         """Token i as a whole number in a range."""
         token = self._token(i, name)
-        if not token.lstrip("-").isdecimal() or len(token) > 18 or not least <= int(token) <= most:
+        if not WHOLE.fullmatch(token) or not least <= int(token) <= most:
             raise self.fail(f"the {name} must be a whole number from {least} to {most}, found {token[:40]!r}")
         return int(token)
 
@@ -52,7 +55,7 @@ class Line:
         """Token i, a natural logarithm, as exp of it."""
         token = self._token(i, name)
         try:
-            value = float(token)
+            value = float(token if PLAIN.fullmatch(token) else "")
         except ValueError:
             raise self.fail(f"the {name} must be a number, found {token[:40]!r}") from None
         if isnan(value) or value > 709:
@@ -106,22 +109,16 @@ def lines_of(path: str | os.PathLike[str], comment: str | None = "c") -> Iterato
 
     Raises
     ------
-    ValueError
-        If the file is not text.
     OSError
         If there is no such file or it cannot be opened.
     """
     name = os.fspath(path)
-    try:
-        with pathlib.Path(path).open(encoding="utf-8-sig") as file:
-            size = os.fstat(file.fileno()).st_size
-            for number, text in enumerate(file, start=1):
-                tokens = text.split()
-                if tokens and not (comment and tokens[0].startswith(comment)):
-                    yield Line(name, number, tokens, size)
-    except UnicodeDecodeError as error:
-        raise ValueError(f"cannot read {name!r}: it is not a text file "
-                         f"({error.reason} at byte {error.start})") from None
+    with pathlib.Path(path).open(encoding="utf-8-sig", errors="surrogateescape") as file:  # comments in any encoding
+        size = os.fstat(file.fileno()).st_size
+        for number, text in enumerate(file, start=1):
+            tokens = text.split()
+            if tokens and not (comment and tokens[0].startswith(comment)):
+                yield Line(name, number, tokens, size)
 
 
 def with_name(path: str | os.PathLike[str], error: StructureError) -> StructureError:
@@ -152,24 +149,6 @@ def log_terms(places: np.ndarray, weights: np.ndarray) -> list[tuple[int, str]]:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a text file under a temporary name and rename it: readers see the old file or the new one.
-
-    Parameters
-    ----------
-    path : str or os.PathLike
-    text : str
-
-    Raises
-    ------
-    OSError
-        If the folder does not exist or cannot be written.
-    """
-    target = pathlib.Path(os.path.realpath(path))
-    temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
-    try:
-        with temporary.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    """Write a text file, whole or not at all; raises what `pcircuit.files.whole_file.replace_file` raises."""
+    with replace_file(path) as file:
+        file.write(text.encode("utf-8"))

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.files.text import Ids, lines_of, write_text
+from pcircuit.files.text import Ids, Line, lines_of, write_text
 from pcircuit.vtree import VTree
 
 
@@ -67,50 +67,66 @@ def read_vtree_ids(path: str | os.PathLike[str]) -> tuple[VTree, dict[int, int]]
     VTree
     dict of int to int
     """
-    ids = Ids()
-    children: list[tuple[int, ...]] = []
-    variables: list[int] = []
-    parents: list[int] = []
-    declared, line = None, None
-    for line in lines_of(path):
-        kind = line.tokens[0]
-        if kind == "vtree" and declared is None:
-            declared = line.integer(1, "number of nodes")
-            continue
-        if declared is None:
-            raise line.fail(f"expected a first line 'vtree COUNT', found {kind[:40]!r}")
-        position = len(children)
-        if kind == "L":
-            line.expect(3, "a leaf")
-            children.append(())
-            variables.append(line.variable(2) - 1)
-        elif kind == "I":
-            line.expect(4, "an inner node")
-            below = ids.find(line, 2), ids.find(line, 3)
-            for c in below:
-                if parents[c] >= 0 or below[0] == below[1]:
-                    raise line.fail("a node of a v-tree has one parent, but this child has two")
-                parents[c] = position
-            children.append(below)
-            variables.append(-1)
-        else:
-            raise line.fail(f"a node is an L or an I line, found {kind[:40]!r}")
-        ids.define(line, 1, position)
-        parents.append(-1)
-    if line is None or not children or declared != len(children):
-        raise ValueError(f"cannot read {os.fspath(path)!r}: its first line promises "
-                         f"{declared or 0} nodes, found {len(children)}")
-    order = _post_order(children, len(children) - 1)
-    if len(order) < len(children):
-        raise ValueError(f"cannot read {os.fspath(path)!r}: {len(children) - len(order)} of its nodes are not below "
-                         "the last one, the root")
+    nodes = _read_nodes(path)
+    order = _post_order(nodes.children, len(nodes.children) - 1)
+    if len(order) < len(nodes.children):
+        raise ValueError(f"cannot read {os.fspath(path)!r}: {len(nodes.children) - len(order)} of its nodes are not "
+                         "below the last one, the root")
     number = np.empty(len(order), dtype=np.int64)
     number[order] = np.arange(len(order))
+    parents = [-1 if nodes.parents[i] < 0 else number[nodes.parents[i]] for i in order]
     try:
-        tree = VTree([-1 if parents[i] < 0 else number[parents[i]] for i in order], [variables[i] for i in order])
+        tree = VTree(parents, [nodes.variables[i] for i in order])
     except ValueError as error:
         raise ValueError(f"cannot read {os.fspath(path)!r}: {error}") from None
-    return tree, {name: int(number[i]) for name, i in ids.positions.items()}
+    return tree, {name: int(number[i]) for name, i in nodes.ids.positions.items()}
+
+
+class _Nodes:
+    """The nodes of a file in the order of its lines: children, variable (-1: none), parent (-1: none) of each."""
+
+    def __init__(self) -> None:
+        self.ids = Ids()
+        self.children: list[tuple[int, ...]] = []
+        self.variables: list[int] = []
+        self.parents: list[int] = []
+
+    def add(self, line: Line) -> None:
+        """The node that a line defines."""
+        kind, position = line.tokens[0], len(self.children)
+        if kind == "L":
+            line.expect(3, "a leaf")
+            self.children.append(())
+            self.variables.append(line.variable(2) - 1)
+        elif kind == "I":
+            line.expect(4, "an inner node")
+            below = self.ids.find(line, 2), self.ids.find(line, 3)
+            for c in below:
+                if self.parents[c] >= 0 or below[0] == below[1]:
+                    raise line.fail("a node of a v-tree has one parent, but this child has two")
+                self.parents[c] = position
+            self.children.append(below)
+            self.variables.append(-1)
+        else:
+            raise line.fail(f"a node is an L or an I line, found {kind[:40]!r}")
+        self.ids.define(line, 1, position)
+        self.parents.append(-1)
+
+
+def _read_nodes(path: str | os.PathLike[str]) -> _Nodes:
+    """The nodes of a file, as many as its first line promises."""
+    nodes, declared = _Nodes(), None
+    for line in lines_of(path):
+        if line.tokens[0] == "vtree" and declared is None:
+            declared = line.integer(1, "number of nodes")
+        elif declared is None:
+            raise line.fail(f"expected a first line 'vtree COUNT', found {line.tokens[0][:40]!r}")
+        else:
+            nodes.add(line)
+    if not nodes.children or declared != len(nodes.children):
+        raise ValueError(f"cannot read {os.fspath(path)!r}: its first line promises "
+                         f"{declared or 0} nodes, found {len(nodes.children)}")
+    return nodes
 
 
 def write_vtree(vtree: VTree, path: str | os.PathLike[str]) -> None:

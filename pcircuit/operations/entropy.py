@@ -257,7 +257,7 @@ def mutual_information(circuit: Circuit, first: Iterable[int], second: Iterable[
     terms = log_likelihood(joint, rows)
     weights = np.exp(terms)
     for part in columns:
-        only = np.full_like(rows, -1)
+        only = np.full(rows.shape, -1)
         only[:, part] = rows[:, part]
         terms = terms - log_likelihood(joint, only)
     if exact:

@@ -8,6 +8,7 @@ import scipy.sparse
 import zoo
 from hypothesis import given, settings
 
+import pcircuit
 from pcircuit import Circuit, InnerRegion, InputRegion, StructureError, VTree
 
 LONG = 100_000
@@ -406,3 +407,29 @@ def test_hundred_thousand_variables_in_a_chain():
     message = f"region {LONG + 1} with scope .*: `products` asks for unit 1 of child region {LONG}"
     with pytest.raises(StructureError, match=message):
         with_region(circuit, LONG, root)
+
+
+# -- large circuits in words -----------------------------------------------------------------------------------
+
+
+def test_large_circuits_are_described_level_by_level():
+    circuit = pcircuit.rat_spn([3] * 64, num_units=4, depth=3, rng=0)
+    lines = circuit.describe().splitlines()
+    table = [line.split() for line in lines[4:]]
+    assert lines[0] == repr(circuit)
+    assert lines[1] == "categories: 3 a variable"
+    assert table[0][:3] == ["0", "1", "64"]
+    assert sum(int(row[1]) for row in table[:-1]) == circuit.num_regions
+    assert table[-1][:2] == ["all", str(circuit.num_regions)]
+    kinds = [str((circuit.nodes.kind == kind).sum()) for kind in ("input", "product", "sum")]
+    assert [cell.replace(",", "") for cell in table[-1][2:5]] == kinds
+    assert table[-1][5].replace(",", "") == str(circuit.num_parameters)
+
+
+def test_deep_circuits_are_described_in_a_few_lines():
+    tree = VTree.right_linear(300)
+    circuit = Circuit(tree, [InputRegion(v, [[0.5, 0.5]]) if v >= 0 else InnerRegion([[0, 0]], [[1.0]])
+                             for v in tree.variables.tolist()])
+    lines = circuit.describe().splitlines()
+    assert len(lines) < 40
+    assert any(line.startswith("... 27") and line.endswith("more levels") for line in lines)

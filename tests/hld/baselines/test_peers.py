@@ -312,7 +312,7 @@ def test_refusals():
             test([[0, 0]], alpha=1)
     with pytest.raises(ValueError, match="missing entries"):
         baselines.mmd_test(circuit, num_resamples=9)([[0, -1]])
-    with pytest.raises(ValueError, match="`rate` must be at least 0 and less than 1, found 1"):
+    with pytest.raises(ValueError, match="`rate` must be a finite number of at least 0 and below 1, found 1"):
         baselines.dropout_test(circuit, rate=1)
     with pytest.raises(ValueError, match="`score` must be 'log_std' or 'variation'"):
         baselines.dropout_test(circuit, score="entropy")

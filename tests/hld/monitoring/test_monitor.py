@@ -209,7 +209,7 @@ def test_misuse_is_refused(circuit):
     for margin in (-0.1, float("inf"), float("nan")):
         with pytest.raises(ValueError, match="`margin` must be a finite number of at least 0"):
             Monitor(circuit, margin=margin)
-    with pytest.raises(TypeError, match=r"`margin` must be a number, found '0\.1'"):
+    with pytest.raises(TypeError, match=r"`margin` must be a finite number of at least 0, found '0\.1'"):
         Monitor(circuit, margin="0.1")
     with pytest.raises(TypeError, match=r"`circuit` must be a pcircuit\.Circuit, found str"):
         Monitor("circuit")

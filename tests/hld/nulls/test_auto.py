@@ -39,7 +39,7 @@ def test_the_law_takes_over_where_its_tails_are_those_of_draws(rng):
     rare = (rng.random((4000, 1)) < 0.002) * 1.0
     drawn, switch = settled(rare - rare.mean())
     assert switch >= 200
-    assert max(drawn) >= switch
+    assert switch in drawn or switch == max(drawn) + 1  # the first of those that agree, or beyond all
 
 
 def test_the_lattice_of_a_small_circuit_is_left_to_draws():
@@ -66,22 +66,25 @@ def test_a_law_holds_if_it_rejects_no_more_than_it_should(rng):
     assert not law_holds(law, np.where(rng.random(9999) < 0.01, 1e-4, rng.random(9999)))
 
 
-def test_levels_of_small_p_values_with_a_million_batches(monkeypatch):
-    """Level 1e-4 and 1e-5 of the circuit's own test, T = 2, by scores of a million batches against other draws."""
-    test = HLDTest(zoo.circuits()["hclt_like"], null="auto", metric="whitened", rng=0)
-    tails, B = test.calibration.null.tails, 200_000
-    means = tails.reference.batch_means(2, B, np.random.default_rng(11))
-    scores = tails.score(test.calibration.metrics[0].squared(means)[:, None], 2)[:, 0]
+@pytest.mark.parametrize(("B", "T", "metric"), [
+    (100_000, 2, "whitened"), *(pytest.param(1_000_000, T, metric, marks=pytest.mark.slow)
+                                for T in (1, 2, 5) for metric in ("euclidean", "whitened"))])
+def test_levels_of_small_p_values(B, T, metric):
+    """Levels 0.01, 0.001 and 1e-4 of the circuit's own test, by the scores of up to a million batches."""
+    test = HLDTest(zoo.circuits()["hclt_like"], null="auto", metric=metric, rng=0)
+    tails = test.calibration.null.tails
+    means = tails.reference.batch_means(T, B, np.random.default_rng(11))
+    scores = tails.score(test.calibration.metrics[0].squared(means)[:, None], T)[:, 0]
     found = dict.fromkeys((0.01, 0.001, 0.0001), 0)
     for score in scores[scores <= np.quantile(scores, 0.02)]:
-        value = tails.pvalue(np.array([score]), 2).value
+        value = tails.pvalue(np.array([score]), T).value
         for alpha in found:
             found[alpha] += value <= alpha
     for alpha, count in found.items():
-        draws = min(B for B in tails.stages(2) if alpha * (1 + B) >= 10)
+        draws = min(B for B in tails.stages(T) if alpha * (1 + B) >= 10)
         most = alpha + 5 * np.sqrt(alpha / draws)  # of the drawn tail, five standard errors
         assert count <= binom.isf(SURE, B, most)
-    assert tails.least(2) <= 1e-6
+    assert tails.least(T) <= 1e-5
 
 
 def test_parts_of_a_null():
@@ -109,7 +112,8 @@ def test_saved_numbers_give_the_same(reference, rng):
                    num_resamples=99, **more)
     null, metrics = test.calibration.null, test.calibration.metrics
     scalars, arrays = null.to_parts()
-    again = Context(getattr(null.tails, "reference", None), metrics, test.settings.seed).read(scalars, arrays)
+    context = Context(getattr(null.tails, "reference", None), metrics, test.stds, test.settings.seed)
+    again = context.read(scalars, arrays)
     for T in (1, 2, 4, 7, 3000):
         squared = rng.random(2) * [1.0, 30.0] / T
         assert again.pvalue(squared, T) == null.pvalue(squared, T)

@@ -41,7 +41,8 @@ class Uniform:
 def test_stages_grow_tenfold_up_to_what_rows_and_values_allow(monkeypatch):
     null = tails(999)
     assert null.stages(1) == [999, 9_999, 99_999, 999_999]
-    assert null.stages(10) == [999, 9_999, 99_999, 400_000]
+    assert null.stages(10) == [999, 9_999, 99_999]
+    assert null.stages(3) == [999, 9_999, 99_999, 333_333]
     assert null.stages(3_000) == [999]
     monkeypatch.setattr(staged, "MOST_VALUES", 5 * 1_500 * 10)
     assert null.stages(10) == [999]
@@ -58,13 +59,13 @@ def test_most_batches_are_judged_by_the_first_stage_and_odd_ones_by_more():
     assert null.pvalue(np.array([0.0]), 1).value == 1e-6 == null.least(1)
 
 
-def test_staged_p_values_are_valid_at_every_level():
+def test_staged_p_values_are_valid_at_every_level(monkeypatch):
     """Uniform scores, each with draws of its own: p <= a at most with probability a, for levels between the stages."""
+    monkeypatch.setattr(staged, "MOST_ROWS", 1999)
     trials, rng = 4000, np.random.default_rng(0)
     values = []
     for seed in range(trials):
         null = Uniform(19, seed).tails
-        null.stages = lambda T: [19, 199, 1999]
         values.append(null.pvalue(rng.random(1), 1).value)
     values = np.array(values)
     for alpha in (0.002, 0.005, 0.01, 0.03, 0.05, 0.055, 0.06, 0.1, 0.3, 0.5, 0.55, 0.7):
@@ -114,5 +115,7 @@ def test_several_metrics_are_judged_together():
     scores = null.score(np.array([[0.5, 1.0, 9.0]]), 4)[0]
     found = null.pvalue(scores, 4)
     assert len(found.each) == 3
-    assert min(found.each) <= found.value <= 3 * min(found.each) + 3 / (1 + found.draws)
+    assert min(scores[:3]) <= scores[3] <= 3 * min(scores[:3])  # a harmonic mean
+    judged = null.tails(4, null.stages(4).index(found.draws))
+    assert (*found.each, found.value) == tuple(tail.pvalue(one) for tail, one in zip(judged, scores, strict=True))
     assert found.draws == 199 or null.tails(4, 0)[-1].count(scores[-1]) < STOP

@@ -82,7 +82,7 @@ def test_options_that_do_not_go_together():
         {"null": "normal"},
         {"reference": "training", "training_data": [[0, 0]] * 3},
     ):
-        with pytest.raises(ValueError, match="`missing` must be 'complete', or 'exact' with"):
+        with pytest.raises(ValueError, match="`missing` 'exact' is for reference='circuit'"):
             HLDTest(circuit, missing="exact", **options)
     with pytest.raises(ValueError, match="`missing` must be"):
         HLDTest(circuit, missing="ignore")

@@ -118,19 +118,6 @@ def test_rows_have_their_sample_moments():
         row_reference(CIRCUIT, NODES, rows[:1])
 
 
-def test_a_blend_of_covariances_turns_from_the_circuit_to_the_rows():
-    model, m = CircuitReference(CIRCUIT, NODES), len(NODES)
-    for n in (30 * m // 9, 9 * 30 * m):
-        reference = row_reference(CIRCUIT, NODES, sample(CIRCUIT, n, rng=1))
-        blend = reference.shrunk()
-        assert blend.share == pytest.approx(n / (n + 30 * m))
-        expected = blend.share * reference.covariance() + (1 - blend.share) * model.covariance()
-        np.testing.assert_allclose(blend.covariance(), expected, rtol=1e-14)
-        vector = np.random.default_rng(0).normal(size=m)
-        np.testing.assert_allclose(blend.operator() @ vector, expected @ vector, rtol=1e-9)
-    assert model.shrunk() is model
-
-
 def test_what_stays_at_deployment_draws_the_same():
     reference = CircuitReference(CIRCUIT, NODES)
     drawn = [one.batch_means(5, 7, np.random.default_rng(3)) for one in (reference, reference.at_deployment)]

@@ -40,6 +40,7 @@ def plain_params(params: dict) -> dict:
 
     Examples
     --------
+    >>> import numpy as np
     >>> plain_params({"num_latents": np.int64(4), "kinds": "sum", "rng": 2 ** 70})
     {'num_latents': 4, 'kinds': ['sum'], 'rng': '0x400000000000000000'}
     """

@@ -2,7 +2,7 @@
 
 d^2 = b |w Z|^2 + sum_k g_k (v_k . w Z)^2 + |A Z|^2, of which each metric of that version used one part only: node
 weights w with b > 0 and no directions; directions v_k with w = 1 and gains g_k; or sparse rows A with b = 0.  This is
-read into the parts of today's format (`hld.calibration_file`), which then checks them.
+read into the parts of today's format (`hld.files.calibration`), which then checks them.
 """
 from __future__ import annotations
 

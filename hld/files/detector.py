@@ -2,7 +2,8 @@
 
 The file holds what testing needs and nothing more: the encoder (names, levels, bin edges), the circuit, and of the
 test the mean, standard deviations, eigenvalues and quantiles, so that loading computes nothing.  It holds no training
-rows; its numbers are averages over them, which is less than the rows tell but not a formal privacy guarantee.
+rows; its numbers are averages and counts over them, which is less than the rows tell but not a formal privacy
+guarantee.
 
 Writing is atomic and reading trusts nothing, see `pcircuit.write_archive` and `pcircuit.read_archive`.
 """
@@ -14,12 +15,15 @@ from dataclasses import asdict, fields
 import numpy as np
 
 import pcircuit
-from hld.calibration_file import calibration_parts, read_calibration
-from hld.calibration_file_v1 import parts_of_version_1
+from hld.answers.profile import Profile
 from hld.checks import check_names, saved_count, under_prefix, with_prefix
-from hld.detector_checks import check_calibration, check_history, check_same, check_settings
-from hld.detector_params import plain_params, read_params
-from hld.goodness_of_fit import HLDTest, Settings
+from hld.files.calibration import calibration_parts, read_calibration
+from hld.files.calibration_v1 import parts_of_version_1
+from hld.files.detector_checks import check_calibration, check_history, check_same, check_settings
+from hld.files.detector_params import plain_params, read_params
+from hld.goodness_of_fit import HLDTest
+from hld.settings import Settings
+from hld.synthetic.values import ValueTables
 from hld.tables.encoder import TableEncoder
 
 FORMAT, FORMAT_VERSION = "hld.detector", 2
@@ -28,6 +32,8 @@ KEYS = {"format", "version", "library", "params", "encoder", "num_train", "test"
 SETTINGS = tuple(field.name for field in fields(Settings))
 CIRCUIT = "circuit."  # prefix of the circuit's arrays
 TEST = "test."  # prefix of the arrays of its test
+PROFILE = "profile."  # prefix of the counts of the rows that batches are compared with; older files have none
+VALUES = "values."  # prefix of the quantiles of continuous columns; older files have none
 
 
 def detector_parts(params: dict, fitted: dict) -> tuple:
@@ -38,7 +44,7 @@ def detector_parts(params: dict, fitted: dict) -> tuple:
     params : dict
         Constructor parameters.
     fitted : dict
-        "encoder", "test", "history" and "num_train".
+        "encoder", "test", "history", "num_train", "profile" and "values".
 
     Returns
     -------
@@ -56,6 +62,10 @@ def detector_parts(params: dict, fitted: dict) -> tuple:
         "test": {**asdict(test.settings), "calibration": scalars},
     }
     arrays = with_prefix(TEST, arrays) | with_prefix(CIRCUIT, pcircuit.to_arrays(test.circuit))
+    if fitted["profile"] is not None:
+        arrays |= with_prefix(PROFILE, fitted["profile"].to_arrays())
+    if fitted["values"] is not None:
+        arrays |= with_prefix(VALUES, fitted["values"].to_arrays())
     return header, arrays | {"history": fitted["history"]}
 
 
@@ -105,7 +115,8 @@ def read_parts(header: dict, arrays: dict, defaults: dict) -> tuple:
 def _read_parts(header: dict, arrays: dict, defaults: dict) -> tuple:
     """What `read_parts` returns; TypeError or ValueError where the parts do not fit together."""
     check_names(header, KEYS, "the header")
-    check_names([name for name in arrays if not name.startswith((CIRCUIT, TEST))], {"history"}, "the file")
+    parts = (CIRCUIT, TEST, PROFILE, VALUES)
+    check_names([name for name in arrays if not name.startswith(parts)], {"history"}, "the file")
     encoder = TableEncoder.from_dict(header["encoder"])
     circuit = pcircuit.check_distribution(pcircuit.from_arrays(under_prefix(CIRCUIT, arrays)), "circuit")
     if tuple(encoder.num_categories) != tuple(circuit.num_categories):
@@ -113,13 +124,34 @@ def _read_parts(header: dict, arrays: dict, defaults: dict) -> tuple:
     num_train = saved_count(header, "num_train", 2)
     test = _read_test(circuit, header, under_prefix(TEST, arrays), num_train)
     check_history(arrays["history"])
+    profile = _read_profile(under_prefix(PROFILE, arrays), encoder, num_train)
     params = read_params(header["params"], defaults)
-    fitted = {"encoder": encoder, "test": test, "history": arrays["history"], "num_train": num_train}
+    fitted = {"encoder": encoder, "test": test, "history": arrays["history"], "num_train": num_train,
+              "profile": profile, "values": _read_values(under_prefix(VALUES, arrays), encoder)}
     written, _ = detector_parts(params, fitted)
     check_same(header["params"], {name: written["params"][name] for name in header["params"]}, "params")
     if header["encoder"]["version"] == written["encoder"]["version"]:  # encoders of before are written in another form
         check_same(header["encoder"], written["encoder"], "encoder")
     return params, fitted
+
+
+def _read_profile(arrays: dict, encoder, num_train: int) -> Profile | None:
+    """The counts of a file; None if it has none."""
+    if not arrays:
+        return None
+    check_names(arrays, {"counts", "edges", "pairs"}, "the profile")
+    profile = Profile.from_arrays(arrays, encoder.num_categories)
+    if profile.num_rows > num_train:
+        raise ValueError(f"the profile counts {profile.num_rows} rows, but the detector learned from {num_train}")
+    return profile
+
+
+def _read_values(arrays: dict, encoder) -> ValueTables | None:
+    """The quantiles of continuous columns of a file; None if it has none."""
+    if not arrays:
+        return None
+    check_names(arrays, {"quantiles", "decimals"}, "the values")
+    return ValueTables.from_arrays(arrays, sum(column.kind == "continuous" for column in encoder.columns))
 
 
 def _read_test(circuit, header: dict, arrays: dict, num_train: int) -> HLDTest:

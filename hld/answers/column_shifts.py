@@ -1,0 +1,170 @@
+"""Columns: which have moved, and how.
+
+Each column of a batch is set against the reference by the frequencies of its levels or bins, missing cells as one more
+level: a p-value (`hld.answers.frequencies`), adjusted for the number of columns by Holm's procedure, and a size,
+
+    difference = (1/2) sum_c |observed_c - expected_c|,
+
+the share of rows that would have to change for the frequencies to be the expected ones (the total variation distance).
+In a column with an order, A = P(a batch row is above a reference row) + P(they are level) / 2 tells the direction.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from hld.answers.adjust import holm
+from hld.answers.frequencies import homogeneity_pvalue
+
+UNSEEN, RARE, MISSING = "(unseen)", "(rare)", "(missing)"
+ORDERED = ("continuous", "integer")
+CLEAR = 0.01  # |A - 1/2| below which no direction is told
+SHOWN_CHANGES = 2
+DIGITS = 4  # of bin edges, more where they would look alike
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnShift:
+    """How one column of a batch stands against the reference.
+
+    Attributes
+    ----------
+    name, kind : str
+    labels : tuple of K str
+        Levels or bins, and "(missing)" behind them.
+    expected, observed : (K,) float arrays
+        Shares of rows: of the reference, of the batch.
+    difference : float
+        Total variation distance of the two, in [0, 1].
+    pvalue, adjusted : float
+        Of equal frequencies, by itself and adjusted for the number of columns (Holm).
+    above : float or None
+        P(batch above reference) + P(level) / 2 in columns with an order; above 1/2 the values have risen.
+    """
+
+    name: str
+    kind: str
+    labels: tuple
+    expected: np.ndarray
+    observed: np.ndarray
+    difference: float
+    pvalue: float
+    adjusted: float
+    above: float | None
+
+    @property
+    def direction(self) -> str:
+        """Where the values went: "higher", "lower", or "" without an order or a clear direction."""
+        if self.above is None or abs(self.above - 0.5) < CLEAR:
+            return ""
+        return "higher" if self.above > 0.5 else "lower"
+
+    def largest_changes(self, count: int = SHOWN_CHANGES) -> list:
+        """Positions of the levels or bins whose shares changed most, at most `count` of them."""
+        change = np.abs(self.observed - self.expected)
+        order = np.argsort(-change, kind="stable")[:count].tolist()
+        return [k for k in order if change[k] > 0]
+
+    def describe(self) -> str:
+        """How the column moved, in words."""
+        changes = "; ".join(f"{self.labels[k]} {percent(self.expected[k])} -> {percent(self.observed[k])}"
+                            for k in self.largest_changes())
+        return ", ".join(part for part in (self.direction, changes) if part) or "as expected"
+
+    def to_dict(self) -> dict:
+        """All of it as plain Python values."""
+        return {"name": self.name, "kind": self.kind, "pvalue": self.pvalue, "adjusted_pvalue": self.adjusted,
+                "difference": self.difference, "direction": self.direction, "above": self.above,
+                "levels": [{"label": label, "expected": float(a), "observed": float(b)}
+                           for label, a, b in zip(self.labels, self.expected, self.observed, strict=True)]}
+
+
+def column_shifts(columns, reference, batch, seed: int) -> tuple:
+    """How each column moved, the smallest p-value first.
+
+    Parameters
+    ----------
+    columns : sequence of V columns
+        Of the encoder.
+    reference, batch : Profile
+        Counts of the rows compared with, and of the batch.
+    seed : int
+        For the p-values of columns with small counts.
+
+    Returns
+    -------
+    tuple of V ColumnShift
+        Sorted by p-value, equal ones by their difference.
+
+    Notes
+    -----
+    O(K) a column, and up to 9,999 draws of K numbers where counts are small.
+    """
+    pairs = list(zip(reference.counts, batch.counts, strict=True))
+    pvalues = [homogeneity_pvalue(expected, observed, np.random.default_rng([seed, v]))
+               for v, (expected, observed) in enumerate(pairs)]
+    shifts = [_shift(column, *pair, float(p), float(q))
+              for column, pair, p, q in zip(columns, pairs, pvalues, holm(pvalues), strict=True)]
+    return tuple(sorted(shifts, key=lambda one: (one.pvalue, -one.difference)))
+
+
+def _shift(column, expected, observed, pvalue, adjusted) -> ColumnShift:
+    """How a column with counts (C + 1,) moved."""
+    a, b = expected / max(expected.sum(), 1), observed / max(observed.sum(), 1)
+    labels = labels_of(column)
+    ordered = column.kind in ORDERED
+    levels = [k for k in range(len(labels) - 1) if labels[k] not in (UNSEEN, RARE)] if ordered else []
+    return ColumnShift(column.name, column.kind, labels, a, b, float(np.abs(a - b).sum() / 2), pvalue, adjusted,
+                       _above(expected[levels], observed[levels]) if ordered else None)
+
+
+def labels_of(column) -> tuple:
+    """Names of the categories of a column, and "(missing)" behind them.
+
+    Examples
+    --------
+    >>> from hld import fit_encoder
+    >>> encoder = fit_encoder([["red", 1.5], ["blue", 2.5], ["red", 3.5]])
+    >>> [labels_of(column) for column in encoder.columns]
+    [('blue', 'red', '(unseen)', '(missing)'), ('< 2.5', '2.5 to 3.5', '>= 3.5', '(missing)')]
+    """
+    edges = getattr(column, "edges", None)
+    if edges is None:
+        return (*map(str, column.values(UNSEEN, RARE)), MISSING)
+    if not edges:
+        return ("all numbers", MISSING)
+    marks = _texts(edges)
+    return (f"< {marks[0]}", *(f"{a} to {b}" for a, b in pairwise(marks)), f">= {marks[-1]}",
+            MISSING)
+
+
+def percent(share: float) -> str:
+    """A share in per cent, small ones not as zero.
+
+    Examples
+    --------
+    >>> [percent(share) for share in (0.0, 0.0004, 0.031, 0.25, 1.0)]
+    ['0%', '0.04%', '3.1%', '25%', '100%']
+    """
+    share = 100 * share
+    return f"{share:.2g}%" if share < 9.95 else f"{share:.0f}%"
+
+
+def _texts(edges) -> list:
+    """Edges as short as they can be without looking alike."""
+    for digits in range(DIGITS, 17):
+        texts = [f"{edge:.{digits}g}" for edge in edges]
+        if len(set(texts)) == len(texts):
+            return texts
+    return list(map(repr, edges))
+
+
+def _above(expected, observed) -> float | None:
+    """P(batch above reference) + P(level) / 2 of counts (C,) in ascending order; None where a side is empty."""
+    if not expected.sum() or not observed.sum():
+        return None
+    a, b = expected / expected.sum(), observed / observed.sum()
+    below = np.cumsum(a) - a
+    return float(b @ (below + a / 2))

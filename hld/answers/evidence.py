@@ -1,0 +1,53 @@
+"""What a result keeps of a batch to tell how it moved: counts, no rows.
+
+The shifts of columns and pairs are computed when they are first asked for, as most batches are never asked about.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from hld.answers.column_shifts import column_shifts
+from hld.answers.pair_shifts import pair_shifts
+from hld.answers.profile import Profile
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Counts of a batch and of what it is compared with.
+
+    Attributes
+    ----------
+    fitted : tuple of V columns
+        Of the encoder.
+    reference, batch : Profile
+    num_unseen, num_out_of_range : (V,) int arrays
+        Odd cells of the batch.
+    seed : int
+    """
+
+    fitted: tuple
+    reference: Profile
+    batch: Profile
+    num_unseen: np.ndarray
+    num_out_of_range: np.ndarray
+    seed: int
+
+    @cached_property
+    def columns(self) -> tuple:
+        """A `ColumnShift` for each column, the smallest p-value first."""
+        return column_shifts(self.fitted, self.reference, self.batch, self.seed)
+
+    @cached_property
+    def pairs(self) -> tuple:
+        """A `PairShift` for each edge of the tree with enough rows, the smallest p-value first."""
+        return pair_shifts(self.fitted, self.reference, self.batch)
+
+    def odd_cells(self) -> list:
+        """(name, missing, unseen, out of range) of each column that has such cells."""
+        counts = zip(self.fitted, self.batch.counts, self.num_unseen.tolist(), self.num_out_of_range.tolist(),
+                     strict=True)
+        odd = [(column.name, int(own[-1]), unseen, beyond) for column, own, unseen, beyond in counts]
+        return [one for one in odd if any(one[1:])]

@@ -1,0 +1,68 @@
+"""Pieces of HTML: escaped text, histograms as inline SVG, the table of columns, the view in a notebook.
+
+Names of columns and levels are somebody else's text: everything goes through `escaped`, and nothing is fetched.
+"""
+from __future__ import annotations
+
+import html
+
+from hld.answers.column_shifts import percent
+from hld.answers.picture import shown_levels
+from hld.answers.words import headline, p_text
+
+WIDTH, ROW, LABEL = 420, 26, 150  # of a histogram in SVG units: width, height of a level, room for labels
+LONGEST = 22
+
+
+def escaped(text) -> str:
+    """Text as HTML shows it, control characters as Python writes them.
+
+    Examples
+    --------
+    >>> escaped('<b>"a & b"')
+    '&lt;b&gt;&quot;a &amp; b&quot;'
+    """
+    plain = "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in str(text))
+    return html.escape(plain, quote=True)
+
+
+def histogram(column) -> str:
+    """Expected and observed shares of the levels of a column as an SVG picture, with the numbers in it."""
+    shown = shown_levels(column)
+    most = max(float(max(column.expected[shown].max(), column.observed[shown].max())), 1e-12)
+    reach = WIDTH - LABEL - 96
+    parts = []
+    for i, k in enumerate(shown):
+        a, b, y = float(column.expected[k]), float(column.observed[k]), i * ROW
+        label = column.labels[k]
+        short = label if len(label) <= LONGEST else label[:LONGEST - 1] + "…"
+        parts.append(
+            f'<text class="label" x="{LABEL - 8}" y="{y + 16}" text-anchor="end">{escaped(short)}'
+            f"<title>{escaped(label)}</title></text>"
+            f'<rect class="expected" x="{LABEL}" y="{y + 4}" width="{max(a / most * reach, 0.6):.1f}" height="8"/>'
+            f'<rect class="observed" x="{LABEL}" y="{y + 13}" width="{max(b / most * reach, 0.6):.1f}" height="8"/>'
+            f'<text class="value" x="{WIDTH}" y="{y + 16}" text-anchor="end">{percent(a)} → {percent(b)}</text>')
+    height = ROW * len(shown) + 4
+    return (f'<svg class="histogram" viewBox="0 0 {WIDTH} {height}" role="img" '
+            f'aria-label="expected and observed shares of {escaped(column.name)}">{"".join(parts)}</svg>')
+
+
+def columns_table(columns, alpha: float) -> str:
+    """A table of columns: name, adjusted p-value, difference, what happened."""
+    rows = "".join(
+        f'<tr class="{"moved" if one.adjusted <= alpha else "calm"}"><th scope="row">{escaped(one.name)}</th>'
+        f"<td>{escaped(p_text(one.adjusted))}</td><td>{percent(one.difference)}</td>"
+        f"<td>{escaped(one.describe())}</td></tr>" for one in columns)
+    return ("<table><thead><tr><th>column</th><th>adjusted p</th><th>rows that differ</th>"
+            f"<th>expected -&gt; observed</th></tr></thead><tbody>{rows}</tbody></table>")
+
+
+def notebook_view(result) -> str:
+    """The verdict, and the columns that moved, for a notebook."""
+    view = f"<div><p><strong>{escaped(headline(result))}</strong></p>"
+    moved = [one for one in result.columns if one.adjusted <= result.alpha]
+    if moved:
+        view += columns_table(moved, result.alpha)
+    elif result.columns:
+        view += f"<p>No column moved by itself at level {result.alpha:g}.</p>"
+    return view + "</div>"

@@ -1,0 +1,68 @@
+"""A picture of a result: the frequencies of its columns, expected and observed, side by side."""
+from __future__ import annotations
+
+import numpy as np
+
+EXPECTED_COLOUR, OBSERVED_COLOUR = "#999999", "#0072B2"
+MOST_LEVELS = 12
+LONGEST = 18
+
+
+def draw_columns(figure, columns, top: int):
+    """Draw the first columns of a result into a figure.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+    columns : tuple of ColumnShift
+    top : int
+        How many, at most.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The same.
+    """
+    shown = columns[:top]
+    across = min(3, len(shown))
+    axes = np.atleast_1d(figure.subplots(-(-len(shown) // across), across)).ravel()
+    for ax, column in zip(axes, shown, strict=False):
+        _draw(ax, column)
+    for ax in axes[len(shown):]:
+        ax.set_visible(False)
+    axes[0].legend(loc="best", fontsize="x-small", frameon=False)
+    return figure
+
+
+def shown_levels(column, most: int = MOST_LEVELS) -> list:
+    """Positions of the levels worth showing, in their order: those with rows, the largest changes if they are many.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hld.answers.column_shifts import ColumnShift
+    >>> a, b = np.array([0.5, 0.5, 0.0]), np.array([0.2, 0.8, 0.0])
+    >>> shown_levels(ColumnShift("x", "integer", ("0", "1", "(missing)"), a, b, 0.3, 0.1, 0.1, 0.8))
+    [0, 1]
+    """
+    used = np.flatnonzero(column.expected + column.observed)
+    if len(used) <= most:
+        return used.tolist()
+    size = np.maximum(column.expected, column.observed)[used]
+    change = np.abs(column.observed - column.expected)[used]
+    return np.sort(used[np.lexsort((-size, -change))[:most]]).tolist()
+
+
+def _draw(ax, column):
+    """Bars of one column."""
+    shown = shown_levels(column)
+    place = np.arange(len(shown))
+    ax.bar(place - 0.2, 100 * column.expected[shown], 0.4, color=EXPECTED_COLOUR, label="expected")
+    ax.bar(place + 0.2, 100 * column.observed[shown], 0.4, color=OBSERVED_COLOUR, hatch="//", edgecolor="white",
+           linewidth=0, label="observed")
+    labels = [one if len(one) <= LONGEST else one[:LONGEST - 1] + "…" for one in (column.labels[k] for k in shown)]
+    ax.set_xticks(place, labels, rotation=40, ha="right", fontsize="x-small", parse_math=False)
+    ax.set_title(f"{column.name}, adjusted p = {column.adjusted:.2g}", loc="left", fontsize="small", parse_math=False)
+    ax.set_ylabel("% of rows", fontsize="x-small")
+    ax.tick_params(axis="y", labelsize="x-small")
+    ax.spines[["top", "right"]].set_visible(False)

@@ -1,0 +1,152 @@
+"""Counts of a table, column by column and pair by pair: what a batch is described by, and what it is compared with.
+
+A p-value says that a batch departs; its counts say how.  A profile holds, of N rows of codes,
+
+    counts[v][c]        rows with category c in column v, and behind the categories the rows where v is missing
+    pairs[e][i, j]      rows with categories i and j in the two columns of edge e
+
+for the edges of a tree over the columns, the Chow-Liu tree of the training rows: along them the table hangs together
+most.  Profiles of parts of a table add up.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+import pcircuit
+
+MOST_CELLS = 2_000_000  # of all pair tables together; pairs beyond are left out
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """Counts of a table.
+
+    Attributes
+    ----------
+    num_rows : int
+        N.
+    counts : tuple of (C_v + 1,) int arrays
+        By column; the last entry counts the missing cells.
+    edges : (E, 2) int array
+        Pairs of columns.
+    pairs : tuple of (C_u, C_v) int arrays
+        By edge; rows that miss one of the two are not counted.
+    """
+
+    num_rows: int
+    counts: tuple
+    edges: np.ndarray
+    pairs: tuple
+
+    def __add__(self, other: Profile) -> Profile:
+        """The profile of both tables together."""
+        return Profile(self.num_rows + other.num_rows,
+                       tuple(a + b for a, b in zip(self.counts, other.counts, strict=True)), self.edges,
+                       tuple(a + b for a, b in zip(self.pairs, other.pairs, strict=True)))
+
+    def to_arrays(self) -> dict:
+        """Flat arrays for a file."""
+        return {"counts": np.concatenate(self.counts), "edges": self.edges,
+                "pairs": np.concatenate([np.zeros(0, np.int64), *(table.ravel() for table in self.pairs)])}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict, num_categories) -> Profile:
+        """A profile that `to_arrays` wrote, for columns with so many categories; ValueError where it does not fit."""
+        sizes, V = [C + 1 for C in num_categories], len(num_categories)
+        counts, edges = _whole(arrays, "counts", (sum(sizes),)), _whole(arrays, "edges", (None, 2))
+        if len(edges) >= max(V, 1) or (edges >= V).any() or (edges[:, 0] == edges[:, 1]).any():
+            raise ValueError(f"the edges of a profile must be less than {V} pairs of different columns")
+        shapes = [(num_categories[u], num_categories[v]) for u, v in edges.tolist()]
+        if sum(a * b for a, b in shapes) > MOST_CELLS:
+            raise ValueError(f"the pair tables of a profile must have at most {MOST_CELLS} cells")
+        pairs = _whole(arrays, "pairs", (sum(a * b for a, b in shapes),))
+        counts = tuple(np.split(counts, np.cumsum(sizes)[:-1]))
+        pairs = np.split(pairs, np.cumsum([a * b for a, b in shapes])[:-1]) if shapes else []
+        num_rows = int(counts[0].sum())
+        if any(int(one.sum()) != num_rows for one in counts) or num_rows < 1 \
+                or any(int(one.sum()) > num_rows for one in pairs):
+            raise ValueError("the counts of a profile must be of the same rows in every column")
+        tables = tuple(one.reshape(shape) for one, shape in zip(pairs, shapes, strict=True))
+        return cls(num_rows, counts, edges, tables)
+
+
+def profile_of(codes, num_categories, edges) -> Profile:
+    """The profile of a table.
+
+    Parameters
+    ----------
+    codes : (N, V) int array
+        Categories, -1 where missing.
+    num_categories : sequence of V int
+    edges : (E, 2) int array_like
+        Pairs of columns.
+
+    Returns
+    -------
+    Profile
+
+    Notes
+    -----
+    O(N (V + E)), no table of more than N numbers beside the codes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> found = profile_of(np.array([[0, 1], [1, 1], [-1, 0]]), (2, 2), [[0, 1]])
+    >>> [one.tolist() for one in found.counts], found.pairs[0].tolist()
+    ([[1, 1, 1], [1, 2, 0]], [[0, 1], [0, 1]])
+    """
+    edges = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
+    columns = [codes[:, v].astype(np.int64) for v in range(codes.shape[1])]
+    counts, pairs = [], []
+    for column, C in zip(columns, num_categories, strict=True):
+        found = np.bincount(np.where(column < 0, C, column), minlength=C + 1)
+        counts.append(found)
+    for u, v in edges.tolist():
+        one, other, C = columns[u], columns[v], num_categories[v]
+        flat = one * C + other
+        if counts[u][-1] or counts[v][-1]:
+            flat = flat[(one >= 0) & (other >= 0)]
+        pairs.append(np.bincount(flat, minlength=num_categories[u] * C).reshape(num_categories[u], C))
+    return Profile(len(codes), tuple(counts), edges, tuple(pairs))
+
+
+def tree_edges(codes, num_categories, pseudocount=1.0) -> np.ndarray:
+    """(E, 2) edges of the Chow-Liu tree of a table, those of small tables first where not all can be held.
+
+    Parameters
+    ----------
+    codes : (N, V) int array
+    num_categories : sequence of V int
+    pseudocount : float
+
+    Returns
+    -------
+    (E, 2) int array
+        Smaller column first, in ascending order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.random.default_rng(0).integers(0, 2, 200)
+    >>> tree_edges(np.column_stack([x, 1 - x, x]), (2, 2, 2)).tolist()
+    [[0, 1], [0, 2]]
+    """
+    parents = pcircuit.chow_liu_tree(codes, num_categories=num_categories, pseudocount=pseudocount)
+    edges = sorted((min(v, p), max(v, p)) for v, p in enumerate(parents.tolist()) if p >= 0)
+    cells = np.array([num_categories[u] * num_categories[v] for u, v in edges], dtype=np.int64)
+    order = np.argsort(cells, kind="stable")
+    kept = np.sort(order[np.cumsum(cells[order]) <= MOST_CELLS])
+    return np.array([edges[i] for i in kept.tolist()], dtype=np.int64).reshape(-1, 2)
+
+
+def _whole(arrays, name, shape) -> np.ndarray:
+    """An array of counts or positions, of a shape (None is any length)."""
+    array = arrays[name]
+    fits = array.ndim == len(shape) and all(a in (None, b) for a, b in zip(shape, array.shape, strict=True))
+    if not fits or array.dtype != np.int64 or array.min(initial=0) < 0:
+        raise ValueError(f"{name!r} of a profile must be whole numbers of at least 0 of shape {shape}, found shape "
+                         f"{array.shape} of {array.dtype}")
+    return array

@@ -1,0 +1,71 @@
+"""Results in words."""
+from __future__ import annotations
+
+from hld.answers.column_shifts import percent
+
+LEAST_SHOWN = 1e-300  # smaller p-values are not told apart
+MOST_LINES = 10
+
+
+def p_text(pvalue: float) -> str:
+    """A p-value with its sign of relation.
+
+    Examples
+    --------
+    >>> p_text(0.0432), p_text(0.0)
+    ('p = 0.0432', 'p < 1e-300')
+    """
+    return f"p = {pvalue:.3g}" if pvalue >= LEAST_SHOWN else f"p < {LEAST_SHOWN:g}"
+
+
+def headline(result) -> str:
+    """Verdict, p-value and effect size in one line."""
+    found = [f"{'shift' if result.reject else 'no shift'}: {p_text(result.pvalue)} at level {result.alpha:g}, "
+             f"{result.num_samples} row{'s' * (result.num_samples != 1)}"]
+    if len(result.pvalues) == 1:
+        found.append(f"distance {result.statistic:.4g} (threshold {result.threshold:.4g})")
+    found.append(f"effect size {result.effect:.2g}")
+    return ", ".join(found)
+
+
+def in_words(result) -> str:
+    """The verdict; and where the columns of the batch are known, which of them moved and how."""
+    lines = [headline(result)]
+    if result.columns:
+        lines += column_lines(result.columns, result.alpha) + pair_lines(result.pairs, result.alpha)
+        if not result.reject and any(one.adjusted <= result.alpha for one in result.columns):
+            lines[0] += ", yet:"
+    return "\n".join(lines)
+
+
+def column_lines(columns, alpha: float) -> list:
+    """Lines about the columns that moved."""
+    moved = [one for one in columns if one.adjusted <= alpha]
+    if not moved:
+        return [f"no column moved by itself at level {alpha:g} (p-values adjusted for {len(columns)} columns, Holm)"]
+    rows = [(one.name, p_text(one.adjusted), f"{percent(one.difference)} of rows", one.describe())
+            for one in moved[:MOST_LINES]]
+    return [f"{len(moved)} of {len(columns)} columns moved (p-values adjusted, Holm; share of rows that differ; "
+            "expected -> observed):", *_aligned(rows), *_more(moved)]
+
+
+def pair_lines(pairs, alpha: float) -> list:
+    """Lines about the pairs of columns whose dependence changed."""
+    moved = [one for one in pairs if one.adjusted <= alpha]
+    if not moved:
+        return []
+    rows = [(" and ".join(one.names), p_text(one.adjusted), one.describe()) for one in moved[:MOST_LINES]]
+    return [f"dependence changed in {len(moved)} of {len(pairs)} pairs of columns (Cramer's V; p-values adjusted, "
+            "Holm):", *_aligned(rows), *_more(moved)]
+
+
+def _aligned(rows) -> list:
+    """Rows of text, their cells below one another."""
+    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+    return ["  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in rows]
+
+
+def _more(found) -> list:
+    """How many are not listed."""
+    return [f"  and {len(found) - MOST_LINES} more"] if len(found) > MOST_LINES else []

@@ -1,0 +1,50 @@
+"""Which rows a detector learns from, and which it keeps for the reference.
+
+A batch and rows that nothing was learned from are exchangeable as long as there is no shift; a batch and the rows that
+the circuit was fitted to are not, since it fits these better.  So half of the rows is kept, unless someone asks for
+something else or there are too few.
+"""
+from __future__ import annotations
+
+import numpy as np
+
+FEWEST_ROWS = 4  # so that two are kept from learning
+
+
+def split_rows(num_rows: int, reference: str, rng: np.random.Generator) -> tuple:
+    """Positions of the rows to learn from and of those of the reference.
+
+    Parameters
+    ----------
+    num_rows : int
+        n, rows of the table.
+    reference : "auto", "training", "held-out" or "circuit"
+        As in `HLDDetector`.
+    rng : numpy.random.Generator
+        Draws which rows are kept.
+
+    Returns
+    -------
+    int array, int array or None
+        Both ascending; None for the circuit's own moments.
+
+    Raises
+    ------
+    ValueError
+        If half of the rows is asked for and would be fewer than two.
+
+    Examples
+    --------
+    >>> learned, kept = split_rows(7, "held-out", np.random.default_rng(0))
+    >>> len(learned), len(kept), sorted({*learned.tolist(), *kept.tolist()}) == list(range(7))
+    (4, 3, True)
+    """
+    if reference == "auto":
+        reference = "held-out" if num_rows >= FEWEST_ROWS else "training"
+    if reference != "held-out":
+        return np.arange(num_rows), np.arange(num_rows) if reference == "training" else None
+    if num_rows < FEWEST_ROWS:
+        raise ValueError(f"`table` has {num_rows} rows: with reference='held-out' half of them is kept from learning, "
+                         f"which needs at least {FEWEST_ROWS}")
+    rows = rng.permutation(num_rows)
+    return np.sort(rows[num_rows // 2:]), np.sort(rows[:num_rows // 2])

@@ -1,0 +1,161 @@
+"""The report of a test: what a colleague needs to believe it, on one page.
+
+Verdict and size first; then the picture of the statistic against its null; then which columns moved and how, and where
+dependence changed; then the state of the data, the facts of the model, and how to get the same numbers again.
+"""
+from __future__ import annotations
+
+import pcircuit
+from hld.answers.column_shifts import percent
+from hld.answers.html import columns_table, escaped, histogram
+from hld.answers.words import p_text
+from hld.null_curves import null_curves
+from hld.reports.page import facts, page, table
+from hld.reports.pictures import heat_tables, null_curve
+
+MOST_CARDS = 24
+LEGEND = ('<p class="legend"><span><i style="background:var(--expected)"></i>expected (upper bar)</span>'
+          '<span><i style="background:var(--observed)"></i>observed (lower bar)</span></p>')
+
+
+def batch_report(detector, result, *, batch_name="the batch", model_name="the model", commands=(), digest=None) -> str:
+    """The page about one test.
+
+    Parameters
+    ----------
+    detector : hld.HLDDetector
+        Fitted.
+    result : hld.HLDResult
+        Of its `test`.
+    batch_name, model_name : str
+        What the page calls them.
+    commands : sequence of str
+        Lines that give the same numbers again.
+    digest : str, optional
+        SHA-256 of the model file.
+
+    Returns
+    -------
+    str
+        A whole document of HTML that fetches nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import hld
+    >>> table = np.random.default_rng(0).integers(0, 3, size=(300, 2))
+    >>> detector = hld.HLDDetector(num_epochs=5).fit(table)
+    >>> text = batch_report(detector, detector.test(table[:50]))
+    >>> text.startswith("<!doctype html>"), "http" in text.partition("</style>")[2]
+    (True, False)
+    """
+    title = f"{'Shift' if result.reject else 'No shift'}: {batch_name}"
+    return page(title, [
+        _verdict(result, batch_name, model_name), _null(detector, result), _columns(result), _pairs(result),
+        _quality(result), _model(detector), _again(detector, result, commands, digest)])
+
+
+def _verdict(result, batch_name, model_name) -> str:
+    """The box on top."""
+    moved = [one.name for one in result.columns if one.adjusted <= result.alpha]
+    words = ("The batch no longer follows the distribution that the model learned." if result.reject else
+             "Nothing in the batch speaks against the distribution that the model learned.")
+    if moved:
+        listed = ", ".join(moved[:6]) + (f" and {len(moved) - 6} more" if len(moved) > 6 else "")
+        words += f" {'Moved' if result.reject else 'Yet by themselves moved'}: {listed}."
+    return (f'<p class="kicker">{escaped(batch_name)} against {escaped(model_name)}</p>'
+            f'<section class="verdict {"shift" if result.reject else "calm"}">'
+            f"<h1>{'Shift found' if result.reject else 'No shift found'}</h1><p>{escaped(words)}</p>"
+            + facts([("p-value", p_text(result.pvalue)[4:] if "=" in p_text(result.pvalue) else "< 1e-300"),
+                     ("level", f"{result.alpha:g}"), ("rows", f"{result.num_samples:,}"),
+                     ("effect size", f"{result.effect:.2g}"),
+                     ("columns moved", f"{len(moved)} of {len(result.columns)}" if result.columns else "unknown")])
+            + "</section>")
+
+
+def _null(detector, result) -> str:
+    """The statistic against its null."""
+    curves = null_curves(detector.test_, result)
+    if not curves:
+        return ""
+    several = (" Their p-values are combined into the one above, whose law accounts for how they go together."
+               if len(curves) > 1 else "")
+    return ("<h2>How far from chance</h2><p>Grey is how far batches of "
+            f"{result.num_samples:,} unshifted rows lie from the reference by chance alone, red the "
+            f"{percent(result.alpha)} of them that lie farthest; the blue line is this batch, with its p-value "
+            "as the area beyond it."
+            f"{several}</p><div class=\"grid\">" + "".join(null_curve(curve, result.alpha) for curve in curves)
+            + "</div><p><small>Effect size: distance of the means over the typical distance of a single row, less what "
+            "sampling makes of it; 0 is no shift.</small></p>")
+
+
+def _columns(result) -> str:
+    """The columns that moved, with their histograms, and the others in a table."""
+    if not result.columns:
+        return ("<h2>Columns</h2><p>The model file holds no counts of its columns: fit it again to see how they moved."
+                "</p>")
+    moved = [one for one in result.columns if one.adjusted <= result.alpha][:MOST_CARDS]
+    cards = "".join(
+        f'<article class="card"><header><h3>{escaped(one.name)}</h3><span class="p">{escaped(p_text(one.adjusted))}'
+        f"</span></header><p>{one.direction + ': ' if one.direction else ''}{percent(one.difference)} of rows differ"
+        f"</p>{histogram(one)}</article>" for one in moved)
+    rest = [one for one in result.columns if one not in moved]
+    others = (f"<details{'' if moved else ' open'}><summary>{len(rest)} columns without a clear change</summary>"
+              f'<div class="scroll">{columns_table(rest, result.alpha)}</div></details>' if rest else "")
+    intro = (f"{len(moved)} of {len(result.columns)} columns moved." if moved else
+             "No column moved by itself.") + " p-values are adjusted for the number of columns (Holm)."
+    return f"<h2>Columns</h2><p>{intro}</p>{LEGEND if moved else ''}<div class=\"grid\">{cards}</div>{others}"
+
+
+def _pairs(result) -> str:
+    """Where dependence changed."""
+    if not result.pairs:
+        return ""
+    moved = [one for one in result.pairs if one.adjusted <= result.alpha][:MOST_CARDS]
+    intro = ("Pairs of columns that go together in the model, compared beyond what each column did by itself; "
+             f"{len(moved)} of {len(result.pairs)} changed. Strength is Cramer's V, from 0 to 1; p-values are adjusted "
+             "(Holm).")
+    cards = "".join(
+        f'<article class="card"><header><h3>{escaped(" and ".join(one.names))}</h3><span class="p">'
+        f"{escaped(p_text(one.adjusted))}</span></header><p>{escaped(one.describe())}</p>{heat_tables(one)}</article>"
+        for one in moved)
+    return f"<h2>Dependence</h2><p>{intro}</p><div class=\"grid\">{cards}</div>"
+
+
+def _quality(result) -> str:
+    """Missing, unseen and out-of-range cells."""
+    if result.evidence is None:
+        return ""
+    odd, T = result.evidence.odd_cells(), result.num_samples
+    if not odd:
+        return ("<h2>Data quality</h2><p>No cell is missing, of an unknown level, or out of the range that training "
+                "showed.</p>")
+    expected = {one.name: float(one.expected[-1]) for one in result.columns}
+    rows = [(name, f"{missing:,} ({percent(missing / T)}; expected {percent(expected[name])})", f"{unseen:,}",
+             f"{beyond:,}") for name, missing, unseen, beyond in odd]
+    return ("<h2>Data quality</h2><p>Cells that were odd before any test was made.</p>"
+            + table(("column", "missing", "level not seen in training", "out of range"), rows))
+
+
+def _model(detector) -> str:
+    """Facts of the model."""
+    test, circuit = detector.test_, detector.circuit_
+    reference = {"circuit": "exact means of the circuit"}.get(
+        test.reference, f"means of {test.num_train:,} rows" if test.num_train else test.reference)
+    return ("<h2>Model</h2>" + facts([
+        ("training rows", f"{detector.num_train_:,}"), ("columns", circuit.num_variables),
+        ("circuit nodes compared", f"{len(test.nodes):,}"), ("log-likelihood a row", f"{detector.history_[-1]:.3f}"),
+        ("compared with", reference), ("metrics", ", ".join(metric.name for metric in test.calibration.metrics))])
+        + f"<details><summary>full description</summary><pre>{escaped_lines(detector.describe())}</pre></details>")
+
+
+def _again(detector, result, commands, digest) -> str:
+    """How to get the same numbers."""
+    lines = [*commands, f"# hld {pcircuit.__version__}, null {result.null}, {result.num_samples} rows",
+             *([f"# SHA-256 of the model file: {digest}"] if digest else [])]
+    return f"<h2>How to reproduce</h2><pre>{escaped_lines(chr(10).join(lines))}</pre>"
+
+
+def escaped_lines(text: str) -> str:
+    """Lines of text, each escaped."""
+    return "\n".join(map(escaped, text.split("\n")))

@@ -1,0 +1,57 @@
+"""One page of HTML: its frame, which fetches nothing and runs nothing."""
+from __future__ import annotations
+
+import pathlib
+
+import pcircuit
+from hld.answers.html import escaped
+from hld.reports.style import STYLE
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+
+
+def page(title: str, sections) -> str:
+    """A whole document.
+
+    Parameters
+    ----------
+    title : str
+        Escaped here.
+    sections : iterable of str
+        HTML, what is somebody else's text in it escaped already.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> "<title>a &lt; b</title>" in page("a < b", ["<p>text</p>"])
+    True
+    """
+    return (f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+            f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+            f'<meta name="viewport" content="width=device-width, initial-scale=1">'
+            f'<meta name="color-scheme" content="light dark"><meta name="generator" content="hld '
+            f'{escaped(pcircuit.__version__)}"><title>{escaped(title)}</title><style>{STYLE}</style></head>\n'
+            f"<body><main>\n" + "\n".join(sections) + "\n</main></body></html>\n")
+
+
+def write_page(text: str, path) -> None:
+    """Write a document to a file, whole or not at all."""
+    with pcircuit.replace_file(pathlib.Path(path)) as file:
+        file.write(text.encode("utf-8"))
+
+
+def facts(pairs) -> str:
+    """Names with values, as a list of definitions, both escaped here."""
+    inner = "".join(f"<div><dt>{escaped(name)}</dt><dd>{escaped(value)}</dd></div>" for name, value in pairs)
+    return f'<dl class="facts">{inner}</dl>'
+
+
+def table(header, rows) -> str:
+    """A table of plain cells, escaped here; the first cell of a row is its heading."""
+    head = "".join(f'<th scope="col">{escaped(name)}</th>' for name in header)
+    body = "".join(f'<tr><th scope="row">{escaped(row[0])}</th>'
+                   + "".join(f"<td>{escaped(cell)}</td>" for cell in row[1:]) + "</tr>" for row in rows)
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'

@@ -1,0 +1,48 @@
+"""The options of a test that it keeps: each is checked by itself, then those that contradict each other are refused."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pcircuit
+from hld.nulls.named import CHECKED, NULLS, ON_DEMAND
+from hld.references.named import FROM_ROWS, REFERENCES
+
+SUMMED_OUT = (("circuit", "exact"), ("circuit", "auto"))  # references and nulls with which holes are summed out
+MISSING = ("complete", "exact", "available")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a test was asked for, checked; each attribute means what it means in `HLDTest`.
+
+    Attributes
+    ----------
+    null, reference : str
+    num_train : int or None
+    tolerance : float
+    missing : str
+    seed : int
+    """
+
+    null: str
+    reference: str
+    num_train: int | None
+    tolerance: float
+    missing: str
+    seed: int
+
+    def __post_init__(self):
+        for name, known in (("null", NULLS), ("reference", REFERENCES), ("missing", MISSING)):
+            pcircuit.check_choice(getattr(self, name), name, tuple(known))
+        if self.missing == "exact" and (self.reference, self.null) not in SUMMED_OUT:
+            raise ValueError("`missing` 'exact' is for reference='circuit' and null='exact' or 'auto', found "
+                             f"reference={self.reference!r} and null={self.null!r}")
+        if self.missing == "available" and (self.reference not in FROM_ROWS or self.null not in CHECKED):
+            raise ValueError("`missing` 'available' is for a reference of rows and null='exact' or 'auto', found "
+                             f"reference={self.reference!r} and null={self.null!r}")
+        if self.null in ON_DEMAND and self.reference in FROM_ROWS:
+            raise ValueError(f"`null` {self.null!r} draws from the circuit: use null='auto' with "
+                             f"reference={self.reference!r}")
+        pcircuit.check_whole_number(self.num_train, "num_train", 1, none="a reference that is exact")
+        pcircuit.check_number(self.tolerance, "tolerance", least=0)
+        pcircuit.check_whole_number(self.seed, "seed", 0)

@@ -1,0 +1,102 @@
+"""Drawing rows of a table under a condition, exactly and without rejection.
+
+A condition is a list of disjoint boxes (`hld.synthetic.expressions`).  Its bins may be cut, so the input tables of the
+circuit are cut alike: a part of a bin has its share of the bin's probability.  Then P(condition) is the sum of
+P(box), exactly, and a row is drawn from a box with probability P(box) / P(condition) and from p(x | box) in it
+(`pcircuit.condition`): every row that is drawn fulfils the condition.
+"""
+from __future__ import annotations
+
+import numpy as np
+
+import pcircuit
+from hld.synthetic.expressions import Condition, cut_edges, read_condition
+from hld.synthetic.values import UNROUNDED, grids
+
+
+def draw_rows(circuit, columns, tables, num_samples, *, where=None, rng=None) -> np.ndarray:
+    """Rows of a table drawn from a circuit.
+
+    Parameters
+    ----------
+    circuit : pcircuit.Circuit
+    columns : sequence of V columns
+        Of the encoder that belongs to the circuit.
+    tables : hld.synthetic.values.ValueTables or None
+        What is known of numbers inside their bins; without, they are uniform there.
+    num_samples : int
+        N, at least 0.
+    where : str, optional
+        A condition that all rows fulfil, see `hld.synthetic.expressions`.
+    rng : int or numpy.random.Generator, optional
+
+    Returns
+    -------
+    (N, V) object array
+        bool, int, float and str; None for rare levels and those that training did not show.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the condition cannot be read, or has probability zero.
+    """
+    num_samples = pcircuit.check_whole_number(num_samples, "num_samples", 0)
+    rng = pcircuit.check_generator(rng)
+    inside = grids(columns, tables)
+    condition = Condition({}, [{}]) if where is None else read_condition(where, columns, inside)
+    finer = cut_circuit(circuit, columns, inside, condition.cuts)
+    codes = _drawn(finer, condition.boxes, num_samples, rng)
+    rows = np.empty((num_samples, len(columns)), dtype=object)
+    for v, (column, grid) in enumerate(zip(columns, inside, strict=True)):
+        if grid is None:
+            values = np.empty(column.num_categories, dtype=object)
+            values[:] = column.values(None, None)
+            rows[:, v] = values[codes[:, v]]
+            continue
+        marks = cut_edges(column, condition.cuts.get(v, ()))
+        numbers = grid.draw(marks[codes[:, v]], marks[codes[:, v] + 1], rng.random(num_samples))
+        is_whole = grid.decimals == 0
+        rows[:, v] = [int(x) for x in numbers] if is_whole else (
+            [round(x, grid.decimals) for x in numbers.tolist()] if grid.decimals != UNROUNDED else numbers.tolist())
+    return rows
+
+
+def condition_probability(circuit, columns, tables, where) -> float:
+    """P(where) under the circuit, exact up to the values inside bins."""
+    inside = grids(columns, tables)
+    condition = read_condition(where, columns, inside)
+    finer = cut_circuit(circuit, columns, inside, condition.cuts)
+    return float(sum(np.exp(pcircuit.log_probability(finer, box)) for box in condition.boxes))
+
+
+def cut_circuit(circuit, columns, grids, cuts):
+    """The circuit over bins that are cut: every part of a bin has its share of the bin's probability."""
+    if not cuts:
+        return circuit
+    regions = []
+    for region in circuit.regions:
+        v = getattr(region, "variable", None)
+        if v is None or v not in cuts:
+            regions.append(region)
+            continue
+        coarse, fine = cut_edges(columns[v], ()), cut_edges(columns[v], cuts[v])
+        bins = np.searchsorted(coarse, fine[:-1], side="right") - 1
+        shares = np.concatenate([grids[v].shares(np.append(fine[:-1][bins == k], coarse[k + 1]))
+                                 for k in range(len(coarse) - 1)])
+        regions.append(pcircuit.InputRegion(v, region.probs[:, bins] * shares))
+    return pcircuit.Circuit(circuit.vtree, regions)
+
+
+def _drawn(circuit, boxes, count, rng) -> np.ndarray:
+    """(count, V) categories drawn from the circuit given that one of some disjoint boxes holds."""
+    if boxes == [{}]:
+        return pcircuit.sample(circuit, count, rng=rng).astype(np.int64)
+    logs = np.array([pcircuit.log_probability(circuit, box) for box in boxes])
+    if not len(logs) or logs.max() == -np.inf:
+        raise ValueError("`where` has probability zero under the model, so there are no such rows to draw")
+    weights = np.exp(logs - logs.max())
+    rows = [pcircuit.sample(pcircuit.condition(circuit, box, keep_known=True), int(n), rng=rng)
+            for box, n in zip(boxes, rng.multinomial(count, weights / weights.sum()), strict=True) if n]
+    if not rows:
+        return np.zeros((0, circuit.num_variables), dtype=np.int64)
+    return rng.permutation(np.concatenate(rows).astype(np.int64))

@@ -1,0 +1,256 @@
+r"""Conditions as text: ``age > 40 and sex == "F"``, read by Python's grammar and never run.
+
+=====================  ===============================================================
+comparison             ``age > 40``, ``20 <= age < 30``, ``sex == "F"``, ``sex != "F"``
+membership             ``colour in ("red", "blue")``, ``colour not in ["red"]``
+together               ``and``, ``or``, ``not``, parentheses
+names                  as in the table; in backquotes if they are no words: ```hours-per-week` > 40``
+=====================  ===============================================================
+
+Anything else is refused with the place.  What comes out is a list of *disjoint boxes*: a box says for some columns
+which levels or bins they have, so that a circuit knows its probability exactly (`pcircuit.condition`).  With A, B lists
+of disjoint boxes,
+
+    A and B = all intersections of two,   not A = the intersection of the complements of its boxes,
+    A or B = A, and B and not A,          not {v in S, w in R, ...} = {v not in S}, {v in S, w not in R}, ...
+
+Bins are cut where the text compares with a number inside one, before anything else (`cuts`).
+"""
+from __future__ import annotations
+
+import ast
+import re
+from typing import NamedTuple
+
+import numpy as np
+
+MOST_BOXES = 512
+LONGEST = 10_000  # characters
+QUOTED = re.compile("`([^`]*)`")
+FLIPPED = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE, ast.Eq: ast.Eq, ast.NotEq: ast.NotEq}
+EXPECTED = "expected comparisons of columns with values, joined by and, or, not"
+
+
+class Condition(NamedTuple):
+    """A condition that was read: cut points by column, and disjoint boxes over the cut bins."""
+
+    cuts: dict
+    boxes: list
+
+
+def read_condition(text: str, columns, grids) -> Condition:
+    """Read a condition.
+
+    Parameters
+    ----------
+    text : str
+    columns : sequence of V columns
+        Of the encoder.
+    grids : sequence of V hld.synthetic.values.Grid or None
+        Of the continuous columns.
+
+    Returns
+    -------
+    Condition
+        Boxes are dictionaries from column number to a frozenset of categories.
+
+    Raises
+    ------
+    ValueError
+        If the text is no condition, names an unknown column or level, or has too many parts.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"`where` is {text!r}, expected a condition as text, such as 'age > 40'")
+    tree, names = _parsed(text, {column.name: v for v, column in enumerate(columns)})
+    reader = _Reader(text, columns, grids, names, {})
+    reader.boxes(tree)  # finds the cuts
+    cuts = {v: tuple(sorted(points)) for v, points in reader.cuts.items()}
+    return Condition(cuts, _Reader(text, columns, grids, names, reader.cuts).boxes(tree))
+
+
+def cut_edges(column, cuts) -> np.ndarray:
+    """Ascending marks of the bins of a continuous column: low, its edges and the cuts between, and the end."""
+    end = np.nextafter(column.high, np.inf)
+    inside = [c for c in cuts if column.low < c < end]
+    return np.array(sorted({column.low, *column.edges, *inside, end}))
+
+
+class _Reader:
+    """Turns parts of a condition into boxes; `cuts` collects where bins are to be cut."""
+
+    def __init__(self, text, columns, grids, names, cuts):
+        self.text, self.columns, self.grids, self.names = text, columns, grids, names
+        self.cuts = {v: set(points) for v, points in cuts.items()}
+
+    def boxes(self, node) -> list:
+        """Disjoint boxes of a part."""
+        if isinstance(node, ast.BoolOp):
+            parts = [self.boxes(part) for part in node.values]
+            join = _both if isinstance(node.op, ast.And) else self._either
+            found = parts[0]
+            for part in parts[1:]:
+                found = _checked(join(found, part))
+            return found
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            return self._complement(self.boxes(node.operand))
+        if isinstance(node, ast.Compare):
+            sides, found = [node.left, *node.comparators], [{}]
+            for left, op, right in zip(sides, node.ops, sides[1:], strict=False):
+                found = _both(found, self._atom(left, op, right, node))
+            return found
+        raise self._refuse(node, EXPECTED)
+
+    def _atom(self, left, op, right, node) -> list:
+        """Boxes of one comparison."""
+        kind = type(op)
+        if self._is_name(right) and not self._is_name(left) and kind in FLIPPED:
+            left, right, kind = right, left, FLIPPED[kind]
+        if not self._is_name(left):
+            raise self._refuse(node, "expected the name of a column on one side and values on the other")
+        v = self.names[left.id]
+        if kind in (ast.In, ast.NotIn):
+            if not isinstance(right, (ast.List, ast.Tuple, ast.Set)):
+                raise self._refuse(node, "expected a list of values behind `in`, such as (1, 2)")
+            values = [self._value(one) for one in right.elts]
+            found = frozenset().union(*(self._equal(v, value) for value in values))
+            kind = ast.Eq if kind is ast.In else ast.NotEq
+        elif kind in (ast.Eq, ast.NotEq):
+            found = self._equal(v, self._value(right))
+        elif kind in FLIPPED:
+            value = self._value(right)
+            if isinstance(value, (str, bool)):
+                raise self._refuse(node, "expected a number to compare with: text has levels, not an order")
+            at_least = self._at_least(v, value, above=kind in (ast.Gt, ast.LtE))
+            return self._box(v, at_least if kind in (ast.Gt, ast.GtE) else self._numbers(v) - at_least)
+        else:
+            raise self._refuse(node, "expected ==, !=, <, <=, >, >=, in or not in")
+        return self._box(v, found if kind is ast.Eq else self._all(v) - found)
+
+    def _equal(self, v, value) -> frozenset:
+        """Categories with a value."""
+        column = self.columns[v]
+        if column.kind == "continuous":
+            if isinstance(value, (str, bool)):
+                raise ValueError(f"`where` compares column {column.name!r} with {value!r}, expected a number")
+            return self._at_least(v, value, above=False) - self._at_least(v, value, above=True)
+        matches = [c for c, level in enumerate(column.levels) if level == value and isinstance(level, str)
+                   == isinstance(value, str)]
+        if not matches:
+            shown = ", ".join(map(repr, column.levels[:8])) + ", ..." * (len(column.levels) > 8)
+            raise ValueError(f"`where` compares column {column.name!r} with {value!r}, which is none of its levels: "
+                             f"expected one of {shown}")
+        return frozenset(matches)
+
+    def _at_least(self, v, value, above) -> frozenset:
+        """Categories of numbers that are at least a value, or above it."""
+        column = self.columns[v]
+        if column.kind != "continuous":
+            if any(isinstance(level, str) for level in column.levels):
+                raise ValueError(f"`where` compares column {column.name!r} by size, but its levels are text: expected "
+                                 "==, != or in")
+            return frozenset(c for c, level in enumerate(column.levels) if (level > value if above else level >= value))
+        cut = self.grids[v].cut(value, above)
+        self.cuts.setdefault(v, set()).add(cut)
+        starts = cut_edges(column, self.cuts[v])[:-1]
+        return frozenset(np.flatnonzero(starts >= cut).tolist())
+
+    def _all(self, v) -> frozenset:
+        """All categories of a column."""
+        column = self.columns[v]
+        count = (column.num_categories if column.kind != "continuous"
+                 else len(cut_edges(column, self.cuts.get(v, ()))) - 1)
+        return frozenset(range(count))
+
+    def _numbers(self, v) -> frozenset:
+        """Categories that a comparison by size can be true or false of: not those of rare and unseen levels."""
+        column = self.columns[v]
+        return self._all(v) if column.kind == "continuous" else frozenset(range(len(column.levels)))
+
+    def _box(self, v, categories) -> list:
+        """A box on one column, or none."""
+        return [{v: categories}] if categories else []
+
+    def _complement(self, boxes) -> list:
+        """Disjoint boxes of what is in none of some."""
+        found = [{}]
+        for box in boxes:
+            outside, inside = [], {}
+            for v, categories in box.items():
+                rest = self._all(v) - categories
+                if rest:
+                    outside.append({**inside, v: rest})
+                inside[v] = categories
+            found = _checked(_both(found, outside))
+        return found
+
+    def _either(self, one, other) -> list:
+        """Disjoint boxes of what is in either."""
+        return one + _both(other, self._complement(one))
+
+    def _is_name(self, node) -> bool:
+        """Whether a part is the name of a column; an unknown name is refused."""
+        if not isinstance(node, ast.Name):
+            return False
+        if node.id not in self.names:
+            known = ", ".join(repr(column.name) for column in self.columns)
+            raise ValueError(f"`where` names the column {node.id!r}, expected one of {known}; text goes in quotes, "
+                             "names that are no words in backquotes")
+        return True
+
+    def _value(self, node):
+        """The constant of a part."""
+        sign = 1
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
+            sign, node = (-1 if isinstance(node.op, ast.USub) else 1), node.operand
+            if not isinstance(node, ast.Constant) or isinstance(node.value, (str, bool)):
+                raise self._refuse(node, "expected a number behind the sign")
+        if not isinstance(node, ast.Constant) or not isinstance(node.value, (str, bool, int, float)):
+            raise self._refuse(node, "expected a number, a text in quotes, True or False")
+        if isinstance(node.value, int) and abs(node.value) >= 2 ** 1023:
+            raise self._refuse(node, "expected a number that double precision can hold")
+        return sign * node.value if sign < 0 else node.value
+
+    def _refuse(self, node, expected):
+        """The error for a part that is none of the grammar."""
+        part = getattr(node, "col_offset", 0)
+        return ValueError(f"`where` {self.text!r} cannot be read at character {part + 1}: {expected}")
+
+
+def _parsed(text, numbers):
+    """The syntax tree of a text, and column numbers by the names in it: backquoted ones are replaced."""
+    if len(text) > LONGEST:
+        raise ValueError(f"`where` has {len(text)} characters, expected at most {LONGEST}")
+    names = dict(numbers)
+
+    def word(match):
+        if match[1] not in numbers:
+            raise ValueError(f"`where` names the column {match[1]!r}, expected one of {', '.join(map(repr, numbers))}")
+        stand_in = f"column_{numbers[match[1]]}_".ljust(len(match[0]), "_")
+        names[stand_in] = numbers[match[1]]
+        return stand_in
+    try:
+        return ast.parse(QUOTED.sub(word, text).strip(), mode="eval").body, names
+    except SyntaxError as error:
+        raise ValueError(f"`where` {text!r} cannot be read at character {error.offset}: {EXPECTED}") from None
+    except ValueError as error:
+        raise ValueError(f"`where` {text!r} cannot be read: {error}") from None
+    except (MemoryError, RecursionError):
+        raise ValueError("`where` is nested too deeply: write it with fewer parentheses") from None
+
+
+def _both(one, other) -> list:
+    """Intersections of two lists of disjoint boxes, empty ones left out."""
+    found = []
+    for a in one:
+        for b in other:
+            box = {**a, **{v: categories & a.get(v, categories) for v, categories in b.items()}}
+            if all(box.values()):
+                found.append(box)
+    return found
+
+
+def _checked(boxes) -> list:
+    """Boxes, if they are not too many."""
+    if len(boxes) > MOST_BOXES:
+        raise ValueError(f"`where` splits into more than {MOST_BOXES} parts: write it with fewer `or`")
+    return boxes

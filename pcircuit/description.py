@@ -1,0 +1,97 @@
+"""A circuit in words: small ones with all their tables, large ones level by level.
+
+A level holds the regions at one depth of the v-tree: the root is level 0.  Looking from the root downwards one sees
+scopes fall from all variables to single ones, and where units and parameters lie.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pcircuit.array_types import Floats, Ints
+from pcircuit.regions import InputRegion
+from pcircuit.vtree import VTree
+
+MOST_LEVELS = 24  # written out; those in the middle are left out
+HEADS = ("level", "regions", "variables each", "inputs", "products", "sums", "parameters", "zero")
+
+
+def region_lines(vtree: VTree, regions: Sequence[Any], offsets: Ints, r: int) -> list[str]:
+    """Region r with its tables."""
+    region, scope = regions[r], ",".join(map(str, vtree.scope(r)))
+    lines = [f"region {r}, scope {{{scope}}}, node ids {offsets[r]}..{offsets[r + 1] - 1}: {region!r}"]
+    if isinstance(region, InputRegion):
+        return lines + [f"  input {k}: {_numbers(row)}" for k, row in enumerate(region.probs)]
+    children = vtree.children(r)
+    for p, units in enumerate(region.products):
+        factors = " x ".join(f"{c}.{u}" for c, u in zip(children, units, strict=True))
+        lines.append(f"  product {p}: {factors}")
+    return lines + [f"  sum {k}: {_numbers(region.weight_row(k))}" for k in range(region.num_units)]
+
+
+def level_lines(vtree: VTree, regions: Sequence[Any]) -> list[str]:
+    """The circuit as a table with one line for each level of the v-tree, and what is said of all levels."""
+    depth = depths(vtree)
+    categories = [region.num_categories for region in regions if isinstance(region, InputRegion)]
+    children = [len(c) for c in vtree.child_lists() if c]
+    lines = [f"categories: {_span(categories)} a variable",
+             f"v-tree: {depth.max()} levels below the root, {_span(children)} children a node" if children
+             else "v-tree: a single leaf"]
+    columns = _columns(regions, vtree.scope_sizes())
+    rows = [_level_row(level, columns[depth == level]) for level in range(int(depth.max()) + 1)]
+    total = ["all", str(len(regions)), "", *_counts(columns)]
+    widths = [max(len(row[i]) for row in [*rows, total, HEADS]) for i in range(len(HEADS))]
+    cut = len(rows) > MOST_LEVELS
+    shown = [*rows[:MOST_LEVELS // 2], *rows[len(rows) - MOST_LEVELS // 2:]] if cut else rows
+    table = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+             for row in [HEADS, *shown, total]]
+    if cut:
+        table.insert(1 + MOST_LEVELS // 2, f"... {len(rows) - MOST_LEVELS} more levels")
+    return lines + table
+
+
+def depths(vtree: VTree) -> Ints:
+    """(R,) depth of each node of a v-tree, 0 at the root."""
+    depth = np.zeros(vtree.num_nodes, dtype=np.int64)
+    for r in range(vtree.num_nodes - 2, -1, -1):
+        depth[r] = depth[vtree.parents[r]] + 1
+    return depth
+
+
+def _columns(regions: Sequence[Any], scopes: Ints) -> Ints:
+    """(R, 6) scope size, inputs, products, sums, stored parameters, and how many of these are zero."""
+    table = np.zeros((len(regions), 6), dtype=np.int64)
+    table[:, 0] = scopes
+    for row, region in zip(table, regions, strict=True):
+        if isinstance(region, InputRegion):
+            row[1], row[4], row[5] = region.num_units, region.probs.size, (region.probs == 0).sum()
+            continue
+        values = region.weights.data if region.is_sparse else region.weights
+        row[2:] = region.num_products, region.num_units, values.size, (np.asarray(values) == 0).sum()
+    return table
+
+
+def _level_row(level: int, columns: Ints) -> list[str]:
+    """The cells of one level."""
+    return [str(level), str(len(columns)), _span(columns[:, 0]), *_counts(columns)]
+
+
+def _counts(columns: Ints) -> list[str]:
+    """Units of each kind, parameters, and the share of these that is zero."""
+    inputs, products, sums, parameters, zeros = columns[:, 1:].sum(axis=0).tolist()
+    return [*(f"{n:,}" if n else "-" for n in (inputs, products, sums)), f"{parameters:,}",
+            f"{zeros / max(parameters, 1):.0%}" if zeros else "-"]
+
+
+def _span(values: Iterable[int]) -> str:
+    """Smallest and largest of some whole numbers, one number where they agree."""
+    values = np.asarray(list(values))
+    low, high = int(values.min()), int(values.max())
+    return f"{low:,}" if low == high else f"{low:,}..{high:,}"
+
+
+def _numbers(row: Floats) -> str:
+    """A row of numbers on one line."""
+    return " ".join(f"{value:.4g}" for value in row)

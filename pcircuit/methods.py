@@ -1,0 +1,51 @@
+"""Methods beside functions: ``circuit.log_likelihood(data)`` is ``pcircuit.log_likelihood(circuit, data)``.
+
+Whoever holds a circuit looks for what it can do behind the dot; whoever reads the library looks for one function with
+one text.  Both get the same thing.  A circuit is on the lowest floor of the package and knows nothing of the floors
+above, so it is this file, on the top floor, that hangs the functions on the class.  `Circuit` names them for editors
+and type checkers only.
+
+Each name is first a `Method`.  The first time someone asks for it, the function's module is imported and the function
+itself takes the place of the `Method`: from then on it is a plain method, with the function's docstring and signature.
+So ``import pcircuit`` stays cheap, and ``help(circuit.sample)`` is ``help(pcircuit.sample)``.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import pcircuit
+from pcircuit.circuit import Circuit
+
+SAME_NAME = (
+    "log_likelihood", "node_likelihoods", "latent_posterior", "shapley_values", "sample", "most_probable_state",
+    "condition", "marginalize", "normalize", "prune", "multiply", "power", "overlap", "expectation", "variance",
+    "covariance", "log_probability", "marginal_tables", "pairwise_tables", "linear_moments", "sum_distribution",
+    "entropy", "mutual_information", "properties", "expected_flows", "fit_em", "exact_moments", "save")
+METHODS = {name: name for name in SAME_NAME} | {"plot": "plot_circuit", "write_html": "write_html"}
+
+
+class Method:
+    """A public function that becomes a method of `Circuit` when it is first asked for.
+
+    Parameters
+    ----------
+    name : str
+        Of the method.
+    function : str
+        The public function, called with the circuit as its first argument.
+    """
+
+    def __init__(self, name: str, function: str) -> None:
+        self.name, self.function = name, function
+
+    def __get__(self, instance: Circuit | None, owner: type[Circuit]) -> Any:
+        function = getattr(pcircuit, self.function)
+        setattr(Circuit, self.name, function)
+        return function if instance is None else function.__get__(instance, owner)
+
+
+def attach() -> None:
+    """Give `Circuit` its methods; done once, by ``import pcircuit``."""
+    for name, function in METHODS.items():
+        if name not in vars(Circuit):
+            setattr(Circuit, name, Method(name, function))

@@ -1,0 +1,74 @@
+"""Scenes drawn with matplotlib."""
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from pcircuit.pictures.scene import Box, Curve, Disc, Scene, Text
+
+PIXELS_PER_INCH = 96
+WIDEST = 14.0  # inches of a figure of our own
+
+
+def draw(scene: Scene, ax: Any = None) -> Any:
+    """Draw a scene into axes, or into those of a new figure of its size; returns the axes."""
+    patches, path = _matplotlib("patches"), _matplotlib("path")
+    if ax is None:
+        inches = min(scene.width / PIXELS_PER_INCH, WIDEST)
+        figure = _matplotlib("pyplot").figure(figsize=(inches, inches * scene.height / scene.width))
+        ax = figure.add_axes((0, 0, 1, 1))
+    ax.set(xlim=(0, scene.width), ylim=(scene.height, 0), aspect="equal")
+    ax.set_axis_off()
+    points = _points_per_pixel(scene, ax)
+    for shape in scene.shapes:
+        if isinstance(shape, Box):
+            radius = min(shape.radius, shape.width / 2, shape.height / 2)
+            ax.add_patch(patches.FancyBboxPatch(
+                (shape.x + radius, shape.y + radius), shape.width - 2 * radius, shape.height - 2 * radius,
+                boxstyle=patches.BoxStyle("Round", pad=radius), facecolor=shape.fill, edgecolor=shape.line,
+                linewidth=points))
+        elif isinstance(shape, Disc):
+            ax.add_patch(patches.Circle((shape.x, shape.y), shape.radius, facecolor=shape.fill, edgecolor=shape.line,
+                                        linewidth=1.4 * points))
+        elif isinstance(shape, Curve):
+            middle = (shape.y + shape.y2) / 2
+            corners = [(shape.x, shape.y), (shape.x, middle), (shape.x2, middle), (shape.x2, shape.y2)]
+            codes = [path.Path.MOVETO, path.Path.CURVE4, path.Path.CURVE4, path.Path.CURVE4]
+            ax.add_patch(patches.PathPatch(path.Path(corners, codes), facecolor="none", edgecolor=shape.colour,
+                                           linewidth=shape.width * points, alpha=shape.opacity))
+        else:
+            _write(shape, ax, points)
+    return ax
+
+
+def new_axes() -> Any:
+    """Axes of a new figure that pyplot knows, so that a notebook shows it."""
+    return _matplotlib("pyplot").subplots(layout="constrained")[1]
+
+
+def plain_frame(ax: Any) -> Any:
+    """The axes without the lines above and to the right, which say nothing."""
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def _write(text: Text, ax: Any, points: float) -> None:
+    """One text; signs that matplotlib would read as formulas stay as they are."""
+    side = {"middle": "center", "start": "left", "end": "right"}[text.anchor]
+    ax.text(text.x, text.y, text.text, fontsize=text.size * points, color=text.colour, ha=side, va="center_baseline",
+            parse_math=False)
+
+
+def _points_per_pixel(scene: Scene, ax: Any) -> float:
+    """Points of paper that one pixel of the scene takes in the axes."""
+    extent = ax.get_window_extent()
+    scale = min(extent.width / scene.width, extent.height / scene.height)
+    return float(scale * 72 / ax.figure.dpi)
+
+
+def _matplotlib(module: str) -> Any:
+    """A module of matplotlib, or the way to get it."""
+    try:
+        return importlib.import_module(f"matplotlib.{module}")
+    except ImportError:
+        raise ImportError("drawing needs matplotlib, which is not installed: pip install 'hld[plot]'") from None

@@ -1,0 +1,142 @@
+"""Circuits drawn: units and weights, the flow of a row, and pages to point at in a lecture."""
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from pcircuit.arguments import check_choice
+from pcircuit.array_types import Evidence
+from pcircuit.circuit import Circuit, check_circuit
+from pcircuit.evidence import check_row
+from pcircuit.pictures.canvas import draw
+from pcircuit.pictures.overview import regions_scene
+from pcircuit.pictures.scene import Scene
+from pcircuit.pictures.svg import page, svg
+from pcircuit.pictures.units import units_scene
+from pcircuit.pictures.vtrees import refuse_large, variable_names
+
+MOST_UNITS = 300  # that are drawn one by one, unless asked for
+MOST_DRAWN = 4000  # however much one asks
+MOST_REGIONS = 400
+
+
+def plot_circuit(circuit: Circuit, row: ArrayLike | None = None, *, names: Sequence[str] | None = None,
+                 detail: str = "auto", ax: Any = None) -> Any:
+    """Draw a circuit: regions, units, weights, and the flow of a row.
+
+    Sums are circles, products squares, inputs small bars; a line is as strong as its weight.  With a row, lines are as
+    strong as the row's expected flow through them, and observed categories are marked.
+
+    Parameters
+    ----------
+    circuit : Circuit
+        With at most 400 regions.
+    row : (V,) int array_like, optional
+        Evidence, -1 or NaN where missing.
+    names : sequence of V str, optional
+        Names of the variables; by default their numbers.
+    detail : "auto", "units" or "regions"
+        Whether all units are drawn, or one box for each region; "auto" draws up to 300 units, and with a row all.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is missing.
+    ValueError
+        If the circuit is too large to be seen, the row is not evidence, or there is not one name for each variable.
+
+    Notes
+    -----
+    `write_html` makes the same picture as a page on which one can point at units; ``circuit.describe()`` puts
+    circuits into words that are too large for any picture.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from pcircuit import InnerRegion, InputRegion, VTree
+    >>> circuit = Circuit(VTree.from_nested([0, 1]), [
+    ...     InputRegion(0, [[0.9, 0.1], [0.2, 0.8]]), InputRegion(1, [[0.7, 0.3], [0.4, 0.6]]),
+    ...     InnerRegion([[0, 0], [1, 1]], [[0.25, 0.75]])])
+    >>> ax = plot_circuit(circuit, [0, -1], names=["rain", "wind"], ax=Figure().add_subplot())
+    >>> [text.get_text() for text in ax.texts]
+    ['rain', 'wind', '×', '×', '+']
+    """
+    return draw(circuit_scene(circuit, row, names, detail), ax)
+
+
+def write_html(circuit: Circuit, path: str | os.PathLike[str], row: ArrayLike | None = None, *,
+               names: Sequence[str] | None = None, detail: str = "auto") -> None:
+    """Write a picture of a circuit as a page that stands alone, or as SVG.
+
+    Pointing at a unit, tapping it, or reaching it with the Tab key shows its scope, its table, and its likelihood for
+    the row; lines to and from it light up.
+
+    Parameters
+    ----------
+    circuit : Circuit
+        With at most 400 regions.
+    path : str or path
+        A file that ends in ``.svg`` becomes the bare picture, all others a page of HTML.
+    row : (V,) int array_like, optional
+        Evidence, whose flow is drawn.
+    names : sequence of V str, optional
+        Names of the variables; by default their numbers.
+    detail : "auto", "units" or "regions"
+        As in `plot_circuit`.
+
+    Raises
+    ------
+    ValueError
+        If the circuit is too large to be seen, the row is not evidence, or there is not one name for each variable.
+    OSError
+        If the file cannot be written.
+
+    Notes
+    -----
+    The page holds its style and script, and asks for nothing from anywhere.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from pcircuit import InputRegion, VTree
+    >>> coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.25, 0.75]])])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_html(coin, pathlib.Path(folder, "coin.html"))
+    ...     pathlib.Path(folder, "coin.html").read_text().count("<svg")
+    1
+    """
+    scene = circuit_scene(circuit, row, names, detail)
+    if str(path).endswith(".svg"):
+        Path(path).write_text(svg(scene) + "\n", encoding="utf-8")
+        return
+    text = "Circles are sums, squares products, bars the tables of inputs. "
+    text += ("The stronger a line, the larger its weight." if row is None
+             else "The stronger an orange line, the more of the row flows through it.")
+    Path(path).write_text(page([scene], [""], scene.title, text), encoding="utf-8")
+
+
+def circuit_scene(circuit: Circuit, row: ArrayLike | None, names: Sequence[str] | None, detail: str) -> Scene:
+    """The picture of a circuit, with units or without."""
+    check_circuit(circuit)
+    check_choice(detail, "detail", ("auto", "units", "regions"))
+    refuse_large(circuit.vtree, "circuit", MOST_REGIONS)
+    labels = variable_names(circuit.num_variables, names)
+    evidence: Evidence | None = None if row is None else check_row(circuit, row)
+    if detail == "regions" and evidence is not None:
+        raise ValueError("`row` flows through units, and `detail` is 'regions': ask for 'units', or leave the row out")
+    if detail == "regions" or (detail == "auto" and evidence is None and circuit.num_units > MOST_UNITS):
+        return regions_scene(circuit, labels)
+    if circuit.num_units > MOST_DRAWN:
+        raise ValueError(f"`circuit` has {circuit.num_units} units, and at most {MOST_DRAWN} are drawn one by one: ask "
+                         "for `detail='regions'`")
+    return units_scene(circuit, evidence, labels)

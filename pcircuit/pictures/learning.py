@@ -1,0 +1,163 @@
+"""EM while it learns: the log-likelihood, and the circuit after some of the epochs.
+
+EM with all rows in each step remembers nothing but the parameters, so its way can be walked epoch by epoch,
+
+    steps = [start]
+    for epoch in range(10):
+        steps.append(pcircuit.fit_em(steps[-1], rows, num_epochs=1)[0])
+
+and the circuits on it are what the functions here draw.
+"""
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pcircuit.array_types import Floats
+from pcircuit.circuit import Circuit, check_circuit
+from pcircuit.inference.likelihood import log_likelihood
+from pcircuit.pictures.canvas import new_axes
+from pcircuit.pictures.circuits import circuit_scene
+from pcircuit.pictures.scene import BLUE, SOFT_INK, VERMILLION
+from pcircuit.pictures.svg import page
+from pcircuit.regions import InputRegion
+
+MOST_STEPS = 200  # of a page with a slider
+
+
+def plot_learning(circuits: Sequence[Circuit], data: ArrayLike, *, ax: Any = None) -> Any:
+    """Draw how EM climbs: the mean log-likelihood of some rows, and how far the parameters still move.
+
+    Parameters
+    ----------
+    circuits : sequence of Circuit
+        Start values, then the circuit after each epoch; all of one structure.
+    data : (N, V) int array_like
+        Rows to be explained, N at least 1.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Of the log-likelihood; the largest change of a parameter has an axis of its own on the right.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is missing.
+    ValueError
+        If there are fewer than two circuits, or their structures differ.
+
+    Notes
+    -----
+    One evaluation of the rows for each circuit.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> import pcircuit
+    >>> rows = [[0, 0], [1, 1], [1, 0], [0, 1], [1, 1]]
+    >>> steps = [pcircuit.hclt(rows, 2)]
+    >>> for epoch in range(3):
+    ...     steps.append(pcircuit.fit_em(steps[-1], rows, num_epochs=1)[0])
+    >>> ax = plot_learning(steps, rows, ax=Figure().add_subplot())
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('epoch', 'log-likelihood (nats per row)')
+    """
+    steps = _checked_steps(circuits)
+    history = [float(log_likelihood(circuit, data).mean()) for circuit in steps]
+    moves = [_largest_change(*pair) for pair in pairwise(steps)]
+    ax = new_axes() if ax is None else ax
+    ax.plot(np.arange(len(steps)), history, "o-", color=BLUE, linewidth=2, markersize=4)
+    ax.set_xlabel("epoch")
+    ax.set_ylabel("log-likelihood (nats per row)", color=BLUE)
+    other = ax.twinx()
+    other.plot(np.arange(1, len(steps)), moves, "--", color=VERMILLION, linewidth=1.2)
+    other.set_ylim(0, None)
+    other.set_ylabel("largest change of a parameter", color=VERMILLION)
+    other.spines["top"].set_visible(False)
+    other.tick_params(colors=SOFT_INK)
+    ax.spines["top"].set_visible(False)
+    return ax
+
+
+def write_learning_html(circuits: Sequence[Circuit], path: str | os.PathLike[str], *, data: ArrayLike | None = None,
+                        row: ArrayLike | None = None, names: Sequence[str] | None = None) -> None:
+    """Write EM as a page with a slider: the circuit at the start and after each epoch.
+
+    Parameters
+    ----------
+    circuits : sequence of Circuit
+        Start values, then the circuit after each epoch; all of one structure, at most 200 of them.
+    path : str or path
+        Of the file of HTML.
+    data : (N, V) int array_like, optional
+        Rows whose mean log-likelihood stands beside the slider.
+    row : (V,) int array_like, optional
+        Evidence, whose flow is drawn.
+    names : sequence of V str, optional
+        Names of the variables; by default their numbers.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two circuits or too many, their structures differ, or one is too large to be seen.
+    OSError
+        If the file cannot be written.
+
+    Notes
+    -----
+    As `pcircuit.write_html`: the page stands alone.
+
+    Examples
+    --------
+    >>> import pathlib, pcircuit, tempfile
+    >>> rows = [[0, 0], [1, 1], [1, 0], [0, 1], [1, 1]]
+    >>> steps = [pcircuit.hclt(rows, 2)]
+    >>> steps.append(pcircuit.fit_em(steps[0], rows, num_epochs=1)[0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_learning_html(steps, pathlib.Path(folder, "em.html"), data=rows)
+    ...     pathlib.Path(folder, "em.html").read_text().count("<svg")
+    2
+    """
+    steps = _checked_steps(circuits)
+    if len(steps) > MOST_STEPS:
+        raise ValueError(f"`circuits` has {len(steps)} steps, and a page shows at most {MOST_STEPS}: give every "
+                         f"{-(-len(steps) // MOST_STEPS)}th")
+    labels = [f"epoch {i}" for i in range(len(steps))]
+    if data is not None:
+        labels = [f"{label}: {log_likelihood(circuit, data).mean():.4f} nats per row"
+                  for label, circuit in zip(labels, steps, strict=True)]
+    scenes = [circuit_scene(circuit, row, names, "units") for circuit in steps]
+    text = "The same circuit after each epoch of EM. Move the slider; lines are as strong as their weights."
+    Path(path).write_text(page(scenes, labels, "EM while it learns", text), encoding="utf-8")
+
+
+def _checked_steps(circuits: Sequence[Circuit]) -> list[Circuit]:
+    """Circuits of one structure, at least two."""
+    steps = list(circuits)
+    for i, circuit in enumerate(steps):
+        check_circuit(circuit, f"circuits[{i}]")
+    if len(steps) < 2:
+        raise ValueError(f"`circuits` must hold the start and at least one step of EM, found {len(steps)}")
+    shapes = [[parameters.shape for parameters in _parameters(circuit)] for circuit in steps]
+    if any(other.vtree != steps[0].vtree for other in steps) or any(shape != shapes[0] for shape in shapes):
+        raise ValueError("`circuits` must be steps of one circuit, found different structures")
+    return steps
+
+
+def _largest_change(before: Circuit, after: Circuit) -> float:
+    """Largest absolute difference of a parameter."""
+    return max(float(np.abs(a - b).max()) for a, b in zip(_parameters(before), _parameters(after), strict=True))
+
+
+def _parameters(circuit: Circuit) -> list[Floats]:
+    """The tables of all regions, dense."""
+    return [region.probs if isinstance(region, InputRegion) else region.dense_weights() for region in circuit.regions]

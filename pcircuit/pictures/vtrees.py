@@ -1,0 +1,93 @@
+"""V-trees drawn: the hierarchy of scopes that a circuit follows."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pcircuit.pictures.canvas import draw
+from pcircuit.pictures.layout import arrange
+from pcircuit.pictures.scene import BLUE, INK, PAPER, Box, Curve, Disc, Scene, Shape, Text
+from pcircuit.vtree import VTree
+
+MOST_NODES = 400  # that a page can show
+LETTER = 7.2  # pixels of a letter
+LEAF_HEIGHT, KNOT = 28.0, 7.0
+
+
+def plot_vtree(vtree: VTree, *, names: Sequence[str] | None = None, ax: Any = None) -> Any:
+    """Draw a v-tree: inner nodes as dots, leaves with their variables.
+
+    Parameters
+    ----------
+    vtree : VTree
+        With at most 400 nodes.
+    names : sequence of V str, optional
+        Names of the variables; by default their numbers.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is missing.
+    ValueError
+        If the v-tree is too large to be seen, or there is not one name for each variable.
+
+    Notes
+    -----
+    The root is at the top; each level of nodes stands at one height.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> ax = plot_vtree(VTree.balanced(3), names=["age", "sex", "income"], ax=Figure().add_subplot())
+    >>> [text.get_text() for text in ax.texts]
+    ['age', 'sex', 'income']
+    """
+    return draw(vtree_scene(vtree, names), ax)
+
+
+def vtree_scene(vtree: VTree, names: Sequence[str] | None = None) -> Scene:
+    """The picture of a v-tree."""
+    if not isinstance(vtree, VTree):
+        raise TypeError(f"`vtree` must be a pcircuit.VTree, found {type(vtree).__name__}: a circuit has it as `.vtree`")
+    refuse_large(vtree, "vtree", MOST_NODES)
+    labels = variable_names(vtree.num_variables, names)
+    leaf = [f"{labels[v]}" if v >= 0 else "" for v in vtree.variables.tolist()]
+    widths = [max(28.0, LETTER * len(text) + 14) if text else 2 * KNOT for text in leaf]
+    heights = [LEAF_HEIGHT if text else 2 * KNOT for text in leaf]
+    x, y, width, height = arrange(vtree, widths, heights, between=10, below=26)
+    lines: list[Shape] = []
+    nodes: list[Shape] = []
+    for r, text in enumerate(leaf):
+        middle, parent = x[r] + widths[r] / 2, vtree.parent(r)
+        if parent >= 0:
+            lines.append(Curve(x[parent] + widths[parent] / 2, y[parent] + KNOT, middle, y[r] + heights[r] / 2))
+        if text:
+            nodes += [Box(x[r], y[r], widths[r], heights[r], tip=f"node {r}: the leaf of variable {text}"),
+                      Text(middle, y[r] + LEAF_HEIGHT / 2, text, 12, INK)]
+            continue
+        scope = ", ".join(labels[v] for v in vtree.scope(r))
+        nodes.append(Disc(middle, y[r] + KNOT, KNOT, PAPER, BLUE, tip=f"node {r}, scope: {scope}"))
+    return Scene(width, height, tuple(lines + nodes), f"A v-tree of {vtree.num_variables} variables")
+
+
+def variable_names(num_variables: int, names: Sequence[str] | None) -> list[str]:
+    """One name for each variable: the given ones, cut to 24 letters, or numbers."""
+    if names is None:
+        return [str(v) for v in range(num_variables)]
+    given = [str(name) for name in names]
+    if len(given) != num_variables:
+        raise ValueError(f"`names` must hold one name for each of the {num_variables} variables, found {len(given)}")
+    return [name if len(name) <= 24 else name[:23] + "…" for name in given]
+
+
+def refuse_large(vtree: VTree, name: str, most: int) -> None:
+    """Raise if there are more nodes than a page can show."""
+    if vtree.num_nodes > most:
+        raise ValueError(f"`{name}` has {vtree.num_nodes} regions, and a picture shows at most {most}: "
+                         "`circuit.describe()` puts it into words, and `pcircuit.marginalize` takes a part of it")

@@ -1,0 +1,52 @@
+"""Columns: shares, direction and words."""
+import numpy as np
+import pytest
+
+from hld.answers.column_shifts import column_shifts, labels_of
+from hld.answers.profile import profile_of
+from hld.tables.encoder import fit_encoder
+
+
+@pytest.fixture(scope="module")
+def encoder():
+    rng = np.random.default_rng(0)
+    rows = [[float(x), str(c), int(k)] for x, c, k in zip(rng.normal(size=400), rng.choice(["a", "b"], 400),
+                                                          rng.integers(0, 3, 400), strict=True)]
+    return fit_encoder(rows, names=["size", "kind", "count"]), rows
+
+
+def shifts(encoder, before, after):
+    profiles = [profile_of(encoder.encode(rows)[0], encoder.num_categories, []) for rows in (before, after)]
+    return {one.name: one for one in column_shifts(encoder.columns, *profiles, 0)}
+
+
+def test_a_rise_is_named_and_measured(encoder):
+    encoder, rows = encoder
+    found = shifts(encoder, rows, [[x + 1, c, k] for x, c, k in rows])
+    assert found["size"].direction == "higher"
+    assert found["size"].adjusted < 1e-6
+    before = np.array([row[0] for row in rows])
+    codes = np.searchsorted(encoder.columns[0].edges, [before, before + 1], side="right")
+    greater = (codes[1][:, None] > codes[0]).mean() + (codes[1][:, None] == codes[0]).mean() / 2
+    assert found["size"].above == pytest.approx(greater, abs=1e-12)
+    assert found["kind"].pvalue == found["count"].pvalue == 1
+    assert found["kind"].describe() == "as expected"
+    assert shifts(encoder, rows, [[x - 1, c, k] for x, c, k in rows])["size"].direction == "lower"
+
+
+def test_shares_differences_and_missing_cells(encoder):
+    encoder, rows = encoder
+    found = shifts(encoder, rows, [[None, "new", k] for _, _, k in rows])
+    assert found["size"].describe().startswith("(missing) 0% -> 100%")
+    assert found["size"].difference == found["kind"].difference == 1
+    assert found["kind"].describe().startswith("(unseen) 0% -> 100%")
+    assert found["size"].above is None
+    values = found["kind"].to_dict()
+    assert sum(level["observed"] for level in values["levels"]) == 1
+    assert [level["label"] for level in values["levels"]] == ["a", "b", "(unseen)", "(missing)"]
+
+
+def test_labels_of_close_edges_differ():
+    encoder = fit_encoder([[1 + k * 1e-9] for k in range(50)], continuous=[0])
+    labels = labels_of(encoder.columns[0])
+    assert len(set(labels)) == len(labels)

@@ -1,0 +1,55 @@
+"""p-values of frequencies: against SciPy, enumerated, at their level, and able to find."""
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binom, chi2_contingency
+
+from hld.answers.frequencies import _drawn, homogeneity_pvalue
+
+
+def test_large_counts_are_pearsons_test(rng):
+    a, b = rng.multinomial(5000, [0.2, 0.3, 0.5]), rng.multinomial(400, [0.25, 0.3, 0.45])
+    assert homogeneity_pvalue(a, b, rng) == pytest.approx(chi2_contingency([a, b], correction=False).pvalue, rel=1e-9)
+
+
+def test_draws_agree_with_enumeration():
+    reference, batch = np.array([6, 3, 1]), np.array([1, 2, 3])
+    pooled, T = reference + batch, 6
+
+    def weight(table):
+        return math.prod(math.comb(int(m), k) for m, k in zip(pooled, table, strict=True))
+
+    def pearson(table):
+        return chi2_contingency([pooled - table, table], correction=False).statistic
+
+    tables = [np.array(t) for t in itertools.product(range(T + 1), repeat=3) if sum(t) == T
+              and all(k <= m for k, m in zip(t, pooled, strict=True))]
+    extreme = sum(weight(t) for t in tables if pearson(t) >= pearson(batch) - 1e-9)
+    exact = extreme / sum(weight(t) for t in tables)
+    hits = round(_drawn(reference, batch, np.random.default_rng(0)) * 1000) - 1
+    assert binom.ppf(1e-4, 999, exact) <= hits <= binom.ppf(1 - 1e-4, 999, exact)
+
+
+@pytest.mark.parametrize(("sizes", "concentration", "K"), [((5000, 300), 1.0, 8), ((60, 20), 0.5, 5),
+                                                           ((3000, 40), 0.2, 20)])
+def test_the_level_holds(sizes, concentration, K):
+    rng = np.random.default_rng(3)
+    frequencies = rng.dirichlet(np.full(K, concentration))
+    pvalues = np.array([homogeneity_pvalue(*(rng.multinomial(n, frequencies) for n in sizes), rng)
+                        for _ in range(400)])
+    for alpha in (0.01, 0.05, 0.2):
+        assert (pvalues <= alpha).sum() <= binom.ppf(1 - 1e-4, 400, alpha)
+
+
+def test_a_new_level_is_found_and_a_single_row_of_it_is_not(rng):
+    reference = np.array([2500, 2500, 0])
+    assert homogeneity_pvalue(reference, np.array([250, 245, 5]), rng) < 0.01
+    assert homogeneity_pvalue(reference, np.array([250, 249, 1]), rng) > 0.05
+
+
+def test_where_nothing_can_be_said(rng):
+    assert homogeneity_pvalue(np.array([5, 0]), np.array([3, 0]), rng) == 1
+    assert homogeneity_pvalue(np.array([0, 0]), np.array([3, 4]), rng) == 1
+    assert homogeneity_pvalue(np.array([3, 4]), np.array([0, 0]), rng) == 1

@@ -1,0 +1,65 @@
+"""Dependence: fitted tables, the level when columns move by themselves, and power when only dependence changes."""
+import numpy as np
+import pytest
+from scipy.stats import binom
+from scipy.stats.contingency import association
+
+from hld.answers.pair_shifts import cramers_v, fitted, pair_shifts
+from hld.answers.profile import Profile
+from hld.tables.columns import BinColumn, LevelColumn
+
+BINS = [BinColumn(name, tuple(map(float, range(1, 8))), 0.0, 8.0) for name in "xy"]
+LEVELS = [LevelColumn(name, "categorical", tuple("abcdefg")) for name in "xy"]
+
+
+def profile(table):
+    """Of two columns with a pair table."""
+    sides = [np.append(table.sum(axis=1 - k), 0) for k in range(2)]
+    return Profile(int(table.sum()), tuple(sides), np.array([[0, 1]]), (table,))
+
+
+def test_fitted_tables_have_the_sums_and_the_odds_ratios(rng):
+    tables = rng.integers(1, 50, size=(2, 3, 4)).astype(float)
+    E = fitted(tables)
+    for axis in range(3):
+        np.testing.assert_allclose(E.sum(axis=axis), tables.sum(axis=axis), rtol=1e-5)
+    odds = E[:, :-1, :-1] * E[:, 1:, 1:] / (E[:, :-1, 1:] * E[:, 1:, :-1])
+    np.testing.assert_allclose(odds[0], odds[1], rtol=1e-3)
+
+
+def test_cramers_v_is_scipys(rng):
+    table = rng.integers(1, 50, size=(3, 4))
+    assert cramers_v(table) == pytest.approx(association(table), rel=1e-12)
+
+
+@pytest.mark.parametrize("columns", [BINS, LEVELS])
+@pytest.mark.parametrize("sizes", [(5000, 500), (300, 60), (300, 3000)])
+def test_columns_that_move_by_themselves_do_not_count(columns, sizes):
+    rng = np.random.default_rng(5)
+    shape = (8, 8)
+    before = rng.dirichlet(np.ones(64)).reshape(shape)
+    after = before * np.exp(rng.normal(0, 0.4, (8, 1))) * np.exp(rng.normal(0, 0.4, (1, 8)))
+    pvalues = []
+    for _ in range(150):
+        tables = [rng.multinomial(n, (p / p.sum()).ravel()).reshape(shape)
+                  for n, p in zip(sizes, (before, after), strict=True)]
+        pvalues.append(pair_shifts(columns, *map(profile, tables))[0].pvalue)
+    for alpha in (0.01, 0.05, 0.2):
+        assert (np.array(pvalues) <= alpha).sum() <= binom.ppf(1 - 1e-4, 150, alpha)
+
+
+@pytest.mark.parametrize("columns", [BINS, LEVELS])
+def test_broken_dependence_is_found(columns):
+    rng = np.random.default_rng(6)
+    tied, free = np.eye(8) / 8 * 0.8 + 0.2 / 64, np.full((8, 8), 1 / 64)
+    tables = [rng.multinomial(n, p.ravel()).reshape(8, 8) for n, p in ((2000, tied), (300, free))]
+    found = pair_shifts(columns, *map(profile, tables))[0]
+    assert found.adjusted < 1e-10
+    assert found.observed < found.expected
+    assert found.describe().startswith("weaker, ")
+    assert found.expected_table.sum() == pytest.approx(1, abs=1e-6)
+    assert found.observed_table.sum() == pytest.approx(1, abs=1e-12)
+
+
+def test_few_rows_are_not_compared():
+    assert pair_shifts(BINS, profile(np.full((8, 8), 9)), profile(np.eye(8, dtype=int))) == ()

@@ -1,0 +1,58 @@
+"""Profiles: counts by a loop, sums of parts, and files that do not fit."""
+import numpy as np
+import pytest
+
+from hld.answers.profile import Profile, profile_of, tree_edges
+
+SIZES, EDGES = (3, 2, 4), [[0, 1], [0, 2]]
+
+
+@pytest.fixture
+def codes(rng):
+    table = np.column_stack([rng.integers(-1, C, 200) for C in SIZES])
+    return table.astype(np.int16)
+
+
+def test_counts_are_those_of_a_loop(codes):
+    found = profile_of(codes, SIZES, EDGES)
+    for v, C in enumerate(SIZES):
+        expected = [sum(row[v] == c for row in codes.tolist()) for c in [*range(C), -1]]
+        assert found.counts[v].tolist() == expected
+    for (u, v), table in zip(EDGES, found.pairs, strict=True):
+        for (i, j), count in np.ndenumerate(table):
+            assert count == sum(row[u] == i and row[v] == j for row in codes.tolist())
+
+
+def test_profiles_of_parts_add_up(codes):
+    whole, parts = profile_of(codes, SIZES, EDGES), [profile_of(part, SIZES, EDGES) for part in np.split(codes, 4)]
+    added = parts[0] + parts[1] + parts[2] + parts[3]
+    assert added.num_rows == whole.num_rows == 200
+    for a, b in zip((*added.counts, *added.pairs), (*whole.counts, *whole.pairs), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_arrays_come_back(codes):
+    found = profile_of(codes, SIZES, EDGES)
+    back = Profile.from_arrays(found.to_arrays(), SIZES)
+    assert back.num_rows == 200
+    for a, b in zip((*back.counts, *back.pairs), (*found.counts, *found.pairs), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize(("name", "change"), [
+    ("counts", lambda a: a[:-1]), ("counts", lambda a: a.astype(float)), ("counts", lambda a: a - 1000),
+    ("counts", lambda a: a + np.eye(1, len(a), dtype=np.int64)[0]), ("edges", lambda a: a + 2),
+    ("edges", lambda a: a * 0), ("edges", lambda a: np.repeat(a, 2, axis=0)), ("pairs", lambda a: a + 1000),
+    ("pairs", lambda a: a[1:]), ("counts", lambda a: a * 0)])
+def test_arrays_that_do_not_fit_are_refused(codes, name, change):
+    arrays = profile_of(codes, SIZES, EDGES).to_arrays()
+    with pytest.raises(ValueError, match="profile"):
+        Profile.from_arrays(arrays | {name: change(arrays[name])}, SIZES)
+
+
+def test_the_tree_finds_what_belongs_together(rng):
+    x = rng.integers(0, 3, 500)
+    noise = rng.integers(0, 2, 500)
+    assert tree_edges(np.column_stack([x, noise, (x + 1) % 3]), (3, 2, 3)).tolist()[0] != [1, 2]
+    assert [0, 2] in tree_edges(np.column_stack([x, noise, (x + 1) % 3]), (3, 2, 3)).tolist()
+    assert tree_edges(x[:, None], (3,)).shape == (0, 2)

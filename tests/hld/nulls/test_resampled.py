@@ -1,0 +1,27 @@
+"""Distances of drawn batches: by means or by products of rows, the same."""
+import numpy as np
+import pytest
+
+from hld.nulls.resampled import resampled_distances
+from hld.nulls.staged import squared_distances
+from hld.references.rows import resampled_means
+from hld.vectors.linear_maps import DenseRows, Scaled
+
+
+@pytest.mark.parametrize("n", [2, 5, 30, 200])
+@pytest.mark.parametrize("T", [1, 3, 20, 150, 2000])
+def test_both_ways_give_the_distances_of_the_means(n, T, rng):
+    rows = rng.normal(size=(n, 30))
+    rows -= rows.mean(axis=0)
+    metrics = [Scaled("euclidean", np.ones(30)), DenseRows("mapped", rng.normal(size=(4, 30)))]
+    found = resampled_distances(metrics, rows)(T, 40, np.random.default_rng(1))
+    means = resampled_means(rows, T, 40, np.random.default_rng(1))
+    expected = squared_distances(metrics, means)
+    scale = max(float(metric.squared(rows).max()) for metric in metrics)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-13 * scale)
+    plain = (means ** 2).sum(axis=1)
+    np.testing.assert_allclose(found[:, 0], plain, rtol=1e-9, atol=1e-13 * scale)
+
+
+def test_constant_rows_have_no_distance(rng):
+    assert (resampled_distances([Scaled("euclidean", np.ones(3))], np.zeros((2, 3)))(5, 7, rng) == 0).all()

@@ -1,0 +1,131 @@
+"""Functions that are circuits, against sums over all states; and the table of queries, row by row."""
+import pathlib
+import re
+
+import naive
+import numpy as np
+import pytest
+import zoo
+
+import pcircuit
+from pcircuit import Circuit, InnerRegion, InputRegion, StructureError, VTree
+
+ZOO = zoo.circuits()
+PAGE = pathlib.Path(__file__).parents[3] / "docs" / "queries.md"
+
+
+def turned(circuit):
+    """Another function on the same v-tree: levels in reverse order, twice as large."""
+    return Circuit(circuit.vtree, [InputRegion(r.variable, 2 * r.probs[:, ::-1]) if isinstance(r, InputRegion) else r
+                                   for r in circuit.regions])
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_expectations_and_covariances_are_sums_over_states(name):
+    p, g = ZOO[name], turned(ZOO[name])
+    weights, f, h = (naive.likelihood(c, naive.states(p)) for c in (p, p, g))
+    assert pcircuit.expectation(p, g) == pytest.approx(weights @ h, rel=1e-12)
+    expected = weights @ ((f - weights @ f) * (h - weights @ h))
+    assert pcircuit.covariance(p, p, g) == pytest.approx(expected, rel=1e-9, abs=1e-15 * (1 + weights @ (f * h)))
+    spread = weights @ (h - weights @ h) ** 2
+    assert pcircuit.variance(p, g) == pytest.approx(spread, rel=1e-9, abs=1e-15 * (1 + weights @ h**2))
+
+
+def test_expectations_need_a_distribution():
+    with pytest.raises(StructureError, match="not normalised"):
+        pcircuit.expectation(turned(ZOO["two_coins"]), ZOO["two_coins"])
+    with pytest.raises(StructureError, match="`f`"):
+        pcircuit.variance(ZOO["two_coins"], ZOO["rat_like"])
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_circuits_that_count_are_indicators(name):
+    circuit, rng = ZOO[name], np.random.default_rng(8)
+    X, p = naive.states(circuit), naive.likelihood(circuit, naive.states(circuit))
+    g = [rng.integers(-1, 3, C) for C in circuit.num_categories]
+    total = sum(table[X[:, v]] for v, table in enumerate(g))
+    for values in ([int(total[0])], range(1, 50), []):
+        counting = pcircuit.sum_indicator(circuit.vtree, g, values)
+        inside = np.isin(total, list(values))
+        np.testing.assert_array_equal(naive.likelihood(counting, X), inside.astype(float))
+        assert pcircuit.expectation(circuit, counting) == pytest.approx(p[inside].sum(), rel=1e-11, abs=1e-300)
+        assert pcircuit.properties(counting).deterministic
+    support, law = pcircuit.sum_distribution(circuit, g)
+    assert pcircuit.expectation(circuit, pcircuit.sum_indicator(circuit.vtree, g, [int(support[-1])])) == \
+        pytest.approx(law[-1], rel=1e-11)
+
+
+def test_a_count_can_be_conditioned_on():
+    circuit = ZOO["rat_like"]
+    X, p = naive.states(circuit), naive.likelihood(circuit, naive.states(circuit))
+    g = [[0, *[1] * (C - 1)] for C in circuit.num_categories]
+    counting = pcircuit.sum_indicator(circuit.vtree, g, {2})
+    found = pcircuit.normalize(pcircuit.multiply(circuit, counting))
+    kept = np.where((X > 0).sum(axis=1) == 2, p, 0)
+    np.testing.assert_allclose(naive.likelihood(found, X), kept / kept.sum(), rtol=1e-12, atol=1e-300)
+
+
+@pytest.mark.parametrize(("functions", "values", "error", "message"), [
+    ([[0, 1]], {1}, ValueError, "one array for each of the 2 variables, found 1"),
+    ([[0, 1], [0.5, 1]], {1}, (TypeError, ValueError), "`functions` must be whole numbers"),
+    ([[0, 1], []], {1}, ValueError, "one number for each level of variable 1"),
+    ([[0, 1], [0, 1]], 1.5, (TypeError, ValueError), "`values` must be whole numbers"),
+    (3, {1}, TypeError, "must be a sequence of arrays"),
+])
+def test_bad_counts_get_one_sentence(functions, values, error, message):
+    with pytest.raises(error, match=message):
+        pcircuit.sum_indicator(VTree.balanced(2), functions, values)
+    with pytest.raises(TypeError, match=r"`vtree` must be a pcircuit\.VTree, found Circuit"):
+        pcircuit.sum_indicator(ZOO["two_coins"], [[0, 1]] * 2, {1})
+
+
+def test_a_wide_node_that_counts_is_refused():
+    flat = VTree.from_nested(list(range(40)))
+    with pytest.raises(ValueError, match="use a v-tree with two children a node"):
+        pcircuit.sum_indicator(flat, [[0, 1]] * 40, {3})
+
+
+# -- the table: what each function says of each kind of circuit -------------------------------------------------------
+
+HIDDEN = pcircuit.rat_spn([4] * 12, num_units=3, depth=2, rng=0)       # many states, hidden ones among them
+OTHER = pcircuit.rat_spn([4] * 12, num_units=3, depth=2, rng=1)
+OTHER = Circuit(HIDDEN.vtree, [InputRegion(a.variable, b.probs) if isinstance(a, InputRegion)
+                               else InnerRegion(a.products, b.weights)
+                               for a, b in zip(HIDDEN.regions, OTHER.regions, strict=True)])
+_ROWS = np.random.default_rng(0).integers(0, 4, (60, 12))
+TREE = pcircuit.chow_liu_circuit(_ROWS, num_categories=[4] * 12)        # many states, deterministic
+FEW = ZOO["hclt_like"]                                                  # hidden states, few joint ones
+CALLS = {
+    "entropy": lambda c, d: pcircuit.entropy(c, num_samples=50, rng=0),
+    "cross_entropy": lambda c, d: pcircuit.cross_entropy(c, d, num_samples=50, rng=0),
+    "kl_divergence": lambda c, d: pcircuit.kl_divergence(c, d, num_samples=50, rng=0),
+    "mutual_information": lambda c, d: pcircuit.mutual_information(
+        c, range(c.num_variables // 2), range(c.num_variables // 2, c.num_variables), num_samples=50, rng=0),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_what_is_exact_where_is_what_the_table_says(name):
+    line = next(line for line in PAGE.read_text().splitlines() if f"`{name}`" in line and line.startswith("|"))
+    says = line.split("|")[3]
+    found = [CALLS[name](c, d).method == "exact" for c, d in ((FEW, FEW), (TREE, TREE), (HIDDEN, HIDDEN))]
+    assert found == ["few" in says, "deterministic" in says, False]
+
+
+def test_every_query_of_the_table_is_called_by_a_test():
+    rows = [line.split("|") for line in PAGE.read_text().splitlines() if line.startswith("| ")][2:]
+    named = {name for row in rows for name in re.findall(r"`(\w+)`", row[2])}
+    tests = "".join(path.read_text() for path in pathlib.Path(__file__).parents[1].rglob("test_*.py"))
+    assert {name for name in named if f"{name}(" not in tests} == set()
+    public = {name for name, home in pcircuit._HOME.items() if home.startswith("operations.") and name.islower()}
+    assert public - named - {"properties"} == set()  # and no query is missing there
+
+
+
+
+def test_drawn_mutual_information_lies_within_its_error(monkeypatch):
+    exact = pcircuit.mutual_information(FEW, [0, 1], [2, 3]).value
+    monkeypatch.setattr("pcircuit.operations.entropy.MOST_STATES", 0)
+    found = pcircuit.mutual_information(FEW, [0, 1], [2, 3], num_samples=4000, rng=0)
+    assert found.method == "monte-carlo"
+    assert abs(found.value - exact) < 4.5 * found.error  # 7e-6

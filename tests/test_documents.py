@@ -1,0 +1,112 @@
+"""The documents say what is there: links, files, functions, rooms, and code that runs."""
+import ast
+import pathlib
+import re
+
+import pytest
+from test_layers import ROOMS
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+FOLDERS = (".", "docs", "benchmarks", "benchmarks/paper", "examples")
+PAGES = sorted(path for folder in FOLDERS for path in (ROOT / folder).glob("*.md"))
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+CODE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+PATH = re.compile(r"`((?:pcircuit|hld|tests|docs|benchmarks|examples)/[\w./-]*\w\.(?:py|md|json|txt))`")
+TO_BE_WRITTEN = {"hld/metrics/wide.py", "pcircuit/operations/odds.py"}  # by who follows a worked example
+RUN_ELSEWHERE = {"README.md": "tests/test_readme.py", "extending.md": "tests/hld/test_extending.py"}
+ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+
+
+def name_of(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+def without_code(text):
+    return CODE.sub("", text)
+
+
+def anchors(text):
+    """The anchors that headings of a page get where it is shown: lower case, no punctuation, dashes for blanks."""
+    heads = re.findall(r"^#+ (.*)$", without_code(text), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_somewhere(page):
+    text = page.read_text(encoding="utf-8")
+    for target in LINK.findall(without_code(text)):
+        if re.match(r"https?://|mailto:", target):
+            continue
+        name, _, anchor = target.partition("#")
+        path = (page.parent / name).resolve() if name else page
+        assert path.exists(), f"{target} leads nowhere"
+        if anchor:
+            assert anchor in anchors(path.read_text(encoding="utf-8")), f"{target}: no such heading"
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name != "CHANGELOG.md"], ids=name_of)
+def test_files_that_are_named_exist(page):
+    named = PATH.findall(page.read_text(encoding="utf-8"))
+    assert [name for name in named if not (ROOT / name).exists() and name not in TO_BE_WRITTEN] == []
+
+
+def blocks(page):
+    """The Python code of a page, block by block."""
+    return [code for language, code in CODE.findall(page.read_text(encoding="utf-8")) if language == "python"]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=name_of)
+def test_python_code_runs(page, tmp_path, monkeypatch):
+    for i, code in enumerate(blocks(page)):
+        ast.parse(code, f"{page.name}, block {i + 1}")
+    if page.name in RUN_ELSEWHERE:
+        assert page.name in (ROOT / RUN_ELSEWHERE[page.name]).read_text(encoding="utf-8")
+        return
+    monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")
+    monkeypatch.chdir(tmp_path)  # some write files
+    names: dict = {}
+    for i, code in enumerate(blocks(page)):
+        exec(compile(code, f"{page.name}, block {i + 1}", "exec"), names)
+
+
+# -- docs/architecture.md ----------------------------------------------------------------------------------------
+
+
+def table_rows(text, head):
+    """The cells of the rows below the head of a table in Markdown."""
+    lines = text[text.index(f"| {head} |"):].splitlines()[2:]
+    rows = lines[:next((i for i, line in enumerate(lines) if not line.startswith("|")), len(lines))]
+    return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
+
+
+@pytest.mark.parametrize("package", ROOMS)
+def test_rooms_and_arrows_are_those_that_are_checked(package):
+    rows = table_rows(ARCHITECTURE, f"room of `{package}`")
+    said = {room.strip("`"): {name.strip() for name in below.split(",") if name.strip()} for room, _, below in rows}
+    assert said == ROOMS[package]
+
+
+QUESTIONS = table_rows(ARCHITECTURE, "Where is ...")
+
+
+@pytest.mark.parametrize(("question", "file", "name"), QUESTIONS, ids=[row[0] for row in QUESTIONS])
+def test_answers_are_where_the_page_says(question, file, name):
+    tree = ast.parse((ROOT / file.strip("`")).read_text(encoding="utf-8"))
+    defined = {node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    assert name.strip("`") in defined
+
+
+def test_the_page_answers_twenty_questions_and_more():
+    assert len({question for question, _, _ in QUESTIONS}) == len(QUESTIONS) >= 20
+
+
+def test_the_way_of_a_table_names_what_is_there():
+    text = ARCHITECTURE[ARCHITECTURE.index("**The way of a table"):ARCHITECTURE.index("**Where to add")]
+    named = re.findall(r"`((?:tables|references|nulls|metrics|vectors|calibration|localization)(?:\.\w+)*)`", text)
+    assert len(named) >= 6
+    for dotted in named:
+        *folders, last = dotted.split(".")
+        path = ROOT.joinpath("hld", *folders)
+        if path.joinpath(f"{last}.py").exists() or path.joinpath(last).is_dir():
+            continue
+        assert re.search(rf"^(def|class) {last}\b", path.with_suffix(".py").read_text(encoding="utf-8"), re.MULTILINE)

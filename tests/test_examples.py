@@ -1,0 +1,38 @@
+"""The scripts in examples/ run, say what they find, and are all listed."""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+SCRIPTS = sorted((ROOT / "examples").glob("*.py"))
+# what each prints, among other things
+EXPECTED = {
+    "build_a_circuit.py": [r"P\(rain, umbrella, late\)   = 0\.04[12]", r"most probable day         = \[0 0 0\]"],
+    "compare_models.py": [r"hidden Chow-Liu tree, 4 states +\d+", r"divergence KL"],
+    "learn_and_sample.py": [r"fresh rows: -\d+", r"#"],
+    "monitor_a_stream.py": [r"hour 19: no alarm", r"hour 2\d: alarm"],
+    "serve_with_threads.py": [r"'status': 200, 'shift': False", r"'status': 400", r"1 of 8 requests shifted"],
+    "test_a_table.py": [r"^no shift: ", r"^shift: ", r"1 of 3 batches shifted", r"\d+ kB; shift"],
+}
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
+def test_examples_run(script, tmp_path):
+    if "sklearn" in script.read_text(encoding="utf-8"):
+        pytest.importorskip("sklearn")
+    environment = {**os.environ, "PCIRCUIT_ENGINE": "numpy", "PYTHONPATH": str(ROOT)}
+    run = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, timeout=300,
+                         env=environment, check=False)
+    assert (run.returncode, run.stderr) == (0, "")
+    for pattern in EXPECTED[script.name]:
+        assert re.search(pattern, run.stdout, re.MULTILINE), f"{pattern!r} is not in\n{run.stdout}"
+    assert list(tmp_path.iterdir()) == []  # nothing is left behind
+
+
+def test_examples_are_listed():
+    page = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"\]\((\w+\.py)\)", page)) == {script.name for script in SCRIPTS} == set(EXPECTED)
