@@ -11,6 +11,7 @@ everything is compared that it shows (so that missing entries alone never alarm)
 from __future__ import annotations
 
 import inspect
+import math
 import os
 import warnings
 from dataclasses import replace
@@ -23,9 +24,10 @@ from hld.answers.profile import profile_of, tree_edges
 from hld.checks import check_alpha
 from hld.detector_options import check_options
 from hld.files.detector import FORMAT, FORMAT_VERSION, check_storable, detector_parts, read_parts
-from hld.goodness_of_fit import HLDTest
+from hld.goodness_of_fit import LEAST_PVALUE, HLDTest
 from hld.metrics.named import default_metrics
 from hld.references.held_out import split_rows
+from hld.references.outside import outside_counts
 from hld.synthetic.drawing import condition_probability, draw_rows
 from hld.synthetic.values import value_tables
 from hld.tables.cells import as_numbers, read_table
@@ -163,9 +165,11 @@ class HLDDetector:
         encoder = fit_encoder(columns, num_bins=self.num_bins, max_categories=self.max_categories, rows=learned,
                               categorical=self.categorical, continuous=self.continuous)
         check_storable(self.get_params(), encoder)
-        data, _ = encoder.encode_training(columns)
+        data, odd = encoder.encode_training(columns)
         if kept is not None:  # rows that nothing was learned from are read as a batch is
             kept = (data if len(kept) == len(data) else encoder.encode(columns)[0])[kept]
+        apart = kept is not None and len(kept) < len(data)
+        outside = outside_counts(encoder.columns, kept, odd.num_out_of_range) if apart else None
         learned = data[learned]
         edges = tree_edges(learned, encoder.num_categories, self.pseudocount)
         profile = profile_of(learned if kept is None else kept, encoder.num_categories, edges)
@@ -179,7 +183,7 @@ class HLDDetector:
         _warn_of_few_rows(test, len(data))
         history.flags.writeable = False
         return self._take_over({"encoder": encoder, "test": test, "history": history, "num_train": len(data),
-                                "profile": profile, "values": values})
+                                "profile": profile, "values": values, "outside": outside})
 
     def test(self, batch, alpha=0.05):
         """Test whether a batch follows the distribution of the training table.
@@ -203,8 +207,17 @@ class HLDDetector:
         self._check_fitted()
         alpha = check_alpha(alpha)
         codes, odd = self.encoder_.encode(batch)
-        result = self.test_(codes, alpha)
+        result = self._with_outside(self.test_(codes, alpha), codes, odd)
         return replace(result, evidence=self.evidence(codes, odd))
+
+    def _with_outside(self, result, codes, odd):
+        """The result, with values beyond the range of all that was learned from as evidence, too."""
+        if self._outside is None:
+            return result
+        pvalue = self._outside.joined(result.pvalue, odd.num_out_of_range, (codes >= 0).sum(axis=0))
+        statistic = 0.0 - math.log10(max(pvalue, LEAST_PVALUE)) if len(result.metrics) > 1 else result.statistic
+        return replace(result, pvalue=max(pvalue, LEAST_PVALUE), reject=bool(pvalue <= result.alpha),
+                       statistic=statistic)
 
     def evidence(self, codes, odd=None):
         """Counts of an encoded batch (T, V) beside those of the reference, or None from model files without counts."""
@@ -307,7 +320,7 @@ class HLDDetector:
         """Become fitted: with what `fit` computed, or what a file held."""
         self.encoder_, self.test_, self.circuit_ = fitted["encoder"], fitted["test"], fitted["test"].circuit
         self.history_, self.num_train_, self.profile_ = fitted["history"], fitted["num_train"], fitted["profile"]
-        self.values_ = fitted["values"]
+        self.values_, self._outside = fitted["values"], fitted["outside"]
         self.n_features_in_ = self.circuit_.num_variables
         return self
 
@@ -359,7 +372,8 @@ def save(detector, path) -> None:
                         "pcircuit.save")
     detector._check_fitted()
     fitted = {"encoder": detector.encoder_, "test": detector.test_, "history": detector.history_,
-              "num_train": detector.num_train_, "profile": detector.profile_, "values": detector.values_}
+              "num_train": detector.num_train_, "profile": detector.profile_, "values": detector.values_,
+              "outside": detector._outside}
     pcircuit.write_archive(path, *detector_parts(detector.get_params(), fitted))
 
 

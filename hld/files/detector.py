@@ -22,6 +22,7 @@ from hld.files.calibration_v1 import parts_of_version_1
 from hld.files.detector_checks import check_calibration, check_history, check_same, check_settings
 from hld.files.detector_params import plain_params, read_params
 from hld.goodness_of_fit import HLDTest
+from hld.references.outside import OutsideCounts
 from hld.settings import Settings
 from hld.synthetic.values import ValueTables
 from hld.tables.encoder import TableEncoder
@@ -33,6 +34,7 @@ SETTINGS = tuple(field.name for field in fields(Settings))
 CIRCUIT = "circuit."  # prefix of the circuit's arrays
 TEST = "test."  # prefix of the arrays of its test
 PROFILE = "profile."  # prefix of the counts of the rows that batches are compared with; older files have none
+OUTSIDE = "outside."  # prefix of the counts of values beyond the range; older files have none
 VALUES = "values."  # prefix of the quantiles of continuous columns; older files have none
 
 
@@ -44,7 +46,7 @@ def detector_parts(params: dict, fitted: dict) -> tuple:
     params : dict
         Constructor parameters.
     fitted : dict
-        "encoder", "test", "history", "num_train", "profile" and "values".
+        "encoder", "test", "history", "num_train", "profile", "values" and "outside".
 
     Returns
     -------
@@ -64,6 +66,8 @@ def detector_parts(params: dict, fitted: dict) -> tuple:
     arrays = with_prefix(TEST, arrays) | with_prefix(CIRCUIT, pcircuit.to_arrays(test.circuit))
     if fitted["profile"] is not None:
         arrays |= with_prefix(PROFILE, fitted["profile"].to_arrays())
+    if fitted["outside"] is not None:
+        arrays |= with_prefix(OUTSIDE, fitted["outside"].to_arrays())
     if fitted["values"] is not None:
         arrays |= with_prefix(VALUES, fitted["values"].to_arrays())
     return header, arrays | {"history": fitted["history"]}
@@ -115,7 +119,7 @@ def read_parts(header: dict, arrays: dict, defaults: dict) -> tuple:
 def _read_parts(header: dict, arrays: dict, defaults: dict) -> tuple:
     """What `read_parts` returns; TypeError or ValueError where the parts do not fit together."""
     check_names(header, KEYS, "the header")
-    parts = (CIRCUIT, TEST, PROFILE, VALUES)
+    parts = (CIRCUIT, TEST, PROFILE, VALUES, OUTSIDE)
     check_names([name for name in arrays if not name.startswith(parts)], {"history"}, "the file")
     encoder = TableEncoder.from_dict(header["encoder"])
     circuit = pcircuit.check_distribution(pcircuit.from_arrays(under_prefix(CIRCUIT, arrays)), "circuit")
@@ -127,7 +131,8 @@ def _read_parts(header: dict, arrays: dict, defaults: dict) -> tuple:
     profile = _read_profile(under_prefix(PROFILE, arrays), encoder, num_train)
     params = read_params(header["params"], defaults)
     fitted = {"encoder": encoder, "test": test, "history": arrays["history"], "num_train": num_train,
-              "profile": profile, "values": _read_values(under_prefix(VALUES, arrays), encoder)}
+              "profile": profile, "values": _read_values(under_prefix(VALUES, arrays), encoder),
+              "outside": _read_outside(under_prefix(OUTSIDE, arrays), encoder)}
     written, _ = detector_parts(params, fitted)
     check_same(header["params"], {name: written["params"][name] for name in header["params"]}, "params")
     if header["encoder"]["version"] == written["encoder"]["version"]:  # encoders of before are written in another form
@@ -144,6 +149,14 @@ def _read_profile(arrays: dict, encoder, num_train: int) -> Profile | None:
     if profile.num_rows > num_train:
         raise ValueError(f"the profile counts {profile.num_rows} rows, but the detector learned from {num_train}")
     return profile
+
+
+def _read_outside(arrays: dict, encoder) -> OutsideCounts | None:
+    """The counts of values beyond the range in a file; None if it has none."""
+    if not arrays:
+        return None
+    check_names(arrays, {"columns", "outside", "shown"}, "the counts outside")
+    return OutsideCounts.from_arrays(arrays, len(encoder.columns))
 
 
 def _read_values(arrays: dict, encoder) -> ValueTables | None:
