@@ -89,8 +89,10 @@ class HLDTest:
     ----------
     circuit : pcircuit.Circuit
     nodes : (m,) int array
+    vectors : hld.vectors.row_vectors.RowVectors
+        What the test looks at in a row: likelihoods of the nodes and, with the metric "score", features of the score.
     mean, stds : (m,) float arrays
-        Of the node likelihoods under the reference.
+        Of these under the reference: more than m numbers with the metric "score".
     null, reference : str
     num_train : int or None
     tolerance : float

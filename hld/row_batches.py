@@ -73,7 +73,7 @@ class RowBatch:
 
     def score_shift(self):
         """(P,) its difference from that of the reference, if both have no holes."""
-        if self.mean_score is None or self.rows.min() < 0 or self.calibration.kept.has_holes:
+        if self.vectors.features is None or self.rows.min() < 0 or self.calibration.kept.has_holes:
             return None
         return self.mean_score - self.calibration.mean_score
 
