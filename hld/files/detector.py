@@ -132,7 +132,7 @@ def _read_parts(header: dict, arrays: dict, defaults: dict) -> tuple:
     params = read_params(header["params"], defaults)
     fitted = {"encoder": encoder, "test": test, "history": arrays["history"], "num_train": num_train,
               "profile": profile, "values": _read_values(under_prefix(VALUES, arrays), encoder),
-              "outside": _read_outside(under_prefix(OUTSIDE, arrays), encoder)}
+              "outside": _read_outside(under_prefix(OUTSIDE, arrays), encoder, num_train)}
     written, _ = detector_parts(params, fitted)
     check_same(header["params"], {name: written["params"][name] for name in header["params"]}, "params")
     if header["encoder"]["version"] == written["encoder"]["version"]:  # encoders of before are written in another form
@@ -151,12 +151,12 @@ def _read_profile(arrays: dict, encoder, num_train: int) -> Profile | None:
     return profile
 
 
-def _read_outside(arrays: dict, encoder) -> OutsideCounts | None:
+def _read_outside(arrays: dict, encoder, num_train: int) -> OutsideCounts | None:
     """The counts of values beyond the range in a file; None if it has none."""
     if not arrays:
         return None
     check_names(arrays, {"columns", "outside", "shown"}, "the counts outside")
-    return OutsideCounts.from_arrays(arrays, len(encoder.columns))
+    return OutsideCounts.from_arrays(arrays, encoder.columns, num_train)
 
 
 def _read_values(arrays: dict, encoder) -> ValueTables | None:

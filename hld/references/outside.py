@@ -65,15 +65,16 @@ class OutsideCounts:
         return {"columns": self.columns, "outside": self.outside, "shown": self.shown}
 
     @classmethod
-    def from_arrays(cls, arrays: dict, num_columns: int) -> OutsideCounts:
-        """Counts that `to_arrays` wrote, of a table with so many columns; ValueError where they do not fit."""
-        columns, outside, shown = (arrays[name] for name in ("columns", "outside", "shown"))
-        for array in (columns, outside, shown):
-            if array.dtype != np.int64 or array.shape != columns.shape or array.ndim != 1 or array.min(initial=0) < 0:
-                raise ValueError("counts of values outside the range must be whole numbers, one for each column")
-        if (np.diff(columns) <= 0).any() or columns.max(initial=-1) >= num_columns:
-            raise ValueError("counts of values outside the range must be of ascending columns of the table")
-        return cls(columns, outside, shown)
+    def from_arrays(cls, arrays: dict, columns, num_rows: int) -> OutsideCounts:
+        """Counts that `to_arrays` wrote, of encoder columns and of so many rows; ValueError where they do not fit."""
+        positions = continuous_positions(columns)
+        found = [arrays[name] for name in ("columns", "outside", "shown")]
+        if any(one.dtype != np.int64 or one.shape != positions.shape for one in found) \
+                or (found[0] != positions).any() or not (found[1] >= 0).all() \
+                or not (found[1] <= found[2]).all() or not (found[2] <= num_rows).all():
+            raise ValueError("counts of values outside the range must be whole numbers, one for each continuous "
+                             f"column, of at most {num_rows} rows")
+        return cls(*found)
 
 
 def outside_counts(columns, codes, outside) -> OutsideCounts:
@@ -87,6 +88,11 @@ def outside_counts(columns, codes, outside) -> OutsideCounts:
     outside : (V,) int array
         Values beyond the range among the kept rows, or more.
     """
-    positions = np.array([v for v, column in enumerate(columns) if column.kind == "continuous"], dtype=np.int64)
+    positions = continuous_positions(columns)
     shown = (codes[:, positions] >= 0).sum(axis=0).astype(np.int64)
     return OutsideCounts(positions, np.minimum(outside[positions], shown).astype(np.int64), shown)
+
+
+def continuous_positions(columns) -> np.ndarray:
+    """(c,) positions of the continuous columns of an encoder."""
+    return np.array([v for v, column in enumerate(columns) if column.kind == "continuous"], dtype=np.int64)

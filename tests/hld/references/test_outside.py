@@ -46,3 +46,13 @@ def test_a_top_decile_a_million_times_too_large_is_found_and_files_know(tmp_path
     assert detector.test(wild).pvalue < 0.001
     detector.save(tmp_path / "model.hld")
     assert hld.load(tmp_path / "model.hld").test(wild).pvalue == detector.test(wild).pvalue
+
+
+def test_counts_of_a_file_must_fit_columns_and_rows():
+    columns = hld.fit_encoder(np.random.default_rng(0).normal(size=(20, 2))).columns
+    kept = OutsideCounts(np.array([0, 1]), np.array([1, 0]), np.array([9, 9]))
+    assert OutsideCounts.from_arrays(kept.to_arrays(), columns, 9).to_arrays().keys() == kept.to_arrays().keys()
+    for name, wrong in (("columns", [1, 0]), ("outside", [10, 0]), ("outside", [-1, 0]), ("shown", [9, 10]),
+                        ("shown", [9]), ("outside", [1.0, 0.0])):
+        with pytest.raises(ValueError, match="whole numbers, one for each continuous column"):
+            OutsideCounts.from_arrays(kept.to_arrays() | {name: np.array(wrong)}, columns, 9)
