@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.arguments import check_numbers
-from pcircuit.array_types import Evidence, Floats
-from pcircuit.circuit import Circuit, InputRegion
+from pcircuit.array_types import Evidence, Floats, Ints
+from pcircuit.circuit import Circuit, InputRegion, derived
 from pcircuit.evidence import as_integer_table, refuse_out_of_range
 from pcircuit.inference.flows import Flows, expected_flows
 from pcircuit.inference.ranges import may_overflow
@@ -92,11 +92,28 @@ def score_of_flows(circuit: Circuit, flows: Flows) -> Floats:
     >>> score_of_flows(coin, expected_flows(coin, [[0], [1]]))
     array([ 0.5, -0.5])
     """
-    result = np.concatenate([flows.edges, flows.inputs])
-    for region, part in zip(circuit.regions, region_slices(circuit), strict=True):
-        own = result[part][None]
-        result[part] = _centred(region, own)[0]
-    return result
+    unit, parameters = derived(circuit, "score_units", lambda: _units(circuit))
+    used = np.concatenate([flows.edges, flows.inputs])
+    of_units = np.bincount(unit, weights=used)
+    return used - of_units[unit] * parameters
+
+
+def _units(circuit: Circuit) -> tuple[Ints, Floats]:
+    """(P,) the unit of each parameter, numbered from 0 in their order, and (P,) the parameters."""
+    order = sorted(zip(region_slices(circuit), circuit.regions, strict=True), key=lambda one: one[0].start)
+    sizes, values = [], []
+    for _, region in order:
+        if isinstance(region, InputRegion):
+            sizes.append(np.full(region.num_units, region.probs.shape[1]))
+            values.append(region.probs.ravel())
+        elif region.is_sparse:
+            sizes.append(np.diff(region.weights.indptr))
+            values.append(region.weights.data)
+        else:
+            sizes.append(np.full(region.num_units, region.weights.shape[1]))
+            values.append(region.weights.ravel())
+    per_unit = np.concatenate(sizes)
+    return np.repeat(np.arange(len(per_unit)), per_unit), np.concatenate(values)
 
 
 def scores(circuit: Circuit, data: ArrayLike, *, directions: ArrayLike | None = None) -> Floats:
