@@ -15,8 +15,8 @@ n; where a pool has fewer than 2 T rows there is no choice but replacement, and 
 over circuits.) All batches of a cell come from one split, so rates on held-out rows vary between splits more than their
 binomial error.
 
-`default` is `HLDDetector` with its defaults, fitted to the training rows: all four metrics combined, the training
-reference, or with fewer than five rows per node a held-out third of the rows, and a circuit learned from the others.
+`default` is `HLDDetector` with its defaults, fitted to the training rows: all four metrics combined, half of the rows
+as reference, and a circuit learned from the others.
 `mmd` is `hld.MMDTest`; from T = 200 on with its spectral null, and with fewer trials.
 """
 from __future__ import annotations

@@ -4,8 +4,7 @@
 
 For each data set and number of rows n: `splits` random choices of n training rows, a detector for each reference, and
 batches of fresh rows and of shifted ones. Many splits and few batches of each, since an error of the reference is
-shared by all batches of a split. The rule of `reference="auto"` (training rows from five for each node on, else a
-held-out third) rests on this table.
+shared by all batches of a split. That `reference="auto"` keeps half of the rows from learning rests on this table.
 """
 from __future__ import annotations
 

@@ -25,6 +25,10 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from hld.result import HLDResult as HLDResult
     from hld.tables.encoder import TableEncoder as TableEncoder
     from hld.tables.encoder import fit_encoder as fit_encoder
+    from hld.tables.learn_schema import learn_schema as learn_schema
+    from hld.tables.quality import DataQuality as DataQuality
+    from hld.tables.schema import ColumnSchema as ColumnSchema
+    from hld.tables.schema import TableSchema as TableSchema
     from hld.vectors.distances import distance as distance
     from hld.vectors.hlv import likelihood_vectors as likelihood_vectors
     from pcircuit import Moments as Moments
@@ -42,6 +46,8 @@ _HOME = {
     "Monitor": "monitoring.monitor", "MonitorResult": "monitoring.monitor",
     "MMDResult": "baselines.mmd", "MMDTest": "baselines.mmd", "mmd_squared": "baselines.mmd",
     "TableEncoder": "tables.encoder", "fit_encoder": "tables.encoder",
+    "TableSchema": "tables.schema", "ColumnSchema": "tables.schema", "learn_schema": "tables.learn_schema",
+    "DataQuality": "tables.quality",
 }
 _FROM_PCIRCUIT = ("Moments", "exact_moments", "select_nodes")
 _MODULES = ("baselines", "gchi2", "plots")

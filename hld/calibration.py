@@ -30,12 +30,12 @@ class Calibration:
     ----------
     nodes : (m,) int array
     mean, stds : (size,) float arrays
-        Of the node likelihoods under the reference, and of features of the score behind them.
+        Mean and standard deviation under the reference of node likelihoods, and of features of the score behind them.
     metrics : tuple of LinearMap
     null : Null
-        Of all metrics together.
+        Null law of all metrics together.
     margins : (q,) float array
-        For each metric, the distance that is no shift.
+        For each metric, the distance that does not count as a shift.
     kept : KeptRows or None
         Sums over the rows of the reference, if it is made of rows.
     features : ScoreFeatures or None
@@ -70,12 +70,12 @@ def calibrate(reference, parts, null, *, tolerance, num_resamples, seed, **optio
     null : str
         One of `hld.nulls.named.NULLS`.
     tolerance : float
-        Of the typical distance of a single row, sqrt(E |F (L - mu)|^2): what is no shift.
+        Distance that does not count as a shift, as a multiple of sqrt(E |F (L - mu)|^2), that of a single row.
     num_resamples : int
         B, drawn batches.
     seed : int
     **options
-        For the metrics.
+        Options of the metrics.
 
     Returns
     -------

@@ -4,38 +4,30 @@
 and builds the goodness-of-fit test (`HLDTest`).  The fitted detector holds the encoder, the circuit and exact
 moments: averages, no rows.  At deployment a batch is encoded in the same way and tested.
 
-What happens to odd values is decided once and visible in `describe()`: continuous columns are cut at quantiles of the
-rows that are learned from, a level that they do not show goes to a category of its own, and of a row with holes
-everything is compared that it shows (so that missing entries alone never alarm).
+What happens to odd values is decided once and visible in `schema_` and `describe()`: continuous columns are cut at
+quantiles, a level that training does not show goes to a category of its own, of a row with holes everything is compared
+that it shows, and as many holes as in training say nothing (`hld.tables.missingness`).
 """
 from __future__ import annotations
 
 import inspect
-import math
 import os
-import warnings
 from dataclasses import replace
 
 import numpy as np
 
 import pcircuit
-from hld.answers.evidence import Evidence
-from hld.answers.profile import profile_of, tree_edges
+from hld.answers.table_facts import evidence_of, table_facts
 from hld.checks import check_alpha
 from hld.detector_options import check_options
+from hld.detector_parts import build_test, describe, warn_of_few_rows, warn_of_left_out
+from hld.estimator import check_fitted, feature_names, predictions, row_offset, sklearn_tags
 from hld.files.detector import FORMAT, FORMAT_VERSION, check_storable, detector_parts, read_parts
-from hld.goodness_of_fit import LEAST_PVALUE, HLDTest
-from hld.metrics.named import default_metrics
 from hld.references.held_out import split_rows
-from hld.references.outside import outside_counts
+from hld.result_quality import with_quality
 from hld.synthetic.drawing import condition_probability, draw_rows
-from hld.synthetic.values import value_tables
-from hld.tables.cells import as_numbers, read_table
-from hld.tables.encoder import fit_encoder
-
-MISSING = {"complete": "drawn from the circuit given the rest of the row", "exact": "summed out",
-           "available": "each node is compared by the rows that show its whole scope"}
-SUPPORTED_LEVEL = 0.05  # below the smallest p-value of a single row `fit` warns
+from hld.tables.cells import read_table
+from hld.tables.learn_schema import learn_schema
 
 
 class HLDDetector:
@@ -55,7 +47,11 @@ class HLDDetector:
     max_categories : int
         Levels kept of a categorical column; integer columns with more distinct values are treated as continuous.
     categorical, continuous : sequence of column names or positions, optional
-        Columns to treat so whatever their type.
+        Columns to treat so whatever their type.  Columns named here are kept even if they are nearly unique.
+    schema : TableSchema, optional
+        What is known of the columns; the rest is learned.
+    missingness : bool
+        Whether shares of missing values are tested, too, and count in the p-value (`hld.tables.missingness`).
     kinds : tuple of str
         Kinds of the circuit's units that the test looks at.
     metric : "auto" or see `HLDTest`
@@ -78,6 +74,8 @@ class HLDDetector:
 
     Attributes
     ----------
+    schema_ : TableSchema
+        What the columns are.
     encoder_ : TableEncoder
     circuit_ : pcircuit.Circuit
     test_ : HLDTest
@@ -90,6 +88,12 @@ class HLDDetector:
         from model files without.
     values_ : hld.synthetic.values.ValueTables or None
         Quantiles of the continuous columns, for values inside bins.
+    n_features_in_ : int
+        Columns of the training table.
+    feature_names_in_ : (V,) object array
+        Their names, if the table had names.
+    offset_ : float
+        What `decision_function` takes off `score_samples`.
 
     Notes
     -----
@@ -98,7 +102,7 @@ class HLDDetector:
     References
     ----------
     K, S and Krishnan (2026), Hierarchical Likelihood Distance; Liu and Van den Broeck (2021), Tractable regularization
-    of probabilistic circuits (Hidden Chow-Liu trees), NeurIPS.
+    of probabilistic circuits, NeurIPS.
 
     Examples
     --------
@@ -116,15 +120,16 @@ class HLDDetector:
     """
 
     def __init__(self, num_latents=4, num_epochs=100, pseudocount=1.0, num_bins=8, max_categories=64, *,
-                 categorical=None, continuous=None, kinds=("input", "sum"), metric="auto",
-                 null="auto", reference="auto", estimation_error=True, tolerance=0.0, num_resamples=999, rng=0):
+                 categorical=None, continuous=None, schema=None, missingness=True, kinds=("input", "sum"),
+                 metric="auto", null="auto", reference="auto", estimation_error=True, tolerance=0.0,
+                 num_resamples=999, rng=0):
         self.num_latents = num_latents
         self.num_epochs = num_epochs
         self.pseudocount = pseudocount
         self.num_bins = num_bins
         self.max_categories = max_categories
-        self.categorical = categorical
-        self.continuous = continuous
+        self.categorical, self.continuous, self.schema = categorical, continuous, schema
+        self.missingness = missingness
         self.kinds = kinds
         self.metric = metric
         self.null = null
@@ -161,29 +166,27 @@ class HLDDetector:
         columns = read_table(table)
         if columns.num_rows == 1:
             raise ValueError("`table` has 1 row: learning a distribution needs at least two")
-        learned, kept = rows, _ = split_rows(columns.num_rows, self.reference, rng)
-        encoder = fit_encoder(columns, num_bins=self.num_bins, max_categories=self.max_categories, rows=learned,
-                              categorical=self.categorical, continuous=self.continuous)
-        check_storable(self.get_params(), encoder)
-        data, odd = encoder.encode_training(columns)
+        learned, kept = rows = split_rows(columns.num_rows, self.reference, rng)
+        schema = learn_schema(columns, num_bins=self.num_bins, max_categories=self.max_categories, rows=learned,
+                              categorical=self.categorical, continuous=self.continuous, given=self.schema)
+        encoder = schema.encoder()
+        check_storable(self.get_params(), schema)
+        warn_of_left_out(schema, self.schema)
+        data, _ = encoder.encode_training(columns)
         if kept is not None:  # rows that nothing was learned from are read as a batch is
             kept = (data if len(kept) == len(data) else encoder.encode(columns)[0])[kept]
-        apart = kept is not None and len(kept) < len(data)
-        outside = outside_counts(encoder.columns, kept, odd.num_out_of_range) if apart else None
         learned = data[learned]
-        edges = tree_edges(learned, encoder.num_categories, self.pseudocount)
-        profile = profile_of(learned if kept is None else kept, encoder.num_categories, edges)
-        values = value_tables(encoder.columns, [
-            as_numbers(cells, column.name)[rows] if column.kind == "continuous" else None
-            for column, cells in zip(encoder.columns, columns.arrays, strict=True)])
-        start = pcircuit.hclt(learned, self.num_latents, encoder.num_categories, self.pseudocount, rng)
+        tree = pcircuit.chow_liu_tree(learned, num_categories=encoder.num_categories, pseudocount=self.pseudocount)
+        known = table_facts(encoder, columns, rows[0], learned if kept is None else kept, tree)
+        start = pcircuit.hclt(learned, self.num_latents, encoder.num_categories, self.pseudocount, rng, tree=tree)
         circuit, history = pcircuit.fit_em(start, learned, num_epochs=self.num_epochs, pseudocount=self.pseudocount,
                                            progress=progress)
-        test = self._build_test(circuit, kept, len(learned), int(rng.integers(2 ** 53)))
-        _warn_of_few_rows(test, len(data))
+        test = build_test(self.get_params(), circuit, kept, len(learned), int(rng.integers(2 ** 53)))
+        warn_of_few_rows(test, len(data))
         history.flags.writeable = False
-        return self._take_over({"encoder": encoder, "test": test, "history": history, "num_train": len(data),
-                                "profile": profile, "values": values, "outside": outside})
+        offset = row_offset(pcircuit.log_likelihood(circuit, learned if kept is None else kept))
+        return self._take_over({"schema": schema, "test": test, "history": history, "num_train": len(data),
+                                "offset": offset, **known})
 
     def test(self, batch, alpha=0.05):
         """Test whether a batch follows the distribution of the training table.
@@ -202,73 +205,52 @@ class HLDDetector:
         Raises
         ------
         TypeError, ValueError
-            If the detector is not fitted, or the batch does not have the training table's columns.
+            If the detector is not fitted, or the batch has none of the training table's columns.
+
+        Notes
+        -----
+        ``result.data_quality`` counts what the schema does not know; ``result.pvalue`` is that of the distance and, if
+        `missingness` is tested, of the missing values together.
         """
-        self._check_fitted()
+        check_fitted(self)
         alpha = check_alpha(alpha)
-        codes, odd = self.encoder_.encode(batch)
-        result = self._with_outside(self.test_(codes, alpha), codes, odd)
-        return replace(result, evidence=self.evidence(codes, odd))
-
-    def _with_outside(self, result, codes, odd):
-        """The result, with values beyond the range of all that was learned from as evidence, too."""
-        if self._outside is None:
-            return result
-        pvalue = self._outside.joined(result.pvalue, odd.num_out_of_range, (codes >= 0).sum(axis=0))
-        statistic = 0.0 - math.log10(max(pvalue, LEAST_PVALUE)) if len(result.metrics) > 1 else result.statistic
-        return replace(result, pvalue=max(pvalue, LEAST_PVALUE), reject=bool(pvalue <= result.alpha),
-                       statistic=statistic)
-
-    def evidence(self, codes, odd=None):
-        """Counts of an encoded batch (T, V) beside those of the reference, or None from model files without counts."""
-        if self.profile_ is None:
-            return None
-        batch = profile_of(codes, self.encoder_.num_categories, self.profile_.edges)
-        none = np.zeros(codes.shape[1], dtype=np.int64)
-        return Evidence(self.encoder_.columns, self.profile_, batch, none if odd is None else odd.num_unseen,
-                        none if odd is None else odd.num_out_of_range, self.test_.settings.seed)
+        rows, quality = self.encoder_.check(batch, self.schema_.trained, self.tolerance, is_tested=self.missingness)
+        result = with_quality(lambda level: self.test_(rows, level), quality, alpha)
+        return replace(result, evidence=evidence_of(self, rows, quality))
 
     def test_by(self, table, by, alpha=0.05, *, every=None, procedure="bh"):
-        """Test each segment of a table, with false discovery control: see `hld.segments.judge_segments`.
-
-        Parameters
-        ----------
-        table : (N, V) array_like or data frame
-            Rows with the training table's columns, and possibly that of `by`.
-        by : str, int or sequence of N labels
-            The column to group by, by name or position; or the label of each row.
-        alpha : float
-            Bound on the expected share of unshifted segments among those called shifted, in (0, 1).
-        every : "year", "month", "day", "hour" or "minute", optional
-            For dates and times, how long a segment is.
-        procedure : "bh" or "by"
-            Benjamini-Hochberg, or Benjamini-Yekutieli for any dependence.
-
-        Returns
-        -------
-        hld.segments.SegmentsResult
-        """
-        from hld.segments import judge_segments
-        self._check_fitted()
-        return judge_segments(self, table, by, alpha, every=every, procedure=procedure)
+        """Test each segment of a table, with false discovery control: see `hld.answers.segments.judge_segments`."""
+        from hld.answers.segments import judge_segments
+        check_fitted(self)
+        alpha = check_alpha(alpha)
+        return judge_segments(self, lambda rows, quality: with_quality(
+            lambda level: self.test_(rows, level), quality, alpha), table, by, alpha, every=every, procedure=procedure)
 
     def score_samples(self, table) -> np.ndarray:
         """Natural log-likelihood of each row under the circuit; larger is more typical."""
-        self._check_fitted()
+        check_fitted(self)
         return pcircuit.log_likelihood(self.circuit_, self.encoder_.encode(table)[0])
 
-    def sample(self, num_samples, *, where=None, rng=None):
-        """(num_samples, V) object array of rows drawn from the circuit, numbers inside their bins, types kept.
+    def decision_function(self, table) -> np.ndarray:
+        """`score_samples` less `offset_`: negative for the rows that `predict` calls odd."""
+        return predictions(self, table)[0]
 
-        `where` is a condition that all rows fulfil, as ``'age > 40 and sex == "F"'`` (`hld.synthetic.expressions`).
-        A rare level, or one that training did not show, has no value to write: it becomes None, a missing value.
+    def predict(self, table) -> np.ndarray:
+        """1 for each row, -1 for odd ones, at most 5 % of those that follow the training distribution."""
+        return predictions(self, table)[1]
+
+    def sample(self, num_samples, *, where=None, rng=None):
+        """(num_samples, V) object array of rows drawn from the circuit; None for rare, new and missing values.
+
+        Numbers are drawn inside their bins and types kept; `where` is a condition that all rows fulfil, such as
+        ``'age > 40 and sex == "F"'`` (`hld.synthetic.expressions`).
         """
-        self._check_fitted()
+        check_fitted(self)
         return draw_rows(self.circuit_, self.encoder_.columns, self.values_, num_samples, where=where, rng=rng)
 
     def probability(self, where) -> float:
         """Probability of a condition under the circuit, such as ``'age > 40 and sex == "F"'``."""
-        self._check_fitted()
+        check_fitted(self)
         return condition_probability(self.circuit_, self.encoder_.columns, self.values_, where)
 
     def save(self, path) -> None:
@@ -277,10 +259,8 @@ class HLDDetector:
 
     def describe(self) -> str:
         """The columns and how each is treated, the circuit, and the test."""
-        self._check_fitted()
-        return "\n".join([f"HLDDetector fitted to {self.num_train_} rows, mean log-likelihood {self.history_[-1]:.4f}",
-                          self.encoder_.describe(), self.test_.describe(), *self._kept_rows(),
-                          f"missing values: {MISSING[self.test_.missing]}"])
+        check_fitted(self)
+        return describe(self)
 
     def get_params(self, deep=True) -> dict:
         """Constructor parameters, as scikit-learn expects."""
@@ -300,43 +280,22 @@ class HLDDetector:
         state = f"fitted to {self.num_train_} rows" if hasattr(self, "circuit_") else "not fitted"
         return f"HLDDetector(num_latents={self.num_latents}, {state})"
 
-    def _kept_rows(self) -> list:
-        """A line about the rows of the reference, if they were kept from learning."""
-        if self.test_.reference == "circuit" or self.test_.num_train == self.num_train_:
-            return []
-        return [f"reference: {self.test_.num_train} of the {self.num_train_} rows, kept from learning"]
-
-    def _build_test(self, circuit, kept, num_learned, seed) -> HLDTest:
-        """The test of a fitted circuit against the rows `kept`, or against the circuit."""
-        nodes, metric = pcircuit.select_nodes(circuit, self.kinds), self.metric
-        if isinstance(metric, str) and metric == "auto":
-            metric = default_metrics(circuit, nodes)
-        return HLDTest(circuit, nodes=nodes, metric=metric, null=self.null,
-                       reference="circuit" if kept is None else "training", training_data=kept,
-                       num_train=num_learned if self.estimation_error and kept is None else None,
-                       rng=seed, num_resamples=self.num_resamples, tolerance=self.tolerance)
-
     def _take_over(self, fitted):
         """Become fitted: with what `fit` computed, or what a file held."""
-        self.encoder_, self.test_, self.circuit_ = fitted["encoder"], fitted["test"], fitted["test"].circuit
-        self.history_, self.num_train_, self.profile_ = fitted["history"], fitted["num_train"], fitted["profile"]
-        self.values_, self._outside = fitted["values"], fitted["outside"]
-        self.n_features_in_ = self.circuit_.num_variables
+        self.schema_, self.encoder_ = fitted["schema"], fitted["schema"].encoder()
+        self.test_, self.circuit_ = fitted["test"], fitted["test"].circuit
+        self.history_, self.num_train_, self.offset_ = fitted["history"], fitted["num_train"], fitted["offset"]
+        self.profile_, self.values_ = fitted["profile"], fitted["values"]
+        self.n_features_in_, names = len(self.schema_.columns), feature_names(self.schema_)
+        if names is not None:
+            self.feature_names_in_ = names
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
         return self
 
-    def _check_fitted(self):
-        """Raise unless `fit` has run."""
-        if not hasattr(self, "circuit_"):
-            raise ValueError("this HLDDetector is not fitted: call `fit(table)` first, or `hld.load(path)`")
-
-
-def _warn_of_few_rows(test, num_rows) -> None:
-    """A warning if single rows cannot be rejected at the default level, so few rows there are to compare them with."""
-    least = test.least_pvalue(1)
-    if least > SUPPORTED_LEVEL:
-        warnings.warn(f"`table` has {num_rows} rows, so the smallest p-value of a single row is {least:.2g}: a test at "
-                      "a lower level never rejects one; `describe()` lists the smallest p-values of larger batches",
-                      UserWarning, stacklevel=3)
+    def __sklearn_tags__(self):
+        """What scikit-learn asks of an estimator."""
+        return sklearn_tags()
 
 
 def save(detector, path) -> None:
@@ -370,10 +329,10 @@ def save(detector, path) -> None:
     if not isinstance(detector, HLDDetector):
         raise TypeError(f"`detector` must be an HLDDetector, found {type(detector).__name__}; save circuits with "
                         "pcircuit.save")
-    detector._check_fitted()
-    fitted = {"encoder": detector.encoder_, "test": detector.test_, "history": detector.history_,
-              "num_train": detector.num_train_, "profile": detector.profile_, "values": detector.values_,
-              "outside": detector._outside}
+    check_fitted(detector)
+    fitted = {"schema": detector.schema_, "test": detector.test_, "history": detector.history_,
+              "num_train": detector.num_train_, "offset": detector.offset_, "profile": detector.profile_,
+              "values": detector.values_}
     pcircuit.write_archive(path, *detector_parts(detector.get_params(), fitted))
 
 

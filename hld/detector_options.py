@@ -40,6 +40,7 @@ def check_options(options: Mapping) -> None:
     if options["null"] in OF_ONE_METRIC and _num_names(options["metric"]) > 1:
         raise ValueError(f"`null` {options['null']!r} is for a single `metric`, found metric={options['metric']!r}")
     pcircuit.check_flag(options["estimation_error"], "estimation_error")
+    pcircuit.check_flag(options["missingness"], "missingness")
     pcircuit.check_generator(options["rng"])
 
 

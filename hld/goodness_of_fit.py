@@ -65,9 +65,9 @@ class HLDTest:
         Rows n that the circuit was fitted to; the null is then scaled by 1 + T/n for its estimation error.  For
         ``reference="training"`` n is the number of rows of `training_data`.
     training_data : (n, V) integer array_like, optional
-        For ``reference="training"``; no row of it is kept.
+        Rows for ``reference="training"``; none of them is kept.
     rng : int or numpy.random.Generator, optional
-        For drawn batches and for the completion of missing values; equal seeds give equal results.
+        Seed of drawn batches and of the completion of missing values; equal seeds give equal results.
     ridge : float
         Of the whitened metric, relative to the largest eigenvalue; smaller finds more shifts, and the law needs
         larger T.
@@ -92,7 +92,7 @@ class HLDTest:
     vectors : hld.vectors.row_vectors.RowVectors
         What the test looks at in a row: likelihoods of the nodes and, with the metric "score", features of the score.
     mean, stds : (m,) float arrays
-        Of these under the reference: more than m numbers with the metric "score".
+        Mean and standard deviation of these under the reference: more than m numbers with the metric "score".
     null, reference : str
     num_train : int or None
     tolerance : float

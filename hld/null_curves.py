@@ -45,7 +45,7 @@ def null_curves(test, result) -> list:
     ----------
     test : HLDTest
     result : HLDResult
-        Of it.
+        Result of the test.
 
     Returns
     -------

@@ -21,9 +21,9 @@ def null_law(test, result, ax=None):
     Parameters
     ----------
     test : hld.HLDTest
-        With a single metric.
+        A test with a single metric.
     result : hld.HLDResult
-        Of this test.
+        A result of this test.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure.
 

@@ -124,7 +124,7 @@ def localisation_map(localisation, shape, ax=None):
     Parameters
     ----------
     localisation : hld.localization.Localization
-        From ``HLDResult.localize``.
+        Result of ``HLDResult.localize``.
     shape : tuple of two int
         Height and width, H W = V.
     ax : matplotlib.axes.Axes, optional
@@ -168,7 +168,7 @@ def variable_shares(localisation, names, ax=None, *, top=10):
     Parameters
     ----------
     localisation : hld.localization.Localization
-        From ``HLDResult.localize``.
+        Result of ``HLDResult.localize``.
     names : sequence of V str
         Names of the variables.
     ax : matplotlib.axes.Axes, optional

@@ -53,6 +53,9 @@ class HLDResult:
         Node ids.
     evidence : hld.answers.evidence.Evidence or None
         Counts of the batch and of the reference, where the columns of a table are known: behind `columns` and `pairs`.
+    data_quality : hld.DataQuality or None
+        What a batch of a detector has that the schema of its training table does not know; the test of its missing
+        values, which is part of `pvalue`.
 
     Examples
     --------
@@ -81,6 +84,7 @@ class HLDResult:
     nodes: np.ndarray = field(repr=False)
     _circuit: object = field(repr=False)
     evidence: Evidence | None = field(default=None, repr=False)
+    data_quality: object = field(default=None, repr=False)
     _scores: np.ndarray | None = field(default=None, repr=False)
 
     def __post_init__(self):
@@ -153,6 +157,8 @@ class HLDResult:
             "statistic", "threshold", "pvalue", "reject", "alpha", "num_samples", "null", "inflation", "null_error",
             "num_missing", "effect")}
         values |= {"metrics": list(self.metrics), "pvalues": [_plain(value) for value in self.pvalues]}
+        if self.data_quality is not None:
+            values["data_quality"] = self.data_quality.to_dict()
         if self.evidence is not None:
             values |= {"columns": [one.to_dict() for one in self.columns],
                        "pairs": [one.to_dict() for one in self.pairs]}

@@ -31,9 +31,9 @@ class HoledNull:
     Attributes
     ----------
     laws : tuple of LimitLaw or None
-        Of its distances, one for each metric; None for a metric that says nothing about this batch.
+        Laws of its distances, one for each metric; None for a metric that says nothing about this batch.
     inner : Null
-        Of batches without holes.
+        Null of batches without holes.
     """
 
     laws: tuple
@@ -58,7 +58,7 @@ class RowBatch:
     ----------
     vectors : RowVectors
     calibration : Calibration
-        Of a reference made of rows.
+        Calibration for a reference made of rows.
     rows : (T, V) int array
     """
 

@@ -6,13 +6,13 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # what editors and type checkers see
-    from pcircuit.arguments.arrays import check_integers as check_integers
-    from pcircuit.arguments.arrays import check_numbers as check_numbers
-    from pcircuit.arguments.single import check_choice as check_choice
-    from pcircuit.arguments.single import check_flag as check_flag
-    from pcircuit.arguments.single import check_generator as check_generator
-    from pcircuit.arguments.single import check_number as check_number
-    from pcircuit.arguments.single import check_whole_number as check_whole_number
+    from pcircuit.argument_arrays import check_integers as check_integers
+    from pcircuit.argument_arrays import check_numbers as check_numbers
+    from pcircuit.argument_values import check_choice as check_choice
+    from pcircuit.argument_values import check_flag as check_flag
+    from pcircuit.argument_values import check_generator as check_generator
+    from pcircuit.argument_values import check_number as check_number
+    from pcircuit.argument_values import check_whole_number as check_whole_number
     from pcircuit.circuit import Circuit as Circuit
     from pcircuit.distribution import check_distribution as check_distribution
     from pcircuit.engine import engine_is_numpy as engine_is_numpy
@@ -108,9 +108,9 @@ _HOME = {
     "Circuit": "circuit",
     "InputRegion": "regions", "InnerRegion": "regions", "StructureError": "regions",
     "VTree": "vtree",
-    "check_choice": "arguments.single", "check_flag": "arguments.single", "check_generator": "arguments.single",
-    "check_integers": "arguments.arrays", "check_number": "arguments.single", "check_numbers": "arguments.arrays",
-    "check_whole_number": "arguments.single",
+    "check_choice": "argument_values", "check_flag": "argument_values", "check_generator": "argument_values",
+    "check_integers": "argument_arrays", "check_number": "argument_values", "check_numbers": "argument_arrays",
+    "check_whole_number": "argument_values",
     "check_distribution": "distribution",
     "check_evidence": "evidence", "engine_is_numpy": "engine",
     "check_kinds": "node_selection", "check_node_weights": "node_selection", "check_nodes": "node_selection",

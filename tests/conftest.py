@@ -51,7 +51,7 @@ def pytest_addoption(parser):
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks at its options
 def pytest_cmdline_main(config):
     """Run the whole suite in as many processes as there are cores, where pytest-xdist is installed and no -n given."""
-    whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS and "PYTEST_XDIST_WORKER" not in os.environ
     alone = config.getoption("collectonly") or config.getoption("usepdb") or config.getoption("-m") == "slow"
     if whole and not alone and config.pluginmanager.hasplugin("xdist") and config.option.numprocesses is None:
         config.option.numprocesses, config.option.dist = min(os.cpu_count() or 1, MOST_PROCESSES), "worksteal"

@@ -200,7 +200,7 @@ def detectors() -> Kind:
 def parts_of(detector):
     """Header and arrays of a detector."""
     return detector_file.detector_parts(detector.get_params(), {
-        "encoder": detector.encoder_, "test": detector.test_, "history": detector.history_,
+        "schema": detector.schema_, "offset": detector.offset_, "test": detector.test_, "history": detector.history_,
         "num_train": detector.num_train_, "profile": detector.profile_, "values": detector.values_})
 
 

@@ -22,6 +22,11 @@ def states(circuit):
     return np.array(list(itertools.product(*[range(C) for C in circuit.num_categories])), dtype=np.int64)
 
 
+def values(circuit):
+    """f(x) of all states."""
+    return likelihood(circuit, states(circuit))
+
+
 def completions(circuit, row):
     """(S, V) all joint states that agree with the observed entries of one row."""
     choices = [range(C) if x == MISSING else [x] for x, C in zip(row, circuit.num_categories, strict=True)]

@@ -28,7 +28,8 @@ import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PACKAGES = ("hld", "pcircuit")
-NEVER = re.compile(r"__pycache__|\.(pyc|nbi|nbc)$|\.egg-info/")
+NEVER = re.compile(r"__pycache__|\.(pyc|nbi|nbc)$")
+BY_THE_BUILD = re.compile(r"\.egg-info/|^build/|^dist/")  # in the copied tree
 SELECTION = ("tests/pcircuit/files/test_circuit_file.py", "tests/pcircuit/files/test_formats.py",
              "tests/pcircuit/inference/test_flows.py", "tests/pcircuit/operations", "tests/hld/files",
              "tests/hld/tables/test_columns.py", "tests/hld/command/test_csv_files.py")
@@ -64,8 +65,9 @@ def main(arguments=None) -> int:
         work = pathlib.Path(name)
         sdist, unpacked = build_sdist(work)
         wheel = build(work, "wheel", unpacked)
-        check_sdist(unpacked)
-        check_wheel(wheel)
+        files = {path.relative_to(work / "tree").as_posix() for path in (work / "tree").rglob("*") if path.is_file()}
+        check_sdist(unpacked, files)
+        check_wheel(wheel, files)
         test_sdist(work, sdist, unpacked, () if asked.whole else SELECTION)
         use_wheel(work, wheel)
         asked.out.mkdir(parents=True, exist_ok=True)
@@ -99,18 +101,13 @@ def fresh(work, name) -> pathlib.Path:
 # -- building ------------------------------------------------------------------------------------------------------
 
 
-def tracked() -> list:
-    """The files of this tree that belong to it."""
-    listed = run("git", "ls-files", "--cached", "--others", "--exclude-standard", cwd=ROOT).splitlines()
-    return [name for name in listed if (ROOT / name).is_file()]
-
-
 def build_sdist(work) -> tuple:
     """The source distribution of a clean copy of this tree, and the folder that it unpacks to."""
-    for name in tracked():
-        target = work / "tree" / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, target)
+    for name in run("git", "ls-files", "--cached", "--others", "--exclude-standard", cwd=ROOT).splitlines():
+        if (ROOT / name).is_file():
+            target = work / "tree" / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, target)
     sdist = build(work, "sdist", work / "tree")
     with tarfile.open(sdist) as archive:
         archive.extractall(work / "unpacked", **({"filter": "data"} if sys.version_info >= (3, 12) else {}))
@@ -132,23 +129,23 @@ def build(work, kind, tree) -> pathlib.Path:
 # -- looking -------------------------------------------------------------------------------------------------------
 
 
-def check_sdist(unpacked) -> None:
+def check_sdist(unpacked, files) -> None:
     """Every file of the tree is in it, and what is compiled or cached is not."""
     held = {path.relative_to(unpacked).as_posix() for path in unpacked.rglob("*") if path.is_file()}
-    missing = sorted(set(tracked()) - held - {".gitignore"})
-    odd = sorted(name for name in held if NEVER.search(name) and ".egg-info/" not in name)
+    missing = sorted(name for name in files - held - {".gitignore"} if not BY_THE_BUILD.search(name))
+    odd = sorted(name for name in held if NEVER.search(name))
     if missing or odd:
         raise SystemExit(f"the source distribution lacks {missing} and holds {odd}")
     say(f"the source distribution holds {len(held)} files")
 
 
-def check_wheel(wheel) -> None:
+def check_wheel(wheel, files) -> None:
     """The two packages whole, their metadata, and nothing else."""
     with zipfile.ZipFile(wheel) as archive:
         held = set(archive.namelist())
         metadata = next(name for name in held if name.endswith(".dist-info/METADATA"))
         declared = email.message_from_bytes(archive.read(metadata))
-    expected = {name for name in tracked() if name.startswith(tuple(f"{package}/" for package in PACKAGES))}
+    expected = {name for name in files if name.startswith(tuple(f"{package}/" for package in PACKAGES))}
     found = {name for name in held if ".dist-info/" not in name}
     if found != expected:
         raise SystemExit(f"the wheel lacks {sorted(expected - found)} and holds {sorted(found - expected)}")

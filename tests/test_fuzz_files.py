@@ -52,7 +52,7 @@ def test_arrays_are_written_as_numpy_writes_them(array):
 
 
 def test_what_is_wrong_is_noticed():
-    monitor = read_monitor(io.BytesIO(pack(members_of(*KINDS["monitor"]().parts[3]))))
+    monitor = read_monitor(io.BytesIO(pack(members_of(*KINDS["monitor"]().parts[2]))))
     check_fairness(monitor)
     monitor._bets = monitor._bets._replace(mean=monitor._bets.mean * 0.99)
     with pytest.raises(AssertionError):
@@ -64,7 +64,7 @@ def test_what_is_wrong_is_noticed():
 
 def test_wrong_pvalues_are_noticed(monkeypatch):
     monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")
-    detector = read_detector(io.BytesIO(pack(members_of(*KINDS["detector"]().parts[3]))))
+    detector = read_detector(io.BytesIO(pack(members_of(*KINDS["detector"]().parts[4]))))
     check_detector(detector, np.random.default_rng(0))
     law = type(detector.test_.calibration.null)
     right = law.pvalue

@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse
 from hypothesis import strategies as st
 
+import pcircuit
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree
 
 
@@ -36,6 +37,19 @@ def unnormalized_circuits():
         "zero": Circuit(VTree.from_nested([0, 1]), [
             InputRegion(0, [[0.5, 0.5]]), InputRegion(1, [[0.0, 0.0]]), InnerRegion([[0, 0]], [[1.0]])]),
     }
+
+
+def all_circuits():
+    """Both kinds in one."""
+    return {**circuits(), **{f"unnormalized {name}": circuit for name, circuit in unnormalized_circuits().items()}}
+
+
+def learned_tree(seed, V=5, C=3):
+    """A deterministic circuit over a learned tree."""
+    rng = np.random.default_rng(seed)
+    data = rng.integers(0, C, (200, V))
+    data[:, 1] = (data[:, 0] + (rng.random(200) < 0.3)) % C
+    return pcircuit.chow_liu_circuit(data, num_categories=[C] * V)
 
 
 def two_coins():

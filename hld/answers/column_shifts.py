@@ -19,7 +19,6 @@ from hld.answers.adjust import holm
 from hld.answers.frequencies import homogeneity_pvalue
 
 UNSEEN, RARE, MISSING = "(unseen)", "(rare)", "(missing)"
-ORDERED = ("continuous", "integer")
 CLEAR = 0.01  # |A - 1/2| below which no direction is told
 SHOWN_CHANGES = 2
 DIGITS = 4  # of bin edges, more where they would look alike
@@ -39,7 +38,7 @@ class ColumnShift:
     difference : float
         Total variation distance of the two, in [0, 1].
     pvalue, adjusted : float
-        Of equal frequencies, by itself and adjusted for the number of columns (Holm).
+        p-value for equal frequencies: unadjusted, and adjusted for the number of columns (Holm).
     above : float or None
         P(batch above reference) + P(level) / 2 in columns with an order; above 1/2 the values have risen.
     """
@@ -87,11 +86,11 @@ def column_shifts(columns, reference, batch, seed: int) -> tuple:
     Parameters
     ----------
     columns : sequence of V columns
-        Of the encoder.
+        Columns of the encoder.
     reference, batch : Profile
         Counts of the rows compared with, and of the batch.
     seed : int
-        For the p-values of columns with small counts.
+        Seed of the draws behind the p-values of columns with small counts.
 
     Returns
     -------
@@ -114,10 +113,15 @@ def _shift(column, expected, observed, pvalue, adjusted) -> ColumnShift:
     """How a column with counts (C + 1,) moved."""
     a, b = expected / max(expected.sum(), 1), observed / max(observed.sum(), 1)
     labels = labels_of(column)
-    ordered = column.kind in ORDERED
+    ordered = is_ordered(column)
     levels = [k for k in range(len(labels) - 1) if labels[k] not in (UNSEEN, RARE)] if ordered else []
     return ColumnShift(column.name, column.kind, labels, a, b, float(np.abs(a - b).sum() / 2), pvalue, adjusted,
                        _above(expected[levels], observed[levels]) if ordered else None)
+
+
+def is_ordered(column) -> bool:
+    """Whether the categories of a column have an order: bins and whole numbers."""
+    return hasattr(column, "edges") or column.kind == "integer"
 
 
 def labels_of(column) -> tuple:
@@ -135,7 +139,7 @@ def labels_of(column) -> tuple:
         return (*map(str, column.values(UNSEEN, RARE)), MISSING)
     if not edges:
         return ("all numbers", MISSING)
-    marks = _texts(edges)
+    marks = _texts(edges) if column.kind == "continuous" else list(map(column.text, edges))
     return (f"< {marks[0]}", *(f"{a} to {b}" for a, b in pairwise(marks)), f">= {marks[-1]}",
             MISSING)
 

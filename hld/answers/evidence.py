@@ -21,7 +21,7 @@ class Evidence:
     Attributes
     ----------
     fitted : tuple of V columns
-        Of the encoder.
+        Columns of the encoder.
     reference, batch : Profile
     num_unseen, num_out_of_range : (V,) int arrays
         Odd cells of the batch.

@@ -29,7 +29,7 @@ def homogeneity_pvalue(reference, batch, rng) -> float:
     reference, batch : (K,) int arrays
         Counts of the same categories.
     rng : numpy.random.Generator
-        For small counts.
+        Used for small counts only.
 
     Returns
     -------

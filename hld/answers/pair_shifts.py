@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hld.answers.adjust import holm
-from hld.answers.column_shifts import ORDERED, labels_of, percent
+from hld.answers.column_shifts import is_ordered, labels_of, percent
 
 ROWS_PER_CELL = 8
 MOST_GROUPS = 6
@@ -46,7 +46,7 @@ class PairShift:
     expected, observed : float
         Cramer's V in the reference and in the batch, of the grouped tables.
     pvalue, adjusted : float
-        Of equal odds ratios, by itself and adjusted for the number of pairs (Holm).
+        p-value for equal odds ratios: unadjusted, and adjusted for the number of pairs (Holm).
     labels : tuple of two tuples of str
         The groups of levels or bins.
     expected_table, observed_table : (a, b) float arrays
@@ -84,14 +84,14 @@ def pair_shifts(columns, reference, batch) -> tuple:
     Parameters
     ----------
     columns : sequence of V columns
-        Of the encoder.
+        Columns of the encoder.
     reference, batch : Profile
-        With the same edges.
+        Both profiles have the same edges.
 
     Returns
     -------
     tuple of PairShift
-        Of the edges with enough rows and more than one group in both columns.
+        One for each edge with enough rows and more than one group in both columns.
 
     References
     ----------
@@ -168,7 +168,7 @@ def _groups(column, totals, most: int):
     labels, C = labels_of(column)[:-1], len(totals)
     used = np.flatnonzero(totals)
     groups = np.zeros(C, dtype=np.int64)
-    if column.kind in ORDERED:
+    if is_ordered(column):
         middle = (np.cumsum(totals) - totals / 2) / max(totals.sum(), 1)
         groups = np.minimum((middle * most).astype(np.int64), most - 1) if len(used) > most else np.arange(C)
     else:

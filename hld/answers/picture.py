@@ -3,7 +3,8 @@ from __future__ import annotations
 
 import numpy as np
 
-EXPECTED_COLOUR, OBSERVED_COLOUR = "#999999", "#0072B2"
+EXPECTED_COLOUR, OBSERVED_COLOUR, SHIFT_COLOUR = "#999999", "#0072B2", "#D55E00"
+SMALLEST = 1e-6  # p-values below are drawn here
 MOST_LEVELS = 12
 LONGEST = 18
 
@@ -51,6 +52,42 @@ def shown_levels(column, most: int = MOST_LEVELS) -> list:
     size = np.maximum(column.expected, column.observed)[used]
     change = np.abs(column.observed - column.expected)[used]
     return np.sort(used[np.lexsort((-size, -change))[:most]]).tolist()
+
+
+def draw_segments(result, ax=None):
+    """Draw the adjusted p-values of segments in their order: shifted ones are triangles, the others dots.
+
+    Parameters
+    ----------
+    result : hld.answers.segments.SegmentsResult
+    ax : matplotlib.axes.Axes, optional
+        By default those of a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is missing.
+    """
+    if ax is None:
+        try:
+            from matplotlib import pyplot
+        except ImportError:
+            raise ImportError("drawing needs matplotlib, which is not installed: pip install 'hld[plot]'") from None
+        ax = pyplot.subplots(layout="constrained")[1]
+    place, height, called = np.arange(1, len(result.labels) + 1), np.maximum(result.adjusted, SMALLEST), result.reject
+    ax.plot(place[~called], height[~called], "o", color=OBSERVED_COLOUR, markersize=4,
+            label=f"no shift ({int((~called).sum())})")
+    ax.plot(place[called], height[called], "v", color=SHIFT_COLOUR, markersize=8, label=f"shift ({int(called.sum())})")
+    ax.axhline(result.alpha, color="black", linestyle="--", linewidth=1, label=f"level {result.alpha:g}")
+    ax.set(xlabel=f"segment of {result.by}, {result.labels[0]} to {result.labels[-1]}", ylabel="adjusted p-value",
+           yscale="log", ylim=(SMALLEST / 2, 2))
+    ax.legend(loc="lower left", fontsize="small")
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
 
 
 def _draw(ax, column):

@@ -10,11 +10,10 @@ most.  Profiles of parts of a table add up.
 """
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-
-import pcircuit
 
 MOST_CELLS = 2_000_000  # of all pair tables together; pairs beyond are left out
 
@@ -113,14 +112,14 @@ def profile_of(codes, num_categories, edges) -> Profile:
     return Profile(len(codes), tuple(counts), edges, tuple(pairs))
 
 
-def tree_edges(codes, num_categories, pseudocount=1.0) -> np.ndarray:
-    """(E, 2) edges of the Chow-Liu tree of a table, those of small tables first where not all can be held.
+def tree_edges(tree: np.ndarray, num_categories: Sequence[int]) -> np.ndarray:
+    """(E, 2) edges of a tree of columns, those of small tables first where not all can be held.
 
     Parameters
     ----------
-    codes : (N, V) int array
+    tree : (V,) int array
+        Parent of each column, -1 for the root: see `pcircuit.chow_liu_tree`.
     num_categories : sequence of V int
-    pseudocount : float
 
     Returns
     -------
@@ -129,13 +128,10 @@ def tree_edges(codes, num_categories, pseudocount=1.0) -> np.ndarray:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> x = np.random.default_rng(0).integers(0, 2, 200)
-    >>> tree_edges(np.column_stack([x, 1 - x, x]), (2, 2, 2)).tolist()
+    >>> tree_edges(np.array([-1, 0, 0]), (2, 2, 2)).tolist()
     [[0, 1], [0, 2]]
     """
-    parents = pcircuit.chow_liu_tree(codes, num_categories=num_categories, pseudocount=pseudocount)
-    edges = sorted((min(v, p), max(v, p)) for v, p in enumerate(parents.tolist()) if p >= 0)
+    edges = sorted((min(v, p), max(v, p)) for v, p in enumerate(tree.tolist()) if p >= 0)
     cells = np.array([num_categories[u] * num_categories[v] for u, v in edges], dtype=np.int64)
     order = np.argsort(cells, kind="stable")
     kept = np.sort(order[np.cumsum(cells[order]) <= MOST_CELLS])

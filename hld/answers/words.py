@@ -35,6 +35,9 @@ def in_words(result) -> str:
         lines += column_lines(result.columns, result.alpha) + pair_lines(result.pairs, result.alpha)
         if not result.reject and any(one.adjusted <= result.alpha for one in result.columns):
             lines[0] += ", yet:"
+    if result.data_quality is not None:
+        lines += [f"column {name!r} is not in the batch" for name in result.data_quality.absent]
+        lines += [f"column {name!r} was not in training: left aside" for name in result.data_quality.extra]
     return "\n".join(lines)
 
 

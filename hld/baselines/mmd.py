@@ -62,7 +62,7 @@ class MMDResult:
     null, kernel : str
         As given to the test.
     bandwidth : float
-        Of the kernel.
+        Bandwidth of the kernel.
     null_error : float or None
         Standard error of a Monte Carlo p-value; None for "spectral", where it is not estimated.
     num_missing : int
@@ -113,7 +113,7 @@ class MMDTest:
     null : "monte-carlo" or "spectral"
         Null distribution; see the module.
     rng : int or numpy.random.Generator, optional
-        For everything that is drawn; equal seeds give equal results.
+        Seed of everything that is drawn; equal seeds give equal results.
     num_resamples : int
         B, batches of the Monte Carlo null.
 
@@ -252,7 +252,7 @@ def one_sample_mmd_squared(circuit, data, *, kernel="hamming", bandwidth=None, r
     bandwidth : float, optional
         s; by default the median distance between 500 rows drawn from `circuit`.
     rng : int or numpy.random.Generator
-        For the default bandwidth only.
+        Seed, used for the default bandwidth only.
 
     Returns
     -------

@@ -81,7 +81,7 @@ def two_sample_mmd_squared(first, second, bandwidth) -> float:
     Returns
     -------
     float
-        At least 0 but for rounding.
+        At least 0, up to rounding.
 
     Examples
     --------

@@ -58,10 +58,10 @@ def read_batch(path, encoder, separator=","):
 
     Parameters
     ----------
-    path : str
-        File, possibly compressed; "-" is standard input.
+    path : str or io.StringIO
+        File, possibly compressed; "-" is standard input; or text of standard input.
     encoder : hld.tables.encoder.TableEncoder
-        Of the detector that will read the table.
+        Encoder of the detector that will read the table.
     separator : str
         One character.
 
@@ -122,7 +122,8 @@ def _read(path, separator, **options):
                           "pip install 'hld[cli]'") from None
     # Standard input is read here, as an interrupt inside pandas' parser would become an error in the table.
     # A name is given from the root on, as pandas would take one such as http://... for an address and fetch it.
-    source = io.BytesIO(sys.stdin.buffer.read()) if path == "-" else pathlib.Path(path).absolute()
+    source = path if isinstance(path, io.StringIO) else (
+        io.BytesIO(sys.stdin.buffer.read()) if path == "-" else pathlib.Path(path).absolute())
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pandas.errors.ParserWarning)
@@ -137,7 +138,7 @@ def _read(path, separator, **options):
 
 def _called(path) -> str:
     """What a message calls the input."""
-    return "standard input" if path == "-" else repr(str(path))
+    return "standard input" if path == "-" or isinstance(path, io.StringIO) else repr(str(path))
 
 
 def _as_fitted(cells, column):

@@ -52,11 +52,11 @@ class Demo:
     real, drawn : (., 64) int arrays
         Training images, and images drawn from the circuit.
     mean : (64,) float array
-        Of the training images.
+        Mean of the training images.
     shifted : Trial
         The batch of another digit that was hardest to tell, of those that were found; or the first one.
     shifted_mean : (64,) float array
-        Of that batch.
+        Mean of that batch.
     """
 
     digit: int
@@ -85,7 +85,7 @@ def run(digit=2, seed=0, *, num_epochs=NUM_EPOCHS, progress=False) -> Demo:
     digit : int
         0 to 9, the one to learn.
     seed : int
-        Of the split, the start values, the batches and the drawn images.
+        Seed of the split, the start values, the batches and the drawn images.
     num_epochs : int
         EM passes over the training images.
     progress : bool

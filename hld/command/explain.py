@@ -26,7 +26,7 @@ def explanation(detector, table, result, top) -> dict:
     table : (T, V) array_like or pandas.DataFrame
         The batch.
     result : hld.HLDResult
-        Of the batch.
+        Result for the batch.
     top : int
         How many nodes and how many columns.
 
@@ -61,7 +61,7 @@ def print_explanation(result, found):
     ----------
     result : hld.HLDResult
     found : dict
-        From `explanation`.
+        Result of `explanation`.
     """
     print_text(f"{result}\n\ncolumns, by their share of the squared distance")
     print_table(("column", "share", "missing", "unseen", "out of range"),

@@ -16,25 +16,25 @@ import numpy as np
 
 import pcircuit
 from hld.answers.profile import Profile
-from hld.checks import check_names, saved_count, under_prefix, with_prefix
+from hld.checks import check_names, saved_count, saved_number, under_prefix, with_prefix
 from hld.files.calibration import calibration_parts, read_calibration
 from hld.files.calibration_v1 import parts_of_version_1
 from hld.files.detector_checks import check_calibration, check_history, check_same, check_settings
 from hld.files.detector_params import plain_params, read_params
 from hld.goodness_of_fit import HLDTest
-from hld.references.outside import OutsideCounts
 from hld.settings import Settings
-from hld.synthetic.values import ValueTables
+from hld.synthetic.values import ValueTables, is_binned
 from hld.tables.encoder import TableEncoder
+from hld.tables.schema import TableSchema
 
-FORMAT, FORMAT_VERSION = "hld.detector", 2
+FORMAT, FORMAT_VERSION = "hld.detector", 3
 LONGEST_ERROR = 500  # characters of what is said about a file
-KEYS = {"format", "version", "library", "params", "encoder", "num_train", "test"}  # of the header
+KEYS = {"format", "version", "library", "params", "schema", "num_train", "offset", "test"}  # of the header
+KEYS_BEFORE_3 = KEYS - {"schema", "offset"} | {"encoder"}
 SETTINGS = tuple(field.name for field in fields(Settings))
 CIRCUIT = "circuit."  # prefix of the circuit's arrays
 TEST = "test."  # prefix of the arrays of its test
 PROFILE = "profile."  # prefix of the counts of the rows that batches are compared with; older files have none
-OUTSIDE = "outside."  # prefix of the counts of values beyond the range; older files have none
 VALUES = "values."  # prefix of the quantiles of continuous columns; older files have none
 
 
@@ -46,7 +46,7 @@ def detector_parts(params: dict, fitted: dict) -> tuple:
     params : dict
         Constructor parameters.
     fitted : dict
-        "encoder", "test", "history", "num_train", "profile", "values" and "outside".
+        "schema", "test", "history", "num_train", "offset", "profile" and "values".
 
     Returns
     -------
@@ -59,29 +59,28 @@ def detector_parts(params: dict, fitted: dict) -> tuple:
         "format": FORMAT,
         "version": FORMAT_VERSION,
         "params": plain_params(params),
-        "encoder": fitted["encoder"].to_dict(),
+        "schema": fitted["schema"].to_dict(),
         "num_train": fitted["num_train"],
+        "offset": _offset_form(fitted["offset"]),
         "test": {**asdict(test.settings), "calibration": scalars},
     }
     arrays = with_prefix(TEST, arrays) | with_prefix(CIRCUIT, pcircuit.to_arrays(test.circuit))
     if fitted["profile"] is not None:
         arrays |= with_prefix(PROFILE, fitted["profile"].to_arrays())
-    if fitted["outside"] is not None:
-        arrays |= with_prefix(OUTSIDE, fitted["outside"].to_arrays())
     if fitted["values"] is not None:
         arrays |= with_prefix(VALUES, fitted["values"].to_arrays())
     return header, arrays | {"history": fitted["history"]}
 
 
-def check_storable(params: dict, encoder) -> None:
-    """Raise unless parameters and encoder fit into a file: before anything is learned, not after.
+def check_storable(params: dict, schema) -> None:
+    """Raise unless parameters and schema fit into a file: before anything is learned, not after.
 
     Raises
     ------
     TypeError, ValueError
         What does not fit.
     """
-    header = {"format": FORMAT, "version": FORMAT_VERSION, "params": plain_params(params), "encoder": encoder.to_dict()}
+    header = {"format": FORMAT, "version": FORMAT_VERSION, "params": plain_params(params), "schema": schema.to_dict()}
     try:
         pcircuit.check_header(header)
     except ValueError as error:
@@ -118,10 +117,13 @@ def read_parts(header: dict, arrays: dict, defaults: dict) -> tuple:
 
 def _read_parts(header: dict, arrays: dict, defaults: dict) -> tuple:
     """What `read_parts` returns; TypeError or ValueError where the parts do not fit together."""
-    check_names(header, KEYS, "the header")
-    parts = (CIRCUIT, TEST, PROFILE, VALUES, OUTSIDE)
+    is_old = header["version"] < 3
+    check_names(header, KEYS_BEFORE_3 if is_old else KEYS, "the header")
+    parts = (CIRCUIT, TEST, PROFILE, VALUES)
     check_names([name for name in arrays if not name.startswith(parts)], {"history"}, "the file")
-    encoder = TableEncoder.from_dict(header["encoder"])
+    schema = TableSchema.of_encoder(TableEncoder.from_dict(header["encoder"])) if is_old else TableSchema.from_dict(
+        header["schema"])
+    encoder = schema.encoder()
     circuit = pcircuit.check_distribution(pcircuit.from_arrays(under_prefix(CIRCUIT, arrays)), "circuit")
     if tuple(encoder.num_categories) != tuple(circuit.num_categories):
         raise ValueError("encoder and circuit disagree about the numbers of categories")
@@ -130,13 +132,18 @@ def _read_parts(header: dict, arrays: dict, defaults: dict) -> tuple:
     check_history(arrays["history"])
     profile = _read_profile(under_prefix(PROFILE, arrays), encoder, num_train)
     params = read_params(header["params"], defaults)
-    fitted = {"encoder": encoder, "test": test, "history": arrays["history"], "num_train": num_train,
-              "profile": profile, "values": _read_values(under_prefix(VALUES, arrays), encoder),
-              "outside": _read_outside(under_prefix(OUTSIDE, arrays), encoder, num_train)}
+    if schema.num_rows not in (None, num_train):
+        raise ValueError(f"the schema is of {schema.num_rows} rows, expected {num_train}")
+    fitted = {"schema": schema, "test": test, "history": arrays["history"], "num_train": num_train,
+              "offset": None if is_old else _read_offset(header["offset"]),
+              "profile": profile, "values": _read_values(under_prefix(VALUES, arrays), encoder)}
     written, _ = detector_parts(params, fitted)
     check_same(header["params"], {name: written["params"][name] for name in header["params"]}, "params")
-    if header["encoder"]["version"] == written["encoder"]["version"]:  # encoders of before are written in another form
-        check_same(header["encoder"], written["encoder"], "encoder")
+    if is_old:  # whose encoders are written in another form
+        if header["encoder"]["version"] == encoder.to_dict()["version"]:
+            check_same(header["encoder"], encoder.to_dict(), "encoder")
+    else:
+        check_same(header["schema"], written["schema"], "schema")
     return params, fitted
 
 
@@ -151,20 +158,24 @@ def _read_profile(arrays: dict, encoder, num_train: int) -> Profile | None:
     return profile
 
 
-def _read_outside(arrays: dict, encoder, num_train: int) -> OutsideCounts | None:
-    """The counts of values beyond the range in a file; None if it has none."""
-    if not arrays:
-        return None
-    check_names(arrays, {"columns", "outside", "shown"}, "the counts outside")
-    return OutsideCounts.from_arrays(arrays, encoder.columns, num_train)
-
-
 def _read_values(arrays: dict, encoder) -> ValueTables | None:
     """The quantiles of continuous columns of a file; None if it has none."""
     if not arrays:
         return None
-    check_names(arrays, {"quantiles", "decimals"}, "the values")
-    return ValueTables.from_arrays(arrays, sum(column.kind == "continuous" for column in encoder.columns))
+    check_names(arrays, {"quantiles", "units"}, "the values")
+    return ValueTables.from_arrays(arrays, sum(map(is_binned, encoder.columns)))
+
+
+def _offset_form(offset):
+    """The offset of single rows as JSON holds it: -inf is text."""
+    return "-inf" if offset == -np.inf else offset
+
+
+def _read_offset(value):
+    """The offset of single rows: a log-likelihood, or None where an older file was read."""
+    if value is None or value == "-inf":
+        return None if value is None else -np.inf
+    return -saved_number({"offset": -value if type(value) is float else value}, "offset")
 
 
 def _read_test(circuit, header: dict, arrays: dict, num_train: int) -> HLDTest:

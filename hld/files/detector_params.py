@@ -15,6 +15,7 @@ from hld.detector_options import REFERENCES
 from hld.metrics.named import METRICS
 from hld.nulls.named import NULLS
 from hld.nulls.staged import MOST_RESAMPLES
+from hld.tables.schema import TableSchema
 
 KINDS = ("input", "sum", "product")
 COUNTS = {"num_latents": 1, "num_epochs": 0, "num_bins": 2, "max_categories": 2, "num_resamples": 1}  # and the least
@@ -59,6 +60,8 @@ def read_params(form: dict, defaults: dict) -> dict:
         params[name] = tuple(params[name]) if isinstance(params[name], list) else params[name]
     if isinstance(params["rng"], str) and params["rng"].startswith("0x"):
         params["rng"] = int(params["rng"], 16)
+    if isinstance(params["schema"], dict):
+        params["schema"] = TableSchema.from_dict(params["schema"])
     return params
 
 
@@ -119,6 +122,13 @@ def _seed(value, name):
     return hex(value) if value >= 10 ** LONGEST_SEED else int(value)
 
 
+def _schema(value, name) -> dict | None:
+    """A schema as JSON holds it."""
+    if value is not None and not isinstance(value, TableSchema):
+        raise TypeError(f"`{name}` must be a TableSchema, found {type(value).__name__}")
+    return None if value is None else value.to_dict()
+
+
 def _is_whole(value) -> bool:
     """Whether a value is a whole number, of Python or NumPy."""
     return isinstance(value, Integral) and not isinstance(value, bool)
@@ -126,7 +136,8 @@ def _is_whole(value) -> bool:
 
 _CHECKS = {
     **dict.fromkeys(COUNTS, _count), "pseudocount": _amount, "tolerance": _amount,
-    "estimation_error": pcircuit.check_flag, "categorical": _columns, "continuous": _columns, "kinds": _kinds,
+    "estimation_error": pcircuit.check_flag, "missingness": pcircuit.check_flag, "schema": _schema,
+    "categorical": _columns, "continuous": _columns, "kinds": _kinds,
     "metric": _metric,
     "null": _choice(NULLS), "reference": _choice(REFERENCES), "rng": _seed,
 }

@@ -32,7 +32,7 @@ def marginals(reference, **options) -> SparseRows:
     Returns
     -------
     SparseRows
-        With a row for each singular value of each variable's selected input units.
+        One row for each singular value of each variable's selected input units.
 
     Raises
     ------

@@ -1,1 +1,1 @@
-"""Streams: a test that may be looked at after every row, for ever."""
+"""Streams: a test that stays valid however often and however long one looks at it."""

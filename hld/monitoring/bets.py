@@ -119,7 +119,7 @@ def make_bets(circuit, nodes, mean, stds, whitening, margin) -> Bets:
     mean, stds : (m,) float arrays
         mu and sigma under the circuit.
     whitening : (w, w) float array
-        From `whitening_matrix`.
+        Result of `whitening_matrix`.
     margin : float
 
     Returns

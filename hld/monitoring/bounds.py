@@ -90,7 +90,7 @@ def floor_rows(circuit, nodes, factors, bounds) -> FloorRows:
     factors : (m,) float array
         Fixed factor of each node; nodes with factor 0 are left out.
     bounds : (num_nodes,) float array
-        From `unit_bounds`.
+        Result of `unit_bounds`.
 
     Returns
     -------

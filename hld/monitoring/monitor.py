@@ -1,4 +1,4 @@
-"""Monitoring a stream: a test that may be looked at after every row, for ever.
+"""Monitoring a stream: a test that stays valid however often and however long one looks at it.
 
     H0: every row is an independent draw from the circuit's distribution P
 
@@ -115,7 +115,7 @@ class Monitor:
     margin : float
         Hierarchical Likelihood Distance (Euclidean, on `nodes`) to the circuit that is still no shift; 0 by default.
     rng : int or numpy.random.Generator, optional
-        For the completion of missing entries; equal seeds give equal results.
+        Seed of the completion of missing entries; equal seeds give equal results.
 
     Attributes
     ----------

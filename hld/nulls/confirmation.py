@@ -25,8 +25,8 @@ farthest are all in the batch with probability
 
     p_out = prod_{i<h} (T - i) / (N - i).
 
-An alarm that the other T - h rows do not give has to be as unlikely as that: p >= min(p_out, p_rest).  For a single row
-this is 1 / (k + 1), what exchangeability allows.
+Where the other T - h rows alone give no alarm, the p-value must not be below this probability: p >= min(p_out, p_rest).
+For a single row that is 1 / (k + 1), the smallest p-value that exchangeability allows.
 """
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class LimitLaw:
     num_eigenvalues : int
         Eigenvalues computed.
     excess : float
-        Of the variance at finite T, see the module; 0 for the limit law.
+        Excess of the variance at finite T, see the module; 0 for the limit law.
     """
 
     eigenvalues: np.ndarray
@@ -152,14 +152,15 @@ def limit_law(seen) -> LimitLaw:
     Returns
     -------
     LimitLaw
-        Of all eigenvalues, or where the covariance is not formed, of leading ones and of the traces.
+        Law of all eigenvalues or, where the covariance is not formed, of the leading ones and the traces.
 
     Examples
     --------
     >>> limit_law(DenseCovariance(np.diag([3.0, 1.0]))).eigenvalues
     array([3., 1.])
     """
-    return law_of_values(seen.eigenvalues()) if isinstance(seen, DenseCovariance) else law_of_leading(seen)
+    every = isinstance(seen, DenseCovariance) or getattr(seen, "is_small", False)
+    return law_of_values(seen.eigenvalues()) if every else law_of_leading(seen)
 
 
 def law_of_leading(seen) -> LimitLaw:

@@ -32,9 +32,9 @@ class NullOptions:
     num_resamples : int
         B, batches drawn at first for one size.
     seed : int
-        Of what is drawn when batches are tested.
+        Seed of what is drawn when batches are tested.
     rng : numpy.random.Generator
-        Of what is drawn when the null is made.
+        Generator of what is drawn when the null is made.
     """
 
     num_resamples: int
@@ -64,10 +64,10 @@ class Context:
     Attributes
     ----------
     reference : Reference
-        To draw from, if there is one at deployment.
+        Reference to draw from, if there is one at deployment.
     metrics : tuple of LinearMap
     stds : (m,) float array
-        Of the node likelihoods under the reference of the test.
+        Standard deviations of the node likelihoods under the reference of the test.
     seed : int
     """
 

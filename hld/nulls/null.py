@@ -20,7 +20,7 @@ class PValue(NamedTuple):
     value : float
         The p-value.
     each : tuple of float
-        Of the metrics, one by one; `value` combines them.
+        p-values of the metrics, one by one; `value` combines them.
     error : float or None
         Estimated absolute error of `value`; None where it is not estimated.
     null : str

@@ -26,7 +26,7 @@ class Score:
     laws : tuple of ThreeMoments
         Of T d^2, one for each metric.
     excesses : tuple of float
-        Of the variance at finite T: see `hld.nulls.limit_law`.
+        Excess of the variance at finite T, see `hld.nulls.limit_law`.
     """
 
     laws: tuple

@@ -41,7 +41,7 @@ class StagedTails:
     ----------
     score : Score
     reference : Reference
-        To draw from.
+        Reference to draw from.
     metrics : tuple of LinearMap
     num_resamples : int
         B_1.

@@ -1,4 +1,4 @@
-"""Nulls of model files of format version 1: read, so that old files give the p-values of then, and no longer made.
+"""Nulls of model files of version 1: old files give the same p-values as ever; no such null is made any more.
 
 Batches of T rows are drawn, B of them, and each gives its squared distances, one per metric.  With several metrics,
 each batch gets for every metric its rank among the B + 1, and the harmonic mean of its ranks is its combined statistic:

@@ -12,6 +12,8 @@ import numpy as np
 
 import pcircuit
 
+MOST_FORMED = 3000  # rows or coordinates of a product of a table with itself, all of whose eigenvalues are computed
+
 
 @dataclass(frozen=True, eq=False)
 class DenseCovariance:
@@ -70,6 +72,11 @@ class RowCovariance:
         return float(self.diagonal().sum())
 
     @property
+    def is_small(self) -> bool:
+        """Whether all eigenvalues take no longer than leading ones would by iteration."""
+        return min(self.table.shape) <= MOST_FORMED
+
+    @property
     def trace_sq(self) -> float:
         """tr(S^2), from the smaller of the two products of the table with itself."""
         table = self.table if self.table.shape[1] <= len(self.table) else self.table.T
@@ -90,10 +97,15 @@ class RowCovariance:
         return LinearOperator((X.shape[1],) * 2, matvec=lambda v: X.T @ (X @ v) / (len(X) - 1), dtype=float)
 
     def eigenvalues(self, k=None) -> np.ndarray:
-        """All eigenvalues, or the k largest, in descending order; what is zero to working precision is 0."""
-        width = self.table.shape[1]
-        if k is None or 4 * k > width:
-            return pcircuit.without_rounding(np.linalg.eigvalsh(self.covariance())[::-1])[:k]
+        """All eigenvalues, or the k largest, in descending order; what is zero to working precision is 0.
+
+        X^T X and X X^T have the same ones, but for zeros: the smaller of the two is formed where that is possible.
+        """
+        rows, width = self.table.shape
+        if k is None or 4 * k > width or self.is_small:
+            small = self.covariance() if width <= rows else self.table @ self.table.T / (rows - 1)
+            values = pcircuit.without_rounding(np.linalg.eigvalsh(small)[::-1])
+            return np.pad(values, (0, width - len(values)))[:k]
         from scipy.sparse.linalg import eigsh
         start = np.random.default_rng(0).normal(size=width)
         values = eigsh(self.operator(), k=k, which="LA", v0=start, return_eigenvectors=False)[::-1]

@@ -83,7 +83,7 @@ def kept_rows(reference, metrics, laws) -> KeptRows | None:
     reference : Reference
     metrics : tuple of LinearMap
     laws : tuple of LimitLaw
-        Of the metrics.
+        One law for each metric.
     """
     if reference.num_rows is None:
         return None

@@ -26,7 +26,7 @@ def batch_report(detector, result, *, batch_name="the batch", model_name="the mo
     detector : hld.HLDDetector
         Fitted.
     result : hld.HLDResult
-        Of its `test`.
+        Result of its `test`.
     batch_name, model_name : str
         What the page calls them.
     commands : sequence of str
@@ -80,11 +80,15 @@ def _null(detector, result) -> str:
         return ""
     several = (" Their p-values are combined into the one above, whose law accounts for how they go together."
                if len(curves) > 1 else "")
+    tested = getattr(result.data_quality, "missingness", None)
+    if tested is not None and tested.share:
+        several += (f" Shares of missing values have a test of their own ({p_text(tested.pvalue)}), which has "
+                    f"{percent(tested.share)} of the level.")
     return ("<h2>How far from chance</h2><p>Grey is how far batches of "
             f"{result.num_samples:,} unshifted rows lie from the reference by chance alone, red the "
             f"{percent(result.alpha)} of them that lie farthest; the blue line is this batch, with its p-value "
             "as the area beyond it."
-            f"{several}</p><div class=\"grid\">" + "".join(null_curve(curve, result.alpha) for curve in curves)
+            f"{escaped(several)}</p><div class=\"grid\">" + "".join(null_curve(curve, result.alpha) for curve in curves)
             + "</div><p><small>Effect size: distance of the means over the typical distance of a single row, less what "
             "sampling makes of it; 0 is no shift.</small></p>")
 
@@ -127,13 +131,16 @@ def _quality(result) -> str:
     if result.evidence is None:
         return ""
     odd, T = result.evidence.odd_cells(), result.num_samples
-    if not odd:
+    absent = "".join(f"<p>Column {escaped(name)} is not in the batch.</p>" for name in getattr(
+        result.data_quality, "absent", ())) + "".join(f"<p>Column {escaped(name)} was not in training: left aside.</p>"
+                                                      for name in getattr(result.data_quality, "extra", ()))
+    if not odd and not absent:
         return ("<h2>Data quality</h2><p>No cell is missing, of an unknown level, or out of the range that training "
                 "showed.</p>")
     expected = {one.name: float(one.expected[-1]) for one in result.columns}
     rows = [(name, f"{missing:,} ({percent(missing / T)}; expected {percent(expected[name])})", f"{unseen:,}",
              f"{beyond:,}") for name, missing, unseen, beyond in odd]
-    return ("<h2>Data quality</h2><p>Cells that were odd before any test was made.</p>"
+    return ("<h2>Data quality</h2><p>Cells that were odd before any test was made.</p>" + absent
             + table(("column", "missing", "level not seen in training", "out of range"), rows))
 
 

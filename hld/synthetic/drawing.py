@@ -11,7 +11,8 @@ import numpy as np
 
 import pcircuit
 from hld.synthetic.expressions import Condition, cut_edges, read_condition
-from hld.synthetic.values import UNROUNDED, grids
+from hld.synthetic.values import grids
+from hld.tables.times import from_seconds
 
 
 def draw_rows(circuit, columns, tables, num_samples, *, where=None, rng=None) -> np.ndarray:
@@ -21,7 +22,7 @@ def draw_rows(circuit, columns, tables, num_samples, *, where=None, rng=None) ->
     ----------
     circuit : pcircuit.Circuit
     columns : sequence of V columns
-        Of the encoder that belongs to the circuit.
+        Columns of the encoder that belongs to the circuit.
     tables : hld.synthetic.values.ValueTables or None
         What is known of numbers inside their bins; without, they are uniform there.
     num_samples : int
@@ -55,9 +56,7 @@ def draw_rows(circuit, columns, tables, num_samples, *, where=None, rng=None) ->
             continue
         marks = cut_edges(column, condition.cuts.get(v, ()))
         numbers = grid.draw(marks[codes[:, v]], marks[codes[:, v] + 1], rng.random(num_samples))
-        is_whole = grid.decimals == 0
-        rows[:, v] = [int(x) for x in numbers] if is_whole else (
-            [round(x, grid.decimals) for x in numbers.tolist()] if grid.decimals != UNROUNDED else numbers.tolist())
+        rows[:, v] = _plain(numbers, column.kind, grid.unit)
     return rows
 
 
@@ -85,6 +84,13 @@ def cut_circuit(circuit, columns, grids, cuts):
                                  for k in range(len(coarse) - 1)])
         regions.append(pcircuit.InputRegion(v, region.probs[:, bins] * shares))
     return pcircuit.Circuit(circuit.vtree, regions)
+
+
+def _plain(numbers, kind: str, unit: float) -> list:
+    """Numbers (N,) as Python has them: whole ones, floats, or times."""
+    if kind != "continuous":
+        return [from_seconds(x, kind) for x in numbers.tolist()]
+    return [int(x) for x in numbers] if unit == 1 else numbers.tolist()
 
 
 def _drawn(circuit, boxes, count, rng) -> np.ndarray:

@@ -19,15 +19,20 @@ Bins are cut where the text compares with a number inside one, before anything e
 from __future__ import annotations
 
 import ast
+import datetime
 import re
 from typing import NamedTuple
 
 import numpy as np
 
+from hld.synthetic.values import is_binned
+from hld.tables.times import as_seconds
+
 MOST_BOXES = 512
 LONGEST = 10_000  # characters
 QUOTED = re.compile("`([^`]*)`")
 FLIPPED = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE, ast.Eq: ast.Eq, ast.NotEq: ast.NotEq}
+TEXT_TIMES = {"date": datetime.datetime, "time": datetime.time}
 EXPECTED = "expected comparisons of columns with values, joined by and, or, not"
 
 
@@ -45,9 +50,9 @@ def read_condition(text: str, columns, grids) -> Condition:
     ----------
     text : str
     columns : sequence of V columns
-        Of the encoder.
+        Columns of the encoder.
     grids : sequence of V hld.synthetic.values.Grid or None
-        Of the continuous columns.
+        Grids of the continuous columns.
 
     Returns
     -------
@@ -118,8 +123,6 @@ class _Reader:
             found = self._equal(v, self._value(right))
         elif kind in FLIPPED:
             value = self._value(right)
-            if isinstance(value, (str, bool)):
-                raise self._refuse(node, "expected a number to compare with: text has levels, not an order")
             at_least = self._at_least(v, value, above=kind in (ast.Gt, ast.LtE))
             return self._box(v, at_least if kind in (ast.Gt, ast.GtE) else self._numbers(v) - at_least)
         else:
@@ -129,9 +132,8 @@ class _Reader:
     def _equal(self, v, value) -> frozenset:
         """Categories with a value."""
         column = self.columns[v]
-        if column.kind == "continuous":
-            if isinstance(value, (str, bool)):
-                raise ValueError(f"`where` compares column {column.name!r} with {value!r}, expected a number")
+        if is_binned(column):
+            value = _number(column, value)
             return self._at_least(v, value, above=False) - self._at_least(v, value, above=True)
         matches = [c for c, level in enumerate(column.levels) if level == value and isinstance(level, str)
                    == isinstance(value, str)]
@@ -144,12 +146,12 @@ class _Reader:
     def _at_least(self, v, value, above) -> frozenset:
         """Categories of numbers that are at least a value, or above it."""
         column = self.columns[v]
-        if column.kind != "continuous":
-            if any(isinstance(level, str) for level in column.levels):
-                raise ValueError(f"`where` compares column {column.name!r} by size, but its levels are text: expected "
-                                 "==, != or in")
+        if not is_binned(column):
+            if any(isinstance(level, str) for level in column.levels) or isinstance(value, (str, bool)):
+                raise ValueError(f"`where` compares column {column.name!r} with {value!r} by size, which is for "
+                                 "numbers alone: expected ==, != or in")
             return frozenset(c for c, level in enumerate(column.levels) if (level > value if above else level >= value))
-        cut = self.grids[v].cut(value, above)
+        cut = self.grids[v].cut(_number(column, value), above)
         self.cuts.setdefault(v, set()).add(cut)
         starts = cut_edges(column, self.cuts[v])[:-1]
         return frozenset(np.flatnonzero(starts >= cut).tolist())
@@ -157,14 +159,13 @@ class _Reader:
     def _all(self, v) -> frozenset:
         """All categories of a column."""
         column = self.columns[v]
-        count = (column.num_categories if column.kind != "continuous"
-                 else len(cut_edges(column, self.cuts.get(v, ()))) - 1)
+        count = len(cut_edges(column, self.cuts.get(v, ()))) - 1 if is_binned(column) else column.num_categories
         return frozenset(range(count))
 
     def _numbers(self, v) -> frozenset:
         """Categories that a comparison by size can be true or false of: not those of rare and unseen levels."""
         column = self.columns[v]
-        return self._all(v) if column.kind == "continuous" else frozenset(range(len(column.levels)))
+        return self._all(v) if is_binned(column) else frozenset(range(len(column.levels)))
 
     def _box(self, v, categories) -> list:
         """A box on one column, or none."""
@@ -214,6 +215,20 @@ class _Reader:
         """The error for a part that is none of the grammar."""
         part = getattr(node, "col_offset", 0)
         return ValueError(f"`where` {self.text!r} cannot be read at character {part + 1}: {expected}")
+
+
+def _number(column, value) -> float:
+    """A value as the numbers of a column with bins are, times in seconds."""
+    if column.kind in TEXT_TIMES and isinstance(value, str):
+        try:
+            moment = np.array([TEXT_TIMES[column.kind].fromisoformat(value)], dtype=object)
+        except ValueError:
+            raise ValueError(f"`where` compares column {column.name!r} with {value!r}, expected a {column.kind} such "
+                             f"as {column.text(column.low)!r}") from None
+        return float(as_seconds(moment, column.kind)[0][0])
+    if isinstance(value, (str, bool)):
+        raise ValueError(f"`where` compares column {column.name!r} with {value!r}, expected a number")
+    return value
 
 
 def _parsed(text, numbers):

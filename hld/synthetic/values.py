@@ -5,8 +5,9 @@ linear quantile function through the k/64-quantiles, and F(x) = P(X < x) its inv
 
 .. math:: Q(U), \qquad U \text{ uniform on } [F(a), F(b)),
 
-so a value that very many rows have, such as zero, is drawn as often.  It is rounded to the decimals that the training
-values had: whole numbers stay whole.  Of a bin [a, b), the part [a, c) has the share (F(c) - F(a)) / (F(b) - F(a)).
+so a value that very many rows have, such as zero, is drawn as often.  It is rounded to the unit that all training
+values are multiples of, a day or a millionth: whole numbers stay whole, and dates stay without a time.  Of a bin
+[a, b), the part [a, c) has the share (F(c) - F(a)) / (F(b) - F(a)).
 """
 from __future__ import annotations
 
@@ -15,83 +16,92 @@ from dataclasses import dataclass
 import numpy as np
 
 GRID = 64
-MOST_DECIMALS = 6
-UNROUNDED = -1
+UNITS = (1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-5, 1e-6)
+LONG_UNITS = (86400.0, 3600.0, 60.0)  # of times, which are seconds
+UNROUNDED = 0.0
+CLOSE = 1e-6  # of a unit
+LARGEST = 2.0 ** 40
 
 
 @dataclass(frozen=True, eq=False)
 class ValueTables:
-    """Quantiles and decimals of the continuous columns, in their order.
+    """Quantiles and units of the columns with bins, in their order.
 
     Attributes
     ----------
     quantiles : (n, 65) float array
         Ascending.
-    decimals : (n,) int array
-        Digits behind the point; -1 where the values are not round.
+    units : (n,) float array
+        What all values are multiples of; 0 where there is no such number.
     """
 
     quantiles: np.ndarray
-    decimals: np.ndarray
+    units: np.ndarray
 
     def to_arrays(self) -> dict:
         """For a file."""
-        return {"quantiles": self.quantiles, "decimals": self.decimals}
+        return {"quantiles": self.quantiles, "units": self.units}
 
     @classmethod
     def from_arrays(cls, arrays: dict, num_columns: int) -> ValueTables:
-        """Tables that `to_arrays` wrote, for so many continuous columns; ValueError where they do not fit."""
-        quantiles, decimals = arrays["quantiles"], arrays["decimals"]
+        """Tables that `to_arrays` wrote, for so many columns with bins; ValueError where they do not fit."""
+        quantiles, units = arrays["quantiles"], arrays["units"]
         fits = quantiles.shape == (num_columns, GRID + 1) and quantiles.dtype == np.float64
         if not fits or not np.isfinite(quantiles).all() or (np.diff(quantiles, axis=1) < 0).any():
             raise ValueError(f"the quantiles of values must be {num_columns} rows of {GRID + 1} ascending numbers")
-        if decimals.shape != (num_columns,) or decimals.dtype != np.int64 or (
-                (decimals < UNROUNDED) | (decimals > MOST_DECIMALS)).any():
-            raise ValueError(f"the decimals of values must be {num_columns} whole numbers from -1 to {MOST_DECIMALS}")
-        return cls(quantiles, decimals)
+        known = (*LONG_UNITS, *UNITS, UNROUNDED)
+        if units.shape != (num_columns,) or units.dtype != np.float64 or not np.isin(units, known).all():
+            raise ValueError(f"the units of values must be {num_columns} numbers out of {', '.join(map(str, known))}")
+        return cls(quantiles, units)
+
+
+def is_binned(column) -> bool:
+    """Whether a column is cut into bins: of numbers or of times."""
+    return hasattr(column, "edges")
 
 
 def value_tables(columns, arrays) -> ValueTables:
-    """Quantiles and decimals of the continuous columns of a table.
+    """Quantiles and units of the columns of a table that are cut into bins.
 
     Parameters
     ----------
     columns : sequence of V columns
-        Of the encoder.
+        Columns of the encoder.
     arrays : sequence of V (N,) arrays
-        The cells of the rows that the encoder was fitted to, numbers in the continuous columns.
+        The cells of the rows that the encoder was fitted to, as numbers in columns with bins.
 
     Returns
     -------
     ValueTables
     """
-    quantiles, decimals = [], []
+    quantiles, units = [], []
     for column, cells in zip(columns, arrays, strict=True):
-        if column.kind == "continuous":
+        if is_binned(column):
             numbers = np.sort(cells[np.isfinite(cells)])
             numbers = numbers if len(numbers) else np.array([column.low, column.high])
             ranks = np.linspace(0, len(numbers) - 1, GRID + 1)
             quantiles.append(numbers[np.floor(ranks + 0.5).astype(int)])
-            decimals.append(_decimals(numbers))
-    return ValueTables(np.array(quantiles, dtype=np.float64).reshape(-1, GRID + 1), np.array(decimals, dtype=np.int64))
+            units.append(_unit(numbers, column.kind != "continuous"))
+    return ValueTables(np.array(quantiles, dtype=np.float64).reshape(-1, GRID + 1), np.array(units, dtype=np.float64))
 
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """The values of one continuous column: the bins of its encoder, and what is known inside.
+    """The values of one column with bins, and what is known of them inside.
 
     Attributes
     ----------
     low, high : float
         Range of the training values.
     quantiles : (65,) float array
-    decimals : int
+    unit : float
+        What the values are multiples of, or 0.
     """
 
     low: float
     high: float
     quantiles: np.ndarray
-    decimals: int
+    unit: float
 
     def below(self, x):
         """F(x) = P(X < x) of numbers of any shape."""
@@ -105,10 +115,21 @@ class Grid:
     def cut(self, x: float, above: bool) -> float:
         """Where to cut for "x and larger", or with `above` for "larger than x": the next value that can be drawn."""
         x = np.nextafter(x, np.inf) if above else x
-        if self.decimals == UNROUNDED:
+        if self.unit == UNROUNDED:
             return float(x)
-        return float(np.ceil(np.round(x * 10.0 ** self.decimals, 9) if not above else x * 10.0 ** self.decimals)
-                     / 10.0 ** self.decimals)
+        steps = self.steps(x)
+        near = np.round(steps)
+        if above and abs(steps - near) < CLOSE:
+            return float(self.of_steps(near + 1))
+        return float(self.of_steps(np.ceil(steps - CLOSE)))
+
+    def steps(self, x):
+        """Numbers in units."""
+        return x / self.unit if self.unit >= 1 else x * np.round(1 / self.unit)
+
+    def of_steps(self, steps):
+        """Whole numbers of units as numbers, as near to the decimal text as doubles are."""
+        return steps * self.unit if self.unit >= 1 else steps / np.round(1 / self.unit)
 
     def shares(self, marks) -> np.ndarray:
         """Shares of a bin [m_0, m_n) that its parts [m_k, m_k+1) have."""
@@ -123,25 +144,23 @@ class Grid:
         x = np.where(b > a, np.interp((a + uniforms * (b - a)) * GRID, np.arange(GRID + 1), self.quantiles),
                      low + uniforms * (high - low))
         x = np.clip(x, low, np.nextafter(high, -np.inf))
-        if self.decimals == UNROUNDED:
+        if self.unit == UNROUNDED:
             return x
-        unit = 10.0 ** self.decimals
-        least, most = np.ceil(low * unit - 1e-9), np.ceil(high * unit - 1e-9) - 1
-        rounded = np.clip(np.round(x * unit), least, most) / unit
-        return np.where(most >= least, rounded, x)
+        least, most = np.ceil(self.steps(low) - CLOSE), np.ceil(self.steps(high) - CLOSE) - 1
+        return np.where(most >= least, self.of_steps(np.clip(np.round(self.steps(x)), least, most)), x)
 
 
 def grids(columns, tables: ValueTables | None) -> list:
-    """A `Grid` for each continuous column, None for the others; uniform in each bin without tables."""
+    """A `Grid` for each column with bins, None for the others; uniform in each bin without tables."""
     found, at = [], 0
     for column in columns:
-        if column.kind != "continuous":
+        if not is_binned(column):
             found.append(None)
         elif tables is None:
             marks = np.array([column.low, *column.edges, column.high])
             found.append(Grid(column.low, column.high, _uniform(marks), UNROUNDED))
         else:
-            found.append(Grid(column.low, column.high, tables.quantiles[at], int(tables.decimals[at])))
+            found.append(Grid(column.low, column.high, tables.quantiles[at], float(tables.units[at])))
             at += 1
     return found
 
@@ -151,11 +170,13 @@ def _uniform(marks) -> np.ndarray:
     return np.interp(np.linspace(0, 1, GRID + 1), np.linspace(0, 1, len(marks)), marks)
 
 
-def _decimals(numbers) -> int:
-    """Digits behind the point that all numbers have at most, -1 for more than six."""
-    if np.abs(numbers).max() >= 2 ** 40:
+def _unit(numbers, is_time: bool) -> float:
+    """What all numbers are multiples of, as far as doubles tell; 0 for none of the known units."""
+    if np.abs(numbers).max() >= LARGEST:
         return UNROUNDED
-    for digits in range(MOST_DECIMALS + 1):
-        if np.array_equal(np.round(numbers, digits), numbers):
-            return digits
+    for unit in (LONG_UNITS if is_time else ()) + UNITS:
+        steps = numbers / unit if unit >= 1 else numbers * np.round(1 / unit)
+        rounded = np.round(steps)
+        if np.array_equal(rounded * unit if unit >= 1 else rounded / np.round(1 / unit), numbers):
+            return unit
     return UNROUNDED

@@ -30,6 +30,8 @@ from decimal import Decimal
 
 import numpy as np
 
+from hld.tables.factored import Factored
+from hld.tables.forms import arrow_parts, from_stream, is_arrow, is_mapping, is_stream, mapping_parts, structured_parts
 from hld.tables.frames import frame_parts, is_frame
 from hld.tables.times import times_as_objects
 
@@ -54,10 +56,12 @@ def read_table(table):
     """Take a table apart into `Columns`; ValueError or TypeError says what is wrong with its form."""
     if isinstance(table, Columns):
         return table
-    if is_frame(table):
-        names, arrays, declared = frame_parts(table)
-        arrays = [_checked_dtype(array, f"`table` column {name!r}") for array, name in zip(arrays, names, strict=True)]
-        return Columns(names, len(arrays[0]) if arrays else 0, arrays, declared)
+    named = _named_parts(table)
+    if named is not None:
+        names, arrays, declared = named
+        arrays = [_checked_dtype(_unmasked(array) if isinstance(array, np.ma.MaskedArray) else array,
+                                 f"`table` column {name!r}") for array, name in zip(arrays, names, strict=True)]
+        return Columns(names, len(arrays[0]) if arrays else 0, arrays, list(declared))
     array = _as_array(table)
     if array.ndim != 2:
         raise ValueError(f"`table` has {array.ndim} dimension(s) ({type(table).__name__}), expected 2 (rows, "
@@ -65,6 +69,21 @@ def read_table(table):
     whole = _checked_dtype(array, "`table`")
     arrays = list(whole.T)
     return Columns(None, len(whole), arrays, [False] * len(arrays), whole)
+
+
+def _named_parts(table):
+    """Names, columns and flags of a table whose columns have names; None for others."""
+    if is_arrow(table):
+        return arrow_parts(table)
+    if is_frame(table):
+        return frame_parts(table)
+    if is_mapping(table):
+        names, arrays = mapping_parts(table)
+    elif isinstance(table, np.ndarray) and table.dtype.names is not None and table.ndim == 1:
+        names, arrays = structured_parts(table)
+    else:
+        return arrow_parts(from_stream(table)) if is_stream(table) else None
+    return names, arrays, [False] * len(names)
 
 
 def _as_array(table) -> np.ndarray:
@@ -85,29 +104,30 @@ def _as_array(table) -> np.ndarray:
 
 
 def _row_of_objects(row):
-    """A row as an array of objects takes it: None in place of masked cells, dates as Python's."""
+    """A row as an array of objects takes it: None in place of masked cells, dates one by one."""
     if isinstance(row, np.ma.MaskedArray):
-        return _unmasked(row)
+        row = _unmasked(row)
     if isinstance(row, (list, tuple)) and any(cell is np.ma.masked for cell in row):
         return [None if cell is np.ma.masked else cell for cell in row]
     # a row of dates would turn into bare integers
-    return times_as_objects(row) if isinstance(row, np.ndarray) and row.dtype.kind in "Mm" else row
+    return list(row) if isinstance(row, np.ndarray) and row.dtype.kind in "Mm" else row
 
 
 def _unmasked(array) -> np.ndarray:
-    """Cells of a masked array (any shape), None where masked."""
+    """Cells of a masked array (any shape), None where masked, or NaT."""
     mask = np.ma.getmaskarray(array) if array.dtype.names is None else np.False_
     # None among objects keeps large integers exact, which a detour through NaN would not.
     cells = _checked_dtype(array.data, "`table`")
+    if cells.dtype.kind in "Mm":
+        return np.where(mask, np.array("NaT", dtype=cells.dtype), cells)
     return np.where(mask, None, cells) if mask.any() else cells
 
 
 def _checked_dtype(array, what):
-    """The array itself, dates and durations as Python objects (NaT as None); TypeError for other dtypes."""
-    kind = array.dtype.kind
-    if kind in "Mm":
-        return times_as_objects(array)
-    if kind not in NUMERIC + _TEXT + "O":
+    """The array itself; TypeError for dtypes that no level has."""
+    if isinstance(array, Factored):
+        return array
+    if array.dtype.kind not in NUMERIC + _TEXT + "OMm":
         raise TypeError(f"{what} has dtype {array.dtype}, expected numbers, booleans, text or objects: "
                         f"convert it first")
     return array
@@ -121,12 +141,7 @@ def distinct_values(values, name):
             values = values[~np.isnan(values)] + 0.0     # + 0.0 makes -0.0 the value 0.0
         distinct, counts = np.unique(values, return_counts=True)
         return distinct.tolist(), counts
-    cells = values.tolist()
-    try:
-        # The type is part of the key, or the first row would decide whether a level is called 1 or True.
-        cell_counts = collections.Counter(zip(map(type, cells), cells, strict=True))
-    except TypeError:
-        raise not_a_level(first_unhashable(cells), name) from None
+    cell_counts = _cell_counts(values, name)
     chosen, totals = {}, collections.Counter()
     for (_, cell), count in cell_counts.items():
         if not is_missing(cell):
@@ -135,6 +150,27 @@ def distinct_values(values, name):
             totals[value] += count
     levels = sorted(chosen.values(), key=level_order)
     return levels, np.array([totals[level] for level in levels], dtype=np.int64)
+
+
+def _cell_counts(values, name):
+    """How often each pair of type and cell occurs: else the first row would decide between the levels 1 and True."""
+    if isinstance(values, Factored):
+        counted = zip(values.levels.tolist(), values.counts().tolist(), strict=True)
+        cell_counts = collections.Counter()
+        for cell, count in counted:
+            if count:
+                cell_counts[type(cell), cell] += count
+        return cell_counts
+    cells = objects_of(values).tolist()
+    try:
+        return collections.Counter(zip(map(type, cells), cells, strict=True))
+    except TypeError:
+        raise not_a_level(first_unhashable(cells), name) from None
+
+
+def objects_of(values) -> np.ndarray:
+    """A column (N,) whose dates and durations, if it has such a dtype, are Python objects."""
+    return times_as_objects(values) if values.dtype.kind in "Mm" else values
 
 
 def level_order(level):
@@ -176,15 +212,20 @@ def plain_value(cell, name):
     return str(cell)
 
 
-def as_numbers(values, name):
-    """A column (N,) as an array of numbers, missing as NaN; TypeError where it holds anything else."""
+def as_numbers(values, name, *, odd=None):
+    """A column (N,) as an array of numbers, missing as NaN; TypeError where it holds anything else.
+
+    With a list `odd` there is no error: its entry for a position with anything else is appended, and the cell is NaN.
+    """
     if values.dtype.kind in NUMERIC:
         return as_doubles(values, name) if values.dtype.kind == "f" else values
-    cells = values.tolist()
+    cells = objects_of(values).tolist()
     # NumPy derives its durations from the integers, but they are no numbers here.
-    odd = {kind for kind in set(map(type, cells)) if not issubclass(kind, _REAL) or kind is np.timedelta64}
-    if odd:
-        cells = [_nan_or_refuse(cell, name) if type(cell) in odd else cell for cell in cells]
+    others = {kind for kind in set(map(type, cells)) if not issubclass(kind, _REAL) or kind is np.timedelta64}
+    if others:
+        if odd is not None:
+            odd.extend(i for i, cell in enumerate(cells) if type(cell) in others and not is_missing(cell))
+        cells = [_nan_or_refuse(cell, name, odd is None) if type(cell) in others else cell for cell in cells]
     try:
         return np.array(cells, dtype=np.float64)
     except OverflowError:
@@ -202,9 +243,9 @@ def as_doubles(values, name):
     return doubles
 
 
-def _nan_or_refuse(cell, name):
-    """NaN for a missing cell, TypeError for a value that is not a number."""
-    if is_missing(cell):
+def _nan_or_refuse(cell, name, is_strict):
+    """NaN for a missing cell, and TypeError for a value that is not a number, or NaN, too."""
+    if not is_strict or is_missing(cell):
         return np.nan
     raise not_a_number(cell, name)
 

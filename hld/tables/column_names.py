@@ -3,7 +3,7 @@
 Names are text. A table's column with another kind of name (a number, a date) counts under the text of it;
 where the user points at columns, text is a name and a whole number is a position.
 
-Functions: `column_names`, `column_roles` (at fitting), `arrange` (at encoding).
+Functions: `column_names`, `column_roles` (at fitting), `arrange`, `matched` (at encoding).
 """
 import operator
 from collections.abc import Iterable
@@ -65,24 +65,50 @@ def _column_name(entry, names, role):
     return names[position]
 
 
-def arrange(fitted_names, by_name, table_names, arrays):
-    """The arrays of a table in the order of the fitted columns; ValueError for missing or extra ones."""
-    if not by_name or table_names is None:
-        if len(arrays) != len(fitted_names):
-            raise ValueError(f"`table` has {len(arrays)} columns, expected {len(fitted_names)} in the fitted "
-                             f"order ({_listed(fitted_names)})")
-        return arrays
-    position = {name: j for j, name in enumerate(table_names)}
-    missing = [name for name in fitted_names if name not in position]
-    if missing:
-        raise ValueError(f"`table` has no column {', '.join(map(repr, missing))}, expected every fitted "
+def arrange(fitted_names, all_names, by_name, parts):
+    """The arrays of a table in the order of the fitted columns; ValueError for missing or extra ones.
+
+    Parameters
+    ----------
+    fitted_names : tuple of str
+        Columns that take part.
+    all_names : tuple of str
+        Those of the training table, of which some may be left out.
+    by_name : bool
+    parts : Columns
+    """
+    found, absent, extra = matched(fitted_names, all_names, by_name, parts)
+    if absent:
+        raise ValueError(f"`table` has no column {', '.join(map(repr, absent))}, expected every fitted "
                          f"column: add it, filled with None where nothing is known")
-    if len(position) > len(fitted_names):
-        extra = sorted(set(table_names) - set(fitted_names))
+    if extra:
         raise ValueError(f"`table` has the column(s) {', '.join(map(repr, extra))} that were not fitted, "
                          f"expected only the fitted ones: drop them, for example with "
                          f"table[list(encoder.names)]")
-    return [arrays[position[name]] for name in fitted_names]
+    return found
+
+
+def matched(fitted_names, all_names, by_name, parts):
+    """The arrays of a table in the order of the fitted columns, None for one that is not there; and what is odd.
+
+    Returns
+    -------
+    list of V arrays or None
+    list of str
+        Fitted columns that the table does not have.
+    list of str
+        Columns of the table that training did not have, in ascending order.
+    """
+    if not by_name or parts.names is None:
+        if len(parts.arrays) != len(all_names):
+            raise ValueError(f"`table` has {len(parts.arrays)} columns, expected {len(all_names)} in the fitted "
+                             f"order ({_listed(all_names)})")
+        arrays = dict(zip(all_names, parts.arrays, strict=True))
+        return [arrays[name] for name in fitted_names], [], []
+    arrays = dict(zip(parts.names, parts.arrays, strict=True))
+    found = [arrays.get(name) for name in fitted_names]
+    absent = [name for name, array in zip(fitted_names, found, strict=True) if array is None]
+    return found, absent, sorted(set(parts.names) - set(all_names))
 
 
 def _listed(names):

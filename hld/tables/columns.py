@@ -18,6 +18,11 @@ A column is one of two things.
   are merged. Every edge is a training value above the smallest one. So no bin is empty on the training table,
   a smallest value that fills several quantiles gets a bin of its own, and there are at most B bins.
 
+Dates, durations and times of the day are cut like numbers, which they are in seconds (`hld.tables.times`).
+
+What is done with a value that training did not show is the column's policy `unseen`: "keep", as said above; "missing",
+it counts as missing; "refuse", an error.
+
 Only the distinct values and their counts are used: the order of the rows cannot matter. `fit_column` chooses
 the kind and makes the column.
 """
@@ -29,7 +34,12 @@ from itertools import pairwise
 import numpy as np
 
 from hld.tables.cells import distinct_values, level_order, not_a_number
+from hld.tables.factored import whole_cells
 from hld.tables.rare_levels import MOST_RARE, SIZE, digests_of
+from hld.tables.times import TIMES, as_seconds, from_seconds, time_kind, time_text
+
+BINNED = ("continuous", *TIMES)
+UNSEEN = ("keep", "missing", "refuse")  # what is done with values that training did not show
 
 _LEVEL_TYPES = {"boolean": (bool,), "integer": (int,), "constant": (bool, int, float),
                 "categorical": (bool, int, float, str)}
@@ -48,12 +58,14 @@ class LevelColumn:
     levels: tuple
     merged: bool = False
     rare: bytes = b""
+    unseen: str = "keep"
 
     def __post_init__(self):
+        _check_policy(self)
         where, kind, levels = f"column {self.name!r} of the encoder", self.kind, self.levels
         if kind not in _LEVEL_TYPES:
             raise ValueError(f"{where} has kind {reprlib.repr(kind)}, expected one of "
-                             f"{', '.join(_LEVEL_TYPES)} or continuous")
+                             f"{', '.join((*_LEVEL_TYPES, *BINNED))}")
         for level in levels:
             if type(level) not in _LEVEL_TYPES[kind] or level != level:
                 raise ValueError(f"{where} has level {reprlib.repr(level)}, which kind {kind} does not allow")
@@ -83,23 +95,29 @@ class LevelColumn:
         """One line: kind, levels, what happens to other values."""
         count, num_rare = len(self.levels), len(self.rare) // SIZE
         shown = ", ".join(map(reprlib.repr, self.levels[:_SHOWN])) + ", ..." * (count > _SHOWN)
+        unseen = {"keep": f"category {self.num_categories - 1}", "missing": "missing", "refuse": "refused"}[self.unseen]
         return (f"{self.name!r}: {self.kind}, {count} level{'s' * (count != 1)}"
                 f"{', the most frequent' * (self.merged or num_rare > 0)}: {shown or 'no value was present'}; "
                 f"{f'{num_rare} rare levels are category {count}; ' if num_rare else ''}"
-                f"{'rare and ' * self.merged}unseen levels are category {self.num_categories - 1}; missing is -1")
+                f"{'rare and ' * self.merged}unseen levels are {unseen}; missing is -1")
 
 
 @dataclass(frozen=True)
 class BinColumn:
-    """A column of numbers cut at `edges` (E ascending floats); training values were in [low, high]."""
+    """A column of numbers or times cut at `edges` (E ascending floats); training values were in [low, high]."""
 
     name: str
     edges: tuple
     low: float
     high: float
     kind: str = "continuous"
+    unseen: str = "keep"
 
     def __post_init__(self):
+        _check_policy(self)
+        if self.kind not in BINNED:
+            raise ValueError(f"column {self.name!r} of the encoder has kind {reprlib.repr(self.kind)}, expected one of "
+                             f"{', '.join(BINNED)}")
         marks = (self.low, *self.edges, self.high)
         finite = all(type(mark) is float and math.isfinite(mark) for mark in marks)
         if not finite or not all(a < b for a, b in pairwise(marks[:-1])) or marks[-2] > marks[-1]:
@@ -115,19 +133,38 @@ class BinColumn:
         """Middle of each bin, the outermost ending at `low` and `high`; none is for rare or unseen values."""
         middles = [(a, 0.5 * a + 0.5 * b, b) for a, b in pairwise((self.low, *self.edges, self.high))]
         # Rounding can push the middle of two neighbouring doubles onto the upper end, which the bin excludes.
-        return [m if a <= m < b else a for a, m, b in middles]
+        middles = [m if a <= m < b else a for a, m, b in middles]
+        return middles if self.kind == "continuous" else [from_seconds(m, self.kind) for m in middles]
+
+    def text(self, mark: float) -> str:
+        """A number of this column as a person reads it."""
+        return f"{mark:.6g}" if self.kind == "continuous" else time_text(mark, self.kind)
 
     def describe(self):
         """One line: number of bins, edges, what happens to other values."""
         count = self.num_categories
-        shown = ", ".join(f"{edge:.6g}" for edge in self.edges[:_SHOWN]) + ", ..." * (count - 1 > _SHOWN)
+        shown = ", ".join(map(self.text, self.edges[:_SHOWN])) + ", ..." * (count - 1 > _SHOWN)
         bins = f"{count} bins cut at {shown}" if count > 1 else "1 bin"
-        return (f"{self.name!r}: continuous, {bins}; values beyond the training range [{self.low:.6g}, "
-                f"{self.high:.6g}] fall into the outermost bins; missing is -1")
+        beyond = {"keep": "fall into the outermost bins", "missing": "are missing", "refuse": "are refused"}
+        return (f"{self.name!r}: {self.kind}, {bins}; values beyond the training range [{self.text(self.low)}, "
+                f"{self.text(self.high)}] {beyond[self.unseen]}; missing is -1")
+
+
+def _check_policy(column):
+    """Raise unless the policy of a column is known."""
+    if column.unseen not in UNSEEN:
+        raise ValueError(f"column {column.name!r} of the encoder has unseen {reprlib.repr(column.unseen)}, expected "
+                         f"one of {', '.join(UNSEEN)}")
 
 
 def fit_column(name, values, role, *, num_bins, max_categories):
     """The column for values (N,); `role` is "categorical", "continuous", or None to choose by the values."""
+    times = None if role == "categorical" else time_kind(values)
+    if times is not None:
+        seconds = as_seconds(whole_cells(values), times)[0]
+        distinct, counts = np.unique(seconds[~np.isnan(seconds)], return_counts=True)
+        if len(distinct) > 1:   # a single time is a level, so that any other one is seen to be new
+            return _quantile_bins(name, distinct, counts, num_bins, times)
     distinct, counts = distinct_values(values, name)
     types = set(map(type, distinct))
     if role == "continuous" and str in types:
@@ -154,13 +191,13 @@ def narrowed_column(column, values, *, num_bins, max_categories):
     >>> narrowed_column(column, values[:2], num_bins=8, max_categories=64).levels
     (1, 2)
     """
-    role = column.kind if column.kind in ("categorical", "continuous") else None
+    role = "continuous" if column.kind in BINNED else "categorical" if column.kind == "categorical" else None
     try:
         found = fit_column(column.name, values, role, num_bins=num_bins, max_categories=max_categories)
-    except ValueError:  # no finite number to cut at
+    except (TypeError, ValueError):  # no finite number to cut at, a single date
         return column
     empty = found.kind == "categorical" and not found.levels
-    return column if empty or (found.kind == "constant" and column.kind == "continuous") else found
+    return column if empty or (column.kind in BINNED and found.kind != column.kind) else found
 
 
 def _is_whole(number):
@@ -178,7 +215,7 @@ def _most_frequent(name, levels, counts, max_categories):
     return LevelColumn(name, "categorical", tuple(levels[i] for i in kept), rare=digests_of(levels[i] for i in rare))
 
 
-def _quantile_bins(name, distinct, counts, num_bins):
+def _quantile_bins(name, distinct, counts, num_bins, kind="continuous"):
     """Binned column with order statistics of the finite values as edges."""
     number = np.array(distinct, dtype=np.float64)
     finite = np.isfinite(number)
@@ -193,4 +230,4 @@ def _quantile_bins(name, distinct, counts, num_bins):
     # The smallest value cannot be an edge, as nothing would lie below it: hence 1, and hence the last filter.
     edges = np.unique(number[np.minimum(np.maximum(at, 1), len(number) - 1)])
     edges = edges[edges > number[0]]
-    return BinColumn(name, tuple(edges.tolist()), float(number[0]), float(number[-1]))
+    return BinColumn(name, tuple(edges.tolist()), float(number[0]), float(number[-1]), kind)

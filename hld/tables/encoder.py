@@ -46,10 +46,11 @@ import numpy as np
 
 import pcircuit
 from hld.tables.cells import read_table
-from hld.tables.column_names import arrange, column_names, column_roles
+from hld.tables.column_names import arrange, column_names, column_roles, matched
 from hld.tables.columns import fit_column, narrowed_column
 from hld.tables.encoder_json import encoder_form, read_form
 from hld.tables.encoding import CodeTables, code_tables, encoded
+from hld.tables.quality import data_quality
 
 
 def fit_encoder(table, *, num_bins=8, max_categories=64, categorical=None, continuous=None, names=None,
@@ -137,6 +138,8 @@ class TableEncoder:
         Name, kind and categories of each column.
     by_name : bool
         Whether data frames are matched by column name (else by position). Arrays are matched by position.
+    table_names : tuple of str
+        Names of all columns of the training table: those that are not in `columns` are left out.
 
     Examples
     --------
@@ -152,12 +155,14 @@ class TableEncoder:
 
     columns: tuple
     by_name: bool
+    table_names: tuple = ()
     _tables: CodeTables = field(init=False, repr=False, compare=False)
 
     def __post_init__(self):
         if not self.columns or len(set(self.names)) < len(self.columns):
             raise ValueError(f"the encoder has {len(self.columns)} columns with {len(set(self.names))} "
                              f"distinct names, expected at least one column and no name twice")
+        object.__setattr__(self, "table_names", self.table_names or self.names)
         object.__setattr__(self, "_tables", code_tables(self.columns))
 
     @property
@@ -228,7 +233,58 @@ class TableEncoder:
     def _arranged(self, table):
         """Arrays (N,) of the columns in their order, the number of rows, and the whole table if it is one array."""
         parts = read_table(table)
-        return arrange(self.names, self.by_name, parts.names, parts.arrays), parts.num_rows, parts.whole
+        return arrange(self.names, self.table_names, self.by_name, parts), parts.num_rows, self._whole(parts)
+
+    def _whole(self, parts):
+        """The whole table if it is one array and no column is left out."""
+        return parts.whole if len(self.table_names) == len(self.columns) else None
+
+    def encode_counting(self, table):
+        """Turn a batch into evidence, and count differences from training instead of refusing them.
+
+        Parameters
+        ----------
+        table : (N, V) array of any dtype, list of rows, or data frame
+
+        Returns
+        -------
+        codes, report
+            As those of `encode`; columns that are not there are missing throughout, cells of another type are counted.
+        absent, extra : lists of str
+            Columns that are not there, and those that training did not have, which are left aside.
+
+        Raises
+        ------
+        ValueError
+            As `encode`, but for names: only a table with none of the columns is refused.
+        """
+        parts = read_table(table)
+        arrays, absent, extra = matched(self.names, self.table_names, self.by_name, parts)
+        if len(absent) == len(self.columns):
+            raise ValueError(f"`table` has none of the fitted columns ({', '.join(self.names[:8])}), expected at least "
+                             f"one: it has {', '.join(map(repr, extra[:8]))}")
+        codes, report = encoded(self.columns, self._tables, arrays, parts.num_rows, self._whole(parts), is_strict=False)
+        return codes, report, absent, extra
+
+    def check(self, table, trained=None, tolerance=0.0, *, is_tested=True):
+        """Turn a batch into evidence and say how it differs from training.
+
+        Parameters
+        ----------
+        table : (N, V) array of any dtype, list of rows, or data frame
+        trained : (int, sequence of V int), optional
+            Rows of training, and how many of their cells were missing: what the batch's missing values are tested
+            against.
+        tolerance, is_tested : see `hld.tables.quality.data_quality`
+
+        Returns
+        -------
+        codes : (N, V) integer array
+        DataQuality
+        """
+        codes, report, absent, extra = self.encode_counting(table)
+        return codes, data_quality(self.columns, trained, report, absent, extra, tolerance=tolerance,
+                                   is_tested=is_tested)
 
     def decode(self, codes, *, missing=None, unseen="<unseen>", rare="<rare>"):
         """Turn evidence back into rows of a table.

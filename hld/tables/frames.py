@@ -7,11 +7,10 @@ their nanoseconds.  Such columns are taken as Python objects instead.
 Frames are recognised by what they can do (``columns`` with ``iloc`` or ``get_column``), so that none of their
 libraries is imported.
 """
-import collections
-
 import numpy as np
 
-EXACT = 2.0 ** 53           # below this magnitude every whole number is a double
+from hld.tables.factored import Factored
+from hld.tables.forms import EXACT, refuse_repeated
 
 
 def is_frame(table) -> bool:
@@ -22,10 +21,7 @@ def is_frame(table) -> bool:
 def frame_parts(frame) -> tuple[tuple, list, list]:
     """Names as text, arrays (N,), and flags "declared as categories" of the columns of a data frame."""
     names = tuple(str(name) for name in frame.columns)
-    repeated = sorted(name for name, count in collections.Counter(names).items() if count > 1)
-    if repeated:
-        raise ValueError(f"`table` has more than one column named {', '.join(map(repr, repeated))}, expected "
-                         f"distinct names (a name that is not text counts as its text): rename them")
+    refuse_repeated(names)
     if hasattr(frame, "iloc"):
         series = [frame.iloc[:, j] for j in range(len(names))]
     elif hasattr(frame, "get_column"):
@@ -45,6 +41,9 @@ def _exact_array(series, name) -> np.ndarray:
         return _objects(series.to_list())
     if kind == "Time":
         return _times_of_day(series)
+    if kind in ("str", "string", "category") and hasattr(series, "factorize"):
+        codes, levels = series.factorize()
+        return Factored(codes, _objects(np.asarray(levels, dtype=object).tolist()))
     array = series.to_numpy()
     if array.ndim != 1:
         raise TypeError(f"`table` column {name!r} holds nested values ({kind}), expected one value in each cell: "

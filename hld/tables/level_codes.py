@@ -14,7 +14,7 @@ import numpy as np
 from hld.tables.cells import first_unhashable, is_missing, not_a_level, not_a_number, plain_value
 from hld.tables.rare_levels import digest, digest_set
 
-_UNKNOWN = -2
+_UNKNOWN, _ODD = -2, -3
 
 
 class LevelLookup(NamedTuple):
@@ -31,29 +31,37 @@ def level_lookup(column):
     return LevelLookup(categories, digest_set(column.rare))
 
 
-def look_up(column, lookup, values):
-    """Categories (N,) of the cells (N,) of a `LevelColumn`; TypeError for what cannot be its level."""
+def look_up(column, lookup, values, *, is_strict=True, used=None):
+    """Categories (N,) of the cells (N,) of a `LevelColumn`, and how many cells are of another type.
+
+    These are text in a column of numbers: a TypeError if `is_strict`, as is what cannot be a level at all; else the
+    category of unseen levels.  Of cells that stand for several, `used` says for how many; those of 0 are not looked at.
+    """
     cells = values.tolist()
     try:
         codes = np.array([lookup.categories.get(cell, _UNKNOWN) for cell in cells], dtype=np.int32)
     except TypeError:
         raise not_a_level(first_unhashable(cells), column.name) from None
-    known = {}                  # cells that repeat are examined once; their type is part of them
-    for i in np.flatnonzero(codes == _UNKNOWN).tolist():
+    known, odd = {}, 0          # cells that repeat are examined once; their type is part of them
+    for i in np.flatnonzero(codes == _UNKNOWN if used is None else (codes == _UNKNOWN) & (used > 0)).tolist():
         key = type(cells[i]), cells[i]
         if key not in known:
-            known[key] = _code_of(column, lookup, cells[i])
+            known[key] = _code_of(column, lookup, cells[i], is_strict)
         codes[i] = known[key]
-    return codes
+        if codes[i] == _ODD:
+            codes[i], odd = column.num_categories - 1, odd + (1 if used is None else int(used[i]))
+    return np.where(codes == _UNKNOWN, -1, codes), odd
 
 
-def _code_of(column, lookup, cell):
-    """Category of one cell that is not a key as it stands."""
+def _code_of(column, lookup, cell, is_strict):
+    """Category of one cell that is not a key as it stands; `_ODD` for text among numbers."""
     if is_missing(cell):
         return -1
     value = plain_value(cell, column.name)
     if isinstance(value, str) and column.kind != "categorical":
-        raise not_a_number(cell, column.name)
+        if is_strict:
+            raise not_a_number(cell, column.name)
+        return _ODD
     if value in lookup.categories:
         return lookup.categories[value]
     # categories after the levels: rare ones, if there are any, and last the unseen ones

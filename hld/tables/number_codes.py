@@ -24,6 +24,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hld.tables.columns import BINNED
+
 _EXACT = 2 ** 53            # below this magnitude every integer is a double
 _BLOCK_CELLS = 2 ** 16      # cells encoded at a time: the positions of a block stay in the cache
 
@@ -40,7 +42,7 @@ class StepTables:
 
 def step_tables(columns):
     """Step functions of V columns: `LevelColumn` with `levels`, `BinColumn` with `edges`, `low`, `high`."""
-    steps = [(_bin_steps if column.kind == "continuous" else _level_steps)(column) for column in columns]
+    steps = [(_bin_steps if column.kind in BINNED else _level_steps)(column) for column in columns]
     lengths = [len(slots) for _, slots, _ in steps]
     first_slot = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.intp)
     slot_code = np.array([code for _, slots, _ in steps for code in slots], dtype=np.int32)

@@ -1,15 +1,96 @@
-"""Dates and durations as Python objects, to the last nanosecond.
+"""Dates, durations and times of the day: as numbers of seconds, and as Python objects to the last nanosecond.
 
-NumPy counts time in units from years to attoseconds, Python in microseconds, in the years 1 to 9999.  What Python can
-hold becomes its ``datetime`` or ``timedelta``; what it cannot becomes the text that it would have if Python could:
+A column of times is continuous: what was learned from one year says something of the next only if a time stamp is a
+number, and not a name.  The numbers are
+
+=========  ==================================================================================
+date       seconds since 1970-01-01 00:00 UTC; a time without a zone counts as UTC
+duration   seconds
+time       seconds since midnight
+=========  ==================================================================================
+
+as doubles: a date of this century is right to a quarter of a microsecond.
+
+NumPy counts time in units from years to attoseconds, Python in microseconds, in the years 1 to 9999.  Where a cell is
+needed as it is written (a time stamp that is somebody's category), what Python can hold becomes its ``datetime`` or
+``timedelta``, and what it cannot becomes the text that it would have if Python could:
 "2020-01-01 00:00:00.000000001", as data frames write it, too.
 """
 import datetime
+import math
 
 import numpy as np
 
+TIMES = ("date", "duration", "time")
+EPOCH = datetime.datetime(1970, 1, 1)
 _FIRST, _LAST = np.datetime64("0001-01-01", "us"), np.datetime64("9999-12-31T23:59:59.999999", "us")
 _UNITS = {"ns": 10 ** 9, "ps": 10 ** 12, "fs": 10 ** 15, "as": 10 ** 18}     # units in a second, finer than Python's
+_FINE = {"s": 1, "ms": 10 ** 3, "us": 10 ** 6, **_UNITS}
+_OF = (("date", (datetime.date, np.datetime64)), ("duration", (datetime.timedelta, np.timedelta64)),
+       ("time", (datetime.time,)))
+
+
+def time_kind(values):
+    """One of "date", "duration", "time" for a column (N,) all of whose values are such, else None.
+
+    Examples
+    --------
+    >>> time_kind(np.array([datetime.date(2020, 1, 1), None], dtype=object)), time_kind(np.array([1.0]))
+    ('date', None)
+    """
+    kind = values.dtype.kind
+    if kind in "Mm":
+        return "date" if kind == "M" else "duration"
+    types = set(map(type, getattr(values, "levels", values).tolist())) if kind == "O" else set()
+    # what is missing has types of its own, which are no times, but for pandas.NaT
+    types = {one for one in types if one not in (type(None), float) and one.__name__ not in ("NaTType", "NAType")}
+    return next((name for name, known in _OF if types and all(issubclass(one, known) for one in types)), None)
+
+
+def as_seconds(values, kind):
+    """(N,) seconds of a column of times, NaN where missing; (N,) flags of cells that are no such times.
+
+    Examples
+    --------
+    >>> as_seconds(np.array(["1970-01-02", "NaT"], dtype="M8[D]"), "date")
+    (array([86400.,    nan]), array([False, False]))
+    """
+    code = values.dtype.kind
+    if code in "Mm" and (code == "M") == (kind == "date"):
+        return _counted_seconds(values), np.zeros(len(values), dtype=bool)
+    seconds, odd = np.full(len(values), np.nan), np.zeros(len(values), dtype=bool)
+    for i, cell in enumerate(values.tolist() if code == "O" else values):
+        found = _seconds_of(cell, kind)
+        if found is None:
+            odd[i] = not _is_hole(cell)
+        else:
+            seconds[i] = found
+    return seconds, odd
+
+
+def from_seconds(seconds: float, kind: str):
+    """The Python object for a number of seconds, not before it; text where Python has no such date.
+
+    Examples
+    --------
+    >>> from_seconds(86400.5, "date"), from_seconds(90.0, "duration"), from_seconds(90.0, "time")
+    (datetime.datetime(1970, 1, 2, 0, 0, 0, 500000), datetime.timedelta(seconds=90), datetime.time(0, 1, 30))
+    """
+    try:
+        whole = math.floor(seconds)
+        step = datetime.timedelta(seconds=whole, microseconds=math.ceil((seconds - whole) * 1e6))
+        if kind == "duration":
+            return step
+        moment = EPOCH + step
+        return moment if kind == "date" else moment.time()
+    except OverflowError:
+        return str(np.datetime64(whole, "s")).replace("T", " ") if kind == "date" else f"{seconds} s"
+
+
+def time_text(seconds: float, kind: str) -> str:
+    """A short text for a number of seconds."""
+    text = str(from_seconds(seconds, kind))
+    return text.removesuffix(" 00:00:00") if kind == "date" else text
 
 
 def times_as_objects(values) -> np.ndarray:
@@ -25,6 +106,39 @@ def times_as_objects(values) -> np.ndarray:
     for place in np.argwhere(~is_held & ~is_missing):
         objects[tuple(place)] = _text_of(values[tuple(place)])
     return objects
+
+
+def _counted_seconds(values) -> np.ndarray:
+    """Seconds of an array of NumPy's dates or durations."""
+    unit, count = np.datetime_data(values.dtype)
+    if unit not in _FINE:   # years and months have no fixed length
+        values, unit, count = values.astype(f"{values.dtype.kind}8[s]"), "s", 1
+    numbers = values.astype(np.int64).astype(np.float64)
+    numbers *= count
+    numbers /= _FINE[unit]
+    numbers[np.isnat(values)] = np.nan
+    return numbers
+
+
+def _seconds_of(cell, kind):
+    """Seconds of one cell, None if it is no such time or missing."""
+    known = dict(_OF)[kind]
+    if not isinstance(cell, known) or _is_hole(cell):
+        return None
+    if isinstance(cell, (np.datetime64, np.timedelta64)):
+        return float(_counted_seconds(np.array([cell]))[0])
+    if kind == "duration":
+        return cell.total_seconds()
+    if kind == "time":
+        return cell.hour * 3600.0 + cell.minute * 60 + cell.second + cell.microsecond / 1e6
+    if not isinstance(cell, datetime.datetime):
+        return (cell - EPOCH.date()).total_seconds()
+    return cell.timestamp() if cell.tzinfo is not None else (cell - EPOCH).total_seconds()
+
+
+def _is_hole(cell) -> bool:
+    """Whether a cell is missing: None, NaN, NaT, NA."""
+    return cell is None or type(cell).__name__ in ("NaTType", "NAType") or cell != cell
 
 
 def _text_of(value) -> str:

@@ -137,30 +137,35 @@ def upward(circuit: Circuit, data: Evidence) -> tuple[list[Floats], list[Any], l
     >>> upward(coin, np.array([[1]]))[0]
     [array([[0.75]])]
     """
-    packed = pack(circuit)
-    points = np.split(packed.rescale, packed.region[1:, FIRST_CHILD])  # per inner region, one per child
-    plan = zip(points, packed.check_sums.tolist(), strict=True)
     shown: list[Floats] = []
     products: list[Any] = []
     exponents: list[Ints] = []
     suspect = np.zeros(len(data), dtype=bool)
-    for r, region in enumerate(circuit.regions):
+    for r, (region, (rescale, check_sums)) in enumerate(zip(circuit.regions, _plans(circuit), strict=True)):
         if isinstance(region, InputRegion):
-            shown.append(input_values(region, data))
+            shown.append(input_values(region, data))                       # p_k(x_v), or 1 where x_v is missing
             products.append(None)
             exponents.append(np.zeros(len(data), dtype=np.int64))
             continue
-        rescale, check_sums = next(plan)
         children = circuit.vtree.children(r).tolist()
-        factors = (shown[c][units] for c, units in zip(children, region.products.T, strict=True))
-        product, power, lost = _multiplied(factors, rescale.tolist(), len(data))
+        factors = [shown[c][region.products[:, a]] for a, c in enumerate(children)]
+        product, power, lost = _multiplied(factors, rescale, len(data))    # the product over the children
         products.append(product)
-        shown.append(region.weights @ product)
+        shown.append(region.weights @ product)                             # sum_p weights[k, p] * product p
         exponents.append(power + sum(exponents[c] for c in children))
         suspect |= lost
         if check_sums:
             suspect |= shown[-1].min(axis=0) < 2.0 ** LOWEST
     return shown, products, exponents, suspect
+
+
+def _plans(circuit: Circuit) -> list[tuple[list[int], bool]]:
+    """Per region how the product is rescaled after each child, and whether its sums may be too small to trust."""
+    packed = pack(circuit)
+    points = iter(np.split(packed.rescale, packed.region[1:, FIRST_CHILD]))  # per inner region, one per child
+    checks = iter(packed.check_sums.tolist())
+    return [([], False) if isinstance(region, InputRegion) else (next(points).tolist(), bool(next(checks)))
+            for region in circuit.regions]
 
 
 def _multiplied(factors: Iterable[Floats], rescale: list[int], N: int) -> tuple[Floats, Ints, Bools]:

@@ -79,7 +79,7 @@ def hclt(data: ArrayLike, num_latents: int = 4, num_categories: ArrayLike | None
         weights row j:         0.1 * exp(-2 U) + 0.9 * [k = j]      (each part normalised)
         weights of the root:   exp(-2 U)
 
-    Start values must differ, or states with equal parameters would stay equal for ever.  That is not enough:
+    Start values must differ, or states with equal parameters would stay equal in every step.  That is not enough:
     if hidden variables start nearly independent of each other, what "state k" means has to be agreed on edge
     by edge, and EM settles in maxima where it never was.  The tree joins the variables that have most in
     common, so a hidden variable starts out repeating its parent's state nine times in ten: one meaning for

@@ -5,7 +5,7 @@ import naive
 import numpy as np
 import pytest
 import zoo
-from scipy.stats import betabinom, binom
+from binomial_bounds import SURE, at_least, at_most, drawn
 
 from hld import HLDTest, distance, exact_moments, likelihood_vectors, select_nodes
 from pcircuit import StructureError, fit_em, multiply, rat_spn, sample
@@ -44,7 +44,7 @@ def test_every_null_sees_a_clear_shift_and_passes_a_typical_batch(circuit, null)
     assert test(sample(circuit, 100, rng=4)).null == null
 
 
-TRIALS, SURE = 1000, 5e-7  # of a two-sided false alarm in 1e6
+TRIALS = 1000
 
 
 def test_exact_null_keeps_its_level_at_large_T(circuit):
@@ -52,7 +52,7 @@ def test_exact_null_keeps_its_level_at_large_T(circuit):
     test = HLDTest(circuit)
     pvalues = np.array([test(sample(circuit, 300, rng=seed)).pvalue for seed in range(TRIALS)])
     for alpha in (0.1, 0.05, 0.01):
-        assert binom.ppf(SURE, TRIALS, alpha) <= (pvalues <= alpha).sum() <= binom.isf(SURE, TRIALS, alpha)
+        assert at_least(TRIALS, alpha) <= (pvalues <= alpha).sum() <= at_most(TRIALS, alpha)
 
 
 @pytest.mark.parametrize("T", [1, 2, 7])
@@ -64,8 +64,7 @@ def test_monte_carlo_null_keeps_its_level_at_every_T(circuit, T):
     rows = sample(circuit, TRIALS * T, rng=2).reshape(TRIALS, T, -1)
     pvalues = np.array([test(batch).pvalue for batch in rows])
     for alpha in (0.1, 0.05, 0.01):
-        k = alpha * (B + 1)
-        law = betabinom(TRIALS, k, B + 1 - k)
+        law = drawn(TRIALS, alpha, B)
         assert (pvalues <= alpha).sum() <= law.isf(SURE)
         if T == 7:  # hardly any ties
             assert (pvalues <= alpha).sum() >= law.ppf(SURE)
@@ -113,7 +112,8 @@ def test_missing_entries_are_completed_reproducibly_and_keep_the_level(circuit):
     assert results[0].num_missing == (rows[0] == -1).sum()
     assert test(rows[0]).pvalue == results[0].pvalue
     rejected = sum(result.pvalue <= 0.1 for result in results)
-    assert betabinom(trials, 100, 900).ppf(SURE) <= rejected <= betabinom(trials, 100, 900).isf(SURE)
+    law = drawn(trials, 0.1, 999)
+    assert law.ppf(SURE) <= rejected <= law.isf(SURE)
     assert test(np.full((5, circuit.num_variables), -1)).num_missing == 30
 
 

@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import binom, chi2_contingency
+from binomial_bounds import at_least, at_most
+from scipy.stats import chi2_contingency
 
 from hld.answers.frequencies import _drawn, homogeneity_pvalue
 
@@ -29,7 +30,7 @@ def test_draws_agree_with_enumeration():
     extreme = sum(weight(t) for t in tables if pearson(t) >= pearson(batch) - 1e-9)
     exact = extreme / sum(weight(t) for t in tables)
     hits = round(_drawn(reference, batch, np.random.default_rng(0)) * 1000) - 1
-    assert binom.ppf(1e-4, 999, exact) <= hits <= binom.ppf(1 - 1e-4, 999, exact)
+    assert at_least(999, exact, 1e-4) <= hits <= at_most(999, exact, 1e-4)
 
 
 @pytest.mark.parametrize(("sizes", "concentration", "K"), [((5000, 300), 1.0, 8), ((60, 20), 0.5, 5),
@@ -40,7 +41,7 @@ def test_the_level_holds(sizes, concentration, K):
     pvalues = np.array([homogeneity_pvalue(*(rng.multinomial(n, frequencies) for n in sizes), rng)
                         for _ in range(400)])
     for alpha in (0.01, 0.05, 0.2):
-        assert (pvalues <= alpha).sum() <= binom.ppf(1 - 1e-4, 400, alpha)
+        assert (pvalues <= alpha).sum() <= at_most(400, alpha, 1e-4)
 
 
 def test_a_new_level_is_found_and_a_single_row_of_it_is_not(rng):

@@ -2,6 +2,7 @@
 import numpy as np
 import pytest
 
+import pcircuit
 from hld.answers.profile import Profile, profile_of, tree_edges
 
 SIZES, EDGES = (3, 2, 4), [[0, 1], [0, 2]]
@@ -50,9 +51,14 @@ def test_arrays_that_do_not_fit_are_refused(codes, name, change):
         Profile.from_arrays(arrays | {name: change(arrays[name])}, SIZES)
 
 
+def edges(table, sizes):
+    """Of the Chow-Liu tree of a table."""
+    return tree_edges(pcircuit.chow_liu_tree(table, num_categories=sizes), sizes)
+
+
 def test_the_tree_finds_what_belongs_together(rng):
     x = rng.integers(0, 3, 500)
     noise = rng.integers(0, 2, 500)
-    assert tree_edges(np.column_stack([x, noise, (x + 1) % 3]), (3, 2, 3)).tolist()[0] != [1, 2]
-    assert [0, 2] in tree_edges(np.column_stack([x, noise, (x + 1) % 3]), (3, 2, 3)).tolist()
-    assert tree_edges(x[:, None], (3,)).shape == (0, 2)
+    assert edges(np.column_stack([x, noise, (x + 1) % 3]), (3, 2, 3)).tolist()[0] != [1, 2]
+    assert [0, 2] in edges(np.column_stack([x, noise, (x + 1) % 3]), (3, 2, 3)).tolist()
+    assert edges(x[:, None], (3,)).shape == (0, 2)

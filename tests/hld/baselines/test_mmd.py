@@ -5,15 +5,16 @@ import naive
 import numpy as np
 import pytest
 import zoo
+from binomial_bounds import SURE, drawn
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import betabinom, binom
+from scipy.stats import binom
 
 from hld.baselines.kernel_mean import pair_sum, product_kernel
 from hld.baselines.mmd import MMDTest, one_sample_mmd_squared
 from pcircuit import Circuit, InnerRegion, InputRegion, StructureError, VTree, rat_spn, sample
 
-TRIALS, SPECTRAL_TRIALS, SURE = 500, 200, 5e-7  # of a two-sided error of 1e-6
+TRIALS, SPECTRAL_TRIALS = 500, 200
 CIRCUITS = zoo.circuits()
 
 
@@ -144,7 +145,7 @@ def test_monte_carlo_null_keeps_its_level_at_every_T(circuit, T):
     rows = sample(circuit, TRIALS * T, rng=2).reshape(TRIALS, T, -1)
     pvalues = np.array([test(batch).pvalue for batch in rows])
     for alpha in (0.1, 0.05):
-        law = betabinom(TRIALS, alpha * (B + 1), (1 - alpha) * (B + 1))
+        law = drawn(TRIALS, alpha, B)
         assert (pvalues <= alpha).sum() <= law.isf(SURE)
         if T == 12:  # hardly any ties
             assert (pvalues <= alpha).sum() >= law.ppf(SURE)

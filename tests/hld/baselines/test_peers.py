@@ -314,7 +314,7 @@ def test_refusals():
         baselines.mmd_test(circuit, num_resamples=9)([[0, -1]])
     with pytest.raises(ValueError, match="`rate` must be a finite number of at least 0 and below 1, found 1"):
         baselines.dropout_test(circuit, rate=1)
-    with pytest.raises(ValueError, match="`score` must be 'log_std' or 'variation'"):
+    with pytest.raises(ValueError, match="`score` must be one of 'log_std', 'variation'"):
         baselines.dropout_test(circuit, score="entropy")
     with pytest.raises(ValueError, match="at least two rows"):
         baselines.median_bandwidth([[1, 2]])

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import hld
-from hld.command import parser as command
+from hld.command import arguments as command
 from hld.command.parser import main
 
 ALPHA = "0.001"  # the batch without a shift would fail for one seed in a thousand; the other is far beyond

@@ -8,9 +8,9 @@ import naive
 import numpy as np
 import pytest
 import zoo
+from binomial_bounds import at_most
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binom
 from streams import shifted
 
 from hld.monitoring.monitor import Monitor
@@ -23,8 +23,6 @@ from pcircuit import (
     rat_spn,
     sample,
 )
-
-SURE = 5e-7  # of a one-sided error of a test that is right
 
 
 @pytest.fixture(scope="module")
@@ -160,7 +158,7 @@ def false_alarms(circuit, streams, num_rows, *, missing=0.0, **options):
 
 @pytest.mark.parametrize("options", [{}, {"missing": 0.3}, {"nodes": [0, 1, 4, 20]}], ids=str)
 def test_false_alarms_stay_under_alpha(circuit, options):
-    assert false_alarms(circuit, 200, 1000, alpha=0.2, **options) <= binom.isf(SURE, 200, 0.2)
+    assert false_alarms(circuit, 200, 1000, alpha=0.2, **options) <= at_most(200, 0.2)
 
 
 @pytest.mark.slow

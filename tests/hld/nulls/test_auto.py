@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 import zoo
-from scipy.stats import binom
+from binomial_bounds import at_most
 
 from hld import HLDTest
 from hld.nulls import auto
@@ -12,8 +12,6 @@ from hld.nulls.named import NullOptions
 from hld.nulls.score import score_of
 from hld.vectors.linear_maps import Scaled
 from pcircuit import rat_spn, sample
-
-SURE = 5e-7
 
 
 def test_draws_judge_small_batches_and_the_law_large_ones():
@@ -54,8 +52,8 @@ def test_the_lattice_of_a_small_circuit_is_left_to_draws():
     for alpha in (0.1, 0.05, 0.01):
         # the draws of the test are fixed: its level at alpha varies with them as alpha does with 999 draws
         spread = alpha + 5 * np.sqrt(alpha * (1 - alpha) / 999)
-        assert (by_test <= alpha).sum() <= binom.isf(SURE, trials, spread)
-    assert null.drawn(10) or (by_law <= 0.1).sum() <= binom.isf(SURE, trials, 0.1)
+        assert (by_test <= alpha).sum() <= at_most(trials, spread)
+    assert null.drawn(10) or (by_law <= 0.1).sum() <= at_most(trials, 0.1)
 
 
 def test_a_law_holds_if_it_rejects_no_more_than_it_should(rng):
@@ -83,7 +81,7 @@ def test_levels_of_small_p_values(B, T, metric):
     for alpha, count in found.items():
         draws = min(B for B in tails.stages(T) if alpha * (1 + B) >= 10)
         most = alpha + 5 * np.sqrt(alpha / draws)  # of the drawn tail, five standard errors
-        assert count <= binom.isf(SURE, B, most)
+        assert count <= at_most(B, most)
     assert tails.least(T) <= 1e-5
 
 

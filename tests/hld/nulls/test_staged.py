@@ -4,6 +4,7 @@ import threading
 import numpy as np
 import pytest
 import zoo
+from binomial_bounds import SURE, at_least, at_most
 from scipy.stats import binom
 
 from hld import exact_moments
@@ -13,8 +14,6 @@ from hld.nulls.score import score_of
 from hld.nulls.staged import STOP, StagedTails
 from hld.references.circuit import CircuitReference
 from hld.vectors.linear_maps import Scaled
-
-SURE = 5e-7
 
 
 def tails(num_resamples=99, seed=0, *, metrics=1):
@@ -69,8 +68,8 @@ def test_staged_p_values_are_valid_at_every_level(monkeypatch):
         values.append(null.pvalue(rng.random(1), 1).value)
     values = np.array(values)
     for alpha in (0.002, 0.005, 0.01, 0.03, 0.05, 0.055, 0.06, 0.1, 0.3, 0.5, 0.55, 0.7):
-        assert (values <= alpha * (1 + 1e-12)).sum() <= binom.isf(SURE, trials, alpha)
-    assert (values <= 0.05).sum() >= binom.ppf(SURE, trials, 0.045)
+        assert (values <= alpha * (1 + 1e-12)).sum() <= at_most(trials, alpha)
+    assert (values <= 0.05).sum() >= at_least(trials, 0.045)
 
 
 @pytest.mark.parametrize("alpha", [0.5, 0.1, 0.05, 0.01, 1e-3, 1e-4])

@@ -56,7 +56,7 @@ def test_empty_text_is_a_level():
     (np.array([[2 ** 53 - 1], [5]]), np.array([[2 ** 53], [2 ** 53 + 1], [2 ** 53 - 1]]), [2, 2, 1]),
     (np.array([["2020-01-01"], ["2021-01-01"]], dtype="datetime64[D]"),
      column(datetime.datetime(2021, 1, 1), np.datetime64("2020-01-01", "ns"), pd.Timestamp("2020-01-01"),
-            "2021-01-01 00:00:00"), [1, 0, 0, 1]),
+            datetime.date(2020, 12, 31)), [1, 0, 0, 0]),
 ])
 def test_equality_is_by_value(fitted, table, codes):
     assert codes_of(fit_encoder(fitted), table) == codes
@@ -116,8 +116,9 @@ def test_masked_cells_of_every_type_are_missing(dtype):
     expected = np.where(mask, -1, encoder.encode(values)[0].astype(int))
     for form in (masked, masked.harden_mask(), list(masked)):
         np.testing.assert_array_equal(encoder.encode(form)[0], expected)
-    assert fit_encoder(np.ma.array(values, mask=values == values[0, 0])).columns[0].levels == (
-        encoder.columns[0].levels[0],)
+    if dtype[0] not in "Mm":            # times are cut, levels are listed
+        assert fit_encoder(np.ma.array(values, mask=values == values[0, 0])).columns[0].levels == (
+            encoder.columns[0].levels[0],)
 
 
 def test_masked_constants_in_lists_are_missing():
@@ -142,7 +143,7 @@ def test_extended_precision_is_rounded_to_doubles_and_never_to_infinity():
     (np.ma.masked, ValueError, r"`table` has 0 dimension\(s\)"), ([[1j]], TypeError, "holds a complex"),
     (np.array([[1j]]), TypeError, "`table` has dtype complex128"),
     (np.zeros((2, 2), dtype="V4"), TypeError, "`table` has dtype .V4"),
-    (np.zeros(2, dtype=[("a", "i4")]), ValueError, r"`table` has 1 dimension\(s\)"),
+    (np.zeros((2, 2), dtype=[("a", "i4")]), TypeError, "expected numbers"),
     ([[{}]], TypeError, "holds a dict"), ([[object()]], TypeError, "holds a object"),
     ([[np.array([1])]], (TypeError, ValueError), "`table`"), ([], ValueError, "`table` has 1 dimension"),
     ([[]], ValueError, "`table` has 1 rows and 0 columns"), (np.empty((0, 3)), ValueError, "`table` has 0 rows and 3"),

@@ -63,7 +63,7 @@ def test_nullable_columns():
         "d": pd.to_datetime(["2020-01-01", None, "2020-01-02"])})
     encoder = fit_encoder(table)
     kinds = [fitted.kind for fitted in encoder.columns]
-    assert kinds == ["integer", "boolean", "continuous", "categorical", "categorical"]
+    assert kinds == ["integer", "boolean", "continuous", "categorical", "date"]
     assert encoder.encode(table)[0].tolist() == [[0, 1, 0, 0, 0], [-1] * 5, [1, 0, 1, 1, 1]]
 
 

@@ -158,7 +158,7 @@ def test_decode_refuses_what_is_not_evidence():
 @pytest.mark.parametrize(("table", "error", "message"), [
     (np.arange(3), ValueError, r"`table` has 1 dimension\(s\) \(ndarray\), expected 2 .*table\[None, :\]"),
     (np.zeros((2, 2, 2)), ValueError, "3 dimension"), (5, ValueError, "0 dimension"),
-    ({"a": 1}, ValueError, "dict"),
+    ({"a": 1}, ValueError, "mapping whose columns should be sequences, found 1"),
     (pd.Series([1, 2]), ValueError, r"1 dimension\(s\) \(Series\)"),
     ([[1, 2], [3]], ValueError, "rows of different lengths"),
     (np.empty((0, 3)), ValueError, "`table` has 0 rows and 3 columns, expected at least one"),

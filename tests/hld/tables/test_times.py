@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tables import codes_of
 
 from hld.tables.encoder import fit_encoder
-from hld.tables.times import times_as_objects
+from hld.tables.times import as_seconds, from_seconds, times_as_objects
 
 
 @pytest.mark.parametrize(("value", "text"), [
@@ -66,3 +66,80 @@ def test_levels_a_nanosecond_apart_are_two_levels():
         encoder = fit_encoder(table)
         assert codes_of(encoder, table) == [0, 1]
         assert codes_of(encoder, values[:, None]) == [0, 1]
+
+
+# Times as numbers
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_seconds_of_every_unit_are_those_of_python(unit):
+    if unit == "as":
+        return                          # ten seconds, all in all
+    dates = ["1999-12-31", "1970-01-01", "NaT", "2020-02-29"]
+    values = np.array(dates[1:3] if unit in ("ps", "fs") else dates, dtype="M8[s]").astype(f"M8[{unit}]")
+    found, odd = as_seconds(values, "date")
+    expected = [np.nan if cell is None else (cell - datetime.datetime(1970, 1, 1)).total_seconds()
+                for cell in times_as_objects(values)]
+    np.testing.assert_array_equal(found, expected)
+    assert not odd.any()
+    np.testing.assert_array_equal(as_seconds(times_as_objects(values), "date")[0], expected)
+
+
+def test_dates_are_continuous_and_keep_their_order():
+    days = np.arange("2020-01-01", "2021-01-01", dtype="M8[D]")
+    forms = {"array": days[:, None], "naive": pd.DataFrame({"x0": days}),
+             "aware": pd.DataFrame({"x0": pd.DatetimeIndex(days).tz_localize("UTC").tz_convert("Asia/Tokyo")}),
+             "dates": np.array(days.tolist(), dtype=object)[:, None],
+             "moments": [[moment] for moment in days.astype("M8[us]").tolist()]}
+    encoders = {name: fit_encoder(form, num_bins=4) for name, form in forms.items()}
+    for name, encoder in encoders.items():
+        column, = encoder.columns
+        assert (column.kind, column.num_categories) == ("date", 4), name
+        assert column.edges == encoders["array"].columns[0].edges
+        assert column.describe() == (
+            "'x0': date, 4 bins cut at 2020-04-01, 2020-07-02, 2020-10-01; values beyond the training range "
+            "[2020-01-01, 2020-12-31] fall into the outermost bins; missing is -1")
+        for form in forms.values():
+            codes, report = encoder.encode(form)
+            assert np.bincount(codes[:, 0]).tolist() == [91, 92, 91, 92]
+            assert report.num_out_of_range.tolist() == [0]
+    later, report = encoder.encode([[datetime.datetime(2030, 1, 1)], [None], [pd.NaT]])
+    assert (later[:, 0].tolist(), report.num_out_of_range.tolist()) == ([3, -1, -1], [1])
+    back = encoder.decode([[0], [1], [2], [3]])
+    assert all(isinstance(cell, datetime.datetime) for cell in back[:, 0])
+    assert encoder.encode(back)[0][:, 0].tolist() == [0, 1, 2, 3]
+    with pytest.raises(TypeError, match="column 'x0' holds '2020-01-01', expected a date"):
+        encoder.encode([["2020-01-01"]])
+
+
+@pytest.mark.parametrize(("cells", "kind"), [
+    ([datetime.timedelta(hours=i) for i in range(8)], "duration"),
+    (np.arange(8).astype("m8[h]").tolist(), "duration"),
+    ([datetime.time(i) for i in range(8)], "time"),
+    ([np.timedelta64(i, "h") for i in range(8)], "duration"),
+])
+def test_durations_and_times_of_the_day(cells, kind):
+    table = [[cell] for cell in [*cells, None]]
+    encoder = fit_encoder(table, num_bins=2)
+    column, = encoder.columns
+    assert (column.kind, column.edges, column.low, column.high) == (kind, (4 * 3600.0,), 0.0, 7 * 3600.0)
+    assert codes_of(encoder, table) == [0] * 4 + [1] * 4 + [-1]
+    assert codes_of(encoder, encoder.decode([[0], [1]])) == [0, 1]
+
+
+def test_a_single_date_is_a_level_and_dates_asked_for_as_categories_are():
+    table = [[datetime.date(2020, 1, 1)], [datetime.date(2020, 1, 2)]]
+    assert fit_encoder(table[:1]).columns[0].levels == ("2020-01-01",)
+    assert fit_encoder(table, categorical=[0]).columns[0].levels == ("2020-01-01", "2020-01-02")
+    mixed = fit_encoder([*table, ["yesterday"]])
+    assert mixed.columns[0].levels == ("2020-01-01", "2020-01-02", "yesterday")
+
+
+@given(st.floats(-1e11, 1e11) | st.floats(-2, 2))
+def test_what_python_writes_is_not_before_the_number(seconds):
+    for kind in ("date", "duration"):
+        cell = from_seconds(seconds, kind)
+        if isinstance(cell, str):
+            continue
+        again = as_seconds(np.array([cell], dtype=object), kind)[0][0]
+        assert 0 <= again - seconds <= 1e-6 + 1e-15 * abs(seconds)

@@ -1,4 +1,4 @@
-"""Chow-Liu trees and circuits against enumeration: all pairs, all trees, all states."""
+"""Chow-Liu trees against enumeration of all trees, and what is refused."""
 import itertools
 
 import naive
@@ -6,62 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pair_tables import naive_information, random_table
 
-import pcircuit
 from pcircuit import InputRegion, VTree, chow_liu_circuit, chow_liu_tree
 from pcircuit.learning import chow_liu as module
-from pcircuit.learning import pair_counts as paircount
 
 seeds = st.integers(0, 2**32 - 1)
-
-# Mean test log-likelihood of the Chow-Liu tree in nats per row, computed with plug-in counts + alpha per
-# joint cell for alpha = 0.01, 0.1, 1 on the standard splits (Lowd and Davis 2010, Van Haaren and Davis 2012).
-REFERENCE = {
-    "nltcs": (-6.75907, -6.75907, -6.75904), "msnbc": (-6.54013, -6.54013, -6.54013),
-    "kdd": (-2.29491, -2.29491, -2.29489), "plants": (-16.52406, -16.52406, -16.52402),
-    "audio": (-44.37493, -44.37493, -44.37490), "jester": (-58.22966, -58.22966, -58.22653),
-    "netflix": (-60.25038, -60.25038, -60.25035), "accidents": (-33.18526, -33.18552, -33.18811),
-    "dna": (-87.66215, -87.66874, -87.73478), "book": (-37.82778, -37.83257, -37.83148),
-}
-
-
-# -- the same things written down again ----------------------------------------------------------------------
-
-
-def random_table(rng, *, num_rows=None, num_variables=None, largest=4, missing=0.0):
-    """Table of dependent columns with unequal numbers of categories, and those numbers."""
-    V = num_variables or int(rng.integers(1, 7))
-    N = num_rows or int(rng.integers(1, 40))
-    categories = rng.integers(1, largest + 1, V)
-    data = np.empty((N, V), np.int64)
-    for v in range(V):
-        fresh = rng.integers(0, categories[v], N)
-        copied = data[:, int(rng.integers(v))] % categories[v] if v else fresh
-        data[:, v] = np.where(rng.random(N) < 0.5, copied, fresh)
-    data[rng.random((N, V)) < missing] = -1
-    return data, categories
-
-
-def naive_counts(data, categories, i, j, weights=None):
-    """n_ij row by row."""
-    counts = np.zeros((categories[i], categories[j]))
-    for n, row in enumerate(np.asarray(data)):
-        if row[i] >= 0 and row[j] >= 0:
-            counts[row[i], row[j]] += 1 if weights is None else weights[n]
-    return counts
-
-
-def naive_information(data, categories, pseudocount, weights=None):
-    """Mutual information of all pairs from the textbook's formula, 0 on the diagonal."""
-    V = len(categories)
-    information = np.zeros((V, V))
-    for i, j in itertools.combinations(range(V), 2):
-        joint = naive_counts(data, categories, i, j, weights) + pseudocount / (categories[i] * categories[j])
-        if joint.sum() > 0:
-            p = joint / joint.sum()
-            apart = np.outer(p.sum(axis=1), p.sum(axis=0))
-            information[i, j] = information[j, i] = np.sum(p[p > 0] * np.log(p[p > 0] / apart[p > 0]))
-    return information
 
 
 def all_trees(V):
@@ -96,104 +46,6 @@ def undirected(parent):
 
 def total_information(parent, information):
     return sum(information[v, p] for v, p in enumerate(parent) if p >= 0)
-
-
-def look_up(tree, train, rows, pseudocount, categories):
-    """(N,) log-likelihood of the Chow-Liu distribution, rows looked up in its tables, without a circuit."""
-    total = np.zeros(len(rows))
-    for v, p in enumerate(tree):
-        own, C = train[:, v].astype(np.int64), categories[v]
-        if p < 0:
-            table = np.bincount(own, minlength=C) + pseudocount / C
-            total += np.log(table / table.sum())[rows[:, v]]
-            continue
-        codes = train[:, p].astype(np.int64) * C + own
-        table = np.bincount(codes, minlength=categories[p] * C).reshape(-1, C)
-        table = table + pseudocount / (C * categories[p])
-        total += np.log(table / table.sum(axis=1, keepdims=True))[rows[:, p], rows[:, v]]
-    return total
-
-
-# -- counts --------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("most_cells", [0, 10**9], ids=["codes", "product"])
-@pytest.mark.parametrize("missing", [0.0, 0.3])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("small_blocks", [False, True])
-def test_counts_of_all_pairs_are_exact(monkeypatch, rng, most_cells, missing, weighted, small_blocks):
-    monkeypatch.setattr(paircount, "MAX_PRODUCT_CELLS", most_cells)
-    if small_blocks:  # several groups of variables, several blocks of rows
-        monkeypatch.setattr(paircount, "BLOCK_CATEGORIES", 6)
-        monkeypatch.setattr(paircount, "BLOCK_ENTRIES", 1)
-    for _ in range(3):
-        data, categories = random_table(rng, num_rows=700, num_variables=6, missing=missing)
-        weights = rng.integers(0, 9, len(data)) / 8 if weighted else None  # eighths add up exactly
-        checked = paircount.checked_weights(weights, len(data))
-        seen = set()
-        for rows, columns, counts in paircount.pair_count_blocks(data, categories, checked):
-            placed_i = zip(paircount.starts(categories[rows]), rows, strict=True)
-            placed_j = zip(paircount.starts(categories[columns]), columns, strict=True)
-            for (a, i), (b, j) in itertools.product(placed_i, placed_j):
-                table = counts[a:a + categories[i], b:b + categories[j]]
-                assert np.array_equal(table, naive_counts(data, categories, i, j, weights))
-                seen |= {(i, j), (j, i)}
-        assert seen == set(itertools.product(range(6), repeat=2))
-
-
-def test_counts_of_one_pair(rng):
-    data, categories = random_table(rng, num_rows=50, num_variables=4, missing=0.2)
-    for i, j in itertools.product(range(4), repeat=2):
-        table = paircount.pair_counts(data, categories, i, j)
-        assert np.array_equal(table, naive_counts(data, categories, i, j))
-
-
-@given(seeds)
-def test_sums_of_checked_weights_do_not_depend_on_their_order(seed):
-    rng = np.random.default_rng(seed)
-    weights = rng.random(int(rng.integers(1, 200))) * 10.0 ** rng.integers(-8, 8)
-    checked = paircount.checked_weights(weights, len(weights))
-    np.testing.assert_allclose(checked, weights, rtol=0, atol=2**-51 * weights.sum())
-    assert len({checked[rng.permutation(len(checked))].sum() for _ in range(5)}) == 1
-
-
-# -- mutual information --------------------------------------------------------------------------------------
-
-
-@given(seeds, st.sampled_from([0.0, 0.1, 4.0]), st.sampled_from([0.0, 0.4]), st.booleans())
-def test_mutual_information_is_the_textbook_formula(seed, pseudocount, missing, weighted):
-    rng = np.random.default_rng(seed)
-    data, categories = random_table(rng, missing=missing)
-    weights = rng.random(len(data)) + 0.01 if weighted else None
-    checked = paircount.checked_weights(weights, len(data))
-    information = module._mutual_information(data, categories, pseudocount, checked)
-    np.fill_diagonal(information, 0)
-    expected = naive_information(data, categories, pseudocount, weights)
-    np.testing.assert_allclose(information, expected, rtol=1e-12, atol=module.RESOLUTION / 10)
-
-
-def test_information_of_a_variable_with_itself_is_its_entropy(rng):
-    data, categories = random_table(rng, num_rows=60, num_variables=5)
-    information = module._mutual_information(data, categories, 0.0, None)
-    for v, C in enumerate(categories):
-        p = np.bincount(data[:, v], minlength=C) / len(data)
-        assert information[v, v] == pytest.approx(-np.sum(p[p > 0] * np.log(p[p > 0])), rel=1e-12, abs=1e-13)
-
-
-@given(seeds, st.sampled_from([0.0, 0.1]), st.sampled_from([0.0, 0.3]))
-def test_information_does_not_depend_on_the_order_of_anything(seed, pseudocount, missing):
-    rng = np.random.default_rng(seed)
-    data, categories = random_table(rng, missing=missing)
-    weights = paircount.checked_weights(rng.random(len(data)) + 0.01, len(data))
-    information = module._mutual_information(data, categories, pseudocount, weights)
-    rows, columns = rng.permutation(len(data)), rng.permutation(len(categories))
-    moved = recoded(rng, data, categories)[np.ix_(rows, columns)]
-    again = module._mutual_information(moved, categories[columns], pseudocount, weights[rows])
-    assert np.array_equal(again, information[np.ix_(columns, columns)])  # to the last bit
-    assert np.array_equal(information, information.T)
-
-
-# -- the tree ------------------------------------------------------------------------------------------------
 
 
 @given(seeds, st.sampled_from([0.0, 0.1, 1.0]), st.sampled_from([0.0, 0.3]))
@@ -312,9 +164,6 @@ def test_thousands_of_variables_in_a_chain_need_no_recursion():
     assert VTree.from_tree(parent).num_variables == 5000
 
 
-# -- unusual data --------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("pseudocount", [0, 0.1])
 @pytest.mark.parametrize("data", [
     np.zeros((1, 1), int), np.zeros((5, 3), int), np.array([[2, 0, 1]]), np.full((4, 3), -1),
@@ -363,117 +212,6 @@ def test_missing_entries_count_where_both_variables_are_present():
     data = np.array([[0, 0, -1], [1, 1, -1], [-1, 0, 1], [-1, 1, 0]] * 10)
     assert chow_liu_tree(data).tolist() == [1, -1, 1]
     assert chow_liu_tree(data[:, [1, 0, 2]]).tolist() == [-1, 0, 0]
-
-
-# -- the circuit ---------------------------------------------------------------------------------------------
-
-
-@given(seeds, st.sampled_from([0.1, 2.0]))
-def test_circuit_is_the_chow_liu_distribution(seed, pseudocount):
-    rng = np.random.default_rng(seed)
-    data, categories = random_table(rng, num_variables=int(rng.integers(1, 6)))
-    options = {"num_categories": categories, "pseudocount": pseudocount}
-    circuit = chow_liu_circuit(data, **options)
-    tree = chow_liu_tree(data, **options)
-    states = naive.states(circuit)
-    expected = look_up(tree, data, states, pseudocount, categories)
-    assert circuit.is_normalized
-    np.testing.assert_allclose(naive.log_likelihood(circuit, states), expected, rtol=1e-12, atol=1e-13)
-    np.testing.assert_allclose(pcircuit.log_likelihood(circuit, states), expected, rtol=1e-12, atol=1e-13)
-    assert np.exp(expected).sum() == pytest.approx(1, rel=1e-12)
-
-
-@given(seeds)
-def test_circuit_is_deterministic_and_laid_out_along_the_tree(seed):
-    rng = np.random.default_rng(seed)
-    data, categories = random_table(rng, num_variables=int(rng.integers(2, 6)))
-    circuit = chow_liu_circuit(data, num_categories=categories)
-    parent = chow_liu_tree(data, num_categories=categories)
-    assert circuit.vtree == VTree.from_tree(parent)
-    values = naive.node_values(circuit, naive.states(circuit))
-    for r, region in enumerate(circuit.regions):
-        if isinstance(region, InputRegion):
-            continue
-        v = circuit.vtree.variables[r - 1]
-        C = categories[v]
-        num_children = len(circuit.vtree.children(r))
-        assert np.array_equal(region.products, np.arange(C)[:, None].repeat(num_children, axis=1))
-        assert region.weights.shape == (1 if parent[v] < 0 else categories[parent[v]], C)
-        assert np.array_equal(circuit.regions[r - 1].probs, np.eye(C))
-        products = values[:, circuit.offsets[r]:circuit.offsets[r] + C]
-        assert np.count_nonzero(products, axis=1).max() <= 1
-
-
-@given(seeds)
-def test_marginals_agree_in_all_pairs(seed):
-    """The marginal of every variable under the circuit is its own smoothed frequency."""
-    rng = np.random.default_rng(seed)
-    data, categories = random_table(rng)
-    circuit = chow_liu_circuit(data, num_categories=categories, pseudocount=0.7)
-    for v, C in enumerate(categories):
-        evidence = np.full((C, len(categories)), -1)
-        evidence[:, v] = np.arange(C)
-        expected = (np.bincount(data[:, v], minlength=C) + 0.7 / C) / (len(data) + 0.7)
-        np.testing.assert_allclose(naive.likelihood(circuit, evidence), expected, rtol=1e-12)
-
-
-def test_likelihood_of_the_training_rows_is_the_sum_of_informations(rng):
-    """Chow and Liu (1968): mean log-likelihood = information of the tree - sum of the entropies."""
-    data, categories = random_table(rng, num_rows=200, num_variables=5)
-    circuit = chow_liu_circuit(data, num_categories=categories, pseudocount=0)
-    information = module._mutual_information(data, categories, 0.0, None)
-    tree = chow_liu_tree(data, num_categories=categories, pseudocount=0)
-    expected = total_information(tree, information) - information.diagonal().sum()
-    assert naive.log_likelihood(circuit, data).mean() == pytest.approx(expected, rel=1e-12)
-
-
-def test_parent_category_that_never_occurs_has_a_uniform_row():
-    data = [[0, 0], [0, 1], [2, 1]]
-    circuit = chow_liu_circuit(data, pseudocount=0, num_categories=[3, 2], tree=[-1, 0])
-    assert np.array_equal(circuit.regions[0].probs, [[0.5, 0.5], [0.5, 0.5], [0, 1]])
-    np.testing.assert_allclose(circuit.regions[-1].weights, [[2 / 3, 0, 1 / 3]])
-
-
-def test_given_tree_is_followed(rng):
-    data, categories = random_table(rng, num_rows=30, num_variables=4)
-    tree = np.array([1, 2, 3, -1])
-    circuit = chow_liu_circuit(data, num_categories=categories, tree=tree)
-    states = naive.states(circuit)
-    expected = look_up(tree, data, states, 0.1, categories)
-    np.testing.assert_allclose(naive.log_likelihood(circuit, states), expected, rtol=1e-12)
-
-
-def test_tables_of_missing_data_come_from_the_rows_where_both_are_present():
-    data = np.array([[0, 0], [0, 1], [0, -1], [1, 1], [-1, 0]])
-    circuit = chow_liu_circuit(data, pseudocount=0, tree=[-1, 0])
-    assert np.array_equal(circuit.regions[0].probs, [[0.5, 0.5], [0, 1]])
-    assert np.array_equal(circuit.regions[-1].weights, [[0.75, 0.25]])
-
-
-def test_data_and_weights_are_left_alone(rng):
-    data, _ = random_table(rng, num_rows=30, num_variables=4, missing=0.2)
-    weights = rng.random(30)
-    copies = data.copy(), weights.copy()
-    chow_liu_tree(data, weights=weights)
-    chow_liu_circuit(data)
-    assert np.array_equal(data, copies[0])
-    assert np.array_equal(weights, copies[1])
-
-
-@pytest.mark.parametrize("name", REFERENCE)
-def test_log_likelihood_of_the_binary_sets(data_folder, name):
-    with np.load(data_folder / "binary" / f"{name}.npz", allow_pickle=False) as file:
-        train, test = file["train"], file["test"]
-    for alpha, expected in zip((0.01, 0.1, 1), REFERENCE[name], strict=True):
-        options = {"num_categories": 2, "pseudocount": 4 * alpha}
-        tree = chow_liu_tree(train, **options)
-        by_table = look_up(tree, train, test, 4 * alpha, [2] * train.shape[1])
-        by_circuit = pcircuit.log_likelihood(chow_liu_circuit(train, tree=tree, **options), test)
-        assert round(by_table.mean(), 5) == expected
-        np.testing.assert_allclose(by_circuit, by_table, rtol=1e-12)
-
-
-# -- errors --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("function", [chow_liu_tree, chow_liu_circuit])

@@ -1,0 +1,132 @@
+# %% [markdown]
+# # 11 · Monitoring and e-values
+#
+# A test of one batch answers once. In production rows arrive for ever, and whoever looks every hour will sooner or later
+# see a small p-value, shift or not. A gambler's wealth solves the problem: it may be looked at after every row. About 20
+# minutes.
+
+# %%
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_breast_cancer
+
+import hld
+import pcircuit
+
+data = load_breast_cancer()
+columns = [0, 1, 4, 7]
+rows = (data.data[:, columns] > np.median(data.data[:, columns], axis=0)).astype(int)
+circuit, _ = pcircuit.hclt(rows, num_latents=2).fit_em(rows, num_epochs=10)
+test = hld.HLDTest(circuit)
+
+# %% [markdown]
+# ## Looking again and again
+#
+# 60 streams without any shift. Every 20 rows the test looks at the last 20, at level 5 %, and we stop at the first alarm.
+
+# %%
+streams = [circuit.sample(400, rng=seed) for seed in range(60)]
+first_alarm = []
+for stream in streams:
+    alarms = [t for t in range(20, 401, 20) if test(stream[t - 20:t]).reject]
+    first_alarm.append(alarms[0] if alarms else np.inf)
+first_alarm = np.array(first_alarm)
+for t in (20, 100, 200, 400):
+    print(f"after {t:3} rows: {(first_alarm <= t).mean():.0%} of the streams have raised a false alarm")
+assert (first_alarm <= 400).mean() > 0.3                  # 1 - 0.95^20 is 64 %
+
+# %% [markdown]
+# ## Betting
+#
+# Start with a wealth of 1. Before each row, stake a part of it on a *fair* game under the null hypothesis: multiply by
+#
+# $$1 + \lambda_t\, \frac{a_t \cdot (L(x_t) - \mu)}{b_t},$$
+#
+# where direction $a_t$ and stake $\lambda_t$ depend on earlier rows only. The factor has expectation 1, because
+# $\mu$ is the *exact* mean, and is never negative, because the circuit knows the bound $b_t$. Such a wealth is a test
+# martingale, and Ville's inequality (1939) says
+#
+# $$P(\text{wealth ever reaches } 1/\alpha) \le \alpha .$$
+#
+# By hand, with one unit and a fixed small stake:
+
+# %%
+moments = circuit.exact_moments()
+j = len(moments.nodes) - 1                                # the root
+mean = moments.mean[j]
+
+
+def wealth_of(stream, direction, stake):
+    values = circuit.node_likelihoods(stream, nodes=moments.nodes[[j]])[:, 0]
+    bound = mean if direction > 0 else 1 - mean           # a likelihood lies between 0 and 1
+    return np.cumprod(1 + stake * direction * (values - mean) / bound)
+
+
+paths = np.array([wealth_of(stream, 1, 0.3) for stream in streams])
+print("mean wealth after 50 rows:", paths[:, 49].mean().round(2), " ever above 20:", (paths.max(axis=1) >= 20).mean())
+assert (paths > 0).all()
+
+# %% [markdown]
+# ## The monitor
+#
+# `hld.Monitor` bets in many directions at once and learns which ones pay. The wealth is the **e-value**.
+
+# %%
+monitors = [hld.Monitor(circuit, alpha=0.05, rng=0) for _ in streams[:15]]
+logs = [monitor.update(stream[:200]).log_e_values for monitor, stream in zip(monitors, streams, strict=False)]
+shifted = streams[0][:200].copy()
+shifted[100:] = rows[data.target == 0][:100]              # from row 100 on, only malignant cases
+outcome = hld.Monitor(circuit, alpha=0.05, rng=0).update(shifted)
+print(outcome)
+
+plt.figure(figsize=(6, 3), layout="constrained")
+for log in logs:
+    plt.plot(log, color="#aab6c2", linewidth=0.7)
+plt.plot(outcome.log_e_values, color="#0072b2", linewidth=2, label="shift after 100 rows")
+plt.axhline(np.log(20), color="#d55e00", linestyle="--", label="1 / alpha")
+plt.xlabel("row")
+plt.ylabel("ln e-value")
+plt.legend(frameon=False);
+
+# %%
+false_alarms = sum(monitor.update(np.empty((0, 4), dtype=int)).alarm for monitor in monitors)
+print(f"{false_alarms} false alarms in {len(monitors)} streams, looked at after every row")
+assert false_alarms <= 4                                  # binomial(15, 0.05): more with probability 6e-4
+assert outcome.alarm
+assert outcome.alarm_row > 100
+
+# %% [markdown]
+# ## What goes wrong, and why
+#
+# **Slowness has a price, and buys something.** At a fixed sample size the batch test finds smaller shifts. The monitor
+# pays for the right to stop at any time.
+#
+# **The past is money.** Wealth that was lost before a shift has to be won back. Long quiet streams make the alarm late;
+# some start a new monitor every so often, and combine e-values by averaging: the mean of e-values is an e-value, however
+# they depend on each other. P-values have no such rule.
+#
+# **The null is the circuit.** A real stream differs from any model. With `margin` the bets pay a toll, so that only a
+# distance above the margin makes money.
+#
+# ## Exercises
+#
+# 1. Check Ville's inequality for the hand-made wealth with stakes 0.1, 0.5, 0.9: how often does it ever reach 20?
+# 2. Update a monitor with a stream in one go, and in pieces of 7 rows. Do they agree?
+# 3. Average the e-values of three monitors of different seeds. Why is the average allowed, and the maximum not?
+
+# %%
+# Solutions
+for stake in (0.1, 0.5, 0.9):
+    ever = np.mean([wealth_of(stream, 1, stake).max() >= 20 for stream in streams])
+    print(f"stake {stake}: {ever:.1%} of the streams ever reach 20")
+    assert ever <= 0.05 + 3.5 * np.sqrt(0.05 * 0.95 / len(streams))
+
+whole, pieces = hld.Monitor(circuit, rng=0), hld.Monitor(circuit, rng=0)
+at_once = whole.update(streams[1][:70])
+for start in range(0, 70, 7):
+    in_pieces = pieces.update(streams[1][start:start + 7])
+assert np.isclose(at_once.log_e_value, in_pieces.log_e_value, rtol=1e-9)
+
+values = [hld.Monitor(circuit, rng=seed).update(streams[2][:50]).e_value for seed in range(3)]
+assert min(values) <= np.mean(values) <= max(values)
+print("mean of e-values:", np.mean(values).round(3), "- its expectation is 1 at most; that of a maximum need not be")

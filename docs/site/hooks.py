@@ -1,0 +1,100 @@
+"""What the site is made of beside the pages: the course, run; the reference, listed; formulas, as MathML.
+
+Nothing in the built pages asks another server for anything.
+"""
+from __future__ import annotations
+
+import importlib.util
+import pathlib
+import re
+import sys
+import warnings
+from html import unescape
+
+from mkdocs.structure.files import File
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOMS = {"": "Circuits and evidence", "inference": "What a circuit says about rows",
+         "operations": "Questions and operations", "learning": "Where circuits come from", "moments": "Exact moments",
+         "pictures": "Pictures", "files": "Files"}
+OUTSIDE = {"../CONTRIBUTING.md": "contributing.md", "../CHANGELOG.md": "changelog.md"}
+FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
+
+
+def on_config(config):
+    """Modules of the repository can be imported."""
+    sys.path[:0] = [str(ROOT), str(ROOT / "docs" / "site")]
+    return config
+
+
+def on_files(files, config):
+    """Pages that are made: the course, the reference, and what lies outside the folder."""
+    from lessons import page_of_lesson
+    spec = importlib.util.spec_from_file_location("make_notebooks", ROOT / "docs" / "course" / "make_notebooks.py")
+    lessons = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(lessons)
+    for source in lessons.sources():
+        text, pictures = page_of_lesson(source.stem, lessons.cells(source.read_text(encoding="utf-8")))
+        files.append(File.generated(config, f"course/{source.stem}.md", content=text))
+        for name, content in pictures.items():
+            files.append(File.generated(config, f"course/{name}", content=content))
+    for package in ("pcircuit", "hld"):
+        files.append(File.generated(config, f"reference/{package}.md", content=reference(package)))
+    for outside, inside in OUTSIDE.items():
+        path = ROOT / outside[3:]
+        if path.exists():
+            files.append(File.generated(config, inside, content=moved(path.read_text(encoding="utf-8"))))
+    for path in sorted((ROOT / "benchmarks" / "figures").glob("*.png")):
+        files.append(File.generated(config, f"figures/{path.name}", content=path.read_bytes()))
+    return files
+
+
+def on_page_markdown(markdown, page, config, files):
+    """Links to files of the repository lead to their pages; those to other files become plain text."""
+    depth = page.file.src_uri.count("/")
+    for outside, inside in OUTSIDE.items():
+        markdown = markdown.replace(f"]({outside}", f"]({'../' * depth}{inside}")
+    markdown = markdown.replace("](../benchmarks/figures/", f"]({'../' * depth}figures/")
+    return re.sub(r"\[([^\]]*)\]\(\.\./[^)]*\)", r"\1", markdown) if depth == 0 else markdown
+
+
+def on_page_content(html, **context):
+    """Formulas as MathML, which browsers draw by themselves."""
+    from latex2mathml.converter import convert
+    return FORMULA.sub(lambda found: convert(unescape(found[3]), display="inline" if found[2] == "(" else "block"),
+                       html)
+
+
+def reference(package: str) -> str:
+    """The page that lists the public names of a package, room by room."""
+    module = importlib.import_module(package)
+    lines = [f"# {package}", "", module.__doc__.strip().splitlines()[0], ""]
+    homes = {name: module._HOME[name] for name in module.__all__ if name in module._HOME}
+    titles = ROOMS if package == "pcircuit" else {"": "All names"}
+    for room, title in titles.items():
+        inside = [name for name, home in homes.items()
+                  if package == "hld" or home.partition(".")[0] == room or (not room and "." not in home)]
+        lines += [f"## {title}", ""]
+        for name in sorted(inside, key=str.lower):
+            is_class = isinstance(getattr(module, name), type)
+            members = "\n        members: true\n        filters: ['!^_']" if is_class else ""
+            lines += [f"::: {package}.{homes[name]}.{name}", f"    options:\n        heading_level: 3{members}", ""]
+    for name in getattr(module, "_MODULES", ()):
+        part = importlib.import_module(f"{package}.{name}")
+        lines += [f"## {package}.{name}", "", part.__doc__.strip().splitlines()[0], ""]
+        own = [key for key, value in vars(part).items() if callable(value) and not key.startswith("_")
+               and getattr(value, "__module__", "").startswith(package)]
+        for key in own:
+            lines += [f"::: {getattr(part, key).__module__}.{key}", "    options:\n        heading_level: 3", ""]
+    return "\n".join(lines)
+
+
+def moved(text: str) -> str:
+    """A page of the repository's root, its links into docs/ made local, those to other files plain."""
+    text = re.sub(r"\]\(docs/", "](", text)
+    for outside, inside in OUTSIDE.items():
+        text = text.replace(f"]({outside[3:]}", f"]({inside}")
+    return re.sub(r"\[([^\]]*)\]\((?!https?:|#|[\w./-]+\.md)[^)]*\)", r"\1", text)
+
+
+warnings.filterwarnings("ignore", category=DeprecationWarning, module="latex2mathml")

@@ -1,0 +1,211 @@
+r"""How far two models are from each other: exactly, column by column and pair by pair, without any rows.
+
+Two models of the same columns usually have other levels and other bins.  Both are brought to common cells: all levels
+that either knows, with one cell each for rare and for unseen ones; and all edges that either has, where a bin that is
+cut shares its probability as its values do (`hld.synthetic.values`).  A column's share of cells follows from the
+circuit's marginal table, a pair's from its pair table, both exact, and
+
+.. math:: d = \tfrac12 \sum_c |P_A(c) - P_B(c)|
+
+is the share of rows that would have to change to turn one into the other.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+import pcircuit
+from hld.answers.column_shifts import RARE, UNSEEN, percent
+from hld.answers.pair_shifts import cramers_v
+from hld.synthetic.values import grids, is_binned
+
+MOST_PAIRS = 2_000
+
+
+@dataclass(frozen=True)
+class ColumnDistance:
+    """How far two models are apart in one column.
+
+    Attributes
+    ----------
+    name : str
+    distance : float or None
+        Total variation distance; None where the column cannot be compared.
+    note : str
+        Why not, or "".
+    labels : tuple of str
+        Cells.
+    first, second : tuple of float
+        Their shares.
+    """
+
+    name: str
+    distance: float | None
+    note: str = ""
+    labels: tuple = ()
+    first: tuple = ()
+    second: tuple = ()
+
+    def describe(self) -> str:
+        """The cell that changed most, in words."""
+        if self.distance is None:
+            return self.note
+        k = int(np.argmax(np.abs(np.subtract(self.first, self.second))))
+        return f"{self.labels[k]} {percent(self.first[k])} -> {percent(self.second[k])}"
+
+    def to_dict(self) -> dict:
+        """All of it as plain Python values."""
+        cells = [{"label": label, "first": a, "second": b}
+                 for label, a, b in zip(self.labels, self.first, self.second, strict=True)]
+        return {"name": self.name, "distance": self.distance, "note": self.note, "cells": cells}
+
+
+@dataclass(frozen=True)
+class ModelsDistance:
+    """How far two models are apart.
+
+    Attributes
+    ----------
+    columns : tuple of ColumnDistance
+        The farthest first, then those that cannot be compared.
+    pairs : tuple of dict
+        For pairs of columns that go together in one of the models: "columns", "distance" of the pair tables, and
+        "first_association", "second_association", Cramer's V.
+    num_train : tuple of two int
+        Training rows of both.
+    """
+
+    columns: tuple
+    pairs: tuple
+    num_train: tuple
+
+    def headline(self) -> str:
+        """The farthest column in a line."""
+        found = [one for one in self.columns if one.distance is not None]
+        if not found:
+            return "the models have no column in common"
+        return (f"{len(found)} columns in common; {found[0].name} differs most, in {percent(found[0].distance)} of "
+                f"rows (models of {self.num_train[0]} and {self.num_train[1]} rows)")
+
+    def to_dict(self) -> dict:
+        """All of it as plain Python values."""
+        return {"num_train": list(self.num_train), "columns": [one.to_dict() for one in self.columns],
+                "pairs": list(self.pairs)}
+
+
+def compare_models(first, second) -> ModelsDistance:
+    """Compare two detectors.
+
+    Parameters
+    ----------
+    first, second : HLDDetector
+        Fitted.
+
+    Returns
+    -------
+    ModelsDistance
+
+    Notes
+    -----
+    One pass over each circuit for all columns, and one for all pairs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import hld
+    >>> one, other = (np.random.default_rng(0).choice(2, (400, 2), p=[p, 1 - p]) for p in (0.5, 0.9))
+    >>> found = compare_models(*(hld.HLDDetector(num_epochs=3).fit(table) for table in (one, other)))
+    >>> [round(column.distance, 1) for column in found.columns]
+    [0.4, 0.4]
+    """
+    sides = [_Side(model) for model in (first, second)]
+    columns, shared = [], {}
+    for name in dict.fromkeys([*sides[0].at, *sides[1].at]):
+        absent = [k for k in range(2) if name not in sides[k].at]
+        if absent:
+            columns.append(ColumnDistance(name, None, f"only in the {('second', 'first')[absent[0]]} model"))
+            continue
+        kinds = [side.column(name).kind for side in sides]
+        if is_binned(sides[0].column(name)) != is_binned(sides[1].column(name)):
+            columns.append(ColumnDistance(name, None, f"{kinds[0]} in the first model, {kinds[1]} in the second"))
+            continue
+        labels, maps = _common(name, *sides)
+        shared[name] = maps
+        shares = [side.marginals[side.at[name]] @ m for side, m in zip(sides, maps, strict=True)]
+        columns.append(ColumnDistance(name, _distance(*shares), "", labels, *(tuple(one.tolist()) for one in shares)))
+    columns.sort(key=lambda one: (one.distance is None, -(one.distance or 0.0)))
+    return ModelsDistance(tuple(columns), _pairs(sides, shared), (first.num_train_, second.num_train_))
+
+
+class _Side:
+    """One of the two models: its columns by name, their marginals and their values."""
+
+    def __init__(self, model):
+        self.circuit, self.columns = model.circuit_, model.encoder_.columns
+        self.at = {column.name: v for v, column in enumerate(self.columns)}
+        self.marginals = pcircuit.marginal_tables(model.circuit_)
+        self.grids = grids(self.columns, model.values_)
+        self.edges = [] if model.profile_ is None else [
+            tuple(self.columns[v].name for v in edge) for edge in model.profile_.edges.tolist()]
+
+    def column(self, name):
+        """A column by name."""
+        return self.columns[self.at[name]]
+
+    def pair_tables(self, pairs) -> list:
+        """Pair tables of columns by name."""
+        numbers = [(self.at[a], self.at[b]) for a, b in pairs]
+        found = pcircuit.pairwise_tables(self.circuit, numbers) if numbers else {}
+        return [found[pair] for pair in numbers]
+
+
+def _common(name, first, second):
+    """Labels of the common cells of a column, and for each side the (C, K) shares of its categories in them."""
+    columns = first.column(name), second.column(name)
+    if not is_binned(columns[0]):
+        values = [column.values(UNSEEN, RARE) for column in columns]
+        labels = list(dict.fromkeys([*values[0], *values[1]]))
+        maps = []
+        for own in values:
+            shares = np.zeros((len(own), len(labels)))
+            shares[np.arange(len(own)), [labels.index(value) for value in own]] = 1
+            maps.append(shares)
+        return tuple(map(str, labels)), maps
+    marks = sorted({*columns[0].edges, *columns[1].edges})
+    texts = [columns[0].text(mark) if hasattr(columns[0], "text") else f"{mark:.4g}" for mark in marks]
+    labels = (f"< {texts[0]}", *(f"{a} to {b}" for a, b in pairwise(texts)),
+              f">= {texts[-1]}") if texts else ("all",)
+    return labels, [_shares(side.column(name), side.grids[side.at[name]], np.array(marks)) for side in (first, second)]
+
+
+def _shares(column, grid, marks) -> np.ndarray:
+    """(C, K) shares that the bins of a column have in cells cut at marks."""
+    shares = np.zeros((len(column.edges) + 1, len(marks) + 1))
+    ends = [-np.inf, *column.edges, np.inf]
+    for k in range(len(ends) - 1):
+        inside = marks[(marks > ends[k]) & (marks < ends[k + 1])]
+        F = np.concatenate([[0.0 if k == 0 else grid.below(ends[k])], grid.below(inside),
+                            [1.0 if k == len(ends) - 2 else grid.below(ends[k + 1])]])
+        parts = np.diff(F) / (F[-1] - F[0]) if F[-1] > F[0] else np.eye(1, len(F) - 1)[0]
+        start = int(np.searchsorted(marks, ends[k], side="right"))
+        shares[k, start:start + len(parts)] = parts
+    return shares
+
+
+def _pairs(sides, shared) -> tuple:
+    """Distances of pair tables along the edges that either model has, the farthest first."""
+    edges = dict.fromkeys(tuple(sorted(edge)) for side in sides for edge in side.edges)
+    edges = [edge for edge in edges if edge[0] in shared and edge[1] in shared][:MOST_PAIRS]
+    found = []
+    for edge, *tables in zip(edges, *(side.pair_tables(edges) for side in sides), strict=True):
+        cells = [shared[edge[0]][k].T @ table @ shared[edge[1]][k] for k, table in enumerate(tables)]
+        found.append({"columns": list(edge), "distance": _distance(*cells), "first_association": cramers_v(cells[0]),
+                      "second_association": cramers_v(cells[1])})
+    return tuple(sorted(found, key=lambda one: -one["distance"]))
+
+
+def _distance(a, b) -> float:
+    """Total variation distance of two tables of shares."""
+    return float(min(np.abs(a - b).sum() / 2, 1.0))

@@ -1,0 +1,229 @@
+"""One test for each segment of a table: each day, country, device; and which of them have shifted.
+
+Rows are grouped by the values of a column (or by labels given), dates and times by a part of their text: "2026-03-07
+12:30" is of the day "2026-03-07", the month "2026-03", the year "2026".  Each group is tested as a batch of its own,
+and the p-values are adjusted for their number:
+
+    "bh"   Benjamini and Hochberg (1995): of the segments called shifted, a share of at most alpha is false on average,
+           for segments of different rows, and for the positive dependence that a shared reference causes
+    "by"   Benjamini and Yekutieli (2001): the same under any dependence, at the price of 1 + 1/2 + ... + 1/m
+
+A column that the model has learned is constant in each of its segments, which alone would make all of them shifted.  It
+is hidden from the test, as if it were missing; what is then asked is whether the segment's other columns follow the
+whole table.  To see drift, group by a column that the model does not know.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+import pcircuit
+from hld.answers.adjust import benjamini_hochberg, benjamini_yekutieli
+from hld.answers.table_facts import evidence_of
+from hld.checks import check_alpha
+from hld.tables.cells import Columns, is_missing, plain_value, read_table
+from hld.tables.factored import whole_cells
+from hld.tables.missingness import compare_missing
+from hld.tables.quality import DataQuality
+
+ADJUST = {"bh": benjamini_hochberg, "by": benjamini_yekutieli}
+PERIODS = {"year": 4, "month": 7, "day": 10, "hour": 13, "minute": 16}  # characters of a time as text
+MISSING = "(missing)"
+LISTED = 20
+MOST_EXPLAINED = 200  # segments whose columns are kept
+
+
+@dataclass(frozen=True, eq=False)
+class SegmentsResult:
+    """The outcome of testing each segment.
+
+    Attributes
+    ----------
+    by : str
+        What the segments are.
+    labels : tuple of m str
+        In ascending order, numbers as numbers; missing ones last.
+    num_rows : (m,) int array
+    results : tuple of HLDResult
+        Each at level `alpha` by itself; those called shifted tell their columns.
+    pvalues, adjusted : (m,) float arrays
+        p-values, and adjusted for the number of segments.
+    reject : (m,) bool array
+        ``adjusted <= alpha``: the segments called shifted.
+    alpha : float
+        Bound on the expected share of false ones among them.
+    procedure : str
+        "bh" or "by".
+    """
+
+    by: str
+    labels: tuple
+    num_rows: np.ndarray
+    results: tuple
+    pvalues: np.ndarray
+    adjusted: np.ndarray
+    reject: np.ndarray
+    alpha: float
+    procedure: str
+
+    def to_dict(self) -> dict:
+        """All of it as plain Python values, ready for JSON, with the columns that moved in shifted segments."""
+        segments = [
+            {"label": label, "num_rows": int(T), "pvalue": float(p), "adjusted_pvalue": float(q),
+             "reject": bool(called), "effect": result.effect, "columns": _moved(result) if called else []}
+            for label, T, p, q, called, result in zip(self.labels, self.num_rows, self.pvalues, self.adjusted,
+                                                      self.reject, self.results, strict=True)]
+        return {"by": self.by, "alpha": self.alpha, "procedure": self.procedure, "num_segments": len(self.labels),
+                "num_shifted": int(self.reject.sum()), "reject": bool(self.reject.any()), "segments": segments}
+
+    def to_frame(self):
+        """One row a segment as a pandas data frame, in the order of the labels; ImportError without pandas."""
+        try:
+            import pandas
+        except ImportError:
+            raise ImportError("a data frame needs pandas, which is not installed: pip install 'hld[cli]'") from None
+        return pandas.DataFrame({"segment": self.labels, "rows": self.num_rows, "pvalue": self.pvalues,
+                                 "adjusted_pvalue": self.adjusted, "shift": self.reject,
+                                 "effect": [result.effect for result in self.results]})
+
+    def plot(self, ax=None):
+        """The adjusted p-values of the segments in order, on a logarithmic axis of matplotlib; by default a new one."""
+        from hld.answers.picture import draw_segments
+        return draw_segments(self, ax)
+
+    def __str__(self):
+        order = np.flatnonzero(self.reject)[np.argsort(self.adjusted[self.reject], kind="stable")]
+        lines = [repr(self)]
+        for i in order[:LISTED].tolist():
+            moved = ", ".join(_moved(self.results[i])[:3])
+            lines.append(f"  {self.labels[i]}  adjusted p = {self.adjusted[i]:.3g}  {self.num_rows[i]} rows  "
+                         f"effect size {self.results[i].effect:.2g}{'  ' + moved if moved else ''}")
+        return "\n".join(lines + [f"  and {len(order) - LISTED} more"] * (len(order) > LISTED))
+
+    def __repr__(self):
+        name = {"bh": "Benjamini-Hochberg", "by": "Benjamini-Yekutieli"}[self.procedure]
+        return (f"{int(self.reject.sum())} of {len(self.labels)} segments of {self.by} shifted (false discovery rate "
+                f"{self.alpha:g}, {name})")
+
+
+def judge_segments(detector, judge, table, by, alpha, *, every=None, procedure="bh") -> SegmentsResult:
+    """Test each segment of a table.
+
+    Parameters
+    ----------
+    detector : HLDDetector
+        Fitted.
+    judge : callable
+        From codes (T, V) and their `hld.DataQuality` to the result of a batch at level `alpha`.
+    table : (N, V) array_like or data frame
+        Rows with the training table's columns, and possibly that of `by`.
+    by : str, int or sequence of N labels
+        The column to group by, by name or position; or the label of each row.
+    alpha : float
+        Bound on the expected share of unshifted segments among those called shifted, in (0, 1).
+    every : "year", "month", "day", "hour" or "minute", optional
+        For dates and times, how long a segment is.
+    procedure : "bh" or "by"
+        Which false discovery control.
+
+    Returns
+    -------
+    SegmentsResult
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the table is not usable, has no rows or no such column, or an option is unknown.
+
+    Notes
+    -----
+    The table is encoded once; each segment costs one call of the test.
+
+    References
+    ----------
+    Benjamini and Yekutieli (2001), The control of the false discovery rate in multiple testing under dependency, Annals
+    of Statistics 29, 1165.
+    """
+    alpha = check_alpha(alpha)
+    pcircuit.check_choice(procedure, "procedure", tuple(ADJUST))
+    if every is not None:
+        pcircuit.check_choice(every, "every", tuple(PERIODS))
+    columns, cells, name = _split_off(read_table(table), by, detector.encoder_.names)
+    codes, _ = detector.encoder_.encode(columns)
+    if not len(codes):
+        raise ValueError("`table` has no rows: give at least one")
+    if name in detector.encoder_.names:
+        signed = codes.astype(np.int32) if codes.dtype.kind == "u" else codes.copy()
+        signed[:, detector.encoder_.names.index(name)] = -1
+        codes, hidden = signed, detector.encoder_.names.index(name)
+    else:
+        hidden = None
+    groups, labels = _groups(whole_cells(cells), every, name)
+    order = np.argsort(groups, kind="stable")
+    rows = np.split(order, np.cumsum(np.bincount(groups))[:-1])
+    results = [judge(codes[one], _quality(detector, codes[one], hidden)) for one in rows]
+    pvalues = np.array([result.pvalue for result in results])
+    adjusted = ADJUST[procedure](pvalues)
+    called = adjusted <= alpha
+    for i in np.flatnonzero(called)[:MOST_EXPLAINED].tolist():
+        results[i] = replace(results[i], evidence=evidence_of(detector, codes[rows[i]]))
+    return SegmentsResult(name, labels, np.array([len(one) for one in rows]), tuple(results), pvalues, adjusted, called,
+                          alpha, procedure)
+
+
+def _quality(detector, codes, hidden) -> DataQuality:
+    """The test of missing values of one segment, without the column that is hidden from it."""
+    trained = detector.schema_.trained
+    if trained is None or not detector.missingness:
+        return DataQuality(len(codes), ())
+    missing = [(int(before), int(now)) for v, (before, now) in enumerate(
+        zip(trained[1], (codes < 0).sum(axis=0), strict=True)) if v != hidden]
+    before, now = map(list, zip(*missing, strict=True)) if missing else ([], [])
+    return DataQuality(len(codes), (), (), compare_missing(trained[0], before, len(codes), now, detector.tolerance))
+
+
+def _moved(result) -> list:
+    """Names of the columns that moved."""
+    return [one.name for one in result.columns if one.adjusted <= result.alpha]
+
+
+def _split_off(columns, by, fitted):
+    """The table without the column to group by (unless it was fitted), that column (N,), and its name."""
+    if not isinstance(by, (str, int, np.integer)) or isinstance(by, bool):
+        labels = np.asarray(by, dtype=object) if isinstance(by, (list, tuple)) else np.asarray(by)
+        if labels.shape != (columns.num_rows,):
+            raise ValueError(f"`by` has shape {labels.shape}, expected a column, or {columns.num_rows} labels, one for "
+                             "each row of `table`")
+        return columns, labels, "labels"
+    names = columns.names or tuple(f"x{v}" for v in range(len(columns.arrays)))
+    if isinstance(by, str) and by not in names:
+        raise ValueError(f"`by` names the column {by!r}, expected one of {', '.join(map(repr, names))}")
+    if not isinstance(by, str) and not 0 <= by < len(names):
+        raise ValueError(f"`by` is position {by}, expected 0..{len(names) - 1}")
+    at = names.index(by) if isinstance(by, str) else int(by)
+    if names[at] in fitted:
+        return columns, columns.arrays[at], names[at]
+    kept = [v for v in range(len(names)) if v != at]
+    rest = Columns(None if columns.names is None else tuple(names[v] for v in kept), columns.num_rows,
+                   [columns.arrays[v] for v in kept], [columns.declared[v] for v in kept])
+    return rest, columns.arrays[at], names[at]
+
+
+def _groups(cells, every, name):
+    """(N,) the number of each row's segment, and the labels of the segments in order."""
+    if cells.dtype.kind in "biu" and every is None:
+        distinct, groups = np.unique(cells, return_inverse=True)
+        return groups, tuple(map(str, distinct.tolist()))
+    found, numbers = {}, np.empty(len(cells), dtype=np.int64)
+    for i, cell in enumerate(cells.tolist()):
+        if is_missing(cell):
+            value = None
+        else:
+            value = plain_value(cell, name)
+            value = value if every is None else str(value)[:PERIODS[every]]
+        numbers[i] = found.setdefault(value, len(found))
+    values = sorted(found, key=lambda value: (value is None, isinstance(value, str), value if value is not None else 0))
+    position = np.empty(len(values), dtype=np.int64)
+    position[[found[value] for value in values]] = np.arange(len(values))
+    return position[numbers], tuple(MISSING if value is None else str(value) for value in values)

@@ -1,0 +1,60 @@
+"""What a detector keeps of its training table beside the circuit (counts, quantiles), and what of a batch."""
+from __future__ import annotations
+
+import numpy as np
+
+from hld.answers.evidence import Evidence
+from hld.answers.profile import profile_of, tree_edges
+from hld.synthetic.values import is_binned, value_tables
+from hld.tables.cells import as_numbers
+from hld.tables.factored import whole_cells
+from hld.tables.times import TIMES, as_seconds
+
+
+def table_facts(encoder, columns, rows, reference, tree) -> dict:
+    """Counts of the reference rows ("profile") and quantiles of the rows learned from ("values").
+
+    Parameters
+    ----------
+    encoder : TableEncoder
+    columns : hld.tables.cells.Columns
+        The training table.
+    rows : (n,) int array
+        Positions of the rows learned from.
+    reference : (k, V) int array
+        Codes of the rows that batches are compared with.
+    tree : (V,) int array
+        Parent of each column in the Chow-Liu tree: the pairs that are counted.
+    """
+    edges = tree_edges(tree, encoder.num_categories)
+    cells = cells_by_name(encoder, columns)
+    numbers = [numbers_of(column, cells[column.name])[rows] if is_binned(column) else None
+               for column in encoder.columns]
+    return {"profile": profile_of(reference, encoder.num_categories, edges),
+            "values": value_tables(encoder.columns, numbers)}
+
+
+def cells_by_name(encoder, columns) -> dict:
+    """The arrays of a table by the names that the encoder has for them."""
+    names = columns.names if encoder.by_name and columns.names is not None else encoder.table_names
+    return dict(zip(names, columns.arrays, strict=False))
+
+
+def numbers_of(column, cells) -> np.ndarray:
+    """(N,) the cells of a column with bins as numbers, NaN where missing; times in seconds."""
+    cells = whole_cells(cells)
+    return as_seconds(cells, column.kind)[0] if column.kind in TIMES else as_numbers(cells, column.name)
+
+
+def evidence_of(detector, codes, quality=None) -> Evidence | None:
+    """Counts of an encoded batch (T, V) beside those of the reference; None for model files without counts.
+
+    `quality` is a `hld.DataQuality` of the batch with all columns.
+    """
+    if detector.profile_ is None:
+        return None
+    encoder, found = detector.encoder_, () if quality is None else quality.columns
+    batch = profile_of(codes, encoder.num_categories, detector.profile_.edges)
+    odd = [np.array([getattr(one, name) for one in found] or [0] * len(encoder.columns), dtype=np.int64)
+           for name in ("num_unseen", "num_out_of_range")]
+    return Evidence(encoder.columns, detector.profile_, batch, *odd, detector.test_.settings.seed)

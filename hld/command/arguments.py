@@ -1,0 +1,209 @@
+"""The commands of ``hld`` and their options, with an example in the help of each."""
+from __future__ import annotations
+
+import argparse
+import csv
+
+from hld.command import compare, drawing, judging, learning, shells, streaming
+
+STATUS = "exit status: 0 no shift found, 1 shift found, 2 error"
+EXAMPLES = {
+    "fit": "hld fit train.csv -o model.hld --categorical zip",
+    "test": "hld test model.hld batch.csv --report report.html\n  hld test model.hld visits.csv --by day",
+    "explain": "hld explain model.hld batch.csv --top 5",
+    "info": "hld info model.hld --json",
+    "sample": "hld sample model.hld -n 1000 --where 'age > 40 and sex == \"F\"' -o rows.csv",
+    "monitor": "tail -f rows.csv | hld monitor model.hld --every 100",
+    "diff": "hld diff january.hld february.hld",
+    "demo": "hld demo --digit 7",
+    "completion": "hld completion bash > /etc/bash_completion.d/hld",
+}
+JSON = "print one JSON object (its schema: docs/json)"
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The commands and their options."""
+    parser = Parser(
+        prog="hld", description="Does a batch of data still follow the distribution that a model learned?",
+        epilog=f"{STATUS}. CSV files have a header; '-' reads standard input; empty cells are missing.")
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and leave")
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    parser.add_argument("--verbose", action="store_true", help="log each step with its time on standard error")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _add_fit(commands)
+    _add_test(commands)
+    _add_explain(commands)
+    info = _add(commands, "info", learning.info, "describe a model file")
+    info.add_argument("model", metavar="MODEL", help="model file")
+    info.add_argument("--json", action="store_true", help=JSON)
+    _add_sample(commands)
+    _add_monitor(commands)
+    _add_diff(commands)
+    _add_demo(commands)
+    completion = _add(commands, "completion", shells.completion, "print a script that completes commands in a shell")
+    completion.add_argument("shell", choices=shells.SHELLS, help="whose script (needs hld[cli])")
+    completion.set_defaults(parser=parser)
+    return parser
+
+
+class Parser(argparse.ArgumentParser):
+    """Escapes what it quotes of the arguments, such as the names of files."""
+
+    def error(self, message):
+        """One line on standard error, and status 2."""
+        from hld.command.output import shown
+        super().error(shown(message))
+
+
+class _Version(argparse.Action):
+    """Prints the version, which is only imported when asked for."""
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        import pcircuit
+        print(f"hld {pcircuit.__version__}")
+        parser.exit()
+
+
+def _add(commands, name, run, text, note=""):
+    """A command, with an example."""
+    epilog = f"example:\n  {EXAMPLES[name]}" + (f"\n\n{note}" if note else "")
+    command = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.", epilog=epilog,
+                                  formatter_class=argparse.RawDescriptionHelpFormatter)
+    # Without a default here, one of these before the command would be reset.
+    for option in ("--debug", "--verbose"):
+        command.add_argument(option, action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+    command.set_defaults(run=run)
+    return command
+
+
+def _add_fit(commands):
+    """``hld fit``."""
+    fit = _add(commands, "fit", learning.fit, "learn the distribution of a table")
+    fit.add_argument("table", metavar="TRAIN.csv", help="training rows, with a header")
+    fit.add_argument("-o", "--output", metavar="MODEL", required=True, help="model file to write")
+    fit.add_argument("--num-latents", type=int, default=4, help="states of each hidden variable (default 4)")
+    fit.add_argument("--num-epochs", type=int, default=100, help="EM passes over the rows (default 100)")
+    fit.add_argument("--num-bins", type=int, default=8,
+                     help="quantile bins of a continuous column (default 8)")
+    fit.add_argument("--categorical", metavar="A,B", type=_names, help="columns to treat as categorical")
+    fit.add_argument("--continuous", metavar="C,D", type=_names, help="columns to treat as continuous")
+    fit.add_argument("--seed", type=_seed, default=0, help="of start values (default 0)")
+    _add_separator(fit)
+
+
+def _add_test(commands):
+    """``hld test``."""
+    test = _add(commands, "test", judging.test, "test whether a batch follows a model", STATUS)
+    _add_batch(test)
+    test.add_argument("--report", metavar="FILE.html", help="also write a page about it")
+    test.add_argument("--by", metavar="COLUMN", help="test each segment: the rows with one value of a column")
+    test.add_argument("--every", choices=("year", "month", "day", "hour", "minute"),
+                      help="with --by and times, how long a segment is")
+    test.add_argument("--procedure", choices=("bh", "by"), default="bh",
+                      help="with --by, control of false discoveries: Benjamini-Hochberg (default), or -Yekutieli")
+
+
+def _add_explain(commands):
+    """``hld explain``."""
+    explain = _add(commands, "explain", judging.explain, "test a batch and name the columns that carry the shift",
+                   STATUS)
+    _add_batch(explain)
+    explain.add_argument("--top", type=int, default=10, help="nodes and columns to list (default 10)")
+    explain.add_argument("--plot", metavar="FILE.png", help="draw the columns' shares (needs hld[plot])")
+
+
+def _add_batch(command):
+    """What ``hld test`` and ``hld explain`` share."""
+    command.add_argument("model", metavar="MODEL", help="model file")
+    command.add_argument("table", metavar="BATCH.csv", help="rows with the columns of training")
+    _add_alpha(command)
+    command.add_argument("--json", action="store_true", help=JSON)
+    _add_separator(command)
+
+
+def _add_sample(commands):
+    """``hld sample``."""
+    sample = _add(commands, "sample", drawing.sample, "draw rows from a model, as CSV")
+    sample.add_argument("model", metavar="MODEL", help="model file")
+    sample.add_argument("-n", "--num-rows", type=int, required=True, metavar="N", help="rows to draw")
+    sample.add_argument("--where", metavar="CONDITION",
+                        help="that all rows fulfil: ==, !=, <, <=, >, >=, in, and, or, not")
+    sample.add_argument("-o", "--output", metavar="OUT.csv", default="-", help="default standard output")
+    sample.add_argument("--report", metavar="FILE.html", help="also write a page on how good the rows are")
+    sample.add_argument("--real", metavar="REAL.csv", help="for --report: rows to compare with, not of training")
+    sample.add_argument("--training", metavar="TRAIN.csv", help="for --report: rows that none should be too close to")
+    sample.add_argument("--seed", type=_seed, default=0, help="default 0")
+    _add_separator(sample)
+
+
+def _add_monitor(commands):
+    """``hld monitor``."""
+    monitor = _add(commands, "monitor", streaming.monitor,
+                   "watch rows on standard input: a JSON line for every n rows, and at the alarm",
+                   "exit status: 0 no alarm, 1 alarm, 2 error")
+    monitor.add_argument("model", metavar="MODEL", help="model file")
+    monitor.add_argument("--every", type=_positive, default=100, metavar="N",
+                         help="rows between two lines (default 100)")
+    monitor.add_argument("--alarm-only", action="store_true", help="print the line of the alarm alone, and the last")
+    monitor.add_argument("--stop", action="store_true", help="leave at the alarm")
+    monitor.add_argument("--margin", type=float,
+                         help="distance from the model that is still no shift (default: that of its reference rows)")
+    _add_alpha(monitor)
+    _add_separator(monitor)
+
+
+def _add_diff(commands):
+    """``hld diff``."""
+    diff = _add(commands, "diff", compare.diff, "compare two models, column by column")
+    diff.add_argument("first", metavar="MODEL_A", help="model file")
+    diff.add_argument("second", metavar="MODEL_B", help="model file")
+    diff.add_argument("--json", action="store_true", help=JSON)
+
+
+def _add_demo(commands):
+    """``hld demo``."""
+    demo = _add(commands, "demo", drawing.demo, "the method on handwritten digits (needs hld[demo])")
+    demo.add_argument("--json", action="store_true", help=JSON)
+    demo.add_argument("--output", metavar="FILE.png", default="hld-demo.png",
+                      help="picture (default hld-demo.png)")
+    demo.add_argument("--digit", type=int, choices=range(10), default=2, metavar="0..9",
+                      help="to learn (default 2)")
+    demo.add_argument("--seed", type=_seed, default=0, help="default 0")
+
+
+def _add_alpha(command):
+    """``--alpha``."""
+    command.add_argument("--alpha", type=float, default=0.05, help="level of the test (default 0.05)")
+
+
+def _add_separator(command):
+    """``--sep``."""
+    command.add_argument("--sep", type=_separator, default=",",
+                         help=r"separates cells (default ','; '\t' is a tab)")
+
+
+def _names(text) -> list:
+    """Column names in a list separated by commas; a name with a comma is put in double quotes."""
+    return next(csv.reader([text], skipinitialspace=True), [])
+
+
+def _separator(text) -> str:
+    """One character; backslash t is a tab."""
+    text = "\t" if text == r"\t" else text
+    if len(text) != 1 or text in "\r\n\"":
+        raise argparse.ArgumentTypeError(f"expected one character, found {text!r}")
+    return text
+
+
+def _seed(text) -> int:
+    """A whole number of at least 0."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"expected a whole number of at least 0, found {text!r}")
+    return int(text)
+
+
+def _positive(text) -> int:
+    """A whole number of at least 1."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number of at least 1, found {text!r}")
+    return int(text)

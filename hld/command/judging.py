@@ -1,0 +1,81 @@
+"""``hld test`` and ``hld explain``: whether a batch follows a model, which segments do not, and where it departs."""
+from __future__ import annotations
+
+import hashlib
+import pathlib
+import shlex
+
+SHIFT = 1
+
+
+def test(args) -> int:
+    """Test a batch, or each segment of it: the verdict."""
+    from hld.command.output import check_output, print_json, print_text
+    from hld.command.steps import step
+    if args.report is not None:
+        check_output(args.report)
+    if args.every is not None and args.by is None:
+        raise ValueError("--every is for segments of time: give their column with --by")
+    detector, table = read_inputs(args)
+    with step("testing"):
+        result = (detector.test(table, args.alpha) if args.by is None else
+                  detector.test_by(table, args.by, args.alpha, every=args.every, procedure=args.procedure))
+    if args.report is not None:
+        _write_report(args, detector, result)
+    if args.json:
+        print_json(result.to_dict())
+    else:
+        print_text(str(result))
+    return SHIFT if (result.reject if args.by is None else result.reject.any()) else 0
+
+
+test.__test__ = False  # its name must not make a test runner collect it
+
+
+def explain(args) -> int:
+    """Test a batch: the verdict, and the nodes and columns that carry the shift."""
+    from hld.command.explain import draw_shares, explanation, print_explanation
+    from hld.command.output import check_output, print_json
+    if args.plot is not None:
+        check_output(args.plot)
+    detector, table = read_inputs(args)
+    result = detector.test(table, args.alpha)
+    found = explanation(detector, table, result, args.top)
+    if args.plot is not None:
+        draw_shares(detector, result, args.top, args.plot)
+    if args.json:
+        print_json(found)
+    else:
+        print_explanation(result, found)
+    return SHIFT if result.reject else 0
+
+
+def read_inputs(args) -> tuple:
+    """The detector of a model file and the batch as a data frame."""
+    from hld.command.csv_files import read_batch
+    from hld.command.steps import step
+    from hld.detector import load
+    with step(f"reading {args.model}"):
+        detector = load(args.model)
+    with step(f"reading {args.table}"):
+        table = read_batch(args.table, detector.encoder_, args.sep)
+    return detector, table
+
+
+def _write_report(args, detector, result) -> None:
+    """The page about a test, or about segments."""
+    from hld.command.steps import step
+    from hld.reports.batch_report import batch_report
+    from hld.reports.page import write_page
+    from hld.reports.segments_report import segments_report
+    batch = "standard input" if args.table == "-" else pathlib.Path(args.table).name
+    digest = hashlib.sha256(pathlib.Path(args.model).read_bytes()).hexdigest()
+    options = [] if args.alpha == 0.05 else ["--alpha", f"{args.alpha:g}"]
+    for name in ("by", "every"):
+        options += [f"--{name}", getattr(args, name)] if getattr(args, name) is not None else []
+    options += ["--procedure", "by"] if args.by is not None and args.procedure != "bh" else []
+    command = shlex.join(["hld", "test", args.model, args.table, *options, "--report", args.report])
+    names = {"batch_name": batch, "model_name": pathlib.Path(args.model).name, "commands": [command], "digest": digest}
+    with step(f"writing {args.report}"):
+        text = (batch_report if args.by is None else segments_report)(detector, result, **names)
+        write_page(text, args.report)

@@ -1,0 +1,46 @@
+"""``hld fit`` and ``hld info``: make a model file, and say what is in one."""
+from __future__ import annotations
+
+import os
+
+
+def fit(args) -> int:
+    """Learn a table and write the model file."""
+    from hld.command.csv_files import read_training
+    from hld.command.output import check_output, print_text
+    from hld.command.steps import LOG, step
+    from hld.detector import HLDDetector
+    target = check_output(args.output)
+    if target.exists() and args.table != "-" and os.path.samefile(target, args.table):
+        raise ValueError(f"{args.output!r} is the training table: give the model file another name")
+    detector = HLDDetector(num_latents=args.num_latents, num_epochs=args.num_epochs, num_bins=args.num_bins,
+                           categorical=args.categorical, continuous=args.continuous, rng=args.seed)
+    with step(f"reading {args.table}"):
+        table = read_training(args.table, args.sep)
+    LOG.info("learning %d rows of %d columns", *table.shape)
+    detector.fit(table, progress=True)
+    with step(f"writing {args.output}"):
+        detector.save(target)
+    count = detector.n_features_in_
+    print_text(f"fitted {detector.num_train_} rows of {count} column{'s' * (count != 1)}: mean "
+               f"log-likelihood {detector.history_[-1]:.4f} nats per row, model in {args.output}")
+    return 0
+
+
+def info(args) -> int:
+    """Print what a model file holds."""
+    from hld.command.output import print_json, print_text
+    from hld.detector import load
+    detector = load(args.model)
+    if not args.json:
+        print_text(detector.describe())
+        return 0
+    columns, circuit, test = detector.encoder_.columns, detector.circuit_, detector.test_
+    print_json({"num_train": detector.num_train_, "log_likelihood": detector.history_[-1],
+                "columns": [{"name": column.name, "kind": column.kind,
+                             "num_categories": column.num_categories} for column in columns],
+                "circuit": {"num_variables": circuit.num_variables, "num_units": circuit.num_nodes},
+                "test": {"num_nodes": len(test.nodes), "null": test.null, "reference": test.reference,
+                         "num_train": test.num_train},
+                "params": detector.get_params()})
+    return 0

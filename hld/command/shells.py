@@ -1,0 +1,43 @@
+"""``hld completion``: a script that completes commands and options, for bash and zsh by shtab, for fish by us."""
+from __future__ import annotations
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+def completion(args) -> int:
+    """Print the script of a shell."""
+    if args.shell == "fish":
+        print(fish_script(args.parser), end="")
+        return 0
+    try:
+        import shtab
+    except ImportError:
+        raise ImportError("completion needs shtab, which is not installed: pip install 'hld[cli]'") from None
+    print(shtab.complete(args.parser, shell=args.shell))
+    return 0
+
+
+def fish_script(parser) -> str:
+    """Completions for fish, which shtab does not write: a line for each command and option."""
+    commands = next(action for action in parser._actions if action.dest == "command")
+    helps = {choice.dest: choice.help or "" for choice in commands._choices_actions}
+    lines = [f"complete -c hld -n __fish_use_subcommand -f -a {name} -d {_quoted(helps.get(name, ''))}"
+             for name in commands.choices]
+    for name, command in commands.choices.items():
+        for action in command._actions:
+            if action.option_strings and action.help != "==SUPPRESS==":
+                names = "".join(f" -l {one[2:]}" if one.startswith("--") else f" -s {one[1:]}"
+                                for one in action.option_strings)
+                takes = " -r" if action.nargs != 0 else ""
+                takes += f" -a {_quoted(' '.join(map(str, action.choices)))}" if action.choices else ""
+                lines.append(f"complete -c hld -n {_quoted(f'__fish_seen_subcommand_from {name}')}{names}{takes} "
+                             f"-d {_quoted(action.help or '')}")
+            elif action.choices and not action.option_strings:
+                lines.append(f"complete -c hld -n {_quoted(f'__fish_seen_subcommand_from {name}')} -f "
+                             f"-a {_quoted(' '.join(map(str, action.choices)))}")
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(text: str) -> str:
+    """Text as one word of fish."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -1,0 +1,85 @@
+r"""``hld monitor``: rows on standard input, a line of JSON for every n rows and at the alarm.
+
+The header comes first, then rows as they happen.  After every n of them the monitor (`hld.Monitor`) takes them in and
+a line is written:
+
+    {"event": "rows", "num_rows": 300, "alarm": false, "pvalue": 0.41, "e_value": 1.8, ...}
+    {"event": "alarm", "num_rows": 400, "alarm": true, "alarm_row": 365, ...}
+    {"event": "end", ...}
+
+The probability that an unshifted stream ever causes an alarm is at most alpha, however long it runs.  "Unshifted" means
+that rows follow the circuit up to what it does not get right itself: by default the margin is the distance between its
+means and those of the rows that the model kept from learning, sampling error included.
+"""
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+
+ALARM = 1
+
+
+def monitor(args) -> int:
+    """Watch standard input."""
+    from hld.command.csv_files import read_batch
+    from hld.command.steps import step
+    from hld.detector import load
+    from hld.monitoring.monitor import Monitor
+    with step(f"reading {args.model}"):
+        detector = load(args.model)
+        encoder, test = detector.encoder_, detector.test_
+        watch = Monitor(detector.circuit_, args.alpha, test.nodes, rng=0)
+        margin = misfit(test.mean, watch.mean) if args.margin is None else args.margin
+        if margin:
+            watch = Monitor(detector.circuit_, args.alpha, test.nodes, margin=margin, rng=0)
+    was_alarm, result = False, None
+    for text in _blocks(sys.stdin, args.every, args.sep):
+        codes, _ = encoder.encode(read_batch(io.StringIO(text), encoder, args.sep))
+        result = watch.update(codes)
+        is_new, was_alarm = result.alarm and not was_alarm, result.alarm
+        if is_new or not args.alarm_only:
+            _print_line("alarm" if is_new else "rows", result)
+        if is_new and args.stop:
+            break
+    if result is None:
+        raise ValueError("standard input has no rows: expected a header and rows")
+    _print_line("end", result)
+    return ALARM if result.alarm else 0
+
+
+def misfit(reference, circuit) -> float:
+    """Distance of the means (m,) of reference rows from those of the circuit: what the circuit does not get right."""
+    difference = reference - circuit
+    return float((difference @ difference) ** 0.5)
+
+
+def _blocks(lines, size: int, separator: str):
+    """Texts of CSV, each the header and `size` rows or fewer at the end."""
+    reader = csv.reader(lines, delimiter=separator)
+    header, rows = next(reader, None), []
+    if header is None:
+        raise ValueError("standard input is empty: expected a header and rows")
+    for row in reader:
+        if not row:
+            continue
+        rows.append(row)
+        if len(rows) == size:
+            yield _text([header, *rows], separator)
+            rows = []
+    if rows:
+        yield _text([header, *rows], separator)
+
+
+def _text(rows, separator) -> str:
+    """Rows as CSV."""
+    text = io.StringIO()
+    csv.writer(text, delimiter=separator, lineterminator="\n").writerows(rows)
+    return text.getvalue()
+
+
+def _print_line(event, result) -> None:
+    """One line of JSON, at once."""
+    from hld.command.output import plain_json
+    print(json.dumps({"event": event, **plain_json(result.to_dict())}, allow_nan=False), flush=True)

@@ -1,0 +1,72 @@
+"""What a detector is made of and how it is described: the parts of `HLDDetector` that need no object."""
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+
+import pcircuit
+from hld.goodness_of_fit import HLDTest
+from hld.metrics.named import default_metrics
+
+MISSING = {"complete": "drawn from the circuit given the rest of the row", "exact": "summed out",
+           "available": "each node is compared by the rows that show its whole scope"}
+SUPPORTED_LEVEL = 0.05  # below the smallest p-value of a single row `fit` warns
+MOST_NAMED = 8  # columns that a warning names
+
+
+def build_test(options: Mapping, circuit, kept, num_learned: int, seed: int) -> HLDTest:
+    """The test of a fitted circuit against the rows `kept`, or, if these are None, against the circuit."""
+    nodes, metric = pcircuit.select_nodes(circuit, options["kinds"]), options["metric"]
+    if isinstance(metric, str) and metric == "auto":
+        metric = default_metrics(circuit, nodes)
+    return HLDTest(circuit, nodes=nodes, metric=metric, null=options["null"],
+                   reference="circuit" if kept is None else "training", training_data=kept,
+                   num_train=num_learned if options["estimation_error"] and kept is None else None,
+                   rng=seed, num_resamples=options["num_resamples"], tolerance=options["tolerance"])
+
+
+def describe(detector) -> str:
+    """The columns of a fitted detector and how each is treated, the circuit, and the test."""
+    left_out = [f"{column.name!r}: left out, {column.note or 'as the schema says'}" for column in
+                detector.schema_.left_out]
+    return "\n".join([
+        f"HLDDetector fitted to {detector.num_train_} rows, mean log-likelihood {detector.history_[-1]:.4f}",
+        detector.encoder_.describe(), *left_out, detector.test_.describe(), *_kept_rows(detector),
+        f"missing values: {MISSING[detector.test_.missing]}; {_tested_shares(detector)}"])
+
+
+def _kept_rows(detector) -> list:
+    """A line about the rows of the reference, if they were kept from learning."""
+    test = detector.test_
+    if test.reference == "circuit" or test.num_train == detector.num_train_:
+        return []
+    return [f"reference: {test.num_train} of the {detector.num_train_} rows, kept from learning"]
+
+
+def _tested_shares(detector) -> str:
+    """What is done with the shares of missing values."""
+    if not detector.missingness:
+        return "their shares are not tested"
+    if detector.schema_.trained is None:
+        return "their shares are not tested, as those of training are not in this older file"
+    return "their shares are tested against those of training"
+
+
+def warn_of_few_rows(test, num_rows: int) -> None:
+    """A warning if single rows cannot be rejected at the default level, so few rows there are to compare them with."""
+    least = test.least_pvalue(1)
+    if least > SUPPORTED_LEVEL:
+        warnings.warn(f"`table` has {num_rows} rows, so the smallest p-value of a single row is {least:.2g}: a test at "
+                      "a lower level never rejects one; `describe()` lists the smallest p-values of larger batches",
+                      UserWarning, stacklevel=3)
+
+
+def warn_of_left_out(schema, given) -> None:
+    """A warning that names the columns that are left out without having been asked for."""
+    asked = {column.name for column in given.left_out} if given is not None else set()
+    found = [f"{column.name!r} ({column.note})" for column in schema.left_out if column.name not in asked]
+    if found:
+        more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
+        warnings.warn(f"`table` has columns that tell rows apart and say nothing of others, which are left out: "
+                      f"{', '.join(found[:MOST_NAMED])}{more}; name them in `categorical` or `continuous` to keep them",
+                      UserWarning, stacklevel=3)

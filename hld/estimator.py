@@ -1,0 +1,71 @@
+"""A detector as scikit-learn knows estimators, without scikit-learn.
+
+Nothing is inherited and nothing imported unless scikit-learn asks: its tags are made of its own classes when it calls
+`__sklearn_tags__`, and the error of an estimator that is not fitted is its own once it has been imported.  A detector
+has nothing to transform, so there is no ``set_output``.
+"""
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+EXPECTED_FAILURES = {  # checks of scikit-learn that a detector fails, and why
+    "check_n_features_in_after_fitting": "a wrong number of columns is refused in words of our own",
+    "check_complex_data": "complex numbers are refused in words of our own",
+    "check_estimators_empty_data_messages": "a table without columns is refused in words of our own",
+    "check_fit2d_1sample": "a table of one row is refused in words of our own",
+    "check_fit2d_predict1d": "a table of one dimension is refused in words of our own",
+}
+ODD_SHARE = 0.05  # of rows that follow the reference, at most, which `predict` calls odd
+
+
+class NotFittedError(ValueError, AttributeError):
+    """An estimator is used before it is fitted; of the same bases as scikit-learn's error of this name."""
+
+
+def check_fitted(detector) -> None:
+    """Raise unless `fit` has run."""
+    if hasattr(detector, "circuit_"):
+        return
+    known = sys.modules.get("sklearn.exceptions")
+    kind = NotFittedError if known is None else known.NotFittedError
+    raise kind("this HLDDetector is not fitted: call `fit(table)` first, or `hld.load(path)`")
+
+
+def row_offset(scores) -> float:
+    """The largest log-likelihood that at most a twentieth of the rows after k reference rows fall below.
+
+    It is the r-th smallest of the k scores, r = floor((k + 1) / 20): the rank of a fresh row among k + 1 exchangeable
+    ones is uniform, so it falls below with probability r / (k + 1) at most.  With fewer than 19 rows it is -inf.
+
+    Examples
+    --------
+    >>> row_offset(np.arange(-39.0, 0.0)), row_offset(np.arange(-18.0, 0.0))
+    (-38.0, -inf)
+    """
+    rank = int(ODD_SHARE * (len(scores) + 1) + 1e-9)
+    return min(float(np.sort(scores)[rank - 1]), 0.0) if rank else -np.inf
+
+
+def predictions(detector, table) -> tuple:
+    """(n,) scores less the offset, and (n,) 1 or -1 for odd rows."""
+    scores = detector.score_samples(table)
+    if detector.offset_ is None:
+        raise ValueError("this detector is from a file of an older format, which has no offset for single rows: fit it "
+                         "again, or use `score_samples`")
+    with np.errstate(invalid="ignore"):
+        differences = np.where(np.isneginf(scores), -np.inf, scores - detector.offset_)
+    return differences, np.where(differences < 0, -1, 1)
+
+
+def feature_names(schema):
+    """(V,) object array of the names of the training table's columns; None if it had no names."""
+    return np.array(schema.names, dtype=object) if schema.by_name else None
+
+
+def sklearn_tags():
+    """The tags of an outlier detector that takes tables of anything, with holes."""
+    from sklearn.utils import InputTags, Tags, TargetTags
+    return Tags(estimator_type="outlier_detector", target_tags=TargetTags(required=False), requires_fit=True,
+                input_tags=InputTags(two_d_array=True, categorical=True, string=True, allow_nan=True))

@@ -1,0 +1,180 @@
+"""How good drawn rows are: near the real ones in every column and pair, hard to tell apart, and no copies.
+
+====================  =====================================================================================
+columns               1 - total variation distance of the frequencies of levels and bins, for each column
+pairs                 the same of pair tables, for all pairs (evenly chosen ones if they are many)
+test                  the detector's own test of the drawn rows
+classifier            two-sample test: how well trees tell drawn rows from real ones, as the area under the ROC curve
+                      of predictions on rows not learned from; 0.5 is not at all (Lopez-Paz and Oquab 2017)
+closest row           distance of drawn rows to the closest training row, beside that of real rows that training did
+                      not have: drawn rows that are closer were copied
+====================  =====================================================================================
+
+What they are compared with: real rows if given, else the counts of the reference rows that the model keeps.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hld.answers.profile import profile_of
+from hld.answers.table_facts import cells_by_name, numbers_of
+from hld.synthetic.values import is_binned
+from hld.tables.cells import read_table
+
+MOST_PAIRS = 500
+CLASSIFIED = 5_000  # rows of each side that trees learn from
+MEASURED, CLOSE_TO = 1_000, 20_000  # rows whose distance is measured, and training rows
+FOLDS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class SampleQuality:
+    """How good drawn rows are.
+
+    Attributes
+    ----------
+    num_rows : int
+    columns : dict of str to float
+        Agreement of each column, in [0, 1].
+    pairs : dict of (str, str) to float
+        Agreement of each pair.
+    result : HLDResult
+        The test of the drawn rows.
+    auc : float or None
+        Of the classifier; None without real rows, or without scikit-learn.
+    closest, real_closest : (n,) float arrays or None
+        Distances to the closest training row: of drawn rows, and of real ones.
+    """
+
+    num_rows: int
+    columns: dict
+    pairs: dict
+    result: object
+    auc: float | None
+    closest: np.ndarray | None
+    real_closest: np.ndarray | None
+
+    @property
+    def shape(self) -> float:
+        """Mean agreement of the columns."""
+        return float(np.mean(list(self.columns.values())))
+
+    @property
+    def trend(self) -> float | None:
+        """Mean agreement of the pairs; None for a single column."""
+        return float(np.mean(list(self.pairs.values()))) if self.pairs else None
+
+    def to_dict(self) -> dict:
+        """All of it as plain Python values."""
+        def told(distances):
+            return None if distances is None else {
+                "median": float(np.median(distances)), "share_identical": float((distances == 0).mean())}
+        return {"num_rows": self.num_rows, "shape": self.shape, "trend": self.trend, "auc": self.auc,
+                "columns": self.columns, "pairs": [{"columns": list(key), "agreement": value}
+                                                   for key, value in self.pairs.items()],
+                "test": self.result.to_dict(), "closest": told(self.closest), "real_closest": told(self.real_closest)}
+
+
+def sample_quality(detector, rows, *, real=None, training=None, rng=0) -> SampleQuality:
+    """Compare drawn rows with real ones.
+
+    Parameters
+    ----------
+    detector : hld.HLDDetector
+        Fitted.
+    rows : (N, V) table
+        Drawn rows.
+    real : table, optional
+        Rows to compare with, best such as were not trained on.
+    training : table, optional
+        Training rows, that none of the drawn ones should be too close to.
+    rng : int or numpy.random.Generator
+        For the parts that are looked at.
+
+    Returns
+    -------
+    SampleQuality
+
+    References
+    ----------
+    Lopez-Paz and Oquab (2017), Revisiting classifier two-sample tests, ICLR.
+    """
+    encoder, rng = detector.encoder_, np.random.default_rng(rng)
+    codes = encoder.encode(rows)[0]
+    other = None if real is None else encoder.encode(real)[0]
+    if other is None and detector.profile_ is None:
+        raise ValueError("`real` is needed, as the model file holds no counts to compare with")
+    edges = _chosen_pairs(codes.shape[1], rng) if other is not None else detector.profile_.edges
+    own = profile_of(codes, encoder.num_categories, edges)
+    theirs = detector.profile_ if other is None else profile_of(other, encoder.num_categories, edges)
+    names = encoder.names
+    columns = {name: _agreement(a[:-1], b[:-1]) for name, a, b in zip(names, own.counts, theirs.counts, strict=True)}
+    pairs = {(names[u], names[v]): _agreement(a, b)
+             for (u, v), a, b in zip(edges.tolist(), own.pairs, theirs.pairs, strict=True)}
+    features = None if real is None else [_features(encoder, table) for table in (rows, real)]
+    auc = None if features is None else classifier_auc(*features, rng)
+    closest = [None, None]
+    if training is not None:
+        learned = _features(encoder, training)
+        shown = [_features(encoder, rows)] + ([] if features is None else [features[1]])
+        closest[:len(shown)] = [closest_rows(encoder, one, learned, rng) for one in shown]
+    return SampleQuality(len(codes), columns, pairs, detector.test(rows), auc, *closest)
+
+
+def classifier_auc(drawn, real, rng) -> float | None:
+    """Area under the ROC curve of boosted trees that tell drawn rows from real ones; None without scikit-learn."""
+    try:
+        from sklearn.ensemble import HistGradientBoostingClassifier
+        from sklearn.metrics import roc_auc_score
+        from sklearn.model_selection import cross_val_predict
+    except ImportError:
+        return None
+    n = min(len(drawn), len(real), CLASSIFIED)
+    if n < 2 * FOLDS:
+        return None
+    X = np.concatenate([one[rng.choice(len(one), n, replace=False)] for one in (drawn, real)])
+    y = np.repeat([0, 1], n)
+    trees = HistGradientBoostingClassifier(max_iter=60, random_state=0)
+    predicted = cross_val_predict(trees, X, y, cv=FOLDS, method="predict_proba")[:, 1]
+    return float(roc_auc_score(y, predicted))
+
+
+def closest_rows(encoder, rows, learned, rng) -> np.ndarray:
+    """(n,) distances to the closest training row: mean over the columns of 1 for other levels, |x - y| / range."""
+    rows = rows[rng.choice(len(rows), min(len(rows), MEASURED), replace=False)]
+    learned = learned[rng.choice(len(learned), min(len(learned), CLOSE_TO), replace=False)]
+    binned = np.array([is_binned(column) for column in encoder.columns])
+    scale = np.array([max(column.high - column.low, 1e-300) if is_binned(column) else 1.0
+                      for column in encoder.columns])
+    found = np.empty(len(rows))
+    for i, row in enumerate(rows):
+        apart = np.where(binned, np.minimum(np.abs(learned - row) / scale, 1.0), learned != row)
+        apart[np.isnan(apart)] = 1.0
+        apart[:, np.isnan(row)] = np.where(np.isnan(learned[:, np.isnan(row)]), 0.0, 1.0)
+        found[i] = apart.mean(axis=1).min()
+    return found
+
+
+def _features(encoder, table) -> np.ndarray:
+    """(N, V) numbers: values in columns with bins, categories in the others, NaN where missing."""
+    parts = read_table(table)
+    codes = encoder.encode(table)[0]
+    numbers = np.where(codes < 0, np.nan, codes.astype(np.float64))
+    cells = cells_by_name(encoder, parts)
+    for v, column in enumerate(encoder.columns):
+        if is_binned(column):
+            numbers[:, v] = numbers_of(column, cells[column.name])
+    return numbers
+
+
+def _agreement(a, b) -> float:
+    """1 - total variation distance of counts."""
+    return 1 - float(np.abs(a / max(a.sum(), 1) - b / max(b.sum(), 1)).sum() / 2)
+
+
+def _chosen_pairs(V, rng) -> np.ndarray:
+    """All pairs of columns, or some of them."""
+    pairs = np.array([(u, v) for u in range(V) for v in range(u + 1, V)], dtype=np.int64).reshape(-1, 2)
+    return pairs if len(pairs) <= MOST_PAIRS else pairs[np.sort(rng.choice(len(pairs), MOST_PAIRS, replace=False))]

@@ -1,0 +1,107 @@
+"""The report of segments: how many shifted, a picture of all, and the columns behind the ones called shifted."""
+from __future__ import annotations
+
+import datetime
+
+import pcircuit
+from hld.answers.html import escaped
+from hld.answers.words import p_text
+from hld.reports.page import facts, page, table
+
+MOST_ROWS = 500
+PROCEDURES = {"bh": "Benjamini-Hochberg", "by": "Benjamini-Yekutieli"}
+
+
+def segments_report(detector, result, *, batch_name="the table", model_name="the model", commands=(), digest=None):
+    """The page about a test of segments.
+
+    Parameters
+    ----------
+    detector : hld.HLDDetector
+        Fitted.
+    result : hld.answers.segments.SegmentsResult
+    batch_name, model_name : str
+        What the page calls them.
+    commands : sequence of str
+        Lines that give the same numbers again.
+    digest : str, optional
+        SHA-256 of the model file.
+
+    Returns
+    -------
+    str
+        A whole document of HTML that fetches nothing.
+    """
+    called, m = int(result.reject.sum()), len(result.labels)
+    verdict = f"{called} of {m} segments shifted" if called else f"None of {m} segments shifted"
+    top = (f'<p class="kicker">{escaped(batch_name)} by {escaped(result.by)}, against {escaped(model_name)}</p>'
+           f'<section class="verdict {"shift" if called else "calm"}"><h1>{verdict}</h1>'
+           f"<p>Of the segments called shifted, a share of at most {result.alpha:g} is expected to be false "
+           f"({PROCEDURES[result.procedure]}).</p>"
+           + facts([("rows", f"{int(result.num_rows.sum()):,}"), ("segments", f"{m:,}"), ("level", f"{result.alpha:g}"),
+                    ("smallest adjusted p", p_text(float(result.adjusted.min()))[4:])]) + "</section>")
+    again = "\n".join([*map(escaped, commands), f"# hld {escaped(pcircuit.__version__)}",
+                       *([f"# SHA-256 of the model file: {escaped(digest)}"] if digest else [])])
+    legend = ('<p class="legend"><span><i style="background:var(--shift)"></i>shifted (round)</span><span>'
+              '<i style="background:var(--calm-soft);border:1px solid var(--calm)"></i>no shift (square)</span></p>')
+    return page(f"{verdict}: {batch_name}", [
+        top, f"<h2>All segments</h2>{legend}", picture(result), _table(result),
+        f"<h2>How to reproduce</h2><pre>{again}</pre>"])
+
+
+def picture(result) -> str:
+    """A calendar where the labels are days, else one mark for each segment in order."""
+    days = [_day(label) for label in result.labels]
+    if all(days):
+        return _calendar(dict(zip(days, range(len(days)), strict=True)), result)
+    marks = "".join(_mark(result, i) for i in range(len(result.labels)))
+    return f'<div class="segments">{marks}</div>'
+
+
+def _calendar(at, result) -> str:
+    """A row for each month, a mark for each day of it."""
+    months = sorted({(day.year, day.month) for day in at})
+    rows = []
+    for year, month in months:
+        cells = "".join(f"<td>{_mark(result, at[day]) if (day := _date(year, month, d)) in at else ''}</td>"
+                        for d in range(1, 32))
+        rows.append(f'<tr><th scope="row">{year}-{month:02d}</th>{cells}</tr>')
+    head = "".join(f"<th>{d if d % 5 == 0 or d == 1 else ''}</th>" for d in range(1, 32))
+    return (f'<div class="scroll"><table class="calendar"><thead><tr><th></th>{head}</tr></thead>'
+            f'<tbody>{"".join(rows)}</tbody></table></div>')
+
+
+def _mark(result, i) -> str:
+    """The mark of one segment, its numbers where the pointer rests."""
+    said = f"{result.labels[i]}: adjusted {p_text(float(result.adjusted[i]))}, {int(result.num_rows[i])} rows"
+    shift = " class=\"shift\"" if result.reject[i] else ""
+    return f'<span{shift} title="{escaped(said)}"></span>'
+
+
+def _table(result) -> str:
+    """Segments by their p-value."""
+    order = result.adjusted.argsort(kind="stable")[:MOST_ROWS].tolist()
+    rows = [(result.labels[i], f"{int(result.num_rows[i]):,}", p_text(float(result.pvalues[i])),
+             p_text(float(result.adjusted[i])), f"{result.results[i].effect:.2g}",
+             "shift" if result.reject[i] else "no shift",
+             "; ".join(f"{one.name}: {one.describe()}" for one in result.results[i].columns
+                       if one.adjusted <= result.alpha) if result.reject[i] else "") for i in order]
+    more = f" The first {MOST_ROWS} of {len(result.labels)} are listed." if len(result.labels) > MOST_ROWS else ""
+    return (f"<h2>Segments by p-value</h2><p>{more}</p>"
+            + table((result.by, "rows", "p", "adjusted p", "effect size", "verdict", "columns that moved"), rows))
+
+
+def _day(label):
+    """The date that a label of the form 2026-03-07 names, or None."""
+    try:
+        return datetime.date.fromisoformat(label) if len(label) == 10 else None
+    except ValueError:
+        return None
+
+
+def _date(year, month, day):
+    """A date, or None where there is none."""
+    try:
+        return datetime.date(year, month, day)
+    except ValueError:
+        return None

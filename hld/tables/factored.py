@@ -1,0 +1,56 @@
+"""A column whose cells repeat: the distinct ones once, and for each row which of them it has.
+
+Text as data frames and Arrow hold it is dearest where every cell becomes a Python object.  Where the library that holds
+a column can number its distinct values, only these become objects, and everything else is arithmetic on numbers.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Factored:
+    """Cells by number.
+
+    Attributes
+    ----------
+    codes : (N,) int array
+        For each row the position of its cell in `levels`, -1 where it is missing.
+    levels : (n,) object array
+        Cells that occur, or might; the same value may be there twice.
+
+    Examples
+    --------
+    >>> colours = Factored(np.array([0, 1, 0, -1]), np.array(["red", "tan"], dtype=object))
+    >>> len(colours), colours[1:].cells().tolist()
+    (4, ['tan', 'red', None])
+    """
+
+    codes: np.ndarray
+    levels: np.ndarray
+    dtype = np.dtype(object)    # what the cells are
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, rows) -> Factored:
+        return Factored(self.codes[rows], self.levels)
+
+    def cells(self) -> np.ndarray:
+        """(N,) object array of the cells, None where missing."""
+        return np.append(self.levels, None)[self.codes]
+
+    def tolist(self) -> list:
+        """The cells as a list."""
+        return self.cells().tolist()
+
+    def counts(self) -> np.ndarray:
+        """(n,) how often each of `levels` occurs."""
+        return np.bincount(self.codes + 1, minlength=len(self.levels) + 1)[1:]
+
+
+def whole_cells(values) -> np.ndarray:
+    """The cells of a column (N,), whether it is an array or factored."""
+    return values.cells() if isinstance(values, Factored) else values

@@ -1,0 +1,152 @@
+"""Tables of other libraries taken apart: Arrow tables and record batches, structured arrays, mappings of columns.
+
+Nothing is imported to recognise a table: Arrow's are told by their ``schema`` and ``column``, mappings by being
+mappings, and whatever offers the Arrow stream interface (``__arrow_c_stream__``: query results of DuckDB, frames of
+narwhals, and others) is read through pyarrow, which is then needed.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from hld.tables.factored import Factored
+
+EXACT = 2.0 ** 53  # below this magnitude every whole number is a double
+
+
+def is_arrow(table) -> bool:
+    """Whether a table is a table or a record batch of pyarrow."""
+    return hasattr(table, "schema") and hasattr(table, "column") and hasattr(table, "num_columns")
+
+
+def is_stream(table) -> bool:
+    """Whether a table is not known otherwise and offers the Arrow stream interface."""
+    return hasattr(table, "__arrow_c_stream__") and not hasattr(table, "__array__")
+
+
+def is_mapping(table) -> bool:
+    """Whether a table is a mapping from names to columns."""
+    return isinstance(table, Mapping)
+
+
+def from_stream(table):
+    """A table that offers the Arrow stream interface, as a table of pyarrow."""
+    try:
+        import pyarrow
+    except ImportError:
+        raise ImportError(f"reading a {type(table).__name__} needs pyarrow, which is not installed: pip install "
+                          "'hld[cli]'") from None
+    return pyarrow.table(table)
+
+
+def arrow_parts(table) -> tuple[tuple, list, list]:
+    """Names, columns (N,) and flags "declared as categories" of an Arrow table or record batch."""
+    names = tuple(str(field.name) for field in table.schema)
+    refuse_repeated(names)
+    columns = [arrow_column(table.column(j), name) for j, name in enumerate(names)]
+    return names, columns, [str(field.type).startswith("dictionary") for field in table.schema]
+
+
+def arrow_column(column, name):
+    """An Arrow column as an array where that holds it exactly, else as objects; text by number."""
+    import pyarrow
+    kind = str(column.type)
+    if kind.startswith("dictionary") or kind in ("string", "large_string", "string_view"):
+        return _factored(column)
+    if kind == "null":
+        return np.full(len(column), None, dtype=object)
+    if kind.startswith("time"):  # timestamps, and times of the day in microseconds at most
+        return _time_column(column, kind)
+    if kind.startswith(("list", "large_list", "struct", "map", "fixed_size_list", "union")):
+        raise TypeError(f"`table` column {name!r} holds nested values ({kind}), expected one value in each cell: split "
+                        "the column first")
+    if column.null_count and pyarrow.types.is_integer(column.type):
+        numbers = np.asarray(column.cast(pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False))
+        return _objects(column) if (np.abs(numbers) >= EXACT).any() else numbers
+    if kind.startswith("date"):
+        return _dates(column)
+    has_holes = column.null_count and pyarrow.types.is_boolean(column.type)
+    return _objects(column) if has_holes or kind.startswith(("decimal", "month")) else _plain(column)
+
+
+def mapping_parts(table) -> tuple[tuple, list]:
+    """Names and arrays (N,) of a mapping from names to columns of one length."""
+    names = tuple(str(name) for name in table)
+    refuse_repeated(names)
+    arrays = []
+    for name, values in zip(names, table.values(), strict=True):
+        array = values if isinstance(values, np.ma.MaskedArray) else _column(values)
+        if array.ndim != 1:
+            raise ValueError(f"`table` column {name!r} has {array.ndim} dimensions, expected one value in each cell")
+        arrays.append(array)
+    lengths = {name: len(array) for name, array in zip(names, arrays, strict=True)}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"`table` has columns of different lengths ({lengths}), expected as many cells in each")
+    return names, arrays
+
+
+def structured_parts(table) -> tuple[tuple, list]:
+    """Names and arrays (N,) of a structured array (N,)."""
+    return tuple(table.dtype.names), [table[name] for name in table.dtype.names]
+
+
+def refuse_repeated(names) -> None:
+    """Raise if a name occurs twice."""
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise ValueError(f"`table` has more than one column named {', '.join(map(repr, repeated))}, expected "
+                         f"distinct names (a name that is not text counts as its text): rename them")
+
+
+def _column(values) -> np.ndarray:
+    """A sequence as an array; lists as objects, so that one text among them does not make all of them text."""
+    if hasattr(values, "__array__"):
+        return np.asarray(values)
+    cells = list(values) if hasattr(values, "__iter__") and not isinstance(values, str) else None
+    if cells is None:
+        raise ValueError(f"`table` is a mapping whose columns should be sequences, found {values!r}")
+    array = np.empty(len(cells), dtype=object)
+    array[:] = cells
+    return array
+
+
+def _plain(column) -> np.ndarray:
+    """An Arrow column as NumPy has it."""
+    column = column.combine_chunks() if hasattr(column, "combine_chunks") else column
+    return column.to_numpy(zero_copy_only=False)
+
+
+def _objects(column) -> np.ndarray:
+    """An Arrow column as Python objects."""
+    array = np.empty(len(column), dtype=object)
+    array[:] = column.to_pylist()
+    return array
+
+
+def _dates(column) -> np.ndarray:
+    """Days as NumPy's dates."""
+    import pyarrow
+    return _plain(column.cast(pyarrow.timestamp("s"), safe=False))
+
+
+def _time_column(column, kind) -> np.ndarray:
+    """Time stamps as NumPy's dates in UTC; times of the day as Python's."""
+    import pyarrow
+    if not kind.startswith("timestamp"):
+        return _objects(column.cast(pyarrow.time64("us"), safe=False))
+    return _plain(column.cast(pyarrow.timestamp(column.type.unit)) if column.type.tz else column)
+
+
+def _factored(column) -> Factored:
+    """Text by number."""
+    import pyarrow
+    if not str(column.type).startswith("dictionary"):
+        column = column.dictionary_encode()
+    if hasattr(column, "combine_chunks"):
+        column = column.unify_dictionaries() if hasattr(column, "unify_dictionaries") else column
+        column = column.combine_chunks()
+    if isinstance(column, pyarrow.ChunkedArray):  # without a chunk
+        return Factored(np.zeros(0, dtype=np.intp), np.zeros(0, dtype=object))
+    codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.intp)
+    return Factored(codes, _objects(column.dictionary))

@@ -1,0 +1,54 @@
+"""Distances of models: against counts of rows, and between bins and levels that differ."""
+import numpy as np
+import pandas as pd
+import pytest
+
+import hld
+from hld.answers.models import compare_models
+
+
+def table(rng, number, shift=0.0):
+    kind = rng.integers(0, 3, number)
+    return pd.DataFrame({"kind": np.array(list("abc"))[kind], "x": rng.normal(kind + shift), "n": kind})
+
+
+@pytest.fixture(scope="module")
+def models():
+    rng = np.random.default_rng(0)
+    first, second = table(rng, 2000), table(rng, 2000, 1.0)
+    second["kind"] = second["kind"].replace("c", "d")
+    second = second.rename(columns={"n": "m"})
+    second["x"] = second["x"].clip(-1, 4)
+    return [hld.HLDDetector(num_epochs=20, num_latents=3, num_bins=b).fit(t) for b, t in ((8, first), (5, second))]
+
+
+def test_columns(models):
+    found = compare_models(*models)
+    columns = {one.name: one for one in found.columns}
+    assert columns["kind"].distance == pytest.approx(1 / 3, abs=0.05)
+    assert columns["n"].distance is None
+    assert columns["n"].note == "only in the first model"
+    assert columns["m"].note == "only in the second model"
+    for one in (columns["kind"], columns["x"]):
+        assert sum(one.first) == pytest.approx(1, abs=1e-9)
+        assert sum(one.second) == pytest.approx(1, abs=1e-9)
+        assert one.distance == pytest.approx(np.abs(np.subtract(one.first, one.second)).sum() / 2, abs=1e-12)
+    assert columns["x"].describe()
+    assert found.headline().startswith("2 columns in common; ")
+    assert {tuple(pair["columns"]) for pair in found.pairs} == {("kind", "x")}
+
+
+def test_cells_are_those_of_drawn_rows(models):
+    """Shares of cells of the common edges, by rows drawn from each model."""
+    x = next(one for one in compare_models(*models).columns if one.name == "x")
+    edges = sorted({*models[0].encoder_.columns[1].edges, *models[1].encoder_.columns[1].edges})
+    for model, shares in zip(models, (x.first, x.second), strict=True):
+        values = model.sample(20_000, rng=1)[:, 1].astype(float)
+        counts = np.bincount(np.searchsorted(edges, values, side="right"), minlength=len(edges) + 1) / 20_000
+        assert np.abs(counts - shares).max() < 4.5 * np.sqrt(0.25 / 20_000)
+
+
+def test_a_model_is_at_no_distance_from_itself(models):
+    found = compare_models(models[0], models[0])
+    assert [one.distance for one in found.columns] == [0, 0, 0]
+    assert all(pair["distance"] == 0 for pair in found.pairs)

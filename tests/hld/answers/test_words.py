@@ -1,0 +1,84 @@
+"""Results in words, frames, notebooks and pictures."""
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom
+
+import hld
+from hld.plots import new_figure  # noqa: F401
+
+
+def table(rng, number):
+    kind = rng.integers(0, 3, number)
+    return pd.DataFrame({"<kind>": np.array(list("abc"))[kind], "x": rng.normal(2 * kind),
+                         "n": rng.integers(0, 4, number)})
+
+
+@pytest.fixture(scope="module")
+def detector():
+    return hld.HLDDetector(num_epochs=8, num_latents=3).fit(table(np.random.default_rng(0), 1500))
+
+
+@pytest.fixture(scope="module")
+def result(detector):
+    rng = np.random.default_rng(1)
+    batch = table(rng, 400)
+    batch["x"] = rng.permutation(batch["x"]) + 3
+    return detector.test(batch)
+
+
+def test_words(result):
+    lines = str(result).splitlines()
+    assert lines[0].startswith("shift: p ")
+    assert "statistic" not in str(result)
+    assert "effect size" in lines[0]
+    assert lines[1].startswith("1 of 3 columns moved")
+    assert lines[2].split()[0] == "x"
+    assert " higher, " in lines[2]
+    assert lines[3].startswith("dependence changed in 1 of 2 pairs")
+    assert "<kind> and x" in lines[4]
+    assert " weaker, " in lines[4]
+    assert repr(result) == lines[0]
+
+
+def test_words_about_a_calm_batch(detector):
+    found = detector.test(table(np.random.default_rng(2), 400), 0.001)
+    assert str(found).splitlines()[1].startswith("no column moved by itself at level 0.001")
+
+
+def test_a_moved_column_of_a_batch_without_a_shift_is_told(detector, result):
+    from dataclasses import replace
+    assert str(replace(result, reject=False)).splitlines()[0].endswith(", yet:")
+
+
+def test_frame_notebook_and_picture(result):
+    frame = result.to_frame()
+    assert frame["column"].tolist()[0] == "x"
+    assert frame.loc[0, "direction"] == "higher"
+    view = result._repr_html_()
+    assert "&lt;kind&gt;" in view or "<kind>" not in view
+    assert "<th scope=\"row\">x</th>" in view
+    figure = result.plot(top=2)
+    assert len(figure.axes) == 2
+    assert "x, adjusted p" in figure.axes[0].get_title(loc="left")
+
+
+def test_results_without_a_table_say_so(detector, result):
+    plain = detector.test_(np.zeros((5, 3), dtype=int))
+    assert plain.columns == plain.pairs == ()
+    assert "columns" not in plain.to_dict()
+    with pytest.raises(ValueError, match="columns of the batch are not known"):
+        plain.plot()
+
+
+def test_the_effect_of_unshifted_batches_is_around_zero_whatever_their_size(detector):
+    """Half of the batches, about, are nearer than sampling makes them on average; the squared effect is unbiased."""
+    rng = np.random.default_rng(3)
+    zeros = sum(detector.test(table(rng, T)).effect == 0 for T in (30, 100, 300, 1000) for _ in range(10))
+    assert binom.ppf(1e-4, 40, 0.35) <= zeros <= binom.ppf(1 - 1e-4, 40, 0.9)
+
+
+def test_columns_of_unshifted_batches_are_called_as_rarely_as_the_level_says(detector):
+    rng = np.random.default_rng(4)
+    called = sum(any(one.adjusted <= 0.1 for one in detector.test(table(rng, 150)).columns) for _ in range(60))
+    assert called <= binom.ppf(1 - 1e-4, 60, 0.1)

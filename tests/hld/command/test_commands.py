@@ -1,0 +1,179 @@
+"""The commands beside fit and test: pages, segments, streams, comparisons, conditions, completion, and their JSON."""
+import io
+import json
+import pathlib
+import subprocess
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hld
+from hld.command.parser import main
+
+SCHEMAS = pathlib.Path(__file__).resolve().parents[3] / "docs" / "json"
+
+
+def rows(rng, number, shift=0.0):
+    kind = rng.integers(0, 3, number)
+    return pd.DataFrame({"colour": np.array(["red", "green", "<b>blue"])[kind],
+                         "visits": kind + rng.integers(0, 2, number),
+                         "income": (rng.normal(3 * kind) + shift).round(2)})
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder, rng = tmp_path_factory.mktemp("commands"), np.random.default_rng(7)
+    rows(rng, 1000).to_csv(folder / "train.csv", index=False)
+    calm, moved = rows(rng, 400), rows(rng, 400, 5.0)
+    calm.to_csv(folder / "calm.csv", index=False)
+    moved.to_csv(folder / "moved.csv", index=False)
+    both = pd.concat([calm, moved])
+    both["day"] = ["2026-03-01 10:00"] * 200 + ["2026-03-02 11:00"] * 200 + ["2026-03-03 12:00"] * 400
+    both.to_csv(folder / "days.csv", index=False)
+    for name, table in (("model", pd.read_csv(folder / "train.csv")), ("other", rows(rng, 1000, 1.0))):
+        hld.HLDDetector(num_epochs=8, num_latents=3).fit(table).save(folder / f"{name}.hld")
+    return folder
+
+
+@pytest.fixture
+def run(folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+
+    def call(*argv, stdin=None):
+        if stdin is not None:
+            monkeypatch.setattr("sys.stdin", io.StringIO(stdin))
+        return (main(list(argv)), *capsys.readouterr())
+    return call
+
+
+def check(name, value):
+    """Raise unless a value is of a schema in docs/json."""
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(value, schema)
+
+
+@pytest.mark.parametrize(("schema", "argv"), [
+    ("test", ["test", "model.hld", "moved.csv"]), ("test", ["test", "model.hld", "calm.csv"]),
+    ("explain", ["explain", "model.hld", "moved.csv"]), ("info", ["info", "model.hld"]),
+    ("segments", ["test", "model.hld", "days.csv", "--by", "day", "--every", "day"]),
+    ("diff", ["diff", "model.hld", "other.hld"])])
+def test_json_is_of_its_schema(schema, argv, run):
+    status, out, err = run(*argv, "--json")
+    assert (status in (0, 1), err) == (True, "")
+    check(schema, json.loads(out))
+
+
+def test_report_of_a_batch(run, folder):
+    status, out, err = run("test", "model.hld", "moved.csv", "--report", "report.html")
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert (status, err) == (1, "")
+    assert out.startswith("shift: p ")
+    assert "income" in out
+    assert "<h1>Shift found</h1>" in page
+    assert "hld test model.hld moved.csv --report report.html" in page
+    assert "<b>blue" not in page
+    assert "&lt;b&gt;blue" in page
+
+
+def test_report_of_segments(run, folder):
+    status, out, err = run("test", "model.hld", "days.csv", "--by", "day", "--every", "day", "--report", "days.html")
+    page = (folder / "days.html").read_text(encoding="utf-8")
+    assert (status, err) == (1, "")
+    assert out.splitlines()[0].startswith("1 of 3 segments of day shifted")
+    assert page.count('<span class="shift"') == 1
+    assert "calendar" in page.partition("</style>")[2]
+    assert "--by day --every day" in page
+
+
+def test_mistakes_of_segments(run):
+    assert run("test", "model.hld", "calm.csv", "--every", "day")[::2] == (
+        2, "hld: error: --every is for segments of time: give their column with --by\n")
+    status, out, err = run("test", "model.hld", "calm.csv", "--by", "shop")
+    assert (status, out) == (2, "")
+    assert "`by` names the column 'shop'" in err
+
+
+def test_monitor(run, folder):
+    calm, moved = ((folder / name).read_text() for name in ("calm.csv", "moved.csv"))
+    status, out, err = run("monitor", "model.hld", "--every", "150", "--alpha", "0.001", stdin=calm)
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert (status, err) == (0, "")
+    assert [(line["event"], line["num_rows"]) for line in lines] == [("rows", 150), ("rows", 300), ("rows", 400),
+                                                                     ("end", 400)]
+    assert lines[0]["margin"] > 0
+    stream = calm + moved.partition("\n")[2]
+    status, out, _ = run("monitor", "model.hld", "--every", "100", "--alarm-only", "--stop", stdin=stream)
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert status == 1
+    assert [line["event"] for line in lines] == ["alarm", "end"]
+    assert 400 < lines[0]["alarm_row"] <= lines[0]["num_rows"] <= 800
+    for line in lines:
+        check("monitor", line)
+    for text, message in (("", "is empty"), ("colour,visits,income\n", "has no rows")):
+        status, out, err = run("monitor", "model.hld", stdin=text)
+        assert (status, out) == (2, "")
+        assert message in err
+
+
+def test_diff(run, folder):
+    status, out, err = run("diff", "model.hld", "other.hld")
+    assert (status, err) == (0, "")
+    assert "income differs most" in out.splitlines()[0]
+    same = json.loads(run("diff", "model.hld", "model.hld", "--json")[1])
+    assert [column["distance"] for column in same["columns"]] == [0, 0, 0]
+
+
+def test_sample_under_a_condition(run):
+    status, out, err = run("sample", "model.hld", "-n", "50", "--where", 'income > 2.5 and colour != "red"')
+    table = pd.read_csv(io.StringIO(out))
+    assert (status, err, len(table)) == (0, "", 50)
+    assert (table["income"] > 2.5).all()
+    assert not (table["colour"] == "red").any()
+    assert table["visits"].dtype.kind == "i"
+    status, out, err = run("sample", "model.hld", "-n", "5", "--where", "income >")
+    assert (status, out) == (2, "")
+    assert "`where`" in err
+
+
+def test_report_of_drawn_rows(run, folder):
+    status, _, err = run("sample", "model.hld", "-n", "300", "-o", "drawn.csv", "--report", "drawn.html", "--real",
+                         "calm.csv", "--training", "train.csv")
+    page = (folder / "drawn.html").read_text(encoding="utf-8")
+    assert (status, err) == (0, "")
+    assert "Distance to the closest training row" in page
+    assert "<b>blue" not in page
+    assert run("sample", "model.hld", "-n", "9", "--report", "a.html", "--where", "visits > 1")[0] == 2
+    assert run("sample", "model.hld", "-n", "9", "--real", "calm.csv")[0] == 2
+
+
+def test_log(run):
+    from hld.command.steps import LOG
+    try:
+        status, _, err = run("--verbose", "test", "model.hld", "calm.csv", "--alpha", "0.0001")
+    finally:
+        LOG.handlers.clear()
+    lines = err.splitlines()
+    assert status == 0
+    assert [line.split("hld.command: ")[1].split(":")[0] for line in lines] == [
+        "reading model.hld", "reading calm.csv", "testing"]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion(shell, run):
+    if shell != "fish":
+        pytest.importorskip("shtab")
+    status, out, err = run("completion", shell)
+    assert (status, err) == (0, "")
+    assert all(word in out for word in ("monitor", "every", "report", "procedure"))
+    if shell == "bash":
+        subprocess.run(["bash", "-n"], input=out, text=True, check=True)
+
+
+def test_every_command_has_an_example(run, capsys):
+    for command in ("fit", "test", "explain", "info", "sample", "monitor", "diff", "demo", "completion"):
+        with pytest.raises(SystemExit):
+            main([command, "--help"])
+        assert f"hld {command}" in capsys.readouterr().out.partition("example:\n  ")[2]

@@ -1,0 +1,113 @@
+"""Pages: nothing is fetched, all foreign text is escaped, and a browser lays them out for a phone and a desk."""
+import json
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hld
+from hld.reports.batch_report import batch_report
+from hld.reports.quality import sample_quality
+from hld.reports.quality_report import quality_report
+from hld.reports.segments_report import segments_report
+from hld.reports.style import STYLE
+
+EVIL = "<script>alert(1)</script>\"'&\x1b[31m"
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+# elements wider than the window, and texts whose contrast with what lies behind them is too small
+PROBE = """<script>addEventListener('load', () => {
+  const rgb = c => c.match(/[\\d.]+/g).map(Number), lum = c => { const [r, g, b] = rgb(c).map(v => v / 255).map(
+    v => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4); return .2126 * r + .7152 * g + .0722 * b; };
+  const behind = e => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor;
+    if (rgb(c).length < 4 || rgb(c)[3] > .99) return c; } return 'rgb(255,255,255)'; };
+  const poor = [];
+  for (const e of document.querySelectorAll('body *')) {
+    if (![...e.childNodes].some(n => n.nodeType === 3 && n.data.trim())) continue;
+    if (e.closest('svg')) { var c = getComputedStyle(e).fill, back = behind(e.closest('svg').parentElement); }
+    else { c = getComputedStyle(e).color; back = behind(e); }
+    const [a, b] = [lum(c), lum(back)].sort((x, y) => y - x), ratio = (a + .05) / (b + .05);
+    if (ratio < 4.5) poor.push(e.tagName + ' ' + ratio.toFixed(2) + ' ' + c + ' on ' + back);
+  }
+  document.title = JSON.stringify({width: document.documentElement.scrollWidth, window: innerWidth, poor});
+});</script>"""
+
+
+def table(rng, number, shift=0.0):
+    kind = rng.integers(0, 3, number)
+    return pd.DataFrame({EVIL: np.array([EVIL, "b", "a very long level " * 6])[kind],
+                         "number" * 20: rng.normal(3 * kind) + shift, "k": kind})
+
+
+@pytest.fixture(scope="module")
+def pages():
+    rng = np.random.default_rng(0)
+    training = table(rng, 500)
+    detector = hld.HLDDetector(num_epochs=5, num_latents=3).fit(training)
+    batch = table(rng, 300, 4.0)
+    batch["k"] = rng.permutation(batch["k"])
+    batch.loc[:30, EVIL] = None
+    calm, days = table(rng, 300), [f"2026-0{1 + i % 3}-1{i % 10}" for i in range(300)]
+    names = {"batch_name": EVIL, "model_name": EVIL, "commands": [EVIL], "digest": "0" * 64}
+    quality = sample_quality(detector, detector.sample(200, rng=0), real=calm, training=training)
+    return {"shift": batch_report(detector, detector.test(batch), **names),
+            "calm": batch_report(detector, detector.test(calm, 1e-6), **names),
+            "segments": segments_report(detector, detector.test_by(batch, days), **names),
+            "labels": segments_report(detector, detector.test_by(batch, [EVIL, "x", "y"] * 100), **names),
+            "drawn": quality_report(quality, model_name=EVIL)}
+
+
+@pytest.mark.parametrize("name", ["shift", "calm", "segments", "labels", "drawn"])
+def test_pages_hold_no_foreign_code_and_fetch_nothing(pages, name):
+    text = pages[name]
+    assert "default-src 'none'" in text
+    assert "<script" not in text
+    assert "\x1b" not in text
+    assert "&lt;script&gt;" in text
+    assert not re.search(r"(src|href|action)\s*=", text)
+    assert not re.search(r"url\(|@import|https?://", text)
+
+
+def test_pages_say_what_was_found(pages):
+    assert "<h1>Shift found</h1>" in pages["shift"]
+    assert "Dependence" in pages["shift"]
+    assert "level not seen in training" in pages["shift"]
+    assert "<h1>No shift found</h1>" in pages["calm"]
+    assert "this batch" in pages["calm"]
+    assert "3 segments shifted" in pages["labels"] or "of 3 segments" in pages["labels"]
+    assert 'class="calendar"' in pages["segments"]
+    assert "print" in STYLE
+    assert "prefers-color-scheme: dark" in STYLE
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+@pytest.mark.parametrize(("name", "width", "scheme"), [("shift", 500, "light"), ("shift", 1280, "dark"),
+                                                       ("segments", 500, "dark")])
+def test_a_browser_lays_pages_out(pages, name, width, scheme, tmp_path):
+    """No page is wider than the window, and every text has a contrast of at least 4.5."""
+    found = seen(pages[name], width, scheme, tmp_path)
+    assert found["width"] <= found["window"] <= width
+    assert found["poor"] == []
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+def test_the_browser_finds_what_is_too_wide_and_too_pale(pages, tmp_path):
+    wrong = '<p style="color:#999;background:#fff;width:900px;max-width:none">pale</p></main>'
+    found = seen(pages["calm"].replace("</main>", wrong), 500, "light", tmp_path)
+    assert found["width"] >= 900
+    assert len(found["poor"]) == 1
+
+
+def seen(page, width, scheme, folder):
+    """What a browser says of a page: its width, and the texts of too little contrast."""
+    text = re.sub(r"<meta http-equiv[^>]*>", "", page).replace("</body>", PROBE + "</body>")
+    if scheme == "dark":
+        text = text.replace("prefers-color-scheme: dark", "min-width: 1px")
+    (folder / "page.html").write_text(text, encoding="utf-8")
+    done = subprocess.run(
+        [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}/browser",
+         f"--window-size={width},900", "--dump-dom", (folder / "page.html").as_uri()],
+        capture_output=True, text=True, timeout=120, check=True)
+    return json.loads(re.search(r"<title>(.*?)</title>", done.stdout, re.S)[1].replace("&gt;", ">"))

@@ -1,0 +1,95 @@
+"""Conditions: their probability by enumeration of rows, and texts that are none."""
+import numpy as np
+import pytest
+
+from hld.detector import HLDDetector
+from hld.synthetic.expressions import MOST_BOXES, _checked
+
+
+@pytest.fixture(scope="module")
+def detector():
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 3, 400)
+    table = [[int(age), str(sex), int(k), bool(b), float(x)] for age, sex, k, b, x in zip(
+        20 + 10 * kind + rng.integers(0, 30, 400) + 65 * (rng.random(400) < 0.3), rng.choice(["F", "M"], 400), kind,
+        kind > 1, np.round(rng.normal(kind), 2), strict=True)]
+    import pandas
+    frame = pandas.DataFrame(table, columns=["age", "sex", "num-kids", "member", "x"])
+    return HLDDetector(num_epochs=5, num_latents=2, max_categories=20).fit(frame)
+
+
+@pytest.fixture(scope="module")
+def drawn(detector):
+    return [dict(zip(("age", "sex", "kids", "member", "x"), row, strict=True))
+            for row in detector.sample(20_000, rng=1).tolist()]
+
+
+@pytest.mark.parametrize(("text", "python"), [
+    ("age > 40", "age > 40"), ("age >= 41", "age >= 41"), ("age <= 40", "age <= 40"), ("40 < age", "40 < age"),
+    ("30 <= age < 47", "30 <= age < 47"), ("age == 44", "age == 44"), ("age != 44", "age != 44"),
+    ('sex == "F"', 'sex == "F"'), ('"F" == sex', 'sex == "F"'), ("`num-kids` in (0, 2)", "kids in (0, 2)"),
+    ("`num-kids` not in [1]", "kids not in [1]"), ("member == True", "member == True"),
+    ("not age > 40", "not age > 40"),
+    ('age > 40 and sex == "F"', 'age > 40 and sex == "F"'), ('age > 40 or sex == "F"', 'age > 40 or sex == "F"'),
+    ('(age > 40 or x < 0.5) and (sex == "F" or not x >= -1)', '(age > 40 or x < 0.5) and (sex == "F" or not x >= -1)'),
+    ('not (age > 40 and x > 0 and `num-kids` >= 1)', "not (age > 40 and x > 0 and kids >= 1)"),
+    ("x > -0.5 or x > 0.5 or age < 25 or `num-kids` == 1", "x > -0.5 or x > 0.5 or age < 25 or kids == 1"),
+])
+def test_probabilities_are_those_of_rows(detector, drawn, text, python):
+    """By Python's own meaning of the text, over rows drawn without it; unseen levels (None) fulfil no comparison."""
+    code = compile(python, "condition", "eval")
+    known = [row for row in drawn if None not in row.values()]
+    share = np.mean([eval(code, {}, row) for row in known])
+    exact = detector.probability(text)
+    assert abs(share - exact) < 4.5 * np.sqrt(max(exact * (1 - exact), 1e-4) / len(known)) + 1.5 * (
+        1 - len(known) / len(drawn))
+
+
+@pytest.mark.parametrize(("text", "python"), [
+    ("age > 40", "age > 40"), ('age > 40 and sex == "F"', 'age > 40 and sex == "F"'),
+    ("x < 0.37 or age == 44", "x < 0.37 or age == 44"), ("0.1 <= x <= 0.2", "0.1 <= x <= 0.2"),
+    ("`num-kids` >= 1 and not x > 0.5", "kids >= 1 and not x > 0.5"), ("24 < age < 26", "24 < age < 26")])
+def test_every_drawn_row_fulfils_the_condition(detector, text, python):
+    rows = detector.sample(500, where=text, rng=2).tolist()
+    assert len(rows) == 500
+    for row in rows:
+        assert eval(python, {}, dict(zip(("age", "sex", "kids", "member", "x"), row, strict=True))), row
+
+
+def test_opposites_and_unions_add_up(detector):
+    one, other = 'age > 40 and sex == "F"', "x > 0.2 or member == True"
+    P = detector.probability
+    assert P(one) + P(f"not ({one})") == pytest.approx(1, abs=1e-9)
+    assert P(f"({one}) or ({other})") == pytest.approx(P(one) + P(other) - P(f"({one}) and ({other})"), abs=1e-9)
+    assert P("age > 40 and age < 30") == 0
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ("", "cannot be read"), ("age", "expected comparisons"), ("age >", "cannot be read at character"),
+    ("income > 3", "names the column 'income'"), ("`in come` > 3", "names the column 'in come'"),
+    ('__import__("os").system("true")', "expected comparisons"), ("age.real > 1", "name of a column"),
+    ("(lambda: 1)() == 1", "name of a column"), ("age > x", "expected a number, a text"),
+    ("age > [1]", "expected a"),
+    ("age in 3", "a list of values"), ("age is 3", "expected =="), ('sex > "A"', "by size"),
+    ('sex == "D"', "none of its"),
+    ("age == True", "expected a number"), ('age > "x"', "expected a number"), ("1 < 2", "name of a column"),
+    ("age > -'x'", "behind the sign"), ("age > 1\0", "cannot be read"),
+    ("(" * 2000 + "age > 1" + ")" * 2000, "where"),
+    ("age > " + "9" * 400, "double precision"), ("x" * 10_001, "at most 10000"),
+    ("[age for age in x]", "expected comp")])
+def test_what_is_no_condition_is_refused(detector, text, message):
+    with pytest.raises(ValueError, match=message):
+        detector.probability(text)
+
+
+def test_conditions_of_too_many_parts_are_refused():
+    assert len(_checked([{}] * MOST_BOXES)) == MOST_BOXES
+    with pytest.raises(ValueError, match="splits into more than"):
+        _checked([{}] * (MOST_BOXES + 1))
+
+
+def test_conditions_are_text_and_possible(detector):
+    with pytest.raises(TypeError, match="`where` is 3"):
+        detector.sample(1, where=3)
+    with pytest.raises(ValueError, match="probability zero"):
+        detector.sample(1, where="age > 40 and age < 30")

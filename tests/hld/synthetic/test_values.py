@@ -1,0 +1,57 @@
+"""Values inside bins: units, atoms, types and shares."""
+import numpy as np
+import pytest
+from scipy.stats import ks_2samp
+
+from hld.synthetic.values import Grid, ValueTables, value_tables
+from hld.tables.columns import BinColumn
+
+
+def grid(numbers, edges):
+    numbers = np.asarray(numbers, dtype=float)
+    column = BinColumn("x", tuple(edges), float(numbers.min()), float(numbers.max()))
+    tables = value_tables([column], [numbers])
+    return Grid(column.low, column.high, tables.quantiles[0], float(tables.units[0]))
+
+
+@pytest.mark.parametrize(("numbers", "unit"), [([1, 2, 40], 1), ([0.1, 0.2, 0.7], 0.1), ([0.25, 1.5], 0.01),
+                                               ([1 / 3, 2 / 3], 0), ([1e15, 2.0], 0), ([1e-6, 3.0], 1e-6)])
+def test_units_are_found(numbers, unit):
+    assert grid(numbers, [max(numbers) * 0.9]).unit == unit
+
+
+def test_values_have_the_law_of_the_rows():
+    rng = np.random.default_rng(0)
+    rows = np.where(rng.random(5000) < 0.7, 0.0, rng.exponential(2.0, 5000) + 1)
+    found = grid(rows, [2.0])
+    low, high = np.where(rng.random(5000) < (rows < 2).mean(), 0.0, 2.0), None
+    high = np.where(low == 0, 2.0, np.nextafter(rows.max(), np.inf))
+    drawn = found.draw(low, high, rng.random(5000))
+    assert ((drawn >= low) & (drawn < high)).all()
+    assert abs((drawn == 0).mean() - 0.7) < 0.03  # 64 quantiles know it to 1 / 64
+    assert ks_2samp(drawn, rows).statistic < 0.06
+
+
+def test_shares_are_those_of_the_rows():
+    rows = np.arange(1001.0)
+    found = grid(rows, [500.0])
+    np.testing.assert_allclose(found.shares([0.0, 100.0, 400.0, 500.0]), [0.2, 0.6, 0.2], atol=0.01)
+    assert found.below(-1) == 0
+    assert found.below(2000) == 1
+
+
+def test_cuts_are_the_next_value_that_can_be_drawn():
+    whole, tenths, free = grid([1, 2, 9], [2.0]), grid([0.1, 0.3, 0.9], [0.3]), grid([1 / 3, 2 / 3], [0.6])
+    assert (whole.cut(4, False), whole.cut(4, True), whole.cut(4.5, False), whole.cut(4.5, True)) == (4, 5, 5, 5)
+    assert (tenths.cut(0.3, False), tenths.cut(0.3, True), tenths.cut(0.35, True)) == (0.3, 0.4, 0.4)
+    assert free.cut(0.5, False) == 0.5 < free.cut(0.5, True)
+
+
+@pytest.mark.parametrize(("name", "change"), [
+    ("quantiles", lambda a: a[:, ::-1]), ("quantiles", lambda a: a[:, :-1]), ("quantiles", lambda a: a * np.nan),
+    ("units", lambda a: a + 0.5), ("units", lambda a: a[:0]), ("units", lambda a: a.astype(int))])
+def test_arrays_that_do_not_fit_are_refused(name, change):
+    arrays = value_tables([BinColumn("x", (2.0,), 1.0, 3.0)], [np.array([1.0, 2.0, 3.0])]).to_arrays()
+    assert ValueTables.from_arrays(arrays, 1).units.tolist() == [1.0]
+    with pytest.raises(ValueError, match="of values must be"):
+        ValueTables.from_arrays(arrays | {name: change(arrays[name])}, 1)

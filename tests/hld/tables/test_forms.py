@@ -1,0 +1,105 @@
+"""Every form of a table gives the same codes: frames, Arrow tables, mappings, structured and masked arrays."""
+import datetime
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hld.tables.encoder import fit_encoder
+from hld.tables.factored import Factored
+
+pa = pytest.importorskip("pyarrow")
+pl = pytest.importorskip("polars")
+
+DAYS = np.arange("2020-01-01", "2020-01-21", dtype="M8[D]")
+COLUMNS = {"number": np.linspace(0, 1, 20), "count": np.arange(20) % 3, "flag": np.arange(20) % 2 == 0,
+           "word": np.array(["tan", "red", "blue", "red"] * 5, dtype=object), "day": DAYS}
+
+
+def forms():
+    """The same 20 rows."""
+    frame = pd.DataFrame(COLUMNS)
+    arrow = pa.table({name: pa.array(values) for name, values in COLUMNS.items()})
+    structured = np.zeros(20, dtype=[("number", "f8"), ("count", "i8"), ("flag", "?"), ("word", "O"), ("day", "M8[D]")])
+    for name, values in COLUMNS.items():
+        structured[name] = values
+    batches = pa.Table.from_batches(arrow.to_batches(max_chunksize=7))
+    coded = arrow.set_column(3, "word", arrow["word"].dictionary_encode())
+    return {"pandas": frame, "arrow strings": frame.convert_dtypes(dtype_backend="pyarrow"),
+            "polars": pl.DataFrame(COLUMNS), "arrow": arrow,
+            "record batch": arrow.to_batches()[0], "several batches": batches, "dictionary": coded,
+            "mapping": COLUMNS, "mapping of lists": {name: values.tolist() for name, values in COLUMNS.items()},
+            "structured": structured, "masked structured": np.ma.array(structured), "stream": Stream(arrow)}
+
+
+class Stream:
+    """Something that offers the Arrow stream interface and nothing else."""
+
+    def __init__(self, table):
+        self.table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+def test_every_form_gives_the_same_columns_and_codes():
+    encoder = fit_encoder(pd.DataFrame(COLUMNS), num_bins=4)
+    codes, _ = encoder.encode(pd.DataFrame(COLUMNS))
+    assert [column.kind for column in encoder.columns] == ["continuous", "integer", "boolean", "categorical", "date"]
+    for name, form in forms().items():
+        fitted = fit_encoder(form, num_bins=4)
+        if name == "dictionary":        # which declares its categories
+            assert fitted.columns[3].kind == "categorical"
+        assert fitted == encoder, name
+        np.testing.assert_array_equal(encoder.encode(form)[0], codes, err_msg=name)
+
+
+def test_holes_of_every_form_are_missing():
+    encoder = fit_encoder(pd.DataFrame(COLUMNS))
+    mask = np.arange(20) % 4 == 0
+    holes = {name: [None if gone else cell for cell, gone in zip(values.tolist(), mask, strict=True)]
+             for name, values in COLUMNS.items()}
+    arrow = pa.table(holes)
+    masked = {name: np.ma.array(values, mask=mask) for name, values in COLUMNS.items()}
+    for form in (holes, arrow, arrow.to_batches()[0], masked, pl.DataFrame(holes), pd.DataFrame(holes),
+                 arrow.set_column(3, "word", arrow["word"].dictionary_encode())):
+        codes, report = encoder.encode(form)
+        assert report.num_missing.tolist() == [5] * 5, type(form)
+        np.testing.assert_array_equal(codes[~mask], encoder.encode(COLUMNS)[0][~mask])
+
+
+def test_arrow_types_are_exact():
+    large = 2 ** 60
+    table = pa.table({"id": pa.array([large, large + 1, None]), "nothing": pa.nulls(3),
+                      "moment": pa.array([datetime.datetime(2020, 1, 1), None, datetime.datetime(2021, 1, 1)],
+                                         pa.timestamp("us", "Asia/Tokyo")),
+                      "clock": pa.array([datetime.time(1), datetime.time(2), None])})
+    encoder = fit_encoder(table)
+    assert encoder.columns[0].levels == (large, large + 1)
+    assert encoder.columns[1].levels == ()
+    assert (encoder.columns[2].kind, encoder.columns[3].kind) == ("date", "time")
+    assert encoder.encode(table)[0].tolist() == [[0, -1, 0, 0], [1, -1, -1, 1], [-1, -1, 1, -1]]
+    with pytest.raises(TypeError, match="column 'a' holds nested values"):
+        fit_encoder(pa.table({"a": [[1, 2]]}))
+    with pytest.raises(ValueError, match="more than one column named 'a'"):
+        fit_encoder(pa.Table.from_arrays([pa.array([1]), pa.array([2])], ["a", "a"]))
+
+
+def test_factored_columns_are_the_cells_they_stand_for():
+    cells = np.array(["b", "a", None, "c", "b"] * 4, dtype=object)
+    codes = np.array([0, 1, -1, 2, 3] * 4)
+    factored = Factored(codes, np.array(["b", "a", "c", "b", "never"], dtype=object))     # one level twice, one unused
+    plain, short = fit_encoder({"x": cells}, max_categories=2), fit_encoder({"x": factored.cells()}, max_categories=2)
+    assert plain == short
+    frame = pd.DataFrame({"x": pd.Series(cells, dtype="str")})
+    assert fit_encoder(frame, max_categories=2) == plain
+    assert factored[codes > 0].counts().tolist() == [0, 4, 4, 4, 0]
+    assert plain.encode(frame)[0].tolist() == plain.encode({"x": cells})[0].tolist()
+    assert plain.encode_training(frame)[0].tolist() == plain.encode_training({"x": cells})[0].tolist()
+
+
+def test_columns_of_a_mapping_must_fit_together():
+    with pytest.raises(ValueError, match="columns of different lengths"):
+        fit_encoder({"a": [1, 2], "b": [1]})
+    with pytest.raises(ValueError, match="column 'a' has 2 dimensions"):
+        fit_encoder({"a": np.zeros((2, 2))})

@@ -1,0 +1,79 @@
+"""The detector as an estimator: scikit-learn's own checks, and the same methods without scikit-learn."""
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom
+
+import hld
+from hld.estimator import EXPECTED_FAILURES, NotFittedError, row_offset
+
+SMALL = {"num_latents": 2, "num_epochs": 1, "num_resamples": 19}
+
+
+@pytest.mark.slow
+def test_all_checks_of_scikit_learn_pass_or_have_their_reason(monkeypatch):
+    checks = pytest.importorskip("sklearn.utils.estimator_checks")
+    monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")
+    found = checks.check_estimator(hld.HLDDetector(**SMALL), on_fail=None, on_skip=None)
+    failed = {one["check_name"] for one in found if one["status"] == "failed"}
+    assert failed == set(EXPECTED_FAILURES)
+    assert sum(one["status"] == "passed" for one in found) >= 35
+
+
+def test_the_tags_are_scikit_learns():
+    utils = pytest.importorskip("sklearn.utils")
+    tags = utils.get_tags(hld.HLDDetector())
+    assert (tags.estimator_type, tags.input_tags.allow_nan, tags.input_tags.string) == ("outlier_detector", True, True)
+
+
+def test_rows_are_predicted_and_scored(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 4, size=(400, 3))
+    detector = hld.HLDDetector(**SMALL).fit(rows)
+    fresh = rng.integers(0, 4, size=(400, 3))
+    np.testing.assert_array_equal(detector.decision_function(fresh), detector.score_samples(fresh) - detector.offset_)
+    np.testing.assert_array_equal(detector.predict(fresh), np.where(detector.decision_function(fresh) < 0, -1, 1))
+    assert (detector.predict(fresh) == -1).sum() <= binom.isf(1e-6, 400, 0.05)
+    assert (detector.predict(fresh + 10) == -1).all()
+    detector.save(tmp_path / "m.hld")
+    np.testing.assert_array_equal(hld.load(tmp_path / "m.hld").predict(fresh), detector.predict(fresh))
+
+
+def test_the_offset_has_the_share_that_it_promises():
+    """Over all orders of k + 1 exchangeable scores the last one is below it in at most a twentieth."""
+    for k in (18, 19, 38, 39, 100):
+        scores = -np.arange(k + 1.0)
+        below = [scores[i] < row_offset(np.delete(scores, i)) for i in range(k + 1)]
+        assert np.mean(below) <= 0.05
+        assert any(below) == (k >= 19)
+
+
+def test_names_of_features_are_those_of_the_table():
+    frame = pd.DataFrame({"a": [0, 1, 0, 1] * 5, "b": [1, 1, 0, 0] * 5})
+    detector = hld.HLDDetector(**SMALL).fit(frame)
+    assert detector.feature_names_in_.tolist() == ["a", "b"]
+    assert detector.n_features_in_ == 2
+    assert not hasattr(detector.fit(frame.to_numpy()), "feature_names_in_")
+
+
+def test_what_is_not_fitted_says_so_in_scikit_learns_way():
+    exceptions = pytest.importorskip("sklearn.exceptions")
+    for action in (lambda d: d.predict([[1]]), lambda d: d.score_samples([[1]]), lambda d: d.test([[1]])):
+        with pytest.raises(exceptions.NotFittedError, match="this HLDDetector is not fitted"):
+            action(hld.HLDDetector())
+    assert issubclass(NotFittedError, ValueError)
+    assert issubclass(NotFittedError, AttributeError)
+
+
+def test_nothing_needs_scikit_learn():
+    program = ("import sys; sys.modules['sklearn'] = None\nimport hld\n"
+               "d = hld.HLDDetector(num_latents=2, num_epochs=1, num_resamples=9)\n"
+               "try: d.predict([[1]])\nexcept ValueError as error: print(type(error).__module__)\n"
+               "d.fit([[0, 1], [1, 0], [1, 1], [0, 0]] * 5); print(d.predict([[0, 1]]).shape)")
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, timeout=300,
+                          env={**os.environ, "PCIRCUIT_ENGINE": "numpy"})
+    assert done.stdout.split() == ["hld.estimator", "(1,)"], done.stderr

@@ -1,0 +1,22 @@
+"""Logic circuits count their models."""
+import naive
+import numpy as np
+import pytest
+from format_files import read_text
+
+import pcircuit
+
+
+def test_logic_counts_models(tmp_path):
+    text = "jlc 6\nL 0 0 1\nL 1 0 -1\nL 2 1 2\nL 3 2 3\nA 4 3 3 1 2 3\nO 5 3 2 0 4\n"  # x1 or (not x1 and x2 and x3)
+    circuit = read_text(tmp_path, text, pcircuit.read_jlc)
+    rows = naive.states(circuit)
+    expected = [float(x or (y and z)) for x, y, z in rows.tolist()]
+    np.testing.assert_allclose(np.exp(pcircuit.log_likelihood(circuit, rows)), expected, atol=1e-15)
+    assert np.exp(pcircuit.log_likelihood(circuit, [[-1, -1, -1]])) == pytest.approx(5)
+
+
+def test_constants_of_logic_disappear(tmp_path):
+    text = "jlc 7\nF 0\nT 1\nL 2 0 1\nL 3 1 2\nA 4 2 3 2 1 3\nA 5 2 2 0 2\nO 6 2 2 4 5\n"  # x1 and x2
+    circuit = read_text(tmp_path, text, pcircuit.read_jlc)
+    np.testing.assert_allclose(np.exp(pcircuit.log_likelihood(circuit, naive.states(circuit))), [0, 0, 0, 1], atol=0)

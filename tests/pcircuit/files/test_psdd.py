@@ -1,0 +1,59 @@
+"""PSDD files: round trips, published values, and what they cannot hold."""
+import numpy as np
+import pytest
+from format_files import binary_circuit, same_values
+
+import pcircuit
+from pcircuit import StructureError, VTree
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_psdd_round_trip_keeps_the_v_tree(seed, tmp_path):
+    circuit = binary_circuit(seed)
+    pcircuit.write_psdd(circuit, tmp_path / "a.psdd", tmp_path / "a.vtree")
+    again = pcircuit.read_psdd(tmp_path / "a.psdd", tmp_path / "a.vtree")
+    assert again.vtree == circuit.vtree
+    same_values(circuit, again)
+    same_values(circuit, pcircuit.read_psdd(tmp_path / "a.psdd"))
+
+
+def test_published_values_of_a_small_psdd(data_folder):
+    circuits = data_folder / "circuits"
+    circuit = pcircuit.read_psdd(circuits / "little_4var.psdd", circuits / "little_4var.vtree")
+    rows = [[0, 0, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1], [0, 0, 0, -1], [-1, 1, 0, -1], [0, -1, -1, -1]]
+    expected = [0.07, 0.03, 0.14, 0.35, 0.1, 0.8]
+    np.testing.assert_allclose(np.exp(pcircuit.log_likelihood(circuit, rows)), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("name", "vtree", "data", "expected"), [
+    ("nltcs", "nltcs", "nltcs", (-5.972738, -6.044764)),
+    ("nltcs.clt", "nltcs", "nltcs", (-6.718532, -6.759045)),
+    ("kdd-6k", "kdd-6k", "kdd", (-2.405075, -2.169212)),
+])
+def test_learned_psdds_have_the_log_likelihoods_given_with_them(name, vtree, data, expected, data_folder):
+    circuits = data_folder / "circuits"
+    circuit = pcircuit.read_psdd(circuits / f"{name}.psdd", circuits / f"{vtree}.vtree")
+    with np.load(data_folder / "binary" / f"{data}.npz") as file:
+        tables = [file[part].astype(np.int8) for part in ("valid", "test")]
+    found = [pcircuit.log_likelihood(circuit, table).mean() for table in tables]
+    assert found == pytest.approx(expected, abs=5.1e-7)
+    assert circuit.is_normalized
+
+
+def test_a_v_tree_that_the_circuit_does_not_follow(tmp_path):
+    pcircuit.write_psdd(binary_circuit(0), tmp_path / "a.psdd", tmp_path / "a.vtree")
+    pcircuit.write_vtree(VTree.random(6, rng=99), tmp_path / "b.vtree")
+    with pytest.raises(StructureError, match="does not follow the v-tree"):
+        pcircuit.read_psdd(tmp_path / "a.psdd", tmp_path / "b.vtree")
+
+
+def test_psdd_needs_binary_variables_a_distribution_and_a_binary_v_tree(tmp_path):
+    paths = tmp_path / "a.psdd", tmp_path / "a.vtree"
+    with pytest.raises(StructureError, match="a variable with 3 categories"):
+        pcircuit.write_psdd(pcircuit.rat_spn([2, 3], num_units=1, depth=1, rng=0), *paths)
+    coin = pcircuit.InputRegion(0, [[0.5, 0.7]])
+    with pytest.raises(StructureError, match="not normalised"):
+        pcircuit.write_psdd(pcircuit.Circuit(VTree([-1], [0]), [coin]), *paths)
+    with pytest.raises(ValueError, match="two children only"):
+        pcircuit.write_vtree(VTree.from_nested([0, 1, 2]), paths[1])
+    assert list(tmp_path.iterdir()) == []

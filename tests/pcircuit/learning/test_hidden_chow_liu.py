@@ -1,0 +1,146 @@
+"""Hidden Chow-Liu trees: shapes, counts, start values."""
+import naive
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from structures import assert_elementwise, assert_sums_to_one, counts
+
+import pcircuit
+from pcircuit import InputRegion, VTree, chow_liu_tree, hclt, rat_spn
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+def tree_data(rng, num_rows, parent, largest=3, missing=0.0):
+    """Table drawn along a tree, parents before children: a column mostly copies its parent's value."""
+    categories = rng.integers(2, largest + 1, len(parent))
+    data = np.empty((num_rows, len(parent)), np.int64)
+    for v, p in enumerate(parent):
+        fresh = rng.integers(0, categories[v], num_rows)
+        copied = fresh if p < 0 else data[:, p] % categories[v]
+        data[:, v] = np.where(rng.random(num_rows) < 0.7, copied, fresh)
+    data[rng.random(data.shape) < missing] = -1
+    return data, categories
+
+
+def random_parent(rng, V):
+    """A random tree in which parents come first."""
+    return np.array([-1] + [int(rng.integers(v)) for v in range(1, V)])
+
+
+@given(seeds, st.integers(1, 4), st.sampled_from([0.0, 0.1]), st.sampled_from([0.0, 0.3]))
+def test_hclt_is_the_tree_with_a_hidden_state_behind_each_inner_variable(seed, K, pseudocount, missing):
+    rng = np.random.default_rng(seed)
+    V = int(rng.integers(1, 7))
+    data, categories = tree_data(rng, int(rng.integers(1, 30)), random_parent(rng, V), missing=missing)
+    options = {"num_categories": categories, "pseudocount": pseudocount}
+    circuit = hclt(data, K, **options, rng=seed)
+    parent = chow_liu_tree(data, **options)
+    assert circuit.vtree == VTree.from_tree(parent)
+    assert circuit.num_categories == tuple(categories)
+    assert_elementwise(circuit, K)
+    assert_sums_to_one(circuit)
+    b = len(set(parent.tolist()) - {-1})
+    if V > 1:
+        assert counts(circuit) == (V * K, (b - 1) * K + 1, b * K)
+
+
+@pytest.mark.parametrize(("b", "V", "expected"), [(7, 14, (56, 25, 28)), (35, 42, (168, 137, 140))])
+def test_hclt_counts_of_the_paper(rng, b, V, expected):
+    """K, S and Krishnan (2026), node-type ablation: Adult and Connect-4 with K = 4."""
+    parent = [-1, *range(b - 1), *[int(p) for p in rng.integers(0, b - 1, V - b - 1)], b - 1]
+    circuit = hclt(rng.integers(0, 2, (20, V)), 4, tree=parent)
+    assert counts(circuit) == expected
+
+
+def test_hclt_of_connect_4_has_the_size_of_the_paper(data_folder):
+    """K, S and Krishnan (2026), node-type ablation: 168 inputs, 137 sums and 140 products."""
+    text = np.loadtxt(data_folder / "connect4" / "connect-4.data.gz", dtype=str, delimiter=",")
+    circuit = hclt(np.searchsorted(["b", "o", "x"], text[:, :42]), 4, num_categories=3)
+    assert counts(circuit) == (168, 137, 140)
+
+
+def test_hclt_of_one_variable_is_one_distribution():
+    circuit = hclt([[0], [2], [2]], 5)
+    assert len(circuit.regions) == 1
+    assert circuit.regions[0].probs.shape == (1, 3)
+    assert_sums_to_one(circuit)
+
+
+def test_hclt_categories_default_to_the_largest_entry_but_at_least_two():
+    data = [[0, 3, -1], [0, 1, -1]]
+    assert hclt(data).num_categories == (2, 4, 2)
+    assert hclt(data, num_categories=5).num_categories == (5, 5, 5)
+    assert hclt(data, num_categories=[1, 4, 2]).num_categories == (1, 4, 2)
+
+
+def test_hclt_start_values_stay_near_the_data(rng):
+    """Input rows are smoothed frequencies times factors in [exp(-2), 1]; a hidden state mostly repeats."""
+    data, categories = tree_data(rng, 200, random_parent(rng, 6), missing=0.1)
+    circuit = hclt(data, 3, categories, pseudocount=0.5, rng=1)
+    for region in circuit.regions:
+        if isinstance(region, InputRegion):
+            column, C = data[:, region.variable], region.num_categories
+            ratio = region.probs / (np.bincount(column[column >= 0], minlength=C) + 0.5 / C)
+            assert (ratio.max(axis=1) <= ratio.min(axis=1) * np.exp(2) * (1 + 1e-12)).all()
+            assert len(np.unique(region.probs[:, 0])) == 3
+        elif len(region.weights) > 1:
+            assert np.diagonal(region.weights).min() > 0.9
+            assert len(np.unique(region.weights)) == region.weights.size
+
+
+def test_hclt_is_positive_where_nothing_was_seen():
+    circuit = hclt([[0, 0, 0], [0, 0, 1]], 2, num_categories=3, pseudocount=0)
+    assert naive.likelihood(circuit, naive.states(circuit)).min() > 0
+
+
+@pytest.mark.parametrize("build", [lambda rng: hclt([[0, 1], [1, 1], [0, 0]], 3, rng=rng),
+                                   lambda rng: rat_spn([2, 3, 4], rng=rng)], ids=["hclt", "rat_spn"])
+def test_seed_decides_the_start_values(build):
+    assert build(7) == build(7)
+    assert build(7) == build(np.random.default_rng(7))
+    assert build(7) != build(8)
+
+
+def test_hclt_follows_a_given_tree(rng):
+    data = rng.integers(0, 3, (20, 5))
+    tree = np.array([4, 0, 0, -1, 3])
+    circuit = hclt(data, 2, tree=tree)
+    assert circuit.vtree == VTree.from_tree(tree)
+    assert hclt(data, 2, tree=chow_liu_tree(data)) == hclt(data, 2)
+
+
+def test_hclt_leaves_the_data_alone(rng):
+    data = rng.integers(-1, 3, (20, 5))
+    copy = data.copy()
+    hclt(data)
+    assert np.array_equal(data, copy)
+
+
+def test_em_from_the_start_values_beats_the_chow_liu_tree(rng):
+    """Four hidden states can express the tree of binary variables, so a good start leads EM past it."""
+    parent = random_parent(rng, 8)
+    data, categories = tree_data(rng, 500, parent, largest=2)
+    plain = pcircuit.log_likelihood(pcircuit.chow_liu_circuit(data, num_categories=categories), data).mean()
+    for seed in range(3):
+        _, history = pcircuit.fit_em(hclt(data, 4, categories, rng=seed), data, num_epochs=60, pseudocount=0)
+        assert history[-1] > plain
+
+
+@pytest.mark.parametrize(("options", "error", "message"), [
+    ({"num_latents": 0}, ValueError, "`num_latents` must be a whole number of at least 1, found 0"),
+    ({"num_latents": 2.5}, TypeError, "`num_latents` must be a whole number of at least 1, found 2.5"),
+    ({"pseudocount": -0.1}, ValueError, "`pseudocount` must be a finite number of at least 0"),
+    ({"num_categories": [2]}, ValueError, "`num_categories` .* each of the 3 columns"),
+    ({"tree": [-1, 0]}, ValueError, r"`tree` must be the parent of each of the 3 columns .* \(2,\)"),
+    ({"tree": [-1, -1, 0]}, ValueError, "`tree` is not a tree .* 2 roots"),
+])
+def test_hclt_refuses(options, error, message):
+    with pytest.raises(error, match=message):
+        hclt([[0, 1, 1], [1, 1, 0]], **options)
+
+
+def test_hclt_refuses_data_that_are_not_categories():
+    with pytest.raises(ValueError, match=r"`data` holds 0.5 at row 0, column 0: expected whole numbers"):
+        hclt([[0.5, 1.0]])

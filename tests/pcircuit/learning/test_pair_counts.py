@@ -1,0 +1,94 @@
+"""Counts and mutual information of pairs, against loops."""
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pair_tables import naive_counts, naive_information, random_table
+
+from pcircuit.learning import chow_liu as module
+from pcircuit.learning import pair_counts as paircount
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+@pytest.mark.parametrize("most_cells", [0, 10**9], ids=["codes", "product"])
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("small_blocks", [False, True])
+def test_counts_of_all_pairs_are_exact(monkeypatch, rng, most_cells, missing, weighted, small_blocks):
+    monkeypatch.setattr(paircount, "MAX_PRODUCT_CELLS", most_cells)
+    if small_blocks:  # several groups of variables, several blocks of rows
+        monkeypatch.setattr(paircount, "BLOCK_CATEGORIES", 6)
+        monkeypatch.setattr(paircount, "BLOCK_ENTRIES", 1)
+    for _ in range(3):
+        data, categories = random_table(rng, num_rows=700, num_variables=6, missing=missing)
+        weights = rng.integers(0, 9, len(data)) / 8 if weighted else None  # eighths add up exactly
+        checked = paircount.checked_weights(weights, len(data))
+        seen = set()
+        for rows, columns, counts in paircount.pair_count_blocks(data, categories, checked):
+            placed_i = zip(paircount.starts(categories[rows]), rows, strict=True)
+            placed_j = zip(paircount.starts(categories[columns]), columns, strict=True)
+            for (a, i), (b, j) in itertools.product(placed_i, placed_j):
+                table = counts[a:a + categories[i], b:b + categories[j]]
+                assert np.array_equal(table, naive_counts(data, categories, i, j, weights))
+                seen |= {(i, j), (j, i)}
+        assert seen == set(itertools.product(range(6), repeat=2))
+
+
+def test_counts_of_one_pair(rng):
+    data, categories = random_table(rng, num_rows=50, num_variables=4, missing=0.2)
+    for i, j in itertools.product(range(4), repeat=2):
+        table = paircount.pair_counts(data, categories, i, j)
+        assert np.array_equal(table, naive_counts(data, categories, i, j))
+
+
+@given(seeds)
+def test_sums_of_checked_weights_do_not_depend_on_their_order(seed):
+    rng = np.random.default_rng(seed)
+    weights = rng.random(int(rng.integers(1, 200))) * 10.0 ** rng.integers(-8, 8)
+    checked = paircount.checked_weights(weights, len(weights))
+    np.testing.assert_allclose(checked, weights, rtol=0, atol=2**-51 * weights.sum())
+    assert len({checked[rng.permutation(len(checked))].sum() for _ in range(5)}) == 1
+
+
+@given(seeds, st.sampled_from([0.0, 0.1, 4.0]), st.sampled_from([0.0, 0.4]), st.booleans())
+def test_mutual_information_is_the_textbook_formula(seed, pseudocount, missing, weighted):
+    rng = np.random.default_rng(seed)
+    data, categories = random_table(rng, missing=missing)
+    weights = rng.random(len(data)) + 0.01 if weighted else None
+    checked = paircount.checked_weights(weights, len(data))
+    information = module._mutual_information(data, categories, pseudocount, checked)
+    np.fill_diagonal(information, 0)
+    expected = naive_information(data, categories, pseudocount, weights)
+    np.testing.assert_allclose(information, expected, rtol=1e-12, atol=module.RESOLUTION / 10)
+
+
+def test_information_of_a_variable_with_itself_is_its_entropy(rng):
+    data, categories = random_table(rng, num_rows=60, num_variables=5)
+    information = module._mutual_information(data, categories, 0.0, None)
+    for v, C in enumerate(categories):
+        p = np.bincount(data[:, v], minlength=C) / len(data)
+        assert information[v, v] == pytest.approx(-np.sum(p[p > 0] * np.log(p[p > 0])), rel=1e-12, abs=1e-13)
+
+
+@given(seeds, st.sampled_from([0.0, 0.1]), st.sampled_from([0.0, 0.3]))
+def test_information_does_not_depend_on_the_order_of_anything(seed, pseudocount, missing):
+    rng = np.random.default_rng(seed)
+    data, categories = random_table(rng, missing=missing)
+    weights = paircount.checked_weights(rng.random(len(data)) + 0.01, len(data))
+    information = module._mutual_information(data, categories, pseudocount, weights)
+    rows, columns = rng.permutation(len(data)), rng.permutation(len(categories))
+    moved = recoded(rng, data, categories)[np.ix_(rows, columns)]
+    again = module._mutual_information(moved, categories[columns], pseudocount, weights[rows])
+    assert np.array_equal(again, information[np.ix_(columns, columns)])  # to the last bit
+    assert np.array_equal(information, information.T)
+
+
+def recoded(rng, data, categories):
+    """`data` with the categories of each column renamed."""
+    data = data.copy()
+    for v, C in enumerate(categories):
+        data[data[:, v] >= 0, v] = rng.permutation(C)[data[data[:, v] >= 0, v]]
+    return data

@@ -1,0 +1,47 @@
+"""Most probable states, against the largest of all."""
+import naive
+import numpy as np
+import pytest
+import zoo
+
+import pcircuit
+from pcircuit import Circuit, InputRegion, StructureError, VTree
+
+ZOO = zoo.circuits()
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_the_most_probable_state_is_the_largest_of_all(name):
+    circuit, rng = ZOO[name], np.random.default_rng(5)
+    X, p = naive.states(circuit), naive.values(circuit)
+    for _ in range(6):
+        row = np.where(rng.random(circuit.num_variables) < 0.3, X[rng.choice(len(X), p=p / p.sum())], -1)
+        agrees = ((row < 0) | (row == X)).all(axis=1)
+        found = pcircuit.most_probable_state(circuit, row)
+        assert found.is_exact
+        assert np.exp(found.log_likelihood) == pytest.approx(p[agrees].max(), rel=1e-11)
+        assert ((row < 0) | (found.state == row)).all()
+        assert np.exp(naive.log_likelihood(circuit, found.state[None])[0]) == pytest.approx(p[agrees].max(), rel=1e-11)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_deterministic_circuits_need_one_pass(seed):
+    circuit = zoo.learned_tree(seed)
+    found = pcircuit.most_probable_state(circuit, must_be_exact=True)
+    assert found.num_evaluations == 1
+    assert found.log_likelihood == pytest.approx(naive.log_likelihood(circuit, naive.states(circuit)).max(), rel=1e-12)
+
+
+def test_a_search_that_is_given_up_says_so():
+    circuit = pcircuit.rat_spn([3] * 60, num_units=6, depth=4, rng=1)
+    found = pcircuit.most_probable_state(circuit, max_evaluations=500)
+    assert not found.is_exact
+    assert found.upper_bound > found.log_likelihood
+    with pytest.raises(StructureError, match=r"not deterministic \(sum .* share a row\), and 500 evaluations"):
+        pcircuit.most_probable_state(circuit, max_evaluations=500, must_be_exact=True)
+
+
+def test_impossible_evidence_has_no_most_probable_completion():
+    certain = Circuit(VTree([-1], [0]), [InputRegion(0, [[1.0, 0.0]])])
+    with pytest.raises(ValueError, match="`evidence` has probability zero"):
+        pcircuit.most_probable_state(certain, [1])

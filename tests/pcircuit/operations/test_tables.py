@@ -1,0 +1,26 @@
+"""Tables of single variables and of pairs, against sums over all states."""
+import math
+
+import naive
+import numpy as np
+import pytest
+import zoo
+
+import pcircuit
+
+ZOO = zoo.circuits()
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_tables_are_sums_over_states(name):
+    circuit = ZOO[name]
+    p = naive.values(circuit).reshape(circuit.num_categories)
+    for v, table in enumerate(pcircuit.marginal_tables(circuit)):
+        others = tuple(u for u in range(circuit.num_variables) if u != v)
+        np.testing.assert_allclose(table, p.sum(axis=others), rtol=1e-12, atol=1e-300)
+    pairs = pcircuit.pairwise_tables(circuit)
+    assert len(pairs) == math.comb(circuit.num_variables, 2)
+    for (u, v), table in pairs.items():
+        others = tuple(w for w in range(circuit.num_variables) if w not in (u, v))
+        np.testing.assert_allclose(table, p.sum(axis=others), rtol=1e-11, atol=1e-300)
+        np.testing.assert_allclose(pcircuit.pairwise_tables(circuit, [(v, u)])[v, u], table.T, rtol=1e-12, atol=1e-300)

@@ -1,0 +1,73 @@
+"""The site's pages: their code runs, their links lead somewhere, and each of them is in the menu."""
+import contextlib
+import importlib.util
+import io
+import pathlib
+import re
+import subprocess
+import sys
+
+import matplotlib
+import pytest
+
+matplotlib.use("Agg")
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
+RUN = [page for page in PAGES if page.startswith(("tutorials/", "how-to/")) or page == "index.md"]
+MADE = {"contributing.md": "CONTRIBUTING.md", "changelog.md": "CHANGELOG.md",
+        "reference/pcircuit.md": "pcircuit/__init__.py", "reference/hld.md": "hld/__init__.py",
+        **{f"course/{path.stem}.md": f"docs/course/{path.name}" for path in (DOCS / "course").glob("[0-9]*.py")}}
+
+
+@pytest.mark.parametrize("page", RUN)
+def test_the_code_of_pages_runs(page, tmp_path, monkeypatch):
+    pytest.importorskip("sklearn")
+    from matplotlib import pyplot
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")
+    blocks = re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL)
+    assert blocks
+    names = {}
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            for i, block in enumerate(blocks):
+                exec(compile(block, f"{page}, block {i}", "exec"), names)
+    finally:
+        pyplot.close("all")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page):
+    text = re.sub(r"```.*?```", "", (DOCS / page).read_text(encoding="utf-8"), flags=re.DOTALL)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"https?:|mailto:|#", target):
+            continue
+        path = (DOCS / page).parent.joinpath(target.partition("#")[0]).resolve()
+        inside = path.relative_to(DOCS).as_posix() if path.is_relative_to(DOCS) else None
+        assert path.exists() or (inside in MADE and (ROOT / MADE[inside]).exists()), target
+
+
+def test_every_page_is_in_the_menu():
+    menu = set(re.findall(r"[\w/.-]+\.md", (ROOT / "mkdocs.yml").read_text(encoding="utf-8")))
+    assert menu == {*PAGES, *MADE}
+
+
+def test_what_the_site_makes_is_made_of_files_that_there_are():
+    assert all((ROOT / source).exists() for source in MADE.values())
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_a_warning(tmp_path):
+    for module in ("mkdocs", "material", "mkdocstrings", "latex2mathml"):
+        if importlib.util.find_spec(module) is None:
+            pytest.skip(f"{module} is not installed: pip install -e .[docs]")
+    run = subprocess.run([sys.executable, "-m", "mkdocs", "build", "--strict", "-d", str(tmp_path / "site")], cwd=ROOT,
+                         capture_output=True, text=True, timeout=900)
+    assert run.returncode == 0, run.stderr
+    lesson = (tmp_path / "site" / "course" / "01_tables_and_vtrees" / "index.html").read_text(encoding="utf-8")
+    assert "<math" in lesson
+    assert "malignant: 0.373" in lesson
+    for path in (tmp_path / "site").rglob("*.html"):
+        loaded = re.findall(r"<(?:script|img|iframe)[^>]+src=\"(https?:[^\"]+)", path.read_text(encoding="utf-8"))
+        assert loaded == [], path
