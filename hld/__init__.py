@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from hld.baselines.mmd import MMDResult as MMDResult
     from hld.baselines.mmd import MMDTest as MMDTest
     from hld.baselines.mmd import mmd_squared as mmd_squared
+    from hld.chunks import judge_chunks as judge_chunks
     from hld.detector import HLDDetector as HLDDetector
     from hld.detector import load as load
     from hld.detector import save as save
@@ -42,7 +43,7 @@ _HOME = {
     "BatchesResult": "many_batches", "test_batches": "many_batches",
     "HLDResult": "result",
     "HLDDetector": "detector",
-    "load": "detector", "save": "detector",
+    "load": "detector", "save": "detector", "judge_chunks": "chunks",
     "Monitor": "monitoring.monitor", "MonitorResult": "monitoring.monitor",
     "MMDResult": "baselines.mmd", "MMDTest": "baselines.mmd", "mmd_squared": "baselines.mmd",
     "TableEncoder": "tables.encoder", "fit_encoder": "tables.encoder",

@@ -17,6 +17,8 @@ from hld.nulls.auto import laws_of
 from hld.nulls.named import CHECKED, NULLS, NullOptions
 from hld.nulls.null import Null
 from hld.references.kept_rows import KeptRows, kept_rows
+from hld.references.reference import Reference
+from hld.vectors.linear_maps import LinearMap
 from hld.vectors.score_features import ScoreFeatures
 
 LEAST_SPREAD, MOST_SPREAD = 1e-70, 1e70  # of a row's statistic: its fourth power is in the range of doubles
@@ -59,7 +61,8 @@ class Calibration:
             array.flags.writeable = False
 
 
-def calibrate(reference, parts, null, *, tolerance, num_resamples, seed, **options) -> Calibration:
+def calibrate(reference: Reference, parts: tuple, null: str, *, tolerance: float, num_resamples: int, seed: int,
+              **options) -> Calibration:
     """Compute a calibration.
 
     Parameters
@@ -93,7 +96,7 @@ def calibrate(reference, parts, null, *, tolerance, num_resamples, seed, **optio
                        reference.vectors.features, getattr(reference, "mean_score", None))
 
 
-def refuse_scale(metric, stds, mean) -> None:
+def refuse_scale(metric: LinearMap, stds: np.ndarray, mean: np.ndarray) -> None:
     """Raise if squares of the statistic, or of its variance, would leave the range of doubles.
 
     Then the null would be a law of zeros and every batch would look unshifted.

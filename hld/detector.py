@@ -17,7 +17,7 @@ from dataclasses import replace
 import numpy as np
 
 import pcircuit
-from hld.answers.table_facts import evidence_of, table_facts
+from hld.answers.table_facts import batch_profile, evidence_of, table_facts
 from hld.checks import check_alpha
 from hld.detector_options import check_options
 from hld.detector_parts import build_test, describe, warn_of_few_rows, warn_of_left_out
@@ -216,7 +216,7 @@ class HLDDetector:
         alpha = check_alpha(alpha)
         rows, quality = self.encoder_.check(batch, self.schema_.trained, self.tolerance, is_tested=self.missingness)
         result = with_quality(lambda level: self.test_(rows, level), quality, alpha)
-        return replace(result, evidence=evidence_of(self, rows, quality))
+        return replace(result, evidence=evidence_of(self, batch_profile(self, rows), quality))
 
     def test_by(self, table, by, alpha=0.05, *, every=None, procedure="bh"):
         """Test each segment of a table, with false discovery control: see `hld.answers.segments.judge_segments`."""

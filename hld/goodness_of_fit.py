@@ -260,6 +260,21 @@ class HLDTest:
         num_missing = pcircuit.check_whole_number(num_missing, "num_missing", 0)
         return self._result(mean - self.mean, T, alpha, num_missing, self.calibration.null)
 
+    def judge_sums(self, sums, alpha=0.05) -> HLDResult:
+        """Test a batch that came in chunks, of which `hld.row_sums.RowSums` are at hand (with at least one row).
+
+        The result is that of the rows in one piece, if they are few enough to be held; else up to the sample of rows by
+        which an alarm is checked, and the draws that fill holes where these are completed.
+        """
+        if not sums.num_rows:
+            raise ValueError("`batch` has no rows: at least one is needed")
+        if sums.is_whole():
+            return replace(self(sums.rows(), alpha), num_missing=sums.num_missing)
+        if self.calibration.kept is None:
+            return self.judge(sums.shown().means, sums.num_rows, alpha, num_missing=sums.num_missing)
+        batch = RowBatch(self.vectors, self.calibration, sums.rows(), sums.shown())
+        return self._against_rows(batch, check_alpha(alpha), sums.num_missing)
+
     def _test_with_holes(self, batch, alpha) -> HLDResult:
         """Test a batch by its marginal likelihoods and their own null."""
         reference = self._patterns.reference(batch)
@@ -271,7 +286,7 @@ class HLDTest:
     def _against_rows(self, batch, alpha, num_missing) -> HLDResult:
         """Test a batch whose rows are at hand against reference rows."""
         deltas, null, factors = batch.difference()
-        result = self._result(deltas, len(batch.rows), alpha, num_missing, null,
+        result = self._result(deltas, batch.num_rows, alpha, num_missing, null,
                               lambda found, squared: batch.confirmed(found, squared, factors))
         return replace(result, _scores=batch.score_shift())
 

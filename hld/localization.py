@@ -89,7 +89,8 @@ class Localization:
         return "\n".join(lines)
 
 
-def localize(circuit, nodes, deltas, stds, num_samples, *, top=10) -> Localization:
+def localize(circuit: pcircuit.Circuit, nodes: np.ndarray, deltas: np.ndarray, stds: np.ndarray, num_samples: int, *,
+             top: int | None = 10) -> Localization:
     """Rank nodes and score variables by their part in a shift.
 
     Parameters
@@ -140,7 +141,7 @@ def localize(circuit, nodes, deltas, stds, num_samples, *, top=10) -> Localizati
     return Localization(shifts, variable_scores(circuit, table.region, deltas))
 
 
-def z_scores(deltas, stds, num_samples) -> np.ndarray:
+def z_scores(deltas: np.ndarray, stds: np.ndarray, num_samples: int) -> np.ndarray:
     """(m,) sqrt(T) delta / sigma; a node that cannot vary has z = 0, or +-inf where its mean moved all the same."""
     moved = np.sign(np.where(np.abs(deltas) > 1e-12, deltas, 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -148,7 +149,7 @@ def z_scores(deltas, stds, num_samples) -> np.ndarray:
                         np.where(moved != 0, moved * np.inf, 0.0))
 
 
-def own_zscores(circuit, nodes, zscores, listed) -> np.ndarray:
+def own_zscores(circuit: pcircuit.Circuit, nodes: np.ndarray, zscores: np.ndarray, listed: np.ndarray) -> np.ndarray:
     """z-scores of the positions `listed` of (m,) `nodes`, less what the next selected nodes below them explain.
 
     Costs the covariance of the listed nodes and of those below them, and a small system of equations for each.
@@ -193,13 +194,13 @@ def _next_below(circuit, nodes, j) -> np.ndarray:
     return np.sort(np.concatenate(found)) if found else np.zeros(0, np.int64)
 
 
-def adjusted_pvalues(zscores) -> np.ndarray:
+def adjusted_pvalues(zscores: np.ndarray) -> np.ndarray:
     """(m,) two-sided normal p-values, adjusted by the step-up procedure of Benjamini and Hochberg."""
     from scipy.special import ndtr
     return benjamini_hochberg(2 * ndtr(-np.abs(zscores)))
 
 
-def variable_scores(circuit, regions, deltas) -> np.ndarray:
+def variable_scores(circuit: pcircuit.Circuit, regions: np.ndarray, deltas: np.ndarray) -> np.ndarray:
     """(V,) sum of delta_j^2 / |S_j| over the nodes above each variable, handed down the v-tree."""
     vtree = circuit.vtree
     density = np.bincount(regions, weights=deltas ** 2, minlength=vtree.num_nodes) / vtree.scope_sizes()

@@ -60,11 +60,20 @@ class RowBatch:
     calibration : Calibration
         Calibration for a reference made of rows.
     rows : (T, V) int array
+        Or, with `shown`, some of the rows.
+    shown : Shown, optional
+        What all T rows show of the nodes.
     """
 
     vectors: RowVectors
     calibration: object
     rows: np.ndarray
+    shown: Shown | None = None
+
+    @property
+    def num_rows(self) -> int:
+        """T."""
+        return len(self.rows) if self.shown is None else self.shown.num_rows
 
     @cached_property
     def mean_score(self):
@@ -73,16 +82,20 @@ class RowBatch:
 
     def score_shift(self):
         """(P,) its difference from that of the reference, if both have no holes."""
-        if self.vectors.features is None or self.rows.min() < 0 or self.calibration.kept.has_holes:
+        held = self.vectors.features is not None and self.shown is None
+        if not held or self.rows.min() < 0 or self.calibration.kept.has_holes:
             return None
         return self.mean_score - self.calibration.mean_score
 
     def difference(self):
         """(m,) the difference of means, its null, and (m,) factors on the differences of single rows, or None."""
         parts = self.calibration
-        if self.rows.min() >= 0 and not parts.kept.has_holes:
+        if self.shown is not None and (self.shown.counts == self.num_rows).all() and not parts.kept.has_holes:
+            return self.shown.means - parts.mean, parts.null, None
+        if self.shown is None and self.rows.min() >= 0 and not parts.kept.has_holes:
             return self.vectors.mean(self.rows, self.mean_score) - parts.mean, parts.null, None
-        batch, k = shown(self.vectors, self.rows), parts.kept.num_rows
+        batch = shown(self.vectors, self.rows) if self.shown is None else self.shown
+        k = parts.kept.num_rows
         counts = parts.kept.counts if parts.kept.has_holes else np.full(self.vectors.size, k)
         g = weights(batch, counts, k)
         factors = g * batch.num_rows / np.maximum(batch.counts, 1)
@@ -90,7 +103,7 @@ class RowBatch:
 
     def confirmed(self, found: PValue, squared, factors) -> PValue:
         """A small p-value, raised to what the batch's own rows allow."""
-        parts, T = self.calibration, len(self.rows)
+        parts, T = self.calibration, self.num_rows
         if found.value > ASKED_BELOW or (T == 1 and found.draws):  # single rows have been ranked
             return found
         own = confirmed(parts.kept, parts.metrics, self._vectors(factors), squared, T)
@@ -100,8 +113,8 @@ class RowBatch:
 
     def _vectors(self, factors) -> np.ndarray:
         """(R, m) differences of the rows from the mean of the reference; of many rows some, evenly spread."""
-        T, parts = len(self.rows), self.calibration
-        rows = self.rows[np.linspace(0, T - 1, min(T, MOST_VECTORS)).astype(int)]
+        num_held, parts = len(self.rows), self.calibration
+        rows = self.rows[np.linspace(0, num_held - 1, min(num_held, MOST_VECTORS)).astype(int)]
         vectors = self.vectors.rows(rows) - parts.mean
         return vectors if factors is None else vectors * self.vectors.seen(rows) * factors
 

@@ -46,13 +46,14 @@ ROOMS = {
         CORE: {"checks", "tables", "answers", "synthetic", "vectors", "gchi2", "references", "metrics", "nulls"},
         "files": {"checks", "tables", "references", "vectors", "nulls", "metrics", "answers", "synthetic", CORE},
         "detector": {"checks", "tables", "references", "metrics", "files", "answers", "synthetic", CORE},
+        "chunks": {"checks", "detector", "tables", "answers", CORE},
         "reports": {"detector", CORE, "answers", "synthetic", "tables"},
-        "command": {"detector", CORE, "answers", "tables", "synthetic", "reports", "monitoring"},
+        "command": {"chunks", "detector", CORE, "answers", "tables", "synthetic", "reports", "monitoring"},
         "__main__": {"command"},
     },
 }
 # modules beside the folders that are a floor of their own
-TOP = {"pcircuit.startup", "pcircuit.methods", "hld.__main__", "hld.checks", "hld.detector"}
+TOP = {"pcircuit.startup", "pcircuit.methods", "hld.__main__", "hld.checks", "hld.detector", "hld.chunks"}
 NUMBA = {"pcircuit/compiled", "pcircuit/moments/compiled", "hld/monitoring/kernel.py"}
 PUBLIC = [f"{package}.{name}" for package, module in PACKAGES.items() for name in module.__all__]
 

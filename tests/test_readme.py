@@ -12,7 +12,7 @@ NUMBER = re.compile(r"\d+\.?\d*(?:e[+-]?\d+)?")
 def test_the_ten_lines_print_what_is_printed_there(capsys):
     pytest.importorskip("sklearn")
     text = README.read_text(encoding="utf-8")
-    example, shown = re.search(r"```python\n(.*?)```\n\nprints\n\n```\n(.*?)```", text, re.DOTALL).groups()
+    example, shown = re.search(r"```python\n((?:(?!```).)*)```\n\nprints\n\n```\n(.*?)```", text, re.DOTALL).groups()
     exec(compile(example, str(README), "exec"), {})
     printed = capsys.readouterr().out
     assert NUMBER.sub("#", printed) == NUMBER.sub("#", shown)

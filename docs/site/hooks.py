@@ -16,7 +16,8 @@ from mkdocs.structure.files import File
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ROOMS = {"": "Circuits and evidence", "inference": "What a circuit says about rows",
          "operations": "Questions and operations", "learning": "Where circuits come from", "moments": "Exact moments",
-         "pictures": "Pictures", "files": "Files"}
+         "pictures": "Pictures", "files": "Files", "checks": "For packages built on this one"}
+CORE = ("circuit", "regions", "vtree", "evidence")  # what a reader meets first; other files beside the rooms come last
 OUTSIDE = {"../CONTRIBUTING.md": "contributing.md", "../CHANGELOG.md": "changelog.md"}
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
 
@@ -73,11 +74,11 @@ def reference(package: str) -> str:
     titles = ROOMS if package == "pcircuit" else {"": "All names"}
     for room, title in titles.items():
         inside = [name for name, home in homes.items()
-                  if package == "hld" or home.partition(".")[0] == room or (not room and "." not in home)]
+                  if package == "hld" or home.partition(".")[0] == room or room == _beside(home)]
         lines += [f"## {title}", ""]
-        for name in sorted(inside, key=str.lower):
+        for name in sorted(inside, key=lambda name: (name[0].islower(), name)):
             is_class = isinstance(getattr(module, name), type)
-            members = "\n        members: true\n        filters: ['!^_']" if is_class else ""
+            members = "\n        members: null\n        filters: ['!^_']" if is_class else ""
             lines += [f"::: {package}.{homes[name]}.{name}", f"    options:\n        heading_level: 3{members}", ""]
     for name in getattr(module, "_MODULES", ()):
         part = importlib.import_module(f"{package}.{name}")
@@ -87,6 +88,11 @@ def reference(package: str) -> str:
         for key in own:
             lines += [f"::: {getattr(part, key).__module__}.{key}", "    options:\n        heading_level: 3", ""]
     return "\n".join(lines)
+
+
+def _beside(home: str) -> str | None:
+    """The section of a name that no room holds."""
+    return None if "." in home else "" if home in CORE else "checks"
 
 
 def moved(text: str) -> str:

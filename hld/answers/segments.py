@@ -20,7 +20,7 @@ import numpy as np
 
 import pcircuit
 from hld.answers.adjust import benjamini_hochberg, benjamini_yekutieli
-from hld.answers.table_facts import evidence_of
+from hld.answers.table_facts import batch_profile, evidence_of
 from hld.checks import check_alpha
 from hld.tables.cells import Columns, is_missing, plain_value, read_table
 from hld.tables.factored import whole_cells
@@ -167,7 +167,7 @@ def judge_segments(detector, judge, table, by, alpha, *, every=None, procedure="
     adjusted = ADJUST[procedure](pvalues)
     called = adjusted <= alpha
     for i in np.flatnonzero(called)[:MOST_EXPLAINED].tolist():
-        results[i] = replace(results[i], evidence=evidence_of(detector, codes[rows[i]]))
+        results[i] = replace(results[i], evidence=evidence_of(detector, batch_profile(detector, codes[rows[i]])))
     return SegmentsResult(name, labels, np.array([len(one) for one in rows]), tuple(results), pvalues, adjusted, called,
                           alpha, procedure)
 

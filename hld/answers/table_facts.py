@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 
 from hld.answers.evidence import Evidence
-from hld.answers.profile import profile_of, tree_edges
+from hld.answers.profile import Profile, profile_of, tree_edges
 from hld.synthetic.values import is_binned, value_tables
 from hld.tables.cells import as_numbers
 from hld.tables.factored import whole_cells
@@ -46,15 +46,21 @@ def numbers_of(column, cells) -> np.ndarray:
     return as_seconds(cells, column.kind)[0] if column.kind in TIMES else as_numbers(cells, column.name)
 
 
-def evidence_of(detector, codes, quality=None) -> Evidence | None:
-    """Counts of an encoded batch (T, V) beside those of the reference; None for model files without counts.
+def batch_profile(detector, codes) -> Profile | None:
+    """Counts of an encoded batch (T, V); None for model files without counts.  Those of parts of a batch add up."""
+    if detector.profile_ is None:
+        return None
+    return profile_of(codes, detector.encoder_.num_categories, detector.profile_.edges)
+
+
+def evidence_of(detector, batch: Profile | None, quality=None) -> Evidence | None:
+    """Counts of a batch beside those of the reference; None for model files without counts.
 
     `quality` is a `hld.DataQuality` of the batch with all columns.
     """
-    if detector.profile_ is None:
+    if batch is None:
         return None
     encoder, found = detector.encoder_, () if quality is None else quality.columns
-    batch = profile_of(codes, encoder.num_categories, detector.profile_.edges)
     odd = [np.array([getattr(one, name) for one in found] or [0] * len(encoder.columns), dtype=np.int64)
            for name in ("num_unseen", "num_out_of_range")]
     return Evidence(encoder.columns, detector.profile_, batch, *odd, detector.test_.settings.seed)

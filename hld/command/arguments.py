@@ -2,9 +2,9 @@
 from __future__ import annotations
 
 import argparse
-import csv
 
 from hld.command import compare, drawing, judging, learning, shells, streaming
+from hld.command.reading import add_reading_options, names, separator
 
 STATUS = "exit status: 0 no shift found, 1 shift found, 2 error"
 EXAMPLES = {
@@ -25,7 +25,8 @@ def build_parser() -> argparse.ArgumentParser:
     """The commands and their options."""
     parser = Parser(
         prog="hld", description="Does a batch of data still follow the distribution that a model learned?",
-        epilog=f"{STATUS}. CSV files have a header; '-' reads standard input; empty cells are missing.")
+        epilog=f"{STATUS}. Tables are CSV, Parquet or JSON lines; '-' reads standard input; "
+               "empty cells are missing.")
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and leave")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     parser.add_argument("--verbose", action="store_true", help="log each step with its time on standard error")
@@ -85,10 +86,12 @@ def _add_fit(commands):
     fit.add_argument("--num-epochs", type=int, default=100, help="EM passes over the rows (default 100)")
     fit.add_argument("--num-bins", type=int, default=8,
                      help="quantile bins of a continuous column (default 8)")
-    fit.add_argument("--categorical", metavar="A,B", type=_names, help="columns to treat as categorical")
-    fit.add_argument("--continuous", metavar="C,D", type=_names, help="columns to treat as continuous")
+    fit.add_argument("--max-rows", type=_count, default=200_000, metavar="N",
+                     help="learn from a uniform sample of so many rows of longer tables (default 200000)")
+    fit.add_argument("--categorical", metavar="A,B", type=names, help="columns to treat as categorical")
+    fit.add_argument("--continuous", metavar="C,D", type=names, help="columns to treat as continuous")
     fit.add_argument("--seed", type=_seed, default=0, help="of start values (default 0)")
-    _add_separator(fit)
+    add_reading_options(fit)
 
 
 def _add_test(commands):
@@ -118,7 +121,7 @@ def _add_batch(command):
     command.add_argument("table", metavar="BATCH.csv", help="rows with the columns of training")
     _add_alpha(command)
     command.add_argument("--json", action="store_true", help=JSON)
-    _add_separator(command)
+    add_reading_options(command)
 
 
 def _add_sample(commands):
@@ -178,21 +181,15 @@ def _add_alpha(command):
 
 def _add_separator(command):
     """``--sep``."""
-    command.add_argument("--sep", type=_separator, default=",",
+    command.add_argument("--sep", type=separator, default=",",
                          help=r"separates cells (default ','; '\t' is a tab)")
 
 
-def _names(text) -> list:
-    """Column names in a list separated by commas; a name with a comma is put in double quotes."""
-    return next(csv.reader([text], skipinitialspace=True), [])
-
-
-def _separator(text) -> str:
-    """One character; backslash t is a tab."""
-    text = "\t" if text == r"\t" else text
-    if len(text) != 1 or text in "\r\n\"":
-        raise argparse.ArgumentTypeError(f"expected one character, found {text!r}")
-    return text
+def _count(text) -> int:
+    """A whole number of at least 4."""
+    if not text.isdecimal() or int(text) < 4:
+        raise argparse.ArgumentTypeError(f"expected a whole number of at least 4, found {text!r}")
+    return int(text)
 
 
 def _seed(text) -> int:

@@ -1,42 +1,36 @@
-"""Tables of the command line: CSV files in, CSV rows out.
-
-A training table is read as pandas reads it: a column is numbers, booleans or text, whichever all its cells
-can be, and empty cells (or NA, NaN, null, ...) are missing.  A batch must not be read that way.  If the
-training column held "1", "2" and "x", it is text; a batch that happens to hold only "1" and "2" would become
-numbers, none of which is a level of the column, and what has changed is the reading, not the data.  So a
-batch is read as text, and each column is then turned into what it was when the detector was fitted: numbers
-where the column's levels or bins are numbers, text otherwise.
-"""
+"""Tables of the command line: files in, as `hld.tables.files` reads them, and CSV rows out."""
 from __future__ import annotations
 
 import csv
 import io
-import pathlib
-import re
 import sys
-import warnings
+
+import numpy as np
 
 import pcircuit
+from hld.chunks import judge_chunks
 from hld.command.output import check_output, shown
+from hld.tables import files
+from hld.tables.dialect import ReadOptions
+from hld.tables.factored import whole_cells
+from hld.tables.row_chunks import OddCells
 
-UNSEEN = "<unseen>"  # how `TableEncoder.decode` writes the category of levels that training did not have
-WHOLE = re.compile(r"[+-]?[0-9]{1,400}")  # longer numbers are infinite as doubles
-WORDS = {"True": "1", "TRUE": "1", "true": "1", "False": "0", "FALSE": "0", "false": "0", UNSEEN: "inf"}
 
-
-def read_training(path, separator=","):
-    """A CSV file as a data frame, with the types that pandas finds.
+def read_training(path, options=None, *, max_rows=files.MOST_ROWS, seed=0):
+    """A file as a table to learn from; of long ones a sample of the rows.
 
     Parameters
     ----------
     path : str
         File, possibly compressed; "-" is standard input.
-    separator : str
-        One character.
+    options : ReadOptions, optional
+    max_rows, seed : see `hld.tables.files.read_training`
 
     Returns
     -------
-    pandas.DataFrame
+    pandas.DataFrame or pyarrow.Table
+    int
+        Rows of the whole file.
 
     Raises
     ------
@@ -45,46 +39,62 @@ def read_training(path, separator=","):
     OSError, ValueError
         If the file cannot be read or is not a table.
     """
-    # in pieces, one column could get two types; plain types would round whole numbers beside a missing cell
-    table = _read(path, separator, low_memory=False, dtype_backend="numpy_nullable")
-    for name in table.columns:
-        if table[name].dtype == "string":  # empty cells among numbers beyond int64, which become text
-            table[name] = table[name].mask(table[name] == "")
-    return table
+    return files.read_training(path, options or ReadOptions(), max_rows=max_rows, seed=seed)
 
 
-def read_batch(path, encoder, separator=","):
-    """A CSV file as a data frame whose columns have the types that the encoder was fitted to.
+def read_batch(path, encoder, options=None):
+    """A whole file as a data frame whose columns have the types that the encoder was fitted to.
 
     Parameters
     ----------
-    path : str or io.StringIO
-        File, possibly compressed; "-" is standard input; or text of standard input.
+    path : str
+        File, possibly compressed; "-" is standard input.
     encoder : hld.tables.encoder.TableEncoder
         Encoder of the detector that will read the table.
-    separator : str
-        One character.
+    options : ReadOptions, optional
 
     Returns
     -------
     pandas.DataFrame
-
-    Raises
-    ------
-    ImportError
-        If pandas is missing.
-    OSError, ValueError
-        If the file cannot be read, is not a table, or has text in a column of numbers.
+        A cell that cannot be what its column is made of is text.
     """
-    table = _read(path, separator, dtype=str)
-    # Names that do not match are left alone: the encoder says what is wrong with them.
-    fitted = {column.name: column for column in encoder.columns}
-    if not encoder.by_name and len(table.columns) == len(encoder.columns):
-        fitted = dict(zip(table.columns, encoder.columns, strict=True))
-    for name in table.columns:
-        if name in fitted:
-            table[name] = _as_fitted(table[name], fitted[name])
-    return table
+    import pandas
+    chunks = _retried(path, lambda as_text: list(files.read_chunks(path, encoder, options or ReadOptions(),
+                                                                   as_text=as_text)))
+    if chunks and not isinstance(chunks[0], dict):
+        return pandas.concat([chunk.to_pandas() for chunk in chunks], ignore_index=True)
+    names = list(chunks[0]) if chunks else []
+    return pandas.DataFrame({name: np.concatenate([whole_cells(chunk[name]) for chunk in chunks]) for name in names})
+
+
+def judge_file(detector, path, alpha, options=None):
+    """The test of a file that is read in chunks, whatever its size.
+
+    Parameters
+    ----------
+    detector : hld.HLDDetector
+    path : str
+    alpha : float
+    options : ReadOptions, optional
+
+    Returns
+    -------
+    HLDResult
+    """
+    def judged(as_text):
+        chunks = files.read_chunks(path, detector.encoder_, options or ReadOptions(), as_text=as_text)
+        return judge_chunks(detector, chunks, alpha)
+    return _retried(path, judged)
+
+
+def _retried(path, read):
+    """What a reader makes of a file: again as text where a cell is not of its column's type."""
+    if path == "-":
+        return read(True)   # standard input is there once
+    try:
+        return read(False)
+    except OddCells:
+        return read(True)
 
 
 def write_rows(names, rows, path=None, separator=","):
@@ -111,68 +121,6 @@ def write_rows(names, rows, path=None, separator=","):
         file = io.TextIOWrapper(binary, encoding="utf-8", newline="")
         _write(names, rows, file, separator)
         file.detach()  # which flushes, and leaves the file open
-
-
-def _read(path, separator, **options):
-    """The data frame in a file; what pandas only warns of, such as too long rows, is an error."""
-    try:
-        import pandas
-    except ImportError:
-        raise ImportError("reading CSV files needs pandas, which is not installed: "
-                          "pip install 'hld[cli]'") from None
-    # Standard input is read here, as an interrupt inside pandas' parser would become an error in the table.
-    # A name is given from the root on, as pandas would take one such as http://... for an address and fetch it.
-    source = path if isinstance(path, io.StringIO) else (
-        io.BytesIO(sys.stdin.buffer.read()) if path == "-" else pathlib.Path(path).absolute())
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pandas.errors.ParserWarning)
-            return pandas.read_csv(source, sep=separator, index_col=False, **options)
-    except pandas.errors.EmptyDataError:
-        raise ValueError(f"{_called(path)} is empty: expected a header and rows") from None
-    except UnicodeDecodeError:
-        raise ValueError(f"{_called(path)} is not text in UTF-8: expected a CSV file") from None
-    except (pandas.errors.ParserError, pandas.errors.ParserWarning) as error:
-        raise ValueError(f"{_called(path)} is not a table separated by {separator!r}: {error}") from None
-
-
-def _called(path) -> str:
-    """What a message calls the input."""
-    return "standard input" if path == "-" or isinstance(path, io.StringIO) else repr(str(path))
-
-
-def _as_fitted(cells, column):
-    """Text cells (N,) as the numbers, or the text, that a fitted column consists of."""
-    levels = () if column.kind == "continuous" else column.levels
-    if column.kind != "continuous" and (not levels or any(isinstance(level, str) for level in levels)):
-        numbers = {str(level): level for level in levels if not isinstance(level, str)}
-        return _translated(cells, numbers) if numbers else cells
-    import pandas
-    text = cells if column.kind == "continuous" else _translated(cells, WORDS)
-    numbers = pandas.to_numeric(text, errors="coerce")
-    odd = (numbers.isna() & cells.notna()).to_numpy().nonzero()[0]
-    if len(odd):
-        raise ValueError(f"column {column.name!r} holds {cells.iloc[odd[0]]!r} in data row {odd[0] + 1}, but "
-                         f"only numbers or booleans in training: correct the cell, or leave it empty if "
-                         f"nothing is known")
-    return numbers if column.kind == "continuous" else _exact(numbers, text)
-
-
-def _exact(numbers, text):
-    """Numbers (N,), with Python's whole numbers where a double would round the text of one."""
-    large = (numbers.abs() >= 2 ** 53).to_numpy().nonzero()[0]
-    if numbers.dtype.kind != "f" or not len(large):
-        return numbers
-    exact = numbers.astype(object)
-    for i in large:
-        if WHOLE.fullmatch(str(text.iloc[i])):
-            exact.iloc[i] = int(text.iloc[i])
-    return exact
-
-
-def _translated(cells, words):
-    """Cells (N,) with those that are keys of a dictionary replaced by its values."""
-    return cells.astype(object).map(lambda cell: words.get(cell, cell))
 
 
 def _write(names, rows, file, separator):

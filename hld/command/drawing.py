@@ -39,7 +39,8 @@ def _write_report(args, detector, rows) -> None:
     from hld.reports.page import write_page
     from hld.reports.quality import sample_quality
     from hld.reports.quality_report import quality_report
-    real, training = (None if path is None else read_batch(path, detector.encoder_, args.sep)
+    from hld.tables.dialect import ReadOptions
+    real, training = (None if path is None else read_batch(path, detector.encoder_, ReadOptions(args.sep))
                       for path in (args.real, args.training))
     with step(f"comparing, and writing {args.report}"):
         quality = sample_quality(detector, rows, real=real, training=training, rng=args.seed)

@@ -16,10 +16,12 @@ def test(args) -> int:
         check_output(args.report)
     if args.every is not None and args.by is None:
         raise ValueError("--every is for segments of time: give their column with --by")
-    detector, table = read_inputs(args)
-    with step("testing"):
-        result = (detector.test(table, args.alpha) if args.by is None else
-                  detector.test_by(table, args.by, args.alpha, every=args.every, procedure=args.procedure))
+    if args.by is None:
+        detector, result = _tested(args)
+    else:
+        detector, table = read_inputs(args)
+        with step("testing segments"):
+            result = detector.test_by(table, args.by, args.alpha, every=args.every, procedure=args.procedure)
     if args.report is not None:
         _write_report(args, detector, result)
     if args.json:
@@ -50,15 +52,28 @@ def explain(args) -> int:
     return SHIFT if result.reject else 0
 
 
+def _tested(args) -> tuple:
+    """The detector of a model file and the result of the batch, which is read in chunks."""
+    from hld.command.csv_files import judge_file
+    from hld.command.reading import reading_options
+    from hld.command.steps import step
+    from hld.detector import load
+    with step(f"reading {args.model}"):
+        detector = load(args.model)
+    with step(f"reading and testing {args.table}"):
+        return detector, judge_file(detector, args.table, args.alpha, reading_options(args))
+
+
 def read_inputs(args) -> tuple:
     """The detector of a model file and the batch as a data frame."""
     from hld.command.csv_files import read_batch
+    from hld.command.reading import reading_options
     from hld.command.steps import step
     from hld.detector import load
     with step(f"reading {args.model}"):
         detector = load(args.model)
     with step(f"reading {args.table}"):
-        table = read_batch(args.table, detector.encoder_, args.sep)
+        table = read_batch(args.table, detector.encoder_, reading_options(args))
     return detector, table
 
 

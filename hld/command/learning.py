@@ -8,6 +8,7 @@ def fit(args) -> int:
     """Learn a table and write the model file."""
     from hld.command.csv_files import read_training
     from hld.command.output import check_output, print_text
+    from hld.command.reading import reading_options
     from hld.command.steps import LOG, step
     from hld.detector import HLDDetector
     target = check_output(args.output)
@@ -16,13 +17,14 @@ def fit(args) -> int:
     detector = HLDDetector(num_latents=args.num_latents, num_epochs=args.num_epochs, num_bins=args.num_bins,
                            categorical=args.categorical, continuous=args.continuous, rng=args.seed)
     with step(f"reading {args.table}"):
-        table = read_training(args.table, args.sep)
-    LOG.info("learning %d rows of %d columns", *table.shape)
+        table, num_rows = read_training(args.table, reading_options(args), max_rows=args.max_rows, seed=args.seed)
+    LOG.info("learning %d of %d rows", len(table), num_rows)
     detector.fit(table, progress=True)
     with step(f"writing {args.output}"):
         detector.save(target)
     count = detector.n_features_in_
-    print_text(f"fitted {detector.num_train_} rows of {count} column{'s' * (count != 1)}: mean "
+    sampled = f" (a sample of {num_rows})" if num_rows > detector.num_train_ else ""
+    print_text(f"fitted {detector.num_train_} rows{sampled} of {count} column{'s' * (count != 1)}: mean "
                f"log-likelihood {detector.history_[-1]:.4f} nats per row, model in {args.output}")
     return 0
 

@@ -23,7 +23,6 @@ ALARM = 1
 
 def monitor(args) -> int:
     """Watch standard input."""
-    from hld.command.csv_files import read_batch
     from hld.command.steps import step
     from hld.detector import load
     from hld.monitoring.monitor import Monitor
@@ -36,7 +35,7 @@ def monitor(args) -> int:
             watch = Monitor(detector.circuit_, args.alpha, test.nodes, margin=margin, rng=0)
     was_alarm, result = False, None
     for text in _blocks(sys.stdin, args.every, args.sep):
-        codes, _ = encoder.encode(read_batch(io.StringIO(text), encoder, args.sep))
+        codes, *_ = encoder.encode_counting(_cells(text, encoder, args.sep))
         result = watch.update(codes)
         is_new, was_alarm = result.alarm and not was_alarm, result.alarm
         if is_new or not args.alarm_only:
@@ -70,6 +69,21 @@ def _blocks(lines, size: int, separator: str):
             rows = []
     if rows:
         yield _text([header, *rows], separator)
+
+
+def _cells(text, encoder, separator) -> dict:
+    """Columns of cells, each of the type that its column was fitted to."""
+    try:
+        import pandas
+    except ImportError:
+        raise ImportError("reading CSV needs pandas, which is not installed: pip install 'hld[cli]'") from None
+    from hld.tables.text_cells import as_fitted
+    try:
+        frame = pandas.read_csv(io.StringIO(text), sep=separator, dtype=str, index_col=False)
+    except pandas.errors.ParserError as error:
+        raise ValueError(f"standard input is not a table separated by {separator!r}: {error}") from None
+    fitted = {column.name: column for column in encoder.columns}
+    return {name: as_fitted(frame[name], fitted.get(name), ".") for name in frame.columns}
 
 
 def _text(rows, separator) -> str:

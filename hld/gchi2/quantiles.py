@@ -37,11 +37,12 @@ from __future__ import annotations
 import math
 
 from hld.gchi2.saddle_contour import tail_probability
+from hld.gchi2.spectrum import Spectrum
 
 _SMALLEST = 1e-290  # from here down P(Q < x) is a pure power and one step is exact
 
 
-def quantile(spectrum, log_p, upper) -> float:
+def quantile(spectrum: Spectrum, log_p: float, upper: bool) -> float:
     """Return x with P(Q / scale >= x) = p (`upper`) or P(Q / scale < x) = p, for p of about 1/2 or less.
 
     Parameters

@@ -65,6 +65,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hld.gchi2.spectrum import Spectrum
+
 _EPS = 2.0**-53
 _ALPHA, _KAPPA, _STEP = math.pi / 3.0, 2.0, 0.07  # angle, width and step of the hyperbola
 _COS, _SIN = math.cos(_ALPHA), math.sin(_ALPHA)
@@ -96,7 +98,7 @@ class _Frame(NamedTuple):
     moments: tuple[float, float]  # sum n a^2, sum n a^3
 
 
-def tail_probability(spectrum, x, density=False) -> Tail:
+def tail_probability(spectrum: Spectrum, x: float, density: bool = False) -> Tail:
     """Return the smaller tail of Q / scale at x > 0 (the upper one if x is above the mean).
 
     Parameters

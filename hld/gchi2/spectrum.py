@@ -40,6 +40,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 import pcircuit
 
@@ -90,7 +91,7 @@ class Spectrum:
         return 2.0 * self.scale * self.scale * self.power_sums[1]
 
 
-def prepare(weights, multiplicities=None) -> Spectrum:
+def prepare(weights: ArrayLike | Spectrum, multiplicities: ArrayLike | None = None) -> Spectrum:
     r"""Sort, scale, merge and compress the weights of :math:`Q = \sum_j \lambda_j \chi^2_{n_j}`.
 
     Parameters

@@ -72,6 +72,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 import pcircuit
 from hld.gchi2.quantiles import quantile
@@ -81,7 +82,7 @@ from hld.gchi2.spectrum import Spectrum, prepare
 __all__ = ["Spectrum", "cdf", "isf", "logsf", "ppf", "prepare", "sf", "sf_with_error"]
 
 
-def sf(q, weights):
+def sf(q: ArrayLike, weights: ArrayLike | Spectrum):
     r"""Survival function :math:`P(Q \ge q)` of :math:`Q = \sum_j \lambda_j \chi^2_1`.
 
     Parameters
@@ -119,7 +120,7 @@ def sf(q, weights):
     return _each(lambda value: _upper(_tail(value, spectrum)), q, "q")
 
 
-def logsf(q, weights):
+def logsf(q: ArrayLike, weights: ArrayLike | Spectrum):
     r"""Natural logarithm of :math:`P(Q \ge q)`, also where the probability underflows.
 
     Parameters
@@ -148,7 +149,7 @@ def logsf(q, weights):
     return _each(lambda value: _log_upper(_tail(value, spectrum)), q, "q")
 
 
-def sf_with_error(q, weights):
+def sf_with_error(q: ArrayLike, weights: ArrayLike | Spectrum):
     r"""Survival function :math:`P(Q \ge q)` together with a bound on its absolute error.
 
     The bound adds the error of the quadrature, judged from the rule with three times the step on the same
@@ -183,7 +184,7 @@ def sf_with_error(q, weights):
     return pair if isinstance(pair, tuple) else (pair[..., 0], pair[..., 1])
 
 
-def cdf(q, weights):
+def cdf(q: ArrayLike, weights: ArrayLike | Spectrum):
     r"""Distribution function :math:`P(Q < q) = 1 - P(Q \ge q)`, with relative accuracy in the lower tail.
 
     Parameters
@@ -214,7 +215,7 @@ def cdf(q, weights):
     return _each(lambda value: _lower(_tail(value, spectrum)), q, "q")
 
 
-def isf(p, weights):
+def isf(p: ArrayLike, weights: ArrayLike | Spectrum):
     r"""Critical value: the q with :math:`P(Q \ge q) = p`.
 
     Parameters
@@ -249,7 +250,7 @@ def isf(p, weights):
     return _each(lambda value: _quantile(value, spectrum, upper=True), p, "p")
 
 
-def ppf(p, weights):
+def ppf(p: ArrayLike, weights: ArrayLike | Spectrum):
     r"""Quantile function: the q with :math:`P(Q < q) = p`.
 
     Parameters

@@ -17,12 +17,13 @@ from __future__ import annotations
 import numpy as np
 
 import pcircuit
+from hld.references.reference import Reference
 from hld.vectors.linear_maps import SparseRows
 
 RANK = 1e-6  # singular values below this share of the largest count as zero
 
 
-def marginals(reference, **options) -> SparseRows:
+def marginals(reference: Reference, **options) -> SparseRows:
     """The metric "marginals" for the input units among the nodes of a reference.
 
     Parameters

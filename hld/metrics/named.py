@@ -19,13 +19,17 @@ need not be the right ones for the level to hold.
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 import pcircuit
 from hld.metrics.marginals import marginals
 from hld.metrics.node_weights import euclidean, standardized, weighted
 from hld.metrics.score import score
 from hld.metrics.whitened import whitened
+from hld.references.reference import Reference
 from hld.vectors.linear_maps import LinearMap
 from hld.vectors.windows import widened
 
@@ -41,7 +45,7 @@ OF_INPUTS = ("marginals",)  # those that compare input units
 OF_SCORES = ("score",)  # those that compare features of the score
 
 
-def parse_metric(metric, m: int) -> tuple:
+def parse_metric(metric: str | ArrayLike | Sequence[str], m: int) -> tuple:
     """Names and weight vectors that a `metric` argument asks for.
 
     Parameters
@@ -80,7 +84,7 @@ def asks_for_scores(parts: tuple) -> bool:
     return any(isinstance(part, str) and part in OF_SCORES for part in parts)
 
 
-def build_metric(part, reference, **options) -> LinearMap:
+def build_metric(part: str | np.ndarray, reference: Reference, **options) -> LinearMap:
     """The metric of one entry of `parse_metric` for a reference.
 
     Examples
@@ -95,7 +99,7 @@ def build_metric(part, reference, **options) -> LinearMap:
     return widened(metric, len(reference.mean))
 
 
-def default_metrics(circuit, nodes) -> tuple:
+def default_metrics(circuit: pcircuit.Circuit, nodes: np.ndarray) -> tuple:
     """Names of those of DEFAULT that some nodes have: without input units there are no marginals."""
     has_inputs = (circuit.nodes.kind[nodes] == "input").any()
     return tuple(name for name in DEFAULT if has_inputs or name not in OF_INPUTS)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hld.references.reference import MAX_FULL_SPECTRUM
+from hld.references.reference import MAX_FULL_SPECTRUM, Reference
 from hld.vectors.linear_maps import Stretched
 
 RIDGE = 0.003  # of the largest eigenvalue; chosen by the power and the false alarms in `benchmarks/options.py`
@@ -22,7 +22,7 @@ LEADING_DIRECTIONS = 128  # with more nodes than have a full spectrum
 NEGLIGIBLE = 0.01  # of the ridge: directions of less variance get the factor of the others, which is theirs to 0.5 %
 
 
-def whitened(reference, *, ridge=RIDGE, **options) -> Stretched:
+def whitened(reference: Reference, *, ridge: float = RIDGE, **options) -> Stretched:
     """The metric "whitened" for a reference, by the covariance of the circuit.
 
     Parameters

@@ -109,7 +109,8 @@ class Wealth(NamedTuple):
         return Wealth(*(array.copy() for array in self))
 
 
-def make_bets(circuit, nodes, mean, stds, whitening, margin) -> Bets:
+def make_bets(circuit: pcircuit.Circuit, nodes: np.ndarray, mean: np.ndarray, stds: np.ndarray, whitening: np.ndarray,
+              margin: float) -> Bets:
     """The bets on given nodes.
 
     Parameters
@@ -148,7 +149,7 @@ def make_bets(circuit, nodes, mean, stds, whitening, margin) -> Bets:
         least_drop=EPS * (2 * num_bets + LEAST_DROP))
 
 
-def relative_errors(circuit, nodes, bounds, mean) -> np.ndarray:
+def relative_errors(circuit: pcircuit.Circuit, nodes: np.ndarray, bounds: np.ndarray, mean: np.ndarray) -> np.ndarray:
     """(m,) e: bounds on the relative errors of l_j and mu_j, and of sums over nodes of terms of their size.
 
     A product far behind another one of its region may be given as 0: its error is relative to the largest of them.
@@ -162,7 +163,7 @@ def relative_errors(circuit, nodes, bounds, mean) -> np.ndarray:
     return errors + np.divide(behind, mean, out=np.zeros(len(nodes)), where=mean > SMALLEST)
 
 
-def whitening_matrix(circuit, moments) -> np.ndarray:
+def whitening_matrix(circuit: pcircuit.Circuit, moments: pcircuit.Moments) -> np.ndarray:
     """(R + rho lambda_max I)^-1 for the correlations R of the nodes that are kept; (0, 0) if they are too many."""
     stds = np.sqrt(moments.diagonal())
     bounds = unit_bounds(circuit)
@@ -176,13 +177,13 @@ def whitening_matrix(circuit, moments) -> np.ndarray:
     return np.ascontiguousarray((inverse + inverse.T) / 2)
 
 
-def kept_nodes(bounds, mean, stds, doubts) -> np.ndarray:
+def kept_nodes(bounds: np.ndarray, mean: np.ndarray, stds: np.ndarray, doubts: np.ndarray) -> np.ndarray:
     """(w,) positions of the nodes in whitened directions, from bounds, means, deviations and relative errors (m,)."""
     is_steady = (bounds <= MOST_DEVIATIONS * stds) & (doubts * mean <= MOST_DOUBT * stds)
     return np.flatnonzero(_usable(bounds, mean, stds, doubts) & is_steady)
 
 
-def new_wealth(bets) -> Wealth:
+def new_wealth(bets: Bets) -> Wealth:
     """W_0 = 1, in first proportions, and no direction yet."""
     m, D = len(bets.mean), 2 * len(bets.rates)
     on_nodes = np.repeat(bets.on_node[:, None], 2 * len(bets.node_stakes), axis=1)

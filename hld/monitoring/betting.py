@@ -108,7 +108,7 @@ def _take(bets, wealth, d, direction):
     wealth.tolls[d], wealth.gains[d] = toll_and_gain(bets, direction)
 
 
-def toll_and_gain(bets: Bets, direction) -> tuple[float, float]:
+def toll_and_gain(bets: Bets, direction: np.ndarray) -> tuple[float, float]:
     """What a direction (m,) pays in every row for the margin, and one over its largest possible loss."""
     expected = (direction * bets.scaled_mean).sum()
     spare = (np.abs(direction) * bets.doubts * (bets.scaled_bound + bets.scaled_mean)).sum()

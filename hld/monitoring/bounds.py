@@ -24,7 +24,7 @@ import numpy as np
 import pcircuit
 
 
-def unit_bounds(circuit) -> np.ndarray:
+def unit_bounds(circuit: pcircuit.Circuit) -> np.ndarray:
     """Upper bounds u_j >= max_x l_j(x) of all units.
 
     Parameters
@@ -79,7 +79,7 @@ class FloorRows:
     values: np.ndarray
 
 
-def floor_rows(circuit, nodes, factors, bounds) -> FloorRows:
+def floor_rows(circuit: pcircuit.Circuit, nodes: np.ndarray, factors: np.ndarray, bounds: np.ndarray) -> FloorRows:
     """Rows for a lower bound of sum_j a_j factors_j l_j(x) over x, see the head of this module.
 
     Parameters

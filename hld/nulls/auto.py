@@ -22,11 +22,12 @@ import pcircuit
 from hld.checks import under_prefix, with_prefix
 from hld.nulls.joint import JointNull, combined
 from hld.nulls.limit_law import limit_laws
-from hld.nulls.null import Null, PValue
+from hld.nulls.null import Null, NullOptions, PValue
 from hld.nulls.resampled import resampled_distances
 from hld.nulls.score import Score, score_of, together
 from hld.nulls.staged import StagedTails, squared_distances
 from hld.nulls.table import TableTails, table_of
+from hld.references.reference import Reference
 
 SIZES = (2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200, 300, 500, 800, 1200, 2000)
 AGREEING = 3  # successive sizes at which law and draws have to agree
@@ -131,7 +132,7 @@ def laws_of(null: Null) -> tuple:
     return law.nulls if isinstance(law, JointNull) else (law,)
 
 
-def auto_null(reference, metrics, options) -> AutoNull:
+def auto_null(reference: Reference, metrics: tuple, options: NullOptions) -> AutoNull:
     """Drawn batches below the size from which the law's tails are right, and the corrected law from there on."""
     most = int(np.clip(PILOT_BYTES // (8 * len(reference.mean)), 500, PILOT_ROWS))
     pilot = reference.rows(most, options.rng)
@@ -147,7 +148,7 @@ def auto_null(reference, metrics, options) -> AutoNull:
     return AutoNull(table_of([1, *kept], [single, *kept.values()]), large, switch)
 
 
-def drawn_null(reference, metrics, options) -> AutoNull:
+def drawn_null(reference: Reference, metrics: tuple, options: NullOptions) -> AutoNull:
     """Batches drawn when one is tested, at every size."""
     laws = limit_laws(reference, metrics)
     large = combined(laws, reference, metrics, options.rng)
@@ -155,7 +156,7 @@ def drawn_null(reference, metrics, options) -> AutoNull:
     return AutoNull(tails, large, None)
 
 
-def settle(pilot, metrics, large, score: Score, options, largest: int):
+def settle(pilot: Reference, metrics: tuple, large: Null, score: Score, options: NullOptions, largest: int):
     """{T: (B, q + 1) scores of batches of T pilot rows}, and the size from which on the law judges.
 
     That is the first of AGREEING successive sizes at which the law rejects no more of the drawn batches than it should;
@@ -174,7 +175,7 @@ def settle(pilot, metrics, large, score: Score, options, largest: int):
     return drawn, agreed[0] if agreed else max(drawn) + 1
 
 
-def law_holds(large, scores) -> bool:
+def law_holds(large: Null, scores: np.ndarray) -> bool:
     """Whether the law gives small p-values to no more of the drawn scores (B,) than it should."""
     pvalues = large.law.tails(scores) if isinstance(large, JointNull) else scores
     expected = len(scores) * LEVELS

@@ -40,7 +40,7 @@ ASKED_BELOW = 0.25  # larger p-values are not checked
 MOST_VECTORS = 500  # rows of a batch that its covariance is computed from
 
 
-def confirmed(kept: KeptRows, metrics, vectors, squared, T: int) -> tuple:
+def confirmed(kept: KeptRows, metrics: tuple, vectors: np.ndarray, squared: np.ndarray, T: int) -> tuple:
     """For each metric the p-value that the batch's own rows allow.
 
     Parameters
@@ -68,7 +68,7 @@ def confirmed(kept: KeptRows, metrics, vectors, squared, T: int) -> tuple:
     return tuple(result)
 
 
-def pooled_pvalue(k: int, norms, fourth: float, mapped, squared: float, T: int) -> float:
+def pooled_pvalue(k: int, norms: np.ndarray, fourth: float, mapped: np.ndarray, squared: float, T: int) -> float:
     """The pooled p-value of one metric.
 
     Parameters
@@ -95,7 +95,7 @@ def pooled_pvalue(k: int, norms, fourth: float, mapped, squared: float, T: int) 
     return _widest_tail(trace, frobenius, largest, squared / (1 / T + 1 / k), max(1.0, 1.0 + stretch))
 
 
-def odd_rows_pvalue(k: int, norms, fourth: float, farthest: float, mapped) -> float:
+def odd_rows_pvalue(k: int, norms: np.ndarray, fourth: float, farthest: float, mapped: np.ndarray) -> float:
     """The bound on the p-value of one metric that rows beyond all reference rows give; 0 where there are none."""
     T = len(mapped)
     odd = (mapped ** 2).sum(axis=1) > farthest * (1 + TIE)
@@ -116,7 +116,7 @@ def excess_of(trace: float, frobenius: float, fourth: float) -> float:
     return (fourth - trace ** 2) / (2 * frobenius ** 2) - 1 if frobenius > 0 else 0.0
 
 
-def sample_norms(rows) -> np.ndarray:
+def sample_norms(rows: np.ndarray) -> np.ndarray:
     """(3,) trace, Frobenius norm and largest eigenvalue of the sample covariance of centred rows (R, l)."""
     if len(rows) < 2:
         return np.zeros(3)

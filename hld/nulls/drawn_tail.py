@@ -9,6 +9,7 @@ is never made smaller, and never larger by more than 2 %, whatever B is: a milli
 """
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,7 +67,7 @@ class DrawnTail:
         return np.stack([self.values, self.ranks.astype(np.float64)])
 
 
-def drawn_tail(scores) -> DrawnTail:
+def drawn_tail(scores: np.ndarray) -> DrawnTail:
     """The tail of drawn scores (B,), in any order."""
     ordered = np.sort(np.asarray(scores, dtype=np.float64))
     B = len(ordered)
@@ -78,7 +79,7 @@ def drawn_tail(scores) -> DrawnTail:
     return DrawnTail(ordered[ranks - 1], ranks)
 
 
-def read_tail(arrays, name: str) -> DrawnTail:
+def read_tail(arrays: Mapping, name: str) -> DrawnTail:
     """A tail that `DrawnTail.to_arrays` wrote; raises ValueError where it is none."""
     values, ranks = finite_array(arrays, name, (2, None))
     if not len(values) or (np.diff(values) < 0).any() or (np.diff(ranks) <= 0).any() or ranks[0] != 1 \

@@ -21,7 +21,7 @@ import numpy as np
 
 from hld.checks import finite_array, under_prefix, with_prefix
 from hld.nulls.null import PValue
-from hld.references.reference import MAX_FULL_SPECTRUM
+from hld.references.reference import MAX_FULL_SPECTRUM, Reference
 
 DRAWS = 20_000
 RESOLVED = 100  # draws below which F is not trusted
@@ -119,12 +119,12 @@ class JointNull:
         return cls(nulls, JointLaw(means))
 
 
-def combined(nulls, reference, metrics, rng):
+def combined(nulls: tuple, reference: Reference, metrics: tuple, rng: np.random.Generator):
     """The null of all metrics together: the only one, or all and their joint law under the reference."""
     return nulls[0] if len(nulls) == 1 else JointNull(nulls, joint_law(factor_of(reference, rng), metrics, rng))
 
 
-def harmonic_mean(pvalues) -> np.ndarray:
+def harmonic_mean(pvalues: np.ndarray) -> np.ndarray:
     """Harmonic means of p-values.
 
     Parameters
@@ -145,7 +145,7 @@ def harmonic_mean(pvalues) -> np.ndarray:
         return 1.0 / (1.0 / np.asarray(pvalues, dtype=np.float64)).mean(axis=-1)
 
 
-def joint_law(factor, metrics, rng, *, num_draws=DRAWS) -> JointLaw:
+def joint_law(factor: np.ndarray, metrics: tuple, rng: np.random.Generator, *, num_draws: int = DRAWS) -> JointLaw:
     """Joint law of the p-values of several metrics in the limit of large batches.
 
     Parameters
@@ -184,7 +184,7 @@ def joint_law(factor, metrics, rng, *, num_draws=DRAWS) -> JointLaw:
     return JointLaw(np.sort(harmonic_mean(ranks / len(ranks))).astype(np.float32))
 
 
-def factor_of(reference, rng) -> np.ndarray:
+def factor_of(reference: Reference, rng: np.random.Generator) -> np.ndarray:
     """(n, m) A with A^t A = S: of the covariance, or with many nodes of rows that follow the reference."""
     if len(reference.mean) <= MAX_FULL_SPECTRUM:
         return covariance_factor(reference.covariance())
@@ -192,7 +192,7 @@ def factor_of(reference, rng) -> np.ndarray:
     return rows / np.sqrt(len(rows))
 
 
-def covariance_factor(covariance) -> np.ndarray:
+def covariance_factor(covariance: np.ndarray) -> np.ndarray:
     """(rank, m) A with A^t A = S for a covariance S (m, m)."""
     values, vectors = np.linalg.eigh(covariance)
     kept = values > 1e-12 * max(values[-1], 0.0)

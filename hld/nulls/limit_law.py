@@ -21,8 +21,9 @@ import pcircuit
 from hld import gchi2
 from hld.checks import LARGEST, finite_array, saved_count, saved_number
 from hld.nulls.joint import combined
-from hld.nulls.null import PValue
+from hld.nulls.null import NullOptions, PValue
 from hld.references.covariances import DenseCovariance
+from hld.references.reference import Covariance, Reference
 
 QUANTILE_TOLERANCE = 1e-3  # relative error of the quantiles up to which leading eigenvalues are added
 LEADING = (32, 64, 128, 256)
@@ -131,17 +132,17 @@ class LimitLaw:
         return law
 
 
-def limit_null(reference, metrics, options):
+def limit_null(reference: Reference, metrics: tuple, options: NullOptions):
     """The limit law of each metric, and where there are several, of their combination."""
     return combined(limit_laws(reference, metrics), reference, metrics, options.rng)
 
 
-def limit_laws(reference, metrics) -> tuple:
+def limit_laws(reference: Reference, metrics: tuple) -> tuple:
     """The limit law of each metric under a reference."""
     return tuple(limit_law(reference.under(metric)) for metric in metrics)
 
 
-def limit_law(seen) -> LimitLaw:
+def limit_law(seen: Covariance) -> LimitLaw:
     """The law of T |Z|^2 for vectors of some covariance.
 
     Parameters
@@ -163,7 +164,7 @@ def limit_law(seen) -> LimitLaw:
     return law_of_values(seen.eigenvalues()) if every else law_of_leading(seen)
 
 
-def law_of_leading(seen) -> LimitLaw:
+def law_of_leading(seen: Covariance) -> LimitLaw:
     """The law of T |Z|^2 for a covariance with many eigenvalues, from leading ones and traces.
 
     The k leading eigenvalues are computed; the rest, of which the traces give the sum and the sum of squares, is
@@ -179,7 +180,7 @@ def law_of_leading(seen) -> LimitLaw:
     return law
 
 
-def law_of_values(leading, c1=0.0, c2=0.0, bound=0.0) -> LimitLaw:
+def law_of_values(leading: np.ndarray, c1: float = 0.0, c2: float = 0.0, bound: float = 0.0) -> LimitLaw:
     """The law of sum_j lambda_j chi2_1 with some lambda known and of the rest their sum c1 and sum of squares c2.
 
     The rest becomes one gamma term with these moments: the value c2 / c1 with multiplicity c1^2 / c2, which has the

@@ -40,7 +40,7 @@ def monte_carlo_pvalue(null: np.ndarray, statistic: float, slack: float = 0.0) -
     return (1 + exceeding) / (1 + len(null))
 
 
-def rejection_threshold(null, alpha) -> float:
+def rejection_threshold(null: np.ndarray, alpha: float) -> float:
     """Largest statistic that a Monte Carlo test does not reject: (1 + #{null >= statistic}) / (1 + B) > alpha.
 
     Parameters

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,28 +19,10 @@ from hld.nulls.auto import AutoNull, auto_null, drawn_null
 from hld.nulls.joint import JointNull
 from hld.nulls.limit_law import LimitLaw, limit_null
 from hld.nulls.normal import NormalLaw, normal_null
-from hld.nulls.null import Null
+from hld.nulls.null import Null, NullOptions
 from hld.nulls.version_1 import DrawnNull, SwitchedNull, TabulatedNull
 
-
-@dataclass(frozen=True)
-class NullOptions:
-    """What a null is made with, beside reference and metrics.
-
-    Attributes
-    ----------
-    num_resamples : int
-        B, batches drawn at first for one size.
-    seed : int
-        Seed of what is drawn when batches are tested.
-    rng : numpy.random.Generator
-        Generator of what is drawn when the null is made.
-    """
-
-    num_resamples: int
-    seed: int
-    rng: np.random.Generator = field(repr=False)
-
+__all__ = ["CHECKED", "KINDS", "NULLS", "OF_ONE_METRIC", "ON_DEMAND", "Context", "NullOptions"]
 
 # name -> function of reference, metrics and options
 NULLS: dict[str, Callable[..., Null]] = {

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hld.checks import saved_number
-from hld.nulls.null import PValue
+from hld.nulls.null import NullOptions, PValue
+from hld.references.reference import Reference
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class NormalLaw:
         return law
 
 
-def normal_null(reference, metrics, options) -> NormalLaw:
+def normal_null(reference: Reference, metrics: tuple, options: NullOptions) -> NormalLaw:
     """The normal law of one metric under a reference."""
     (metric,) = metrics
     seen = reference.under(metric)

@@ -7,6 +7,7 @@ two in `hld.nulls.named`.
 """
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -56,3 +57,22 @@ class Null(Protocol):
 
     def to_parts(self) -> tuple[dict, dict]:
         """Scalars, with its "kind", and arrays that `hld.nulls.named.null_from_parts` makes it from again."""
+
+
+@dataclass(frozen=True)
+class NullOptions:
+    """What a null is made with, beside reference and metrics.
+
+    Attributes
+    ----------
+    num_resamples : int
+        B, batches drawn at first for one size.
+    seed : int
+        Seed of what is drawn when batches are tested.
+    rng : numpy.random.Generator
+        Generator of what is drawn when the null is made.
+    """
+
+    num_resamples: int
+    seed: int
+    rng: np.random.Generator = field(repr=False)

@@ -17,7 +17,7 @@ from hld.nulls.staged import squared_distances
 from hld.references.rows import resampled_weights
 
 
-def resampled_distances(metrics, rows) -> Callable:
+def resampled_distances(metrics: tuple, rows: np.ndarray) -> Callable:
     """Draw batches of some rows and give their squared distances.
 
     Parameters

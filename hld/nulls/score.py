@@ -48,7 +48,7 @@ def finite(excess: float, T: int) -> float:
     return max(1.0 + excess / T, 0.1)
 
 
-def together(each) -> np.ndarray:
+def together(each: np.ndarray) -> np.ndarray:
     """Scores (n, q) of the metrics one by one, and behind them, if there are several, their harmonic mean."""
     each = np.asarray(each, dtype=np.float64)
     return each if each.shape[1] == 1 else np.column_stack([each, harmonic_mean(each)])

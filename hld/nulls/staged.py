@@ -112,6 +112,6 @@ class StagedTails:
         return cls(score, context.reference, context.metrics, B, context.seed)
 
 
-def squared_distances(metrics, means) -> np.ndarray:
+def squared_distances(metrics: tuple, means: np.ndarray) -> np.ndarray:
     """(n, q) squared distances of differences of means (n, m)."""
     return np.stack([metric.squared(means) for metric in metrics], axis=1)

@@ -102,7 +102,7 @@ class TableTails:
                                 for i in range(len(sizes))))
 
 
-def table_of(sizes, scores) -> TableTails:
+def table_of(sizes: np.ndarray, scores: np.ndarray) -> TableTails:
     """The table of scores (B, q + 1) that were drawn at each of some sizes."""
     return TableTails(np.asarray(sizes), tuple(tuple(drawn_tail(column) for column in one.T) for one in scores))
 

@@ -67,7 +67,7 @@ class ThreeMoments:
         return v * self.third / self.second, self.second ** 3 / (v * self.third ** 2)
 
 
-def three_moments(values, counts=1.0) -> ThreeMoments:
+def three_moments(values: np.ndarray, counts: np.ndarray | float = 1.0) -> ThreeMoments:
     """The law of sum_j lambda_j chi2_1 for weights with multiplicities.
 
     Examples

@@ -18,7 +18,7 @@ import numpy as np
 
 import pcircuit
 from hld.checks import finite_array
-from hld.references.reference import MAX_FULL_SPECTRUM
+from hld.references.reference import MAX_FULL_SPECTRUM, Reference
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +75,7 @@ class KeptRows:
         return cls(k, norms, *sums, covariance, counts.astype(np.int64), shared)
 
 
-def kept_rows(reference, metrics, laws) -> KeptRows | None:
+def kept_rows(reference: Reference, metrics: tuple, laws: tuple) -> KeptRows | None:
     """What is kept of a reference's rows; None of a reference that is not made of rows.
 
     Parameters

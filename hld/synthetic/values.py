@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 GRID = 64
+ROWS_PER_KNOT = 10  # a model file shall not hold each value of a small table
 UNITS = (1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-5, 1e-6)
 LONG_UNITS = (86400.0, 3600.0, 60.0)  # of times, which are seconds
 UNROUNDED = 0.0
@@ -79,10 +80,17 @@ def value_tables(columns, arrays) -> ValueTables:
         if is_binned(column):
             numbers = np.sort(cells[np.isfinite(cells)])
             numbers = numbers if len(numbers) else np.array([column.low, column.high])
-            ranks = np.linspace(0, len(numbers) - 1, GRID + 1)
-            quantiles.append(numbers[np.floor(ranks + 0.5).astype(int)])
             units.append(_unit(numbers, column.kind != "continuous"))
+            quantiles.append(_quantiles(numbers, units[-1]))
     return ValueTables(np.array(quantiles, dtype=np.float64).reshape(-1, GRID + 1), np.array(units, dtype=np.float64))
+
+
+def _quantiles(numbers, unit) -> np.ndarray:
+    """(65,) quantiles of ascending numbers; of few rows only every tenth number is kept, and lines between these."""
+    knots = np.linspace(0, len(numbers) - 1, 1 + int(np.clip(len(numbers) // ROWS_PER_KNOT, 1, GRID)))
+    kept = numbers[np.floor(knots + 0.5).astype(int)]
+    between = np.interp(np.linspace(0, 1, GRID + 1), np.linspace(0, 1, len(kept)), kept)
+    return between if unit == UNROUNDED or len(kept) > GRID else np.round(between / unit) * unit
 
 
 @dataclass(frozen=True, eq=False)

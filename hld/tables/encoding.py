@@ -55,6 +55,11 @@ class EncodingReport:
     num_rare: np.ndarray
     num_odd: np.ndarray
 
+    def __add__(self, other):
+        """The counts of two parts of a table together."""
+        names = ("num_rows", "num_missing", "num_unseen", "num_out_of_range", "num_rare", "num_odd")
+        return EncodingReport(*(getattr(self, name) + getattr(other, name) for name in names))
+
     def __post_init__(self):
         for counts in (self.num_missing, self.num_unseen, self.num_out_of_range, self.num_rare, self.num_odd):
             counts.flags.writeable = False

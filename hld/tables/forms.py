@@ -76,8 +76,8 @@ def mapping_parts(table) -> tuple[tuple, list]:
     refuse_repeated(names)
     arrays = []
     for name, values in zip(names, table.values(), strict=True):
-        array = values if isinstance(values, np.ma.MaskedArray) else _column(values)
-        if array.ndim != 1:
+        array = values if isinstance(values, (np.ma.MaskedArray, Factored)) else _column(values)
+        if not isinstance(array, Factored) and array.ndim != 1:
             raise ValueError(f"`table` column {name!r} has {array.ndim} dimensions, expected one value in each cell")
         arrays.append(array)
     lengths = {name: len(array) for name, array in zip(names, arrays, strict=True)}

@@ -15,7 +15,7 @@ from hld.tables.cells import distinct_values
 from hld.tables.factored import Factored
 
 NEARLY_UNIQUE = 0.9
-FEWEST = 100  # rows below which a column of different whole numbers says nothing
+FEWEST_CELLS, FEWEST_NUMBERS = 50, 100  # below which different levels, and different whole numbers, say nothing
 
 
 def identifier_note(name: str, values, column) -> str:
@@ -39,7 +39,7 @@ def identifier_note(name: str, values, column) -> str:
     if column.kind == "categorical" and column.rare:
         counts = distinct_values(values, name)[1]
         once, present = int((counts == 1).sum()), int(counts.sum())
-        if once >= NEARLY_UNIQUE * present:
+        if present >= FEWEST_CELLS and once >= NEARLY_UNIQUE * present:
             return f"nearly unique: {once} of {present} values are in one row only"
     if column.kind == "continuous" and not isinstance(values, Factored) and values.dtype.kind in "iu":
         return _row_numbers(values)
@@ -48,7 +48,7 @@ def identifier_note(name: str, values, column) -> str:
 
 def _row_numbers(numbers) -> str:
     """A note on whole numbers that number the rows; empty for others."""
-    if len(numbers) < FEWEST or int(numbers.max()) - int(numbers.min()) < len(numbers) - 1:
+    if len(numbers) < FEWEST_NUMBERS or int(numbers.max()) - int(numbers.min()) < len(numbers) - 1:
         return ""
     later, earlier = numbers[1:], numbers[:-1]
     if (later > earlier).all() or (later < earlier).all():

@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from numbers import Real
 
 import numpy as np
 
@@ -90,14 +91,12 @@ class ColumnSchema:
         if self.policy not in UNSEEN:
             raise ValueError(f"`policy` of column {self.name!r} must be one of {', '.join(map(repr, UNSEEN))}, found "
                              f"{self.policy!r}")
-        if self.kind == "date" and self.edges is not None:
-            object.__setattr__(self, "edges", tuple(map(_seconds, self.edges)))
         for name in ("levels", "edges"):
             values = getattr(self, name)
             if values is not None:
                 if isinstance(values, str) or not isinstance(values, Iterable):
                     raise TypeError(f"`{name}` of column {self.name!r} must be a sequence, found {values!r}")
-                object.__setattr__(self, name, tuple(values))
+                object.__setattr__(self, name, tuple(map(_mark, values) if name == "edges" else values))
 
     @classmethod
     def of(cls, column, num_missing=None) -> ColumnSchema:
@@ -266,9 +265,11 @@ class TableSchema:
                 column.values_text())
 
 
-def _seconds(edge):
-    """An edge of a column of dates, which may be written as text such as 2020-01-31."""
-    return float(np.datetime64(edge, "us").astype(np.int64)) / 1e6 if isinstance(edge, str) else edge
+def _mark(edge):
+    """An edge as a double; that of a column of dates may be written as text such as 2020-01-31."""
+    if isinstance(edge, str):
+        return float(np.datetime64(edge, "us").astype(np.int64)) / 1e6
+    return float(edge) if isinstance(edge, Real) and not isinstance(edge, bool) else edge
 
 
 def _shortened(text: str) -> str:

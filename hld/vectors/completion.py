@@ -7,11 +7,12 @@ exactly, whatever the pattern of the holes; it loses power, since what was drawn
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 import pcircuit
 
 
-def complete(circuit, rows, seed: int, *, name="batch"):
+def complete(circuit: pcircuit.Circuit, rows: ArrayLike, seed: int, *, name: str = "batch"):
     """Fill missing entries by draws from the circuit's conditional distribution.
 
     Parameters
@@ -63,7 +64,7 @@ def complete(circuit, rows, seed: int, *, name="batch"):
     return np.where(missing, filled, rows), int(missing.sum())
 
 
-def check_rows(circuit, rows, *, name="batch") -> np.ndarray:
+def check_rows(circuit: pcircuit.Circuit, rows: ArrayLike, *, name: str = "batch") -> np.ndarray:
     """Evidence (T, V) for a circuit, with at least one row."""
     rows = pcircuit.check_evidence(circuit, rows, name=name)
     if not len(rows):

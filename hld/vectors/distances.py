@@ -18,11 +18,14 @@ where q is the top-down mass of the units of P: the probability that a sample fr
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 import pcircuit
 
 
-def distance(circuit, first, second=None, *, nodes=None, node_weights=None) -> float:
+def distance(circuit: pcircuit.Circuit, first: pcircuit.Circuit | ArrayLike,
+             second: pcircuit.Circuit | ArrayLike | None = None, *, nodes: ArrayLike | None = None,
+             node_weights: ArrayLike | None = None) -> float:
     """Hierarchical Likelihood Distance d_C(P, Q) of two distributions, each a circuit or a data set.
 
     d_C(P, Q) = || w * (E_P[L(X)] - E_Q[L(X)]) ||_2, with L the likelihoods of the selected units of `circuit`.

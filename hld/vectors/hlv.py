@@ -10,11 +10,13 @@ larger scopes, up to the root, which is the likelihood of all of x.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 import pcircuit
 
 
-def likelihood_vectors(circuit, data, nodes=None, *, n_jobs=None) -> np.ndarray:
+def likelihood_vectors(circuit: pcircuit.Circuit, data: ArrayLike, nodes: ArrayLike | None = None, *,
+                       n_jobs: int | None = None) -> np.ndarray:
     """Hierarchical likelihood vector of each row.
 
     L_j(x_n) = p_j(x_{n, S_j}), the likelihood of the row under the sub-circuit of unit j, on its scope.

@@ -155,10 +155,12 @@ def test_log(run):
         status, _, err = run("--verbose", "test", "model.hld", "calm.csv", "--alpha", "0.0001")
     finally:
         LOG.handlers.clear()
+        LOG.setLevel("NOTSET")
+        LOG.propagate = True
     lines = err.splitlines()
     assert status == 0
     assert [line.split("hld.command: ")[1].split(":")[0] for line in lines] == [
-        "reading model.hld", "reading calm.csv", "testing"]
+        "reading model.hld", "reading and testing calm.csv"]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

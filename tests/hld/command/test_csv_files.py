@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from hld.command.csv_files import read_batch, read_training, write_rows
+from hld.tables.dialect import ReadOptions
 from hld.tables.encoder import fit_encoder
 
 HEADER = "colour,member,visits,income,code"
@@ -27,12 +28,12 @@ def csv_file(tmp_path):
 @pytest.fixture
 def encoder(csv_file):
     """Fitted to the training table."""
-    return fit_encoder(read_training(csv_file(HEADER, *TRAINING, name="training.csv")))
+    return fit_encoder(read_training(csv_file(HEADER, *TRAINING, name="training.csv"))[0])
 
 
-def codes(encoder, path, separator=","):
+def codes(encoder, path, separator=None):
     """Evidence of a batch file."""
-    return encoder.encode(read_batch(path, encoder, separator))[0].tolist()
+    return encoder.encode(read_batch(path, encoder, ReadOptions(separator)))[0].tolist()
 
 
 def test_kinds_are_those_of_the_cells(encoder):
@@ -45,7 +46,7 @@ def test_kinds_are_those_of_the_cells(encoder):
 def test_training_table_reads_the_same_as_a_batch(encoder, csv_file):
     """Both readers, one evidence, gaps as -1."""
     path = csv_file(HEADER, *TRAINING)
-    direct = encoder.encode(read_training(path))[0]
+    direct = encoder.encode(read_training(path)[0])[0]
     np.testing.assert_array_equal(direct, encoder.encode(read_batch(path, encoder))[0])
     assert (direct[:, 1] == -1).sum() == 20
 
@@ -119,7 +120,7 @@ def test_standard_input(encoder, monkeypatch):
 def test_longer_numbers_come_back_to_the_last_digit(csv_file):
     """A column of one constant has that level only: one unit in the last place would be a new level."""
     number = 0.1 + 0.2
-    encoder = fit_encoder(read_training(csv_file("a,b", *[f"{number!r},{i % 2}" for i in range(4)])))
+    encoder = fit_encoder(read_training(csv_file("a,b", *[f"{number!r},{i % 2}" for i in range(4)]))[0])
     assert codes(encoder, csv_file("a,b", f"{number!r},0", "<unseen>,0")) == [[0, 0], [1, 0]]
 
 
@@ -127,17 +128,17 @@ def test_large_whole_numbers_are_not_rounded_beside_a_missing_cell(csv_file):
     """Neither in training nor in a batch: as doubles these three are one number."""
     large = [1234567890123456701, 1234567890123456702, 1234567890123456703]
     training = csv_file("a,b", *[f"{large[i % 3]},{i}" for i in range(9)], ",9", name="training.csv")
-    encoder = fit_encoder(read_training(training))
+    encoder = fit_encoder(read_training(training)[0])
     assert encoder.columns[0].levels == tuple(large)
     batch = csv_file("a,b", *[f"{number},0" for number in large], ",0", f"{large[0] + 5},0", "1,0", "-7,0")
     assert [row[0] for row in codes(encoder, batch)] == [0, 1, 2, -1, 3, 3, 3]
-    assert [row[0] for row in encoder.encode(read_training(training))[0].tolist()] == [0, 1, 2] * 3 + [-1]
+    assert [row[0] for row in encoder.encode(read_training(training)[0])[0].tolist()] == [0, 1, 2] * 3 + [-1]
 
 
 @pytest.mark.parametrize("largest", [2 ** 64 - 1, 10 ** 25])
 def test_whole_numbers_beyond_64_bits_keep_their_gaps(largest, csv_file):
     """Pandas makes text of such columns, and an empty text of their gaps."""
-    encoder = fit_encoder(read_training(csv_file("a,b", f"{largest},1", ",2", f"{largest - 1},3", "5,4")))
+    encoder = fit_encoder(read_training(csv_file("a,b", f"{largest},1", ",2", f"{largest - 1},3", "5,4"))[0])
     assert len(encoder.columns[0].levels) == 3
     assert [row[0] for row in codes(encoder, csv_file("a,b", f"{largest},1", ",1", f"{largest - 2},1"))][1:] == [-1, 3]
 
@@ -154,14 +155,16 @@ def test_training_files_that_are_no_tables(lines, message, csv_file):
         read_training(csv_file(*lines))
 
 
-def test_text_in_a_column_of_numbers(encoder, csv_file):
-    """Column, cell and row are named."""
-    with pytest.raises(ValueError, match="column 'income' holds 'abc' in data row 2, but only numbers"):
-        read_batch(csv_file(HEADER, "red,True,1,2.5,z", "red,True,1,abc,z"), encoder)
-    with pytest.raises(ValueError, match="column 'member' holds 'maybe' in data row 1"):
-        read_batch(csv_file(HEADER, "red,maybe,1,2.5,z"), encoder)
-    with pytest.raises(ValueError, match="column 'income' holds '<unseen>'"):   # bins have no such category
-        read_batch(csv_file(HEADER, "red,True,1,<unseen>,z"), encoder)
+def test_text_in_a_column_of_numbers_is_counted(encoder, csv_file):
+    """Such a cell has no number and no level; the file is read all the same."""
+    batch = read_batch(csv_file(HEADER, "red,True,1,2.5,z", "red,maybe,1,abc,z", "red,True,1,<unseen>,z"), encoder)
+    _, report, absent, extra = encoder.encode_counting(batch)
+    assert report.num_odd.tolist() == [0, 1, 0, 2, 0]       # bins have no category of unseen values
+    assert report.num_unseen.tolist() == [0, 1, 0, 0, 0]
+    assert report.num_missing.tolist() == [0, 0, 0, 2, 0]
+    assert (absent, extra) == ([], [])
+    with pytest.raises(TypeError, match="column 'member' holds text"):
+        encoder.encode(batch)
 
 
 def test_bytes_that_are_no_text(tmp_path):

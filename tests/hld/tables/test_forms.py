@@ -26,9 +26,9 @@ def forms():
     batches = pa.Table.from_batches(arrow.to_batches(max_chunksize=7))
     coded = arrow.set_column(3, "word", arrow["word"].dictionary_encode())
     return {"pandas": frame, "arrow strings": frame.convert_dtypes(dtype_backend="pyarrow"),
-            "polars": pl.DataFrame(COLUMNS), "arrow": arrow,
-            "record batch": arrow.to_batches()[0], "several batches": batches, "dictionary": coded,
-            "mapping": COLUMNS, "mapping of lists": {name: values.tolist() for name, values in COLUMNS.items()},
+            "polars": pl.DataFrame(COLUMNS), "arrow": arrow, "record batch": arrow.to_batches()[0],
+            "several batches": batches, "dictionary": coded, "mapping": COLUMNS,
+            "mapping of lists": {name: values.tolist() for name, values in COLUMNS.items()},
             "structured": structured, "masked structured": np.ma.array(structured), "stream": Stream(arrow)}
 
 

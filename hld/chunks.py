@@ -1,0 +1,68 @@
+"""Testing a batch that comes in chunks, such as a file that is larger than memory."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from hld.answers.table_facts import batch_profile, evidence_of
+from hld.checks import check_alpha
+from hld.detector import HLDDetector
+from hld.estimator import check_fitted
+from hld.result import HLDResult
+from hld.result_quality import with_quality
+from hld.row_sums import RowSums
+from hld.tables.quality import data_quality
+
+
+def judge_chunks(detector: HLDDetector, chunks: Iterable, alpha: float = 0.05) -> HLDResult:
+    """Test whether a batch that comes in chunks follows the distribution of the training table.
+
+    Parameters
+    ----------
+    detector : HLDDetector
+        Fitted.
+    chunks : iterable of tables
+        Parts of one batch; each is read once and then forgotten.
+    alpha : float
+        Level, in (0, 1).
+
+    Returns
+    -------
+    HLDResult
+        As `HLDDetector.test` gives it for all rows at once; of more than 20,000 rows an alarm is checked by a sample.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `HLDDetector.test`.
+
+    Notes
+    -----
+    Memory for one chunk, 20,000 rows and the sums over the nodes; where pairs of nodes are seen together is taken from
+    the same 20,000 rows.
+
+    Examples
+    --------
+    >>> import numpy as np, hld
+    >>> rows = np.random.default_rng(0).integers(0, 3, size=(2000, 3))
+    >>> detector = hld.HLDDetector(num_latents=2, num_epochs=5).fit(rows[:500])
+    >>> result = judge_chunks(detector, (rows[start:start + 100] for start in range(500, 2000, 100)))
+    >>> result.pvalue == detector.test(rows[500:]).pvalue
+    True
+    """
+    check_fitted(detector)
+    alpha, sums, total, absent, extra = check_alpha(alpha), RowSums(detector.test_), None, set(), set()
+    encoder, counts = detector.encoder_, None
+    for chunk in chunks:
+        codes, report, not_there, new = encoder.encode_counting(chunk)
+        sums.add(codes)
+        own = batch_profile(detector, codes)
+        counts = own if counts is None else counts + own
+        total = report if total is None else total + report
+        absent, extra = absent | set(not_there), extra | set(new)
+    if total is None:
+        raise ValueError("`chunks` has no table: at least one is needed")
+    quality = data_quality(encoder.columns, detector.schema_.trained, total, absent, sorted(extra),
+                           tolerance=detector.tolerance, is_tested=detector.missingness)
+    result = with_quality(lambda level: detector.test_.judge_sums(sums, level), quality, alpha)
+    return replace(result, evidence=evidence_of(detector, counts, quality))

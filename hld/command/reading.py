@@ -1,0 +1,39 @@
+"""The options of reading a table, which several commands have."""
+from __future__ import annotations
+
+import argparse
+import csv
+
+
+def add_reading_options(command) -> None:
+    """``--sep`` and the other options that say how a table is written."""
+    group = command.add_argument_group("how the table is written (found out where it is not said)")
+    group.add_argument("--sep", type=separator, help=r"separates cells: one character ('\\t' is a tab)")
+    group.add_argument("--no-header", action="store_true", help="the first row is data: columns are x0, x1, ...")
+    group.add_argument("--decimal", choices=(".", ","), help="decimal mark")
+    group.add_argument("--encoding", default="utf-8", help="default utf-8")
+    group.add_argument("--na-values", metavar="A,B", type=names, default=[],
+                       help="cells that are missing, beside empty ones, NA, NaN, null and the like")
+    group.add_argument("--columns", metavar="A,B", type=names, help="the only columns to read")
+    group.add_argument("--drop", metavar="A,B", type=names, default=[], help="columns not to read")
+    group.add_argument("--format", choices=("csv", "parquet", "jsonl"), help="default by the ending of the name")
+
+
+def reading_options(args):
+    """The `ReadOptions` of parsed arguments."""
+    from hld.tables.dialect import ReadOptions
+    return ReadOptions(args.sep, not args.no_header, args.decimal, args.encoding, tuple(args.na_values),
+                       None if args.columns is None else tuple(args.columns), tuple(args.drop), args.format)
+
+
+def names(text) -> list:
+    """Column names in a list separated by commas; a name with a comma is put in double quotes."""
+    return next(csv.reader([text], skipinitialspace=True), [])
+
+
+def separator(text) -> str:
+    """One character; backslash t is a tab."""
+    text = "\t" if text == r"\t" else text
+    if len(text) != 1 or text in "\r\n\"":
+        raise argparse.ArgumentTypeError(f"expected one character, found {text!r}")
+    return text
