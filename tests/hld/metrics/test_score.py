@@ -55,7 +55,7 @@ def rejections(n, T, seed, metric, count):
 def test_lost_dependence_is_found_and_named():
     rng = np.random.default_rng(0)
     table = np.repeat(rng.integers(0, 2, (3000, 4)), 2, axis=1)          # columns 0, 1 alike, 2, 3 alike, ...
-    table = np.where(rng.random(table.shape) < 0.15, 1 - table, table)
+    table = np.where(rng.random(table.shape) < 0.05, 1 - table, table)
     detector = hld.HLDDetector(metric="score", num_epochs=30, num_resamples=99).fit(table[:2000])
     found, first = [], []
     for trial in range(10):
