@@ -47,6 +47,7 @@ def main():
     parser.add_argument("--holes", type=float, default=0.0, help="share of the cells of batches that go missing")
     parser.add_argument("--empty", action="store_true", help="one column of each batch is empty")
     parser.add_argument("--train-holes", type=float, default=0.0, help="the same of the rows of the fit")
+    parser.add_argument("--metric", nargs="*", help="names of metrics; by default those of the detector")
     parser.add_argument("--output")
     options = parser.parse_args()
     if options.quick:
@@ -90,7 +91,8 @@ def study(name, n, split, options) -> dict:
     if drawn is None:
         return {}
     table, pool = punched(drawn[:n], options.train_holes, False, rng), drawn[n:]
-    detector = hld.HLDDetector(categorical=list(range(table.shape[1])), rng=split).fit(as_table(table))
+    metric = options.metric if options.metric else "auto"
+    detector = hld.HLDDetector(categorical=list(range(table.shape[1])), metric=metric, rng=split).fit(as_table(table))
     rejected = {}
     for T in options.sizes:
         if len(pool) < 2 * T:

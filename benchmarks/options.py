@@ -33,6 +33,7 @@ import numpy as np
 
 import hld
 import pcircuit
+from hld.vectors.row_vectors import RowVectors
 
 from .paper import datasets
 
@@ -107,10 +108,11 @@ def study(name, id_class, sizes, trials) -> dict:
         if option == "default":
             detector = hld.HLDDetector(categorical=list(range(train.shape[1]))).fit(train)
             encoded = {key: detector.encoder_.encode(rows)[0] for key, rows in populations.items()}
-            test, option_means = detector.test_, batch_means(detector.circuit_, encoded, batches)
+            test, option_means = detector.test_, batch_means(detector.test_.vectors, encoded, batches)
             fitted = len(train) if test.num_train == len(train) else len(train) - test.num_train
         else:
-            means = batch_means(circuit, populations, batches) if means is None else means
+            means = batch_means(RowVectors(circuit, hld.select_nodes(circuit)), populations, batches) \
+                if means is None else means
             more = {"training_data": train} if "reference" in arguments else {"num_train": len(train)}
             test = hld.HLDTest(circuit, rng=2, **arguments, **({} if option in ("paper", "exact") else more))
             option_means = means
@@ -123,14 +125,14 @@ def study(name, id_class, sizes, trials) -> dict:
             "nodes": len(hld.select_nodes(circuit)), "counts": counts, "seconds": time.perf_counter() - started}
 
 
-def batch_means(circuit, populations, batches) -> dict:
-    """{(population, T): (trials, m) mean likelihood vectors}."""
-    means, nodes = {}, hld.select_nodes(circuit)
+def batch_means(vectors, populations, batches) -> dict:
+    """{(population, T): (trials, size) mean vectors}."""
+    means: dict = {}
     for name, rows in populations.items():
-        vectors = hld.likelihood_vectors(circuit, rows, nodes)
+        table = vectors.rows(rows)
         for (key, T), drawn in batches.items():
             if key == name:
-                means[key, T] = np.stack([vectors[index].mean(axis=0) for index in drawn])
+                means[key, T] = np.stack([table[index].mean(axis=0) for index in drawn])
     return means
 
 

@@ -19,6 +19,7 @@ from hld.nulls.null import Null
 from hld.references.kept_rows import KeptRows, kept_rows
 from hld.references.reference import Reference
 from hld.vectors.linear_maps import LinearMap
+from hld.vectors.score_features import ScoreFeatures
 
 LEAST_SPREAD, MOST_SPREAD = 1e-70, 1e70  # of a row's statistic: its fourth power is in the range of doubles
 
@@ -30,8 +31,8 @@ class Calibration:
     Attributes
     ----------
     nodes : (m,) int array
-    mean, stds : (m,) float arrays
-        Mean and standard deviation of the node likelihoods under the reference.
+    mean, stds : (size,) float arrays
+        Mean and standard deviation under the reference of node likelihoods, and of features of the score behind them.
     metrics : tuple of LinearMap
     null : Null
         Null law of all metrics together.
@@ -39,6 +40,10 @@ class Calibration:
         For each metric, the distance that does not count as a shift.
     kept : KeptRows or None
         Sums over the rows of the reference, if it is made of rows.
+    features : ScoreFeatures or None
+        What the test looks at beside likelihoods.
+    mean_score : (P,) float array or None
+        Of the reference, where there are features.
     """
 
     nodes: np.ndarray
@@ -48,6 +53,8 @@ class Calibration:
     null: Null
     margins: np.ndarray
     kept: KeptRows | None = None
+    features: ScoreFeatures | None = None
+    mean_score: np.ndarray | None = None
 
     def __post_init__(self):
         for array in (self.nodes, self.mean, self.stds, self.margins):
@@ -85,7 +92,8 @@ def calibrate(reference: Reference, parts: tuple, null: str, *, tolerance: float
     law = NULLS[null](reference, metrics, NullOptions(num_resamples, seed, rng))
     traces = [reference.under(metric).trace if tolerance else 0.0 for metric in metrics]
     kept = kept_rows(reference, metrics, laws_of(law)) if null in CHECKED else None
-    return Calibration(reference.nodes, np.array(reference.mean), stds, metrics, law, tolerance * np.sqrt(traces), kept)
+    return Calibration(reference.nodes, np.array(reference.mean), stds, metrics, law, tolerance * np.sqrt(traces), kept,
+                       reference.vectors.features, getattr(reference, "mean_score", None))
 
 
 def refuse_scale(metric: LinearMap, stds: np.ndarray, mean: np.ndarray) -> None:

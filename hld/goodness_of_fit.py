@@ -21,7 +21,7 @@ import numpy as np
 import pcircuit
 from hld.calibration import calibrate
 from hld.checks import check_alpha, seed_of
-from hld.metrics.named import parse_metric
+from hld.metrics.named import asks_for_scores, parse_metric
 from hld.metrics.whitened import RIDGE
 from hld.nulls.confirmation import least_pvalue
 from hld.nulls.limit_law import limit_null
@@ -33,6 +33,8 @@ from hld.result import HLDResult
 from hld.row_batches import RowBatch
 from hld.settings import Settings
 from hld.vectors.completion import check_rows, complete
+from hld.vectors.row_vectors import RowVectors
+from hld.vectors.score_features import score_features
 
 SHOWN_SIZES = (1, 2, 5, 10, 100, 1000, 10_000)  # whose smallest p-values `describe` tells
 LEAST_PVALUE = 1e-300
@@ -50,8 +52,9 @@ class HLDTest:
     nodes : (m,) int array_like, optional
         Node ids; by default ``select_nodes(circuit)``, input and sum units.
     metric : str, (m,) float array_like, or sequence of str
-        "euclidean" (the paper's), "standardized", "marginals", "whitened", positive node weights, or several names,
-        which are combined into one test with one p-value: see `hld.metrics.named` and `hld.nulls.joint`.
+        "euclidean" (the paper's), "standardized", "marginals", "whitened", "score" (for ``reference="training"``),
+        positive node weights, or several names, which are combined into one test with one p-value: see
+        `hld.metrics.named` and `hld.nulls.joint`.
     null : "exact", "normal", "monte-carlo" or "auto"
         The generalised chi-square limit law, the paper's closed form, drawn batches (valid at every T), or drawn
         batches for small T and the law, corrected for T, for large T: see `hld.nulls.named`.
@@ -86,8 +89,10 @@ class HLDTest:
     ----------
     circuit : pcircuit.Circuit
     nodes : (m,) int array
+    vectors : hld.vectors.row_vectors.RowVectors
+        What the test looks at in a row: likelihoods of the nodes and, with the metric "score", features of the score.
     mean, stds : (m,) float arrays
-        Mean and standard deviation of the node likelihoods under the reference.
+        Mean and standard deviation of these under the reference: more than m numbers with the metric "score".
     null, reference : str
     num_train : int or None
     tolerance : float
@@ -144,7 +149,8 @@ class HLDTest:
             if settings.missing == "complete":
                 training_data = complete(circuit, training_data, settings.seed, name="training_data")[0]
             settings = replace(settings, num_train=len(training_data))
-        source = REFERENCES[reference](circuit, nodes, training_data)
+        more = {"features": score_features(circuit)} if asks_for_scores(parts) else {}
+        source = REFERENCES[reference](circuit, nodes, training_data, **more)
         self._set(circuit, settings, calibrate(source, parts, null, tolerance=settings.tolerance, ridge=ridge,
                                                num_resamples=num_resamples, seed=settings.seed))
 
@@ -170,6 +176,7 @@ class HLDTest:
         """Keep the parts."""
         self.circuit, self.settings, self.calibration = circuit, settings, calibration
         self.nodes, self.mean, self.stds = calibration.nodes, calibration.mean, calibration.stds
+        self.vectors = RowVectors(circuit, calibration.nodes, calibration.features)
         self.null, self.reference, self.num_train = settings.null, settings.reference, settings.num_train
         self.tolerance, self.missing = settings.tolerance, settings.missing
         metrics = calibration.metrics
@@ -210,9 +217,8 @@ class HLDTest:
         else:
             batch, num_missing = complete(self.circuit, batch, self.settings.seed)
         if self.calibration.kept is not None:
-            return self._against_rows(RowBatch(self.circuit, self.calibration, batch), check_alpha(alpha), num_missing)
-        mean = pcircuit.mean_node_likelihoods(self.circuit, batch, nodes=self.nodes)
-        return self.judge(mean, len(batch), alpha, num_missing=num_missing)
+            return self._against_rows(RowBatch(self.vectors, self.calibration, batch), check_alpha(alpha), num_missing)
+        return self.judge(self.vectors.mean(batch), len(batch), alpha, num_missing=num_missing)
 
     def judge(self, mean, num_samples, alpha=0.05, *, num_missing=0) -> HLDResult:
         """Test a batch of which only the mean hierarchical likelihood vector is at hand.
@@ -226,7 +232,8 @@ class HLDTest:
         Parameters
         ----------
         mean : (m,) float array_like
-            Mean over the batch of the likelihoods of `nodes`, see `pcircuit.mean_node_likelihoods`.
+            Mean over the batch of the likelihoods of `nodes`, see `pcircuit.mean_node_likelihoods`; with the metric
+            "score" the features of the score behind them: ``test.vectors.mean(rows)`` has all.
         num_samples : int
             T, rows of the batch.
         alpha : float
@@ -245,7 +252,10 @@ class HLDTest:
             (0, 1).
         """
         expected = f"{len(self.nodes)} mean likelihoods, finite numbers of at least 0, one for each node"
-        mean = pcircuit.check_numbers(mean, "mean", expected, self.nodes.shape, least=0)
+        if self.vectors.features is not None:
+            expected = f"{len(self.mean)} finite numbers, `test.vectors.mean(rows)`"
+        mean = pcircuit.check_numbers(mean, "mean", expected, self.mean.shape,
+                                      least=0 if self.vectors.features is None else None)
         T, alpha = pcircuit.check_whole_number(num_samples, "num_samples", 1), check_alpha(alpha)
         num_missing = pcircuit.check_whole_number(num_missing, "num_missing", 0)
         return self._result(mean - self.mean, T, alpha, num_missing, self.calibration.null)
@@ -262,7 +272,7 @@ class HLDTest:
             return replace(self(sums.rows(), alpha), num_missing=sums.num_missing)
         if self.calibration.kept is None:
             return self.judge(sums.shown().means, sums.num_rows, alpha, num_missing=sums.num_missing)
-        batch = RowBatch(self.circuit, self.calibration, sums.rows(), sums.shown())
+        batch = RowBatch(self.vectors, self.calibration, sums.rows(), sums.shown())
         return self._against_rows(batch, check_alpha(alpha), sums.num_missing)
 
     def _test_with_holes(self, batch, alpha) -> HLDResult:
@@ -276,8 +286,9 @@ class HLDTest:
     def _against_rows(self, batch, alpha, num_missing) -> HLDResult:
         """Test a batch whose rows are at hand against reference rows."""
         deltas, null, factors = batch.difference()
-        return self._result(deltas, batch.num_rows, alpha, num_missing, null,
-                            lambda found, squared: batch.confirmed(found, squared, factors))
+        result = self._result(deltas, batch.num_rows, alpha, num_missing, null,
+                              lambda found, squared: batch.confirmed(found, squared, factors))
+        return replace(result, _scores=batch.score_shift())
 
     def _result(self, deltas, T, alpha, num_missing, null, check=None) -> HLDResult:
         """The result for differences of means under a null, a small p-value checked if there is a way."""
@@ -294,19 +305,20 @@ class HLDTest:
         found = found if check is None else check(found, np.square(beyond))
         found = found._replace(value=max(found.value, LEAST_PVALUE))
         statistic = 0.0 - math.log10(found.value) if len(distances) > 1 else distances[0]
-        weights = self._shown_weights
+        weights, m = self._shown_weights, len(self.nodes)
         return HLDResult(statistic=statistic, threshold=threshold, pvalue=found.value,
                          reject=bool(found.value <= alpha), alpha=alpha, num_samples=T, null=found.null,
                          inflation=inflation, null_error=found.error, num_missing=num_missing, metrics=self._names,
-                         pvalues=found.each, deltas=deltas * weights, stds=self.stds * weights, nodes=self.nodes,
-                         _circuit=self.circuit)
+                         pvalues=found.each, deltas=deltas[:m] * weights, stds=self.stds[:m] * weights,
+                         nodes=self.nodes, _circuit=self.circuit)
 
     def describe(self) -> str:
         """What the test does, in a few lines."""
         kinds, counts = np.unique(self.circuit.nodes.kind[self.nodes], return_counts=True)
+        m = len(self.nodes)
         lines = [f"HLD test against {self.circuit!r}",
                  f"nodes: {len(self.nodes)} ({', '.join(f'{n} {k}' for k, n in zip(kinds, counts, strict=True))})",
-                 f"reference: {self.reference}; total variance tr(S) = {float(self.stds @ self.stds):.6g}",
+                 f"reference: {self.reference}; total variance tr(S) = {float(self.stds[:m] @ self.stds[:m]):.6g}",
                  "null:", *self.calibration.null.describe(self._names),
                  "estimation error: ignored (no num_train)" if self.num_train is None
                  else f"estimation error: null scaled by 1 + T / {self.num_train}"]

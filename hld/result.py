@@ -85,6 +85,7 @@ class HLDResult:
     _circuit: object = field(repr=False)
     evidence: Evidence | None = field(default=None, repr=False)
     data_quality: object = field(default=None, repr=False)
+    _scores: np.ndarray | None = field(default=None, repr=False)
 
     def __post_init__(self):
         check_verdict(self.statistic, self.pvalue)
@@ -124,6 +125,14 @@ class HLDResult:
         """Nodes and variables that carry the shift: see `hld.localization.localize`."""
         from hld.localization import localize
         return localize(self._circuit, self.nodes, self.deltas, self.stds, self.num_samples / self.inflation, top=top)
+
+    def localize_dependences(self, *, top=10):
+        """Which variables go together in another way, where the test has the metric "score": see `hld.dependences`."""
+        from hld.dependences import localize_dependences
+        if self._scores is None:
+            raise ValueError("dependences are found by the score: test with `metric` 'score' among others, and rows "
+                             "without holes")
+        return localize_dependences(self._circuit, self._scores, self.num_samples / self.inflation, top=top)
 
     def to_frame(self):
         """The columns as a pandas data frame, the smallest p-value first; ImportError without pandas."""

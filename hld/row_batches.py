@@ -8,6 +8,7 @@ checked by the batch's own rows (`hld.nulls.confirmation`).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -16,9 +17,11 @@ from hld.nulls.auto import AutoNull, law_part, laws_of
 from hld.nulls.confirmation import ASKED_BELOW, MOST_VECTORS, confirmed
 from hld.nulls.limit_law import LimitLaw, limit_law
 from hld.nulls.null import Null, PValue
-from hld.references.available import Shown, correlations, seen_nodes, shown, weights
+from hld.references.available import Shown, correlations, shown, weights
 from hld.references.covariances import through
 from hld.vectors.linear_maps import Scaled
+from hld.vectors.row_vectors import RowVectors
+from hld.vectors.windows import Window
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +56,7 @@ class RowBatch:
 
     Attributes
     ----------
-    circuit : pcircuit.Circuit
+    vectors : RowVectors
     calibration : Calibration
         Calibration for a reference made of rows.
     rows : (T, V) int array
@@ -62,7 +65,7 @@ class RowBatch:
         What all T rows show of the nodes.
     """
 
-    circuit: pcircuit.Circuit
+    vectors: RowVectors
     calibration: object
     rows: np.ndarray
     shown: Shown | None = None
@@ -72,16 +75,28 @@ class RowBatch:
         """T."""
         return len(self.rows) if self.shown is None else self.shown.num_rows
 
+    @cached_property
+    def mean_score(self):
+        """(P,) mean score of the rows, if the test looks at features of it."""
+        return None if self.vectors.features is None else pcircuit.mean_score(self.vectors.circuit, self.rows)
+
+    def score_shift(self):
+        """(P,) its difference from that of the reference, if both have no holes."""
+        held = self.vectors.features is not None and self.shown is None
+        if not held or self.rows.min() < 0 or self.calibration.kept.has_holes:
+            return None
+        return self.mean_score - self.calibration.mean_score
+
     def difference(self):
         """(m,) the difference of means, its null, and (m,) factors on the differences of single rows, or None."""
-        nodes, parts = self.calibration.nodes, self.calibration
+        parts = self.calibration
         if self.shown is not None and (self.shown.counts == self.num_rows).all() and not parts.kept.has_holes:
             return self.shown.means - parts.mean, parts.null, None
         if self.shown is None and self.rows.min() >= 0 and not parts.kept.has_holes:
-            return pcircuit.mean_node_likelihoods(self.circuit, self.rows, nodes=nodes) - parts.mean, parts.null, None
-        batch = shown(self.circuit, nodes, self.rows) if self.shown is None else self.shown
+            return self.vectors.mean(self.rows, self.mean_score) - parts.mean, parts.null, None
+        batch = shown(self.vectors, self.rows) if self.shown is None else self.shown
         k = parts.kept.num_rows
-        counts = parts.kept.counts if parts.kept.has_holes else np.full(len(nodes), k)
+        counts = parts.kept.counts if parts.kept.has_holes else np.full(self.vectors.size, k)
         g = weights(batch, counts, k)
         factors = g * batch.num_rows / np.maximum(batch.counts, 1)
         return g * (batch.means - parts.mean), HoledNull(self._laws(batch, g), parts.null), factors
@@ -100,14 +115,14 @@ class RowBatch:
         """(R, m) differences of the rows from the mean of the reference; of many rows some, evenly spread."""
         num_held, parts = len(self.rows), self.calibration
         rows = self.rows[np.linspace(0, num_held - 1, min(num_held, MOST_VECTORS)).astype(int)]
-        vectors = pcircuit.node_likelihoods(self.circuit, rows, nodes=parts.nodes) - parts.mean
-        return vectors if factors is None else vectors * seen_nodes(self.circuit, parts.nodes, rows) * factors
+        vectors = self.vectors.rows(rows) - parts.mean
+        return vectors if factors is None else vectors * self.vectors.seen(rows) * factors
 
     def _laws(self, batch: Shown, g) -> tuple:
         """The laws of a batch with holes: from its own covariance, or without one where it cannot be wider."""
         parts, laws = self.calibration, laws_of(self.calibration.null)
         if not len(parts.kept.covariance):
-            return tuple(law if keeps_apart(metric, self.circuit, parts.nodes) else None
+            return tuple(law if keeps_apart(metric, self.vectors) else None
                          for law, metric in zip(laws, parts.metrics, strict=True))
         k = parts.kept.num_rows
         own = parts.kept.covariance * correlations(batch, g, parts.kept.shared if parts.kept.has_holes else 1 / k, k)
@@ -119,12 +134,13 @@ def _own_law(metric, covariance, law: LimitLaw) -> LimitLaw:
     return replace(limit_law(through(metric, covariance)), excess=law.excess, _prepared={})
 
 
-def keeps_apart(metric, circuit, nodes) -> bool:
-    """Whether a metric mixes only nodes that the same rows show: then holes cannot widen its law."""
+def keeps_apart(metric, vectors: RowVectors) -> bool:
+    """Whether a metric mixes only numbers that the same rows show: then holes cannot widen its law."""
+    metric = metric.inner if isinstance(metric, Window) else metric
     if isinstance(metric, Scaled):
         return True
     index = getattr(metric, "index", None)
-    regions = None if index is None else circuit.nodes.region[nodes][index]
+    regions = None if index is None else vectors.circuit.nodes.region[vectors.nodes][index]
     return regions is not None and bool((regions == regions[:, :1]).all())
 
 

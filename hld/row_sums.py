@@ -13,8 +13,7 @@ import math
 
 import numpy as np
 
-import pcircuit
-from hld.references.available import MOST_PAIRED, Shown, seen_nodes, vectors_with_holes
+from hld.references.available import MOST_PAIRED, Shown
 from hld.vectors.completion import complete
 
 MOST_DISTINCT = 2 ** 20  # combinations of categories that are counted one by one
@@ -34,6 +33,7 @@ class RowSums:
     Examples
     --------
     >>> import hld
+    >>> import pcircuit
     >>> circuit = pcircuit.rat_spn([2] * 4, num_units=2, depth=1, rng=0)
     >>> rows = pcircuit.sample(circuit, 100, rng=1)
     >>> sums = RowSums(hld.HLDTest(circuit))
@@ -46,7 +46,7 @@ class RowSums:
         self._rng = np.random.default_rng([seed, 2])
         self._sizes = tuple(size + 1 for size in test.circuit.num_categories)  # and a hole
         self._times = np.zeros(math.prod(self._sizes) if math.prod(self._sizes) <= MOST_DISTINCT else 0, dtype=np.int64)
-        self._sums, self._counts = np.zeros(len(test.nodes)), np.zeros(len(test.nodes), dtype=np.int64)
+        self._sums, self._counts = np.zeros(test.vectors.size), np.zeros(test.vectors.size, dtype=np.int64)
         self._chosen, self._numbers = np.zeros((0, len(self._sizes)), dtype=np.int32), np.zeros(0)
 
     def add(self, rows) -> None:
@@ -83,25 +83,23 @@ class RowSums:
             rows = np.stack(np.unravel_index(found, self._sizes), axis=1).astype(np.int32) - 1
             self._sums[:], self._counts[:] = 0.0, 0
             self._evaluate(rows, self._times[found])
-        mask = seen_nodes(self.test.circuit, self.test.nodes, self._chosen).astype(np.float32)
+        mask = self.test.vectors.seen(self._chosen).astype(np.float32)
         pairs = (mask.T @ mask).astype(np.float64) * (self.num_rows / len(mask))
         np.fill_diagonal(pairs, self._counts)
         return Shown(self._sums / np.maximum(self._counts, 1), self._counts.copy(), self.num_rows, pairs)
 
     def _evaluate(self, rows, times) -> None:
         """Add the likelihoods of rows, each as often as it occurs."""
-        step = max(1, BLOCK_VALUES // len(self.test.nodes))
+        look, step = self.test.vectors, max(1, BLOCK_VALUES // self.test.vectors.size)
         for start in range(0, len(rows), step):
             block = rows[start:start + step]
             weights = np.ones(len(block), dtype=np.int64) if times is None else times[start:start + step]
             if block.dtype.kind == "u" or block.min() >= 0:
-                mean = pcircuit.node_likelihoods(self.test.circuit, block, nodes=self.test.nodes) if times is not None \
-                    else pcircuit.mean_node_likelihoods(self.test.circuit, block, nodes=self.test.nodes)
-                self._sums += weights @ mean if times is not None else mean * len(block)
+                self._sums += weights @ look.rows(block) if times is not None else look.mean(block) * len(block)
                 self._counts += weights.sum()
                 continue
-            vectors, seen = vectors_with_holes(self.test.circuit, self.test.nodes, block)
-            self._sums += weights @ np.where(seen, vectors, 0.0)
+            seen = look.seen(block)
+            self._sums += weights @ np.where(seen, look.rows(block), 0.0)
             self._counts += weights @ seen
 
     def _choose(self, rows) -> None:

@@ -41,6 +41,8 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.inference.likelihood import log_likelihood as log_likelihood
     from pcircuit.inference.masses import unit_masses as unit_masses
     from pcircuit.inference.sampling import sample as sample
+    from pcircuit.inference.scores import mean_score as mean_score
+    from pcircuit.inference.scores import scores as scores
     from pcircuit.inference.unit_likelihoods import mean_node_likelihoods as mean_node_likelihoods
     from pcircuit.inference.unit_likelihoods import node_likelihoods as node_likelihoods
     from pcircuit.learning.chow_liu import chow_liu_circuit as chow_liu_circuit
@@ -118,6 +120,7 @@ _HOME = {
     "log_likelihood": "inference.likelihood",
     "mean_node_likelihoods": "inference.unit_likelihoods", "node_likelihoods": "inference.unit_likelihoods",
     "Flows": "inference.flows", "expected_flows": "inference.flows",
+    "mean_score": "inference.scores", "scores": "inference.scores",
     "sample": "inference.sampling",
     "multiply": "operations.products", "overlap": "operations.products",
     "marginalize": "operations.marginals",

@@ -100,6 +100,8 @@ def good():
         "pcircuit.mean_node_likelihoods": {"circuit": circuit, "data": data, "nodes": ("None", "nodes"),
                                            "n_jobs": jobs},
         "pcircuit.expected_flows": {"circuit": circuit, "data": data, "weights": weights, "n_jobs": jobs},
+        "pcircuit.mean_score": {"circuit": circuit, "data": data, "n_jobs": jobs},
+        "pcircuit.scores": {"circuit": circuit, "data": data, "directions": ("None", ["[[1.0]]", "[0.5]", "'all'"])},
         "pcircuit.sample": {"circuit": dist, "num_samples": ("3", "size"), "rng": rng},
         "pcircuit.sample ": {"circuit": dist, "evidence": ("rows", "evidence")},
         "pcircuit.check_distribution": {"circuit": dist},

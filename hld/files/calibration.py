@@ -1,6 +1,8 @@
 """A calibration as JSON scalars and plain arrays, and back, everything checked.
 
 mean, stds, nodes, margins           of the node likelihoods, and tolerated distances
+feature.places, feature.factors      features of the score, if a metric looks at them
+feature.scores                       the reference's mean score
 metric.I.*                           the map of metric I
 null.*                               what the null holds
 kept.*                               sums over the rows of a reference
@@ -14,7 +16,8 @@ from hld.checks import check_names, finite_array, under_prefix, with_prefix
 from hld.nulls.named import Context
 from hld.references.circuit import CircuitReference
 from hld.references.kept_rows import KeptRows
-from hld.vectors.linear_maps import map_from_parts
+from hld.vectors.score_features import ScoreFeatures
+from hld.vectors.windows import read_map
 
 
 def calibration_parts(calibration) -> tuple[dict, dict]:
@@ -35,6 +38,9 @@ def calibration_parts(calibration) -> tuple[dict, dict]:
         own, own_arrays = metric.to_parts()
         scalars["metrics"].append(own)
         arrays |= with_prefix(f"metric.{i}.", own_arrays)
+    if calibration.features is not None:
+        arrays |= {"feature.places": calibration.features.places, "feature.factors": calibration.features.factors,
+                   "feature.scores": calibration.mean_score}
     if calibration.kept is not None:
         scalars["kept"], own_arrays = calibration.kept.to_parts()
         arrays |= with_prefix("kept.", own_arrays)
@@ -67,24 +73,27 @@ def read_calibration(circuit, scalars, arrays, seed) -> Calibration:
     check_names(scalars, {"metrics", "null", "kept"}, "the calibration")
     nodes = saved_nodes(circuit, arrays)
     m = len(nodes)
-    mean, stds = (finite_array(arrays, name, (m,)) for name in ("mean", "stds"))
-    if (mean < 0).any() or (stds < 0).any() or (mean > 1.001).any() or (stds > 1).any():
+    features = read_features(circuit, arrays)
+    size = m if features is None else m + features.num_features
+    mean, stds = (finite_array(arrays, name, (size,)) for name in ("mean", "stds"))
+    if (mean[:m] < 0).any() or (stds < 0).any() or (mean[:m] > 1.001).any() or (stds[:m] > 1).any():
         raise ValueError("'mean' and 'stds' must be those of likelihoods, numbers from 0 to 1")
     if not isinstance(scalars["metrics"], list) or not scalars["metrics"]:
         raise ValueError("the test has no metric")
-    metrics = tuple(map_from_parts(own, under_prefix(f"metric.{i}.", arrays), m)
+    metrics = tuple(read_map(own, under_prefix(f"metric.{i}.", arrays), size)
                     for i, own in enumerate(scalars["metrics"]))
     margins = finite_array(arrays, "margins", (len(metrics),))
     if (margins < 0).any() or len({metric.name for metric in metrics}) < len(metrics):
         raise ValueError("the margins of the test must be at least 0, and the names of its metrics different")
     for metric in metrics:
         refuse_scale(metric, stds, mean)
-    context = Context(CircuitReference(circuit, nodes, mean), metrics, stds, seed)
+    context = Context(CircuitReference(circuit, nodes, mean[:m]), metrics, stds, seed)
     null = context.read(scalars["null"], under_prefix("null.", arrays))
     kept = None
     if scalars.get("kept") is not None:
-        kept = KeptRows.from_parts(scalars["kept"], under_prefix("kept.", arrays), m, len(metrics))
-    return Calibration(nodes, mean, stds, metrics, null, margins, kept)
+        kept = KeptRows.from_parts(scalars["kept"], under_prefix("kept.", arrays), size, len(metrics))
+    return Calibration(nodes, mean, stds, metrics, null, margins, kept, features,
+                       None if features is None else finite_array(arrays, "feature.scores", (circuit.num_parameters,)))
 
 
 def saved_nodes(circuit, arrays) -> np.ndarray:
@@ -93,3 +102,16 @@ def saved_nodes(circuit, arrays) -> np.ndarray:
     if not len(nodes) or nodes.min() < 0 or nodes.max() >= circuit.num_nodes:
         raise ValueError("the nodes of the test are not nodes of the circuit")
     return nodes
+
+
+def read_features(circuit, arrays) -> ScoreFeatures | None:
+    """The features of the score that a file holds, if it does."""
+    if "feature.places" not in arrays and "feature.factors" not in arrays:
+        return None
+    P = circuit.num_parameters
+    places = finite_array(arrays, "feature.places", (P,), np.int64)
+    factors = finite_array(arrays, "feature.factors", (P,))
+    r = int(places.max()) + 1
+    if places.min() < 0 or r > P or len(np.unique(places)) < r:
+        raise ValueError("every feature of the score must be the place of a parameter")
+    return ScoreFeatures(places, factors, r)

@@ -50,7 +50,8 @@ def check_settings(saved: dict, num_train: int) -> None:
 
 def check_calibration(circuit, settings, calibration) -> None:
     """Raise unless moments, null and margins fit the circuit and the settings of the test."""
-    nodes, mean, stds = calibration.nodes, calibration.mean, calibration.stds
+    nodes, m = calibration.nodes, len(calibration.nodes)
+    mean, stds = calibration.mean[:m], calibration.stds[:m]  # of likelihoods
     if (np.diff(nodes) <= 0).any():
         raise ValueError("the nodes of the test must ascend")
     widest = mean * np.maximum(1 - mean, 0.0)  # of numbers in [0, 1]; twice that for the sample variance of two rows

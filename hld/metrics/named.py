@@ -9,6 +9,8 @@ With Z the difference of the mean likelihood vectors of a batch and of its refer
                    (`hld.metrics.marginals`): what single variables tell, none of them favoured.
 * "whitened"       F = (S + c I)^(-1/2): every direction counts alike in which the reference varies
                    (`hld.metrics.whitened`): what tells that variables go together in another way.
+* "score"          the gradient of the log-likelihood in the parameters, each in units of its deviation
+                   (`hld.metrics.score`): what tells that one dependence among many has changed.
 * node weights     F = diag(w), any positive w.
 
 A metric is made for a reference before any batch is seen, by a function of the reference and of the options of the
@@ -25,18 +27,22 @@ from numpy.typing import ArrayLike
 import pcircuit
 from hld.metrics.marginals import marginals
 from hld.metrics.node_weights import euclidean, standardized, weighted
+from hld.metrics.score import score
 from hld.metrics.whitened import whitened
 from hld.references.reference import Reference
 from hld.vectors.linear_maps import LinearMap
+from hld.vectors.windows import widened
 
 METRICS: dict[str, Callable[..., LinearMap]] = {
     "euclidean": euclidean,
     "standardized": standardized,
     "marginals": marginals,
     "whitened": whitened,
+    "score": score,
 }
 DEFAULT = ("euclidean", "standardized", "marginals", "whitened")  # what `HLDDetector` combines
 OF_INPUTS = ("marginals",)  # those that compare input units
+OF_SCORES = ("score",)  # those that compare features of the score
 
 
 def parse_metric(metric: str | ArrayLike | Sequence[str], m: int) -> tuple:
@@ -73,6 +79,11 @@ def parse_metric(metric: str | ArrayLike | Sequence[str], m: int) -> tuple:
     return tuple(parts)
 
 
+def asks_for_scores(parts: tuple) -> bool:
+    """Whether one of the entries of `parse_metric` compares features of the score."""
+    return any(isinstance(part, str) and part in OF_SCORES for part in parts)
+
+
 def build_metric(part: str | np.ndarray, reference: Reference, **options) -> LinearMap:
     """The metric of one entry of `parse_metric` for a reference.
 
@@ -84,7 +95,8 @@ def build_metric(part: str | np.ndarray, reference: Reference, **options) -> Lin
     >>> build_metric("euclidean", reference).name
     'euclidean'
     """
-    return METRICS[part](reference, **options) if isinstance(part, str) else weighted(part)
+    metric = METRICS[part](reference, **options) if isinstance(part, str) else weighted(part)
+    return widened(metric, len(reference.mean))
 
 
 def default_metrics(circuit: pcircuit.Circuit, nodes: np.ndarray) -> tuple:

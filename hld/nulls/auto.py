@@ -134,7 +134,7 @@ def laws_of(null: Null) -> tuple:
 
 def auto_null(reference: Reference, metrics: tuple, options: NullOptions) -> AutoNull:
     """Drawn batches below the size from which the law's tails are right, and the corrected law from there on."""
-    most = int(np.clip(PILOT_BYTES // (8 * len(reference.nodes)), 500, PILOT_ROWS))
+    most = int(np.clip(PILOT_BYTES // (8 * len(reference.mean)), 500, PILOT_ROWS))
     pilot = reference.rows(most, options.rng)
     laws = tuple(law.with_excess(float(np.var(metric.squared(pilot))))
                  for law, metric in zip(limit_laws(reference, metrics), metrics, strict=True))

@@ -186,7 +186,7 @@ def joint_law(factor: np.ndarray, metrics: tuple, rng: np.random.Generator, *, n
 
 def factor_of(reference: Reference, rng: np.random.Generator) -> np.ndarray:
     """(n, m) A with A^t A = S: of the covariance, or with many nodes of rows that follow the reference."""
-    if len(reference.nodes) <= MAX_FULL_SPECTRUM:
+    if len(reference.mean) <= MAX_FULL_SPECTRUM:
         return covariance_factor(reference.covariance())
     rows = reference.rows(FACTOR_ROWS, rng)
     return rows / np.sqrt(len(rows))

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-import pcircuit
+from hld.vectors.row_vectors import RowVectors
 
 FEWEST = 30  # rows that have to show a node, unless half of them do
 BLOCK_VALUES = 20_000_000  # likelihoods that are held at a time
@@ -60,42 +60,30 @@ class Shown:
         return self.pairs / np.outer(counts, counts)
 
 
-def shown(circuit, nodes, rows) -> Shown:
-    """What rows (T, V), -1 for a hole, show of some nodes.
+def shown(vectors: RowVectors, rows) -> Shown:
+    """What rows (T, V), -1 for a hole, show of the numbers of a vector.
 
     Examples
     --------
+    >>> import pcircuit
     >>> circuit = pcircuit.rat_spn([2] * 2, num_units=1, depth=1, rng=0)
-    >>> found = shown(circuit, pcircuit.select_nodes(circuit), np.array([[0, 1], [1, -1]]))
+    >>> found = shown(RowVectors(circuit, pcircuit.select_nodes(circuit)), np.array([[0, 1], [1, -1]]))
     >>> found.counts, found.enough           # an input and a sum over each variable, and the root
     (array([2, 2, 1, 1, 1]), array([ True,  True,  True,  True,  True]))
     """
-    m = len(nodes)
+    m = vectors.size
     sums, counts = np.zeros(m), np.zeros(m, dtype=np.int64)
     step = max(1, BLOCK_VALUES // m)
     for start in range(0, len(rows), step):
-        vectors, seen = vectors_with_holes(circuit, nodes, rows[start:start + step])
-        sums += np.where(seen, vectors, 0.0).sum(axis=0)
+        block = rows[start:start + step]
+        seen = vectors.seen(block)
+        sums += np.where(seen, vectors.rows(block), 0.0).sum(axis=0)
         counts += seen.sum(axis=0)
     paired = rows[::-(-len(rows) // MOST_PAIRED)]
-    mask = seen_nodes(circuit, nodes, paired).astype(np.float32)
+    mask = vectors.seen(paired).astype(np.float32)
     pairs = (mask.T @ mask).astype(np.float64) * (len(rows) / len(paired))
     np.fill_diagonal(pairs, counts)
     return Shown(sums / np.maximum(counts, 1), counts, len(rows), pairs)
-
-
-def vectors_with_holes(circuit, nodes, rows):
-    """(n, m) likelihoods of rows with holes, and (n, m) bool whether the row shows the whole scope of the node."""
-    return pcircuit.node_likelihoods(circuit, rows, nodes=nodes), seen_nodes(circuit, nodes, rows)
-
-
-def seen_nodes(circuit, nodes, rows) -> np.ndarray:
-    """(n, m) bool: whether no variable of the node's scope is missing in the row, from the leaves of the v-tree up."""
-    seen = np.empty((circuit.vtree.num_nodes, len(rows)), dtype=bool)
-    for r, region in enumerate(circuit.regions):
-        children = circuit.vtree.children(r)
-        seen[r] = seen[children].all(axis=0) if len(children) else rows[:, region.variable] >= 0
-    return seen[circuit.nodes.region[nodes]].T
 
 
 def weights(batch: Shown, counts, num_rows: int) -> np.ndarray:

@@ -15,6 +15,7 @@ import pcircuit
 from hld.references.covariances import DenseCovariance, RowCovariance, StretchedCovariance, through
 from hld.references.reference import MAX_FULL_SPECTRUM
 from hld.vectors.linear_maps import LinearMap, Stretched
+from hld.vectors.row_vectors import RowVectors
 
 BLOCK_ROWS = 200_000  # rows drawn at a time
 BLOCK_VALUES = 500_000  # likelihoods of several batches that are held: a call for each takes longer than its work
@@ -45,7 +46,7 @@ class CircuitReference:
     num_rows = None
 
     def __init__(self, circuit, nodes, mean=None):
-        self.circuit, self.nodes = circuit, nodes
+        self.circuit, self.nodes, self.vectors = circuit, nodes, RowVectors(circuit, nodes)
         self.mean = np.array(self.moments.mean) if mean is None else mean
 
     @cached_property

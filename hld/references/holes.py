@@ -21,6 +21,7 @@ import pcircuit
 from hld.references.circuit import CircuitReference
 from hld.references.covariances import DenseCovariance, through
 from hld.references.reference import MAX_FULL_SPECTRUM
+from hld.vectors.row_vectors import RowVectors
 
 MOST_PATTERNS = 256  # kept; a batch may hold more, and then computes them anew
 
@@ -49,6 +50,11 @@ class HoleReference(DenseCovariance):
     means: np.ndarray
     which: np.ndarray
     num_rows = None
+
+    @property
+    def vectors(self) -> RowVectors:
+        """Likelihoods of the nodes."""
+        return RowVectors(self.circuit, self.nodes)
 
     @property
     def at_deployment(self) -> HoleReference:

@@ -88,7 +88,7 @@ def kept_rows(reference: Reference, metrics: tuple, laws: tuple) -> KeptRows | N
     if reference.num_rows is None:
         return None
     squared = [metric.squared(reference.table) for metric in metrics]
-    formed = len(reference.nodes) <= MAX_FULL_SPECTRUM
+    formed = len(reference.mean) <= MAX_FULL_SPECTRUM
     holes = reference.holes
     return KeptRows(
         reference.num_rows,

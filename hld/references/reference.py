@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
 
     from hld.vectors.linear_maps import LinearMap
+    from hld.vectors.row_vectors import RowVectors
     from pcircuit import Circuit
 
 MAX_FULL_SPECTRUM = 1500  # coordinates up to which covariances are formed and all eigenvalues computed
@@ -51,7 +52,10 @@ class Reference(Covariance, Protocol):
     ----------
     circuit : pcircuit.Circuit
     nodes : (m,) int array
-    mean : (m,) float array
+    vectors : RowVectors
+        What a vector holds: the likelihoods of the nodes, and maybe more.
+    mean : (size,) float array
+        m numbers, and more where the vectors hold more.
     model : CircuitReference
         That of the circuit, for the same nodes; a circuit's own is itself.
     at_deployment : Reference or None
@@ -62,6 +66,7 @@ class Reference(Covariance, Protocol):
 
     circuit: Circuit
     nodes: np.ndarray
+    vectors: RowVectors
     mean: np.ndarray
     num_rows: int | None
 

@@ -21,12 +21,12 @@ from functools import cached_property
 import numpy as np
 
 import pcircuit
-from hld.references.available import seen_nodes, shown
+from hld.references.available import shown
 from hld.references.circuit import CircuitReference
 from hld.references.covariances import RowCovariance, through
 from hld.references.reference import MAX_FULL_SPECTRUM
+from hld.vectors.row_vectors import RowVectors
 
-EPS = float(np.finfo(np.float64).eps)
 MOST_BYTES = 2 ** 29  # of the table of likelihood vectors while a test is built
 
 
@@ -36,23 +36,34 @@ class RowReference(RowCovariance):
 
     Attributes
     ----------
-    table : (n, m) float array
+    table : (n, size) float array
         Vectors minus their mean.
-    circuit : pcircuit.Circuit
-    nodes : (m,) int array
-    mean : (m,) float array
+    vectors : RowVectors
+    mean : (size,) float array
     num_rows : int
         Rows that the mean is of; n, unless the table holds a part of them.
     holes : Shown or None
         What rows with holes show of each node.
+    mean_score : (P,) float array or None
+        Mean score of the rows, if the vectors hold features of it.
     """
 
-    circuit: pcircuit.Circuit
-    nodes: np.ndarray
+    vectors: RowVectors
     mean: np.ndarray
     num_rows: int | None = None
     holes: object = None
+    mean_score: np.ndarray | None = None
     at_deployment = None  # rows are not kept
+
+    @property
+    def circuit(self) -> pcircuit.Circuit:
+        """The circuit of the vectors."""
+        return self.vectors.circuit
+
+    @property
+    def nodes(self) -> np.ndarray:
+        """(m,) their nodes."""
+        return self.vectors.nodes
 
     @cached_property
     def model(self) -> CircuitReference:
@@ -86,7 +97,7 @@ class RowReference(RowCovariance):
 
     def under(self, metric):
         """F S F^T: formed for few nodes, else by its mapped rows."""
-        if len(self.nodes) <= MAX_FULL_SPECTRUM:
+        if len(self.mean) <= MAX_FULL_SPECTRUM:
             return through(metric, self.covariance())
         return RowCovariance(metric.apply(self.table))
 
@@ -111,7 +122,7 @@ def resampled_weights(n: int, T: int, B: int, rng):
     return np.bincount(picked + np.repeat(np.arange(B) * n, T), minlength=B * n).reshape(B, n) * weight
 
 
-def row_reference(circuit, nodes, data) -> RowReference:
+def row_reference(circuit, nodes, data, features=None) -> RowReference:
     """The reference of the rows of a table.
 
     Parameters
@@ -120,6 +131,8 @@ def row_reference(circuit, nodes, data) -> RowReference:
     nodes : (m,) int array
     data : (n, V) integer array
         At least two rows; -1 for a hole.
+    features : ScoreFeatures, optional
+        What is looked at beside likelihoods.
 
     Returns
     -------
@@ -141,13 +154,15 @@ def row_reference(circuit, nodes, data) -> RowReference:
     """
     if len(data) < 2:
         raise ValueError(f"`training_data` has {len(data)} rows: a covariance needs at least two")
-    holes = shown(circuit, nodes, data) if data.min() < 0 else None
-    mean = pcircuit.mean_node_likelihoods(circuit, data, nodes=nodes) if holes is None else holes.means
-    kept = data[::-(-8 * len(nodes) * len(data) // MOST_BYTES)]
-    table = pcircuit.node_likelihoods(circuit, kept, nodes=nodes)
+    vectors = RowVectors(circuit, nodes, features)
+    holes = shown(vectors, data) if data.min() < 0 else None
+    mean_score = None if features is None else pcircuit.mean_score(circuit, data)
+    mean = vectors.mean(data, mean_score) if holes is None else holes.means
+    kept = data[::-(-8 * len(mean) * len(data) // MOST_BYTES)]
+    table = vectors.rows(kept)
     table -= mean
-    errors = (pcircuit.rounding_errors(circuit, nodes) + len(data) * EPS) * mean
     if holes is not None:
-        table *= np.sqrt(len(data) / np.maximum(holes.counts, 1)) * seen_nodes(circuit, nodes, kept)
-    table[:, np.sqrt((table ** 2).mean(axis=0)) <= errors] = 0.0  # such a node is constant: what varies is rounding
-    return RowReference(table, circuit, nodes, mean, len(data), holes)
+        table *= np.sqrt(len(data) / np.maximum(holes.counts, 1)) * vectors.seen(kept)
+    constant = np.sqrt((table ** 2).mean(axis=0)) <= vectors.rounding(mean, len(data))
+    table[:, constant] = 0.0  # what varies is rounding
+    return RowReference(table, vectors, mean, len(data), holes, mean_score)

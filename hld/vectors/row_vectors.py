@@ -1,0 +1,84 @@
+"""What a test looks at in a row: the likelihoods of some nodes and, if it is asked to, features of the row's score.
+
+Both are plain numbers of a row, whose means over a batch and over reference rows can be compared.  They stand in one
+vector, the m likelihoods first, so that one table of reference rows, and one set of drawn batches, tells how all of
+them go together.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+import pcircuit
+from hld.vectors.score_features import ScoreFeatures
+
+
+@dataclass(frozen=True, eq=False)
+class RowVectors:
+    """The vectors of rows.
+
+    Attributes
+    ----------
+    circuit : pcircuit.Circuit
+    nodes : (m,) int array
+    features : ScoreFeatures or None
+
+    Examples
+    --------
+    >>> circuit = pcircuit.rat_spn([2] * 2, num_units=1, depth=1, rng=0)
+    >>> RowVectors(circuit, pcircuit.select_nodes(circuit)).mean(np.array([[0, 1], [1, 1]])).shape
+    (5,)
+    """
+
+    circuit: pcircuit.Circuit
+    nodes: np.ndarray
+    features: ScoreFeatures | None = None
+
+    @property
+    def size(self) -> int:
+        """Numbers of a vector: m, and those of the features."""
+        return len(self.nodes) + (0 if self.features is None else self.features.num_features)
+
+    def rows(self, data) -> np.ndarray:
+        """(n, size) vectors of rows (n, V)."""
+        likelihoods = pcircuit.node_likelihoods(self.circuit, data, nodes=self.nodes)
+        if self.features is None:
+            return likelihoods
+        return np.concatenate([likelihoods, self.features.of_rows(self.circuit, data)], axis=1)
+
+    def mean(self, data, mean_score=None) -> np.ndarray:
+        """(size,) their mean over the rows, in two passes; the mean score (P,) may be known."""
+        likelihoods = pcircuit.mean_node_likelihoods(self.circuit, data, nodes=self.nodes)
+        if self.features is None:
+            return likelihoods
+        mean_score = pcircuit.mean_score(self.circuit, data) if mean_score is None else mean_score
+        return np.concatenate([likelihoods, self.features.of_scores(mean_score)])
+
+    def seen(self, data) -> np.ndarray:
+        """(n, size) bool whether a row shows what a number is about: the scope of a node, for features all of the row.
+
+        From the leaves of the v-tree up.
+        """
+        circuit = self.circuit
+        seen = np.empty((circuit.vtree.num_nodes, len(data)), dtype=bool)
+        for r, region in enumerate(circuit.regions):
+            children = circuit.vtree.children(r)
+            seen[r] = seen[children].all(axis=0) if len(children) else data[:, region.variable] >= 0
+        regions = circuit.nodes.region[self.nodes]
+        return seen[np.append(regions, np.full(self.size - len(regions), circuit.num_regions - 1))].T
+
+    def rounding(self, mean, num_rows: int) -> np.ndarray:
+        """(size,) errors that rounding can make in differences from a mean over so many rows."""
+        eps, m = float(np.finfo(np.float64).eps), len(self.nodes)
+        errors = (pcircuit.rounding_errors(self.circuit, self.nodes) + num_rows * eps) * mean[:m]
+        if self.features is None:
+            return errors
+        largest = np.zeros(self.features.num_features)
+        np.maximum.at(largest, self.features.places, np.abs(self.features.factors))
+        return np.append(errors, (circuit_depth(self.circuit) + num_rows) * eps * largest)
+
+
+def circuit_depth(circuit) -> int:
+    """A bound on the roundings on the way to a flow, which is at most 1: four for each region."""
+    return 4 * circuit.num_regions

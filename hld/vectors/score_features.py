@@ -1,0 +1,163 @@
+r"""A few numbers of a row's score that stand for all of them, each parameter in units of its deviation.
+
+The score s(x) of a row is the gradient of its log-likelihood in the logits of all parameters (`pcircuit.scores`).  As
+a vector to compare rows by it is taken relative to
+
+.. math:: z_p(x) = s_p(x) / \sqrt{\mathrm{Var}_P\, s_p + f}, \qquad f = 0.001,
+
+so that every parameter counts alike, but those that a row in a thousand uses less: without the floor f one row with a
+rare category would outweigh all others.  The variances are those of rows drawn from the circuit, so that nothing is
+known here of the rows that a batch is compared with.
+
+A large circuit has more parameters than a test can hold.  Of them the R / 2 that vary most keep a coordinate of their
+own, the others share R / 2 coordinates, each with a sign drawn at random: sums of squares are kept in the mean over the
+signs (a count sketch), and parameters that hardly vary add little noise to what they share a place with.  Two
+parameters of a unit with two choices have opposite scores and are one coordinate from the start.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+import pcircuit
+
+FLOOR = 1e-3  # of variances: what a category with this probability has
+MOST_FEATURES = 256  # R
+DRAWN_VALUES, MOST_DRAWN, FEWEST_DRAWN = 8_000_000, 2_000, 100  # numbers, and rows, that variances are estimated from
+SEED = 0  # of what is drawn: the same circuit has the same features
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreFeatures:
+    """A sparse linear map of scores: parameter p is added, times a factor, to one coordinate.
+
+    Attributes
+    ----------
+    places : (P,) int array
+    factors : (P,) float array
+    num_features : int
+        r; every coordinate is the place of a parameter.
+
+    Examples
+    --------
+    >>> features = ScoreFeatures(np.array([0, 1, 1]), np.array([1.0, 2.0, -2.0]), 2)
+    >>> features.of_scores(np.array([[3.0, 1.0, 0.5]]))
+    array([[3., 1.]])
+    """
+
+    places: np.ndarray
+    factors: np.ndarray
+    num_features: int
+
+    @cached_property
+    def matrix(self):
+        """(P, r) the map, transposed."""
+        from scipy.sparse import csr_array
+        P = len(self.places)
+        return csr_array((self.factors, self.places, np.arange(P + 1)), shape=(P, self.num_features))
+
+    def of_scores(self, scores) -> np.ndarray:
+        """(..., r) features of scores (..., P)."""
+        return scores @ self.matrix
+
+    def of_rows(self, circuit, rows) -> np.ndarray:
+        """(n, r) features of each row, with no more scores at hand than those of one region and a block of rows."""
+        return pcircuit.scores(circuit, rows, directions=self.matrix)
+
+
+def score_features(circuit, *, most: int = MOST_FEATURES) -> ScoreFeatures:
+    """The features of a circuit.
+
+    Parameters
+    ----------
+    circuit : pcircuit.Circuit
+        Normalised.
+    most : int
+        R, even.
+
+    Returns
+    -------
+    ScoreFeatures
+
+    Notes
+    -----
+    The scores of 100 to 2,000 rows that are drawn from the circuit, always the same.
+
+    References
+    ----------
+    Charikar, Chen and Farach-Colton (2004), Finding frequent items in data streams, Theor. Comput. Sci. 312.
+
+    Examples
+    --------
+    >>> circuit = pcircuit.rat_spn([2] * 4, num_units=2, depth=1, rng=0)
+    >>> score_features(circuit).of_rows(circuit, np.array([[0, 1, 1, 0]])).shape
+    (1, 13)
+    """
+    variances = score_variances(circuit)
+    factors, owner = 1.0 / np.sqrt(variances + FLOOR), _owners(circuit)
+    heads = np.flatnonzero(owner == np.arange(len(owner)))
+    twins = np.flatnonzero(owner != np.arange(len(owner)))
+    factors[heads] *= np.where(np.isin(heads, owner[twins]), np.sqrt(0.5), 1.0)
+    places = np.zeros(len(owner), dtype=np.int64)
+    places[heads], signs, r = _shared_places(variances[heads], most)
+    factors[heads] *= signs
+    places[twins], factors[twins] = places[owner[twins]], -factors[owner[twins]]
+    return ScoreFeatures(places, factors, r)
+
+
+def score_variances(circuit) -> np.ndarray:
+    """(P,) variances of the scores of rows drawn from the circuit, about zero, which is their mean."""
+    return (sampled_scores(circuit) ** 2).mean(axis=0)
+
+
+def sampled_scores(circuit) -> np.ndarray:
+    """(n, P) scores of rows drawn from the circuit, the same at every call."""
+    n = int(np.clip(DRAWN_VALUES // circuit.num_parameters, FEWEST_DRAWN, MOST_DRAWN))
+    return pcircuit.scores(circuit, pcircuit.sample(circuit, n, rng=SEED))
+
+
+def parameter_slices(circuit) -> list:
+    """Where the parameters of each region are in a score: those of inner regions first, then variable by variable."""
+    parts: list = [None] * circuit.num_regions
+    leaves, end = circuit.vtree.leaf_of().tolist(), 0
+    for r in [*sorted(set(range(circuit.num_regions)) - set(leaves)), *leaves]:
+        parts[r] = slice(end, end + int(_choices(circuit.regions[r]).sum()))
+        end = parts[r].stop
+    return parts
+
+
+def _owners(circuit) -> np.ndarray:
+    """(P,) the parameter whose coordinate each has: itself, or the other one of a unit with two choices."""
+    owner = np.arange(circuit.num_parameters)
+    for region, part in zip(circuit.regions, parameter_slices(circuit), strict=True):
+        sizes = _choices(region)
+        second = part.start + np.cumsum(sizes)[sizes == 2] - 1
+        owner[second] = second - 1
+    return owner
+
+
+def _choices(region) -> np.ndarray:
+    """(K,) parameters of each unit of a region."""
+    if isinstance(region, pcircuit.InputRegion):
+        return np.full(region.num_units, region.num_categories)
+    if region.is_sparse:
+        return np.diff(region.weights.indptr)
+    return np.full(region.num_units, region.weights.shape[1])
+
+
+def _shared_places(variances, most: int):
+    """(n,) places of parameters, (n,) signs, and the number of places."""
+    n = len(variances)
+    if n <= most:
+        return np.arange(n), np.ones(n), n
+    own = most // 2
+    order = np.argsort(-variances, kind="stable")
+    rng = np.random.default_rng(SEED)
+    places, signs = np.empty(n, dtype=np.int64), np.ones(n)
+    places[order[:own]] = np.arange(own)
+    shared = order[own:]
+    places[shared] = own + rng.permutation(len(shared)) % (most - own)
+    signs[shared] = rng.choice([-1.0, 1.0], len(shared))
+    return places, signs, own + min(len(shared), most - own)

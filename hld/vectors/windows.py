@@ -1,0 +1,81 @@
+"""Maps that look at a part of a vector: likelihoods of nodes stand in it first, features of the score behind them.
+
+A metric of nodes is made for m of them and knows nothing of what else a vector holds; `widened` makes it one of longer
+vectors.  To files a window goes as the map that it shows, with one entry more.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hld.vectors.linear_maps import LinearMap, map_from_parts
+
+
+@dataclass(frozen=True, eq=False)
+class Window(LinearMap):
+    """F that is another map of successive coordinates, and 0 of all others.
+
+    Attributes
+    ----------
+    inner : LinearMap
+        Of the coordinates from `start` on, as many as it takes.
+    start : int
+        The first coordinate.
+    width : int
+        m, of the whole vector.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hld.vectors.linear_maps import Scaled
+    >>> behind = Window("last", Scaled("last", np.array([2.0])), 2, 3)
+    >>> behind.apply(np.array([5.0, 2.0, 1.0])), float(behind.squared(np.array([5.0, 2.0, 1.0])))
+    (array([2.]), 4.0)
+    """
+
+    inner: LinearMap
+    start: int
+    width: int
+
+    def __post_init__(self):
+        if not 0 <= self.start <= self.width - self.inner.width:
+            raise ValueError(f"metric {self.name!r} refers to numbers of a row that are not there")
+
+    @property
+    def seen(self) -> slice:
+        """The coordinates that it looks at."""
+        return slice(self.start, self.start + self.inner.width)
+
+    def apply(self, rows):
+        """F z, of the part."""
+        return self.inner.apply(rows[..., self.seen])
+
+    def squared(self, rows):
+        """d^2, of the part."""
+        return self.inner.squared(rows[..., self.seen])
+
+    def reach(self, sizes):
+        """That of the part."""
+        return self.inner.reach(sizes[self.seen])
+
+    def to_parts(self):
+        """Those of the part, and where it is."""
+        scalars, arrays = self.inner.to_parts()
+        return {**scalars, "window": [self.start, self.seen.stop, self.width]}, arrays
+
+
+def widened(metric: LinearMap, width: int) -> LinearMap:
+    """A map of the first coordinates, as one of vectors with `width`."""
+    return metric if metric.width == width else Window(metric.name, metric, 0, width)
+
+
+def read_map(scalars: dict, arrays: dict, width: int) -> LinearMap:
+    """A map, or a window of one, from what its `to_parts` gave; raises ValueError unless it is of so many numbers."""
+    if not isinstance(scalars, dict) or "window" not in scalars:
+        return map_from_parts(scalars, arrays, width)
+    place = scalars["window"]
+    if not isinstance(place, list) or len(place) != 3 or any(type(end) is not int for end in place) \
+            or not 0 <= place[0] < place[1] <= place[2] == width:
+        raise ValueError(f"the window of a metric must be three ascending whole numbers, the last {width}")
+    inner = map_from_parts({name: value for name, value in scalars.items() if name != "window"}, arrays,
+                           place[1] - place[0])
+    return Window(inner.name, inner, place[0], width)
