@@ -16,11 +16,11 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from hld.baselines.mmd import mmd_squared as mmd_squared
     from hld.chunks import judge_chunks as judge_chunks
     from hld.detector import HLDDetector as HLDDetector
-    from hld.detector import load as load
-    from hld.detector import save as save
     from hld.goodness_of_fit import HLDTest as HLDTest
     from hld.many_batches import BatchesResult as BatchesResult
     from hld.many_batches import test_batches as test_batches
+    from hld.model_files import load as load
+    from hld.model_files import save as save
     from hld.monitoring.monitor import Monitor as Monitor
     from hld.monitoring.monitor import MonitorResult as MonitorResult
     from hld.result import HLDResult as HLDResult
@@ -43,7 +43,7 @@ _HOME = {
     "BatchesResult": "many_batches", "test_batches": "many_batches",
     "HLDResult": "result",
     "HLDDetector": "detector",
-    "load": "detector", "save": "detector", "judge_chunks": "chunks",
+    "load": "model_files", "save": "model_files", "judge_chunks": "chunks",
     "Monitor": "monitoring.monitor", "MonitorResult": "monitoring.monitor",
     "MMDResult": "baselines.mmd", "MMDTest": "baselines.mmd", "mmd_squared": "baselines.mmd",
     "TableEncoder": "tables.encoder", "fit_encoder": "tables.encoder",

@@ -11,7 +11,6 @@ that it shows, and as many holes as in training say nothing (`hld.tables.missing
 from __future__ import annotations
 
 import inspect
-import os
 from dataclasses import replace
 
 import numpy as np
@@ -22,7 +21,7 @@ from hld.checks import check_alpha
 from hld.detector_options import check_options
 from hld.detector_parts import batch_as_named, build_test, describe, warn_of_few_rows, warn_of_left_out
 from hld.estimator import check_fitted, feature_names, predictions, row_offset, sklearn_tags
-from hld.files.detector import FORMAT, FORMAT_VERSION, check_storable, detector_parts, read_parts
+from hld.files.detector import check_storable, detector_parts, read_parts
 from hld.references.held_out import split_rows
 from hld.result_quality import with_quality
 from hld.synthetic.drawing import condition_probability, draw_rows
@@ -256,7 +255,16 @@ class HLDDetector:
 
     def save(self, path) -> None:
         """Write the fitted detector to one file, atomically and without pickle; read it with `hld.load`."""
-        save(self, path)
+        check_fitted(self)
+        fitted = {"schema": self.schema_, "test": self.test_, "history": self.history_, "num_train": self.num_train_,
+                  "offset": self.offset_, "profile": self.profile_, "values": self.values_}
+        pcircuit.write_archive(path, *detector_parts(self.get_params(), fitted))
+
+    @classmethod
+    def from_parts(cls, header: dict, arrays: dict) -> HLDDetector:
+        """The detector of a file's header and arrays; ValueError if they are not of this format."""
+        params, fitted = read_parts(header, arrays, cls().get_params())
+        return cls(**params)._take_over(fitted)
 
     def describe(self) -> str:
         """The columns and how each is treated, the circuit, and the test."""
@@ -297,83 +305,3 @@ class HLDDetector:
     def __sklearn_tags__(self):
         """What scikit-learn asks of an estimator."""
         return sklearn_tags()
-
-
-def save(detector, path) -> None:
-    """Write a fitted detector to one file, whole or not at all.
-
-    Parameters
-    ----------
-    detector : HLDDetector
-        Fitted.
-    path : str or os.PathLike
-        The file; an existing one is replaced at the end, and stays as it was if anything fails.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `detector` is not a fitted HLDDetector.
-    OSError
-        If the folder does not exist or cannot be written.
-
-    Examples
-    --------
-    >>> import os, tempfile
-    >>> import numpy as np
-    >>> table = np.random.default_rng(0).integers(0, 2, size=(200, 3))
-    >>> detector = HLDDetector(num_epochs=5).fit(table)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save(detector, os.path.join(folder, "model.hld"))
-    ...     load(os.path.join(folder, "model.hld")).test(table[:50]).pvalue == detector.test(table[:50]).pvalue
-    True
-    """
-    if not isinstance(detector, HLDDetector):
-        raise TypeError(f"`detector` must be an HLDDetector, found {type(detector).__name__}; save circuits with "
-                        "pcircuit.save")
-    check_fitted(detector)
-    fitted = {"schema": detector.schema_, "test": detector.test_, "history": detector.history_,
-              "num_train": detector.num_train_, "offset": detector.offset_, "profile": detector.profile_,
-              "values": detector.values_}
-    pcircuit.write_archive(path, *detector_parts(detector.get_params(), fitted))
-
-
-def load(path) -> HLDDetector:
-    """Read a fitted detector that `save` wrote; safe for files from strangers.
-
-    Parameters
-    ----------
-    path : str or os.PathLike
-
-    Returns
-    -------
-    HLDDetector
-        Fitted, with the same results on every batch.
-
-    Raises
-    ------
-    ValueError
-        If the file is damaged, of another kind, or of a newer format version: its name and what is wrong.
-    OSError
-        If there is no such file or it cannot be opened.
-
-    Notes
-    -----
-    Costs reading the file, and checking its means; `save` has a round trip.
-
-    Examples
-    --------
-    >>> load("no-such-file.hld")
-    Traceback (most recent call last):
-    FileNotFoundError: [Errno 2] No such file or directory: 'no-such-file.hld'
-    """
-    header, arrays = pcircuit.read_archive(path, FORMAT, FORMAT_VERSION)
-    try:
-        return from_parts(header, arrays)
-    except ValueError as error:
-        raise ValueError(f"cannot read {os.fspath(path)!r}: {error}") from error
-
-
-def from_parts(header: dict, arrays: dict) -> HLDDetector:
-    """The detector of a file's header and arrays; ValueError if they are not of this format."""
-    params, fitted = read_parts(header, arrays, HLDDetector().get_params())
-    return HLDDetector(**params)._take_over(fitted)

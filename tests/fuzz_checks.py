@@ -21,7 +21,7 @@ from streams import next_factors
 import hld
 import pcircuit
 from hld import gchi2
-from hld.detector import from_parts
+from hld.detector import HLDDetector
 from hld.files import detector as detector_file
 from hld.monitoring import monitor_file
 from hld.nulls.auto import AutoNull
@@ -206,7 +206,7 @@ def parts_of(detector):
 
 def read_detector(file):
     """The detector in an open file."""
-    return from_parts(*archive.read_members(file, detector_file.FORMAT, detector_file.FORMAT_VERSION))
+    return HLDDetector.from_parts(*archive.read_members(file, detector_file.FORMAT, detector_file.FORMAT_VERSION))
 
 
 def check_detector(detector, rng):

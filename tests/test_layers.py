@@ -46,14 +46,17 @@ ROOMS = {
         CORE: {"checks", "answers", "synthetic", "vectors", "references", "metrics", "nulls"},
         "files": {"checks", "tables", "answers", "synthetic", "references", "vectors", "nulls", "metrics", CORE},
         "detector": {"checks", "tables", "answers", "synthetic", "references", "metrics", "files", CORE},
+        "model_files": {"detector", "files"},
         "chunks": {"checks", "detector", "tables", "answers", CORE},
         "reports": {"detector", CORE, "answers", "synthetic", "tables"},
-        "command": {"chunks", "detector", CORE, "answers", "tables", "synthetic", "reports", "monitoring"},
+        "command": {"chunks", "model_files", "detector", CORE, "answers", "tables", "synthetic",
+                    "reports", "monitoring"},
         "__main__": {"command"},
     },
 }
 # modules beside the folders that are a floor of their own
-TOP = {"pcircuit.startup", "pcircuit.methods", "hld.__main__", "hld.checks", "hld.detector", "hld.chunks"}
+TOP = {"pcircuit.startup", "pcircuit.methods", "hld.__main__", "hld.checks", "hld.detector", "hld.model_files",
+       "hld.chunks"}
 NUMBA = {"pcircuit/compiled", "pcircuit/moments/compiled", "hld/monitoring/kernel.py"}
 PUBLIC = [f"{package}.{name}" for package, module in PACKAGES.items() for name in module.__all__]
 

@@ -1,4 +1,7 @@
 """The shell: ``hld fit``, ``hld test`` and the other commands, one file a group."""
-from hld.command.parser import main
 
-__all__ = ["main"]
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line: see `hld.command.parser`."""
+    from hld.command.parser import main as run
+    return run(arguments)

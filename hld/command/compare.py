@@ -7,7 +7,7 @@ def diff(args) -> int:
     from hld.answers.column_shifts import percent
     from hld.answers.models import compare_models
     from hld.command.output import print_json, print_table, print_text
-    from hld.detector import load
+    from hld.model_files import load
     found = compare_models(load(args.first), load(args.second))
     if args.json:
         print_json(found.to_dict())

@@ -12,7 +12,7 @@ def sample(args) -> int:
     from hld.command.csv_files import write_rows
     from hld.command.output import check_output
     from hld.command.steps import step
-    from hld.detector import load
+    from hld.model_files import load
     output = None if args.output == "-" else args.output
     for path in (output, args.report):
         if path is not None:

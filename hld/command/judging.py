@@ -56,7 +56,7 @@ def _tested(args) -> tuple:
     from hld.command.csv_files import judge_file
     from hld.command.reading import reading_options
     from hld.command.steps import step
-    from hld.detector import load
+    from hld.model_files import load
     with step(f"reading {args.model}"):
         detector = load(args.model)
     with step(f"reading and testing {args.table}"):
@@ -68,7 +68,7 @@ def read_inputs(args) -> tuple:
     from hld.command.csv_files import read_batch
     from hld.command.reading import reading_options
     from hld.command.steps import step
-    from hld.detector import load
+    from hld.model_files import load
     with step(f"reading {args.model}"):
         detector = load(args.model)
     with step(f"reading {args.table}"):

@@ -44,7 +44,7 @@ def _read_schema(path):
 def info(args) -> int:
     """Print what a model file holds."""
     from hld.command.output import print_json, print_text
-    from hld.detector import load
+    from hld.model_files import load
     detector = load(args.model)
     if not args.json:
         print_text(detector.describe())

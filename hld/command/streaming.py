@@ -24,7 +24,7 @@ ALARM = 1
 def monitor(args) -> int:
     """Watch standard input."""
     from hld.command.steps import step
-    from hld.detector import load
+    from hld.model_files import load
     from hld.monitoring.monitor import Monitor
     with step(f"reading {args.model}"):
         detector = load(args.model)
