@@ -3,6 +3,7 @@
 Names are loaded when they are first used, so ``import pcircuit`` costs little more than NumPy.
 """
 import importlib
+import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # what editors and type checkers see
@@ -167,14 +168,10 @@ if not TYPE_CHECKING:  # who checks types would believe in any name
             raise AttributeError(f"module 'pcircuit' has no attribute {name!r}")
         value = getattr(importlib.import_module(f"pcircuit.{_HOME[name]}"), name)
         globals()[name] = value
+        if "pcircuit.circuit" in sys.modules:  # no name that has to do with circuits can be had without it
+            importlib.import_module("pcircuit.methods").attach()
         return value
 
 
 def __dir__() -> list[str]:
     return sorted([*globals(), *_HOME])
-
-
-from pcircuit.methods import attach  # noqa: E402  # once the names above can be looked up
-
-attach()
-del attach

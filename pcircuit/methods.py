@@ -45,7 +45,7 @@ class Method:
 
 
 def attach() -> None:
-    """Give `Circuit` its methods; done once, by ``import pcircuit``."""
+    """Give `Circuit` its methods; done when a public name that needs circuits is first looked up."""
     for name, function in METHODS.items():
         if name not in vars(Circuit):
             setattr(Circuit, name, Method(name, function))

@@ -49,7 +49,7 @@ def test_type_checkers_see_the_same_names():
 def test_methods_are_there_however_a_circuit_is_met_and_load_nothing_before():
     program = """
 import sys
-from pcircuit.circuit import Circuit
+from pcircuit import Circuit
 print("sample" in dir(Circuit), "pcircuit.inference.sampling" in sys.modules)
 Circuit.sample
 print("pcircuit.inference.sampling" in sys.modules)
