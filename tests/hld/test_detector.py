@@ -119,8 +119,11 @@ def test_arrays_and_frames_are_both_tables():
 def test_columns_are_matched_by_name_and_missing_ones_are_named(detector):
     batch = mixed_table(40, seed=2)
     assert detector.test(batch[["visits", "rain", "heat", "city"]]).pvalue == detector.test(batch).pvalue
+    result = detector.test(batch.drop(columns="rain"))
+    assert "rain" in str(result.data_quality)
+    assert result.reject  # a column that was there for all rows is missing for all
     with pytest.raises(ValueError, match="rain"):
-        detector.test(batch.drop(columns="rain"))
+        detector.test(pd.DataFrame({"other": [1, 2]}))
 
 
 def test_unseen_levels_are_evidence_of_a_shift(detector):
