@@ -23,6 +23,7 @@ from hld.references.covariances import DenseCovariance, through
 from hld.references.reference import MAX_FULL_SPECTRUM
 from hld.vectors.row_vectors import RowVectors
 
+BLOCK_VALUES = 500_000  # likelihoods of several batches that are held
 MOST_PATTERNS = 256  # kept; a batch may hold more, and then computes them anew
 
 
@@ -81,9 +82,14 @@ class HoleReference(DenseCovariance):
 
     def batch_means(self, T, B, rng) -> np.ndarray:
         """(B, m) centred means over batches of T rows; for the batch's own T they have exactly its holes."""
-        own = len(self.which) == T
-        return np.stack([self._centred(self.which if own else rng.choice(self.which, T), rng).mean(axis=0)
-                         for _ in range(B)])
+        each = max(1, BLOCK_VALUES // (T * len(self.nodes)))  # many batches at a time: a call takes longer than one
+        means = [self._means(T, min(each, B - start), rng) for start in range(0, B, each)]
+        return np.concatenate(means)
+
+    def _means(self, T, B, rng):
+        """(B, m) means of B batches of T rows."""
+        which = np.tile(self.which, B) if len(self.which) == T else rng.choice(self.which, B * T)
+        return self._centred(which, rng).reshape(B, T, -1).mean(axis=1)
 
     def _centred(self, which, rng):
         """Vectors of rows drawn from the circuit with the holes of the patterns `which`, minus their means."""

@@ -69,7 +69,7 @@ def test_references_that_cannot_be(reference, match):
 
 def test_fresh_rows_pass_though_the_circuit_fits_its_own_too_well():
     """150 rows of 30 independent columns, whose circuit has three nodes for each row."""
-    trials, rejected = 12, dict.fromkeys(("held-out", "training"), 0)
+    trials, rejected = 10, dict.fromkeys(("held-out", "training"), 0)
     for seed in range(trials):
         rng = np.random.default_rng(seed)
         train, fresh = rng.integers(0, 3, size=(150, 30)), rng.integers(0, 3, size=(75, 30))
