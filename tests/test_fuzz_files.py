@@ -18,13 +18,13 @@ def kind(request):
         yield KINDS[request.param]()
 
 
-@pytest.mark.parametrize("part", range(2))
-def test_nobody_s_files_are_refused_or_right(kind, part):
-    counts = run([kind], 500 * part, 500 * (part + 1), report=print)
+def test_nobody_s_files_are_refused_or_right(kind):
+    many = 300 if kind.name == "detector" else 800  # a detector takes ten times as long to judge
+    counts = run([kind], 0, many, report=print)
     assert not [key for key in counts if key[2] == "FAILED"]
-    assert counts[kind.name, "crafted", "accepted"] >= 10
-    assert counts[kind.name, "crafted", "refused"] >= 100
-    assert counts[kind.name, "damaged", "refused"] >= 100
+    assert counts[kind.name, "crafted", "accepted"] >= many / 50
+    assert counts[kind.name, "crafted", "refused"] >= many / 5
+    assert counts[kind.name, "damaged", "refused"] >= many / 5
 
 
 @pytest.mark.slow
