@@ -322,15 +322,13 @@ class HLDTest:
                  "null:", *self.calibration.null.describe(self._names),
                  "estimation error: ignored (no num_train)" if self.num_train is None
                  else f"estimation error: null scaled by 1 + T / {self.num_train}"]
-        lines.append(f"smallest p-value: {self._least_pvalues()}")
+        lines.append("smallest p-value: " + "; ".join(f"T = {T}: {self.least_pvalue(T):.2g}" for T in SHOWN_SIZES))
         if self.tolerance:
             lines.append(f"tolerance: drifts of up to {self.tolerance:g} typical single-row distances are accepted")
         return "\n".join(lines)
 
     def least_pvalue(self, T: int) -> float:
         """The smallest p-value that a batch of T rows can have, however far from the reference it is.
-
-        With k rows as reference it is 1 / (k + 1) for a single row; with drawn batches, 1 over their largest number.
 
         Parameters
         ----------
@@ -340,15 +338,12 @@ class HLDTest:
         Returns
         -------
         float
+            1 / (k + 1) for a single row against k rows; with drawn batches, 1 over their largest number.
         """
         T, kept = pcircuit.check_whole_number(T, "T", 1), self.calibration.kept
         least = max(self.calibration.null.least(T), LEAST_PVALUE)
         is_exact = kept is None or (T == 1 and least > LEAST_PVALUE)
         return least if is_exact else max(least, least_pvalue(kept.num_rows, T))
-
-    def _least_pvalues(self) -> str:
-        """The smallest p-values at some batch sizes."""
-        return "; ".join(f"T = {T}: {self.least_pvalue(T):.2g}" for T in SHOWN_SIZES)
 
     def __repr__(self):
         return (f"HLDTest({self.circuit.num_variables} variables, {len(self.nodes)} nodes, null {self.null}, "
