@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+MOST_ROWS = 2 ** 53
 MOST_CELLS = 2_000_000  # of all pair tables together; pairs beyond are left out
 
 
@@ -63,9 +64,9 @@ class Profile:
         pairs = _whole(arrays, "pairs", (sum(a * b for a, b in shapes),))
         counts = tuple(np.split(counts, np.cumsum(sizes)[:-1]))
         pairs = np.split(pairs, np.cumsum([a * b for a, b in shapes])[:-1]) if shapes else []
-        num_rows = int(counts[0].sum())
-        if any(int(one.sum()) != num_rows for one in counts) or num_rows < 1 \
-                or any(int(one.sum()) > num_rows for one in pairs):
+        num_rows = _total(counts[0])
+        if not 0 < num_rows <= MOST_ROWS or any(_total(one) != num_rows for one in counts) \
+                or any(_total(one) > num_rows for one in pairs):
             raise ValueError("the counts of a profile must be of the same rows in every column")
         tables = tuple(one.reshape(shape) for one, shape in zip(pairs, shapes, strict=True))
         return cls(num_rows, counts, edges, tables)
@@ -136,6 +137,11 @@ def tree_edges(tree: np.ndarray, num_categories: Sequence[int]) -> np.ndarray:
     order = np.argsort(cells, kind="stable")
     kept = np.sort(order[np.cumsum(cells[order]) <= MOST_CELLS])
     return np.array([edges[i] for i in kept.tolist()], dtype=np.int64).reshape(-1, 2)
+
+
+def _total(counts) -> int:
+    """The sum of counts of a file, which may be beyond 64 bits."""
+    return sum(counts.tolist())
 
 
 def _whole(arrays, name, shape) -> np.ndarray:

@@ -62,3 +62,13 @@ def test_the_tree_finds_what_belongs_together(rng):
     assert edges(np.column_stack([x, noise, (x + 1) % 3]), (3, 2, 3)).tolist()[0] != [1, 2]
     assert [0, 2] in edges(np.column_stack([x, noise, (x + 1) % 3]), (3, 2, 3)).tolist()
     assert edges(x[:, None], (3,)).shape == (0, 2)
+
+
+@pytest.mark.parametrize("huge", [2 ** 63 - 1, 2 ** 62])
+def test_counts_of_a_file_whose_sum_leaves_64_bits_are_refused(huge):
+    arrays = profile_of(np.array([[0, 1], [1, 1]]), (2, 2), [[0, 1]]).to_arrays()
+    for name in ("pairs", "counts"):
+        changed = arrays[name].copy()
+        changed[:3] = huge
+        with pytest.raises(ValueError, match="of the same rows in every column"):
+            Profile.from_arrays(arrays | {name: changed}, (2, 2))

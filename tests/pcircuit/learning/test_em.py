@@ -5,6 +5,7 @@ import naive
 import numpy as np
 import pytest
 import zoo
+from engines import needs_numba
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -177,6 +178,7 @@ def test_no_rows_and_unnormalised_circuits_are_refused():
         fit_em(next(iter(zoo.unnormalized_circuits().values())), [[0, 0, 0]])
 
 
+@needs_numba
 @given(zoo.circuit_strategy(max_variables=6), st.sampled_from([0.0, 0.7]), st.sampled_from([1.0, 0.1]),
        st.integers(0, 2 ** 32))
 def test_compiled_step_equals_the_numpy_text(circuit, pseudocount, step_size, seed):
@@ -194,6 +196,7 @@ def test_compiled_step_equals_the_numpy_text(circuit, pseudocount, step_size, se
     np.testing.assert_array_equal(compiled.check_sums, plain.check_sums)
 
 
+@needs_numba
 def test_compiled_plan_equals_the_numpy_text(rng):
     from pcircuit.compiled.em_steps import plan
     seen = set()

@@ -133,6 +133,7 @@ def test_blocks_of_any_size_give_the_same(monkeypatch):
         assert exact_moments(circuit).trace_sq == pytest.approx(expected, rel=EXACT)
 
 
+@needs_numba
 def test_engines_chosen_without_the_variable(monkeypatch):
     monkeypatch.delenv("PCIRCUIT_ENGINE", raising=False)
     assert exact_moments(zoo.hclt_like())._cache["arrays"] is None  # small: NumPy
