@@ -3,13 +3,16 @@ import ast
 import pathlib
 import re
 
+import matplotlib
 import numpy as np
 import pytest
+from matplotlib import pyplot
 from test_layers import PACKAGES, ROOMS
 
 import hld
 from benchmarks.module_visits import Trace, mixed_table
 
+matplotlib.use("Agg")
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 FOLDERS = (".", "docs", "docs/course", "docs/how-to", "docs/tutorials", "benchmarks", "benchmarks/paper", "examples")
 PAGES = sorted(path for folder in FOLDERS for path in (ROOT / folder).glob("*.md"))
@@ -18,7 +21,6 @@ CODE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 PATH = re.compile(r"`((?:pcircuit|hld|tests|docs|benchmarks|examples)/[\w./-]*\w\.(?:py|md|json|txt))`")
 TO_BE_WRITTEN = {"hld/metrics/wide.py", "pcircuit/operations/odds.py"}  # by who follows a worked example
 RUN_ELSEWHERE = {"README.md": "tests/test_readme.py", "extending.md": "tests/hld/test_extending.py"}
-SKETCHES = {"answers.md"}  # calls on a detector of data that are not here: read, not run
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 
 
@@ -72,13 +74,12 @@ def test_python_code_runs(page, tmp_path, monkeypatch):
     if page.name in RUN_ELSEWHERE:
         assert page.name in (ROOT / RUN_ELSEWHERE[page.name]).read_text(encoding="utf-8")
         return
-    if page.name in SKETCHES:
-        return
     monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")
     monkeypatch.chdir(tmp_path)  # some write files
     names: dict = {}
     for i, code in enumerate(blocks(page)):
         exec(compile(code, f"{page.name}, block {i + 1}", "exec"), names)
+    pyplot.close("all")
 
 
 # -- docs/architecture.md ----------------------------------------------------------------------------------------

@@ -150,7 +150,7 @@ def judge_segments(detector, judge, table, by, alpha, *, every=None, procedure="
     if every is not None:
         pcircuit.check_choice(every, "every", tuple(PERIODS))
     columns, cells, name = _split_off(read_table(table), by, detector.encoder_.names)
-    codes, _ = detector.encoder_.encode(columns)
+    codes = detector.encoder_.encode_counting(columns)[0]  # columns that were not fitted do not matter
     if not len(codes):
         raise ValueError("`table` has no rows: give at least one")
     if name in detector.encoder_.names:

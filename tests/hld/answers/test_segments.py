@@ -96,3 +96,11 @@ def test_false_discoveries_are_few():
     called = [detector.test_by(rng.integers(0, 3, (400, 2)), np.arange(400) % 10, 0.2).reject.any() for _ in range(25)]
     from scipy.stats import binom
     assert sum(called) <= binom.ppf(1 - 1e-4, 25, 0.2)
+
+
+def test_columns_that_were_not_fitted_do_not_matter():
+    rng = np.random.default_rng(0)
+    detector = hld.HLDDetector(num_epochs=2).fit(pd.DataFrame({"a": rng.integers(0, 3, 90), "b": rng.normal(size=90)}))
+    plain = pd.DataFrame({"a": rng.integers(0, 3, 60), "b": rng.normal(size=60), "site": ["x", "y"] * 30})
+    found = detector.test_by(plain.assign(other=1.0), "site")
+    np.testing.assert_array_equal(found.pvalues, detector.test_by(plain, "site").pvalues)
