@@ -1,0 +1,161 @@
+"""What a batch, a stream or a training table may look like: every form, and the odd ones."""
+import numpy as np
+import pandas as pd
+import pytest
+import representations
+import zoo
+
+import hld
+import pcircuit
+from hld import baselines
+
+CIRCUIT = zoo.mixed_categories()
+TABLE = zoo.rows_with_holes(CIRCUIT, np.random.default_rng(3), 15)
+FULL = pcircuit.sample(CIRCUIT, 15, rng=1).astype(np.int64)
+
+
+@pytest.fixture(scope="module")
+def readers():
+    """Name -> what a function of hld makes of evidence."""
+    patch = pytest.MonkeyPatch()
+    patch.setenv("PCIRCUIT_ENGINE", "numpy")
+    test, drawn = hld.HLDTest(CIRCUIT), hld.HLDTest(CIRCUIT, null="monte-carlo", num_resamples=19, rng=0)
+    summed = hld.HLDTest(CIRCUIT, missing="exact")
+    mmd = hld.MMDTest(CIRCUIT, num_resamples=9, rng=0)
+    root = baselines.root_likelihood_test(CIRCUIT, num_resamples=9, rng=0)
+    yield {
+        "HLDTest": lambda rows: test(rows).to_dict(),
+        "HLDTest, drawn": lambda rows: drawn(rows).to_dict(),
+        "HLDTest, summed out": lambda rows: summed(rows).to_dict(),
+        "training_data": lambda rows: hld.HLDTest(CIRCUIT, reference="training", training_data=rows,
+                                                  rng=0).mean.tolist(),
+        "MMDTest": lambda rows: mmd(rows).to_dict(),
+        "Monitor": lambda rows: hld.Monitor(CIRCUIT, rng=0).update(rows).log_e_values.tolist(),
+        "distance": lambda rows: hld.distance(CIRCUIT, rows),
+        "likelihood_vectors": lambda rows: hld.likelihood_vectors(CIRCUIT, rows).tolist(),
+        "root_likelihood_test": lambda rows: root(rows).to_dict(),
+        "dropout_scores": lambda rows: baselines.dropout_scores(CIRCUIT, rows).tolist(),
+    }
+    patch.undo()
+
+
+@pytest.mark.parametrize("name", ["HLDTest", "HLDTest, drawn", "HLDTest, summed out", "training_data", "MMDTest",
+                                  "Monitor",
+                                  "distance", "likelihood_vectors", "root_likelihood_test", "dropout_scores"])
+def test_every_form_of_evidence_is_read_alike(name, readers, tmp_path):
+    for table, forms in ((FULL, representations.complete(FULL, tmp_path)), (TABLE, representations.with_holes(TABLE))):
+        expected = readers[name](table)
+        for form_name, form in forms.items():
+            written = repr(form)
+            assert readers[name](form) == expected, form_name
+            assert repr(form) == written, f"{form_name} was modified"
+
+
+def test_one_row_of_a_stream_in_every_form():
+    row, expected = np.array([3, 0, -1, 1, -1, 2]), None
+    for form in (row, row.tolist(), tuple(row.tolist()), row[None], np.where(row < 0, np.nan, row),
+                 np.ma.array(np.abs(row), mask=row < 0), [3, 0, None, 1, np.ma.masked, 2], row.astype(">i2"),
+                 pd.Series(row)):
+        found = hld.Monitor(CIRCUIT, rng=0).update(form).log_e_values.tolist()
+        expected = found if expected is None else expected
+        assert found == expected
+
+
+# -- batches of an odd size ----------------------------------------------------------------------------------
+
+
+def test_batches_without_rows():
+    empty = np.empty((0, 6))
+    for test in (hld.HLDTest(CIRCUIT), hld.HLDTest(CIRCUIT, missing="exact"), hld.MMDTest(CIRCUIT, num_resamples=9),
+                 baselines.root_likelihood_test(CIRCUIT, num_resamples=9)):
+        with pytest.raises(ValueError, match=r"`(batch|rows)` has no rows"):
+            test(empty)
+    monitor = hld.Monitor(CIRCUIT)
+    assert monitor.update(empty).num_rows == 0
+    with pytest.raises(ValueError, match="`first` has no rows"):
+        hld.distance(CIRCUIT, empty)
+
+
+def test_batches_of_which_nothing_is_known():
+    nothing = np.full((8, 6), np.nan)
+    for test in (hld.HLDTest(CIRCUIT, rng=0), hld.HLDTest(CIRCUIT, null="monte-carlo", num_resamples=19, rng=0),
+                 hld.MMDTest(CIRCUIT, num_resamples=9, rng=0)):
+        result = test(nothing)
+        assert 0 < result.pvalue <= 1
+        assert result.num_missing == 48
+    summed = hld.HLDTest(CIRCUIT, missing="exact")(nothing)     # no node can move
+    assert (summed.pvalue, summed.reject, summed.num_missing) == (1.0, False, 48)
+    assert hld.Monitor(CIRCUIT, rng=0).update(nothing).num_missing == 48
+
+
+def test_batches_of_one_row():
+    for test in (hld.HLDTest(CIRCUIT, null="monte-carlo", num_resamples=19, rng=0), hld.HLDTest(CIRCUIT),
+                 hld.MMDTest(CIRCUIT, num_resamples=9, rng=0)):
+        assert 0 < test(FULL[:1]).pvalue <= 1
+
+
+# -- training tables -----------------------------------------------------------------------------------------
+
+
+def small_detector(**options):
+    return hld.HLDDetector(**{"num_latents": 2, "num_epochs": 3, "num_resamples": 19} | options)
+
+
+def test_tables_of_one_row_are_refused_and_of_two_are_learned():
+    with pytest.raises(ValueError, match="`table` has 1 row: learning a distribution needs at least two"):
+        small_detector().fit([[0, 1]])
+    detector = small_detector(reference="training").fit([[0, 1], [1, 0]])
+    assert 0 < detector.test([[0, 1], [1, 0]]).pvalue <= 1
+
+
+def test_constant_columns_and_columns_of_which_nothing_is_known():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"same": 3, "half": 0.5, "text": "a", "none": None, "x": rng.integers(0, 3, 200)})
+    detector = small_detector().fit(table)
+    assert detector.encoder_.num_categories == (2, 2, 2, 1, 4)
+    batch = table.head(40)
+    assert not detector.test(batch).reject
+    for column, value in (("same", 4), ("half", 0.25), ("text", "b")):
+        assert detector.test(batch.assign(**{column: value})).reject
+    known = detector.test(batch.assign(none="now known"))       # the only category there is: no evidence of anything
+    assert 0 < known.pvalue <= 1
+    assert detector.encoder_.encode(batch.assign(none="now known"))[1].num_unseen.tolist() == [0, 0, 0, 40, 0]
+
+
+def test_tables_in_which_every_column_is_constant():
+    detector = small_detector().fit(np.full((60, 3), 7))
+    assert not detector.test(np.full((20, 3), 7)).reject
+    assert detector.test(np.full((20, 3), 8)).reject
+
+
+def test_thousands_of_columns():
+    rng = np.random.default_rng(1)
+    table = rng.integers(0, 2, size=(60, 2500))
+    detector = small_detector(num_latents=1, num_epochs=1, metric="marginals", reference="training").fit(table)
+    assert detector.circuit_.num_variables == 2500
+    same, other = detector.test(rng.integers(0, 2, size=(30, 2500))), detector.test(np.ones((30, 2500), dtype=int))
+    assert 0 < same.pvalue <= 1
+    assert other.reject
+    assert len(other.localize().variable_scores) == 2500
+
+
+def test_node_weights_far_from_one_are_refused_and_do_not_hide_a_shift():
+    shifted = np.zeros((50, 6), dtype=int)
+    m = len(pcircuit.select_nodes(CIRCUIT))
+    plain = hld.HLDTest(CIRCUIT)(shifted)
+    assert plain.reject
+    for weight in (1e-60, 1e-3, 1e60):
+        result = hld.HLDTest(CIRCUIT, metric=np.full(m, weight))(shifted)
+        assert result.pvalue == pytest.approx(plain.pvalue, rel=1e-9)
+        assert result.statistic == pytest.approx(plain.statistic * weight, rel=1e-9)
+    for weight in (1e-300, 1e-100, 1e100, 1e200):
+        with pytest.raises(ValueError, match="`metric` 'weights' makes deviations of"):
+            hld.HLDTest(CIRCUIT, metric=np.full(m, weight))
+
+
+def test_nodes_whose_likelihoods_underflow_are_refused():
+    """The root of a circuit over 1,000 variables has likelihoods of 1e-300: a law of zeros would never reject."""
+    circuit = pcircuit.rat_spn([4] * 500, num_units=2, depth=1, rng=0)
+    root = [circuit.num_nodes - 1]
+    with pytest.raises(ValueError, match=r"`(nodes` have likelihoods|metric` 'euclidean' makes deviations)"):
+        hld.HLDTest(circuit, nodes=root)
