@@ -142,7 +142,8 @@ def _run_tests(copy, environment, arguments, log):
         numba.config.DISABLE_JIT = environment == KERNELS
         import pytest
         code = pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "-p", "no:xdist",
-                            "-W", "ignore::RuntimeWarning", *arguments])
+                            "-W", "ignore::RuntimeWarning", "-W", "ignore::pytest.PytestAssertRewriteWarning",
+                            *arguments])
         os._exit(int(code))
     except BaseException as error:
         print(repr(error))
@@ -191,8 +192,10 @@ def judge(work: Work, mutation: Mutation, *, wide: bool = False) -> dict:
                 failed = failures(work.log)
                 target.write_text(source, encoding="utf-8")
                 if not fails_anyway(work, environment, arguments, failed if result == "failed" else []):
-                    by = result if result != "failed" else f"{failed[0]}" if failed else "no test could run"
+                    by = result if result != "failed" else f"{failed[0]}" if failed else "nothing can be imported"
                     break
+                if result == "failed" and not failed:
+                    raise RuntimeError(f"no tests run, with a bug or without: see {work.log}")
                 if not failed:
                     break  # tests that take too long even without the bug say nothing
                 work.broken |= set(failed)

@@ -170,6 +170,10 @@ def test_completion(shell, run):
     status, out, err = run("completion", shell)
     assert (status, err) == (0, "")
     assert all(word in out for word in ("monitor", "every", "report", "procedure"))
+    if shell == "fish":  # options that take a value are told from those that do not
+        test = [line for line in out.splitlines() if "__fish_seen_subcommand_from test" in line]
+        assert [" -r" in line for line in test if " -l alpha" in line] == [True]
+        assert [" -r" in line for line in test if " -l json" in line] == [False]
     if shell == "bash":
         subprocess.run(["bash", "-n"], input=out, text=True, check=True)
 
