@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from hld.monitoring.monitor import Monitor as Monitor
     from hld.monitoring.monitor import MonitorResult as MonitorResult
     from hld.result import HLDResult as HLDResult
+    from hld.summaries.summary import BatchSummary as BatchSummary
     from hld.tables.encoder import TableEncoder as TableEncoder
     from hld.tables.encoder import fit_encoder as fit_encoder
     from hld.tables.learn_schema import learn_schema as learn_schema
@@ -46,6 +47,7 @@ _HOME = {
     "load": "model_files", "save": "model_files", "judge_chunks": "chunks",
     "Monitor": "monitoring.monitor", "MonitorResult": "monitoring.monitor",
     "MMDResult": "baselines.mmd", "MMDTest": "baselines.mmd", "mmd_squared": "baselines.mmd",
+    "BatchSummary": "summaries.summary",
     "TableEncoder": "tables.encoder", "fit_encoder": "tables.encoder",
     "TableSchema": "tables.schema", "ColumnSchema": "tables.schema", "learn_schema": "tables.learn_schema",
     "DataQuality": "tables.quality",
