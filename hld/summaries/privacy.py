@@ -106,7 +106,7 @@ def noise_deviations(circuit: pcircuit.Circuit, nodes: np.ndarray, stds: np.ndar
     >>> from pcircuit import Circuit, InputRegion, VTree
     >>> coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.25, 0.75]])])     # sensitivity 0.5
     >>> noise_deviations(coin, np.array([0]), np.array([0.2]), 1.0, 1e-6).round(4)
-    array([2.111])
+    array([2.1124])
     """
     low, high = unit_ranges(circuit)[nodes].T
     ranges = high - low
