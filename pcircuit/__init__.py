@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.argument_values import check_number as check_number
     from pcircuit.argument_values import check_whole_number as check_whole_number
     from pcircuit.circuit import Circuit as Circuit
+    from pcircuit.circuit_mixture import Mixture as Mixture
     from pcircuit.distribution import check_distribution as check_distribution
     from pcircuit.engine import engine_is_numpy as engine_is_numpy
     from pcircuit.evidence import check_evidence as check_evidence
@@ -52,7 +53,11 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.learning.em_options import EMSteps as EMSteps
     from pcircuit.learning.em_options import EMWatch as EMWatch
     from pcircuit.learning.hidden_chow_liu import hclt as hclt
+    from pcircuit.learning.learn import learn as learn
+    from pcircuit.learning.learned import Learned as Learned
+    from pcircuit.learning.mixture_em import fit_mixture as fit_mixture
     from pcircuit.learning.random_tensorized import rat_spn as rat_spn
+    from pcircuit.learning.search import LearnSearch as LearnSearch
     from pcircuit.moments.means import means_cost as means_cost
     from pcircuit.moments.means import unit_means as unit_means
     from pcircuit.moments.moments import Moments as Moments
@@ -106,7 +111,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.vtree import VTree as VTree
 
 _HOME = {
-    "Circuit": "circuit",
+    "Circuit": "circuit", "Mixture": "circuit_mixture",
     "InputRegion": "regions", "InnerRegion": "regions", "StructureError": "regions",
     "VTree": "vtree",
     "check_choice": "argument_values", "check_flag": "argument_values", "check_generator": "argument_values",
@@ -127,6 +132,8 @@ _HOME = {
     "marginalize": "operations.marginals",
     "chow_liu_circuit": "learning.chow_liu", "chow_liu_tree": "learning.chow_liu",
     "hclt": "learning.hidden_chow_liu",
+    "learn": "learning.learn", "Learned": "learning.learned", "LearnSearch": "learning.search",
+    "fit_mixture": "learning.mixture_em",
     "rat_spn": "learning.random_tensorized",
     "fit_em": "learning.em", "EMSteps": "learning.em_options", "EMWatch": "learning.em_options",
     "means_cost": "moments.means", "unit_means": "moments.means",
