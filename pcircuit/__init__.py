@@ -30,6 +30,8 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.files.jpc import read_jpc as read_jpc
     from pcircuit.files.jpc import write_jpc as write_jpc
     from pcircuit.files.logic import read_jlc as read_jlc
+    from pcircuit.files.mixture_file import load_mixture as load_mixture
+    from pcircuit.files.mixture_file import save_mixture as save_mixture
     from pcircuit.files.psdd import read_psdd as read_psdd
     from pcircuit.files.psdd import write_psdd as write_psdd
     from pcircuit.files.spn import read_spn as read_spn
@@ -142,6 +144,7 @@ _HOME = {
     "check_header": "files.archive", "read_archive": "files.archive", "write_archive": "files.archive",
     "from_arrays": "files.circuit_file", "load": "files.circuit_file", "save": "files.circuit_file",
     "to_arrays": "files.circuit_file", "replace_file": "files.whole_file",
+    "save_mixture": "files.mixture_file", "load_mixture": "files.mixture_file",
     "read_psdd": "files.psdd", "write_psdd": "files.psdd",
     "read_vtree": "files.vtree_file", "write_vtree": "files.vtree_file",
     "read_jpc": "files.jpc", "write_jpc": "files.jpc",

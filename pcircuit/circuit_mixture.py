@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.arguments import check_numbers
-from pcircuit.array_types import Floats, Ints
+from pcircuit.array_types import Floats
 from pcircuit.circuit import Circuit
 from pcircuit.distribution import check_distribution
 
@@ -91,8 +91,8 @@ class Mixture:
         return self.circuits[0].num_variables
 
     @property
-    def num_categories(self) -> Ints:
-        """(V,) the number of categories of each variable."""
+    def num_categories(self) -> tuple[int, ...]:
+        """The number of categories of each variable."""
         return self.circuits[0].num_categories
 
     @property
@@ -127,7 +127,7 @@ def _first_difference(circuit: Circuit, other: Circuit) -> str:
     """Which variable has different categories, where both have the same variables."""
     if circuit.num_variables != other.num_variables:
         return ""
-    v = int(np.argmax(circuit.num_categories != other.num_categories))
+    v = int(np.argmax(np.not_equal(circuit.num_categories, other.num_categories)))
     return f", {circuit.num_categories[v]} and {other.num_categories[v]} categories of variable {v}"
 
 

@@ -223,13 +223,14 @@ def _together(rows: Rows, mixture: Mixture, mean: float, sizes: tuple[int, float
 def _until_worse(model: Any, step: Callable[[Any, int], tuple[Any, Floats]], rows: Rows, search: LearnSearch,
                  between: int, what: tuple[str, int, float]) -> tuple[Any, Trial]:
     """EM until the validation rows gain no more; the model of the best look, and the curve."""
-    best, misses, looks = model, 0, []
+    best, highest, passed, misses = model, -np.inf, -np.inf, 0
+    looks: list[tuple[int, float, float]] = []
     for epochs in range(0, search.num_epochs, between):
         model, history = step(model, min(between, search.num_epochs - epochs))
         mean = float(log_likelihood(model, rows.held, n_jobs=rows.n_jobs).mean())
-        gains = not looks or mean - max(look[2] for look in looks) > search.tolerance
-        looks.append((min(epochs + between, search.num_epochs), history[-1], mean))
-        best, misses = (model, 0) if gains else (best, misses + 1)
+        looks.append((min(epochs + between, search.num_epochs), float(history[-1]), mean))
+        best, highest = (model, mean) if mean > highest else (best, highest)
+        passed, misses = (mean, 0) if mean - passed > search.tolerance else (passed, misses + 1)  # small gains add up
         if misses == PATIENCE:
             break
     epochs_done, training, validation = (np.array(column) for column in zip(*looks, strict=True))
