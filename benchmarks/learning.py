@@ -6,7 +6,7 @@ One call with the defaults for each set: training rows learn, validation rows ch
 end.  Prints one Markdown table of mean test log-likelihoods (nats): the best single circuit, the mixture, and how many
 states and trees the validation rows chose, with the processor time.
 
-Published values: the best tractable model that we know of, of any kind, and the model (ID-SPN: Rooshenas and Lowd, ICML
+Published values: the best tractable model that we know of, of any kind, with its name (ID-SPN: Rooshenas, Lowd, ICML
 2014; RAT-SPN: Peharz et al., UAI 2019; XCNet, EXPC: Di Mauro et al., UAI 2021; HCLT mixture: Selvam et al., AISTATS
 2023; SoftLearn: Ghandi et al., PGM 2024; LearnPSDD: Geh, master's thesis, 2022).
 """
