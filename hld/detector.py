@@ -1,12 +1,12 @@
 """From a table to a test in one object.
 
-`HLDDetector` encodes a table (`hld.tables.encoder`), learns a Hidden Chow-Liu tree of it, fits its parameters by EM,
+`HLDDetector` encodes a table (`hld.schemas.encoder`), learns a Hidden Chow-Liu tree of it, fits its parameters by EM,
 and builds the goodness-of-fit test (`HLDTest`).  The fitted detector holds the encoder, the circuit and exact
 moments: averages, no rows.  At deployment a batch is encoded in the same way and tested.
 
 What happens to odd values is decided once and visible in `schema_` and `describe()`: continuous columns are cut at
 quantiles, a level that training does not show goes to a category of its own, of a row with holes everything is compared
-that it shows, and as many holes as in training say nothing (`hld.tables.missingness`).
+that it shows, and as many holes as in training say nothing (`hld.schemas.missingness`).
 """
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from hld.detector_parts import batch_as_named, build_test, describe, warn_of_few
 from hld.estimator import check_fitted, feature_names, predictions, row_offset, sklearn_tags
 from hld.files.detector import check_storable, detector_parts, read_parts
 from hld.references.held_out import split_rows
-from hld.result_quality import with_quality
+from hld.results.with_quality import with_quality
+from hld.schemas.learn_schema import learn_schema
 from hld.synthetic.drawing import condition_probability, draw_rows
 from hld.tables.cells import read_table
-from hld.tables.learn_schema import learn_schema
 
 
 class HLDDetector:
@@ -50,7 +50,7 @@ class HLDDetector:
     schema : TableSchema, optional
         What is known of the columns; the rest is learned.
     missingness : bool
-        Whether shares of missing values are tested, too, and count in the p-value (`hld.tables.missingness`).
+        Whether shares of missing values are tested, too, and count in the p-value (`hld.schemas.missingness`).
     kinds : tuple of str
         Kinds of the circuit's units that the test looks at.
     metric : "auto" or see `HLDTest`

@@ -6,8 +6,8 @@ import warnings
 from collections.abc import Mapping
 
 import pcircuit
-from hld.goodness_of_fit import HLDTest
 from hld.metrics.named import default_metrics
+from hld.testing.goodness_of_fit import HLDTest
 
 MISSING = {"complete": "drawn from the circuit given the rest of the row", "exact": "summed out",
            "available": "each node is compared by the rows that show its whole scope"}

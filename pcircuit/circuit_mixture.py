@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.arguments import check_numbers
-from pcircuit.array_types import Floats
+from pcircuit.arguments.array_types import Floats
 from pcircuit.circuit import Circuit
 from pcircuit.distribution import check_distribution
 

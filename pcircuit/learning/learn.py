@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.arguments import check_flag, check_generator
-from pcircuit.array_types import Evidence, Floats, Ints, Seed
+from pcircuit.arguments.array_types import Evidence, Floats, Ints, Seed
 from pcircuit.circuit import Circuit
 from pcircuit.circuit_mixture import Mixture
 from pcircuit.inference.likelihood import log_likelihood
