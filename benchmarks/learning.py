@@ -2,13 +2,13 @@
 
     HLD_DATA=... python -m benchmarks.learning [--sets dna nltcs] [--trees 8]
 
-One call with the defaults for each set: training rows learn, validation rows choose, test rows are looked at once, at the
-end.  Prints one Markdown table of mean test log-likelihoods (nats): the best single circuit, the mixture, and how many
-states and trees the validation rows chose, with the processor time.
+One call with the defaults for each set: training rows learn, validation rows choose, test rows are looked at once, at
+the end.  Prints one Markdown table of mean test log-likelihoods (nats): the best single circuit, the mixture, and how
+many states and trees the validation rows chose, with the processor time.
 
-Published values: the best tractable model that we know of, of any kind, with its name (ID-SPN: Rooshenas, Lowd, ICML
-2014; RAT-SPN: Peharz et al., UAI 2019; XCNet, EXPC: Di Mauro et al., UAI 2021; HCLT mixture: Selvam et al., AISTATS
-2023; SoftLearn: Ghandi et al., PGM 2024; LearnPSDD: Geh, master's thesis, 2022).
+Published values: the best tractable model that we know of, of any kind, with its name (ID-SPN: Rooshenas and Lowd, ICML
+2014; XCNet: Di Mauro et al., UAI 2021; HCLT mixture: Selvam et al., AISTATS 2023; SoftLearn: Ghandi et al., PGM 2024;
+LearnPSDD: Geh, master's thesis, 2022).
 """
 from __future__ import annotations
 

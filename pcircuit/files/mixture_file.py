@@ -82,7 +82,17 @@ def load_mixture(path: str | os.PathLike[str]) -> Mixture:
 
     Notes
     -----
-    Costs O(size of the file) time and memory.  `save_mixture` has an example.
+    Costs O(size of the file) time and memory.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pcircuit import Circuit, InputRegion, VTree
+    >>> coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.25, 0.75]])])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_mixture(Mixture([coin]), f"{folder}/coin.pcm")
+    ...     load_mixture(f"{folder}/coin.pcm").circuits[0].regions[0].probs
+    array([[0.25, 0.75]])
     """
     header, arrays = read_archive(path, FORMAT, FORMAT_VERSION)
     try:
