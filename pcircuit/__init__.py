@@ -7,16 +7,15 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # what editors and type checkers see
-    from pcircuit.arguments.arrays import check_integers as check_integers
-    from pcircuit.arguments.arrays import check_numbers as check_numbers
-    from pcircuit.arguments.values import check_choice as check_choice
-    from pcircuit.arguments.values import check_flag as check_flag
-    from pcircuit.arguments.values import check_generator as check_generator
-    from pcircuit.arguments.values import check_number as check_number
-    from pcircuit.arguments.values import check_whole_number as check_whole_number
+    from pcircuit.argument_arrays import check_integers as check_integers
+    from pcircuit.argument_arrays import check_numbers as check_numbers
+    from pcircuit.argument_values import check_choice as check_choice
+    from pcircuit.argument_values import check_flag as check_flag
+    from pcircuit.argument_values import check_generator as check_generator
+    from pcircuit.argument_values import check_number as check_number
+    from pcircuit.argument_values import check_whole_number as check_whole_number
     from pcircuit.circuit import Circuit as Circuit
     from pcircuit.circuit_mixture import Mixture as Mixture
-    from pcircuit.distribution import check_distribution as check_distribution
     from pcircuit.engine import engine_is_numpy as engine_is_numpy
     from pcircuit.evidence import check_evidence as check_evidence
     from pcircuit.files.archive import check_header as check_header
@@ -40,10 +39,15 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.formats.uai import read_uai as read_uai
     from pcircuit.formats.vtree_file import read_vtree as read_vtree
     from pcircuit.formats.vtree_file import write_vtree as write_vtree
+    from pcircuit.inference.distribution import check_distribution as check_distribution
     from pcircuit.inference.flows import Flows as Flows
     from pcircuit.inference.flows import expected_flows as expected_flows
     from pcircuit.inference.likelihood import log_likelihood as log_likelihood
     from pcircuit.inference.masses import unit_masses as unit_masses
+    from pcircuit.inference.node_selection import check_kinds as check_kinds
+    from pcircuit.inference.node_selection import check_node_weights as check_node_weights
+    from pcircuit.inference.node_selection import check_nodes as check_nodes
+    from pcircuit.inference.node_selection import select_nodes as select_nodes
     from pcircuit.inference.sampling import sample as sample
     from pcircuit.inference.scores import mean_score as mean_score
     from pcircuit.inference.scores import scores as scores
@@ -66,10 +70,6 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.moments.moments import exact_moments as exact_moments
     from pcircuit.moments.rounding import rounding_errors as rounding_errors
     from pcircuit.moments.rounding import without_rounding as without_rounding
-    from pcircuit.node_selection import check_kinds as check_kinds
-    from pcircuit.node_selection import check_node_weights as check_node_weights
-    from pcircuit.node_selection import check_nodes as check_nodes
-    from pcircuit.node_selection import select_nodes as select_nodes
     from pcircuit.operations.conditions import condition as condition
     from pcircuit.operations.conditions import log_probability as log_probability
     from pcircuit.operations.conditions import normalize as normalize
@@ -116,13 +116,13 @@ _HOME = {
     "Circuit": "circuit", "Mixture": "circuit_mixture",
     "InputRegion": "regions", "InnerRegion": "regions", "StructureError": "regions",
     "VTree": "vtree",
-    "check_choice": "arguments.values", "check_flag": "arguments.values", "check_generator": "arguments.values",
-    "check_integers": "arguments.arrays", "check_number": "arguments.values", "check_numbers": "arguments.arrays",
-    "check_whole_number": "arguments.values",
-    "check_distribution": "distribution",
+    "check_choice": "argument_values", "check_flag": "argument_values", "check_generator": "argument_values",
+    "check_integers": "argument_arrays", "check_number": "argument_values", "check_numbers": "argument_arrays",
+    "check_whole_number": "argument_values",
+    "check_distribution": "inference.distribution",
     "check_evidence": "evidence", "engine_is_numpy": "engine",
-    "check_kinds": "node_selection", "check_node_weights": "node_selection", "check_nodes": "node_selection",
-    "select_nodes": "node_selection",
+    "check_kinds": "inference.node_selection", "check_node_weights": "inference.node_selection",
+    "check_nodes": "inference.node_selection", "select_nodes": "inference.node_selection",
     "rounding_errors": "moments.rounding", "without_rounding": "moments.rounding",
     "compile_kernel": "startup", "warm_up": "startup",
     "log_likelihood": "inference.likelihood",

@@ -20,16 +20,15 @@ PATHS = [path.relative_to(ROOT) for package in PACKAGES for path in sorted((ROOT
 CORE = "core"
 ROOMS = {
     "pcircuit": {
-        "arguments": set(),
-        CORE: {"arguments"},
-        "compiled": {"arguments", CORE},
-        "inference": {"arguments", CORE, "compiled"},
-        "operations": {"arguments", CORE, "inference"},
-        "learning": {"arguments", CORE, "inference", "compiled"},
-        "moments": {"arguments", CORE, "compiled", "inference"},
-        "files": {"arguments", CORE},
+        CORE: set(),
+        "compiled": {CORE},
+        "inference": {CORE, "compiled"},
+        "operations": {CORE, "inference"},
+        "learning": {CORE, "inference", "compiled"},
+        "moments": {CORE, "compiled", "inference"},
+        "files": {CORE},
         "formats": {CORE, "files"},
-        "pictures": {"arguments", CORE, "inference", "moments", "files"},
+        "pictures": {CORE, "inference", "moments", "files"},
         "startup": {CORE, "compiled", "inference", "learning"},
         "methods": {CORE},  # and all public names, when a method is first called
     },

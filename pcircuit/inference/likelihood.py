@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments.array_types import Bools, Evidence, Floats, Ints
+from pcircuit.array_types import Bools, Evidence, Floats, Ints
 from pcircuit.circuit import Circuit, InputRegion
 from pcircuit.circuit_mixture import Mixture
 from pcircuit.compiled.layouts import stack_layout
@@ -48,7 +48,7 @@ from pcircuit.engine import engine_is_numpy
 from pcircuit.evidence import as_integer_table, refuse_out_of_range
 from pcircuit.inference.log_domain import input_values, log_units
 from pcircuit.inference.ranges import may_overflow
-from pcircuit.threads import count_jobs, map_in_threads
+from pcircuit.inference.threads import count_jobs, map_in_threads
 
 STACK_BYTES = 1_000_000  # of a tile, where values live on a stack: it should stay in the second cache
 CHUNK_WORK = 2 ** 23  # units and weights times rows of one thread's unit of work: about a millisecond

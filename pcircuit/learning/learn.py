@@ -24,10 +24,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.arguments import check_flag, check_generator
-from pcircuit.arguments.array_types import Evidence, Floats, Ints, Seed
+from pcircuit.array_types import Evidence, Floats, Ints, Seed
 from pcircuit.circuit import Circuit
 from pcircuit.circuit_mixture import Mixture
 from pcircuit.inference.likelihood import log_likelihood
+from pcircuit.inference.threads import count_jobs
 from pcircuit.learning.chow_liu import chow_liu_tree
 from pcircuit.learning.em import fit_em
 from pcircuit.learning.em_options import EMWatch
@@ -36,7 +37,6 @@ from pcircuit.learning.learned import Learned, Trial
 from pcircuit.learning.mixture_em import fit_mixture
 from pcircuit.learning.pair_counts import checked_table
 from pcircuit.learning.search import LearnSearch
-from pcircuit.threads import count_jobs
 
 LOG = logging.getLogger(__name__)
 EPOCHS_BETWEEN_LOOKS, JOINT_BETWEEN_LOOKS, PATIENCE = 10, 2, 2

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.arguments.array_types import Floats, Ints
+from pcircuit.array_types import Floats, Ints
 from pcircuit.circuit import Circuit
 from pcircuit.circuit_mixture import Mixture
 

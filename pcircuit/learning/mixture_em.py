@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.arguments import check_whole_number
-from pcircuit.arguments.array_types import Evidence, Floats
+from pcircuit.array_types import Evidence, Floats
 from pcircuit.circuit_mixture import Mixture, check_mixture
 from pcircuit.evidence import check_evidence, row_weights
 from pcircuit.inference.likelihood import log_likelihood
