@@ -1,12 +1,12 @@
 """From a table to a test in one object.
 
-`HLDDetector` encodes a table (`hld.tables.encoder`), learns a Hidden Chow-Liu tree of it, fits its parameters by EM,
+`HLDDetector` encodes a table (`hld.schemas.encoder`), learns a Hidden Chow-Liu tree of it, fits its parameters by EM,
 and builds the goodness-of-fit test (`HLDTest`).  The fitted detector holds the encoder, the circuit and exact
 moments: averages, no rows.  At deployment a batch is encoded in the same way and tested.
 
 What happens to odd values is decided once and visible in `schema_` and `describe()`: continuous columns are cut at
 quantiles, a level that training does not show goes to a category of its own, of a row with holes everything is compared
-that it shows, and as many holes as in training say nothing (`hld.tables.missingness`).
+that it shows, and as many holes as in training say nothing (`hld.schemas.missingness`).
 """
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from hld.detector_parts import batch_as_named, build_test, describe, warn_of_few
 from hld.estimator import check_fitted, feature_names, predictions, row_offset, sklearn_tags
 from hld.files.detector import check_storable, detector_parts, read_parts
 from hld.references.held_out import split_rows
-from hld.result_quality import with_quality
+from hld.results.with_quality import with_quality
+from hld.schemas.learn_schema import learn_schema
+from hld.schemas.new_values import reference_rows
 from hld.synthetic.drawing import condition_probability, draw_rows
 from hld.tables.cells import read_table
-from hld.tables.learn_schema import learn_schema
-from hld.tables.new_values import reference_rows
 
 
 class HLDDetector:
@@ -52,7 +52,7 @@ class HLDDetector:
         What is known of the columns; the rest is learned.
     missingness : bool
         Whether shares of missing values are tested, too, and numbers of values that learning did not show, and count in
-        the p-value (`hld.tables.missingness`, `hld.tables.new_values`).
+        the p-value (`hld.schemas.missingness`, `hld.schemas.new_values`).
     kinds : tuple of str
         Kinds of the circuit's units that the test looks at.
     metric : "auto" or see `HLDTest`
@@ -89,7 +89,7 @@ class HLDDetector:
         from model files without.
     values_ : hld.synthetic.values.ValueTables or None
         Quantiles of the continuous columns, for values inside bins.
-    new_values_ : hld.tables.new_values.KeptValues or None
+    new_values_ : hld.schemas.new_values.KeptValues or None
         How often rows kept from learning have values that learning did not show; None where none were kept.
     n_features_in_ : int
         Columns of the training table.

@@ -7,13 +7,13 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # what editors and type checkers see
-    from pcircuit.argument_arrays import check_integers as check_integers
-    from pcircuit.argument_arrays import check_numbers as check_numbers
-    from pcircuit.argument_values import check_choice as check_choice
-    from pcircuit.argument_values import check_flag as check_flag
-    from pcircuit.argument_values import check_generator as check_generator
-    from pcircuit.argument_values import check_number as check_number
-    from pcircuit.argument_values import check_whole_number as check_whole_number
+    from pcircuit.arguments.arrays import check_integers as check_integers
+    from pcircuit.arguments.arrays import check_numbers as check_numbers
+    from pcircuit.arguments.values import check_choice as check_choice
+    from pcircuit.arguments.values import check_flag as check_flag
+    from pcircuit.arguments.values import check_generator as check_generator
+    from pcircuit.arguments.values import check_number as check_number
+    from pcircuit.arguments.values import check_whole_number as check_whole_number
     from pcircuit.circuit import Circuit as Circuit
     from pcircuit.distribution import check_distribution as check_distribution
     from pcircuit.engine import engine_is_numpy as engine_is_numpy
@@ -25,18 +25,18 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.files.circuit_file import load as load
     from pcircuit.files.circuit_file import save as save
     from pcircuit.files.circuit_file import to_arrays as to_arrays
-    from pcircuit.files.dot import write_dot as write_dot
-    from pcircuit.files.jpc import read_jpc as read_jpc
-    from pcircuit.files.jpc import write_jpc as write_jpc
-    from pcircuit.files.logic import read_jlc as read_jlc
-    from pcircuit.files.psdd import read_psdd as read_psdd
-    from pcircuit.files.psdd import write_psdd as write_psdd
-    from pcircuit.files.spn import read_spn as read_spn
-    from pcircuit.files.spn import write_spn as write_spn
-    from pcircuit.files.uai import read_uai as read_uai
-    from pcircuit.files.vtree_file import read_vtree as read_vtree
-    from pcircuit.files.vtree_file import write_vtree as write_vtree
     from pcircuit.files.whole_file import replace_file as replace_file
+    from pcircuit.formats.dot import write_dot as write_dot
+    from pcircuit.formats.jpc import read_jpc as read_jpc
+    from pcircuit.formats.jpc import write_jpc as write_jpc
+    from pcircuit.formats.logic import read_jlc as read_jlc
+    from pcircuit.formats.psdd import read_psdd as read_psdd
+    from pcircuit.formats.psdd import write_psdd as write_psdd
+    from pcircuit.formats.spn import read_spn as read_spn
+    from pcircuit.formats.spn import write_spn as write_spn
+    from pcircuit.formats.uai import read_uai as read_uai
+    from pcircuit.formats.vtree_file import read_vtree as read_vtree
+    from pcircuit.formats.vtree_file import write_vtree as write_vtree
     from pcircuit.inference.flows import Flows as Flows
     from pcircuit.inference.flows import expected_flows as expected_flows
     from pcircuit.inference.likelihood import log_likelihood as log_likelihood
@@ -57,6 +57,8 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.moments.means import unit_means as unit_means
     from pcircuit.moments.moments import Moments as Moments
     from pcircuit.moments.moments import exact_moments as exact_moments
+    from pcircuit.moments.rounding import rounding_errors as rounding_errors
+    from pcircuit.moments.rounding import without_rounding as without_rounding
     from pcircuit.node_selection import check_kinds as check_kinds
     from pcircuit.node_selection import check_node_weights as check_node_weights
     from pcircuit.node_selection import check_nodes as check_nodes
@@ -99,8 +101,6 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.regions import InnerRegion as InnerRegion
     from pcircuit.regions import InputRegion as InputRegion
     from pcircuit.regions import StructureError as StructureError
-    from pcircuit.rounding import rounding_errors as rounding_errors
-    from pcircuit.rounding import without_rounding as without_rounding
     from pcircuit.startup import compile_kernel as compile_kernel
     from pcircuit.startup import warm_up as warm_up
     from pcircuit.vtree import VTree as VTree
@@ -109,14 +109,14 @@ _HOME = {
     "Circuit": "circuit",
     "InputRegion": "regions", "InnerRegion": "regions", "StructureError": "regions",
     "VTree": "vtree",
-    "check_choice": "argument_values", "check_flag": "argument_values", "check_generator": "argument_values",
-    "check_integers": "argument_arrays", "check_number": "argument_values", "check_numbers": "argument_arrays",
-    "check_whole_number": "argument_values",
+    "check_choice": "arguments.values", "check_flag": "arguments.values", "check_generator": "arguments.values",
+    "check_integers": "arguments.arrays", "check_number": "arguments.values", "check_numbers": "arguments.arrays",
+    "check_whole_number": "arguments.values",
     "check_distribution": "distribution",
     "check_evidence": "evidence", "engine_is_numpy": "engine",
     "check_kinds": "node_selection", "check_node_weights": "node_selection", "check_nodes": "node_selection",
     "select_nodes": "node_selection",
-    "rounding_errors": "rounding", "without_rounding": "rounding",
+    "rounding_errors": "moments.rounding", "without_rounding": "moments.rounding",
     "compile_kernel": "startup", "warm_up": "startup",
     "log_likelihood": "inference.likelihood",
     "mean_node_likelihoods": "inference.unit_likelihoods", "node_likelihoods": "inference.unit_likelihoods",
@@ -135,13 +135,13 @@ _HOME = {
     "check_header": "files.archive", "read_archive": "files.archive", "write_archive": "files.archive",
     "from_arrays": "files.circuit_file", "load": "files.circuit_file", "save": "files.circuit_file",
     "to_arrays": "files.circuit_file", "replace_file": "files.whole_file",
-    "read_psdd": "files.psdd", "write_psdd": "files.psdd",
-    "read_vtree": "files.vtree_file", "write_vtree": "files.vtree_file",
-    "read_jpc": "files.jpc", "write_jpc": "files.jpc",
-    "read_spn": "files.spn", "write_spn": "files.spn",
-    "read_jlc": "files.logic",
-    "read_uai": "files.uai",
-    "write_dot": "files.dot",
+    "read_psdd": "formats.psdd", "write_psdd": "formats.psdd",
+    "read_vtree": "formats.vtree_file", "write_vtree": "formats.vtree_file",
+    "read_jpc": "formats.jpc", "write_jpc": "formats.jpc",
+    "read_spn": "formats.spn", "write_spn": "formats.spn",
+    "read_jlc": "formats.logic",
+    "read_uai": "formats.uai",
+    "write_dot": "formats.dot",
     "plot_circuit": "pictures.circuits", "write_html": "pictures.circuits",
     "plot_learning": "pictures.learning", "write_learning_html": "pictures.learning",
     "plot_covariance": "pictures.moments", "plot_eigenvalues": "pictures.moments",

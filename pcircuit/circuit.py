@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import numpy as np
 
 from pcircuit.arguments import check_whole_number
-from pcircuit.array_types import Floats, Ints
+from pcircuit.arguments.array_types import Floats, Ints
 from pcircuit.description import level_lines, region_lines
 from pcircuit.regions import InnerRegion, InputRegion, StructureError, unchecked
 from pcircuit.vtree import VTree

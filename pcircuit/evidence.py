@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pcircuit.arguments import at, check_numbers, first, is_real, shown, without_masks
-from pcircuit.array_types import Evidence, Floats, Ints
+from pcircuit.arguments.array_types import Evidence, Floats, Ints
 from pcircuit.circuit import Circuit, check_circuit
 
 MISSING = -1

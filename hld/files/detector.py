@@ -21,12 +21,12 @@ from hld.files.calibration import calibration_parts, read_calibration
 from hld.files.calibration_v1 import parts_of_version_1
 from hld.files.detector_checks import check_calibration, check_history, check_same, check_settings
 from hld.files.detector_params import plain_params, read_params
-from hld.goodness_of_fit import HLDTest
-from hld.settings import Settings
+from hld.schemas.encoder import TableEncoder
+from hld.schemas.new_values import KeptValues
+from hld.schemas.schema import TableSchema
 from hld.synthetic.values import ValueTables, is_binned
-from hld.tables.encoder import TableEncoder
-from hld.tables.new_values import KeptValues
-from hld.tables.schema import TableSchema
+from hld.testing.goodness_of_fit import HLDTest
+from hld.testing.settings import Settings
 
 FORMAT, FORMAT_VERSION = "hld.detector", 3
 LONGEST_ERROR = 500  # characters of what is said about a file

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.array_types import Evidence, Floats, Ints
+from pcircuit.arguments.array_types import Evidence, Floats, Ints
 from pcircuit.circuit import Circuit, InputRegion
 from pcircuit.compiled.layouts import Layout, full_layout
 from pcircuit.compiled.packed import Packed, num_inputs, table_rows

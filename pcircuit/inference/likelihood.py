@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.array_types import Bools, Evidence, Floats, Ints
+from pcircuit.arguments.array_types import Bools, Evidence, Floats, Ints
 from pcircuit.circuit import Circuit, InputRegion
 from pcircuit.compiled.layouts import stack_layout
 from pcircuit.compiled.packed import FIRST_CHILD

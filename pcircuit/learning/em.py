@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.arguments import check_generator, check_number, check_whole_number
-from pcircuit.array_types import Evidence, Floats, Ints
+from pcircuit.arguments.array_types import Evidence, Floats, Ints
 from pcircuit.circuit import Circuit
 from pcircuit.compiled.packed import Packed, table_rows, weight_rows
 from pcircuit.compiled.packing import pack, with_parameters

@@ -1,0 +1,162 @@
+"""Checks of arrays: real numbers in an interval, and whole numbers in a range."""
+from __future__ import annotations
+
+import math
+from numbers import Integral
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pcircuit.arguments.values import at, first, is_real, shown
+
+INT64 = np.iinfo(np.int64)
+
+
+def check_numbers(values: ArrayLike, name: str, expected: str, shape: tuple[int, ...] | None = None, *,
+                  least: float | None = None, above: float | None = None, most: float | None = None,
+                  finite: bool = True) -> NDArray[np.float64]:
+    """`values` as an array of doubles, refused unless all are finite real numbers in an interval.
+
+    Parameters
+    ----------
+    values : array_like
+        Booleans count as 0 and 1, numbers of other precision are rounded to doubles; text, complex numbers, dates,
+        None and masked entries are refused.
+    name : str
+        What errors call it.
+    expected : str
+        What it must be, for the errors: "3 positive numbers, one per node".
+    shape : tuple of int, optional
+        Its shape.
+    least, above, most : float, optional
+        Ends of the interval; `above` does not belong to it.
+    finite : bool
+        False lets NaN and infinities pass, and then there is no interval.
+
+    Returns
+    -------
+    float64 array
+        `values` itself where it is such an array.
+
+    Raises
+    ------
+    TypeError
+        If an entry is not a real number, or is masked.
+    ValueError
+        If the shape is another, or an entry is NaN, infinite or outside the interval.
+
+    Examples
+    --------
+    >>> check_numbers([1, 2], "weights", "two weights", (2,), least=0)
+    array([1., 2.])
+    """
+    array = as_array(values, name, expected)
+    if array.dtype.kind not in "biuf":
+        array = _numbers_of_objects(array, name, expected)
+    if shape is not None and array.shape != shape:
+        raise ValueError(f"`{name}` must be {expected}, found shape {array.shape}")
+    numbers = array
+    if not finite:
+        return numbers.astype(np.float64)
+    if array.dtype != np.float64 or not array.dtype.isnative:
+        with np.errstate(over="ignore"):  # becomes infinite and is refused
+            numbers = array.astype(np.float64)
+    if numbers.size and not _inside(numbers.min(), numbers.max(), least, above, most):  # false for a NaN
+        place = next(i for i, x in np.ndenumerate(numbers) if not _inside(x, x, least, above, most))
+        raise ValueError(f"`{name}` must be {expected}, found {array[place]!s}{at(place)}")
+    return numbers
+
+
+def check_integers(values: ArrayLike, name: str, expected: str, least: int | None = None,
+                   most: int | None = None) -> NDArray[np.int64]:
+    """`values` as an array of int64, refused unless all are whole numbers in a range.
+
+    Parameters
+    ----------
+    values : array_like of int
+        In any integer dtype; booleans (a mask is no list of numbers), floats and masked entries are refused.
+    name : str
+        What errors call it.
+    expected : str
+        What it must be, for the errors: "a list of variables".
+    least, most : int, optional
+        The range, both ends included.
+
+    Returns
+    -------
+    int64 array
+        `values` itself where it is such an array.
+
+    Raises
+    ------
+    TypeError
+        If an entry is not an integer, or is masked.
+    ValueError
+        If an entry is out of range.
+
+    Examples
+    --------
+    >>> check_integers([0, 2], "nodes", "node ids 0..3", 0, 3)
+    array([0, 2])
+    """
+    array = as_array(values, name, expected)
+    if array.dtype.kind not in "iu":
+        if array.size and array.dtype.kind != "O":
+            hint = ": turn a mask into numbers with np.flatnonzero" if array.dtype.kind == "b" else ""
+            raise TypeError(f"`{name}` must be {expected}, found {array.dtype} instead of integers{hint}")
+        for place, entry in np.ndenumerate(array):
+            if isinstance(entry, (bool, np.bool_)) or not isinstance(entry, Integral) or not is_real(entry):
+                raise TypeError(f"`{name}` must be {expected}, found {shown(entry)}{at(place)}")
+    least, most = INT64.min if least is None else least, INT64.max if most is None else most
+    if array.size and (array.min() < least or array.max() > most):
+        place = first(np.asarray((array < least) | (array > most), dtype=bool))
+        raise ValueError(f"`{name}` must be {expected}, found {shown(int(array[place]))}{at(place)}")
+    return array.astype(np.int64, copy=False)
+
+
+def as_array(values: object, name: str, expected: str) -> np.ndarray:
+    """`values` as a plain array without masked entries; what NumPy cannot make an array of is refused."""
+    if type(values) is np.ndarray:
+        return values
+    if isinstance(values, np.ma.MaskedArray) and np.ma.getmaskarray(values).any():
+        raise TypeError(f"`{name}` must be {expected}, found masked entries: nothing is known about them, leave "
+                        "them out")
+    if hasattr(values, "tocsr"):
+        raise TypeError(f"`{name}` must be {expected}, found a sparse {type(values).__name__}: give `.toarray()` of it")
+    values = without_masks(values)
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise ValueError(f"`{name}` must be {expected}, found rows of different lengths") from None
+
+
+def without_masks(values: object) -> object:
+    """Lists with None in place of masked entries, which NumPy would replace by what is under the mask."""
+    if not isinstance(values, (list, tuple)):
+        return values
+    if not any(isinstance(part, (np.ma.MaskedArray, list, tuple)) for part in values):
+        return values
+    return [None if part is np.ma.masked else without_masks(part) if not isinstance(part, np.ma.MaskedArray)
+            else np.where(np.ma.getmaskarray(part), None, part.data)  # type: ignore[call-overload]
+            for part in values]
+
+
+def _inside(smallest: float, largest: float, least: float | None, above: float | None, most: float | None) -> bool:
+    """Whether numbers from `smallest` to `largest` are finite and in an interval."""
+    return bool(-math.inf < smallest and largest < math.inf and (least is None or smallest >= least)
+                and (above is None or smallest > above) and (most is None or largest <= most))
+
+
+def _numbers_of_objects(array: np.ndarray, name: str, expected: str) -> np.ndarray:
+    """An array of Python numbers as doubles; TypeError for what is no real number."""
+    if array.size and array.dtype.kind != "O":
+        raise TypeError(f"`{name}` must be {expected}, found {array.dtype} instead of numbers")
+    numbers = np.empty(array.shape)
+    for place, entry in np.ndenumerate(array):
+        if not is_real(entry):
+            raise TypeError(f"`{name}` must be {expected}, found {shown(entry)}{at(place)}")
+        try:
+            numbers[place] = float(entry)
+        except OverflowError:
+            numbers[place] = math.inf
+    return numbers
