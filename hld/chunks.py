@@ -67,6 +67,6 @@ def judge_chunks(detector: HLDDetector, chunks: Iterable, alpha: float = 0.05) -
     if total is None:
         raise ValueError("`chunks` has no table: at least one is needed")
     quality = data_quality(encoder.columns, detector.schema_.trained, total, absent, sorted(extra),
-                           tolerance=detector.tolerance, is_tested=detector.missingness)
+                           kept=detector.new_values_, tolerance=detector.tolerance, is_tested=detector.missingness)
     result = with_quality(lambda level: detector.test_.judge_sums(sums, level), quality, alpha)
     return replace(result, evidence=evidence_of(detector, counts, quality))

@@ -266,7 +266,7 @@ class TableEncoder:
         codes, report = encoded(self.columns, self._tables, arrays, parts.num_rows, self._whole(parts), is_strict=False)
         return codes, report, absent, extra
 
-    def check(self, table, trained=None, tolerance=0.0, *, is_tested=True):
+    def check(self, table, trained=None, tolerance=0.0, *, kept=None, is_tested=True):
         """Turn a batch into evidence and say how it differs from training.
 
         Parameters
@@ -275,7 +275,7 @@ class TableEncoder:
         trained : (int, sequence of V int), optional
             Rows of training, and how many of their cells were missing: what the batch's missing values are tested
             against.
-        tolerance, is_tested : see `hld.schemas.quality.data_quality`
+        tolerance, kept, is_tested : see `hld.schemas.quality.data_quality`
 
         Returns
         -------
@@ -283,7 +283,7 @@ class TableEncoder:
         DataQuality
         """
         codes, report, absent, extra = self.encode_counting(table)
-        return codes, data_quality(self.columns, trained, report, absent, extra, tolerance=tolerance,
+        return codes, data_quality(self.columns, trained, report, absent, extra, kept=kept, tolerance=tolerance,
                                    is_tested=is_tested)
 
     def decode(self, codes, *, missing=None, unseen="<unseen>", rare="<rare>"):
