@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import pcircuit
-from hld.goodness_of_fit import HLDTest
 from hld.metrics.named import default_metrics
-from hld.result import HLDResult
-from hld.result_quality import with_quality
+from hld.results.result import HLDResult
+from hld.results.with_quality import with_quality
 from hld.summaries.of_tables import facts_of
 from hld.summaries.summary import BatchSummary, check_summary
+from hld.testing.goodness_of_fit import HLDTest
 
 MISSING = {"complete": "drawn from the circuit given the rest of the row", "exact": "summed out",
            "available": "each node is compared by the rows that show its whole scope"}
@@ -24,7 +24,7 @@ def build_test(options: Mapping, circuit, kept, num_learned: int, seed: int) -> 
     """The test of a fitted circuit against the rows `kept`, or, if these are None, against the circuit."""
     nodes, metric = pcircuit.select_nodes(circuit, options["kinds"]), options["metric"]
     if isinstance(metric, str) and metric == "auto":
-        metric = default_metrics(circuit, nodes)
+        metric = default_metrics(circuit, nodes, None if kept is None else len(kept))
     return HLDTest(circuit, nodes=nodes, metric=metric, null=options["null"],
                    reference="circuit" if kept is None else "training", training_data=kept,
                    num_train=num_learned if options["estimation_error"] and kept is None else None,

@@ -20,7 +20,7 @@ def test_fingerprint(circuit: pcircuit.Circuit, calibration) -> str:
     Parameters
     ----------
     circuit : pcircuit.Circuit
-    calibration : hld.calibration.Calibration
+    calibration : hld.testing.calibration.Calibration
 
     Returns
     -------

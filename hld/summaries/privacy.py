@@ -21,7 +21,7 @@ r_j = b_j - a_j, the sum over j of noise variances over row variances is tau^2 s
 proportion to sum r_j^2 / s_j^2, and by Cauchy and Schwarz their product is least for s_j^2 = r_j sigma_j.
 
 **Test.**  The noise is independent of the rows and its law is known, so it belongs into the null: the difference of
-means has the covariance S (1/T + 1/n) + diag(tau^2 s_j^2) / T^2 (`hld.summed_batch`).  Noise fades as 1/T where
+means has the covariance S (1/T + 1/n) + diag(tau^2 s_j^2) / T^2 (`hld.testing.summed_batch`).  Noise fades as 1/T where
 sampling fades as 1/sqrt(T): it is the larger part below T of about tau^2 s_j^2 / sigma_j^2.  Summaries of several sites
 add up, and so do their variances; each row is at one site, so the guarantee is that of one.
 
