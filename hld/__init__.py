@@ -11,6 +11,8 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from hld import baselines as baselines
     from hld import gchi2 as gchi2
     from hld import plots as plots
+    from hld.auditing.audit import AuditResult as AuditResult
+    from hld.auditing.audit import audit as audit
     from hld.baselines.mmd import MMDResult as MMDResult
     from hld.baselines.mmd import MMDTest as MMDTest
     from hld.baselines.mmd import mmd_squared as mmd_squared
@@ -54,7 +56,7 @@ _HOME = {
     "load": "model_files", "save": "model_files", "judge_chunks": "chunks",
     "Monitor": "monitoring.monitor", "MonitorResult": "monitoring.monitor",
     "MMDResult": "baselines.mmd", "MMDTest": "baselines.mmd", "mmd_squared": "baselines.mmd",
-    "BatchSummary": "summaries.summary",
+    "BatchSummary": "summaries.summary", "AuditResult": "auditing.audit", "audit": "auditing.audit",
     "Edit": "planning.alternatives", "Plan": "planning.of_tables", "plan": "planning.of_tables",
     "Distances": "comparing.distances", "distances": "comparing.distances",
     "TwoSampleResult": "comparing.two_sample", "two_sample": "comparing.two_sample",

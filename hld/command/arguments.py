@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import argparse
 
-from hld.command import compare, drawing, judging, learning, planning, shells, streaming
+from hld.command import auditing, compare, drawing, judging, learning, planning, shells, streaming
 from hld.command.reading import add_reading_options, names, separator
 
 STATUS = "exit status: 0 no shift found, 1 shift found, 2 error"
@@ -16,6 +16,7 @@ EXAMPLES = {
     "monitor": "tail -f rows.csv | hld monitor model.hld --every 100",
     "plan": "hld plan model.hld --rows-per-day 200 --edit sex=F:+0.05",
     "summarize": "hld summarize model.hld site-a.csv -o a.json\n  hld test model.hld --summary a.json b.json",
+    "audit": "hld audit model.hld heldout.csv --edit sex=F:+0.05 --report audit.html",
     "diff": "hld diff january.hld february.hld",
     "demo": "hld demo --digit 7",
     "completion": "hld completion bash > /etc/bash_completion.d/hld",
@@ -44,6 +45,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_diff(commands)
     _add_plan(commands)
     _add_summarize(commands)
+    _add_audit(commands)
     _add_demo(commands)
     completion = _add(commands, "completion", shells.completion, "print a script that completes commands in a shell")
     completion.add_argument("shell", choices=shells.SHELLS, help="whose script (needs hld[cli])")
@@ -194,6 +196,26 @@ def _add_summarize(commands):
     summarize.add_argument("--epsilon", type=float, help="add noise: differential privacy with this epsilon")
     summarize.add_argument("--delta", type=float, default=1e-6, help="with --epsilon (default 1e-6)")
     add_reading_options(summarize)
+
+
+def _add_audit(commands):
+    """``hld audit``."""
+    audit = _add(commands, "audit", auditing.audit, "measure level, power and drift on rows that a model has not seen",
+                 "exit status: 0 the level is kept, 1 it is not, 2 error")
+    _add_batch(audit)
+    audit.add_argument("--sizes", type=_sizes, default=[10, 50, 200], metavar="N,N",
+                       help="rows of the batches (default 10,50,200)")
+    audit.add_argument("--num-batches", type=_positive, default=200, metavar="N",
+                       help="batches of each size and kind (default 200)")
+    audit.add_argument("--edit", action="append", metavar="COLUMN=LEVEL:CHANGE",
+                       help="a shift to measure the power against, such as sex=F:+0.05; may be repeated")
+    audit.add_argument("--report", metavar="FILE.html", help="also write a page about it")
+    audit.add_argument("--seed", type=_seed, default=0, help="of the batches (default 0)")
+
+
+def _sizes(text) -> list:
+    """Whole numbers of at least 1, separated by commas."""
+    return [_positive(part) for part in text.split(",")]
 
 
 def _add_demo(commands):

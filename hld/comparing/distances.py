@@ -1,8 +1,8 @@
 """Many batches as a matrix of distances: which days are like which.
 
 The distance of two batches is the effect size between them: |mean L_A - mean L_B| over the typical distance of a row,
-less what sampling makes of it, so that batches of one distribution are near 0 whatever their sizes.  Only the sums of each
-batch are needed, so each is read once, and summaries serve as well as tables.
+less what sampling makes of it, so that batches of one distribution are near 0 whatever their sizes.  Only the sums of
+each batch are needed, so each is read once, and summaries serve as well as tables.
 """
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Distances:
 
     def plot(self):
         """The matrix as a picture, as a figure of matplotlib; ImportError without it."""
-        from hld.plots.figure import new_figure
+        from hld.plots.charts import new_figure
         n = len(self.labels)
         figure = new_figure((2.5 + 0.35 * n, 2 + 0.35 * n))
         axes = figure.add_subplot()
@@ -92,7 +92,9 @@ def distances(model: object, batches: Mapping | Iterable) -> Distances:
     named = dict(batches) if isinstance(batches, Mapping) else {str(i): one for i, one in enumerate(batches)}
     if len(named) < 2:
         raise ValueError(f"`batches` has {len(named)} of them, expected at least two")
-    known = detector_fingerprint(test.fingerprint, model.schema_) if isinstance(model, HLDDetector) else test.fingerprint
+    known = test.fingerprint
+    if isinstance(model, HLDDetector):
+        known = detector_fingerprint(known, model.schema_)
     found = [_mean(model, test, one, known) for one in named.values()]
     means, sizes = np.array([mean for mean, _ in found]), np.array([n for _, n in found])
     m = len(test.nodes)

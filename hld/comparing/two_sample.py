@@ -8,7 +8,7 @@ in which metrics F the difference of two means is measured,
 *Rows.*  If both batches come from one distribution, all n_A + n_B rows are exchangeable, so that every way to divide
 them is equally likely: B random divisions give p = (1 + #{b : d_b >= d}) / (1 + B), exact in finite samples for any
 distribution.  Several metrics are combined by the harmonic mean of their ranks among all divisions, a function that all
-divisions share, so the combination is exact, too.  No vector is computed twice: d_b^2 needs the sums over n_A rows only.
+divisions share, so the combination is exact, too.  No vector is computed twice: d_b^2 needs sums over n_A rows only.
 
 *Summaries.*  Where rows stay at their sites and sums are all there is, the law of a weighted sum of chi-squares stands
 in: the covariance of a row is that of the reference, stretched in each metric to the trace that the two batches show
@@ -79,8 +79,8 @@ class TwoSampleResult:
 
     def __str__(self):
         verdict = "the batches differ" if self.reject else "no difference"
-        return (f"{verdict}: p = {self.pvalue:.3g} at level {self.alpha:g}, {self.num_rows[0]} and {self.num_rows[1]} rows, "
-                f"effect size {self.effect:.2g}")
+        return (f"{verdict}: p = {self.pvalue:.3g} at level {self.alpha:g}, {self.num_rows[0]} and {self.num_rows[1]} "
+                f"rows, effect size {self.effect:.2g}")
 
     __repr__ = __str__
 

@@ -76,6 +76,21 @@ class Edit:
         return f"{self.column} = {self.level}: {100 * self.by:+g} % of rows"
 
 
+def read_edits(edits: object) -> list[Edit]:
+    """The edits of a sequence of edits, mappings and texts."""
+    if not isinstance(edits, (list, tuple)):
+        raise TypeError(f"`edits` must be a list of edits such as 'sex=F:+0.05', found {edits!r}")
+    found: list = []
+    for one in edits:
+        try:
+            found.append(Edit.read(one) if isinstance(one, str) else Edit(**one) if isinstance(one, Mapping) else one)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"`edits` has {reprlib.repr(one)}: {error}") from error
+        if not isinstance(found[-1], Edit):
+            raise TypeError(f"`edits` must be a list of edits such as 'sex=F:+0.05', found {reprlib.repr(one)} in it")
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class Alternative:
     """What a test needs to know of an alternative.

@@ -61,8 +61,8 @@ def detectable(test, T: int, power: float = 0.9, alpha: float = 0.05, *, per_col
     Notes
     -----
     A bisection in h for each level with the same normal draws: some tens of milliseconds each, at most MOST_LEVELS
-    levels in all.  The covariance is taken not to change, so that for levels of a share near 0 or 1 the change is a guide
-    and `power` more exact.  The mean given a level is of drawn rows, as in `hld.planning.alternatives`.
+    levels in all.  The covariance is taken not to change, so that for levels of a share near 0 or 1 the change is a
+    guide, and `power` more exact.  The mean given a level is of drawn rows, as in `hld.planning.alternatives`.
 
     Examples
     --------

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import pcircuit
 from hld.answers.column_shifts import labels_of, percent
 from hld.checks import check_alpha
-from hld.planning.alternatives import Alternative, Edit, alternative_of
+from hld.planning.alternatives import Alternative, Edit, alternative_of, read_edits
 from hld.planning.detectable import Detectable, detectable
 from hld.planning.power import power, sample_size
 from hld.schemas.missingness import SHARE
@@ -159,8 +159,9 @@ def plan(detector, rows_per_day: int, edits: Sequence = (), power: float = 0.9, 
     50 rows a day, level 0.05: found with probability 0.9
     """
     rows_per_day = pcircuit.check_whole_number(rows_per_day, "rows_per_day", 1)
-    edits = [Edit.read(one) if isinstance(one, str) else Edit(**one) if isinstance(one, Mapping) else one
-             for one in edits]
+    if not hasattr(detector, "test_"):
+        raise TypeError(f"`detector` must be a fitted HLDDetector, found {type(detector).__name__}")
+    edits = read_edits(edits)
     asked = []
     for edit in edits:
         known = in_codes(detector, edit)

@@ -89,8 +89,8 @@ def sample_size(test, alternative: object, power: float = 0.9, alpha: float = 0.
     Returns
     -------
     int or None
-        T; None where even ten million rows are not enough, as the error of few reference rows stays, or as many as the alternative is known by: beyond, the error
-        of its mean is as large as the shift.
+        T; None where even ten million rows are not enough, as the error of few reference rows stays, or as many as the
+        alternative is known by: beyond, the error of its mean is as large as the shift.
 
     Notes
     -----

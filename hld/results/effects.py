@@ -15,7 +15,8 @@ of `tolerance`, too.  Given e, |Delta|^2 is a noncentral generalised chi-square 
 c_j the eigenvalues of C and w_j the share of direction j in |delta|^2.  It is estimated by max(z_j^2 - c_j, 0), z the
 coordinates of Delta, which small shifts say little about: so the sums over w_j are mixed with what they are at most, in
 the proportion of |Delta|^2 - tr C to three of its deviations.  The interval holds all e for which |Delta|^2 lies
-between the two quantiles of the law of Pearson's third type with these cumulants.  It holds 0 where the distance is no larger than sampling explains.
+between the two quantiles of the law of Pearson's third type with these cumulants.  It holds 0 where the distance is no
+larger than sampling explains.
 
 References
 ----------
