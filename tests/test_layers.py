@@ -12,7 +12,7 @@ import pcircuit
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PACKAGES = {"pcircuit": pcircuit, "hld": hld}
-HEAVY = {"numba", "scipy", "pandas", "rich", "matplotlib", "sklearn", "pooch"}
+HEAVY = {"numba", "scipy", "pandas", "rich", "matplotlib", "sklearn", "pooch", "starlette", "uvicorn", "prometheus_client", "pyarrow"}
 UNSAFE = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}
 TREES = {path.relative_to(ROOT): ast.parse(path.read_text(encoding="utf-8"), str(path))
          for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))}
@@ -49,8 +49,9 @@ ROOMS = {
         "model_files": {"detector", "files"},
         "chunks": {"checks", "detector", "tables", "answers", CORE},
         "reports": {"detector", CORE, "answers", "synthetic", "tables"},
+        "serve": {"chunks", "model_files", "answers", "tables", "reports", "monitoring"},
         "command": {"chunks", "model_files", "detector", CORE, "answers", "tables", "synthetic",
-                    "reports", "monitoring"},
+                    "reports", "monitoring", "serve"},
         "__main__": {"command"},
     },
 }
