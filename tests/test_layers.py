@@ -12,7 +12,8 @@ import pcircuit
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PACKAGES = {"pcircuit": pcircuit, "hld": hld}
-HEAVY = {"numba", "scipy", "pandas", "rich", "matplotlib", "sklearn", "pooch", "starlette", "uvicorn", "prometheus_client", "pyarrow"}
+HEAVY = {"numba", "scipy", "pandas", "rich", "matplotlib", "sklearn", "pooch", "starlette", "uvicorn",
+         "prometheus_client", "pyarrow"}
 UNSAFE = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}
 TREES = {path.relative_to(ROOT): ast.parse(path.read_text(encoding="utf-8"), str(path))
          for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))}

@@ -20,7 +20,16 @@ from hld.serve.refusals import Refusal, refusal_of
 from hld.serve.request.bodies import Bodies
 from hld.serve.request.parameters import Asked
 from hld.serve.request.tables import form_of
-from hld.serve.work import describe_model, encode_table, observe_rows, report_page, reset_monitor, state_of, test_table, warm_up
+from hld.serve.work import (
+    describe_model,
+    encode_table,
+    observe_rows,
+    report_page,
+    reset_monitor,
+    state_of,
+    test_table,
+    warm_up,
+)
 
 LOG = logging.getLogger("hld.serve")
 

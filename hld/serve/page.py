@@ -7,6 +7,8 @@ import hashlib
 import importlib.resources
 import re
 
+from hld.reports.style import STYLE
+
 REPORT_POLICY = ("default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
                  "frame-ancestors 'none'; sandbox")
 
@@ -14,7 +16,8 @@ REPORT_POLICY = ("default-src 'none'; style-src 'unsafe-inline'; img-src data:; 
 @functools.cache
 def page() -> str:
     """The page."""
-    return importlib.resources.files("hld.serve").joinpath("page.html").read_text(encoding="utf-8")
+    text = importlib.resources.files("hld.serve").joinpath("page.html").read_text(encoding="utf-8")
+    return text.replace("/* the looks of a report */", STYLE)
 
 
 @functools.cache
