@@ -30,8 +30,7 @@ ROOMS = {
         "files": {CORE},
         "formats": {CORE, "files"},
         "pictures": {CORE, "inference", "moments", "files"},
-        "startup": {CORE, "compiled", "inference", "learning"},
-        "methods": {CORE},  # and all public names, when a method is first called
+        "startup": {CORE, "compiled", "inference", "learning"},  # and all public names, when a method is first called
     },
     "hld": {
         "checks": set(),
@@ -64,8 +63,7 @@ ROOMS = {
     },
 }
 # modules beside the folders that are a floor of their own
-TOP = {"pcircuit.startup", "pcircuit.methods", "hld.__main__", "hld.checks", "hld.detector", "hld.model_files",
-       "hld.chunks"}
+TOP = {"hld.__main__", "hld.checks", "hld.detector", "hld.model_files", "hld.chunks"}
 NUMBA = {"pcircuit/compiled", "pcircuit/moments/compiled", "hld/monitoring/kernel.py"}
 PUBLIC = [f"{package}.{name}" for package, module in PACKAGES.items() for name in module.__all__]
 
