@@ -67,7 +67,7 @@ def _cells(text, encoder, separator) -> dict:
         import pandas
     except ImportError:
         raise ImportError("reading CSV needs pandas, which is not installed: pip install 'hld[cli]'") from None
-    from hld.tables.text_cells import as_fitted
+    from hld.table_files.text_cells import as_fitted
     try:
         frame = pandas.read_csv(io.StringIO(text), sep=separator, dtype=str, index_col=False)
     except pandas.errors.ParserError as error:

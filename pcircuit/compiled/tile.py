@@ -86,8 +86,9 @@ def load_group(circuit: Circuit, categories: Ints, data: Evidence, start: int, s
     if data.dtype.itemsize == 1:
         valid = transpose_bytes(data.view(np.uint8), start, stop, categories, data.dtype.kind == "i", group.block,
                                 group.block.view(np.uint64), group.codes)
-    else:
-        valid = transpose_rows(data, start, stop, categories, group.codes)
+    else:  # in the one form that the kernel is compiled for; a copy of a group takes less time than turning it
+        rows = np.ascontiguousarray(data[start:stop], dtype=np.int64)
+        valid = transpose_rows(rows, 0, len(rows), categories, group.codes)
     if not valid:
         check_evidence(circuit, data[:stop])
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from hld.serve.limits import EXPANSION, Limits
 from hld.serve.refusals import Refusal
-from hld.tables.row_chunks import ROWS
+from hld.table_files.row_chunks import ROWS
 
 PLAIN = ("int", "uint", "float", "double", "half", "bool", "string", "large_string", "timestamp", "date", "time",
          "duration", "decimal", "null")

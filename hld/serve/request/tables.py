@@ -16,10 +16,10 @@ import numpy as np
 from hld.serve.limits import Limits
 from hld.serve.refusals import Refusal
 from hld.serve.request.arrow_tables import arrow_chunks, parquet_chunks
-from hld.tables.dialect import SEPARATORS
-from hld.tables.files import read_text
-from hld.tables.row_chunks import OddCells
-from hld.tables.text_cells import as_fitted
+from hld.table_files.dialect import SEPARATORS
+from hld.table_files.files import read_text
+from hld.table_files.row_chunks import OddCells
+from hld.table_files.text_cells import as_fitted
 
 BODY = "the body"
 FORMS = {"text/csv": "csv", "application/json": "json", "application/vnd.apache.parquet": "parquet",
