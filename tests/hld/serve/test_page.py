@@ -18,8 +18,7 @@ PROBE = """(() => {
   const poor = [];
   for (const e of document.querySelectorAll('body *')) {
     if (e.offsetParent === null && !e.closest('svg')) continue;
-    if (e.tagName.toUpperCase() === 'TITLE') continue;
-    if (![...e.childNodes].some(n => n.nodeType === 3 && n.data.trim())) continue;
+    if (![...e.childNodes].some(n => n.nodeType === 3 && n.data.trim()) || e.localName === 'title') continue;
     const s = getComputedStyle(e), own = lum(e.closest('svg') ? s.fill : s.color);
     const [a, b] = [own, lum(behind(e))].sort((x, y) => y - x);
     if ((a + .05) / (b + .05) < 4.5) poor.push(e.tagName + ' ' + e.textContent.slice(0, 30));
