@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 
 from hld.answers.plain_json import plain_json
 from hld.chunks import judge_chunks
@@ -27,11 +28,10 @@ test_table.__test__ = False  # its name must not make a test runner collect it
 
 def answer_of(model: LoadedModel, result, detail: str) -> dict:
     """A result as the answer to a request; it is kept for a report."""
-    values = plain_json(result.to_dict())
-    if detail == "verdict":
-        values = {name: value for name, value in values.items() if name not in ("columns", "pairs", "data_quality")}
-    own = {"model": model.name, "digest": model.digest, "id": model.results.keep(result), "summary": str(result)}
-    return own | values
+    shown = result if detail == "full" else replace(result, evidence=None, data_quality=None)  # columns are costly
+    own = {"model": model.name, "digest": model.digest, "id": model.results.keep(result),
+           "summary": str(result) if detail == "full" else repr(result)}
+    return own | plain_json(shown.to_dict())
 
 
 def encode_table(model: LoadedModel, body: bytes, form: str, limits: Limits) -> list:
