@@ -19,13 +19,22 @@ import pcircuit
 from hld.answers.table_facts import batch_profile, evidence_of, table_facts
 from hld.checks import check_alpha
 from hld.detector_options import check_options
-from hld.detector_parts import batch_as_named, build_test, describe, warn_of_few_rows, warn_of_left_out
+from hld.detector_parts import (
+    batch_as_named,
+    build_test,
+    describe,
+    judge_table_summary,
+    warn_of_few_rows,
+    warn_of_left_out,
+)
 from hld.estimator import check_fitted, feature_names, predictions, row_offset, sklearn_tags
 from hld.files.detector import check_storable, detector_parts, read_parts
 from hld.references.held_out import split_rows
 from hld.results.with_quality import with_quality
 from hld.schemas.learn_schema import learn_schema
 from hld.schemas.new_values import reference_rows
+from hld.summaries.of_tables import summarize_table
+from hld.summaries.summary import BatchSummary
 from hld.synthetic.drawing import condition_probability, draw_rows
 from hld.tables.cells import read_table
 
@@ -195,8 +204,8 @@ class HLDDetector:
 
         Parameters
         ----------
-        batch : (T, V) array_like or pandas.DataFrame
-            Rows with the training table's columns.
+        batch : (T, V) array_like, pandas.DataFrame or BatchSummary
+            Rows with the training table's columns, or what `summarize` made of them.
         alpha : float
             Level, in (0, 1).
 
@@ -216,11 +225,21 @@ class HLDDetector:
         """
         check_fitted(self)
         alpha = check_alpha(alpha)
+        if isinstance(batch, BatchSummary):
+            return judge_table_summary(self, batch, alpha)
         with batch_as_named():
             rows, quality = self.encoder_.check(batch, self.schema_.trained, self.tolerance, kept=self.new_values_,
                                                 is_tested=self.missingness)
         result = with_quality(lambda level: self.test_(rows, level), quality, alpha)
         return replace(result, evidence=evidence_of(self, batch_profile(self, rows), quality))
+
+    def summarize(self, table, *, epsilon=None, delta=1e-6, rng=None):
+        """A few sums over the rows of a table, which add up and can be tested in their place: see `hld.BatchSummary`.
+
+        With `epsilon`, noise makes them (epsilon, delta)-differentially private: see `hld.summaries.privacy`.
+        """
+        check_fitted(self)
+        return summarize_table(self, table, epsilon=epsilon, delta=delta, rng=rng)
 
     def test_by(self, table, by, alpha=0.05, *, every=None, procedure="bh"):
         """Test each segment of a table, with false discovery control: see `hld.answers.segments.judge_segments`."""

@@ -4,9 +4,14 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pcircuit
 from hld.metrics.named import default_metrics
+from hld.results.result import HLDResult
+from hld.results.with_quality import with_quality
+from hld.summaries.of_tables import facts_of
+from hld.summaries.summary import BatchSummary, check_summary
 from hld.testing.goodness_of_fit import HLDTest
 
 MISSING = {"complete": "drawn from the circuit given the rest of the row", "exact": "summed out",
@@ -24,6 +29,15 @@ def build_test(options: Mapping, circuit, kept, num_learned: int, seed: int) -> 
                    reference="circuit" if kept is None else "training", training_data=kept,
                    num_train=num_learned if options["estimation_error"] and kept is None else None,
                    rng=seed, num_resamples=options["num_resamples"], tolerance=options["tolerance"])
+
+
+def judge_table_summary(detector, summary: BatchSummary, alpha: float) -> HLDResult:
+    """Test a batch of which a fitted detector has a summary."""
+    check_summary(summary, "batch")
+    summary, quality, evidence = facts_of(detector, summary)
+    if quality is None:
+        return detector.test_(summary, alpha)
+    return replace(with_quality(lambda level: detector.test_(summary, level), quality, alpha), evidence=evidence)
 
 
 @contextlib.contextmanager

@@ -30,8 +30,7 @@ ROOMS = {
         "files": {CORE},
         "formats": {CORE, "files"},
         "pictures": {CORE, "inference", "moments", "files"},
-        "startup": {CORE, "compiled", "inference", "learning"},
-        "methods": {CORE},  # and all public names, when a method is first called
+        "startup": {CORE, "compiled", "inference", "learning"},  # and all public names, when a method is first called
     },
     "hld": {
         "checks": set(),
@@ -47,13 +46,17 @@ ROOMS = {
         "references": {"checks", "vectors"},
         "metrics": {"references", "vectors"},
         "nulls": {"checks", "references", "gchi2"},
+        "summaries": {"checks", "schemas", "answers", "vectors", "references", "nulls"},
         "monitoring": {"checks"},
         "baselines": {"checks", "nulls", "gchi2", "vectors"},
-        "testing": {"checks", "answers", "vectors", "references", "metrics", "nulls", "results"},
-        CORE: {"metrics", "nulls", "testing"},
+        "testing": {"checks", "answers", "vectors", "references", "metrics", "nulls", "results",
+                    "summaries"},
+        CORE: {"metrics", "nulls", "testing", "results", "summaries"},
         "files": {"checks", "schemas", "answers", "synthetic", "references", "vectors", "nulls", "metrics", "testing",
                   CORE},
-        "detector": {"checks", "tables", "schemas", "answers", "synthetic", "references", "results", "files", CORE},
+        "detector": {"checks", "tables", "schemas", "answers", "synthetic", "summaries", "references", "results",
+                     "files",
+                     CORE},
         "model_files": {"detector", "files"},
         "chunks": {"checks", "detector", "schemas", "answers", "results", "testing", CORE},
         "reports": {"answers", "synthetic", "tables", "testing"},
@@ -65,8 +68,7 @@ ROOMS = {
     },
 }
 # modules beside the folders that are a floor of their own
-TOP = {"pcircuit.startup", "pcircuit.methods", "hld.__main__", "hld.checks", "hld.detector", "hld.model_files",
-       "hld.chunks"}
+TOP = {"hld.__main__", "hld.checks", "hld.detector", "hld.model_files", "hld.chunks"}
 NUMBA = {"pcircuit/compiled", "pcircuit/moments/compiled", "hld/monitoring/kernel.py"}
 PUBLIC = [f"{package}.{name}" for package, module in PACKAGES.items() for name in module.__all__]
 

@@ -25,8 +25,8 @@ from pcircuit.circuit import Circuit
 from pcircuit.compiled.packed import Packed, table_rows, weight_rows
 from pcircuit.compiled.packing import pack, with_parameters
 from pcircuit.compiled.rescaling import with_plan_for
+from pcircuit.distribution import check_distribution
 from pcircuit.evidence import MOST_WEIGHT, check_evidence, row_weights
-from pcircuit.inference.distribution import check_distribution
 from pcircuit.inference.flows import accumulate, uses_numpy
 from pcircuit.inference.likelihood import log_likelihood
 from pcircuit.inference.threads import count_jobs

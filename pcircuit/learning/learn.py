@@ -71,7 +71,7 @@ def learn(data: ArrayLike, validation: ArrayLike | None = None, *, num_categorie
     num_categories : int or (V,) ints, optional
         Categories of each variable.  Default: the largest entry of both tables plus one, and at least two.
     search : LearnSearch, optional
-        What is tried.  Default: up to 64 states, three pseudocounts, up to eight trees.
+        What is tried.  Default: up to 64 states, three pseudocounts, up to 16 trees.
     rng : int or numpy.random.Generator
         Seed or generator of start values, bootstrap samples and held rows.  Default 0.
     n_jobs : int, optional
