@@ -11,6 +11,7 @@ from hld.reports.batch_report import batch_report
 from hld.serve.limits import Limits
 from hld.serve.models import TRIAL_ROWS, LoadedModel
 from hld.serve.refusals import Refusal
+from hld.serve.request.summaries import read_summary
 from hld.serve.request.tables import read_tables
 
 DETAILS = ("full", "verdict")
@@ -24,6 +25,14 @@ def test_table(model: LoadedModel, body: bytes, form: str, alpha: float, detail:
 
 
 test_table.__test__ = False  # its name must not make a test runner collect it
+
+
+def test_summary(model: LoadedModel, body: bytes, form: str, alpha: float, detail: str) -> dict:
+    """The verdict on a summary, or on the sum of several."""
+    return answer_of(model, model.detector.test(read_summary(body, form), alpha), detail)
+
+
+test_summary.__test__ = False
 
 
 def answer_of(model: LoadedModel, result, detail: str) -> dict:
