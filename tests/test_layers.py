@@ -62,7 +62,7 @@ ROOMS = {
         "reports": {"answers", "synthetic", "tables", "testing"},
         "export": {"nulls"},
         "dask": {"detector", "results", "summaries"},
-        "serve": {"chunks", "model_files", "answers", "table_files", "reports", "monitoring"},
+        "serve": {"chunks", "model_files", "answers", "summaries", "table_files", "reports", "monitoring"},
         "command": {"chunks", "model_files", "detector", "answers", "tables", "table_files", "schemas", "plots",
                     "results", "testing", "reports", "monitoring", "serve", "export"},
         "__main__": {"command"},
