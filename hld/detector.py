@@ -23,6 +23,7 @@ from hld.detector_parts import batch_as_named, build_test, describe, warn_of_few
 from hld.estimator import check_fitted, feature_names, predictions, row_offset, sklearn_tags
 from hld.files.detector import check_storable, detector_parts, read_parts
 from hld.references.held_out import split_rows
+from hld.results.largest_count import largest_of
 from hld.results.with_quality import with_quality
 from hld.schemas.learn_schema import learn_schema
 from hld.schemas.new_values import reference_rows
@@ -56,7 +57,8 @@ class HLDDetector:
     kinds : tuple of str
         Kinds of the circuit's units that the test looks at.
     metric : "auto" or see `HLDTest`
-        "auto" combines all four named metrics; without input units among `kinds` the three that do not need them.
+        "auto" combines "euclidean", "standardized", "marginals" and "whitened", and where 25 rows and more are held out
+        "whitened_fine" and "score"; without input or sum units among `kinds` those that do not need them.
     null : see `HLDTest`
         By default drawn batches where T is small.
     reference : "auto", "training", "held-out" or "circuit"
@@ -183,7 +185,8 @@ class HLDDetector:
         start = pcircuit.hclt(learned, self.num_latents, encoder.num_categories, self.pseudocount, rng, tree=tree)
         circuit, history = pcircuit.fit_em(start, learned, num_epochs=self.num_epochs, pseudocount=self.pseudocount,
                                            progress=progress)
-        test = build_test(self.get_params(), circuit, kept, len(learned), int(rng.integers(2 ** 53)))
+        test = build_test(self.get_params(), circuit, kept, len(learned), int(rng.integers(2 ** 53)),
+                          encoder.ordered)
         warn_of_few_rows(test, len(data))
         history.flags.writeable = False
         offset = row_offset(pcircuit.log_likelihood(circuit, learned if kept is None else kept))
@@ -219,8 +222,9 @@ class HLDDetector:
         with batch_as_named():
             rows, quality = self.encoder_.check(batch, self.schema_.trained, self.tolerance, kept=self.new_values_,
                                                 is_tested=self.missingness)
-        result = with_quality(lambda level: self.test_(rows, level), quality, alpha)
-        return replace(result, evidence=evidence_of(self, batch_profile(self, rows), quality))
+        counts = batch_profile(self, rows)
+        result = with_quality(lambda level: self.test_(rows, level), quality, alpha, largest_of(self, counts))
+        return replace(result, evidence=evidence_of(self, counts, quality))
 
     def test_by(self, table, by, alpha=0.05, *, every=None, procedure="bh"):
         """Test each segment of a table, with false discovery control: see `hld.answers.segments.judge_segments`."""
@@ -228,7 +232,8 @@ class HLDDetector:
         check_fitted(self)
         alpha = check_alpha(alpha)
         return judge_segments(self, lambda rows, quality: with_quality(
-            lambda level: self.test_(rows, level), quality, alpha), table, by, alpha, every=every, procedure=procedure)
+            lambda level: self.test_(rows, level), quality, alpha, largest_of(self, batch_profile(self, rows))),
+            table, by, alpha, every=every, procedure=procedure)
 
     def score_samples(self, table) -> np.ndarray:
         """Natural log-likelihood of each row under the circuit; larger is more typical."""

@@ -15,15 +15,16 @@ SUPPORTED_LEVEL = 0.05  # below the smallest p-value of a single row `fit` warns
 MOST_NAMED = 8  # columns that a warning names
 
 
-def build_test(options: Mapping, circuit, kept, num_learned: int, seed: int) -> HLDTest:
+def build_test(options: Mapping, circuit, kept, num_learned: int, seed: int, ordered: tuple) -> HLDTest:
     """The test of a fitted circuit against the rows `kept`, or, if these are None, against the circuit."""
     nodes, metric = pcircuit.select_nodes(circuit, options["kinds"]), options["metric"]
     if isinstance(metric, str) and metric == "auto":
-        metric = default_metrics(circuit, nodes, None if kept is None else len(kept))
+        fresh = None if kept is None or options["reference"] == "training" else len(kept)
+        metric = default_metrics(circuit, nodes, fresh)
     return HLDTest(circuit, nodes=nodes, metric=metric, null=options["null"],
                    reference="circuit" if kept is None else "training", training_data=kept,
                    num_train=num_learned if options["estimation_error"] and kept is None else None,
-                   rng=seed, num_resamples=options["num_resamples"], tolerance=options["tolerance"])
+                   rng=seed, num_resamples=options["num_resamples"], tolerance=options["tolerance"], ordered=ordered)
 
 
 @contextlib.contextmanager
