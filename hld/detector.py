@@ -19,7 +19,14 @@ import pcircuit
 from hld.answers.table_facts import batch_profile, evidence_of, table_facts
 from hld.checks import check_alpha
 from hld.detector_options import check_options
-from hld.detector_parts import batch_as_named, build_test, describe, warn_of_few_rows, warn_of_left_out
+from hld.detector_parts import (
+    batch_as_named,
+    build_test,
+    describe,
+    judge_table_summary,
+    warn_of_few_rows,
+    warn_of_left_out,
+)
 from hld.estimator import check_fitted, feature_names, predictions, row_offset, sklearn_tags
 from hld.files.detector import check_storable, detector_parts, read_parts
 from hld.references.held_out import split_rows
@@ -27,6 +34,8 @@ from hld.results.largest_count import largest_of
 from hld.results.with_quality import with_quality
 from hld.schemas.learn_schema import learn_schema
 from hld.schemas.new_values import reference_rows
+from hld.summaries.of_tables import summarize_table
+from hld.summaries.summary import BatchSummary
 from hld.synthetic.drawing import condition_probability, draw_rows
 from hld.tables.cells import read_table
 
@@ -56,9 +65,11 @@ class HLDDetector:
         the p-value (`hld.schemas.missingness`, `hld.schemas.new_values`).
     kinds : tuple of str
         Kinds of the circuit's units that the test looks at.
-    metric : "auto" or see `HLDTest`
+    metric : "auto", "likelihoods" or see `HLDTest`
         "auto" combines "euclidean", "standardized", "marginals" and "whitened", and where 25 rows and more are held out
-        "whitened_fine" and "score"; without input or sum units among `kinds` those that do not need them.
+        "whitened_fine" and "score"; without input or sum units among `kinds` those that do not need them; and it looks at
+        the counts of single columns (`hld.results.largest_count`).  "likelihoods" is the same without "score", which
+        is neither exported as C nor summed up with noise.
     null : see `HLDTest`
         By default drawn batches where T is small.
     reference : "auto", "training", "held-out" or "circuit"
@@ -198,8 +209,8 @@ class HLDDetector:
 
         Parameters
         ----------
-        batch : (T, V) array_like or pandas.DataFrame
-            Rows with the training table's columns.
+        batch : (T, V) array_like, pandas.DataFrame or BatchSummary
+            Rows with the training table's columns, or what `summarize` made of them.
         alpha : float
             Level, in (0, 1).
 
@@ -219,12 +230,22 @@ class HLDDetector:
         """
         check_fitted(self)
         alpha = check_alpha(alpha)
+        if isinstance(batch, BatchSummary):
+            return judge_table_summary(self, batch, alpha)
         with batch_as_named():
             rows, quality = self.encoder_.check(batch, self.schema_.trained, self.tolerance, kept=self.new_values_,
                                                 is_tested=self.missingness)
         counts = batch_profile(self, rows)
         result = with_quality(lambda level: self.test_(rows, level), quality, alpha, largest_of(self, counts))
         return replace(result, evidence=evidence_of(self, counts, quality))
+
+    def summarize(self, table, *, epsilon=None, delta=1e-6, rng=None):
+        """A few sums over the rows of a table, which add up and can be tested in their place: see `hld.BatchSummary`.
+
+        With `epsilon`, noise makes them (epsilon, delta)-differentially private: see `hld.summaries.privacy`.
+        """
+        check_fitted(self)
+        return summarize_table(self, table, epsilon=epsilon, delta=delta, rng=rng)
 
     def test_by(self, table, by, alpha=0.05, *, every=None, procedure="bh"):
         """Test each segment of a table, with false discovery control: see `hld.answers.segments.judge_segments`."""

@@ -7,14 +7,15 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # what editors and type checkers see
-    from pcircuit.arguments.arrays import check_integers as check_integers
-    from pcircuit.arguments.arrays import check_numbers as check_numbers
-    from pcircuit.arguments.values import check_choice as check_choice
-    from pcircuit.arguments.values import check_flag as check_flag
-    from pcircuit.arguments.values import check_generator as check_generator
-    from pcircuit.arguments.values import check_number as check_number
-    from pcircuit.arguments.values import check_whole_number as check_whole_number
+    from pcircuit.argument_arrays import check_integers as check_integers
+    from pcircuit.argument_arrays import check_numbers as check_numbers
+    from pcircuit.argument_values import check_choice as check_choice
+    from pcircuit.argument_values import check_flag as check_flag
+    from pcircuit.argument_values import check_generator as check_generator
+    from pcircuit.argument_values import check_number as check_number
+    from pcircuit.argument_values import check_whole_number as check_whole_number
     from pcircuit.circuit import Circuit as Circuit
+    from pcircuit.circuit_mixture import Mixture as Mixture
     from pcircuit.distribution import check_distribution as check_distribution
     from pcircuit.engine import engine_is_numpy as engine_is_numpy
     from pcircuit.evidence import check_evidence as check_evidence
@@ -25,6 +26,8 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.files.circuit_file import load as load
     from pcircuit.files.circuit_file import save as save
     from pcircuit.files.circuit_file import to_arrays as to_arrays
+    from pcircuit.files.mixture_file import load_mixture as load_mixture
+    from pcircuit.files.mixture_file import save_mixture as save_mixture
     from pcircuit.files.whole_file import replace_file as replace_file
     from pcircuit.formats.dot import write_dot as write_dot
     from pcircuit.formats.jpc import read_jpc as read_jpc
@@ -41,6 +44,10 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.inference.flows import expected_flows as expected_flows
     from pcircuit.inference.likelihood import log_likelihood as log_likelihood
     from pcircuit.inference.masses import unit_masses as unit_masses
+    from pcircuit.inference.node_selection import check_kinds as check_kinds
+    from pcircuit.inference.node_selection import check_node_weights as check_node_weights
+    from pcircuit.inference.node_selection import check_nodes as check_nodes
+    from pcircuit.inference.node_selection import select_nodes as select_nodes
     from pcircuit.inference.sampling import sample as sample
     from pcircuit.inference.scores import mean_score as mean_score
     from pcircuit.inference.scores import scores as scores
@@ -52,17 +59,17 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.learning.em_options import EMSteps as EMSteps
     from pcircuit.learning.em_options import EMWatch as EMWatch
     from pcircuit.learning.hidden_chow_liu import hclt as hclt
+    from pcircuit.learning.learn import learn as learn
+    from pcircuit.learning.learned import Learned as Learned
+    from pcircuit.learning.mixture_em import fit_mixture as fit_mixture
     from pcircuit.learning.random_tensorized import rat_spn as rat_spn
+    from pcircuit.learning.search import LearnSearch as LearnSearch
     from pcircuit.moments.means import means_cost as means_cost
     from pcircuit.moments.means import unit_means as unit_means
     from pcircuit.moments.moments import Moments as Moments
     from pcircuit.moments.moments import exact_moments as exact_moments
     from pcircuit.moments.rounding import rounding_errors as rounding_errors
     from pcircuit.moments.rounding import without_rounding as without_rounding
-    from pcircuit.node_selection import check_kinds as check_kinds
-    from pcircuit.node_selection import check_node_weights as check_node_weights
-    from pcircuit.node_selection import check_nodes as check_nodes
-    from pcircuit.node_selection import select_nodes as select_nodes
     from pcircuit.operations.conditions import condition as condition
     from pcircuit.operations.conditions import log_probability as log_probability
     from pcircuit.operations.conditions import normalize as normalize
@@ -101,23 +108,23 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.regions import InnerRegion as InnerRegion
     from pcircuit.regions import InputRegion as InputRegion
     from pcircuit.regions import StructureError as StructureError
-    from pcircuit.startup import compile_kernel as compile_kernel
-    from pcircuit.startup import warm_up as warm_up
+    from pcircuit.startup.warm_up import compile_kernel as compile_kernel
+    from pcircuit.startup.warm_up import warm_up as warm_up
     from pcircuit.vtree import VTree as VTree
 
 _HOME = {
-    "Circuit": "circuit",
+    "Circuit": "circuit", "Mixture": "circuit_mixture",
     "InputRegion": "regions", "InnerRegion": "regions", "StructureError": "regions",
     "VTree": "vtree",
-    "check_choice": "arguments.values", "check_flag": "arguments.values", "check_generator": "arguments.values",
-    "check_integers": "arguments.arrays", "check_number": "arguments.values", "check_numbers": "arguments.arrays",
-    "check_whole_number": "arguments.values",
+    "check_choice": "argument_values", "check_flag": "argument_values", "check_generator": "argument_values",
+    "check_integers": "argument_arrays", "check_number": "argument_values", "check_numbers": "argument_arrays",
+    "check_whole_number": "argument_values",
     "check_distribution": "distribution",
     "check_evidence": "evidence", "engine_is_numpy": "engine",
-    "check_kinds": "node_selection", "check_node_weights": "node_selection", "check_nodes": "node_selection",
-    "select_nodes": "node_selection",
+    "check_kinds": "inference.node_selection", "check_node_weights": "inference.node_selection",
+    "check_nodes": "inference.node_selection", "select_nodes": "inference.node_selection",
     "rounding_errors": "moments.rounding", "without_rounding": "moments.rounding",
-    "compile_kernel": "startup", "warm_up": "startup",
+    "compile_kernel": "startup.warm_up", "warm_up": "startup.warm_up",
     "log_likelihood": "inference.likelihood",
     "mean_node_likelihoods": "inference.unit_likelihoods", "node_likelihoods": "inference.unit_likelihoods",
     "Flows": "inference.flows", "expected_flows": "inference.flows",
@@ -127,6 +134,8 @@ _HOME = {
     "marginalize": "operations.marginals",
     "chow_liu_circuit": "learning.chow_liu", "chow_liu_tree": "learning.chow_liu",
     "hclt": "learning.hidden_chow_liu",
+    "learn": "learning.learn", "Learned": "learning.learned", "LearnSearch": "learning.search",
+    "fit_mixture": "learning.mixture_em",
     "rat_spn": "learning.random_tensorized",
     "fit_em": "learning.em", "EMSteps": "learning.em_options", "EMWatch": "learning.em_options",
     "means_cost": "moments.means", "unit_means": "moments.means",
@@ -135,6 +144,7 @@ _HOME = {
     "check_header": "files.archive", "read_archive": "files.archive", "write_archive": "files.archive",
     "from_arrays": "files.circuit_file", "load": "files.circuit_file", "save": "files.circuit_file",
     "to_arrays": "files.circuit_file", "replace_file": "files.whole_file",
+    "save_mixture": "files.mixture_file", "load_mixture": "files.mixture_file",
     "read_psdd": "formats.psdd", "write_psdd": "formats.psdd",
     "read_vtree": "formats.vtree_file", "write_vtree": "formats.vtree_file",
     "read_jpc": "formats.jpc", "write_jpc": "formats.jpc",
@@ -169,7 +179,7 @@ if not TYPE_CHECKING:  # who checks types would believe in any name
         value = getattr(importlib.import_module(f"pcircuit.{_HOME[name]}"), name)
         globals()[name] = value
         if "pcircuit.circuit" in sys.modules:  # no name that has to do with circuits can be had without it
-            importlib.import_module("pcircuit.methods").attach()
+            importlib.import_module("pcircuit.startup.methods").attach()
         return value
 
 

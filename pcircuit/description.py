@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.arguments.array_types import Floats, Ints
+from pcircuit.array_types import Floats, Ints
 from pcircuit.regions import InputRegion
 from pcircuit.vtree import VTree
 

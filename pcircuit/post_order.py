@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from pcircuit.arguments import check_whole_number, shown
-from pcircuit.arguments.array_types import Ints
+from pcircuit.array_types import Ints
 
 
 def check_leaves(nested: Any) -> None:

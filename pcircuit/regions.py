@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.arguments import check_integers, check_numbers, check_whole_number
-from pcircuit.arguments.array_types import Floats, Ints, Weights
+from pcircuit.array_types import Floats, Ints, Weights
 
 MOST_UNITS = 2 ** 31  # in one region
 PRODUCTS = f"a non-empty (P, A) array of unit indices from 0 to {MOST_UNITS - 1}"

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.arguments import check_generator, check_integers, check_whole_number
-from pcircuit.arguments.array_types import Ints, Seed
+from pcircuit.array_types import Ints, Seed
 from pcircuit.post_order import check_leaves, numbered, numbered_by_cuts
 
 SHOWN_NODES = 20  # of a v-tree that is printed in full

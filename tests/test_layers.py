@@ -13,25 +13,24 @@ import pcircuit
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PACKAGES = {"pcircuit": pcircuit, "hld": hld}
-HEAVY = {"numba", "scipy", "pandas", "rich", "matplotlib", "sklearn", "pooch"}
+HEAVY = {"numba", "scipy", "pandas", "rich", "matplotlib", "sklearn", "pooch", "starlette", "uvicorn",
+         "prometheus_client", "pyarrow"}
 UNSAFE = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}
 PATHS = [path.relative_to(ROOT) for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
 # who may import whom: room -> rooms, in each package; a room is a folder, "core" what lies beside the folders
 CORE = "core"
 ROOMS = {
     "pcircuit": {
-        "arguments": set(),
-        CORE: {"arguments"},
-        "compiled": {"arguments", CORE},
-        "inference": {"arguments", CORE, "compiled"},
-        "operations": {"arguments", CORE, "inference"},
-        "learning": {"arguments", CORE, "inference", "compiled"},
-        "moments": {"arguments", CORE, "compiled", "inference"},
-        "files": {"arguments", CORE},
+        CORE: set(),
+        "compiled": {CORE},
+        "inference": {CORE, "compiled"},
+        "operations": {CORE, "inference"},
+        "learning": {CORE, "inference", "compiled"},
+        "moments": {CORE, "compiled", "inference"},
+        "files": {CORE},
         "formats": {CORE, "files"},
-        "pictures": {"arguments", CORE, "inference", "moments", "files"},
-        "startup": {CORE, "compiled", "inference", "learning"},
-        "methods": {CORE},  # and all public names, when a method is first called
+        "pictures": {CORE, "inference", "moments", "files"},
+        "startup": {CORE, "compiled", "inference", "learning"},  # and all public names, when a method is first called
     },
     "hld": {
         "checks": set(),
@@ -47,24 +46,29 @@ ROOMS = {
         "references": {"checks", "vectors"},
         "metrics": {"references", "vectors"},
         "nulls": {"checks", "references", "gchi2"},
+        "summaries": {"checks", "schemas", "answers", "vectors", "references", "nulls"},
         "monitoring": {"checks"},
         "baselines": {"checks", "nulls", "gchi2", "vectors"},
-        "testing": {"checks", "answers", "vectors", "references", "metrics", "nulls", "results"},
-        CORE: {"metrics", "nulls", "testing"},
+        "testing": {"checks", "answers", "vectors", "references", "metrics", "nulls", "results",
+                    "summaries"},
+        CORE: {"metrics", "nulls", "testing", "results", "summaries"},
         "files": {"checks", "schemas", "answers", "synthetic", "references", "vectors", "nulls", "metrics", "testing",
                   CORE},
-        "detector": {"checks", "tables", "schemas", "answers", "synthetic", "references", "results", "files", CORE},
+        "detector": {"checks", "tables", "schemas", "answers", "synthetic", "summaries", "references", "results",
+                     "files",
+                     CORE},
         "model_files": {"detector", "files"},
         "chunks": {"checks", "detector", "schemas", "answers", "results", "testing", CORE},
         "reports": {"answers", "synthetic", "tables", "testing"},
+        "export": {"nulls"},
+        "serve": {"chunks", "model_files", "answers", "table_files", "reports", "monitoring"},
         "command": {"chunks", "model_files", "detector", "answers", "tables", "table_files", "schemas", "plots",
-                    "results", "testing", "reports", "monitoring"},
+                    "results", "testing", "reports", "monitoring", "serve", "export"},
         "__main__": {"command"},
     },
 }
 # modules beside the folders that are a floor of their own
-TOP = {"pcircuit.startup", "pcircuit.methods", "hld.__main__", "hld.checks", "hld.detector", "hld.model_files",
-       "hld.chunks"}
+TOP = {"hld.__main__", "hld.checks", "hld.detector", "hld.model_files", "hld.chunks"}
 NUMBA = {"pcircuit/compiled", "pcircuit/moments/compiled", "hld/monitoring/kernel.py"}
 PUBLIC = [f"{package}.{name}" for package, module in PACKAGES.items() for name in module.__all__]
 

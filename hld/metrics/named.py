@@ -48,6 +48,7 @@ METRICS: dict[str, Callable[..., LinearMap]] = {
 }
 DEFAULT = ("euclidean", "standardized", "marginals", "whitened")  # of `HLDDetector` where rows were learned from
 DEFAULT_OF_FRESH = (*DEFAULT, "whitened_fine", "score")  # with enough rows that nothing was learned from
+COMBINATIONS = ("auto", "likelihoods")  # of several metrics, by the data that there are
 OF_INPUTS = ("marginals",)  # those that compare input units
 OF_SCORES = ("score",)  # those that compare features of the score
 ENOUGH = 25  # rows from which on the default has more metrics
@@ -107,12 +108,13 @@ def build_metric(part: str | np.ndarray, reference: Reference, **options) -> Lin
     return widened(metric, len(reference.mean))
 
 
-def default_metrics(circuit: pcircuit.Circuit, nodes: np.ndarray, num_fresh: int | None) -> tuple:
+def default_metrics(circuit: pcircuit.Circuit, nodes: np.ndarray, num_fresh: int | None, *,
+                    scores: bool = True) -> tuple:
     """Names of the metrics that `HLDDetector` combines.
 
     Without input units there are no marginals, and scores are of both kinds of units.  Small ridges and scores see how
     learned rows differ from fresh ones, and what a circuit misses: they are for enough rows, `num_fresh`, that nothing
-    was learned from.
+    was learned from.  Without `scores` only likelihoods are looked at.
 
     Examples
     --------
@@ -121,7 +123,7 @@ def default_metrics(circuit: pcircuit.Circuit, nodes: np.ndarray, num_fresh: int
     ('euclidean', 'standardized', 'marginals', 'whitened', 'whitened_fine')
     """
     kinds = circuit.nodes.kind[nodes]
-    has_inputs, has_sums = (kinds == "input").any(), (kinds == "sum").any()
+    has_inputs, has_sums = (kinds == "input").any(), scores and (kinds == "sum").any()
     names = DEFAULT if num_fresh is None or num_fresh < ENOUGH else DEFAULT_OF_FRESH
     return tuple(name for name in names if (has_inputs or name not in OF_INPUTS)
                  and ((has_inputs and has_sums) or name not in OF_SCORES))

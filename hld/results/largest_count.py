@@ -107,7 +107,7 @@ def largest_count(kept: Any, batch: Any, ordered: tuple = (), tolerance: float =
 
 def largest_of(detector: Any, batch: Any) -> LargestCount | None:
     """That of a detector's batch: part of its default, where rows were kept from learning."""
-    is_default = isinstance(detector.metric, str) and detector.metric == "auto"
+    is_default = isinstance(detector.metric, str) and detector.metric in ("auto", "likelihoods")
     if not is_default or detector.new_values_ is None or detector.profile_ is None:
         return None
     return largest_count(detector.profile_, batch, detector.encoder_.ordered, detector.tolerance)

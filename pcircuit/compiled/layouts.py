@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pcircuit.arguments.array_types import Ints
+from pcircuit.array_types import Ints
 from pcircuit.circuit import Circuit, derived
 from pcircuit.compiled.packed import ARITY, CATEGORIES, IS_LEAF, PRODUCTS, SOURCE, SUMS, Packed
 from pcircuit.compiled.packing import pack

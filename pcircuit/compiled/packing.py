@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.arguments.array_types import Bools, Floats, Ints
+from pcircuit.array_types import Bools, Floats, Ints
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion, derived, with_regions
 from pcircuit.compiled.packed import (
     ARITY,

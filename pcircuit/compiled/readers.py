@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pcircuit.arguments.array_types import Floats, Ints
+from pcircuit.array_types import Floats, Ints
 from pcircuit.circuit import Circuit, InputRegion, derived
 
 

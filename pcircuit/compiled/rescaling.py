@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pcircuit.arguments.array_types import Bools, Floats, Ints
+from pcircuit.array_types import Bools, Floats, Ints
 from pcircuit.compiled.packed import ARITY, FIRST_CHILD, IS_LEAF, SOURCE, SPARSE, VARIABLE, WEIGHT, Packed
 
 LOWEST = -960.0  # log2 of what must stay representable; normal double precision ends at -1022

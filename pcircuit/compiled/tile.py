@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from pcircuit.arguments.array_types import Bools, Evidence, Floats, Ints
+from pcircuit.array_types import Bools, Evidence, Floats, Ints
 from pcircuit.circuit import Circuit, derived
 from pcircuit.compiled.layouts import Layout
 from pcircuit.compiled.packed import Packed

@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.arguments.array_types import Bools, Ints
+from pcircuit.array_types import Bools, Ints
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.files.archive import read_archive, write_archive
 from pcircuit.vtree import VTree

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments.array_types import Evidence, Floats, Ints
+from pcircuit.array_types import Evidence, Floats, Ints
 from pcircuit.circuit import Circuit, InputRegion
 from pcircuit.compiled.layouts import Layout, full_layout
 from pcircuit.compiled.packed import Packed, num_inputs, table_rows
@@ -34,7 +34,7 @@ from pcircuit.evidence import as_integer_table, refuse_out_of_range, row_weights
 from pcircuit.inference.likelihood import log_root, upward
 from pcircuit.inference.log_domain import log_flows
 from pcircuit.inference.ranges import may_overflow
-from pcircuit.threads import count_jobs, map_in_threads
+from pcircuit.inference.threads import count_jobs, map_in_threads
 
 NUM_CHUNKS = 16  # units of work; fixed, so that sums are rounded the same way for any number of threads
 LAST_CACHE = 16_000_000  # bytes that stay in it between the two passes over a tile

@@ -26,8 +26,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments.array_types import Bools, Evidence, Floats, Ints
+from pcircuit.array_types import Bools, Evidence, Floats, Ints
 from pcircuit.circuit import Circuit, InputRegion
+from pcircuit.circuit_mixture import Mixture
 from pcircuit.compiled.layouts import stack_layout
 from pcircuit.compiled.packed import FIRST_CHILD
 from pcircuit.compiled.packing import pack
@@ -47,7 +48,7 @@ from pcircuit.engine import engine_is_numpy
 from pcircuit.evidence import as_integer_table, refuse_out_of_range
 from pcircuit.inference.log_domain import input_values, log_units
 from pcircuit.inference.ranges import may_overflow
-from pcircuit.threads import count_jobs, map_in_threads
+from pcircuit.inference.threads import count_jobs, map_in_threads
 
 STACK_BYTES = 1_000_000  # of a tile, where values live on a stack: it should stay in the second cache
 CHUNK_WORK = 2 ** 23  # units and weights times rows of one thread's unit of work: about a millisecond
@@ -55,14 +56,15 @@ NUMPY_VALUES = 4_000_000  # of the widest region, for a block of rows of the Num
 LOG_2 = float(np.log(2.0))
 
 
-def log_likelihood(circuit: Circuit, data: ArrayLike, *, n_jobs: int | None = None) -> Floats:
+def log_likelihood(circuit: Circuit | Mixture, data: ArrayLike, *, n_jobs: int | None = None) -> Floats:
     """Natural log-likelihood of each row.
 
     log p(x_n) with missing entries (-1) integrated out exactly: log of the sum of p over their values.
 
     Parameters
     ----------
-    circuit : Circuit
+    circuit : Circuit or Mixture
+        Of a mixture, log sum_m w_m p_m(x_n).
     data : (N, V) integer array_like
         Evidence; -1, NaN or masked where missing: see `check_evidence`.
     n_jobs : int, optional
@@ -98,6 +100,8 @@ def log_likelihood(circuit: Circuit, data: ArrayLike, *, n_jobs: int | None = No
     >>> np.exp(log_likelihood(coin, [[0], [1], [-1]]))
     array([0.25, 0.75, 1.  ])
     """
+    if isinstance(circuit, Mixture):
+        return _of_mixture(circuit, data, n_jobs)
     rows, _ = as_integer_table(circuit, data), count_jobs(n_jobs)
     if circuit.num_regions == 1 or engine_is_numpy() or may_overflow(circuit):
         refuse_out_of_range(circuit, rows)
@@ -109,6 +113,17 @@ def log_likelihood(circuit: Circuit, data: ArrayLike, *, n_jobs: int | None = No
             if suspect is not None:
                 result[suspect] = log_units(circuit, rows[suspect])[0][-1][0]
     return result
+
+
+def _of_mixture(mixture: Mixture, data: ArrayLike, n_jobs: int | None) -> Floats:
+    """log sum_m w_m p_m(x), a circuit at a time: memory for two vectors of rows."""
+    total: Floats | None = None
+    for circuit, weight in zip(mixture.circuits, mixture.weights, strict=True):
+        with np.errstate(divide="ignore"):
+            own = np.log(weight) + log_likelihood(circuit, data, n_jobs=n_jobs)
+        total = own if total is None else np.logaddexp(total, own)
+    assert total is not None  # a mixture has at least one circuit
+    return total
 
 
 def upward(circuit: Circuit, data: Evidence) -> tuple[list[Floats], list[Any], list[Ints], Bools]:

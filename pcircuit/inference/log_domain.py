@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.arguments.array_types import Evidence, Floats
+from pcircuit.array_types import Evidence, Floats
 from pcircuit.circuit import Circuit, InputRegion
 
 

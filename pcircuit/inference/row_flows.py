@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.arguments.array_types import Evidence, Floats
+from pcircuit.array_types import Evidence, Floats
 from pcircuit.circuit import Circuit, InputRegion
 from pcircuit.inference.likelihood import upward
 from pcircuit.inference.log_domain import log_flows

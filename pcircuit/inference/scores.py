@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.arguments import check_numbers
-from pcircuit.arguments.array_types import Evidence, Floats, Ints
+from pcircuit.array_types import Evidence, Floats, Ints
 from pcircuit.circuit import Circuit, InputRegion, derived
 from pcircuit.evidence import as_integer_table, refuse_out_of_range
 from pcircuit.inference.flows import Flows, expected_flows

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.arguments import check_integers
-from pcircuit.arguments.array_types import Evidence, Floats, Ints
+from pcircuit.array_types import Evidence, Floats, Ints
 from pcircuit.circuit import Circuit
 from pcircuit.compiled.layouts import stack_layout
 from pcircuit.compiled.packing import pack
@@ -25,7 +25,7 @@ from pcircuit.inference.likelihood import STACK_BYTES, cut_rows, upward
 from pcircuit.inference.log_domain import log_units
 from pcircuit.inference.memory import memory_for
 from pcircuit.inference.ranges import may_overflow
-from pcircuit.threads import count_jobs, map_in_threads
+from pcircuit.inference.threads import count_jobs, map_in_threads
 
 NUMPY_ROWS = 256
 

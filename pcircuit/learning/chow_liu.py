@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.arguments import check_integers, check_number
-from pcircuit.arguments.array_types import Evidence, Floats, Ints
+from pcircuit.array_types import Evidence, Floats, Ints
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.evidence import MOST_WEIGHT
 from pcircuit.learning.pair_counts import (

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.arguments import check_generator, check_number, check_whole_number
-from pcircuit.arguments.array_types import Evidence, Floats, Ints
+from pcircuit.array_types import Evidence, Floats, Ints
 from pcircuit.circuit import Circuit
 from pcircuit.compiled.packed import Packed, table_rows, weight_rows
 from pcircuit.compiled.packing import pack, with_parameters
@@ -29,8 +29,8 @@ from pcircuit.distribution import check_distribution
 from pcircuit.evidence import MOST_WEIGHT, check_evidence, row_weights
 from pcircuit.inference.flows import accumulate, uses_numpy
 from pcircuit.inference.likelihood import log_likelihood
+from pcircuit.inference.threads import count_jobs
 from pcircuit.learning.em_options import EMSteps, EMWatch, grouped
-from pcircuit.threads import count_jobs
 
 BLOCK_ROWS = 2 ** 16  # rows evaluated at a time at the end
 

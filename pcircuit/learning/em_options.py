@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from pcircuit.arguments import check_flag, check_number, check_whole_number
-from pcircuit.arguments.array_types import Ints, Seed
+from pcircuit.array_types import Ints, Seed
 
 T = TypeVar("T")
 

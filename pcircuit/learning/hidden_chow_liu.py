@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.arguments import check_generator, check_whole_number
-from pcircuit.arguments.array_types import Evidence, Floats, Seed
+from pcircuit.array_types import Evidence, Floats, Seed
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.learning.chow_liu import checked_pseudocount, chow_liu_tree, tree_and_vtree
 from pcircuit.learning.pair_counts import checked_table

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pcircuit.arguments import check_integers, first
-from pcircuit.arguments.array_types import Bools, Evidence, Floats, Ints
+from pcircuit.array_types import Bools, Evidence, Floats, Ints
 from pcircuit.evidence import integer_entries, row_weights
 
 BLOCK_CATEGORIES = 1024  # categories of all variables of a group: a block of counts takes 8 MB

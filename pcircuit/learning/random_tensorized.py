@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.arguments import check_generator, check_integers, check_whole_number
-from pcircuit.arguments.array_types import Ints, Seed
+from pcircuit.array_types import Ints, Seed
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.learning.start_values import random_rows
 from pcircuit.vtree import VTree

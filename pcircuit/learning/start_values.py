@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pcircuit.arguments.array_types import Floats
+from pcircuit.array_types import Floats
 
 PERTURBATION = 2.0  # start values of one row differ by factors up to exp(2)
 

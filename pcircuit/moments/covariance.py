@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.arguments.array_types import Floats
+from pcircuit.array_types import Floats
 from pcircuit.circuit import InnerRegion, InputRegion
 from pcircuit.moments.covariance_parts import CovarianceParts
 from pcircuit.moments.plan import Plan

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pcircuit.arguments.array_types import Floats, Ints
+from pcircuit.array_types import Floats, Ints
 from pcircuit.circuit import InnerRegion
 from pcircuit.moments.overlaps import Overlaps, OwnColumns, closer, minus_average, mixture, normalized, scaled
 from pcircuit.moments.unit_pairs import mix, num_pairs, pair_numbers

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.arguments import check_integers, check_numbers
-from pcircuit.arguments.array_types import Floats
+from pcircuit.array_types import Floats
 from pcircuit.circuit import Circuit, check_circuit, derived
 from pcircuit.regions import InputRegion
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.arguments.array_types import Floats
+from pcircuit.array_types import Floats
 from pcircuit.engine import chosen_engine
 from pcircuit.moments.plan import Plan
 

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from pcircuit.arguments import check_flag
-from pcircuit.arguments.array_types import Weights
+from pcircuit.array_types import Weights
 from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.inference.likelihood import log_likelihood
 from pcircuit.operations.marginals import marginalize

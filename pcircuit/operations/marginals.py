@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from pcircuit.arguments import check_integers
-from pcircuit.arguments.array_types import Bools, Floats, Ints, Weights
+from pcircuit.array_types import Bools, Floats, Ints, Weights
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion, check_circuit
 from pcircuit.vtree import VTree
 

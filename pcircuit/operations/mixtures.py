@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.arguments import check_numbers, check_whole_number
-from pcircuit.arguments.array_types import Floats, Weights
+from pcircuit.array_types import Floats, Weights
 from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.operations.products import check_one_space, multiply
 from pcircuit.operations.properties import prune

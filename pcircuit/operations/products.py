@@ -36,7 +36,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from pcircuit.arguments import check_flag
-from pcircuit.arguments.array_types import Floats, Ints, Weights
+from pcircuit.array_types import Floats, Ints, Weights
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion, StructureError, check_circuit
 
 SPARSE_FILL = 0.25  # weights of a product are kept as CSR when a smaller share of them is positive ...

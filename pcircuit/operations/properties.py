@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.arguments.array_types import Bools
+from pcircuit.array_types import Bools
 from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.regions import InnerRegion, InputRegion
 

@@ -8,7 +8,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from pcircuit.arguments import check_choice
-from pcircuit.arguments.array_types import Evidence
+from pcircuit.array_types import Evidence
 from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.evidence import check_row
 from pcircuit.files.whole_file import replace_file

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pcircuit.arguments.array_types import Floats, Ints
+from pcircuit.array_types import Floats, Ints
 from pcircuit.description import depths
 from pcircuit.vtree import VTree
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments.array_types import Floats
+from pcircuit.array_types import Floats
 from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.evidence import check_evidence
 from pcircuit.inference.likelihood import log_likelihood

@@ -17,8 +17,8 @@ the wrong kind is a TypeError, what is of the right kind and out of range a Valu
 
 What may be missing, evidence, is checked in `pcircuit.evidence`.
 """
-from pcircuit.arguments.arrays import check_integers, check_numbers, without_masks
-from pcircuit.arguments.values import (
+from pcircuit.argument_arrays import check_integers, check_numbers, without_masks
+from pcircuit.argument_values import (
     at,
     check_choice,
     check_flag,

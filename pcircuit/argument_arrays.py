@@ -7,7 +7,7 @@ from numbers import Integral
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pcircuit.arguments.values import at, first, is_real, shown
+from pcircuit.argument_values import at, first, is_real, shown
 
 INT64 = np.iinfo(np.int64)
 

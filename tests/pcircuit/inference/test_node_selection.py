@@ -4,7 +4,7 @@ import pytest
 import zoo
 
 from hld import select_nodes
-from pcircuit.node_selection import KINDS, check_nodes
+from pcircuit.inference.node_selection import KINDS, check_nodes
 
 
 @pytest.mark.parametrize("name", zoo.circuits())
