@@ -30,6 +30,7 @@ from hld.detector_parts import (
 from hld.estimator import check_fitted, feature_names, predictions, row_offset, sklearn_tags
 from hld.files.detector import check_storable, detector_parts, read_parts
 from hld.references.held_out import split_rows
+from hld.results.largest_count import largest_of
 from hld.results.with_quality import with_quality
 from hld.schemas.learn_schema import learn_schema
 from hld.schemas.new_values import reference_rows
@@ -64,8 +65,11 @@ class HLDDetector:
         the p-value (`hld.schemas.missingness`, `hld.schemas.new_values`).
     kinds : tuple of str
         Kinds of the circuit's units that the test looks at.
-    metric : "auto" or see `HLDTest`
-        "auto" combines all four named metrics; without input units among `kinds` the three that do not need them.
+    metric : "auto", "likelihoods" or see `HLDTest`
+        "auto" combines "euclidean", "standardized", "marginals" and "whitened", and where 25 rows and more are held out
+        "whitened_fine" and "score"; without input or sum units among `kinds` those that do not need them; and it looks at
+        the counts of single columns (`hld.results.largest_count`).  "likelihoods" is the same without "score", which
+        is neither exported as C nor summed up with noise.
     null : see `HLDTest`
         By default drawn batches where T is small.
     reference : "auto", "training", "held-out" or "circuit"
@@ -200,7 +204,8 @@ class HLDDetector:
             num_learned = len(learned)
         else:
             circuit, history, num_learned = learner(start, learned, encoder)
-        test = build_test(self.get_params(), circuit, kept, num_learned, int(rng.integers(2 ** 53)))
+        test = build_test(self.get_params(), circuit, kept, num_learned, int(rng.integers(2 ** 53)),
+                          encoder.ordered)
         num_train = len(data) + num_learned - len(learned)
         warn_of_few_rows(test, num_train)
         history.flags.writeable = False
@@ -239,8 +244,9 @@ class HLDDetector:
         with batch_as_named():
             rows, quality = self.encoder_.check(batch, self.schema_.trained, self.tolerance, kept=self.new_values_,
                                                 is_tested=self.missingness)
-        result = with_quality(lambda level: self.test_(rows, level), quality, alpha)
-        return replace(result, evidence=evidence_of(self, batch_profile(self, rows), quality))
+        counts = batch_profile(self, rows)
+        result = with_quality(lambda level: self.test_(rows, level), quality, alpha, largest_of(self, counts))
+        return replace(result, evidence=evidence_of(self, counts, quality))
 
     def summarize(self, table, *, epsilon=None, delta=1e-6, rng=None):
         """A few sums over the rows of a table, which add up and can be tested in their place: see `hld.BatchSummary`.
@@ -256,7 +262,8 @@ class HLDDetector:
         check_fitted(self)
         alpha = check_alpha(alpha)
         return judge_segments(self, lambda rows, quality: with_quality(
-            lambda level: self.test_(rows, level), quality, alpha), table, by, alpha, every=every, procedure=procedure)
+            lambda level: self.test_(rows, level), quality, alpha, largest_of(self, batch_profile(self, rows))),
+            table, by, alpha, every=every, procedure=procedure)
 
     def score_samples(self, table) -> np.ndarray:
         """Natural log-likelihood of each row under the circuit; larger is more typical."""

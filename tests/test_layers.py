@@ -40,7 +40,7 @@ ROOMS = {
         "synthetic": {"tables"},
         "answers": {"checks", "tables", "schemas", "synthetic"},
         "plots": set(),
-        "results": {"checks", "answers", "plots", "vectors"},
+        "results": {"checks", "schemas", "answers", "plots", "vectors"},
         "vectors": {"checks"},
         "gchi2": set(),
         "references": {"checks", "vectors"},
