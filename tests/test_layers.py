@@ -21,14 +21,15 @@ CORE = "core"
 ROOMS = {
     "pcircuit": {
         CORE: set(),
+        "engines": {CORE},
         "compiled": {CORE},
-        "inference": {CORE, "compiled"},
+        "inference": {CORE, "compiled", "engines"},
         "operations": {CORE, "inference"},
-        "learning": {CORE, "inference", "compiled"},
-        "moments": {CORE, "compiled", "inference"},
+        "learning": {CORE, "inference", "compiled", "engines"},
+        "moments": {CORE, "compiled", "engines", "inference"},
         "files": {CORE},
         "pictures": {CORE, "inference", "moments", "files"},
-        "startup": {CORE, "compiled", "inference", "learning"},
+        "startup": {CORE, "compiled", "inference", "learning", "moments"},
         "methods": {CORE},  # and all public names, when a method is first called
     },
     "hld": {
@@ -40,7 +41,7 @@ ROOMS = {
         "gchi2": set(),
         "references": {"checks", "vectors"},
         "metrics": {"references", "vectors"},
-        "nulls": {"checks", "references", "gchi2"},
+        "nulls": {"checks", "references", "gchi2", "vectors"},
         "monitoring": {"checks", "vectors"},
         "baselines": {"checks", "nulls", "gchi2", "vectors"},
         CORE: {"checks", "answers", "synthetic", "vectors", "references", "metrics", "nulls"},
