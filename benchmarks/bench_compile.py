@@ -2,7 +2,7 @@
 
     python -m benchmarks.bench_compile [--all]
 
-With an empty cache, in a fresh folder, the kernels that learning and testing need are compiled one after the other (with
+In a fresh folder the kernels that learning and testing need are compiled one after the other (with
 ``--all`` also those of exact moments and of the monitor).  "Own" are the seconds of the kernel itself, without those of
 the kernels that it calls, which are compiled first; "code" is the machine code that the cache holds.  CPU time, so that
 a busy machine gives the same table.

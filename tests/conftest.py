@@ -10,6 +10,7 @@ import pytest
 from engines import HAS_NUMBA, WITHOUT_NUMBA
 
 import pcircuit
+import pcircuit.startup
 
 # tests whose results depend on floating-point arithmetic: `python -m tests.matrix` runs them as on other machines
 NUMERICAL = tuple(f"tests/{name}" for name in (
@@ -58,8 +59,11 @@ def pytest_cmdline_main(config):
 
 
 def pytest_sessionstart(session):
-    """Compile what every test needs before the first one, and say so: it is a minute of silence otherwise."""
-    if hasattr(session.config, "workerinput") or pcircuit.engine_is_numpy() or session.config.getoption("collectonly"):
+    """Compile what every test needs before the first one, and say so: it is a minute of silence otherwise.
+
+    Each worker loads the same kernels at once, so that no test sees the engine change from one call to the next.
+    """
+    if pcircuit.engine_is_numpy() or session.config.getoption("collectonly"):
         return
     reporter, started = session.config.pluginmanager.getplugin("terminalreporter"), time.perf_counter()
     for name, compile_some in (("likelihoods, EM, sampling", pcircuit.warm_up), ("moments", _compile_moments)):
@@ -72,8 +76,9 @@ def pytest_sessionstart(session):
 
 
 def _compile_moments():
-    """The kernels of exact moments, by an example."""
-    pcircuit.exact_moments(pcircuit.rat_spn([2] * 4, num_units=2, depth=2, rng=0)).operator()
+    """The kernels of exact moments."""
+    for _, compile_some in pcircuit.startup.warm_up_steps(moments=True):
+        compile_some()
 
 
 def pytest_collection_modifyitems(config, items):

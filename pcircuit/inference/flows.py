@@ -219,9 +219,17 @@ def downward(circuit: Circuit, data: Evidence, weights: Floats, shown: list[Floa
         counts[r] = (ratio @ products[r].T) * region.dense_weights()
         through = (region.weights.T @ ratio) * products[r]
         for a, c in enumerate(circuit.vtree.children(r).tolist()):
-            flow[c] = np.zeros(shown[c].shape)
-            np.add.at(flow[c], region.products[:, a], through)
+            flow[c] = _by_unit(through, region.products[:, a], len(shown[c]))
     return counts
+
+
+def _by_unit(flow: Floats, units: Ints, num_units: int) -> Floats:
+    """(units, N) the flows of products (P, N), summed by the unit that each takes; mostly that is one to one."""
+    if len(units) == num_units and (units == np.arange(num_units)).all():
+        return flow
+    result = np.zeros((num_units, flow.shape[1]))
+    np.add.at(result, units, flow)
+    return result
 
 
 def flow_seconds(circuit: Circuit, num_rows: int) -> float:

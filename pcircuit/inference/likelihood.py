@@ -199,9 +199,10 @@ def _plans(circuit: Circuit) -> list[tuple[list[int], bool]]:
 
 def _multiplied(factors: Iterable[Floats], rescale: list[int], N: int) -> tuple[Floats, Ints, Bools]:
     """Product of the factors (P, N), rescaled where the plan says so, powers of two (N,), rows that may have lost."""
-    product, power, lost = np.ones((1, N)), np.zeros(N, dtype=np.int64), np.zeros(N, dtype=bool)
+    product: Any = None
+    power, lost = np.zeros(N, dtype=np.int64), np.zeros(N, dtype=bool)
     for factor, how in zip(factors, rescale, strict=True):
-        product = product * factor
+        product = factor if product is None else product * factor
         if how != NO_RESCALE:
             product, taken, too_small = _rescaled(product, how)
             power += taken
