@@ -1,12 +1,12 @@
 """From a table to a test in one object.
 
-`HLDDetector` encodes a table (`hld.tables.encoder`), learns a Hidden Chow-Liu tree of it, fits its parameters by EM,
+`HLDDetector` encodes a table (`hld.schemas.encoder`), learns a Hidden Chow-Liu tree of it, fits its parameters by EM,
 and builds the goodness-of-fit test (`HLDTest`).  The fitted detector holds the encoder, the circuit and exact
 moments: averages, no rows.  At deployment a batch is encoded in the same way and tested.
 
 What happens to odd values is decided once and visible in `schema_` and `describe()`: continuous columns are cut at
 quantiles, a level that training does not show goes to a category of its own, of a row with holes everything is compared
-that it shows, and as many holes as in training say nothing (`hld.tables.missingness`).
+that it shows, and as many holes as in training say nothing (`hld.schemas.missingness`).
 """
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ from hld.detector_parts import batch_as_named, build_test, describe, warn_of_few
 from hld.estimator import check_fitted, feature_names, predictions, row_offset, sklearn_tags
 from hld.files.detector import check_storable, detector_parts, read_parts
 from hld.references.held_out import split_rows
-from hld.result_quality import with_quality
+from hld.results.with_quality import with_quality
+from hld.schemas.learn_schema import learn_schema
+from hld.schemas.new_values import reference_rows
 from hld.synthetic.drawing import condition_probability, draw_rows
 from hld.tables.cells import read_table
-from hld.tables.learn_schema import learn_schema
 
 
 class HLDDetector:
@@ -50,7 +51,8 @@ class HLDDetector:
     schema : TableSchema, optional
         What is known of the columns; the rest is learned.
     missingness : bool
-        Whether shares of missing values are tested, too, and count in the p-value (`hld.tables.missingness`).
+        Whether shares of missing values are tested, too, and numbers of values that learning did not show, and count in
+        the p-value (`hld.schemas.missingness`, `hld.schemas.new_values`).
     kinds : tuple of str
         Kinds of the circuit's units that the test looks at.
     metric : "auto" or see `HLDTest`
@@ -87,6 +89,8 @@ class HLDDetector:
         from model files without.
     values_ : hld.synthetic.values.ValueTables or None
         Quantiles of the continuous columns, for values inside bins.
+    new_values_ : hld.schemas.new_values.KeptValues or None
+        How often rows kept from learning have values that learning did not show; None where none were kept.
     n_features_in_ : int
         Columns of the training table.
     feature_names_in_ : (V,) object array
@@ -172,8 +176,7 @@ class HLDDetector:
         check_storable(self.get_params(), schema)
         warn_of_left_out(schema, self.schema)
         data, _ = encoder.encode_training(columns)
-        if kept is not None:  # rows that nothing was learned from are read as a batch is
-            kept = (data if len(kept) == len(data) else encoder.encode(columns)[0])[kept]
+        kept, new = reference_rows(encoder, columns, data, kept)
         learned = data[learned]
         tree = pcircuit.chow_liu_tree(learned, num_categories=encoder.num_categories, pseudocount=self.pseudocount)
         known = table_facts(encoder, columns, rows[0], learned if kept is None else kept, tree)
@@ -185,7 +188,7 @@ class HLDDetector:
         history.flags.writeable = False
         offset = row_offset(pcircuit.log_likelihood(circuit, learned if kept is None else kept))
         return self._take_over({"schema": schema, "test": test, "history": history, "num_train": len(data),
-                                "offset": offset, **known})
+                                "offset": offset, "new_values": new, **known})
 
     def test(self, batch, alpha=0.05):
         """Test whether a batch follows the distribution of the training table.
@@ -209,12 +212,13 @@ class HLDDetector:
         Notes
         -----
         ``result.data_quality`` counts what the schema does not know; ``result.pvalue`` is that of the distance and, if
-        `missingness` is tested, of the missing values together.
+        `missingness` is tested, of the missing and the new values together.
         """
         check_fitted(self)
         alpha = check_alpha(alpha)
         with batch_as_named():
-            rows, quality = self.encoder_.check(batch, self.schema_.trained, self.tolerance, is_tested=self.missingness)
+            rows, quality = self.encoder_.check(batch, self.schema_.trained, self.tolerance, kept=self.new_values_,
+                                                is_tested=self.missingness)
         result = with_quality(lambda level: self.test_(rows, level), quality, alpha)
         return replace(result, evidence=evidence_of(self, batch_profile(self, rows), quality))
 
@@ -257,7 +261,8 @@ class HLDDetector:
         """Write the fitted detector to one file, atomically and without pickle; read it with `hld.load`."""
         check_fitted(self)
         fitted = {"schema": self.schema_, "test": self.test_, "history": self.history_, "num_train": self.num_train_,
-                  "offset": self.offset_, "profile": self.profile_, "values": self.values_}
+                  "offset": self.offset_, "profile": self.profile_, "values": self.values_,
+                  "new_values": self.new_values_}
         pcircuit.write_archive(path, *detector_parts(self.get_params(), fitted))
 
     @classmethod
@@ -294,7 +299,7 @@ class HLDDetector:
         self.schema_, self.encoder_ = fitted["schema"], fitted["schema"].encoder()
         self.test_, self.circuit_ = fitted["test"], fitted["test"].circuit
         self.history_, self.num_train_, self.offset_ = fitted["history"], fitted["num_train"], fitted["offset"]
-        self.profile_, self.values_ = fitted["profile"], fitted["values"]
+        self.profile_, self.values_, self.new_values_ = (fitted[name] for name in ("profile", "values", "new_values"))
         self.n_features_in_, names = len(self.schema_.columns), feature_names(self.schema_)
         if names is not None:
             self.feature_names_in_ = names

@@ -6,8 +6,8 @@ import warnings
 from collections.abc import Mapping
 
 import pcircuit
-from hld.goodness_of_fit import HLDTest
 from hld.metrics.named import default_metrics
+from hld.testing.goodness_of_fit import HLDTest
 
 MISSING = {"complete": "drawn from the circuit given the rest of the row", "exact": "summed out",
            "available": "each node is compared by the rows that show its whole scope"}
@@ -19,7 +19,7 @@ def build_test(options: Mapping, circuit, kept, num_learned: int, seed: int) -> 
     """The test of a fitted circuit against the rows `kept`, or, if these are None, against the circuit."""
     nodes, metric = pcircuit.select_nodes(circuit, options["kinds"]), options["metric"]
     if isinstance(metric, str) and metric == "auto":
-        metric = default_metrics(circuit, nodes)
+        metric = default_metrics(circuit, nodes, None if kept is None else len(kept))
     return HLDTest(circuit, nodes=nodes, metric=metric, null=options["null"],
                    reference="circuit" if kept is None else "training", training_data=kept,
                    num_train=num_learned if options["estimation_error"] and kept is None else None,

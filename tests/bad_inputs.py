@@ -6,6 +6,7 @@ in an OSError, of one sentence that names the argument.
 
     python -m tests.bad_inputs > docs/bad-inputs.md         writes the page
 """
+import functools
 import inspect
 import os
 from typing import NamedTuple
@@ -21,13 +22,13 @@ KINDS = {
     "distribution": ["None", "[[0.5, 0.5]]", "weights_of_three"],
     "evidence": ["[[0, 2]]", "[[0, -2]]", "[[0.5, 0]]", "[[inf, 0]]", f"[[{HUGE}, 0]]",
                  f"np.array([[{HUGE}, 0]], 'u8')",
-                 "[['0', '1']]", "[[0, 1j]]", "[[0, 1, 1]]", "[0, 1]", "[[0, 1], [0]]", "sparse([[0, 1]])", "None",
+                 "[['0', '1']]", "[[0, 1j]]", "[[0, 1, 1]]", "[0, 1]", "[[0, 1], [0]]", "sparse([[0, 9]])", "None",
                  "np.array([['2020-01-01', 'NaT']], 'M8[D]')"],
     "evidence or none": ["[[0, 2]]", "[[0.5, 0]]", "[[0, 1, 1]]", "np.empty((0, 2))"],
     "rows to learn from": ["[[0, -2]]", "[[0.5, 0]]", "[[inf, 0]]", "[[2**63 - 1, 0], [0, 1]]",
                            f"np.array([[{HUGE}, 0]], 'u8')", "[['a', 'b']]", "[[0, 1j]]", "[0, 1]", "[]",
                            "[[0, 1], [0]]",
-                           "np.empty((0, 2))", "sparse([[0, 1]])", "None"],
+                           "np.empty((0, 2))", "sparse([[0, -2]])", "None"],
     "complete rows": ["[[0, -1]]", "[[0, nan]]", "masked([[0, 1]])"],
     "one row": ["[[0, 1], [1, 1]]", "[0, 2]", "[0, 0.5]", "['0', '1']", "[0]"],
     "count": ["0", "-1", "2.5", "'3'", "True", "nan", "None", "[3]"],
@@ -286,8 +287,9 @@ DETECTOR = {  # options of the detector, which are looked at when it is fitted, 
 }
 
 
+@functools.cache
 def namespace():
-    """The names that occur in the calls."""
+    """The names that occur in the calls, none of which changes anything."""
     import scipy.sparse
     from matplotlib.figure import Figure
     coins = pcircuit.Circuit(pcircuit.VTree.from_nested([0, 1]), [
@@ -327,8 +329,13 @@ class Case(NamedTuple):
     call: str
 
 
+@functools.cache
 def cases():
     """All cases, in order."""
+    return tuple(_cases())
+
+
+def _cases():
     names = namespace()
     for function, arguments in good().items():
         options = function.startswith("HLDDetector ")

@@ -10,7 +10,6 @@ import pytest
 from engines import HAS_NUMBA, WITHOUT_NUMBA
 
 import pcircuit
-import pcircuit.startup
 
 # tests whose results depend on floating-point arithmetic: `python -m tests.matrix` runs them as on other machines
 NUMERICAL = tuple(f"tests/{name}" for name in (
@@ -66,19 +65,11 @@ def pytest_sessionstart(session):
     if pcircuit.engine_is_numpy() or session.config.getoption("collectonly"):
         return
     reporter, started = session.config.pluginmanager.getplugin("terminalreporter"), time.perf_counter()
-    for name, compile_some in (("likelihoods, EM, sampling", pcircuit.warm_up), ("moments", _compile_moments)):
-        if reporter is not None:
-            reporter.write_line(f"kernels of {name}: compiled if the cache has none, a minute at the most")
-        compile_some()
+    pcircuit.warm_up(moments=True, report=None if reporter is None else lambda name: reporter.write_line(
+        f"kernels of {name}: compiled if the cache has none, a minute at the most"))
     if reporter is not None:
         reporter.write_line(f"kernels ready after {time.perf_counter() - started:.0f} s; tests of single kernels "
                             "compile further ones")
-
-
-def _compile_moments():
-    """The kernels of exact moments."""
-    for _, compile_some in pcircuit.startup.warm_up_steps(moments=True):
-        compile_some()
 
 
 def pytest_collection_modifyitems(config, items):

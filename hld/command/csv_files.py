@@ -1,4 +1,4 @@
-"""Tables of the command line: files in, as `hld.tables.files` reads them, and CSV rows out."""
+"""Tables of the command line: files in, as `hld.table_files.files` reads them, and CSV rows out."""
 from __future__ import annotations
 
 import csv
@@ -10,10 +10,10 @@ import numpy as np
 import pcircuit
 from hld.chunks import judge_chunks
 from hld.command.output import check_output, shown
-from hld.tables import files
-from hld.tables.dialect import ReadOptions
+from hld.table_files import files
+from hld.table_files.dialect import ReadOptions
+from hld.table_files.row_chunks import OddCells
 from hld.tables.factored import whole_cells
-from hld.tables.row_chunks import OddCells
 
 
 def read_training(path, options=None, *, max_rows=files.MOST_ROWS, seed=0):
@@ -24,7 +24,7 @@ def read_training(path, options=None, *, max_rows=files.MOST_ROWS, seed=0):
     path : str
         File, possibly compressed; "-" is standard input.
     options : ReadOptions, optional
-    max_rows, seed : see `hld.tables.files.read_training`
+    max_rows, seed : see `hld.table_files.files.read_training`
 
     Returns
     -------
@@ -49,7 +49,7 @@ def read_batch(path, encoder, options=None):
     ----------
     path : str
         File, possibly compressed; "-" is standard input.
-    encoder : hld.tables.encoder.TableEncoder
+    encoder : hld.schemas.encoder.TableEncoder
         Encoder of the detector that will read the table.
     options : ReadOptions, optional
 

@@ -7,7 +7,9 @@
     hld info MODEL                    what the model file holds
     hld sample MODEL -n 10            rows drawn from the learned distribution, also under conditions
     hld monitor MODEL                 rows on standard input, a line of JSON for every n rows and at the alarm
+    hld serve MODEL                   the same over HTTP, and a page in the browser
     hld diff MODEL_A MODEL_B          how far two models are from each other, by column
+    hld warm-up                       compile all kernels now, for instance when a container is built
     hld completion bash               a script that completes commands in a shell
     hld demo                          the method on handwritten digits, in a table and a picture
 

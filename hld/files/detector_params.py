@@ -15,7 +15,7 @@ from hld.detector_options import REFERENCES
 from hld.metrics.named import METRICS
 from hld.nulls.named import NULLS
 from hld.nulls.staged import MOST_RESAMPLES
-from hld.tables.schema import TableSchema
+from hld.schemas.schema import TableSchema
 
 KINDS = ("input", "sum", "product")
 COUNTS = {"num_latents": 1, "num_epochs": 0, "num_bins": 2, "max_categories": 2, "num_resamples": 1}  # and the least

@@ -9,6 +9,7 @@ With Z the difference of the mean likelihood vectors of a batch and of its refer
                    (`hld.metrics.marginals`): what single variables tell, none of them favoured.
 * "whitened"       F = (S + c I)^(-1/2): every direction counts alike in which the reference varies
                    (`hld.metrics.whitened`): what tells that variables go together in another way.
+* "whitened_fine"  the same with a thirtieth of c: what tells of dependences that leave little room.
 * "score"          the gradient of the log-likelihood in the parameters, each in units of its deviation
                    (`hld.metrics.score`): what tells that one dependence among many has changed.
 * node weights     F = diag(w), any positive w.
@@ -28,7 +29,7 @@ import pcircuit
 from hld.metrics.marginals import marginals
 from hld.metrics.node_weights import euclidean, standardized, weighted
 from hld.metrics.score import score
-from hld.metrics.whitened import whitened
+from hld.metrics.whitened import whitened, whitened_fine
 from hld.references.reference import Reference
 from hld.vectors.linear_maps import LinearMap
 from hld.vectors.windows import widened
@@ -38,11 +39,13 @@ METRICS: dict[str, Callable[..., LinearMap]] = {
     "standardized": standardized,
     "marginals": marginals,
     "whitened": whitened,
+    "whitened_fine": whitened_fine,
     "score": score,
 }
-DEFAULT = ("euclidean", "standardized", "marginals", "whitened")  # what `HLDDetector` combines
+DEFAULT = ("euclidean", "standardized", "marginals", "whitened")  # of `HLDDetector`
 OF_INPUTS = ("marginals",)  # those that compare input units
 OF_SCORES = ("score",)  # those that compare features of the score
+ENOUGH = 25  # reference rows from which on the default looks at features of the score
 
 
 def parse_metric(metric: str | ArrayLike | Sequence[str], m: int) -> tuple:
@@ -99,7 +102,14 @@ def build_metric(part: str | np.ndarray, reference: Reference, **options) -> Lin
     return widened(metric, len(reference.mean))
 
 
-def default_metrics(circuit: pcircuit.Circuit, nodes: np.ndarray) -> tuple:
-    """Names of those of DEFAULT that some nodes have: without input units there are no marginals."""
-    has_inputs = (circuit.nodes.kind[nodes] == "input").any()
-    return tuple(name for name in DEFAULT if has_inputs or name not in OF_INPUTS)
+def default_metrics(circuit: pcircuit.Circuit, nodes: np.ndarray, num_rows: int | None) -> tuple:
+    """Names of those of DEFAULT that there is something for.
+
+    Without input units there are no marginals; scores need reference rows, of which there are `num_rows`, and both
+    kinds of units to be looked at.
+    """
+    kinds = circuit.nodes.kind[nodes]
+    has_inputs, has_sums = (kinds == "input").any(), (kinds == "sum").any()
+    has_scores = has_inputs and has_sums and num_rows is not None and num_rows >= ENOUGH
+    return tuple(name for name in DEFAULT if (has_inputs or name not in OF_INPUTS)
+                 and (has_scores or name not in OF_SCORES))

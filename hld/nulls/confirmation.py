@@ -11,7 +11,7 @@ difference of the two means over all ways to divide them is S_N (1/T + 1/k), S_N
     (N - 1) S_N = (k - 1) S_ref + (T - 1) S_batch + (k T / N) Z Z^t.
 
 The p-value is that of a law for its eigenvalues as the metric shows them: the widest one with their sum, their sum of
-squares and their largest (`hld.nulls.three_moments`).  All three are powers of norms, which obey the triangle
+squares and their largest (`hld.gchi2.three_moments`).  All three are powers of norms, which obey the triangle
 inequality |A + B| <= |A| + |B|, with equality if A and B are proportional, as they are without a shift: so nothing
 but three numbers of the reference is needed, and the law is never too narrow.  Its variance is stretched by
 
@@ -32,8 +32,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from hld.gchi2.three_moments import ThreeMoments
 from hld.nulls.monte_carlo import TIE
-from hld.nulls.three_moments import ThreeMoments
 from hld.references.kept_rows import KeptRows
 
 ASKED_BELOW = 0.25  # larger p-values are not checked

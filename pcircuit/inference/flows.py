@@ -31,10 +31,11 @@ from pcircuit.compiled.readers import NOTHING
 from pcircuit.compiled.tile import TILE_ROWS, Sums, borrow, free_work, load_group, new_sums, new_work
 from pcircuit.engines.choice import Kernels
 from pcircuit.evidence import as_integer_table, refuse_out_of_range, row_weights
-from pcircuit.inference.likelihood import log_root, tiny_circuit, upward, upward_seconds
+from pcircuit.inference.likelihood import ENCODINGS, log_root, tiny_circuit, upward, upward_seconds
 from pcircuit.inference.log_domain import log_flows
 from pcircuit.inference.ranges import may_overflow
-from pcircuit.threads import count_jobs, map_in_threads
+from pcircuit.inference.threads import count_jobs, map_in_threads
+from pcircuit.inference.unit_sums import by_unit
 
 NUM_CHUNKS = 16  # units of work; fixed, so that sums are rounded the same way for any number of threads
 LAST_CACHE = 16_000_000  # bytes that stay in it between the two passes over a tile
@@ -219,17 +220,8 @@ def downward(circuit: Circuit, data: Evidence, weights: Floats, shown: list[Floa
         counts[r] = (ratio @ products[r].T) * region.dense_weights()
         through = (region.weights.T @ ratio) * products[r]
         for a, c in enumerate(circuit.vtree.children(r).tolist()):
-            flow[c] = _by_unit(through, region.products[:, a], len(shown[c]))
+            flow[c] = by_unit(through, region.products[:, a], len(shown[c]))
     return counts
-
-
-def _by_unit(flow: Floats, units: Ints, num_units: int) -> Floats:
-    """(units, N) the flows of products (P, N), summed by the unit that each takes; mostly that is one to one."""
-    if len(units) == num_units and (units == np.arange(num_units)).all():
-        return flow
-    result = np.zeros((num_units, flow.shape[1]))
-    np.add.at(result, units, flow)
-    return result
 
 
 def flow_seconds(circuit: Circuit, num_rows: int) -> float:
@@ -237,13 +229,8 @@ def flow_seconds(circuit: Circuit, num_rows: int) -> float:
     return PASSES * upward_seconds(circuit, num_rows)
 
 
-def _add_something() -> None:
-    """By the kernels: the two ways in which evidence comes."""
-    for dtype in (np.uint8, np.int64):
-        expected_flows(tiny_circuit(), np.zeros((1, 2), dtype=dtype))
-
-
-FLOWS = Kernels("expected flows", 15.0, "compiled/tiles.flow_tiles", _add_something)
+FLOWS = Kernels("expected flows", 15.0, "compiled/tiles.flow_tiles", lambda: [
+    expected_flows(tiny_circuit(), np.zeros((1, 2), dtype=dtype)) for dtype in ENCODINGS])
 
 
 def _rows_by_kernel(circuit: Circuit, packed: Packed, data: Evidence, weights: Floats,

@@ -28,6 +28,7 @@ from numpy.typing import ArrayLike
 
 from pcircuit.array_types import Bools, Evidence, Floats, Ints
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
+from pcircuit.circuit_mixture import Mixture
 from pcircuit.compiled.layouts import stack_layout
 from pcircuit.compiled.packed import FIRST_CHILD
 from pcircuit.compiled.packing import pack
@@ -47,23 +48,25 @@ from pcircuit.engines.choice import Kernels, numpy_seconds
 from pcircuit.evidence import as_integer_table, refuse_out_of_range
 from pcircuit.inference.log_domain import input_values, log_units
 from pcircuit.inference.ranges import may_overflow
-from pcircuit.threads import count_jobs, map_in_threads
+from pcircuit.inference.threads import count_jobs, map_in_threads
 from pcircuit.vtree import VTree
 
 STACK_BYTES = 1_000_000  # of a tile, where values live on a stack: it should stay in the second cache
 CHUNK_WORK = 2 ** 23  # units and weights times rows of one thread's unit of work: about a millisecond
 NUMPY_VALUES = 4_000_000  # of the widest region, for a block of rows of the NumPy text
 LOG_2 = float(np.log(2.0))
+ENCODINGS = (np.uint8, np.int64)  # of evidence, as kernels are compiled for it
 
 
-def log_likelihood(circuit: Circuit, data: ArrayLike, *, n_jobs: int | None = None) -> Floats:
+def log_likelihood(circuit: Circuit | Mixture, data: ArrayLike, *, n_jobs: int | None = None) -> Floats:
     """Natural log-likelihood of each row.
 
     log p(x_n) with missing entries (-1) integrated out exactly: log of the sum of p over their values.
 
     Parameters
     ----------
-    circuit : Circuit
+    circuit : Circuit or Mixture
+        Of a mixture, log sum_m w_m p_m(x_n).
     data : (N, V) integer array_like
         Evidence; -1, NaN or masked where missing: see `check_evidence`.
     n_jobs : int, optional
@@ -99,6 +102,8 @@ def log_likelihood(circuit: Circuit, data: ArrayLike, *, n_jobs: int | None = No
     >>> np.exp(log_likelihood(coin, [[0], [1], [-1]]))
     array([0.25, 0.75, 1.  ])
     """
+    if isinstance(circuit, Mixture):
+        return _of_mixture(circuit, data, n_jobs)
     rows, _ = as_integer_table(circuit, data), count_jobs(n_jobs)
     if evaluated_in_numpy(circuit, len(rows)):
         refuse_out_of_range(circuit, rows)
@@ -110,6 +115,17 @@ def log_likelihood(circuit: Circuit, data: ArrayLike, *, n_jobs: int | None = No
             if suspect is not None:
                 result[suspect] = log_units(circuit, rows[suspect])[0][-1][0]
     return result
+
+
+def _of_mixture(mixture: Mixture, data: ArrayLike, n_jobs: int | None) -> Floats:
+    """log sum_m w_m p_m(x), a circuit at a time: memory for two vectors of rows."""
+    total: Floats | None = None
+    for circuit, weight in zip(mixture.circuits, mixture.weights, strict=True):
+        with np.errstate(divide="ignore"):
+            own = np.log(weight) + log_likelihood(circuit, data, n_jobs=n_jobs)
+        total = own if total is None else np.logaddexp(total, own)
+    assert total is not None  # a mixture has at least one circuit
+    return total
 
 
 def evaluated_in_numpy(circuit: Circuit, num_rows: int) -> bool:
@@ -131,13 +147,8 @@ def tiny_circuit() -> Circuit:
         InputRegion(0, [[0.5, 0.5]]), InputRegion(1, [[0.2, 0.3, 0.5]]), InnerRegion([[0, 0]], [[1.0]])])
 
 
-def _evaluate_something() -> None:
-    """By the kernels: the two ways in which evidence comes."""
-    for dtype in (np.uint8, np.int64):
-        log_likelihood(tiny_circuit(), np.zeros((1, 2), dtype=dtype))
-
-
-EVALUATION = Kernels("likelihoods", 8.0, "compiled/tiles.upward_tiles", _evaluate_something)
+EVALUATION = Kernels("likelihoods", 8.0, "compiled/tiles.upward_tiles", lambda: [
+    log_likelihood(tiny_circuit(), np.zeros((1, 2), dtype=dtype)) for dtype in ENCODINGS])
 
 
 def upward(circuit: Circuit, data: Evidence) -> tuple[list[Floats], list[Any], list[Ints], Bools]:

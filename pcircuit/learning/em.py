@@ -31,9 +31,9 @@ from pcircuit.engine import AUTO, chosen_engine
 from pcircuit.engines.choice import Kernels
 from pcircuit.evidence import MOST_WEIGHT, check_evidence, row_weights
 from pcircuit.inference.flows import FLOWS, accumulate, flow_seconds
-from pcircuit.inference.likelihood import EVALUATION, log_likelihood, tiny_circuit
+from pcircuit.inference.likelihood import ENCODINGS, EVALUATION, log_likelihood, tiny_circuit
+from pcircuit.inference.threads import count_jobs
 from pcircuit.learning.em_options import EMSteps, EMWatch, grouped
-from pcircuit.threads import count_jobs
 
 BLOCK_ROWS = 2 ** 16  # rows evaluated at a time at the end
 MOST_SILENT = 1.0  # seconds of an epoch in NumPy
@@ -143,13 +143,8 @@ def _is_in_numpy(circuit: Circuit, num_rows: int, say: Callable[[str], None]) ->
     return EM.in_numpy(seconds)
 
 
-def _learn_something() -> None:
-    """By the kernels: the two ways in which evidence comes."""
-    for dtype in (np.uint8, np.int64):
-        fit_em(tiny_circuit(), np.zeros((1, 2), dtype=dtype), num_epochs=1)
-
-
-EM = Kernels("EM", 20.0, "compiled/tiles.flow_tiles", _learn_something, (EVALUATION, FLOWS))
+EM = Kernels("EM", 20.0, "compiled/tiles.flow_tiles", lambda: [
+    fit_em(tiny_circuit(), np.zeros((1, 2), dtype=dtype), num_epochs=1) for dtype in ENCODINGS], (EVALUATION, FLOWS))
 
 
 def _step_in_numpy(packed: Packed, edges: Floats, inputs: Floats, pseudocount: float, step_size: float) -> Packed:

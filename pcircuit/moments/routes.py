@@ -14,7 +14,7 @@ import numpy as np
 from pcircuit.array_types import Floats
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.engines.choice import Kernels
-from pcircuit.moments.plan import Plan
+from pcircuit.moments.plan import Plan, make_plan
 from pcircuit.vtree import VTree
 
 REGION_SECONDS, PAIR_SECONDS = 3e-3, 2e-7  # of NumPy: for a region, and for a pair of its nodes and one below
@@ -39,10 +39,12 @@ def _seconds(circuit: Circuit) -> float:
 
 def _compute_something() -> None:
     """By the kernels: mean and variances, the trace of the square, and the covariance times a vector."""
-    from pcircuit.moments.moments import exact_moments
-    moments = exact_moments(Circuit(VTree.from_nested([0, 1]), [
-        InputRegion(0, [[0.5, 0.5]]), InputRegion(1, [[0.2, 0.3, 0.5]]), InnerRegion([[0, 0]], [[1.0]])]))
-    moments.operator() @ np.ones(len(moments.mean))
+    circuit = Circuit(VTree.from_nested([0, 1]), [
+        InputRegion(0, [[0.5, 0.5]]), InputRegion(1, [[0.2, 0.3, 0.5]]), InnerRegion([[0, 0]], [[1.0]])])
+    plan = make_plan(circuit, np.arange(circuit.num_nodes), np.ones(circuit.num_nodes))
+    arrays = prepare(plan)
+    linear_moments(plan, arrays, squares=True)
+    apply_covariance(plan, arrays, all_parts(plan, arrays), np.ones((circuit.num_nodes, 1)))
 
 
 MOMENTS = Kernels("exact moments", 25.0, "moments/compiled/traces.linear_moments", _compute_something)

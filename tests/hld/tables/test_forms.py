@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hld.tables.encoder import fit_encoder
+from hld.schemas.encoder import fit_encoder
 from hld.tables.factored import Factored
 
 pa = pytest.importorskip("pyarrow")
