@@ -36,7 +36,7 @@ MOST_DRAWN_ROWS = 2_000_000  # for one batch size, of the first stage
 PILOT_ROWS = 20_000
 PILOT_BYTES = 2 ** 28
 GRID_FACTOR = 10  # batches drawn at each size of the grid, times `num_resamples`
-GRID_WORK = 75_000_000  # additions for each size of the grid
+GRID_WORK = 100_000_000  # additions for each size of the grid
 TAILS = {"staged": StagedTails, "table": TableTails}
 
 

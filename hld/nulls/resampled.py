@@ -24,8 +24,8 @@ from hld.vectors.linear_maps import Stretched
 from hld.vectors.row_products import row_products
 
 MOST_PRODUCTS = 2 ** 27  # bytes of all G together, beyond which they are formed only where n <= m
-LOOK_UP, MULTIPLY = 4.0, 0.15  # of an entry of G, and a multiplication in a matrix product, in additions to a mean
-BLOCK = 2_000_000  # entries that are looked up at a time
+LOOK_UP, MULTIPLY = 65.0, 0.1  # of a place in all G, and a multiplication in a matrix product, in additions to a mean
+BLOCK = 100_000  # places that are looked up at a time, so that they stay in the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ class ResampledDistances:
         way, n = self._way(T)[0], len(self.rows)
         if way == "entries":
             picked = rng.integers(0, n, size=B * T, dtype=np.int32).reshape(B, T)
-            return _by_entries(self.products, picked) * (n / max(n - 1, 1) / T ** 2)
+            return _by_entries(self.entries, n, picked) * (n / max(n - 1, 1) / T ** 2)
         weights = resampled_weights(n, T, B, rng)
         if way == "means":
             return squared_distances(self.metrics, weights @ self.rows)
@@ -75,12 +75,20 @@ class ResampledDistances:
         """(n, n) G of each metric."""
         return row_products(self.metrics, self.rows)
 
+    @cached_property
+    def entries(self) -> np.ndarray:
+        """(n n, q) the same, the entries of all metrics side by side: one look-up finds them all."""
+        return np.stack([product.ravel() for product in self.products], axis=1)
+
     def _way(self, T):
         """How batches of T rows are drawn, and what one costs."""
         (n, m), q = self.rows.shape, len(self.metrics)
         costs = {"means": min(T, n) * m + MULTIPLY * sum(_width(metric) for metric in self.metrics)}
-        if n <= m or 8 * q * n * n <= MOST_PRODUCTS:
-            costs |= {"entries": LOOK_UP * q * T * (T + 1) / 2, "forms": MULTIPLY * q * n * n}
+        is_small = 8 * q * n * n <= MOST_PRODUCTS
+        if n <= m or is_small:
+            costs["forms"] = MULTIPLY * q * n * n
+        if is_small:
+            costs["entries"] = LOOK_UP * T * (T + 1) / 2
         return min(costs.items(), key=lambda item: item[1])
 
 
@@ -89,21 +97,20 @@ def resampled_distances(metrics: tuple, rows: np.ndarray) -> ResampledDistances:
     return ResampledDistances(tuple(metrics), rows)
 
 
-def _by_entries(products, picked):
-    """(B, q) sums of the entries of each product between the rows picked (B, T) of a batch."""
-    (B, T), n = picked.shape, len(products[0])
+def _by_entries(entries, n, picked):
+    """(B, q) sums of the entries (n n, q) between the rows picked (B, T) of a batch."""
+    B, T = picked.shape
     first, second = np.triu_indices(T, 1)
-    result = np.empty((B, len(products)))
+    result = np.empty((B, entries.shape[1]))
     step = max(1, BLOCK // max(len(first), T))
     for start in range(0, B, step):
         rows = picked[start:start + step]
-        places = rows[:, first] * n + rows[:, second]
-        for i, product in enumerate(products):
-            pairs = product.ravel().take(places).sum(axis=1)
-            result[start:start + step, i] = 2 * pairs + product.diagonal()[rows].sum(axis=1)
+        pairs = entries.take(rows[:, first] * n + rows[:, second], axis=0)
+        own = entries.take(rows * (n + 1), axis=0)
+        result[start:start + step] = (2 * np.ones((1, len(first))) @ pairs + np.ones((1, T)) @ own)[:, 0]
     return np.maximum(result, 0.0)
 
 
 def _width(metric) -> float:
     """Multiplications of `LinearMap.squared` of one vector, about."""
-    return metric.vectors.size if isinstance(metric, Stretched) else 20 * metric.width
+    return metric.vectors.size if isinstance(metric, Stretched) else 60 * metric.width
