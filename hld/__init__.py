@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from hld.schemas.quality import DataQuality as DataQuality
     from hld.schemas.schema import ColumnSchema as ColumnSchema
     from hld.schemas.schema import TableSchema as TableSchema
+    from hld.summaries.summary import BatchSummary as BatchSummary
     from hld.testing.goodness_of_fit import HLDTest as HLDTest
     from hld.testing.many_batches import BatchesResult as BatchesResult
     from hld.testing.many_batches import test_batches as test_batches
@@ -46,6 +47,7 @@ _HOME = {
     "load": "model_files", "save": "model_files", "judge_chunks": "chunks",
     "Monitor": "monitoring.monitor", "MonitorResult": "monitoring.monitor",
     "MMDResult": "baselines.mmd", "MMDTest": "baselines.mmd", "mmd_squared": "baselines.mmd",
+    "BatchSummary": "summaries.summary",
     "TableEncoder": "schemas.encoder", "fit_encoder": "schemas.encoder",
     "TableSchema": "schemas.schema", "ColumnSchema": "schemas.schema", "learn_schema": "schemas.learn_schema",
     "DataQuality": "schemas.quality",

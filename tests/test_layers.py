@@ -14,7 +14,7 @@ import pcircuit
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PACKAGES = {"pcircuit": pcircuit, "hld": hld}
 HEAVY = {"numba", "scipy", "pandas", "rich", "matplotlib", "sklearn", "pooch", "starlette", "uvicorn",
-         "prometheus_client", "pyarrow"}
+         "prometheus_client", "pyarrow", "dask", "distributed"}
 UNSAFE = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}
 PATHS = [path.relative_to(ROOT) for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
 # who may import whom: room -> rooms, in each package; a room is a folder, "core" what lies beside the folders
@@ -41,25 +41,31 @@ ROOMS = {
         "synthetic": {"tables"},
         "answers": {"checks", "tables", "schemas", "synthetic"},
         "plots": set(),
-        "results": {"checks", "answers", "plots", "vectors"},
+        "results": {"checks", "schemas", "answers", "plots", "vectors"},
         "vectors": {"checks"},
         "gchi2": set(),
         "references": {"checks", "vectors"},
         "metrics": {"references", "vectors"},
         "nulls": {"checks", "references", "gchi2", "vectors"},
+        "summaries": {"checks", "schemas", "answers", "vectors", "references", "nulls"},
         "monitoring": {"checks"},
         "baselines": {"checks", "nulls", "gchi2", "vectors"},
-        "testing": {"checks", "answers", "vectors", "references", "metrics", "nulls", "results"},
-        CORE: {"metrics", "nulls", "testing"},
+        "testing": {"checks", "answers", "vectors", "references", "metrics", "nulls", "results",
+                    "summaries"},
+        CORE: {"metrics", "nulls", "testing", "results", "summaries"},
         "files": {"checks", "schemas", "answers", "synthetic", "references", "vectors", "nulls", "metrics", "testing",
                   CORE},
-        "detector": {"checks", "tables", "schemas", "answers", "synthetic", "references", "results", "files", CORE},
+        "detector": {"checks", "tables", "schemas", "answers", "synthetic", "summaries", "references", "results",
+                     "files",
+                     CORE},
         "model_files": {"detector", "files"},
         "chunks": {"checks", "detector", "schemas", "answers", "results", "testing", CORE},
         "reports": {"answers", "synthetic", "tables", "testing"},
-        "serve": {"chunks", "model_files", "answers", "table_files", "reports", "monitoring"},
+        "export": {"nulls"},
+        "dask": {"detector", "results", "summaries"},
+        "serve": {"chunks", "model_files", "answers", "summaries", "table_files", "reports", "monitoring"},
         "command": {"chunks", "model_files", "detector", "answers", "tables", "table_files", "schemas", "plots",
-                    "results", "testing", "reports", "monitoring", "serve"},
+                    "results", "testing", "reports", "monitoring", "serve", "export"},
         "__main__": {"command"},
     },
 }

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import argparse
 
-from hld.command import compare, drawing, judging, learning, serving, shells, streaming, warming
+from hld.command import compare, drawing, exporting, judging, learning, serving, shells, streaming, warming
 from hld.command.reading import add_reading_options, names, separator
 
 STATUS = "exit status: 0 no shift found, 1 shift found, 2 error"
@@ -15,6 +15,7 @@ EXAMPLES = {
     "sample": "hld sample model.hld -n 1000 --where 'age > 40 and sex == \"F\"' -o rows.csv",
     "monitor": "tail -f rows.csv | hld monitor model.hld --every 100",
     "serve": "hld serve orders.hld --state /var/lib/hld --port 8000",
+    "export": "hld export orders.hld --c orders.c --onnx orders.onnx",
     "diff": "hld diff january.hld february.hld",
     "demo": "hld demo --digit 7",
     "warm-up": "NUMBA_CACHE_DIR=/var/cache/numba hld warm-up",
@@ -43,6 +44,10 @@ def build_parser() -> argparse.ArgumentParser:
     _add_monitor(commands)
     _add_serve(commands)
     _add_diff(commands)
+    export = _add(commands, "export", exporting.export, "write the test as a program that needs no Python")
+    export.add_argument("model", metavar="MODEL", help="model file")
+    export.add_argument("--c", metavar="FILE.c", help="one file of C99")
+    export.add_argument("--onnx", metavar="FILE.onnx", help="an ONNX graph (needs hld[onnx])")
     _add_demo(commands)
     _add(commands, "warm-up", warming.warm_up, "compile all kernels now and keep them on disk",
          "for the build of a container: later processes with the same NUMBA_CACHE_DIR compile nothing")

@@ -86,10 +86,29 @@ def pooled_pvalue(k: int, norms: np.ndarray, fourth: float, mapped: np.ndarray, 
     T : int
     """
     N, center = k + T, mapped.mean(axis=0)
-    distance = float(np.linalg.norm(center))
-    within = (k - 1) * np.asarray(norms) + (T - 1) * sample_norms(mapped - center)
-    trace, frobenius, largest = (within + k * T / N * distance ** 2) / (N - 1)
     own = float((((mapped - T / N * center) ** 2).sum(axis=1) ** 2).mean())
+    return pooled_of_norms(k, norms, fourth, sample_norms(mapped - center), own,
+                           (float(np.linalg.norm(center)), squared, T))
+
+
+def pooled_of_norms(k: int, norms: np.ndarray, fourth: float, own_norms: np.ndarray, own: float, batch: tuple) -> float:
+    """The pooled p-value of one metric, from sums over the rows of the batch.
+
+    Parameters
+    ----------
+    k : int
+        Reference rows.
+    norms, own_norms : (3,) float arrays
+        Trace, Frobenius norm and largest eigenvalue of the covariances of reference and batch.
+    fourth, own : float
+        Mean fourth powers of distances: of reference rows from their mean, of the batch's rows from the mean of all N.
+    batch : (float, float, int)
+        Distance of its mean from that of the reference, the squared distance that is tested, and T.
+    """
+    distance, squared, T = batch
+    N = k + T
+    within = (k - 1) * np.asarray(norms) + (T - 1) * own_norms
+    trace, frobenius, largest = (within + k * T / N * distance ** 2) / (N - 1)
     all_rows = (k * (fourth ** 0.25 + T / N * distance) ** 4 + T * own) / N
     stretch = excess_of(trace, frobenius, all_rows) * (T ** -3.0 + k ** -3.0) / (1 / T + 1 / k) ** 2
     return _widest_tail(trace, frobenius, largest, squared / (1 / T + 1 / k), max(1.0, 1.0 + stretch))

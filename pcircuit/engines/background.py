@@ -14,6 +14,7 @@ import atexit
 import os
 import threading
 from collections.abc import Callable
+from typing import Any
 
 KINDS = ("numba:run_pass", "numba:compile")
 
@@ -79,19 +80,19 @@ class _Worker:
         except ModuleNotFoundError:  # who compiles says so
             return
 
-        class Listener(event.Listener):
+        class Listener(event.Listener):  # type: ignore[misc,no-any-unimported,unused-ignore]
             """Raises in the background thread that is to stop."""
 
-            def on_start(self, event):
+            def on_start(self, event: Any) -> None:
                 if worker.stopping and threading.current_thread() is worker.thread:
                     raise Stopped
 
-            def on_end(self, event):
+            def on_end(self, event: Any) -> None:
                 """Nothing: an exception would hide another."""
 
-        listener = Listener()
+        listener: Any = Listener()
         for kind in KINDS:
-            event.register(kind, listener)
+            event.register(kind, listener)  # type: ignore[no-untyped-call,unused-ignore]
         self.listens = True
 
     def stop(self) -> None:
