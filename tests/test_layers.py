@@ -22,15 +22,16 @@ CORE = "core"
 ROOMS = {
     "pcircuit": {
         CORE: set(),
+        "engines": {CORE},
         "compiled": {CORE},
-        "inference": {CORE, "compiled"},
+        "inference": {CORE, "compiled", "engines"},
         "operations": {CORE, "inference"},
-        "learning": {CORE, "inference", "compiled"},
-        "moments": {CORE, "compiled", "inference"},
+        "learning": {CORE, "inference", "compiled", "engines"},
+        "moments": {CORE, "compiled", "engines", "inference"},
         "files": {CORE},
         "formats": {CORE, "files"},
         "pictures": {CORE, "inference", "moments", "files"},
-        "startup": {CORE, "compiled", "inference", "learning"},  # and all public names, when a method is first called
+        "startup": {CORE, "compiled", "inference", "learning", "moments"},  # and, when a method is called, all
     },
     "hld": {
         "checks": set(),
@@ -45,7 +46,7 @@ ROOMS = {
         "gchi2": set(),
         "references": {"checks", "vectors"},
         "metrics": {"references", "vectors"},
-        "nulls": {"checks", "references", "gchi2"},
+        "nulls": {"checks", "references", "gchi2", "vectors"},
         "planning": {"checks", "schemas", "answers", "references", "nulls", "gchi2"},
         "summaries": {"checks", "schemas", "answers", "vectors", "references", "nulls"},
         "monitoring": {"checks"},

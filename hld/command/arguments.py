@@ -14,6 +14,7 @@ from hld.command import (
     serving,
     shells,
     streaming,
+    warming,
 )
 from hld.command.reading import add_reading_options, names, separator
 
@@ -32,6 +33,7 @@ EXAMPLES = {
     "audit": "hld audit model.hld heldout.csv --edit sex=F:+0.05 --report audit.html",
     "diff": "hld diff january.hld february.hld",
     "demo": "hld demo --digit 7",
+    "warm-up": "NUMBA_CACHE_DIR=/var/cache/numba hld warm-up",
     "completion": "hld completion bash > /etc/bash_completion.d/hld",
 }
 JSON = "print one JSON object (its schema: docs/json)"
@@ -65,6 +67,8 @@ def build_parser() -> argparse.ArgumentParser:
     _add_summarize(commands)
     _add_audit(commands)
     _add_demo(commands)
+    _add(commands, "warm-up", warming.warm_up, "compile all kernels now and keep them on disk",
+         "for the build of a container: later processes with the same NUMBA_CACHE_DIR compile nothing")
     completion = _add(commands, "completion", shells.completion, "print a script that completes commands in a shell")
     completion.add_argument("shell", choices=shells.SHELLS, help="whose script (needs hld[cli])")
     completion.set_defaults(parser=parser)

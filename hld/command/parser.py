@@ -13,6 +13,7 @@
     hld summarize MODEL BATCH.csv     sums that hld test takes in place of rows (--summary)
     hld audit MODEL HELDOUT.csv       level, power and drift on rows that it has not seen
     hld diff MODEL_A MODEL_B          how far two models are from each other, by column
+    hld warm-up                       compile all kernels now, for instance when a container is built
     hld completion bash               a script that completes commands in a shell
     hld demo                          the method on handwritten digits, in a table and a picture
 
