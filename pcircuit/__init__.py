@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.argument_values import check_whole_number as check_whole_number
     from pcircuit.circuit import Circuit as Circuit
     from pcircuit.circuit_mixture import Mixture as Mixture
+    from pcircuit.distribution import check_distribution as check_distribution
     from pcircuit.engine import engine_is_numpy as engine_is_numpy
     from pcircuit.evidence import check_evidence as check_evidence
     from pcircuit.files.archive import check_header as check_header
@@ -39,7 +40,6 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.formats.uai import read_uai as read_uai
     from pcircuit.formats.vtree_file import read_vtree as read_vtree
     from pcircuit.formats.vtree_file import write_vtree as write_vtree
-    from pcircuit.inference.distribution import check_distribution as check_distribution
     from pcircuit.inference.flows import Flows as Flows
     from pcircuit.inference.flows import expected_flows as expected_flows
     from pcircuit.inference.likelihood import log_likelihood as log_likelihood
@@ -61,6 +61,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.learning.hidden_chow_liu import hclt as hclt
     from pcircuit.learning.learn import learn as learn
     from pcircuit.learning.learned import Learned as Learned
+    from pcircuit.learning.m_step import maximize as maximize
     from pcircuit.learning.mixture_em import fit_mixture as fit_mixture
     from pcircuit.learning.random_tensorized import rat_spn as rat_spn
     from pcircuit.learning.search import LearnSearch as LearnSearch
@@ -108,8 +109,8 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.regions import InnerRegion as InnerRegion
     from pcircuit.regions import InputRegion as InputRegion
     from pcircuit.regions import StructureError as StructureError
-    from pcircuit.startup import compile_kernel as compile_kernel
-    from pcircuit.startup import warm_up as warm_up
+    from pcircuit.startup.warm_up import compile_kernel as compile_kernel
+    from pcircuit.startup.warm_up import warm_up as warm_up
     from pcircuit.vtree import VTree as VTree
 
 _HOME = {
@@ -119,12 +120,12 @@ _HOME = {
     "check_choice": "argument_values", "check_flag": "argument_values", "check_generator": "argument_values",
     "check_integers": "argument_arrays", "check_number": "argument_values", "check_numbers": "argument_arrays",
     "check_whole_number": "argument_values",
-    "check_distribution": "inference.distribution",
+    "check_distribution": "distribution",
     "check_evidence": "evidence", "engine_is_numpy": "engine",
     "check_kinds": "inference.node_selection", "check_node_weights": "inference.node_selection",
     "check_nodes": "inference.node_selection", "select_nodes": "inference.node_selection",
     "rounding_errors": "moments.rounding", "without_rounding": "moments.rounding",
-    "compile_kernel": "startup", "warm_up": "startup",
+    "compile_kernel": "startup.warm_up", "warm_up": "startup.warm_up",
     "log_likelihood": "inference.likelihood",
     "mean_node_likelihoods": "inference.unit_likelihoods", "node_likelihoods": "inference.unit_likelihoods",
     "Flows": "inference.flows", "expected_flows": "inference.flows",
@@ -135,7 +136,7 @@ _HOME = {
     "chow_liu_circuit": "learning.chow_liu", "chow_liu_tree": "learning.chow_liu",
     "hclt": "learning.hidden_chow_liu",
     "learn": "learning.learn", "Learned": "learning.learned", "LearnSearch": "learning.search",
-    "fit_mixture": "learning.mixture_em",
+    "fit_mixture": "learning.mixture_em", "maximize": "learning.m_step",
     "rat_spn": "learning.random_tensorized",
     "fit_em": "learning.em", "EMSteps": "learning.em_options", "EMWatch": "learning.em_options",
     "means_cost": "moments.means", "unit_means": "moments.means",
@@ -179,7 +180,7 @@ if not TYPE_CHECKING:  # who checks types would believe in any name
         value = getattr(importlib.import_module(f"pcircuit.{_HOME[name]}"), name)
         globals()[name] = value
         if "pcircuit.circuit" in sys.modules:  # no name that has to do with circuits can be had without it
-            importlib.import_module("pcircuit.methods").attach()
+            importlib.import_module("pcircuit.startup.methods").attach()
         return value
 
 

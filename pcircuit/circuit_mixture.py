@@ -19,7 +19,8 @@ from numpy.typing import ArrayLike
 
 from pcircuit.arguments import check_numbers
 from pcircuit.array_types import Floats
-from pcircuit.circuit import Circuit, StructureError, check_circuit
+from pcircuit.circuit import Circuit
+from pcircuit.distribution import check_distribution
 
 SUM_TOLERANCE = 1e-9  # how far the sum of the weights may be from one
 
@@ -73,14 +74,10 @@ class Mixture:
     def __init__(self, circuits: Iterable[Circuit], weights: ArrayLike | None = None) -> None:
         if isinstance(circuits, Circuit) or not isinstance(circuits, Iterable):
             raise TypeError(f"`circuits` must be a sequence of circuits, found {type(circuits).__name__}")
-        members = tuple(circuits)
+        members = tuple(check_distribution(circuit, f"circuits[{m}]") for m, circuit in enumerate(circuits))
         if not members:
             raise ValueError("`circuits` is empty: a mixture needs at least one")
         for m, circuit in enumerate(members):
-            check_circuit(circuit, f"circuits[{m}]")
-            if not circuit.is_normalized:
-                raise StructureError(f"`circuits[{m}]` is not normalised, so it is not a distribution: "
-                                     f"`pcircuit.normalize` makes it one")
             if not np.array_equal(circuit.num_categories, members[0].num_categories):
                 raise ValueError(f"circuits[{m}] and circuits[0] must have the same variables and numbers of "
                                  f"categories, found {circuit.num_variables} and {members[0].num_variables} variables"

@@ -6,6 +6,7 @@ in an OSError, of one sentence that names the argument.
 
     python -m tests.bad_inputs > docs/bad-inputs.md         writes the page
 """
+import functools
 import inspect
 import os
 from typing import NamedTuple
@@ -301,8 +302,9 @@ DETECTOR = {  # options of the detector, which are looked at when it is fitted, 
 }
 
 
+@functools.cache
 def namespace():
-    """The names that occur in the calls."""
+    """The names that occur in the calls, none of which changes anything."""
     import scipy.sparse
     from matplotlib.figure import Figure
     coins = pcircuit.Circuit(pcircuit.VTree.from_nested([0, 1]), [
@@ -342,8 +344,13 @@ class Case(NamedTuple):
     call: str
 
 
+@functools.cache
 def cases():
     """All cases, in order."""
+    return tuple(_cases())
+
+
+def _cases():
     names = namespace()
     for function, arguments in good().items():
         options = function.startswith("HLDDetector ")

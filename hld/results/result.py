@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -11,6 +11,7 @@ from hld.answers.evidence import Evidence
 from hld.answers.words import headline, in_words
 from hld.checks import check_verdict
 from hld.results.effects import effect_interval
+from hld.results.largest_count import LargestCount
 
 FEW_COLUMNS = 9  # that a picture shows by default
 
@@ -59,6 +60,8 @@ class HLDResult:
     data_quality : hld.DataQuality or None
         What a batch of a detector has that the schema of its training table does not know; the test of its missing
         values, which is part of `pvalue`.
+    largest_count : hld.results.largest_count.LargestCount or None
+        Where a batch of a detector with the default metrics differs most in a single count: part of `pvalue`, too.
 
     Examples
     --------
@@ -88,6 +91,7 @@ class HLDResult:
     _circuit: object = field(repr=False)
     evidence: Evidence | None = field(default=None, repr=False)
     data_quality: object = field(default=None, repr=False)
+    largest_count: LargestCount | None = field(default=None, repr=False)
     _scores: np.ndarray | None = field(default=None, repr=False)
     _spectrum: Callable | None = field(default=None, repr=False)
 
@@ -170,6 +174,8 @@ class HLDResult:
         values |= {"metrics": list(self.metrics), "pvalues": [_plain(value) for value in self.pvalues]}
         if self.data_quality is not None:
             values["data_quality"] = self.data_quality.to_dict()
+        if self.largest_count is not None:
+            values["largest_count"] = asdict(self.largest_count)
         if self.evidence is not None:
             values |= {"columns": [one.to_dict() for one in self.columns],
                        "pairs": [one.to_dict() for one in self.pairs]}

@@ -57,9 +57,9 @@ class HLDTest:
     nodes : (m,) int array_like, optional
         Node ids; by default ``select_nodes(circuit)``, input and sum units.
     metric : str, (m,) float array_like, or sequence of str
-        "euclidean" (the paper's), "standardized", "marginals", "whitened", "score" (for ``reference="training"``),
-        positive node weights, or several names, which are combined into one test with one p-value: see
-        `hld.metrics.named` and `hld.nulls.joint`.
+        "euclidean" (the paper's), "standardized", "marginals", "ordered", "whitened", "whitened_fine", "score" (for
+        ``reference="training"``), positive node weights, or several names, which are combined into one test with one
+        p-value: see `hld.metrics.named` and `hld.nulls.joint`.
     null : "exact", "normal", "monte-carlo" or "auto"
         The generalised chi-square limit law, the paper's closed form, drawn batches (valid at every T), or drawn
         batches for small T and the law, corrected for T, for large T: see `hld.nulls.named`.
@@ -82,6 +82,8 @@ class HLDTest:
         Tests H0 "the distance is at most epsilon", epsilon = tolerance * sqrt(E |L(X) - mu|^2): a drift of 0.1 is a
         tenth of the typical distance of a single row from the mean.  By the triangle inequality the null holds for
         d - epsilon, so the level is kept whatever the direction of the drift.
+    ordered : sequence of int, optional
+        For the metric "ordered": variables whose categories ascend; by default all.
     missing : "complete", "exact" or "available", optional
         What is done with missing entries.  "complete": they are drawn from the circuit's conditional distribution given
         the rest of their row (`hld.vectors.completion`).  "exact": they are summed out, with the exact null for the
@@ -134,9 +136,12 @@ class HLDTest:
     """
 
     def __init__(self, circuit, nodes=None, metric="euclidean", null="exact", reference="circuit", num_train=None,
-                 training_data=None, rng=None, *, ridge=RIDGE, num_resamples=999, tolerance=0.0, missing=None):
+                 training_data=None, rng=None, *, ridge=RIDGE, num_resamples=999, tolerance=0.0, missing=None,
+                 ordered=None):
         pcircuit.check_distribution(circuit)
         num_resamples = pcircuit.check_whole_number(num_resamples, "num_resamples", 1, MOST_RESAMPLES)
+        if ordered is not None:
+            ordered = tuple(pcircuit.check_whole_number(v, "ordered", 0, circuit.num_variables - 1) for v in ordered)
         ridge, tolerance = pcircuit.check_number(ridge, "ridge", above=0), pcircuit.check_number(tolerance, "tolerance")
         num_train = None if num_train is None else pcircuit.check_whole_number(num_train, "num_train", 1)
         if missing is None:
@@ -157,7 +162,7 @@ class HLDTest:
         more = {"features": score_features(circuit)} if asks_for_scores(parts) else {}
         source = REFERENCES[reference](circuit, nodes, training_data, **more)
         self._set(circuit, settings, calibrate(source, parts, null, tolerance=settings.tolerance, ridge=ridge,
-                                               num_resamples=num_resamples, seed=settings.seed))
+                                               ordered=ordered, num_resamples=num_resamples, seed=settings.seed))
 
     @classmethod
     def from_parts(cls, circuit, settings, calibration) -> HLDTest:

@@ -35,8 +35,8 @@ from pcircuit.arguments import check_generator, check_whole_number
 from pcircuit.array_types import Evidence, Floats, Ints, Seed, Weights
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion, derived
 from pcircuit.circuit_mixture import Mixture
+from pcircuit.distribution import check_distribution
 from pcircuit.evidence import check_evidence
-from pcircuit.inference.distribution import check_distribution
 from pcircuit.inference.likelihood import log_likelihood, upward
 from pcircuit.inference.log_domain import log_units
 from pcircuit.inference.memory import memory_for

@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike
 from pcircuit.arguments import check_numbers, check_whole_number
 from pcircuit.array_types import Floats, Ints
 from pcircuit.circuit import Circuit
-from pcircuit.inference.distribution import check_distribution
+from pcircuit.distribution import check_distribution
 from pcircuit.inference.memory import memory_for
 from pcircuit.inference.node_selection import check_node_weights, check_nodes, select_nodes
 from pcircuit.moments.plan import Plan, make_plan

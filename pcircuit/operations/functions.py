@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 
 from pcircuit.arguments import check_integers
 from pcircuit.circuit import Circuit
-from pcircuit.inference.distribution import check_distribution
+from pcircuit.distribution import check_distribution
 from pcircuit.operations.products import check_one_space, overlap
 from pcircuit.operations.properties import prune
 from pcircuit.regions import InnerRegion, InputRegion

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from pcircuit.arguments import check_numbers
 from pcircuit.circuit import Circuit
-from pcircuit.inference.distribution import check_distribution
+from pcircuit.distribution import check_distribution
 from pcircuit.regions import InnerRegion, InputRegion
 
 MOST_VALUES = 1_000_000  # that the sum can take

@@ -20,7 +20,7 @@ import numpy as np
 
 from pcircuit.arguments import check_integers
 from pcircuit.circuit import Circuit
-from pcircuit.inference.distribution import check_distribution
+from pcircuit.distribution import check_distribution
 from pcircuit.inference.masses import unit_masses
 from pcircuit.regions import InputRegion
 

@@ -1,11 +1,11 @@
 """Two batches: the level whatever the distribution is, by divisions and by the law; many batches as distances."""
+import binomial_bounds as bounds
 import numpy as np
 import pytest
+import zoo
 
-import binomial_bounds as bounds
 import hld
 import pcircuit
-import zoo
 
 
 @pytest.fixture(scope="module")
@@ -14,7 +14,7 @@ def test():
 
 
 def foreign(circuit, n, rng):
-    """Rows of a distribution that the circuit does not know: the first category is twice as frequent, all independent."""
+    """Rows of a distribution that the circuit does not know: the first category twice as frequent, all independent."""
     columns = [rng.choice(C, n, p=np.append(2.0, np.ones(C - 1)) / (C + 1)) for C in circuit.num_categories]
     return np.stack(columns, axis=1)
 

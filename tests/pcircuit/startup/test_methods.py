@@ -10,7 +10,7 @@ import pytest
 import zoo
 
 import pcircuit
-from pcircuit.methods import METHODS
+from pcircuit.startup.methods import METHODS
 
 CIRCUIT = zoo.two_coins()
 
