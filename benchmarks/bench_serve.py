@@ -32,10 +32,10 @@ COLUMNS = 12
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="two seconds for each setting instead of eight")
+    parser.add_argument("--quick", action="store_true", help="1.5 seconds for each setting instead of eight")
     parser.add_argument("--minutes", type=float, default=0.0, help="of memory (default: none)")
     options = parser.parse_args()
-    seconds, rng = 2.0 if options.quick else 8.0, np.random.default_rng(0)
+    seconds, rng = 1.5 if options.quick else 8.0, np.random.default_rng(0)
     print(machine() + "\n")
     with tempfile.TemporaryDirectory() as folder:
         model = os.path.join(folder, "bench.hld")
