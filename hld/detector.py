@@ -29,7 +29,9 @@ from hld.detector_parts import (
 )
 from hld.estimator import check_fitted, feature_names, predictions, row_offset, sklearn_tags
 from hld.files.detector import check_storable, detector_parts, read_parts
+from hld.planning.of_tables import detectable_of_table, power_of_table, sample_size_of_table
 from hld.references.held_out import split_rows
+from hld.results.largest_count import largest_of
 from hld.results.with_quality import with_quality
 from hld.schemas.learn_schema import learn_schema
 from hld.schemas.new_values import reference_rows
@@ -64,8 +66,11 @@ class HLDDetector:
         the p-value (`hld.schemas.missingness`, `hld.schemas.new_values`).
     kinds : tuple of str
         Kinds of the circuit's units that the test looks at.
-    metric : "auto" or see `HLDTest`
-        "auto" combines all four named metrics; without input units among `kinds` the three that do not need them.
+    metric : "auto", "likelihoods" or see `HLDTest`
+        "auto" combines "euclidean", "standardized", "marginals" and "whitened", and where 25 rows and more are held out
+        "whitened_fine" and "score"; without input or sum units among `kinds` those that do not need them; and it looks
+        at the counts of single columns (`hld.results.largest_count`).  "likelihoods" is the same without "score", which
+        is neither exported as C nor summed up with noise.
     null : see `HLDTest`
         By default drawn batches where T is small.
     reference : "auto", "training", "held-out" or "circuit"
@@ -151,7 +156,7 @@ class HLDDetector:
         self.estimation_error = estimation_error
         self.rng = rng
 
-    def fit(self, table, y=None, *, progress=False):
+    def fit(self, table, y=None, *, progress=False, learner=None):
         """Learn the distribution of a table.
 
         Parameters
@@ -162,6 +167,10 @@ class HLDDetector:
             For compatibility with scikit-learn.
         progress : bool
             Draw a progress bar on standard error where a person looks.
+        learner : callable, optional
+            Who fits the parameters, and perhaps to more rows than these (`hld.dask.fit`): called as ``learner(start,
+            codes, encoder)`` with start values and the codes to learn from, returns circuit, history and the number of
+            rows it learned from.  Default: `pcircuit.fit_em` on `codes`.
 
         Returns
         -------
@@ -190,13 +199,19 @@ class HLDDetector:
         tree = pcircuit.chow_liu_tree(learned, num_categories=encoder.num_categories, pseudocount=self.pseudocount)
         known = table_facts(encoder, columns, rows[0], learned if kept is None else kept, tree)
         start = pcircuit.hclt(learned, self.num_latents, encoder.num_categories, self.pseudocount, rng, tree=tree)
-        circuit, history = pcircuit.fit_em(start, learned, num_epochs=self.num_epochs, pseudocount=self.pseudocount,
-                                           progress=progress)
-        test = build_test(self.get_params(), circuit, kept, len(learned), int(rng.integers(2 ** 53)))
-        warn_of_few_rows(test, len(data))
+        if learner is None:
+            circuit, history = pcircuit.fit_em(start, learned, num_epochs=self.num_epochs, progress=progress,
+                                               pseudocount=self.pseudocount)
+            num_learned = len(learned)
+        else:
+            circuit, history, num_learned = learner(start, learned, encoder)
+        test = build_test(self.get_params(), circuit, kept, num_learned, int(rng.integers(2 ** 53)),
+                          encoder.ordered)
+        num_train = len(data) + num_learned - len(learned)
+        warn_of_few_rows(test, num_train)
         history.flags.writeable = False
         offset = row_offset(pcircuit.log_likelihood(circuit, learned if kept is None else kept))
-        return self._take_over({"schema": schema, "test": test, "history": history, "num_train": len(data),
+        return self._take_over({"schema": schema, "test": test, "history": history, "num_train": num_train,
                                 "offset": offset, "new_values": new, **known})
 
     def test(self, batch, alpha=0.05):
@@ -230,8 +245,9 @@ class HLDDetector:
         with batch_as_named():
             rows, quality = self.encoder_.check(batch, self.schema_.trained, self.tolerance, kept=self.new_values_,
                                                 is_tested=self.missingness)
-        result = with_quality(lambda level: self.test_(rows, level), quality, alpha)
-        return replace(result, evidence=evidence_of(self, batch_profile(self, rows), quality))
+        counts = batch_profile(self, rows)
+        result = with_quality(lambda level: self.test_(rows, level), quality, alpha, largest_of(self, counts))
+        return replace(result, evidence=evidence_of(self, counts, quality))
 
     def summarize(self, table, *, epsilon=None, delta=1e-6, rng=None):
         """A few sums over the rows of a table, which add up and can be tested in their place: see `hld.BatchSummary`.
@@ -241,13 +257,29 @@ class HLDDetector:
         check_fitted(self)
         return summarize_table(self, table, epsilon=epsilon, delta=delta, rng=rng)
 
+    def power(self, alternative, T, alpha=0.05) -> float:
+        """Probability that T rows of an alternative are called shifted: see `hld.planning.of_tables.power_of_table`."""
+        check_fitted(self)
+        return power_of_table(self, alternative, T, alpha)
+
+    def sample_size(self, alternative, power=0.9, alpha=0.05):
+        """Rows with which an alternative is found: see `hld.planning.power.sample_size`."""
+        check_fitted(self)
+        return sample_size_of_table(self, alternative, power, alpha)
+
+    def detectable(self, T, power=0.9, alpha=0.05) -> tuple:
+        """How much more frequent levels have to get: see `hld.planning.detectable.detectable`."""
+        check_fitted(self)
+        return detectable_of_table(self, T, power, alpha)
+
     def test_by(self, table, by, alpha=0.05, *, every=None, procedure="bh"):
         """Test each segment of a table, with false discovery control: see `hld.answers.segments.judge_segments`."""
         from hld.answers.segments import judge_segments
         check_fitted(self)
         alpha = check_alpha(alpha)
         return judge_segments(self, lambda rows, quality: with_quality(
-            lambda level: self.test_(rows, level), quality, alpha), table, by, alpha, every=every, procedure=procedure)
+            lambda level: self.test_(rows, level), quality, alpha, largest_of(self, batch_profile(self, rows))),
+            table, by, alpha, every=every, procedure=procedure)
 
     def score_samples(self, table) -> np.ndarray:
         """Natural log-likelihood of each row under the circuit; larger is more typical."""

@@ -25,7 +25,7 @@ def c_source(detector) -> str:
     --------
     >>> import numpy as np, hld
     >>> rows = np.random.default_rng(0).integers(0, 3, size=(400, 3))
-    >>> text = c_source(hld.HLDDetector(num_latents=2, num_epochs=3).fit(rows))
+    >>> text = c_source(hld.HLDDetector(num_latents=2, num_epochs=3, metric="likelihoods").fit(rows))
     >>> "int hld_test(" in text, text.isascii()
     (True, True)
     """

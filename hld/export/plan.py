@@ -110,13 +110,14 @@ def plan_of(detector) -> Plan:
     --------
     >>> import numpy as np, hld
     >>> rows = np.random.default_rng(0).integers(0, 3, size=(400, 3))
-    >>> plan = plan_of(hld.HLDDetector(num_latents=2, num_epochs=3).fit(rows))
+    >>> plan = plan_of(hld.HLDDetector(num_latents=2, num_epochs=3, metric="likelihoods").fit(rows))
     >>> len(plan.kinds) == plan.starts.size - 1, [metric.name for metric in plan.metrics][:2]
     (True, ['euclidean', 'standardized'])
     """
     test = detector.test_
     if test.vectors.features is not None:
-        raise ValueError("`detector` tests the metric 'score', which is not exported: fit one without it")
+        raise ValueError("`detector` tests the metric 'score', which is not exported: fit with metric='likelihoods', "
+                         "the default without it")
     null = test.calibration.null
     laws, joint = _laws(null)
     least = 0 if not laws else 1 if not isinstance(null, AutoNull) else null.switch or 0

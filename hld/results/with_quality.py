@@ -1,4 +1,4 @@
-"""The verdict on a batch: the tests of the distance, of the missing values and of the new ones in one result."""
+"""The verdict on a batch: the tests of the distance, of missing and new values and of single counts in one result."""
 from __future__ import annotations
 
 import math
@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from hld.results.largest_count import LargestCount
 from hld.results.result import HLDResult
 
 
-def with_quality(test: Callable, quality: Any, alpha: float) -> HLDResult:
-    """The result of a batch with its data quality, and its missing and new values in the p-value.
+def with_quality(test: Callable, quality: Any, alpha: float, counts: LargestCount | None = None) -> HLDResult:
+    """The result of a batch with its data quality, and its missing values, new ones and counts in the p-value.
 
     Parameters
     ----------
@@ -19,15 +20,16 @@ def with_quality(test: Callable, quality: Any, alpha: float) -> HLDResult:
     quality : hld.DataQuality
     alpha : float
         Level of all together.
+    counts : LargestCount, optional
 
     Returns
     -------
     HLDResult
         Its threshold is that of the part of the level that the distance has.
     """
-    tested = [one for one in (quality.missingness, quality.new_values) if one is not None and one.share]
+    tested = [one for one in (quality.missingness, quality.new_values, counts) if one is not None and one.share]
     if not tested:
-        return replace(test(alpha), data_quality=quality)
+        return replace(test(alpha), data_quality=quality, largest_count=counts)
     rest = 1 - sum(one.share for one in tested)
     found = test(alpha * rest)
     pvalue = combined(found.pvalue, *tested)
@@ -35,7 +37,7 @@ def with_quality(test: Callable, quality: Any, alpha: float) -> HLDResult:
     changes = {"pvalue": pvalue, "alpha": alpha, "reject": bool(pvalue <= alpha), "null_error": error}
     if len(found.metrics) > 1:
         changes |= {"statistic": -math.log10(max(pvalue, 1e-300)) + 0.0, "threshold": -math.log10(alpha)}
-    return replace(found, data_quality=quality, **changes)
+    return replace(found, data_quality=quality, largest_count=counts, **changes)
 
 
 def combined(pvalue: float, *tests) -> float:

@@ -45,7 +45,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 import pcircuit
-from hld.schemas.columns import fit_column, narrowed_column
+from hld.schemas.columns import BINNED, fit_column, narrowed_column
 from hld.schemas.encoder_json import encoder_form, read_form
 from hld.schemas.encoding import CodeTables, code_tables, encoded
 from hld.schemas.quality import data_quality
@@ -174,6 +174,11 @@ class TableEncoder:
     def num_categories(self):
         """Number of categories C_v of each column, the one for unseen levels included: a tuple of V int."""
         return tuple(column.num_categories for column in self.columns)
+
+    @property
+    def ordered(self):
+        """Positions of the columns whose categories ascend, bins and whole numbers: a tuple of int."""
+        return tuple(v for v, column in enumerate(self.columns) if column.kind in (*BINNED, "integer"))
 
     def encode(self, table):
         """Turn a table into evidence.

@@ -80,7 +80,7 @@ def facts_of(detector, summary: BatchSummary) -> tuple[BatchSummary, DataQuality
     cells = {name: row.copy() for name, row in zip(CELLS, table.cells, strict=True)}
     report = EncodingReport(summary.num_rows, **cells)
     quality = data_quality(encoder.columns, detector.schema_.trained, report, set(table.absent), table.extra,
-                           tolerance=detector.tolerance, is_tested=detector.missingness)
+                           kept=detector.new_values_, tolerance=detector.tolerance, is_tested=detector.missingness)
     if detector.profile_ is None or not summary.num_rows:
         return own, quality, None
     counts = tuple(np.split(table.categories, np.cumsum(sizes)[:-1]))

@@ -84,7 +84,7 @@ def with_noise(test, summary: BatchSummary, epsilon: float, delta: float, rng=No
     """
     if test.vectors.features is not None:
         raise ValueError("`epsilon` is for tests of likelihoods, which are bounded: the features of the metric 'score' "
-                         "are not; test with other metrics")
+                         "are not; test with other metrics, such as metric='likelihoods' of a detector")
     deviations = noise_deviations(test.circuit, test.nodes, test.stds, epsilon, delta)
     size = len(summary.sums)
     if rng is None:

@@ -26,6 +26,8 @@ from hld.nulls.confirmation import least_pvalue
 from hld.nulls.limit_law import limit_null
 from hld.nulls.named import CHECKED, OF_ONE_METRIC, NullOptions
 from hld.nulls.staged import MOST_RESAMPLES
+from hld.planning.detectable import detectable
+from hld.planning.power import power, sample_size
 from hld.references.holes import HolePatterns
 from hld.references.named import FROM_ROWS, REFERENCES
 from hld.results.result import HLDResult
@@ -33,15 +35,14 @@ from hld.summaries.fingerprint import test_fingerprint
 from hld.summaries.summary import BatchSummary
 from hld.summaries.summing import summarize_rows
 from hld.testing.calibration import calibrate
+from hld.testing.description import described
 from hld.testing.row_batches import RowBatch
 from hld.testing.settings import Settings
 from hld.testing.summed_batch import judge_summary
-from hld.testing.verdict import LEAST_PVALUE, verdict
+from hld.testing.verdict import LEAST_PVALUE, spectrum_of, verdict
 from hld.vectors.completion import check_rows, complete
 from hld.vectors.row_vectors import RowVectors
 from hld.vectors.score_features import score_features
-
-SHOWN_SIZES = (1, 2, 5, 10, 100, 1000, 10_000)  # whose smallest p-values `describe` tells
 
 
 class HLDTest:
@@ -56,9 +57,9 @@ class HLDTest:
     nodes : (m,) int array_like, optional
         Node ids; by default ``select_nodes(circuit)``, input and sum units.
     metric : str, (m,) float array_like, or sequence of str
-        "euclidean" (the paper's), "standardized", "marginals", "whitened", "score" (for ``reference="training"``),
-        positive node weights, or several names, which are combined into one test with one p-value: see
-        `hld.metrics.named` and `hld.nulls.joint`.
+        "euclidean" (the paper's), "standardized", "marginals", "ordered", "whitened", "whitened_fine", "score" (for
+        ``reference="training"``), positive node weights, or several names, which are combined into one test with one
+        p-value: see `hld.metrics.named` and `hld.nulls.joint`.
     null : "exact", "normal", "monte-carlo" or "auto"
         The generalised chi-square limit law, the paper's closed form, drawn batches (valid at every T), or drawn
         batches for small T and the law, corrected for T, for large T: see `hld.nulls.named`.
@@ -81,6 +82,8 @@ class HLDTest:
         Tests H0 "the distance is at most epsilon", epsilon = tolerance * sqrt(E |L(X) - mu|^2): a drift of 0.1 is a
         tenth of the typical distance of a single row from the mean.  By the triangle inequality the null holds for
         d - epsilon, so the level is kept whatever the direction of the drift.
+    ordered : sequence of int, optional
+        For the metric "ordered": variables whose categories ascend; by default all.
     missing : "complete", "exact" or "available", optional
         What is done with missing entries.  "complete": they are drawn from the circuit's conditional distribution given
         the rest of their row (`hld.vectors.completion`).  "exact": they are summed out, with the exact null for the
@@ -133,9 +136,12 @@ class HLDTest:
     """
 
     def __init__(self, circuit, nodes=None, metric="euclidean", null="exact", reference="circuit", num_train=None,
-                 training_data=None, rng=None, *, ridge=RIDGE, num_resamples=999, tolerance=0.0, missing=None):
+                 training_data=None, rng=None, *, ridge=RIDGE, num_resamples=999, tolerance=0.0, missing=None,
+                 ordered=None):
         pcircuit.check_distribution(circuit)
         num_resamples = pcircuit.check_whole_number(num_resamples, "num_resamples", 1, MOST_RESAMPLES)
+        if ordered is not None:
+            ordered = tuple(pcircuit.check_whole_number(v, "ordered", 0, circuit.num_variables - 1) for v in ordered)
         ridge, tolerance = pcircuit.check_number(ridge, "ridge", above=0), pcircuit.check_number(tolerance, "tolerance")
         num_train = None if num_train is None else pcircuit.check_whole_number(num_train, "num_train", 1)
         if missing is None:
@@ -156,22 +162,11 @@ class HLDTest:
         more = {"features": score_features(circuit)} if asks_for_scores(parts) else {}
         source = REFERENCES[reference](circuit, nodes, training_data, **more)
         self._set(circuit, settings, calibrate(source, parts, null, tolerance=settings.tolerance, ridge=ridge,
-                                               num_resamples=num_resamples, seed=settings.seed))
+                                               ordered=ordered, num_resamples=num_resamples, seed=settings.seed))
 
     @classmethod
     def from_parts(cls, circuit, settings, calibration) -> HLDTest:
-        """A test from what another one was made of, without computing anything.
-
-        Parameters
-        ----------
-        circuit : pcircuit.Circuit
-        settings : Settings
-        calibration : Calibration
-
-        Returns
-        -------
-        HLDTest
-        """
+        """A test from the circuit, `Settings` and `Calibration` of another one, without computing anything."""
         test = object.__new__(cls)
         test._set(circuit, settings, calibration)
         return test
@@ -233,6 +228,26 @@ class HLDTest:
         With `epsilon`, noise makes the sums (epsilon, delta)-differentially private: see `hld.summaries.privacy`.
         """
         return summarize_rows(self, rows, epsilon=epsilon, delta=delta, rng=rng)
+
+    def power(self, alternative, T, alpha=0.05) -> float:
+        """Probability that T rows of an alternative are called shifted: see `hld.planning.power.power`."""
+        return power(self, alternative, T, alpha)
+
+    def sample_size(self, alternative, power=0.9, alpha=0.05) -> int | None:
+        """Rows with which an alternative is found: see `hld.planning.power.sample_size`."""
+        return sample_size(self, alternative, power, alpha)
+
+    def detectable(self, T, power=0.9, alpha=0.05) -> tuple:
+        """How much more frequent levels have to get: see `hld.planning.detectable.detectable`."""
+        return detectable(self, T, power, alpha)
+
+    def effect_spectrum(self):
+        """Eigenvalues and eigenvectors behind the interval of the effect size, computed once; None for many nodes."""
+        return self._effect_spectrum
+
+    @cached_property
+    def _effect_spectrum(self):
+        return spectrum_of(self)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -311,18 +326,7 @@ class HLDTest:
 
     def describe(self) -> str:
         """What the test does, in a few lines."""
-        kinds, counts = np.unique(self.circuit.nodes.kind[self.nodes], return_counts=True)
-        m = len(self.nodes)
-        lines = [f"HLD test against {self.circuit!r}",
-                 f"nodes: {len(self.nodes)} ({', '.join(f'{n} {k}' for k, n in zip(kinds, counts, strict=True))})",
-                 f"reference: {self.reference}; total variance tr(S) = {float(self.stds[:m] @ self.stds[:m]):.6g}",
-                 "null:", *self.calibration.null.describe(self.metric_names),
-                 "estimation error: ignored (no num_train)" if self.num_train is None
-                 else f"estimation error: null scaled by 1 + T / {self.num_train}"]
-        lines.append("smallest p-value: " + "; ".join(f"T = {T}: {self.least_pvalue(T):.2g}" for T in SHOWN_SIZES))
-        if self.tolerance:
-            lines.append(f"tolerance: drifts of up to {self.tolerance:g} typical single-row distances are accepted")
-        return "\n".join(lines)
+        return described(self)
 
     def least_pvalue(self, T: int) -> float:
         """The smallest p-value that a batch of T rows can have, however far from the reference it is.

@@ -26,7 +26,8 @@ def table(rng, number, shift=0.0):
 
 @pytest.fixture(scope="module", params=["default", "one metric", "circuit", "tolerance", "normal"])
 def detector(request):
-    options = {"default": {}, "one metric": {"metric": "whitened"}, "tolerance": {"tolerance": 0.05},
+    options = {"default": {"metric": "likelihoods"}, "one metric": {"metric": "whitened"},
+               "tolerance": {"tolerance": 0.05, "metric": "likelihoods"},
                "circuit": {"reference": "circuit", "metric": "euclidean", "null": "exact"},
                "normal": {"reference": "circuit", "metric": "euclidean", "null": "normal"}}[request.param]
     return hld.HLDDetector(num_latents=3, num_epochs=4, **options).fit(table(np.random.default_rng(0), 600))
@@ -91,7 +92,7 @@ def test_what_cannot_be_judged_is_refused(detector, tmp_path):
 
 
 def test_the_command_writes_the_file(tmp_path, capsys):
-    detector = hld.HLDDetector(num_latents=2, num_epochs=2).fit(table(np.random.default_rng(0), 300))
+    detector = hld.HLDDetector(2, 2, metric="likelihoods").fit(table(np.random.default_rng(0), 300))
     detector.save(tmp_path / "m.hld")
     assert main(["export", str(tmp_path / "m.hld"), "--c", str(tmp_path / "m.c")]) == 0
     assert (tmp_path / "m.c").read_text(encoding="ascii") == c_source(detector)

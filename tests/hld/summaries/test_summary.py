@@ -11,13 +11,15 @@ import pcircuit
 
 CIRCUITS = {name: c for name, c in zoo.circuits().items() if name in ("hclt_like", "rat_like", "two_coins")}
 
+METRICS = ("euclidean", "standardized", "marginals", "whitened")  # which summaries with noise take, too
+
 
 @pytest.fixture(scope="module")
 def detector():
     rng = np.random.default_rng(3)
     table = rng.integers(0, 3, size=(400, 3))
     table[:, 1] = (table[:, 0] + rng.integers(0, 2, size=400)) % 3
-    return hld.HLDDetector(num_latents=4, num_epochs=30).fit(table), table
+    return hld.HLDDetector(num_latents=4, num_epochs=30, metric=METRICS).fit(table), table
 
 
 @pytest.fixture
