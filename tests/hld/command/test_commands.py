@@ -208,7 +208,8 @@ def test_completion(shell, run):
 
 
 def test_every_command_has_an_example(run, capsys):
-    for command in ("fit", "test", "explain", "info", "sample", "monitor", "diff", "demo", "completion"):
+    for command in ("fit", "test", "explain", "info", "sample", "monitor", "serve", "export", "diff", "demo",
+                    "completion"):
         with pytest.raises(SystemExit):
             main([command, "--help"])
         assert f"hld {command}" in capsys.readouterr().out.partition("example:\n  ")[2]
