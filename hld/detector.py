@@ -155,7 +155,7 @@ class HLDDetector:
         self.estimation_error = estimation_error
         self.rng = rng
 
-    def fit(self, table, y=None, *, progress=False):
+    def fit(self, table, y=None, *, progress=False, learner=None):
         """Learn the distribution of a table.
 
         Parameters
@@ -166,6 +166,10 @@ class HLDDetector:
             For compatibility with scikit-learn.
         progress : bool
             Draw a progress bar on standard error where a person looks.
+        learner : callable, optional
+            Who fits the parameters, and perhaps to more rows than these (`hld.dask.fit`): called as ``learner(start,
+            codes, encoder)`` with start values and the codes to learn from, returns circuit, history and the number of
+            rows it learned from.  Default: `pcircuit.fit_em` on `codes`.
 
         Returns
         -------
@@ -194,14 +198,19 @@ class HLDDetector:
         tree = pcircuit.chow_liu_tree(learned, num_categories=encoder.num_categories, pseudocount=self.pseudocount)
         known = table_facts(encoder, columns, rows[0], learned if kept is None else kept, tree)
         start = pcircuit.hclt(learned, self.num_latents, encoder.num_categories, self.pseudocount, rng, tree=tree)
-        circuit, history = pcircuit.fit_em(start, learned, num_epochs=self.num_epochs, pseudocount=self.pseudocount,
-                                           progress=progress)
-        test = build_test(self.get_params(), circuit, kept, len(learned), int(rng.integers(2 ** 53)),
+        if learner is None:
+            circuit, history = pcircuit.fit_em(start, learned, num_epochs=self.num_epochs, progress=progress,
+                                               pseudocount=self.pseudocount)
+            num_learned = len(learned)
+        else:
+            circuit, history, num_learned = learner(start, learned, encoder)
+        test = build_test(self.get_params(), circuit, kept, num_learned, int(rng.integers(2 ** 53)),
                           encoder.ordered)
-        warn_of_few_rows(test, len(data))
+        num_train = len(data) + num_learned - len(learned)
+        warn_of_few_rows(test, num_train)
         history.flags.writeable = False
         offset = row_offset(pcircuit.log_likelihood(circuit, learned if kept is None else kept))
-        return self._take_over({"schema": schema, "test": test, "history": history, "num_train": len(data),
+        return self._take_over({"schema": schema, "test": test, "history": history, "num_train": num_train,
                                 "offset": offset, "new_values": new, **known})
 
     def test(self, batch, alpha=0.05):

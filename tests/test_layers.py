@@ -14,7 +14,7 @@ import pcircuit
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PACKAGES = {"pcircuit": pcircuit, "hld": hld}
 HEAVY = {"numba", "scipy", "pandas", "rich", "matplotlib", "sklearn", "pooch", "starlette", "uvicorn",
-         "prometheus_client", "pyarrow"}
+         "prometheus_client", "pyarrow", "dask", "distributed"}
 UNSAFE = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}
 PATHS = [path.relative_to(ROOT) for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
 # who may import whom: room -> rooms, in each package; a room is a folder, "core" what lies beside the folders
@@ -61,7 +61,8 @@ ROOMS = {
         "chunks": {"checks", "detector", "schemas", "answers", "results", "testing", CORE},
         "reports": {"answers", "synthetic", "tables", "testing"},
         "export": {"nulls"},
-        "serve": {"chunks", "model_files", "answers", "table_files", "reports", "monitoring"},
+        "dask": {"detector", "results", "summaries"},
+        "serve": {"chunks", "model_files", "answers", "summaries", "table_files", "reports", "monitoring"},
         "command": {"chunks", "model_files", "detector", "answers", "tables", "table_files", "schemas", "plots",
                     "results", "testing", "reports", "monitoring", "serve", "export"},
         "__main__": {"command"},

@@ -64,7 +64,7 @@ def main(argv=None) -> int:
     >>> fitted, tested
     (0, 0)
     """
-    args = build_parser().parse_args(argv)
+    args = build_parser().parse_args(_joined(sys.argv[1:] if argv is None else argv))
     try:
         if args.verbose:
             from hld.command.steps import log_to_standard_error
@@ -89,6 +89,17 @@ def main(argv=None) -> int:
             print(*map(shown, traceback.format_exc().split("\n")), sep="\n", file=sys.stderr)
         _complain(_one_line(error))
         return ERROR
+
+
+def _joined(argv) -> list:
+    """The arguments with a list of missing values tied to its option: -999 alone would be taken for another option."""
+    found = []
+    for argument in argv:
+        if found and found[-1] == "--na-values":
+            found[-1] = f"--na-values={argument}"
+        else:
+            found.append(argument)
+    return found
 
 
 def _complain(message):

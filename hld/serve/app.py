@@ -19,6 +19,7 @@ from hld.serve.pool import Pool
 from hld.serve.refusals import Refusal, refusal_of
 from hld.serve.request.bodies import Bodies
 from hld.serve.request.parameters import Asked
+from hld.serve.request.summaries import summary_form
 from hld.serve.request.tables import form_of
 from hld.serve.work import (
     describe_model,
@@ -27,6 +28,7 @@ from hld.serve.work import (
     report_page,
     reset_monitor,
     state_of,
+    test_summary,
     test_table,
     warm_up,
 )
@@ -59,6 +61,16 @@ class Service:
         form = form_of(request.headers.get("content-type", ""))
         async with self.bodies.body(request) as body:
             answer = await self.pool.run(test_table, model, body, form, alpha, detail, self.limits)
+        self.numbers.tested(answer)
+        return _json(answer)
+
+    async def summaries(self, request):
+        """POST /v1/summaries."""
+        asked = Asked(request, ("model", "alpha", "detail"))
+        model, alpha, detail = asked.model(self.models), asked.number("alpha", 0.05), asked.detail()
+        form = summary_form(request.headers.get("content-type", ""))
+        async with self.bodies.body(request) as body:
+            answer = await self.pool.run(test_summary, model, body, form, alpha, detail)
         self.numbers.tested(answer)
         return _json(answer)
 

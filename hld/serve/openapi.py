@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pcircuit
 from hld.serve.guard import OPEN
 from hld.serve.limits import Limits
+from hld.serve.request.summaries import FORMS as SUMMARY_FORMS
 from hld.serve.request.tables import FORMS
 from hld.serve.work import DETAILS
 
@@ -40,6 +41,9 @@ SCHEMAS = {
         "columns": {"type": "object", "additionalProperties": {"type": "array"}}}},
     "Rows": {"type": "object", "additionalProperties": False, "required": ["rows"], "properties": {
         "rows": {"type": "array", "items": {"type": "object"}}}},
+    "Summary": {"type": "object", "required": ["format", "version", "model", "num_rows", "num_missing", "arrays"],
+                "properties": {"format": {"const": "hld.summary"}, "version": COUNT, "model": TEXT, "num_rows": COUNT,
+                               "num_missing": COUNT, "arrays": {"type": "object"}}},
     "Any": {"type": "object"}}
 
 
@@ -54,8 +58,8 @@ class Endpoint:
         Method of `Service`.
     parameters : tuple of str
         Of the query.
-    has_table : bool
-        Whether the body is a table.
+    body : "table", "summary" or None
+        What the body is.
     answer : str
         A schema, or a media type where it is not JSON.
     refusals : tuple of int
@@ -67,17 +71,19 @@ class Endpoint:
     handler: str
     summary: str
     parameters: tuple = ()
-    has_table: bool = False
+    body: str | None = None
     answer: str = "Any"
     refusals: tuple = ()
 
 
 OF_A_TABLE = (400, 404, 408, 413, 415, 503, 504)
 ENDPOINTS = (
-    Endpoint("POST", "/v1/test", "test", "Does a batch follow the model?", ("model", "alpha", "detail"), True,
+    Endpoint("POST", "/v1/test", "test", "Does a batch follow the model?", ("model", "alpha", "detail"), "table",
              "Verdict", OF_A_TABLE),
+    Endpoint("POST", "/v1/summaries", "summaries", "The same for a summary of a batch, or the sum of several.",
+             ("model", "alpha", "detail"), "summary", "Verdict", OF_A_TABLE),
     Endpoint("POST", "/v1/observe", "observe", "The next rows of a stream, for the monitor of the model.",
-             ("model", "after"), True, "Monitor", (*OF_A_TABLE, 409)),
+             ("model", "after"), "table", "Monitor", (*OF_A_TABLE, 409)),
     Endpoint("GET", "/v1/monitor", "monitor", "Where the monitor stands, and how it came there.", ("model",),
              answer="Monitor", refusals=(400, 404)),
     Endpoint("POST", "/v1/reset", "reset", "Let the monitor forget its rows and its alarm.", ("model",),
@@ -123,10 +129,14 @@ def _operation(one: Endpoint) -> dict:
     operation = {"summary": one.summary, "operationId": one.handler, "responses": answers, "parameters": [
         {"name": name, "in": "query", "description": PARAMETERS[name][0], "schema": PARAMETERS[name][1]}
         for name in one.parameters]}
-    if one.has_table:
+    if one.body == "table":
         forms = {media: {"schema": {"oneOf": [_schema("Columns"), _schema("Rows")]}} if form == "json" else {}
                  for media, form in FORMS.items()}
         operation["requestBody"] = {"required": True, "content": forms}
+    if one.body == "summary":
+        either = {"oneOf": [_schema("Summary"), {"type": "array", "items": _schema("Summary")}]}
+        operation["requestBody"] = {"required": True, "content": {
+            media: {"schema": either} if form == "json" else {} for media, form in SUMMARY_FORMS.items()}}
     return operation | ({} if one.path in OPEN else {"security": [{"token": []}, {}]})
 
 

@@ -9,7 +9,7 @@ import re
 
 FIELD = re.compile(r"`(\w+)`")
 COLUMN = re.compile(r"column '((?:[^'\\]|\\.)*)'")
-OF_THE_BODY = ("table", "batch", "rows", "chunks", "columns")
+OF_THE_BODY = ("table", "batch", "rows", "chunks", "columns", "summary", "data", "text")
 
 
 class Refusal(Exception):

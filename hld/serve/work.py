@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 
 from hld.answers.plain_json import plain_json
 from hld.chunks import judge_chunks
@@ -10,6 +11,7 @@ from hld.reports.batch_report import batch_report
 from hld.serve.limits import Limits
 from hld.serve.models import TRIAL_ROWS, LoadedModel
 from hld.serve.refusals import Refusal
+from hld.serve.request.summaries import read_summary
 from hld.serve.request.tables import read_tables
 
 DETAILS = ("full", "verdict")
@@ -25,13 +27,20 @@ def test_table(model: LoadedModel, body: bytes, form: str, alpha: float, detail:
 test_table.__test__ = False  # its name must not make a test runner collect it
 
 
+def test_summary(model: LoadedModel, body: bytes, form: str, alpha: float, detail: str) -> dict:
+    """The verdict on a summary, or on the sum of several."""
+    return answer_of(model, model.detector.test(read_summary(body, form), alpha), detail)
+
+
+test_summary.__test__ = False
+
+
 def answer_of(model: LoadedModel, result, detail: str) -> dict:
     """A result as the answer to a request; it is kept for a report."""
-    values = plain_json(result.to_dict())
-    if detail == "verdict":
-        values = {name: value for name, value in values.items() if name not in ("columns", "pairs", "data_quality")}
-    own = {"model": model.name, "digest": model.digest, "id": model.results.keep(result), "summary": str(result)}
-    return own | values
+    shown = result if detail == "full" else replace(result, evidence=None, data_quality=None)  # columns are costly
+    own = {"model": model.name, "digest": model.digest, "id": model.results.keep(result),
+           "summary": str(result) if detail == "full" else repr(result)}
+    return own | plain_json(shown.to_dict())
 
 
 def encode_table(model: LoadedModel, body: bytes, form: str, limits: Limits) -> list:
