@@ -120,7 +120,7 @@ def test_the_page_answers_twenty_questions_and_more():
 
 def test_the_way_of_a_table_names_what_is_there():
     text = ARCHITECTURE[ARCHITECTURE.index("**The way of a table"):ARCHITECTURE.index("**Where to add")]
-    named = re.findall(r"`((?:tables|references|nulls|metrics|vectors|calibration|localization)(?:\.\w+)*)`", text)
+    named = re.findall(r"`((?:tables|schemas|references|nulls|metrics|vectors|testing|results)(?:\.\w+)*)`", text)
     assert len(named) >= 6
     for dotted in named:
         *folders, last = dotted.split(".")

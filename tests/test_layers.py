@@ -13,7 +13,8 @@ import pcircuit
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PACKAGES = {"pcircuit": pcircuit, "hld": hld}
-HEAVY = {"numba", "scipy", "pandas", "rich", "matplotlib", "sklearn", "pooch"}
+HEAVY = {"numba", "scipy", "pandas", "rich", "matplotlib", "sklearn", "pooch", "starlette", "uvicorn",
+         "prometheus_client", "pyarrow", "dask", "distributed"}
 UNSAFE = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}
 PATHS = [path.relative_to(ROOT) for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
 # who may import whom: room -> rooms, in each package; a room is a folder, "core" what lies beside the folders
@@ -21,42 +22,58 @@ CORE = "core"
 ROOMS = {
     "pcircuit": {
         CORE: set(),
+        "engines": {CORE},
         "compiled": {CORE},
-        "inference": {CORE, "compiled"},
+        "inference": {CORE, "compiled", "engines"},
         "operations": {CORE, "inference"},
-        "learning": {CORE, "inference", "compiled"},
-        "moments": {CORE, "compiled", "inference"},
+        "learning": {CORE, "inference", "compiled", "engines"},
+        "moments": {CORE, "compiled", "engines", "inference"},
         "files": {CORE},
+        "formats": {CORE, "files"},
         "pictures": {CORE, "inference", "moments", "files"},
-        "startup": {CORE, "compiled", "inference", "learning"},
-        "methods": {CORE},  # and all public names, when a method is first called
+        "startup": {CORE, "compiled", "inference", "learning", "moments"},  # and, when a method is called, all
     },
     "hld": {
         "checks": set(),
         "tables": set(),
+        "schemas": {"tables"},
+        "table_files": {"tables", "schemas"},
         "synthetic": {"tables"},
-        "answers": {"checks", "tables", "synthetic"},
+        "answers": {"checks", "tables", "schemas", "synthetic"},
+        "plots": set(),
+        "results": {"checks", "schemas", "answers", "plots", "vectors"},
         "vectors": {"checks"},
         "gchi2": set(),
         "references": {"checks", "vectors"},
         "metrics": {"references", "vectors"},
-        "nulls": {"checks", "references", "gchi2"},
-        "monitoring": {"checks", "vectors"},
+        "nulls": {"checks", "references", "gchi2", "vectors"},
+        "planning": {"checks", "schemas", "answers", "references", "nulls", "gchi2"},
+        "summaries": {"checks", "schemas", "answers", "vectors", "references", "nulls"},
+        "monitoring": {"checks"},
         "baselines": {"checks", "nulls", "gchi2", "vectors"},
-        CORE: {"checks", "answers", "synthetic", "vectors", "references", "metrics", "nulls"},
-        "files": {"checks", "tables", "answers", "synthetic", "references", "vectors", "nulls", "metrics", CORE},
-        "detector": {"checks", "tables", "answers", "synthetic", "references", "metrics", "files", CORE},
+        "testing": {"checks", "answers", "vectors", "references", "metrics", "nulls", "results",
+                    "planning", "summaries"},
+        CORE: {"metrics", "nulls", "testing", "results", "summaries"},
+        "files": {"checks", "schemas", "answers", "synthetic", "references", "vectors", "nulls", "metrics", "testing",
+                  CORE},
+        "detector": {"checks", "tables", "schemas", "answers", "synthetic", "summaries", "planning", "references",
+                     "results", "files", CORE},
+        "auditing": {"checks", "planning"},
+        "comparing": {"checks", "nulls", "references", "summaries", "testing", "plots", "detector"},
         "model_files": {"detector", "files"},
-        "chunks": {"checks", "detector", "tables", "answers", CORE},
-        "reports": {"detector", CORE, "answers", "synthetic", "tables"},
-        "command": {"chunks", "model_files", "detector", CORE, "answers", "tables", "synthetic",
-                    "reports", "monitoring"},
+        "chunks": {"checks", "detector", "schemas", "answers", "results", "testing", CORE},
+        "reports": {"answers", "synthetic", "tables", "testing"},
+        "export": {"nulls"},
+        "dask": {"detector", "results", "summaries"},
+        "serve": {"chunks", "model_files", "answers", "summaries", "table_files", "reports", "monitoring"},
+        "command": {"chunks", "model_files", "detector", "answers", "tables", "table_files", "schemas", "plots",
+                    "results", "testing", "reports", "monitoring", "serve", "export", "planning", "summaries",
+                    "auditing"},
         "__main__": {"command"},
     },
 }
 # modules beside the folders that are a floor of their own
-TOP = {"pcircuit.startup", "pcircuit.methods", "hld.__main__", "hld.checks", "hld.detector", "hld.model_files",
-       "hld.chunks"}
+TOP = {"hld.__main__", "hld.checks", "hld.detector", "hld.model_files", "hld.chunks"}
 NUMBA = {"pcircuit/compiled", "pcircuit/moments/compiled", "hld/monitoring/kernel.py"}
 PUBLIC = [f"{package}.{name}" for package, module in PACKAGES.items() for name in module.__all__]
 
