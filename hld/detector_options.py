@@ -53,7 +53,8 @@ def _num_names(metric) -> int:
 
 def _check_metric(metric) -> None:
     """Raise unless `metric` is a combination, names of metrics, or positive numbers, whose count is not known yet."""
-    expected = f"'auto', 'likelihoods', one of {', '.join(map(repr, METRICS))}, several different ones, or positive node weights"
+    expected = (f"'auto', 'likelihoods', one of {', '.join(map(repr, METRICS))}, several different ones, or positive "
+                "node weights")
     parts = [metric] if isinstance(metric, str) else metric
     if not isinstance(parts, (list, tuple)) or not any(isinstance(part, str) for part in parts):
         weights = pcircuit.check_numbers(metric, "metric", expected, above=0)

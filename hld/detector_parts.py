@@ -40,7 +40,8 @@ def judge_table_summary(detector, summary: BatchSummary, alpha: float) -> HLDRes
     if quality is None:
         return detector.test_(summary, alpha)
     counts = None if evidence is None else largest_of(detector, evidence.batch)
-    return replace(with_quality(lambda level: detector.test_(summary, level), quality, alpha, counts), evidence=evidence)
+    result = with_quality(lambda level: detector.test_(summary, level), quality, alpha, counts)
+    return replace(result, evidence=evidence)
 
 
 @contextlib.contextmanager

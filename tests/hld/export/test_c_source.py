@@ -26,7 +26,8 @@ def table(rng, number, shift=0.0):
 
 @pytest.fixture(scope="module", params=["default", "one metric", "circuit", "tolerance", "normal"])
 def detector(request):
-    options = {"default": {"metric": "likelihoods"}, "one metric": {"metric": "whitened"}, "tolerance": {"tolerance": 0.05, "metric": "likelihoods"},
+    options = {"default": {"metric": "likelihoods"}, "one metric": {"metric": "whitened"},
+               "tolerance": {"tolerance": 0.05, "metric": "likelihoods"},
                "circuit": {"reference": "circuit", "metric": "euclidean", "null": "exact"},
                "normal": {"reference": "circuit", "metric": "euclidean", "null": "normal"}}[request.param]
     return hld.HLDDetector(num_latents=3, num_epochs=4, **options).fit(table(np.random.default_rng(0), 600))
