@@ -139,7 +139,8 @@ def two_sample(model: pcircuit.Circuit | HLDTest | HLDDetector, first: object, s
     value = float((together <= together[0] * (1 + 1e-12)).mean())
     k = len(test.nodes)
     gap = (vectors[0].mean(axis=0) - vectors[1].mean(axis=0))[:k], every.var(axis=0)[:k].sum()
-    return TwoSampleResult(value, value <= alpha, alpha, _effect(*gap, n, m), test.metric_names, tuple(map(float, each[0])), (n, m), "permutation")
+    return TwoSampleResult(value, value <= alpha, alpha, _effect(*gap, n, m), test.metric_names,
+                           tuple(map(float, each[0])), (n, m), "permutation")
 
 
 def test_of(model) -> HLDTest:

@@ -27,7 +27,7 @@ from hld.vectors.row_products import row_products
 DRAWS = 20_000
 RESOLVED = 100  # draws below which F is not trusted
 BLOCK = 2_000
-FACTOR_ROWS = 400  # whose sample covariance stands in for that of more nodes than these
+FACTOR_ROWS = 300  # whose sample covariance stands in for that of more nodes than these
 SMALL_SHARE = 1e-4  # of a trace, whose directions are put at their mean
 
 

@@ -22,6 +22,7 @@ from hld.nulls.staged import squared_distances
 from hld.references.rows import resampled_weights
 from hld.vectors.linear_maps import Stretched
 from hld.vectors.row_products import row_products
+from hld.vectors.windows import Window
 
 MOST_PRODUCTS = 2 ** 27  # bytes of all G together, beyond which they are formed only where n <= m
 LOOK_UP, MULTIPLY = 65.0, 0.1  # of a place in all G, and a multiplication in a matrix product, in additions to a mean
@@ -113,4 +114,5 @@ def _by_entries(entries, n, picked):
 
 def _width(metric) -> float:
     """Multiplications of `LinearMap.squared` of one vector, about."""
+    metric = metric.inner if isinstance(metric, Window) else metric
     return metric.vectors.size if isinstance(metric, Stretched) else 60 * metric.width

@@ -191,7 +191,7 @@ def under_level(circuit: pcircuit.Circuit, variable: int, level: int, n: int) ->
 def own_mean(test) -> np.ndarray:
     """(size,) mean of the vector under the circuit: of likelihoods exact, and the mean score is zero."""
     if len(test.mean) > MAX_FULL_SPECTRUM:
-        raise ValueError(f"`alternative` as an edit needs a covariance of at most {MAX_FULL_SPECTRUM} numbers of a row, "
+        raise ValueError(f"`alternative` as an edit needs a covariance of at most {MAX_FULL_SPECTRUM} numbers, "
                          f"but the test looks at {len(test.mean)}: give fewer `nodes`, or leave out the metric 'score'")
     if test.calibration.kept is None:
         return test.mean

@@ -93,8 +93,8 @@ def test_a_trifle_is_no_alarm_if_so_asked(run):
 
 
 def test_an_audit_as_a_page(run, folder):
-    argv = ["audit", "model.hld", "calm.csv", "--sizes", "5,20", "--num-batches", "15", "--report", "audit.html"]
-    assert run(*argv)[0] == 0
+    audited = run("audit", "model.hld", "calm.csv", "--sizes", "5,20", "--num-batches", "15", "--report", "audit.html")
+    assert audited[0] == 0
     page = (folder / "audit.html").read_text(encoding="utf-8")
     assert "<h1>Level kept</h1>" in page
     assert run("audit", "model.hld", "calm.csv", "--sizes", "9999")[0] == 2
@@ -204,12 +204,17 @@ def test_completion(shell, run):
     status, out, err = run("completion", shell)
     assert (status, err) == (0, "")
     assert all(word in out for word in ("monitor", "every", "report", "procedure"))
+    if shell == "fish":  # options that take a value are told from those that do not
+        test = [line for line in out.splitlines() if "__fish_seen_subcommand_from test" in line]
+        assert [" -r" in line for line in test if " -l alpha" in line] == [True]
+        assert [" -r" in line for line in test if " -l json" in line] == [False]
     if shell == "bash":
         subprocess.run(["bash", "-n"], input=out, text=True, check=True)
 
 
 def test_every_command_has_an_example(run, capsys):
-    for command in ("fit", "test", "explain", "info", "sample", "monitor", "diff", "demo", "completion"):
+    for command in ("fit", "test", "explain", "info", "sample", "monitor", "serve", "export", "diff", "demo",
+                    "completion"):
         with pytest.raises(SystemExit):
             main([command, "--help"])
         assert f"hld {command}" in capsys.readouterr().out.partition("example:\n  ")[2]
