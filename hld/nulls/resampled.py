@@ -5,7 +5,7 @@ batch.  Its squared distance under a metric F is
 
 .. math:: |F \sum_i w_i z_i|^2 = w^t G w, \qquad G_{ij} = (F z_i)^t (F z_j),
 
-so that with fewer rows than nodes the means need not be formed: n x n products replace vectors of m nodes.
+so that with few rows the means need not be formed: for q metrics q products n x n replace vectors of m numbers.
 """
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def resampled_distances(metrics: tuple, rows: np.ndarray) -> Callable:
 
     Notes
     -----
-    A call costs B min(T, n) m additions and q applications to (B, m), or, for n <= m, q B n min(T, n).
+    A call costs B min(T, n) m additions and q applications to (B, m), or, for q n <= m, q B n min(T, n).
 
     Examples
     --------
@@ -43,7 +43,7 @@ def resampled_distances(metrics: tuple, rows: np.ndarray) -> Callable:
     >>> sorted({round(float(d), 12) for d in draw(2, 50, np.random.default_rng(0))[:, 0]})   # 0 or 1/2, times n/(n-1)
     [0.0, 1.0]
     """
-    if len(rows) > rows.shape[1]:
+    if len(metrics) * len(rows) > rows.shape[1]:
         return lambda T, B, rng: squared_distances(metrics, resampled_weights(len(rows), T, B, rng) @ rows)
     products = [mapped @ mapped.T for mapped in (metric.apply(rows) for metric in metrics)]
 
