@@ -1,6 +1,6 @@
 """``hld serve`` over real connections: requests a second, waiting times at 1 to 64 clients, memory over minutes.
 
-    python -m benchmarks.bench_serve [--quick] [--minutes M]
+    python -m benchmarks.bench_serve [--quick] [--minutes M] [--model FILE]
 
 The service runs in a process of its own, the clients in threads of another one, on the same machine: with few cores
 they take time from each other, so the numbers are lower bounds.  Every client sends its next request when it has the
@@ -32,14 +32,16 @@ COLUMNS = 12
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="two seconds for each setting instead of eight")
+    parser.add_argument("--quick", action="store_true", help="1.5 seconds for each setting instead of eight")
     parser.add_argument("--minutes", type=float, default=0.0, help="of memory (default: none)")
+    parser.add_argument("--model", help="file of the model: read if it is there, else written")
     options = parser.parse_args()
-    seconds, rng = 2.0 if options.quick else 8.0, np.random.default_rng(0)
+    seconds, rng = 1.5 if options.quick else 8.0, np.random.default_rng(0)
     print(machine() + "\n")
     with tempfile.TemporaryDirectory() as folder:
-        model = os.path.join(folder, "bench.hld")
-        hld.HLDDetector(num_epochs=20).fit(table(rng, 5000)).save(model)
+        model = options.model or os.path.join(folder, "bench.hld")
+        if not os.path.exists(model):
+            hld.HLDDetector(num_epochs=20).fit(table(rng, 5000)).save(model)
         with served(model, folder) as (port, process):
             settings = [("/v1/test?detail=verdict", 100), ("/v1/test", 100), ("/v1/test?detail=verdict", 5000),
                         ("/v1/observe", 100), ("/healthz", 0)]

@@ -29,6 +29,7 @@ from hld.detector_parts import (
 )
 from hld.estimator import check_fitted, feature_names, predictions, row_offset, sklearn_tags
 from hld.files.detector import check_storable, detector_parts, read_parts
+from hld.planning.of_tables import detectable_of_table, power_of_table, sample_size_of_table
 from hld.references.held_out import split_rows
 from hld.results.largest_count import largest_of
 from hld.results.with_quality import with_quality
@@ -255,6 +256,21 @@ class HLDDetector:
         """
         check_fitted(self)
         return summarize_table(self, table, epsilon=epsilon, delta=delta, rng=rng)
+
+    def power(self, alternative, T, alpha=0.05) -> float:
+        """Probability that T rows of an alternative are called shifted: see `hld.planning.of_tables.power_of_table`."""
+        check_fitted(self)
+        return power_of_table(self, alternative, T, alpha)
+
+    def sample_size(self, alternative, power=0.9, alpha=0.05):
+        """Rows with which an alternative is found: see `hld.planning.power.sample_size`."""
+        check_fitted(self)
+        return sample_size_of_table(self, alternative, power, alpha)
+
+    def detectable(self, T, power=0.9, alpha=0.05) -> tuple:
+        """How much more frequent levels have to get: see `hld.planning.detectable.detectable`."""
+        check_fitted(self)
+        return detectable_of_table(self, T, power, alpha)
 
     def test_by(self, table, by, alpha=0.05, *, every=None, procedure="bh"):
         """Test each segment of a table, with false discovery control: see `hld.answers.segments.judge_segments`."""

@@ -59,7 +59,7 @@ def read_batch(path, encoder, options=None):
         A cell that cannot be what its column is made of is text.
     """
     import pandas
-    chunks = _retried(path, lambda as_text: list(files.read_chunks(path, encoder, options or ReadOptions(),
+    chunks = retried(path, lambda as_text: list(files.read_chunks(path, encoder, options or ReadOptions(),
                                                                    as_text=as_text)))
     if chunks and not isinstance(chunks[0], dict):
         return pandas.concat([chunk.to_pandas() for chunk in chunks], ignore_index=True)
@@ -84,10 +84,10 @@ def judge_file(detector, path, alpha, options=None):
     def judged(as_text):
         chunks = files.read_chunks(path, detector.encoder_, options or ReadOptions(), as_text=as_text)
         return judge_chunks(detector, chunks, alpha)
-    return _retried(path, judged)
+    return retried(path, judged)
 
 
-def _retried(path, read):
+def retried(path, read):
     """What a reader makes of a file: again as text where a cell is not of its column's type."""
     if path == "-":
         return read(True)   # standard input is there once

@@ -26,6 +26,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from hld.metrics.leading import leading_eigenpairs
 from hld.references.reference import MAX_FULL_SPECTRUM, Reference
 from hld.vectors.linear_maps import Stretched
 
@@ -33,6 +34,7 @@ RIDGE = 0.003  # of the largest eigenvalue; chosen by the power and the false al
 FINER = 30  # ratio of the two ridges of the grid
 LEADING_DIRECTIONS = 128  # with more nodes than have a full spectrum
 NEGLIGIBLE = 0.01  # of the ridge: directions of less variance get the factor of the others, which is theirs to 0.5 %
+RESIDUAL = 1e-6  # of the largest eigenvalue, a hundredth of the finer ridge: the null is that of the map that is used
 
 
 def whitened(reference: Reference, *, ridge: float = RIDGE, **options) -> Stretched:
@@ -50,9 +52,13 @@ def whitened(reference: Reference, *, ridge: float = RIDGE, **options) -> Stretc
 
     Notes
     -----
-    O(m^3), or with more than 1500 nodes a Lanczos iteration for 128 eigenvectors.
+    O(m^3), or with more than 1500 nodes an iteration for 128 eigenvectors with residuals of 1e-6 lambda_1; once for
+    all ridges.
     """
-    values, vectors = _eigenpairs(reference.model, len(reference.nodes))
+    model = reference.model
+    if "eigenpairs" not in model.kept:  # both ridges need the same
+        model.kept["eigenpairs"] = _eigenpairs(model, len(reference.nodes))
+    values, vectors = model.kept["eigenpairs"]
     ridge = ridge * values[0] if values[0] > 0 else 1.0
     kept = values > NEGLIGIBLE * ridge
     return Stretched("whitened", np.ascontiguousarray(vectors[:, kept]), 1.0 / np.sqrt(values[kept] + ridge),
@@ -69,8 +75,6 @@ def _eigenpairs(covariance, m):
     if m <= MAX_FULL_SPECTRUM:
         values, vectors = np.linalg.eigh(covariance.covariance())
     else:
-        from scipy.sparse.linalg import eigsh
-        start = np.random.default_rng(0).normal(size=m)  # the same start gives the same vectors
-        values, vectors = eigsh(covariance.operator(), k=LEADING_DIRECTIONS, which="LA", v0=start, tol=1e-9)
+        values, vectors = leading_eigenpairs(covariance.operator(), m, LEADING_DIRECTIONS, RESIDUAL)
     order = np.argsort(values)[::-1]
     return np.maximum(values[order], 0.0), vectors[:, order]

@@ -91,7 +91,7 @@ def pooled_pvalue(k: int, norms: np.ndarray, fourth: float, mapped: np.ndarray, 
                            (float(np.linalg.norm(center)), squared, T))
 
 
-def pooled_of_norms(k: int, norms: np.ndarray, fourth: float, own_norms: np.ndarray, own: float, batch: tuple) -> float:
+def pooled_of_norms(k: int, norms: np.ndarray, fourth: float, own_norms, own: float, batch: tuple):
     """The pooled p-value of one metric, from sums over the rows of the batch.
 
     Parameters
@@ -103,15 +103,16 @@ def pooled_of_norms(k: int, norms: np.ndarray, fourth: float, own_norms: np.ndar
     fourth, own : float
         Mean fourth powers of distances: of reference rows from their mean, of the batch's rows from the mean of all N.
     batch : (float, float, int)
-        Distance of its mean from that of the reference, the squared distance that is tested, and T.
+        Distance of its mean from that of the reference, the squared distance that is tested, and T; the first two may
+        be arrays of many batches, and then so is the result.
     """
     distance, squared, T = batch
     N = k + T
-    within = (k - 1) * np.asarray(norms) + (T - 1) * own_norms
-    trace, frobenius, largest = (within + k * T / N * distance ** 2) / (N - 1)
+    within = (k - 1) * np.asarray(norms) + (T - 1) * np.asarray(own_norms)
+    trace, frobenius, largest = ((one + k * T / N * distance ** 2) / (N - 1) for one in within)
     all_rows = (k * (fourth ** 0.25 + T / N * distance) ** 4 + T * own) / N
     stretch = excess_of(trace, frobenius, all_rows) * (T ** -3.0 + k ** -3.0) / (1 / T + 1 / k) ** 2
-    return _widest_tail(trace, frobenius, largest, squared / (1 / T + 1 / k), max(1.0, 1.0 + stretch))
+    return _widest_tail(trace, frobenius, largest, squared / (1 / T + 1 / k), np.maximum(1.0, 1.0 + stretch))
 
 
 def odd_rows_pvalue(k: int, norms: np.ndarray, fourth: float, farthest: float, mapped: np.ndarray) -> float:
@@ -130,9 +131,10 @@ def odd_rows_pvalue(k: int, norms: np.ndarray, fourth: float, farthest: float, m
     return min(out, _widest_tail(*norms, scaled, stretch))
 
 
-def excess_of(trace: float, frobenius: float, fourth: float) -> float:
+def excess_of(trace, frobenius, fourth):
     """By how much the variance of a row's squared distance exceeds that of a normal row, relative."""
-    return (fourth - trace ** 2) / (2 * frobenius ** 2) - 1 if frobenius > 0 else 0.0
+    square = np.maximum(2 * frobenius ** 2, np.finfo(float).tiny)
+    return np.where(frobenius > 0, (fourth - trace ** 2) / square - 1, 0.0)
 
 
 def sample_norms(rows: np.ndarray) -> np.ndarray:
@@ -143,8 +145,12 @@ def sample_norms(rows: np.ndarray) -> np.ndarray:
     return np.array([np.trace(gram), np.linalg.norm(gram), max(np.linalg.eigvalsh(gram)[-1], 0.0)])
 
 
-def _widest_tail(trace, frobenius, largest, x, v) -> float:
+def _widest_tail(trace, frobenius, largest, x, v):
     """P(Q >= x) for the widest law with these norms, with its variance times v."""
+    if np.ndim(x):
+        from scipy.special import gammaincc
+        dof = frobenius ** 2 / (v * largest ** 2)
+        return gammaincc(dof / 2, np.maximum((x - trace) / (v * largest) + dof, 0.0) / 2)
     return float(ThreeMoments(trace, frobenius ** 2, largest * frobenius ** 2).tail(x, v))
 
 

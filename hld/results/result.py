@@ -1,13 +1,16 @@
 """What a test says: one frozen object."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from hld.answers.evidence import Evidence
 from hld.answers.words import headline, in_words
 from hld.checks import check_verdict
+from hld.results.effects import effect_interval
 from hld.results.largest_count import LargestCount
 
 FEW_COLUMNS = 9  # that a picture shows by default
@@ -90,6 +93,7 @@ class HLDResult:
     data_quality: object = field(default=None, repr=False)
     largest_count: LargestCount | None = field(default=None, repr=False)
     _scores: np.ndarray | None = field(default=None, repr=False)
+    _spectrum: Callable | None = field(default=None, repr=False)
 
     def __post_init__(self):
         check_verdict(self.statistic, self.pvalue)
@@ -111,6 +115,12 @@ class HLDResult:
             return 0.0
         squared = float(self.deltas @ self.deltas) / total - self.inflation / self.num_samples
         return float(np.sqrt(max(squared, 0.0)))
+
+    @cached_property
+    def effect_interval(self) -> tuple | None:
+        """95 % confidence interval of `effect`: see `hld.results.effects`; None with more nodes than are decomposed."""
+        spectrum = None if self._spectrum is None else self._spectrum()
+        return None if spectrum is None else effect_interval(self.deltas, spectrum, self.inflation / self.num_samples)
 
     @property
     def columns(self) -> tuple:
@@ -160,6 +170,7 @@ class HLDResult:
         values = {name: _plain(getattr(self, name)) for name in (
             "statistic", "threshold", "pvalue", "reject", "alpha", "num_samples", "null", "inflation", "null_error",
             "num_missing", "effect")}
+        values["effect_interval"] = None if self.effect_interval is None else list(self.effect_interval)
         values |= {"metrics": list(self.metrics), "pvalues": [_plain(value) for value in self.pvalues]}
         if self.data_quality is not None:
             values["data_quality"] = self.data_quality.to_dict()

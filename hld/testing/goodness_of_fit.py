@@ -26,6 +26,8 @@ from hld.nulls.confirmation import least_pvalue
 from hld.nulls.limit_law import limit_null
 from hld.nulls.named import CHECKED, OF_ONE_METRIC, NullOptions
 from hld.nulls.staged import MOST_RESAMPLES
+from hld.planning.detectable import detectable
+from hld.planning.power import power, sample_size
 from hld.references.holes import HolePatterns
 from hld.references.named import FROM_ROWS, REFERENCES
 from hld.results.result import HLDResult
@@ -33,15 +35,14 @@ from hld.summaries.fingerprint import test_fingerprint
 from hld.summaries.summary import BatchSummary
 from hld.summaries.summing import summarize_rows
 from hld.testing.calibration import calibrate
+from hld.testing.description import described
 from hld.testing.row_batches import RowBatch
 from hld.testing.settings import Settings
 from hld.testing.summed_batch import judge_summary
-from hld.testing.verdict import LEAST_PVALUE, verdict
+from hld.testing.verdict import LEAST_PVALUE, spectrum_of, verdict
 from hld.vectors.completion import check_rows, complete
 from hld.vectors.row_vectors import RowVectors
 from hld.vectors.score_features import score_features
-
-SHOWN_SIZES = (1, 2, 5, 10, 100, 1000, 10_000)  # whose smallest p-values `describe` tells
 
 
 class HLDTest:
@@ -165,18 +166,7 @@ class HLDTest:
 
     @classmethod
     def from_parts(cls, circuit, settings, calibration) -> HLDTest:
-        """A test from what another one was made of, without computing anything.
-
-        Parameters
-        ----------
-        circuit : pcircuit.Circuit
-        settings : Settings
-        calibration : Calibration
-
-        Returns
-        -------
-        HLDTest
-        """
+        """A test from the circuit, `Settings` and `Calibration` of another one, without computing anything."""
         test = object.__new__(cls)
         test._set(circuit, settings, calibration)
         return test
@@ -238,6 +228,26 @@ class HLDTest:
         With `epsilon`, noise makes the sums (epsilon, delta)-differentially private: see `hld.summaries.privacy`.
         """
         return summarize_rows(self, rows, epsilon=epsilon, delta=delta, rng=rng)
+
+    def power(self, alternative, T, alpha=0.05) -> float:
+        """Probability that T rows of an alternative are called shifted: see `hld.planning.power.power`."""
+        return power(self, alternative, T, alpha)
+
+    def sample_size(self, alternative, power=0.9, alpha=0.05) -> int | None:
+        """Rows with which an alternative is found: see `hld.planning.power.sample_size`."""
+        return sample_size(self, alternative, power, alpha)
+
+    def detectable(self, T, power=0.9, alpha=0.05) -> tuple:
+        """How much more frequent levels have to get: see `hld.planning.detectable.detectable`."""
+        return detectable(self, T, power, alpha)
+
+    def effect_spectrum(self):
+        """Eigenvalues and eigenvectors behind the interval of the effect size, computed once; None for many nodes."""
+        return self._effect_spectrum
+
+    @cached_property
+    def _effect_spectrum(self):
+        return spectrum_of(self)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -316,18 +326,7 @@ class HLDTest:
 
     def describe(self) -> str:
         """What the test does, in a few lines."""
-        kinds, counts = np.unique(self.circuit.nodes.kind[self.nodes], return_counts=True)
-        m = len(self.nodes)
-        lines = [f"HLD test against {self.circuit!r}",
-                 f"nodes: {len(self.nodes)} ({', '.join(f'{n} {k}' for k, n in zip(kinds, counts, strict=True))})",
-                 f"reference: {self.reference}; total variance tr(S) = {float(self.stds[:m] @ self.stds[:m]):.6g}",
-                 "null:", *self.calibration.null.describe(self.metric_names),
-                 "estimation error: ignored (no num_train)" if self.num_train is None
-                 else f"estimation error: null scaled by 1 + T / {self.num_train}"]
-        lines.append("smallest p-value: " + "; ".join(f"T = {T}: {self.least_pvalue(T):.2g}" for T in SHOWN_SIZES))
-        if self.tolerance:
-            lines.append(f"tolerance: drifts of up to {self.tolerance:g} typical single-row distances are accepted")
-        return "\n".join(lines)
+        return described(self)
 
     def least_pvalue(self, T: int) -> float:
         """The smallest p-value that a batch of T rows can have, however far from the reference it is.

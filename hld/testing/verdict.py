@@ -6,9 +6,21 @@ from collections.abc import Callable
 
 import numpy as np
 
+from hld.references.circuit import CircuitReference
+from hld.references.reference import MAX_FULL_SPECTRUM
 from hld.results.result import HLDResult
 
 LEAST_PVALUE = 1e-300
+
+
+def spectrum_of(test) -> tuple | None:
+    """Eigenvalues and eigenvectors of the covariance of a row's likelihoods, in the weights in which they are shown."""
+    m, kept, weights = len(test.nodes), test.calibration.kept, test.shown_weights
+    if m > MAX_FULL_SPECTRUM or (kept is not None and not len(kept.covariance)):
+        return None
+    source = CircuitReference(test.circuit, test.nodes, test.mean) if kept is None else None
+    covariance = (kept.covariance if source is None else source.covariance())[:m, :m]
+    return np.linalg.eigh(covariance * np.multiply.outer(weights, weights))
 
 
 def verdict(test, deltas, T: int, alpha: float, num_missing: int, null, check: Callable | None = None) -> HLDResult:
@@ -52,4 +64,4 @@ def verdict(test, deltas, T: int, alpha: float, num_missing: int, null, check: C
                      reject=bool(found.value <= alpha), alpha=alpha, num_samples=T, null=found.null,
                      inflation=inflation, null_error=found.error, num_missing=num_missing, metrics=test.metric_names,
                      pvalues=found.each, deltas=deltas[:m] * weights, stds=test.stds[:m] * weights,
-                     nodes=test.nodes, _circuit=test.circuit)
+                     nodes=test.nodes, _circuit=test.circuit, _spectrum=test.effect_spectrum)
