@@ -55,7 +55,8 @@ def test_tables_without_holes_pay_nothing(detector):
     batch = table(50, 1, holes=0)
     result = plain.test(batch)
     rows = plain.encoder_.encode(batch)[0]
-    assert result.pvalue == combined(plain.test_(rows).pvalue, result.data_quality.new_values)
+    assert result.pvalue == combined(plain.test_(rows).pvalue, result.data_quality.new_values,
+                                     result.largest_count)
     assert result.data_quality.missingness.share == 0.0
     with_holes = detector.test(table(50, 1))
     alone = detector.test_(detector.encoder_.encode(table(50, 1))[0])
