@@ -77,7 +77,7 @@ class RowVectors:
         return np.append(errors, (circuit_depth(self.circuit) + num_rows) * eps * self._largest())
 
     def magnitudes(self, mean) -> np.ndarray:
-        """(size,) numbers whose roundings are those of means: features are differences of flows, times large factors."""
+        """(size,) numbers whose roundings are those of means: a feature is a difference of flows times a factor."""
         if self.features is None:
             return mean
         return np.append(mean[:len(self.nodes)], circuit_depth(self.circuit) * self._largest())
