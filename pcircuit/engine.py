@@ -18,7 +18,7 @@ def chosen_engine() -> str | None:
     """"numpy" or "numba" where the environment variable ``PCIRCUIT_ENGINE`` chooses one, else None."""
     engine = os.environ.get(ENGINE_VARIABLE)
     if engine not in (None, "numpy", "numba"):
-        raise ValueError(f"environment variable {ENGINE_VARIABLE} is {engine!r}: expected 'numpy' or 'numba'")
+        raise ValueError(f"environment variable {ENGINE_VARIABLE} is {engine!r}, expected 'numpy' or 'numba'")
     return engine
 
 

@@ -35,7 +35,7 @@ def lines(tmp_path_factory):
     for i, line in enumerate(WRONG):
         (folder / f"wrong_{i}.py").write_text(f"import pcircuit\n{line}\n")
     run = subprocess.run([sys.executable, "-m", "mypy", "--config-file", str(ROOT / "pyproject.toml"), "--cache-dir",
-                          str(folder / "cache"), "pcircuit", *map(str, sorted(folder.glob("*.py")))],
+                          str(folder / "cache"), "pcircuit", "hld", *map(str, sorted(folder.glob("*.py")))],
                          cwd=ROOT, capture_output=True, text=True, timeout=600)
     assert run.stderr == ""
     return run.stdout.splitlines()

@@ -4,6 +4,8 @@ from __future__ import annotations
 import csv
 import io
 import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,8 +17,13 @@ from hld.table_files.dialect import ReadOptions
 from hld.table_files.row_chunks import OddCells
 from hld.tables.factored import whole_cells
 
+if TYPE_CHECKING:
+    from hld.results.result import HLDResult
+    from hld.schemas.encoder import TableEncoder
 
-def read_training(path, options=None, *, max_rows=files.MOST_ROWS, seed=0):
+
+def read_training(path: str, options: ReadOptions | None = None, *, max_rows: int = files.MOST_ROWS,
+                  seed: int = 0) -> tuple[Any, int]:
     """A file as a table to learn from; of long ones a sample of the rows.
 
     Parameters
@@ -42,7 +49,7 @@ def read_training(path, options=None, *, max_rows=files.MOST_ROWS, seed=0):
     return files.read_training(path, options or ReadOptions(), max_rows=max_rows, seed=seed)
 
 
-def read_batch(path, encoder, options=None):
+def read_batch(path: str, encoder: TableEncoder, options: ReadOptions | None = None) -> Any:
     """A whole file as a data frame whose columns have the types that the encoder was fitted to.
 
     Parameters
@@ -61,13 +68,13 @@ def read_batch(path, encoder, options=None):
     import pandas
     chunks = _retried(path, lambda as_text: list(files.read_chunks(path, encoder, options or ReadOptions(),
                                                                    as_text=as_text)))
-    if chunks and not isinstance(chunks[0], dict):
+    if chunks and not isinstance(chunks[0], dict):  # type: ignore[index]
         return pandas.concat([chunk.to_pandas() for chunk in chunks], ignore_index=True)
-    names = list(chunks[0]) if chunks else []
+    names = list(chunks[0]) if chunks else []  # type: ignore[index]
     return pandas.DataFrame({name: np.concatenate([whole_cells(chunk[name]) for chunk in chunks]) for name in names})
 
 
-def judge_file(detector, path, alpha, options=None):
+def judge_file(detector: Any, path: str, alpha: float, options: ReadOptions | None = None) -> HLDResult:
     """The test of a file that is read in chunks, whatever its size.
 
     Parameters
@@ -81,13 +88,13 @@ def judge_file(detector, path, alpha, options=None):
     -------
     HLDResult
     """
-    def judged(as_text):
+    def judged(as_text: bool) -> HLDResult:
         chunks = files.read_chunks(path, detector.encoder_, options or ReadOptions(), as_text=as_text)
         return judge_chunks(detector, chunks, alpha)
     return _retried(path, judged)
 
 
-def _retried(path, read):
+def _retried(path: str, read: Callable[..., Any]) -> HLDResult:
     """What a reader makes of a file: again as text where a cell is not of its column's type."""
     if path == "-":
         return read(True)   # standard input is there once
@@ -97,7 +104,8 @@ def _retried(path, read):
         return read(True)
 
 
-def write_rows(names, rows, path=None, separator=","):
+def write_rows(names: Any, rows: Any, path: str | None = None,
+               separator: str = ",") -> None:
     """Write rows as CSV with a header.
 
     Parameters
@@ -123,7 +131,7 @@ def write_rows(names, rows, path=None, separator=","):
         file.detach()  # which flushes, and leaves the file open
 
 
-def _write(names, rows, file, separator):
+def _write(names: list[str] | tuple[str, ...], rows: Any, file: Any, separator: str) -> None:
     """Header and rows to an open text file."""
     writer = csv.writer(file, delimiter=separator, lineterminator="\n")
     writer.writerow(names)

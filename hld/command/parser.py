@@ -23,6 +23,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from typing import Any
 
 from hld.command.arguments import build_parser
 
@@ -30,7 +31,7 @@ ERROR, INTERRUPTED, PIPE_CLOSED = 2, 130, 141
 EXPECTED = (ValueError, TypeError, OSError, ImportError)  # what the library raises for a user's mistake
 
 
-def main(argv=None) -> int:
+def main(argv: list[str] | None = None) -> int:
     r"""Run the command line.
 
     Parameters
@@ -89,14 +90,14 @@ def main(argv=None) -> int:
         return ERROR
 
 
-def _complain(message):
+def _complain(message: str) -> None:
     """One line on standard error, if there is one."""
     from hld.command.output import shown
     if sys.stderr is not None:
         print(f"hld: {shown(message)}", file=sys.stderr)
 
 
-def _one_line(error) -> str:
+def _one_line(error: Any) -> str:
     """What went wrong, in one line."""
     text = " ".join(str(error).split())
     if isinstance(error, OSError) and error.strerror and error.filename is not None:

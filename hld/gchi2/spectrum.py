@@ -38,6 +38,7 @@ Trefethen (2008), Is Gauss quadrature better than Clenshaw-Curtis?, SIAM Review 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -128,15 +129,15 @@ def prepare(weights: ArrayLike | Spectrum, multiplicities: ArrayLike | None = No
     """
     if isinstance(weights, Spectrum):
         if multiplicities is not None:
-            raise ValueError("`multiplicities` was given beside a prepared Spectrum, which has its own; pass "
-                             "the plain weights instead.")
+            raise ValueError("`multiplicities` was given beside a prepared Spectrum, which has its own: pass "
+                             "the plain weights instead")
         return weights
     values, counts = _checked(weights, multiplicities)
     scale = float(values[0]) if values.size else 0.0
     degrees = float(counts.sum())
     if scale and degrees < _LEAST_DEGREES:
-        raise ValueError(f"`multiplicities` of the positive weights sum to {degrees:.6g}; expected at least "
-                         f"{_LEAST_DEGREES:g}: so few degrees of freedom are numerically none.")
+        raise ValueError(f"`multiplicities` of the positive weights sum to {degrees:.6g}, expected at least "
+                         f"{_LEAST_DEGREES:g}: so few degrees of freedom are numerically none")
     gaps = (scale - values) / scale if scale else values
     ratios = values / scale if scale else values
     log_sum = float(counts @ np.log(ratios))
@@ -145,19 +146,19 @@ def prepare(weights: ArrayLike | Spectrum, multiplicities: ArrayLike | None = No
         ratios, gaps, counts = _compress(ratios, gaps, counts)
     for array in (ratios, gaps, counts):
         array.flags.writeable = False
-    return Spectrum(scale, ratios, gaps, counts, degrees, powers, log_sum)
+    return Spectrum(scale, ratios, gaps, counts, degrees, powers, log_sum)  # type: ignore[arg-type]
 
 
-def _checked(weights, multiplicities):
+def _checked(weights: Any, multiplicities: Any) -> tuple[np.ndarray, np.ndarray]:
     """Validated, positive, descending weights (k,) without ties, and their multiplicities (k,)."""
     values = np.array(pcircuit.check_numbers(weights, "weights", "a one-dimensional array of finite numbers"))
     if values.ndim != 1 or values.size == 0:
-        raise ValueError(f"`weights` has shape {values.shape}; expected a non-empty one-dimensional array.")
+        raise ValueError(f"`weights` has shape {values.shape}, expected a non-empty one-dimensional array")
     top, bottom = float(values.max()), float(values.min())
     if bottom < -16.0 * values.size * np.finfo(float).eps * max(top, 0.0):
         raise ValueError(f"`weights` contains {bottom:.6g} beside a largest weight of {top:.6g}, more than "
-                         "round-off explains; expected weights >= 0: check that the matrix whose eigenvalues "
-                         "they are is positive semi-definite.")
+                         "round-off explains, expected weights >= 0: check that the matrix whose eigenvalues "
+                         "they are is positive semi-definite")
     counts = np.ones(values.size)
     if multiplicities is not None:
         expected = f"{values.size} finite positive numbers, one per weight"
@@ -167,7 +168,7 @@ def _checked(weights, multiplicities):
     return _merge_ties(values[keep], counts[keep])
 
 
-def _merge_ties(values, counts):
+def _merge_ties(values: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Distinct values (k,), descending, with the summed counts (k,) of each."""
     if values.size == 0:
         return values, counts
@@ -177,7 +178,7 @@ def _merge_ties(values, counts):
     return values[first], np.add.reduceat(counts, first)
 
 
-def _compress(ratios, gaps, counts):
+def _compress(ratios: Any, gaps: Any, counts: Any) -> Any:
     """Atoms (k,) replaced piece by piece by the Gauss rule of the piece; pieces of few atoms stay."""
     near = gaps < 0.5
     # frexp cuts at powers of two: the coordinate of an atom in its piece is the mantissa, in [1/2, 1).
@@ -198,7 +199,7 @@ def _compress(ratios, gaps, counts):
     return new_ratios[order], new_gaps[order], masses[order]
 
 
-def _gauss_rules(points, counts, begin, length):
+def _gauss_rules(points: Any, counts: Any, begin: Any, length: Any) -> Any:
     """Gauss nodes and weights (pieces, 12) of all pieces at once; a piece is points[begin:begin + length].
 
     The three-term recurrence of the orthonormal polynomials (Lanczos) gives a Jacobi matrix per piece; its

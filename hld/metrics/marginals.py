@@ -14,6 +14,8 @@ With P = U s V^t, d^2 is the sum of the squares of U^t Z / s: a row of at most K
 """
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 import pcircuit
@@ -23,7 +25,7 @@ from hld.vectors.linear_maps import SparseRows
 RANK = 1e-6  # singular values below this share of the largest count as zero
 
 
-def marginals(reference: Reference, **options) -> SparseRows:
+def marginals(reference: Reference, **options: Any) -> SparseRows:
     """The metric "marginals" for the input units among the nodes of a reference.
 
     Parameters

@@ -20,6 +20,7 @@ need not be the right ones for the level to hold.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -45,7 +46,7 @@ OF_INPUTS = ("marginals",)  # those that compare input units
 OF_SCORES = ("score",)  # those that compare features of the score
 
 
-def parse_metric(metric: str | ArrayLike | Sequence[str], m: int) -> tuple:
+def parse_metric(metric: str | ArrayLike | Sequence[str], m: int) -> tuple[Any, ...]:
     """Names and weight vectors that a `metric` argument asks for.
 
     Parameters
@@ -79,12 +80,12 @@ def parse_metric(metric: str | ArrayLike | Sequence[str], m: int) -> tuple:
     return tuple(parts)
 
 
-def asks_for_scores(parts: tuple) -> bool:
+def asks_for_scores(parts: tuple[Any, ...]) -> bool:
     """Whether one of the entries of `parse_metric` compares features of the score."""
     return any(isinstance(part, str) and part in OF_SCORES for part in parts)
 
 
-def build_metric(part: str | np.ndarray, reference: Reference, **options) -> LinearMap:
+def build_metric(part: str | np.ndarray, reference: Reference, **options: Any) -> LinearMap:
     """The metric of one entry of `parse_metric` for a reference.
 
     Examples
@@ -99,7 +100,7 @@ def build_metric(part: str | np.ndarray, reference: Reference, **options) -> Lin
     return widened(metric, len(reference.mean))
 
 
-def default_metrics(circuit: pcircuit.Circuit, nodes: np.ndarray) -> tuple:
+def default_metrics(circuit: pcircuit.Circuit, nodes: np.ndarray) -> tuple[Any, ...]:
     """Names of those of DEFAULT that some nodes have: without input units there are no marginals."""
     has_inputs = (circuit.nodes.kind[nodes] == "input").any()
     return tuple(name for name in DEFAULT if has_inputs or name not in OF_INPUTS)

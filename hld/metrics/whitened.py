@@ -12,17 +12,22 @@ magnify; and a map made from the rows that a batch is compared with would treat 
 """
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from hld.references.reference import MAX_FULL_SPECTRUM, Reference
 from hld.vectors.linear_maps import Stretched
+
+if TYPE_CHECKING:
+    pass
 
 RIDGE = 0.003  # of the largest eigenvalue; chosen by the power and the false alarms in `benchmarks/options.py`
 LEADING_DIRECTIONS = 128  # with more nodes than have a full spectrum
 NEGLIGIBLE = 0.01  # of the ridge: directions of less variance get the factor of the others, which is theirs to 0.5 %
 
 
-def whitened(reference: Reference, *, ridge: float = RIDGE, **options) -> Stretched:
+def whitened(reference: Reference, *, ridge: float = RIDGE, **options: Any) -> Stretched:
     """The metric "whitened" for a reference, by the covariance of the circuit.
 
     Parameters
@@ -46,7 +51,7 @@ def whitened(reference: Reference, *, ridge: float = RIDGE, **options) -> Stretc
                      float(1.0 / np.sqrt(ridge)))
 
 
-def _eigenpairs(covariance, m):
+def _eigenpairs(covariance: Any, m: int) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvalues, descending, and eigenvectors of S: all, or the leading ones where there are many nodes."""
     if m <= MAX_FULL_SPECTRUM:
         values, vectors = np.linalg.eigh(covariance.covariance())

@@ -150,7 +150,7 @@ def make_bets(circuit: pcircuit.Circuit, nodes: np.ndarray, mean: np.ndarray, st
         least_drop=EPS * (2 * num_bets + LEAST_DROP))
 
 
-def _read_only(array) -> np.ndarray:
+def _read_only(array: np.ndarray) -> np.ndarray:
     """A view that may not be written to, wherever the array is from: a kernel is compiled for each kind of array."""
     view = array.view()
     view.flags.writeable = False
@@ -200,11 +200,11 @@ def new_wealth(bets: Bets) -> Wealth:
                   np.zeros((len(bets.rates), m)), np.zeros((m, D)), np.zeros(D), np.zeros(D))
 
 
-def _inverse(values, where) -> np.ndarray:
+def _inverse(values: np.ndarray, where: np.ndarray) -> np.ndarray:
     """1 / values (m,), and 0 elsewhere."""
     return np.divide(1.0, values, out=np.zeros(len(values)), where=where)
 
 
-def _usable(bounds, mean, stds, doubts) -> np.ndarray:
+def _usable(bounds: np.ndarray, mean: np.ndarray, stds: np.ndarray, doubts: np.ndarray) -> np.ndarray:
     """(m,) which nodes are bet on: those that vary by more than rounding, in numbers that a double can hold."""
     return (stds > SMALLEST) & (stds > doubts * mean) & (mean > SMALLEST) & (bounds <= LARGEST_GAIN * mean)

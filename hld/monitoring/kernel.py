@@ -2,6 +2,10 @@
 
 A row's sums run in a fixed order and nothing is reassociated, so cutting the rows into several calls changes no bit.
 """
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 import pcircuit
@@ -9,7 +13,7 @@ from hld.monitoring.bets import EPS
 
 
 @pcircuit.compile_kernel
-def advance(values, bets, wealth, log_values):
+def advance(values: Any, bets: Any, wealth: Any, log_values: Any) -> None:
     """Bet on the rows `values` (n, m) of node likelihoods, one after the other; fills log W_t (n,) after each.
 
     Changes the arrays of `wealth` in place.
@@ -49,7 +53,7 @@ def advance(values, bets, wealth, log_values):
 
 
 @pcircuit.compile_kernel
-def _share(bets, wealth, total):
+def _share(bets: Any, wealth: Any, total: Any) -> None:
     """Divide by the total, and give a share of it back to the bets in their first proportions."""
     moved = bets.share / (wealth.num_rows[0] + 1.0)
     kept = (1.0 - moved) / total
@@ -63,7 +67,7 @@ def _share(bets, wealth, total):
 
 
 @pcircuit.compile_kernel
-def _learn(bets, wealth, deviation):
+def _learn(bets: Any, wealth: Any, deviation: Any) -> None:
     """Move the running means of the standardised deviations towards this row."""
     for h in range(len(bets.rates)):
         rate = max(bets.rates[h], 1.0 / wealth.num_rows[0])
@@ -72,7 +76,7 @@ def _learn(bets, wealth, deviation):
 
 
 @pcircuit.compile_kernel
-def _refresh(bets, wealth):
+def _refresh(bets: Any, wealth: Any) -> None:
     """New directions from the running means: two for each of them."""
     m = len(bets.mean)
     for h in range(len(bets.rates)):
@@ -90,7 +94,7 @@ def _refresh(bets, wealth):
 
 
 @pcircuit.compile_kernel
-def _take(bets, wealth, d, direction):
+def _take(bets: Any, wealth: Any, d: Any, direction: Any) -> None:
     """Install direction d with its largest possible loss; a direction without length is not bet on."""
     largest = np.abs(direction).max()
     if not largest > 0.0:
@@ -110,7 +114,7 @@ def _take(bets, wealth, d, direction):
 
 
 @pcircuit.compile_kernel
-def _floor(bets, direction):
+def _floor(bets: Any, direction: Any) -> Any:
     """Lower bound of direction . (L / sigma) over all states."""
     total = 0.0
     for g in range(len(bets.groups) - 1):

@@ -10,6 +10,7 @@ so that with fewer rows than nodes the means need not be formed: n x n products 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from hld.nulls.staged import squared_distances
 from hld.references.rows import resampled_weights
 
 
-def resampled_distances(metrics: tuple, rows: np.ndarray) -> Callable:
+def resampled_distances(metrics: tuple[Any, ...], rows: np.ndarray) -> Callable[..., Any]:
     """Draw batches of some rows and give their squared distances.
 
     Parameters
@@ -47,7 +48,7 @@ def resampled_distances(metrics: tuple, rows: np.ndarray) -> Callable:
         return lambda T, B, rng: squared_distances(metrics, resampled_weights(len(rows), T, B, rng) @ rows)
     products = [mapped @ mapped.T for mapped in (metric.apply(rows) for metric in metrics)]
 
-    def draw(T, B, rng):
+    def draw(T: int, B: int, rng: np.random.Generator) -> np.ndarray:
         weights = resampled_weights(len(rows), T, B, rng)
         forms = [np.asarray((weights * (weights @ product)).sum(axis=1)).reshape(B) for product in products]
         return np.maximum(np.stack(forms, axis=1), 0.0)

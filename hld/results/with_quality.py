@@ -9,7 +9,7 @@ from typing import Any
 from hld.results.result import HLDResult
 
 
-def with_quality(test: Callable, quality: Any, alpha: float) -> HLDResult:
+def with_quality(test: Callable[..., Any], quality: Any, alpha: float) -> HLDResult:
     """The result of a batch with its data quality, and the missing values in its p-value.
 
     Parameters

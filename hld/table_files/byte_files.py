@@ -9,6 +9,8 @@ import lzma
 import os
 import pathlib
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 from hld.table_files.dialect import SNIFFED, ReadOptions
 
@@ -31,13 +33,13 @@ def form_of(path: str, options: ReadOptions) -> str:
     return options.form or FORMS.get(ending, "csv")
 
 
-def called(path) -> str:
+def called(path: str) -> str:
     """What a message calls the input."""
     return "standard input" if path == "-" else repr(str(path))
 
 
 @contextlib.contextmanager
-def opened(path: str):
+def opened(path: str) -> Iterator[Any]:
     """The bytes of a file, decompressed as its name says; of standard input as they are."""
     if path == "-":
         yield sys.stdin.buffer
@@ -50,11 +52,11 @@ def opened(path: str):
         with pyarrow.OSFile(str(name)) as raw, pyarrow.CompressedInputStream(raw, "zstd") as file:
             yield file
         return
-    with OPENERS.get(ending, open)(name, "rb") as file:
+    with OPENERS.get(ending, open)(name, "rb") as file:  # type: ignore[operator]
         yield file
 
 
-def with_head(file) -> tuple:
+def with_head(file: Any) -> tuple[Any, ...]:
     """The first bytes of a file, and the file with them in front."""
     head = b""
     while len(head) < SNIFFED and (more := file.read(SNIFFED - len(head))):
@@ -65,14 +67,14 @@ def with_head(file) -> tuple:
 class _Replayed(io.RawIOBase):
     """A file of which the first bytes have been read, from its beginning."""
 
-    def __init__(self, head, file):
+    def __init__(self, head: bytes, file: Any) -> None:
         self.head, self.file = head, file
 
-    def readable(self):
+    def readable(self) -> bool:
         """True."""
         return True
 
-    def readinto(self, buffer):
+    def readinto(self, buffer: Any) -> Any:
         """Read from the head, then from the file."""
         data = self.head[:len(buffer)] if self.head else self.file.read(len(buffer))
         self.head = self.head[len(data):]

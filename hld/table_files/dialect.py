@@ -12,6 +12,7 @@ import io
 import itertools
 import re
 from dataclasses import dataclass
+from typing import Any
 
 SEPARATORS = (",", ";", "\t", "|")
 SNIFFED = 2 ** 16  # bytes
@@ -49,12 +50,12 @@ class ReadOptions:
     has_header: bool = True
     decimal: str | None = None
     encoding: str = "utf-8"
-    na_values: tuple = ()
-    columns: tuple | None = None
-    drop: tuple = ()
+    na_values: tuple[Any, ...] = ()
+    columns: tuple[Any, ...] | None = None
+    drop: tuple[Any, ...] = ()
     form: str | None = None
 
-    def chosen(self, names, called: str) -> list:
+    def chosen(self, names: tuple[str], called: str) -> list[Any]:
         """Those of the names that are to be read; ValueError where an option names a column that is not there."""
         for option, wanted in (("columns", self.columns or ()), ("drop", self.drop)):
             absent = [name for name in wanted if name not in names]
@@ -79,7 +80,7 @@ class Dialect:
 
     separator: str
     decimal: str
-    names: tuple
+    names: tuple[Any, ...]
 
 
 def find_dialect(head: bytes, options: ReadOptions, called: str) -> Dialect:
@@ -120,21 +121,21 @@ def _text(head: bytes, encoding: str, called: str) -> str:
         text = cut.decode(encoding).removeprefix("\ufeff")
     except (UnicodeDecodeError, LookupError) as error:
         what = f"text in {encoding.upper()}" if isinstance(error, UnicodeDecodeError) else f"readable: {error}"
-        raise ValueError(f"{called} is not {what}: expected a CSV file, or another encoding") from None
+        raise ValueError(f"{called} is not {what}, expected a CSV file, or another encoding") from None
     if "\0" in text:
-        raise ValueError(f"{called} is not text in {encoding.upper()}: expected a CSV file, or another encoding")
+        raise ValueError(f"{called} is not text in {encoding.upper()}, expected a CSV file, or another encoding")
     if not text.strip():
-        raise ValueError(f"{called} is empty: expected a header and rows")
+        raise ValueError(f"{called} is empty, expected a header and rows")
     return text
 
 
-def _rows(text: str, separator: str) -> list:
+def _rows(text: str, separator: str) -> list[Any]:
     """The cells of the first rows that are not empty."""
     rows = (row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator) if row)
     return list(itertools.islice(rows, SHOWN_ROWS))
 
 
-def _likely_separator(text) -> str:
+def _likely_separator(text: str) -> str:
     """The separator that cuts most of the first rows into the same number of cells, more than one."""
     best, most = ",", (0, 0)
     for separator in SEPARATORS:
@@ -145,7 +146,7 @@ def _likely_separator(text) -> str:
     return best
 
 
-def _likely_decimal(rows, separator: str) -> str:
+def _likely_decimal(rows: list[list[str]], separator: str) -> str:
     """A comma where some column has numbers with commas only, and no cell is a number with a point."""
     if separator == "," or not rows:
         return "."
@@ -156,12 +157,12 @@ def _likely_decimal(rows, separator: str) -> str:
     return "," if any(is_comma) and not has_point else "."
 
 
-def _rectangle(rows) -> list:
+def _rectangle(rows: list[list[str]]) -> list[Any]:
     """The rows that are as long as the first."""
     return [row for row in rows if len(row) == len(rows[0])]
 
 
-def _check_header(names, called: str) -> None:
+def _check_header(names: list[str], called: str) -> None:
     """Raise if names occur twice or if the header looks like a row."""
     repeated = [name for name, count in collections.Counter(names).items() if count > 1]
     numbers = all(NUMBER.fullmatch(name.strip()) for name in names)

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import io
 import re
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,13 +12,16 @@ from hld.table_files.dialect import Dialect, ReadOptions
 from hld.tables.factored import Factored
 from hld.tables.forms import arrow_column
 
+if TYPE_CHECKING:
+    from hld.schemas.columns import LevelColumn
+
 UNSEEN = "<unseen>"  # how `TableEncoder.decode` writes the category of levels that training did not have
 WHOLE = re.compile(r"[+-]?[0-9]{1,400}")  # longer numbers are infinite as doubles
 WORDS = {"True": "1", "TRUE": "1", "true": "1", "False": "0", "FALSE": "0", "false": "0", UNSEEN: "inf"}
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?")
 
 
-def typed_frame(text, dialect: Dialect, options: ReadOptions):
+def typed_frame(text: Any, dialect: Dialect, options: ReadOptions) -> Any:
     """Text cells, an Arrow table or a pandas frame, as a pandas frame of types that all cells of a column can be."""
     try:
         import pandas
@@ -40,7 +44,7 @@ def typed_frame(text, dialect: Dialect, options: ReadOptions):
     return frame
 
 
-def as_fitted(column, fitted, decimal: str):
+def as_fitted(column: Any, fitted: Any, decimal: str) -> Any:
     """A column of text cells (N,), or of numbers or dates that were parsed already, as what its column was fitted to.
 
     Parameters
@@ -68,7 +72,7 @@ def as_fitted(column, fitted, decimal: str):
     return Factored(cells.codes, levels) if fitted.kind not in BINNED else Factored(cells.codes, levels).cells()
 
 
-def _levels(cells, fitted, decimal) -> np.ndarray:
+def _levels(cells: np.ndarray, fitted: LevelColumn, decimal: str) -> np.ndarray:
     """Distinct text cells (n,) as objects of the fitted type where they can be that, else as they are."""
     levels = () if fitted.kind in BINNED else fitted.levels
     result = np.empty(len(cells), dtype=object)
@@ -81,7 +85,7 @@ def _levels(cells, fitted, decimal) -> np.ndarray:
     return result
 
 
-def _number(cell, decimal, is_level):
+def _number(cell: str, decimal: Any, is_level: bool) -> Any:
     """The number that a text stands for, the text if it stands for none."""
     text = WORDS.get(cell, cell).strip() if is_level else cell.strip()
     if WHOLE.fullmatch(text):
@@ -92,7 +96,7 @@ def _number(cell, decimal, is_level):
         return cell
 
 
-def _dates_or_text(cells):
+def _dates_or_text(cells: Any) -> Any:
     """A pandas column as dates if every cell is one and there are several, else as it is."""
     present = cells.dropna().drop_duplicates()
     if len(present) < 2 or not all(map(DATE.fullmatch, present)):
@@ -102,7 +106,7 @@ def _dates_or_text(cells):
     return cells if found.isna().sum() > cells.isna().sum() else found.dt.tz_localize(None)
 
 
-def _dates(cells) -> np.ndarray:
+def _dates(cells: Any) -> np.ndarray:
     """Distinct text cells (n,) as NumPy's dates in UTC, as they are where they are no dates."""
     import pandas
     found = pandas.to_datetime(pandas.Series(cells, dtype=object), format="ISO8601", errors="coerce", utc=True)

@@ -14,9 +14,12 @@ looks up one tail probability.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 import pcircuit
 from hld.checks import check_alpha, seed_of
@@ -35,6 +38,10 @@ from hld.testing.settings import Settings
 from hld.vectors.completion import check_rows, complete
 from hld.vectors.row_vectors import RowVectors
 from hld.vectors.score_features import score_features
+
+if TYPE_CHECKING:
+    from hld.testing.calibration import Calibration
+    from hld.testing.row_sums import RowSums
 
 SHOWN_SIZES = (1, 2, 5, 10, 100, 1000, 10_000)  # whose smallest p-values `describe` tells
 LEAST_PVALUE = 1e-300
@@ -128,8 +135,11 @@ class HLDTest:
     True
     """
 
-    def __init__(self, circuit, nodes=None, metric="euclidean", null="exact", reference="circuit", num_train=None,
-                 training_data=None, rng=None, *, ridge=RIDGE, num_resamples=999, tolerance=0.0, missing=None):
+    def __init__(self, circuit: pcircuit.Circuit, nodes: ArrayLike | None = None,
+                 metric: Any = "euclidean", null: str = "exact", reference: str = "circuit",
+                 num_train: int | None = None, training_data: ArrayLike | None = None,
+                 rng: int | np.random.Generator | None = None, *, ridge: float = RIDGE, num_resamples: int = 999,
+                 tolerance: float = 0.0, missing: str | None = None) -> None:
         pcircuit.check_distribution(circuit)
         num_resamples = pcircuit.check_whole_number(num_resamples, "num_resamples", 1, MOST_RESAMPLES)
         ridge, tolerance = pcircuit.check_number(ridge, "ridge", above=0), pcircuit.check_number(tolerance, "tolerance")
@@ -138,7 +148,7 @@ class HLDTest:
             missing = "available" if reference in FROM_ROWS and null in CHECKED else "complete"
         settings = Settings(null, reference, num_train, tolerance, missing, seed_of(rng))
         if (reference in FROM_ROWS) != (training_data is not None):
-            raise ValueError(f"`training_data` {'is needed' if training_data is None else 'is used only'} with "
+            raise ValueError(f"`training_data` must be {'given' if training_data is None else 'left out except'} with "
                              f"reference='training', found reference={reference!r}")
         nodes = pcircuit.select_nodes(circuit) if nodes is None else pcircuit.check_nodes(circuit, nodes)
         parts = parse_metric(metric, len(nodes))
@@ -155,7 +165,7 @@ class HLDTest:
                                                num_resamples=num_resamples, seed=settings.seed))
 
     @classmethod
-    def from_parts(cls, circuit, settings, calibration) -> HLDTest:
+    def from_parts(cls, circuit: pcircuit.Circuit, settings: Settings, calibration: Calibration) -> HLDTest:
         """A test from what another one was made of, without computing anything.
 
         Parameters
@@ -172,7 +182,7 @@ class HLDTest:
         test._set(circuit, settings, calibration)
         return test
 
-    def _set(self, circuit, settings, calibration):
+    def _set(self, circuit: pcircuit.Circuit, settings: Settings, calibration: Calibration) -> None:
         """Keep the parts."""
         self.circuit, self.settings, self.calibration = circuit, settings, calibration
         self.nodes, self.mean, self.stds = calibration.nodes, calibration.mean, calibration.stds
@@ -188,7 +198,7 @@ class HLDTest:
         self._shown_weights = 1.0 if single is None else single
         self._patterns = HolePatterns(circuit, self.nodes) if settings.missing == "exact" else None
 
-    def __call__(self, batch, alpha=0.05) -> HLDResult:
+    def __call__(self, batch: ArrayLike, alpha: float = 0.05) -> HLDResult:
         """Test a batch.
 
         Parameters
@@ -220,7 +230,7 @@ class HLDTest:
             return self._against_rows(RowBatch(self.vectors, self.calibration, batch), check_alpha(alpha), num_missing)
         return self.judge(self.vectors.mean(batch), len(batch), alpha, num_missing=num_missing)
 
-    def judge(self, mean, num_samples, alpha=0.05, *, num_missing=0) -> HLDResult:
+    def judge(self, mean: np.ndarray, num_samples: int, alpha: float = 0.05, *, num_missing: int = 0) -> HLDResult:
         """Test a batch of which only the mean hierarchical likelihood vector is at hand.
 
         Means of parts of a batch, weighted by their numbers of rows, add up: machines that each see a part need to send
@@ -260,7 +270,7 @@ class HLDTest:
         num_missing = pcircuit.check_whole_number(num_missing, "num_missing", 0)
         return self._result(mean - self.mean, T, alpha, num_missing, self.calibration.null)
 
-    def judge_sums(self, sums, alpha=0.05) -> HLDResult:
+    def judge_sums(self, sums: RowSums, alpha: float = 0.05) -> HLDResult:
         """Test a batch that came in chunks, of which `hld.testing.row_sums.RowSums` are at hand (one row or more).
 
         The result is that of the rows in one piece, if they are few enough to be held; else up to the sample of rows by
@@ -275,22 +285,23 @@ class HLDTest:
         batch = RowBatch(self.vectors, self.calibration, sums.rows(), sums.shown())
         return self._against_rows(batch, check_alpha(alpha), sums.num_missing)
 
-    def _test_with_holes(self, batch, alpha) -> HLDResult:
+    def _test_with_holes(self, batch: Any, alpha: float) -> HLDResult:
         """Test a batch by its marginal likelihoods and their own null."""
-        reference = self._patterns.reference(batch)
+        reference = self._patterns.reference(batch)  # type: ignore[union-attr]
         options = NullOptions(1, self.settings.seed, np.random.default_rng([self.settings.seed, 1]))
-        null = limit_null(reference, self.calibration.metrics, options)
+        null = limit_null(reference, self.calibration.metrics, options)  # type: ignore[arg-type]
         mean = pcircuit.mean_node_likelihoods(self.circuit, batch, nodes=self.nodes)
         return self._result(mean - reference.mean, len(batch), alpha, int((batch < 0).sum()), null)
 
-    def _against_rows(self, batch, alpha, num_missing) -> HLDResult:
+    def _against_rows(self, batch: RowBatch, alpha: float, num_missing: int) -> HLDResult:
         """Test a batch whose rows are at hand against reference rows."""
         deltas, null, factors = batch.difference()
         result = self._result(deltas, batch.num_rows, alpha, num_missing, null,
                               lambda found, squared: batch.confirmed(found, squared, factors))
         return replace(result, _scores=batch.score_shift())
 
-    def _result(self, deltas, T, alpha, num_missing, null, check=None) -> HLDResult:
+    def _result(self, deltas: np.ndarray, T: int, alpha: float, num_missing: int, null: Any,
+                check: Callable[..., Any] | None = None) -> HLDResult:
         """The result for differences of means under a null, a small p-value checked if there is a way."""
         parts, num_train = self.calibration, self.settings.num_train
         inflation = 1.0 if num_train is None else 1.0 + T / num_train
@@ -343,8 +354,8 @@ class HLDTest:
         T, kept = pcircuit.check_whole_number(T, "T", 1), self.calibration.kept
         least = max(self.calibration.null.least(T), LEAST_PVALUE)
         is_exact = kept is None or (T == 1 and least > LEAST_PVALUE)
-        return least if is_exact else max(least, least_pvalue(kept.num_rows, T))
+        return least if is_exact else max(least, least_pvalue(kept.num_rows, T))  # type: ignore[union-attr]
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (f"HLDTest({self.circuit.num_variables} variables, {len(self.nodes)} nodes, null {self.null}, "
                 f"reference {self.reference})")
