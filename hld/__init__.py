@@ -11,15 +11,24 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from hld import baselines as baselines
     from hld import gchi2 as gchi2
     from hld import plots as plots
+    from hld.auditing.audit import AuditResult as AuditResult
+    from hld.auditing.audit import audit as audit
     from hld.baselines.mmd import MMDResult as MMDResult
     from hld.baselines.mmd import MMDTest as MMDTest
     from hld.baselines.mmd import mmd_squared as mmd_squared
     from hld.chunks import judge_chunks as judge_chunks
+    from hld.comparing.distances import Distances as Distances
+    from hld.comparing.distances import distances as distances
+    from hld.comparing.two_sample import TwoSampleResult as TwoSampleResult
+    from hld.comparing.two_sample import two_sample as two_sample
     from hld.detector import HLDDetector as HLDDetector
     from hld.model_files import load as load
     from hld.model_files import save as save
     from hld.monitoring.monitor import Monitor as Monitor
     from hld.monitoring.monitor import MonitorResult as MonitorResult
+    from hld.planning.alternatives import Edit as Edit
+    from hld.planning.of_tables import Plan as Plan
+    from hld.planning.of_tables import plan as plan
     from hld.results.result import HLDResult as HLDResult
     from hld.schemas.encoder import TableEncoder as TableEncoder
     from hld.schemas.encoder import fit_encoder as fit_encoder
@@ -27,6 +36,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from hld.schemas.quality import DataQuality as DataQuality
     from hld.schemas.schema import ColumnSchema as ColumnSchema
     from hld.schemas.schema import TableSchema as TableSchema
+    from hld.summaries.summary import BatchSummary as BatchSummary
     from hld.testing.goodness_of_fit import HLDTest as HLDTest
     from hld.testing.many_batches import BatchesResult as BatchesResult
     from hld.testing.many_batches import test_batches as test_batches
@@ -46,6 +56,10 @@ _HOME = {
     "load": "model_files", "save": "model_files", "judge_chunks": "chunks",
     "Monitor": "monitoring.monitor", "MonitorResult": "monitoring.monitor",
     "MMDResult": "baselines.mmd", "MMDTest": "baselines.mmd", "mmd_squared": "baselines.mmd",
+    "BatchSummary": "summaries.summary", "AuditResult": "auditing.audit", "audit": "auditing.audit",
+    "Edit": "planning.alternatives", "Plan": "planning.of_tables", "plan": "planning.of_tables",
+    "Distances": "comparing.distances", "distances": "comparing.distances",
+    "TwoSampleResult": "comparing.two_sample", "two_sample": "comparing.two_sample",
     "TableEncoder": "schemas.encoder", "fit_encoder": "schemas.encoder",
     "TableSchema": "schemas.schema", "ColumnSchema": "schemas.schema", "learn_schema": "schemas.learn_schema",
     "DataQuality": "schemas.quality",

@@ -61,6 +61,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.learning.hidden_chow_liu import hclt as hclt
     from pcircuit.learning.learn import learn as learn
     from pcircuit.learning.learned import Learned as Learned
+    from pcircuit.learning.m_step import maximize as maximize
     from pcircuit.learning.mixture_em import fit_mixture as fit_mixture
     from pcircuit.learning.random_tensorized import rat_spn as rat_spn
     from pcircuit.learning.search import LearnSearch as LearnSearch
@@ -135,7 +136,7 @@ _HOME = {
     "chow_liu_circuit": "learning.chow_liu", "chow_liu_tree": "learning.chow_liu",
     "hclt": "learning.hidden_chow_liu",
     "learn": "learning.learn", "Learned": "learning.learned", "LearnSearch": "learning.search",
-    "fit_mixture": "learning.mixture_em",
+    "fit_mixture": "learning.mixture_em", "maximize": "learning.m_step",
     "rat_spn": "learning.random_tensorized",
     "fit_em": "learning.em", "EMSteps": "learning.em_options", "EMWatch": "learning.em_options",
     "means_cost": "moments.means", "unit_means": "moments.means",

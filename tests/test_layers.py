@@ -13,7 +13,8 @@ import pcircuit
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PACKAGES = {"pcircuit": pcircuit, "hld": hld}
-HEAVY = {"numba", "scipy", "pandas", "rich", "matplotlib", "sklearn", "pooch"}
+HEAVY = {"numba", "scipy", "pandas", "rich", "matplotlib", "sklearn", "pooch", "starlette", "uvicorn",
+         "prometheus_client", "pyarrow", "dask", "distributed"}
 UNSAFE = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}
 PATHS = [path.relative_to(ROOT) for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
 # who may import whom: room -> rooms, in each package; a room is a folder, "core" what lies beside the folders
@@ -21,15 +22,16 @@ CORE = "core"
 ROOMS = {
     "pcircuit": {
         CORE: set(),
+        "engines": {CORE},
         "compiled": {CORE},
-        "inference": {CORE, "compiled"},
+        "inference": {CORE, "compiled", "engines"},
         "operations": {CORE, "inference"},
-        "learning": {CORE, "inference", "compiled"},
-        "moments": {CORE, "compiled", "inference"},
+        "learning": {CORE, "inference", "compiled", "engines"},
+        "moments": {CORE, "compiled", "engines", "inference"},
         "files": {CORE},
         "formats": {CORE, "files"},
         "pictures": {CORE, "inference", "moments", "files"},
-        "startup": {CORE, "compiled", "inference", "learning"},  # and all public names, when a method is first called
+        "startup": {CORE, "compiled", "inference", "learning", "moments"},  # and, when a method is called, all
     },
     "hld": {
         "checks": set(),
@@ -39,24 +41,34 @@ ROOMS = {
         "synthetic": {"tables"},
         "answers": {"checks", "tables", "schemas", "synthetic"},
         "plots": set(),
-        "results": {"checks", "answers", "plots", "vectors"},
+        "results": {"checks", "schemas", "answers", "plots", "vectors"},
         "vectors": {"checks"},
         "gchi2": set(),
         "references": {"checks", "vectors"},
         "metrics": {"references", "vectors"},
-        "nulls": {"checks", "references", "gchi2"},
+        "nulls": {"checks", "references", "gchi2", "vectors"},
+        "planning": {"checks", "schemas", "answers", "references", "nulls", "gchi2"},
+        "summaries": {"checks", "schemas", "answers", "vectors", "references", "nulls"},
         "monitoring": {"checks"},
         "baselines": {"checks", "nulls", "gchi2", "vectors"},
-        "testing": {"checks", "answers", "vectors", "references", "metrics", "nulls", "results"},
-        CORE: {"metrics", "nulls", "testing"},
+        "testing": {"checks", "answers", "vectors", "references", "metrics", "nulls", "results",
+                    "planning", "summaries"},
+        CORE: {"metrics", "nulls", "testing", "results", "summaries"},
         "files": {"checks", "schemas", "answers", "synthetic", "references", "vectors", "nulls", "metrics", "testing",
                   CORE},
-        "detector": {"checks", "tables", "schemas", "answers", "synthetic", "references", "results", "files", CORE},
+        "detector": {"checks", "tables", "schemas", "answers", "synthetic", "summaries", "planning", "references",
+                     "results", "files", CORE},
+        "auditing": {"checks", "planning"},
+        "comparing": {"checks", "nulls", "references", "summaries", "testing", "plots", "detector"},
         "model_files": {"detector", "files"},
         "chunks": {"checks", "detector", "schemas", "answers", "results", "testing", CORE},
         "reports": {"answers", "synthetic", "tables", "testing"},
+        "export": {"nulls"},
+        "dask": {"detector", "results", "summaries"},
+        "serve": {"chunks", "model_files", "answers", "summaries", "table_files", "reports", "monitoring"},
         "command": {"chunks", "model_files", "detector", "answers", "tables", "table_files", "schemas", "plots",
-                    "results", "testing", "reports", "monitoring"},
+                    "results", "testing", "reports", "monitoring", "serve", "export", "planning", "summaries",
+                    "auditing"},
         "__main__": {"command"},
     },
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 import csv
 import io
 import sys
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -66,11 +65,11 @@ def read_batch(path: str, encoder: TableEncoder, options: ReadOptions | None = N
         A cell that cannot be what its column is made of is text.
     """
     import pandas
-    chunks = _retried(path, lambda as_text: list(files.read_chunks(path, encoder, options or ReadOptions(),
+    chunks = retried(path, lambda as_text: list(files.read_chunks(path, encoder, options or ReadOptions(),
                                                                    as_text=as_text)))
-    if chunks and not isinstance(chunks[0], dict):  # type: ignore[index]
+    if chunks and not isinstance(chunks[0], dict):
         return pandas.concat([chunk.to_pandas() for chunk in chunks], ignore_index=True)
-    names = list(chunks[0]) if chunks else []  # type: ignore[index]
+    names = list(chunks[0]) if chunks else []
     return pandas.DataFrame({name: np.concatenate([whole_cells(chunk[name]) for chunk in chunks]) for name in names})
 
 
@@ -91,10 +90,10 @@ def judge_file(detector: Any, path: str, alpha: float, options: ReadOptions | No
     def judged(as_text: bool) -> HLDResult:
         chunks = files.read_chunks(path, detector.encoder_, options or ReadOptions(), as_text=as_text)
         return judge_chunks(detector, chunks, alpha)
-    return _retried(path, judged)
+    return retried(path, judged)
 
 
-def _retried(path: str, read: Callable[..., Any]) -> HLDResult:
+def retried(path: Any, read: Any) -> Any:
     """What a reader makes of a file: again as text where a cell is not of its column's type."""
     if path == "-":
         return read(True)   # standard input is there once
@@ -104,8 +103,7 @@ def _retried(path: str, read: Callable[..., Any]) -> HLDResult:
         return read(True)
 
 
-def write_rows(names: Any, rows: Any, path: str | None = None,
-               separator: str = ",") -> None:
+def write_rows(names: Any, rows: Any, path: str | None = None, separator: str = ",") -> None:
     """Write rows as CSV with a header.
 
     Parameters

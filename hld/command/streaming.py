@@ -21,8 +21,6 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 if TYPE_CHECKING:
     from hld.monitoring.monitor import MonitorResult
     from hld.schemas.encoder import TableEncoder
@@ -34,14 +32,10 @@ def monitor(args: argparse.Namespace) -> int:
     """Watch standard input."""
     from hld.command.steps import step
     from hld.model_files import load
-    from hld.monitoring.monitor import Monitor
+    from hld.monitoring.of_test import monitor_of
     with step(f"reading {args.model}"):
         detector = load(args.model)
-        encoder, test = detector.encoder_, detector.test_
-        watch = Monitor(detector.circuit_, args.alpha, test.nodes, rng=0)
-        margin = misfit(test.mean, watch.mean) if args.margin is None else args.margin
-        if margin:
-            watch = Monitor(detector.circuit_, args.alpha, test.nodes, margin=margin, rng=0)
+        encoder, watch = detector.encoder_, monitor_of(detector.test_, args.alpha, args.margin)
     was_alarm, result = False, None
     for text in _blocks(sys.stdin, args.every, args.sep):
         codes, *_ = encoder.encode_counting(_cells(text, encoder, args.sep))
@@ -55,12 +49,6 @@ def monitor(args: argparse.Namespace) -> int:
         raise ValueError("standard input has no rows, expected a header and rows")
     _print_line("end", result)
     return ALARM if result.alarm else 0
-
-
-def misfit(reference: np.ndarray, circuit: Any) -> float:
-    """Distance of the means (m,) of reference rows from those of the circuit: what the circuit does not get right."""
-    difference = reference - circuit
-    return float((difference @ difference) ** 0.5)
 
 
 def _blocks(lines: Any, size: int, separator: str) -> Iterator[str]:
@@ -104,5 +92,5 @@ def _text(rows: list[list[str]], separator: str) -> str:
 
 def _print_line(event: str, result: MonitorResult) -> None:
     """One line of JSON, at once."""
-    from hld.command.output import plain_json
+    from hld.answers.plain_json import plain_json
     print(json.dumps({"event": event, **plain_json(result.to_dict())}, allow_nan=False), flush=True)

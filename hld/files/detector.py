@@ -23,6 +23,7 @@ from hld.files.calibration_v1 import parts_of_version_1
 from hld.files.detector_checks import check_calibration, check_history, check_same, check_settings
 from hld.files.detector_params import plain_params, read_params
 from hld.schemas.encoder import TableEncoder
+from hld.schemas.new_values import KeptValues
 from hld.schemas.schema import TableSchema
 from hld.synthetic.values import ValueTables, is_binned
 from hld.testing.goodness_of_fit import HLDTest
@@ -37,6 +38,7 @@ CIRCUIT = "circuit."  # prefix of the circuit's arrays
 TEST = "test."  # prefix of the arrays of its test
 PROFILE = "profile."  # prefix of the counts of the rows that batches are compared with; older files have none
 VALUES = "values."  # prefix of the quantiles of continuous columns; older files have none
+NEW = "new."  # prefix of how often rows kept from learning have new values; older files have none
 
 
 def detector_parts(params: dict[str, Any], fitted: dict[str, Any]) -> tuple[Any, ...]:
@@ -47,7 +49,7 @@ def detector_parts(params: dict[str, Any], fitted: dict[str, Any]) -> tuple[Any,
     params : dict
         Constructor parameters.
     fitted : dict
-        "schema", "test", "history", "num_train", "offset", "profile" and "values".
+        "schema", "test", "history", "num_train", "offset", "profile", "values" and "new_values".
 
     Returns
     -------
@@ -70,6 +72,8 @@ def detector_parts(params: dict[str, Any], fitted: dict[str, Any]) -> tuple[Any,
         arrays |= with_prefix(PROFILE, fitted["profile"].to_arrays())
     if fitted["values"] is not None:
         arrays |= with_prefix(VALUES, fitted["values"].to_arrays())
+    if fitted["new_values"] is not None:
+        arrays |= with_prefix(NEW, fitted["new_values"].to_arrays())
     return header, arrays | {"history": fitted["history"]}
 
 
@@ -120,7 +124,7 @@ def _read_parts(header: dict[str, Any], arrays: dict[str, Any], defaults: dict[s
     """What `read_parts` returns; TypeError or ValueError where the parts do not fit together."""
     is_old = header["version"] < 3
     check_names(header, KEYS_BEFORE_3 if is_old else KEYS, "the header")
-    parts = (CIRCUIT, TEST, PROFILE, VALUES)
+    parts = (CIRCUIT, TEST, PROFILE, VALUES, NEW)
     check_names([name for name in arrays if not name.startswith(parts)], {"history"}, "the file")
     schema = TableSchema.of_encoder(TableEncoder.from_dict(header["encoder"])) if is_old else TableSchema.from_dict(
         header["schema"])
@@ -137,7 +141,8 @@ def _read_parts(header: dict[str, Any], arrays: dict[str, Any], defaults: dict[s
         raise ValueError(f"the schema is of {schema.num_rows} rows, expected {num_train}")
     fitted = {"schema": schema, "test": test, "history": arrays["history"], "num_train": num_train,
               "offset": None if is_old else _read_offset(header["offset"]),
-              "profile": profile, "values": _read_values(under_prefix(VALUES, arrays), encoder)}
+              "profile": profile, "values": _read_values(under_prefix(VALUES, arrays), encoder),
+              "new_values": _read_new(under_prefix(NEW, arrays), encoder, num_train)}
     written, _ = detector_parts(params, fitted)
     check_same(header["params"], {name: written["params"][name] for name in header["params"]}, "params")
     if is_old:  # whose encoders are written in another form
@@ -165,6 +170,14 @@ def _read_values(arrays: dict[str, Any], encoder: TableEncoder) -> ValueTables |
         return None
     check_names(arrays, {"quantiles", "units"}, "the values")
     return ValueTables.from_arrays(arrays, sum(map(is_binned, encoder.columns)))
+
+
+def _read_new(arrays: dict[str, Any], encoder: Any, num_train: int) -> KeptValues | None:
+    """How often rows kept from learning have new values; None if a file does not say."""
+    if not arrays:
+        return None
+    check_names(arrays, {"shown", "new"}, "the new values")
+    return KeptValues.from_arrays(arrays, len(encoder.columns), num_train)
 
 
 def _offset_form(offset: float) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pcircuit
 from hld.detector_options import REFERENCES
-from hld.metrics.named import METRICS
+from hld.metrics.named import COMBINATIONS, METRICS
 from hld.nulls.named import NULLS
 from hld.nulls.staged import MOST_RESAMPLES
 from hld.schemas.schema import TableSchema
@@ -109,7 +109,7 @@ def _kinds(value: str | tuple[str, str], name: str) -> list[Any]:
 def _metric(value: str, name: str) -> str:
     """The name of a metric, names of several, or node weights; whether these fit the nodes is seen later."""
     if isinstance(value, str):
-        return _choice(("auto", *METRICS))(value, name)
+        return _choice((*COMBINATIONS, *METRICS))(value, name)
     if isinstance(value, (list, tuple)) and any(isinstance(one, str) for one in value):
         return [_choice(METRICS)(one, name) for one in value]
     return pcircuit.check_numbers(value, name, "names of metrics, or finite positive node weights", above=0).tolist()

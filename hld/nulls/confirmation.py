@@ -89,13 +89,34 @@ def pooled_pvalue(k: int, norms: np.ndarray, fourth: float, mapped: np.ndarray, 
     T : int
     """
     N, center = k + T, mapped.mean(axis=0)
-    distance = float(np.linalg.norm(center))
-    within = (k - 1) * np.asarray(norms) + (T - 1) * sample_norms(mapped - center)
-    trace, frobenius, largest = (within + k * T / N * distance ** 2) / (N - 1)
     own = float((((mapped - T / N * center) ** 2).sum(axis=1) ** 2).mean())
+    return pooled_of_norms(k, norms, fourth, sample_norms(mapped - center), own,
+                           (float(np.linalg.norm(center)), squared, T))
+
+
+def pooled_of_norms(k: int, norms: np.ndarray, fourth: float, own_norms: Any, own: float,
+                    batch: tuple[Any, ...]) -> Any:
+    """The pooled p-value of one metric, from sums over the rows of the batch.
+
+    Parameters
+    ----------
+    k : int
+        Reference rows.
+    norms, own_norms : (3,) float arrays
+        Trace, Frobenius norm and largest eigenvalue of the covariances of reference and batch.
+    fourth, own : float
+        Mean fourth powers of distances: of reference rows from their mean, of the batch's rows from the mean of all N.
+    batch : (float, float, int)
+        Distance of its mean from that of the reference, the squared distance that is tested, and T; the first two may
+        be arrays of many batches, and then so is the result.
+    """
+    distance, squared, T = batch
+    N = k + T
+    within = (k - 1) * np.asarray(norms) + (T - 1) * np.asarray(own_norms)
+    trace, frobenius, largest = ((one + k * T / N * distance ** 2) / (N - 1) for one in within)
     all_rows = (k * (fourth ** 0.25 + T / N * distance) ** 4 + T * own) / N
     stretch = excess_of(trace, frobenius, all_rows) * (T ** -3.0 + k ** -3.0) / (1 / T + 1 / k) ** 2
-    return _widest_tail(trace, frobenius, largest, squared / (1 / T + 1 / k), max(1.0, 1.0 + stretch))
+    return _widest_tail(trace, frobenius, largest, squared / (1 / T + 1 / k), np.maximum(1.0, 1.0 + stretch))
 
 
 def odd_rows_pvalue(k: int, norms: np.ndarray, fourth: float, farthest: float, mapped: np.ndarray) -> float:
@@ -116,7 +137,8 @@ def odd_rows_pvalue(k: int, norms: np.ndarray, fourth: float, farthest: float, m
 
 def excess_of(trace: float, frobenius: float, fourth: float) -> float:
     """By how much the variance of a row's squared distance exceeds that of a normal row, relative."""
-    return (fourth - trace ** 2) / (2 * frobenius ** 2) - 1 if frobenius > 0 else 0.0
+    square = np.maximum(2 * frobenius ** 2, np.finfo(float).tiny)
+    return np.where(frobenius > 0, (fourth - trace ** 2) / square - 1, 0.0)  # type: ignore[return-value]
 
 
 def sample_norms(rows: np.ndarray) -> np.ndarray:
@@ -129,6 +151,10 @@ def sample_norms(rows: np.ndarray) -> np.ndarray:
 
 def _widest_tail(trace: float, frobenius: float, largest: float, x: float, v: float) -> float:
     """P(Q >= x) for the widest law with these norms, with its variance times v."""
+    if np.ndim(x):
+        from scipy.special import gammaincc
+        dof = frobenius ** 2 / (v * largest ** 2)
+        return gammaincc(dof / 2, np.maximum((x - trace) / (v * largest) + dof, 0.0) / 2)
     return float(ThreeMoments(trace, frobenius ** 2, largest * frobenius ** 2).tail(x, v))
 
 

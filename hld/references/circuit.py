@@ -48,6 +48,7 @@ class CircuitReference:
 
     def __init__(self, circuit: pcircuit.Circuit, nodes: np.ndarray, mean: np.ndarray | None = None) -> None:
         self.circuit, self.nodes, self.vectors = circuit, nodes, RowVectors(circuit, nodes)
+        self.kept: dict = {}  # type: ignore[type-arg]  # what metrics computed of S, for those that need the same
         self.mean = np.array(self.moments.mean) if mean is None else mean
 
     @cached_property

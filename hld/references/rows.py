@@ -55,7 +55,7 @@ class RowReference(RowCovariance):
     vectors: RowVectors
     mean: np.ndarray
     num_rows: int | None = None
-    holes: Any = None
+    holes: object = None
     mean_score: np.ndarray | None = None
     at_deployment = None  # rows are not kept
 
@@ -100,8 +100,8 @@ class RowReference(RowCovariance):
         return resampled_means(self.table, T, B, rng)
 
     def under(self, metric: Scaled | SparseRows | Stretched) -> Any:
-        """F S F^T: formed for few nodes, else by its mapped rows."""
-        if len(self.mean) <= MAX_FULL_SPECTRUM:
+        """F S F^T: formed for few nodes, else, and of fewer rows than nodes, by its mapped rows."""
+        if len(self.mean) <= min(MAX_FULL_SPECTRUM, len(self.table)):
             return through(metric, self.covariance())
         return RowCovariance(metric.apply(self.table))
 

@@ -1,7 +1,9 @@
 """What a test says: one frozen object."""
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +11,8 @@ import numpy as np
 from hld.answers.evidence import Evidence
 from hld.answers.words import headline, in_words
 from hld.checks import check_verdict
+from hld.results.effects import effect_interval
+from hld.results.largest_count import LargestCount
 
 if TYPE_CHECKING:
     from hld.results.localization import Localization
@@ -60,6 +64,8 @@ class HLDResult:
     data_quality : hld.DataQuality or None
         What a batch of a detector has that the schema of its training table does not know; the test of its missing
         values, which is part of `pvalue`.
+    largest_count : hld.results.largest_count.LargestCount or None
+        Where a batch of a detector with the default metrics differs most in a single count: part of `pvalue`, too.
 
     Examples
     --------
@@ -86,10 +92,12 @@ class HLDResult:
     deltas: np.ndarray = field(repr=False)
     stds: np.ndarray = field(repr=False)
     nodes: np.ndarray = field(repr=False)
-    _circuit: Any = field(repr=False)
+    _circuit: object = field(repr=False)
     evidence: Evidence | None = field(default=None, repr=False)
-    data_quality: Any = field(default=None, repr=False)
+    data_quality: object = field(default=None, repr=False)
+    largest_count: LargestCount | None = field(default=None, repr=False)
     _scores: np.ndarray | None = field(default=None, repr=False)
+    _spectrum: Callable[..., Any] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         check_verdict(self.statistic, self.pvalue)
@@ -111,6 +119,12 @@ class HLDResult:
             return 0.0
         squared = float(self.deltas @ self.deltas) / total - self.inflation / self.num_samples
         return float(np.sqrt(max(squared, 0.0)))
+
+    @cached_property
+    def effect_interval(self) -> tuple[Any, ...] | None:
+        """95 % confidence interval of `effect`: see `hld.results.effects`; None with more nodes than are decomposed."""
+        spectrum = None if self._spectrum is None else self._spectrum()
+        return None if spectrum is None else effect_interval(self.deltas, spectrum, self.inflation / self.num_samples)
 
     @property
     def columns(self) -> tuple[Any, ...]:
@@ -160,9 +174,12 @@ class HLDResult:
         values = {name: _plain(getattr(self, name)) for name in (
             "statistic", "threshold", "pvalue", "reject", "alpha", "num_samples", "null", "inflation", "null_error",
             "num_missing", "effect")}
+        values["effect_interval"] = None if self.effect_interval is None else list(self.effect_interval)
         values |= {"metrics": list(self.metrics), "pvalues": [_plain(value) for value in self.pvalues]}
         if self.data_quality is not None:
             values["data_quality"] = self.data_quality.to_dict()
+        if self.largest_count is not None:
+            values["largest_count"] = asdict(self.largest_count)
         if self.evidence is not None:
             values |= {"columns": [one.to_dict() for one in self.columns],
                        "pairs": [one.to_dict() for one in self.pairs]}

@@ -48,7 +48,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import pcircuit
-from hld.schemas.columns import fit_column, narrowed_column
+from hld.schemas.columns import BINNED, fit_column, narrowed_column
 from hld.schemas.encoder_json import encoder_form, read_form
 from hld.schemas.encoding import CodeTables, code_tables, encoded
 from hld.schemas.quality import data_quality
@@ -183,6 +183,11 @@ class TableEncoder:
         """Number of categories C_v of each column, the one for unseen levels included: a tuple of V int."""
         return tuple(column.num_categories for column in self.columns)
 
+    @property
+    def ordered(self) -> Any:
+        """Positions of the columns whose categories ascend, bins and whole numbers: a tuple of int."""
+        return tuple(v for v, column in enumerate(self.columns) if column.kind in (*BINNED, "integer"))
+
     def encode(self, table: Any) -> tuple[np.ndarray, EncodingReport]:
         """Turn a table into evidence.
 
@@ -274,7 +279,7 @@ class TableEncoder:
         codes, report = encoded(self.columns, self._tables, arrays, parts.num_rows, self._whole(parts), is_strict=False)
         return codes, report, absent, extra
 
-    def check(self, table: Any, trained: tuple[Any, ...] | None = None, tolerance: float = 0.0, *,
+    def check(self, table: Any, trained: tuple[Any, ...] | None = None, tolerance: float = 0.0, *, kept: Any = None,
               is_tested: bool = True) -> tuple[np.ndarray, DataQuality]:
         """Turn a batch into evidence and say how it differs from training.
 
@@ -284,7 +289,7 @@ class TableEncoder:
         trained : (int, sequence of V int), optional
             Rows of training, and how many of their cells were missing: what the batch's missing values are tested
             against.
-        tolerance, is_tested : see `hld.schemas.quality.data_quality`
+        tolerance, kept, is_tested : see `hld.schemas.quality.data_quality`
 
         Returns
         -------
@@ -292,11 +297,10 @@ class TableEncoder:
         DataQuality
         """
         codes, report, absent, extra = self.encode_counting(table)
-        return codes, data_quality(self.columns, trained, report, absent, extra, tolerance=tolerance,
+        return codes, data_quality(self.columns, trained, report, absent, extra, kept=kept, tolerance=tolerance,
                                    is_tested=is_tested)
 
-    def decode(self, codes: Any, *, missing: Any = None, unseen: str = "<unseen>",
-               rare: str = "<rare>") -> np.ndarray:
+    def decode(self, codes: Any, *, missing: Any = None, unseen: str = "<unseen>", rare: str = "<rare>") -> np.ndarray:
         """Turn evidence back into rows of a table.
 
         Parameters

@@ -51,20 +51,6 @@ class Missingness:
     pvalues: tuple[Any, ...]
     share: float
 
-    def combined(self, pvalue: float) -> float:
-        """The p-value of distance and holes together.
-
-        Examples
-        --------
-        >>> compare_missing(1000, [0, 300], 50, [0, 15]).combined(0.45)        # as many as in training
-        0.5
-        >>> compare_missing(1000, [0, 300], 50, [0, 50]).combined(0.45) < 1e-20
-        True
-        >>> compare_missing(1000, [0, 0], 50, [0, 0]).combined(0.45)           # nothing is missing anywhere
-        0.45
-        """
-        return min(pvalue / (1 - self.share), self.pvalue / self.share, 1.0) if self.share else pvalue
-
 
 def compare_missing(num_train: int, train_missing: list[int] | tuple[int, ...], num_rows: int, missing: list[int],
                     tolerance: float = 0.0) -> Missingness:

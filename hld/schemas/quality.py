@@ -6,19 +6,19 @@ Every difference is counted, none is hidden, and none stops a check that can go 
 * cells of another type than the column's are missing among numbers and times, and unseen among levels
 * levels that training did not show, rare ones and values out of range have categories, which the distance sees
 * shares of missing values are tested (`hld.schemas.missingness`)
+* so are numbers of values that learning did not show (`hld.schemas.new_values`)
 """
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hld.schemas.missingness import Missingness, compare_missing
-
-if TYPE_CHECKING:
-    pass
+from hld.schemas.new_values import KeptValues, NewValues, compare_new
 
 COUNTS = {"num_odd": "of another type", "num_unseen": "that training did not have",
           "num_out_of_range": "out of the training range"}
+NEW = ("num_unseen", "num_out_of_range")  # what `hld.schemas.new_values` tests
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,9 @@ class ColumnQuality:
         Of the share of missing values against that of training, not adjusted for the number of columns.
     is_absent : bool
         The batch has no such column.
+    new_pvalue : float or None
+        Of the number of unseen levels and numbers out of range, against rows kept from learning; not adjusted.  None
+        where it is not tested.
     """
 
     name: str
@@ -54,12 +57,14 @@ class ColumnQuality:
     train_missing: float | None
     pvalue: float | None
     is_absent: bool = False
+    new_pvalue: float | None = None
 
     def lines(self, num_rows: int) -> list[Any]:
         """Sentences about what differs; none where nothing does."""
         if self.is_absent:
             return [f"column {self.name!r} is not there: all of its cells count as missing"]
-        found = [f"column {self.name!r}: {count} of {num_rows} values {what}"
+        tested = "" if self.new_pvalue is None else f" (p = {self.new_pvalue:.2g})"
+        found = [f"column {self.name!r}: {count} of {num_rows} values {what}{tested * (attribute in NEW)}"
                  for attribute, what in COUNTS.items() if (count := getattr(self, attribute))]
         if self.num_missing or self.train_missing:
             known = self.train_missing is not None
@@ -80,6 +85,9 @@ class DataQuality:
         Columns that training did not have.
     missingness : Missingness or None
         The test of the shares of missing values; None where those of training are not known or it was switched off.
+    new_values : NewValues or None
+        The test of the numbers of values that learning did not show; None where no rows were kept from learning, or it
+        was switched off.
 
     Examples
     --------
@@ -96,6 +104,7 @@ class DataQuality:
     columns: tuple[Any, ...]
     extra: tuple[Any, ...] = ()
     missingness: Missingness | None = None
+    new_values: NewValues | None = None
 
     @property
     def absent(self) -> tuple[Any, ...]:
@@ -104,10 +113,10 @@ class DataQuality:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
-        tested = None if self.missingness is None else {"pvalue": self.missingness.pvalue,
-                                                        "share_of_level": self.missingness.share}
-        return {"num_rows": self.num_rows, "absent": list(self.absent), "extra": list(self.extra),
-                "missingness": tested, "columns": [asdict(column) for column in self.columns]}
+        tested = {name: None if found is None else {"pvalue": found.pvalue, "share_of_level": found.share}
+                  for name, found in (("missingness", self.missingness), ("new_values", self.new_values))}
+        return {"num_rows": self.num_rows, "absent": list(self.absent), "extra": list(self.extra), **tested,
+                "columns": [asdict(column) for column in self.columns]}
 
     def __str__(self) -> str:
         lines = [f"{self.num_rows} rows", *[f"column {name!r} was not in training: left aside" for name in self.extra],
@@ -115,9 +124,8 @@ class DataQuality:
         return "\n".join(lines) if len(lines) > 1 else f"{lines[0]}, nothing that the schema does not know"
 
 
-def data_quality(columns: tuple[Any, ...], trained: Any, report: Any,
-                 absent: Any = (), extra: Any = (), *, tolerance: Any = 0.0,
-                 is_tested: bool = True) -> DataQuality:
+def data_quality(columns: tuple[Any, ...], trained: Any, report: Any, absent: Any = (), extra: Any = (), *,
+                 kept: KeptValues | None = None, tolerance: Any = 0.0, is_tested: bool = True) -> DataQuality:
     """The data quality of a batch.
 
     Parameters
@@ -128,19 +136,25 @@ def data_quality(columns: tuple[Any, ...], trained: Any, report: Any,
         Rows of training, and how many of their cells were missing.
     report : hld.schemas.encoding.EncodingReport
     absent, extra : sequences of str
+    kept : KeptValues, optional
+        What rows kept from learning show of new values.
     tolerance : float
-        See `compare_missing`.
+        See `compare_missing` and `compare_new`.
     is_tested : bool
-        Whether to test the shares of missing values.
+        Whether to test the shares of missing values and the numbers of new ones.
     """
-    tested = None
+    tested = new = None
     if trained is not None and is_tested and report.num_rows:
         tested = compare_missing(*trained, report.num_rows, report.num_missing.tolist(), tolerance)
+    if kept is not None and is_tested and report.num_rows:
+        new = compare_new(kept, report.num_rows - report.num_missing, report.num_unseen + report.num_out_of_range,
+                          tolerance)
     rows = []
     for v, column in enumerate(columns):
         rows.append(ColumnQuality(
             column.name, column.kind, int(report.num_missing[v]), int(report.num_odd[v]), int(report.num_unseen[v]),
             int(report.num_rare[v]), int(report.num_out_of_range[v]),
             None if trained is None else trained[1][v] / trained[0],
-            None if tested is None else tested.pvalues[v], column.name in absent))
-    return DataQuality(report.num_rows, tuple(rows), tuple(extra), tested)
+            None if tested is None else tested.pvalues[v], column.name in absent,
+            None if new is None else new.pvalues[v]))
+    return DataQuality(report.num_rows, tuple(rows), tuple(extra), tested, new)

@@ -16,6 +16,7 @@ from hld.table_files.dialect import SNIFFED, ReadOptions
 
 BLOCK = 2 ** 20  # bytes that are read at a time
 FORMS = {".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+MARKS, ZSTD = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ\x00": ".xz"}, b"\x28\xb5\x2f\xfd"  # first bytes
 OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 
@@ -40,9 +41,9 @@ def called(path: str) -> str:
 
 @contextlib.contextmanager
 def opened(path: str) -> Iterator[Any]:
-    """The bytes of a file, decompressed as its name says; of standard input as they are."""
+    """The bytes of a file, decompressed as its name says, standard input as its first bytes say."""
     if path == "-":
-        yield sys.stdin.buffer
+        yield _decompressed(sys.stdin.buffer)
         return
     # a name is given from the root on, as readers would take one such as http://... for an address and fetch it
     name = pathlib.Path(path).absolute()
@@ -54,6 +55,18 @@ def opened(path: str) -> Iterator[Any]:
         return
     with OPENERS.get(ending, open)(name, "rb") as file:  # type: ignore[operator]
         yield file
+
+
+def _decompressed(file: Any) -> Any:
+    """Standard input, which has no name that would say how it is compressed: its first bytes do."""
+    head = file.peek(8)[:8] if hasattr(file, "peek") else b""
+    for mark, ending in MARKS.items():
+        if head.startswith(mark):
+            return OPENERS[ending](file, "rb")  # type: ignore[operator]
+    if head.startswith(ZSTD):
+        import pyarrow
+        return pyarrow.CompressedInputStream(file, "zstd")
+    return file
 
 
 def with_head(file: Any) -> tuple[Any, ...]:

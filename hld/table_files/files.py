@@ -90,19 +90,36 @@ def read_chunks(path: str, encoder: TableEncoder, options: ReadOptions = DEFAULT
         yield from typed_chunks(path, options)
         return
     with opened(path) as raw:
-        head, file = with_head(raw)
-        dialect = find_dialect(head, options, called(path))
-        fitted = {column.name: column for column in encoder.columns}
-        if not encoder.by_name and len(dialect.names) == len(encoder.table_names):
-            fitted = {name: fitted.get(known) for name, known in zip(dialect.names, encoder.table_names, strict=True)}
-        typed = {} if as_text else {name: column.kind for name, column in fitted.items()
-                                    if column is not None and column.kind in TYPED}
-        is_empty = True
-        for chunk in text_chunks(file, dialect, options, called(path), typed):
-            is_empty = False
-            yield {name: as_fitted(cells, fitted.get(name), dialect.decimal) for name, cells in columns_of(chunk)}
-        if is_empty:    # the names, so that it is said what is wrong
-            yield {name: np.zeros(0, dtype=object) for name in options.chosen(dialect.names, called(path))}
+        yield from read_text(raw, called(path), encoder, options, as_text=as_text)
+
+
+def read_text(raw, name: str, encoder, options: ReadOptions = DEFAULT, *, as_text: bool = False) -> Iterator:
+    """An open CSV file as chunks of a batch: see `read_chunks`.
+
+    Parameters
+    ----------
+    raw : binary file
+    name : str
+        What messages call it.
+    encoder, options, as_text : see `read_chunks`
+
+    Yields
+    ------
+    dict of str to columns
+    """
+    head, file = with_head(raw)
+    dialect = find_dialect(head, options, name)
+    fitted = {column.name: column for column in encoder.columns}
+    if not encoder.by_name and len(dialect.names) == len(encoder.table_names):
+        fitted = {given: fitted.get(known) for given, known in zip(dialect.names, encoder.table_names, strict=True)}
+    typed = {} if as_text else {given: column.kind for given, column in fitted.items()
+                                if column is not None and column.kind in TYPED}
+    is_empty = True
+    for chunk in text_chunks(file, dialect, options, name, typed):
+        is_empty = False
+        yield {given: as_fitted(cells, fitted.get(given), dialect.decimal) for given, cells in columns_of(chunk)}
+    if is_empty:    # the names, so that it is said what is wrong
+        yield {given: np.zeros(0, dtype=object) for given in options.chosen(dialect.names, name)}
 
 
 def sampled(chunks: Iterator[Any], max_rows: int, seed: int) -> tuple[Any, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from hld.table_files.byte_files import called, form_of, opened
-from hld.table_files.dialect import NA_VALUES, Dialect, ReadOptions
+from hld.table_files.dialect import Dialect, ReadOptions
 
 ROWS = 2 ** 17  # of a chunk
 BLOCK = 2 ** 22  # bytes of a text file that are parsed at a time
@@ -42,14 +42,17 @@ def text_chunks(file: Any, dialect: Dialect, options: ReadOptions, name: str,
         return
     convert = pyarrow.csv.ConvertOptions(
         column_types=_types(dialect, typed), include_columns=options.chosen(dialect.names, name),
-        null_values=[] if typed is None else [*NA_VALUES, *options.na_values], strings_can_be_null=typed is not None,
+        null_values=[] if typed is None else options.missing_texts, strings_can_be_null=typed is not None,
         decimal_point=dialect.decimal, timestamp_parsers=[pyarrow.csv.ISO8601])
-    read = pyarrow.csv.ReadOptions(block_size=BLOCK, encoding=options.encoding, use_threads=True,
-                                   column_names=None if options.has_header else list(dialect.names))
+    named = not options.has_header or dialect.has_blanks    # else the file names its columns
+    read = pyarrow.csv.ReadOptions(block_size=BLOCK, encoding=dialect.encoding, use_threads=True,
+                                   skip_rows_after_names=int(options.has_header and dialect.has_blanks),
+                                   column_names=list(dialect.names) if named else None)
     parse = pyarrow.csv.ParseOptions(delimiter=dialect.separator, newlines_in_values=True)
     try:
         for batch in pyarrow.csv.open_csv(file, read, parse, convert):
-            yield pyarrow.Table.from_batches([batch])
+            table = pyarrow.Table.from_batches([batch])
+            yield _trimmed(table, None if typed is None else options.missing_texts) if dialect.has_blanks else table
     except pyarrow.ArrowInvalid as error:
         if "conversion error" in str(error):
             raise OddCells(str(error)) from None
@@ -99,6 +102,20 @@ def together(chunks: list[Any]) -> Any:
     return pandas.concat(chunks, ignore_index=True)
 
 
+def _trimmed(table: Any, missing: Any) -> Any:
+    """A table whose texts lose the blank in front; what is then one of `missing` is missing."""
+    import pyarrow
+    import pyarrow.compute
+    for j, field in enumerate(table.schema):
+        if pyarrow.types.is_dictionary(field.type) or pyarrow.types.is_string(field.type):
+            cells = pyarrow.compute.utf8_ltrim_whitespace(table.column(j).cast(pyarrow.string()))
+            if missing is not None:
+                is_hole = pyarrow.compute.is_in(cells, value_set=pyarrow.array(missing))
+                cells = pyarrow.compute.if_else(is_hole, pyarrow.scalar(None, pyarrow.string()), cells)
+            table = table.set_column(j, field.name, cells)
+    return table
+
+
 def _types(dialect: Any, typed: Any) -> dict[str, Any]:
     """The Arrow types of the columns of a text file."""
     import pyarrow
@@ -136,8 +153,9 @@ def _by_pandas(file: Any, dialect: Any, options: Any, name: Any, typed: Any) -> 
             warnings.simplefilter("error", pandas.errors.ParserWarning)
             for chunk in pandas.read_csv(file, sep=dialect.separator, index_col=False, dtype=str, chunksize=ROWS,
                                          header=0 if options.has_header else None, names=names,
-                                         encoding=options.encoding, keep_default_na=typed is not None,
-                                         na_values=list(options.na_values) if typed is not None else None):
+                                         encoding=dialect.encoding, keep_default_na=False,
+                                         skipinitialspace=dialect.has_blanks,
+                                         na_values=options.missing_texts if typed is not None else None):
                 yield chunk[wanted]
     except (pandas.errors.ParserError, pandas.errors.ParserWarning) as error:
         raise ValueError(f"{name} is not a table separated by {dialect.separator!r}: {error}") from None

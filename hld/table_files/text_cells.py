@@ -11,6 +11,8 @@ from hld.schemas.columns import BINNED
 from hld.table_files.dialect import Dialect, ReadOptions
 from hld.tables.factored import Factored
 from hld.tables.forms import arrow_column
+from hld.tables.time_texts import text_kind, times_of_texts
+from hld.tables.times import TIMES
 
 if TYPE_CHECKING:
     from hld.schemas.columns import LevelColumn
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
 UNSEEN = "<unseen>"  # how `TableEncoder.decode` writes the category of levels that training did not have
 WHOLE = re.compile(r"[+-]?[0-9]{1,400}")  # longer numbers are infinite as doubles
 WORDS = {"True": "1", "TRUE": "1", "true": "1", "False": "0", "FALSE": "0", "false": "0", UNSEEN: "inf"}
-DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?")
 
 
 def typed_frame(text: Any, dialect: Dialect, options: ReadOptions) -> Any:
@@ -37,10 +38,10 @@ def typed_frame(text: Any, dialect: Dialect, options: ReadOptions) -> Any:
     buffer.seek(0)
     # in pieces, one column could get two types; plain types would round whole numbers beside a missing cell
     frame = pandas.read_csv(buffer, low_memory=False, dtype_backend="numpy_nullable", decimal=dialect.decimal,
-                            na_values=list(options.na_values), index_col=False)
+                            na_values=options.missing_texts, index_col=False)
     for name in frame.columns:
         if frame[name].dtype == "string":  # empty cells among numbers beyond int64, which become text
-            frame[name] = _dates_or_text(frame[name].mask(frame[name] == ""))
+            frame[name] = _times_or_text(frame[name].mask(frame[name] == ""))
     return frame
 
 
@@ -66,8 +67,8 @@ def as_fitted(column: Any, fitted: Any, decimal: str) -> Any:
         cells = Factored(codes, np.asarray(levels, dtype=object))
     if fitted is None or not isinstance(cells, Factored):
         return cells
-    if fitted.kind == "date":
-        return Factored(cells.codes, _dates(cells.levels)).cells()
+    if fitted.kind in TIMES:
+        return Factored(cells.codes, times_of_texts(cells.levels, fitted.kind)).cells()
     levels = _levels(cells.levels, fitted, decimal)
     return Factored(cells.codes, levels) if fitted.kind not in BINNED else Factored(cells.codes, levels).cells()
 
@@ -96,21 +97,15 @@ def _number(cell: str, decimal: Any, is_level: bool) -> Any:
         return cell
 
 
-def _dates_or_text(cells: Any) -> Any:
-    """A pandas column as dates if every cell is one and there are several, else as it is."""
-    present = cells.dropna().drop_duplicates()
-    if len(present) < 2 or not all(map(DATE.fullmatch, present)):
+def _times_or_text(cells: Any) -> Any:
+    """A pandas column as times if every distinct cell is one and there are several, else as it is."""
+    codes, levels = cells.factorize()
+    levels = levels.tolist()
+    kind = text_kind(levels)
+    if kind is None:
+        return cells
+    found = times_of_texts(levels, kind)
+    if any(isinstance(cell, str) for cell in found):    # a 30th of February
         return cells
     import pandas
-    found = pandas.to_datetime(cells, format="ISO8601", errors="coerce", utc=True)
-    return cells if found.isna().sum() > cells.isna().sum() else found.dt.tz_localize(None)
-
-
-def _dates(cells: Any) -> np.ndarray:
-    """Distinct text cells (n,) as NumPy's dates in UTC, as they are where they are no dates."""
-    import pandas
-    found = pandas.to_datetime(pandas.Series(cells, dtype=object), format="ISO8601", errors="coerce", utc=True)
-    dates = found.dt.tz_localize(None).to_numpy().astype("M8[us]")
-    result = np.empty(len(cells), dtype=object)
-    result[:] = [cell if moment is None else moment for cell, moment in zip(cells, dates.tolist(), strict=True)]
-    return result
+    return pandas.Series(np.append(found, None)[codes], index=cells.index)  # type: ignore[call-overload]

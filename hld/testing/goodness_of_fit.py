@@ -13,9 +13,8 @@ looks up one tail probability.
 """
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,12 +28,20 @@ from hld.nulls.confirmation import least_pvalue
 from hld.nulls.limit_law import limit_null
 from hld.nulls.named import CHECKED, OF_ONE_METRIC, NullOptions
 from hld.nulls.staged import MOST_RESAMPLES
+from hld.planning.detectable import detectable
+from hld.planning.power import power, sample_size
 from hld.references.holes import HolePatterns
 from hld.references.named import FROM_ROWS, REFERENCES
 from hld.results.result import HLDResult
+from hld.summaries.fingerprint import test_fingerprint
+from hld.summaries.summary import BatchSummary
+from hld.summaries.summing import summarize_rows
 from hld.testing.calibration import calibrate
+from hld.testing.description import described
 from hld.testing.row_batches import RowBatch
 from hld.testing.settings import Settings
+from hld.testing.summed_batch import judge_summary
+from hld.testing.verdict import LEAST_PVALUE, spectrum_of, verdict
 from hld.vectors.completion import check_rows, complete
 from hld.vectors.row_vectors import RowVectors
 from hld.vectors.score_features import score_features
@@ -42,9 +49,6 @@ from hld.vectors.score_features import score_features
 if TYPE_CHECKING:
     from hld.testing.calibration import Calibration
     from hld.testing.row_sums import RowSums
-
-SHOWN_SIZES = (1, 2, 5, 10, 100, 1000, 10_000)  # whose smallest p-values `describe` tells
-LEAST_PVALUE = 1e-300
 
 
 class HLDTest:
@@ -59,9 +63,9 @@ class HLDTest:
     nodes : (m,) int array_like, optional
         Node ids; by default ``select_nodes(circuit)``, input and sum units.
     metric : str, (m,) float array_like, or sequence of str
-        "euclidean" (the paper's), "standardized", "marginals", "whitened", "score" (for ``reference="training"``),
-        positive node weights, or several names, which are combined into one test with one p-value: see
-        `hld.metrics.named` and `hld.nulls.joint`.
+        "euclidean" (the paper's), "standardized", "marginals", "ordered", "whitened", "whitened_fine", "score" (for
+        ``reference="training"``), positive node weights, or several names, which are combined into one test with one
+        p-value: see `hld.metrics.named` and `hld.nulls.joint`.
     null : "exact", "normal", "monte-carlo" or "auto"
         The generalised chi-square limit law, the paper's closed form, drawn batches (valid at every T), or drawn
         batches for small T and the law, corrected for T, for large T: see `hld.nulls.named`.
@@ -84,6 +88,8 @@ class HLDTest:
         Tests H0 "the distance is at most epsilon", epsilon = tolerance * sqrt(E |L(X) - mu|^2): a drift of 0.1 is a
         tenth of the typical distance of a single row from the mean.  By the triangle inequality the null holds for
         d - epsilon, so the level is kept whatever the direction of the drift.
+    ordered : sequence of int, optional
+        For the metric "ordered": variables whose categories ascend; by default all.
     missing : "complete", "exact" or "available", optional
         What is done with missing entries.  "complete": they are drawn from the circuit's conditional distribution given
         the rest of their row (`hld.vectors.completion`).  "exact": they are summed out, with the exact null for the
@@ -135,13 +141,15 @@ class HLDTest:
     True
     """
 
-    def __init__(self, circuit: pcircuit.Circuit, nodes: ArrayLike | None = None,
-                 metric: Any = "euclidean", null: str = "exact", reference: str = "circuit",
-                 num_train: int | None = None, training_data: ArrayLike | None = None,
-                 rng: int | np.random.Generator | None = None, *, ridge: float = RIDGE, num_resamples: int = 999,
-                 tolerance: float = 0.0, missing: str | None = None) -> None:
+    def __init__(self, circuit: pcircuit.Circuit, nodes: ArrayLike | None = None, metric: Any = "euclidean",
+                 null: str = "exact", reference: str = "circuit", num_train: int | None = None,
+                 training_data: ArrayLike | None = None, rng: int | np.random.Generator | None = None, *,
+                 ridge: float = RIDGE, num_resamples: int = 999, tolerance: float = 0.0, missing: str | None = None,
+                 ordered: Any = None) -> None:
         pcircuit.check_distribution(circuit)
         num_resamples = pcircuit.check_whole_number(num_resamples, "num_resamples", 1, MOST_RESAMPLES)
+        if ordered is not None:
+            ordered = tuple(pcircuit.check_whole_number(v, "ordered", 0, circuit.num_variables - 1) for v in ordered)
         ridge, tolerance = pcircuit.check_number(ridge, "ridge", above=0), pcircuit.check_number(tolerance, "tolerance")
         num_train = None if num_train is None else pcircuit.check_whole_number(num_train, "num_train", 1)
         if missing is None:
@@ -162,22 +170,11 @@ class HLDTest:
         more = {"features": score_features(circuit)} if asks_for_scores(parts) else {}
         source = REFERENCES[reference](circuit, nodes, training_data, **more)
         self._set(circuit, settings, calibrate(source, parts, null, tolerance=settings.tolerance, ridge=ridge,
-                                               num_resamples=num_resamples, seed=settings.seed))
+                                               ordered=ordered, num_resamples=num_resamples, seed=settings.seed))
 
     @classmethod
     def from_parts(cls, circuit: pcircuit.Circuit, settings: Settings, calibration: Calibration) -> HLDTest:
-        """A test from what another one was made of, without computing anything.
-
-        Parameters
-        ----------
-        circuit : pcircuit.Circuit
-        settings : Settings
-        calibration : Calibration
-
-        Returns
-        -------
-        HLDTest
-        """
+        """A test from the circuit, `Settings` and `Calibration` of another one, without computing anything."""
         test = object.__new__(cls)
         test._set(circuit, settings, calibration)
         return test
@@ -190,12 +187,13 @@ class HLDTest:
         self.null, self.reference, self.num_train = settings.null, settings.reference, settings.num_train
         self.tolerance, self.missing = settings.tolerance, settings.missing
         metrics = calibration.metrics
-        self._names = tuple(metric.name for metric in metrics)
+        self.metric_names = tuple(metric.name for metric in metrics)
         # a law of zeros leaves no room for rounding
-        self._round_offs = tuple(metric.round_off(self.mean) for metric in metrics)
+        self.round_offs = tuple(metric.round_off(self.mean) for metric in metrics)
         # differences are reported in the metric's own weights where it is a weighting of nodes
         single = metrics[0].node_weights if len(metrics) == 1 else None
-        self._shown_weights = 1.0 if single is None else single
+        self.shown_weights = 1.0 if single is None else single
+        self.noisy_nulls: dict[str, Any] = {}  # those of summaries with noise, by T and variances
         self._patterns = HolePatterns(circuit, self.nodes) if settings.missing == "exact" else None
 
     def __call__(self, batch: ArrayLike, alpha: float = 0.05) -> HLDResult:
@@ -203,8 +201,8 @@ class HLDTest:
 
         Parameters
         ----------
-        batch : (T, V) integer array_like
-            Rows; -1 is missing.  T at least 1.
+        batch : (T, V) integer array_like, or BatchSummary
+            Rows; -1 is missing.  T at least 1.  Or what `summarize` made of them.
         alpha : float
             Level, in (0, 1).
 
@@ -217,6 +215,8 @@ class HLDTest:
         TypeError, ValueError
             If `batch` is not evidence for the circuit or has no rows, or `alpha` is not in (0, 1).
         """
+        if isinstance(batch, BatchSummary):
+            return judge_summary(self, batch, check_alpha(alpha))
         if self._patterns is not None:
             batch = pcircuit.check_evidence(self.circuit, batch, name="batch")
             if len(batch) and batch.min() < 0:
@@ -229,6 +229,39 @@ class HLDTest:
         if self.calibration.kept is not None:
             return self._against_rows(RowBatch(self.vectors, self.calibration, batch), check_alpha(alpha), num_missing)
         return self.judge(self.vectors.mean(batch), len(batch), alpha, num_missing=num_missing)
+
+    def summarize(self, rows: Any, *, epsilon: Any = None, delta: Any = 1e-6,
+                  rng: np.random.Generator | None = None) -> BatchSummary:
+        """A few sums over rows (n, V), which add up and can be tested in their place: see `hld.BatchSummary`.
+
+        With `epsilon`, noise makes the sums (epsilon, delta)-differentially private: see `hld.summaries.privacy`.
+        """
+        return summarize_rows(self, rows, epsilon=epsilon, delta=delta, rng=rng)
+
+    def power(self, alternative: Any, T: Any, alpha: float = 0.05) -> float:
+        """Probability that T rows of an alternative are called shifted: see `hld.planning.power.power`."""
+        return power(self, alternative, T, alpha)
+
+    def sample_size(self, alternative: Any, power: Any = 0.9, alpha: float = 0.05) -> int | None:
+        """Rows with which an alternative is found: see `hld.planning.power.sample_size`."""
+        return sample_size(self, alternative, power, alpha)
+
+    def detectable(self, T: Any, power: Any = 0.9, alpha: float = 0.05) -> tuple[Any, ...]:
+        """How much more frequent levels have to get: see `hld.planning.detectable.detectable`."""
+        return detectable(self, T, power, alpha)
+
+    def effect_spectrum(self) -> Any:
+        """Eigenvalues and eigenvectors behind the interval of the effect size, computed once; None for many nodes."""
+        return self._effect_spectrum
+
+    @cached_property
+    def _effect_spectrum(self) -> Any:
+        return spectrum_of(self)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """64 hexadecimal digits, by which a summary for another test is told."""
+        return test_fingerprint(self.circuit, self.calibration)
 
     def judge(self, mean: np.ndarray, num_samples: int, alpha: float = 0.05, *, num_missing: int = 0) -> HLDResult:
         """Test a batch of which only the mean hierarchical likelihood vector is at hand.
@@ -268,7 +301,7 @@ class HLDTest:
                                       least=0 if self.vectors.features is None else None)
         T, alpha = pcircuit.check_whole_number(num_samples, "num_samples", 1), check_alpha(alpha)
         num_missing = pcircuit.check_whole_number(num_missing, "num_missing", 0)
-        return self._result(mean - self.mean, T, alpha, num_missing, self.calibration.null)
+        return verdict(self, mean - self.mean, T, alpha, num_missing, self.calibration.null)
 
     def judge_sums(self, sums: RowSums, alpha: float = 0.05) -> HLDResult:
         """Test a batch that came in chunks, of which `hld.testing.row_sums.RowSums` are at hand (one row or more).
@@ -291,52 +324,18 @@ class HLDTest:
         options = NullOptions(1, self.settings.seed, np.random.default_rng([self.settings.seed, 1]))
         null = limit_null(reference, self.calibration.metrics, options)  # type: ignore[arg-type]
         mean = pcircuit.mean_node_likelihoods(self.circuit, batch, nodes=self.nodes)
-        return self._result(mean - reference.mean, len(batch), alpha, int((batch < 0).sum()), null)
+        return verdict(self, mean - reference.mean, len(batch), alpha, int((batch < 0).sum()), null)
 
     def _against_rows(self, batch: RowBatch, alpha: float, num_missing: int) -> HLDResult:
         """Test a batch whose rows are at hand against reference rows."""
         deltas, null, factors = batch.difference()
-        result = self._result(deltas, batch.num_rows, alpha, num_missing, null,
+        result = verdict(self, deltas, batch.num_rows, alpha, num_missing, null,
                               lambda found, squared: batch.confirmed(found, squared, factors))
         return replace(result, _scores=batch.score_shift())
 
-    def _result(self, deltas: np.ndarray, T: int, alpha: float, num_missing: int, null: Any,
-                check: Callable[..., Any] | None = None) -> HLDResult:
-        """The result for differences of means under a null, a small p-value checked if there is a way."""
-        parts, num_train = self.calibration, self.settings.num_train
-        inflation = 1.0 if num_train is None else 1.0 + T / num_train
-        distances = [math.sqrt(max(metric.squared(deltas), 0.0)) for metric in parts.metrics]
-        beyond = [max(d - margin, 0.0) if d > round_off else 0.0
-                  for d, margin, round_off in zip(distances, parts.margins, self._round_offs, strict=True)]
-        found = null.pvalue(np.square(beyond) / inflation, T)
-        if len(distances) > 1:
-            threshold = -math.log10(alpha)
-        else:
-            threshold = math.sqrt(null.threshold(alpha, T, found.draws) * inflation) + float(parts.margins[0])
-        found = found if check is None else check(found, np.square(beyond))
-        found = found._replace(value=max(found.value, LEAST_PVALUE))
-        statistic = 0.0 - math.log10(found.value) if len(distances) > 1 else distances[0]
-        weights, m = self._shown_weights, len(self.nodes)
-        return HLDResult(statistic=statistic, threshold=threshold, pvalue=found.value,
-                         reject=bool(found.value <= alpha), alpha=alpha, num_samples=T, null=found.null,
-                         inflation=inflation, null_error=found.error, num_missing=num_missing, metrics=self._names,
-                         pvalues=found.each, deltas=deltas[:m] * weights, stds=self.stds[:m] * weights,
-                         nodes=self.nodes, _circuit=self.circuit)
-
     def describe(self) -> str:
         """What the test does, in a few lines."""
-        kinds, counts = np.unique(self.circuit.nodes.kind[self.nodes], return_counts=True)
-        m = len(self.nodes)
-        lines = [f"HLD test against {self.circuit!r}",
-                 f"nodes: {len(self.nodes)} ({', '.join(f'{n} {k}' for k, n in zip(kinds, counts, strict=True))})",
-                 f"reference: {self.reference}; total variance tr(S) = {float(self.stds[:m] @ self.stds[:m]):.6g}",
-                 "null:", *self.calibration.null.describe(self._names),
-                 "estimation error: ignored (no num_train)" if self.num_train is None
-                 else f"estimation error: null scaled by 1 + T / {self.num_train}"]
-        lines.append("smallest p-value: " + "; ".join(f"T = {T}: {self.least_pvalue(T):.2g}" for T in SHOWN_SIZES))
-        if self.tolerance:
-            lines.append(f"tolerance: drifts of up to {self.tolerance:g} typical single-row distances are accepted")
-        return "\n".join(lines)
+        return described(self)
 
     def least_pvalue(self, T: int) -> float:
         """The smallest p-value that a batch of T rows can have, however far from the reference it is.

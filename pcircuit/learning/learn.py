@@ -71,7 +71,7 @@ def learn(data: ArrayLike, validation: ArrayLike | None = None, *, num_categorie
     num_categories : int or (V,) ints, optional
         Categories of each variable.  Default: the largest entry of both tables plus one, and at least two.
     search : LearnSearch, optional
-        What is tried.  Default: up to 64 states, three pseudocounts, up to eight trees.
+        What is tried.  Default: up to 64 states, three pseudocounts, up to 16 trees.
     rng : int or numpy.random.Generator
         Seed or generator of start values, bootstrap samples and held rows.  Default 0.
     n_jobs : int, optional
@@ -116,7 +116,7 @@ def learn(data: ArrayLike, validation: ArrayLike | None = None, *, num_categorie
     rows = _split(data, validation, num_categories, generator, n_jobs)
     trials: list[Trial] = []
     fits = len(search.num_latents) + len(search.pseudocounts) + search.num_trees - 2
-    with EMWatch(progress=check_flag(progress, "progress")).bar(fits) as advance:
+    with EMWatch(progress=check_flag(progress, "progress")).bar(fits) as (advance, _):
         def note(trial: Trial) -> float:
             LOG.info("%s, %d states, pseudocount %g: validation %.4f", trial.name, trial.num_latents, trial.pseudocount,
                      trial.best)

@@ -19,7 +19,7 @@ class LearnSearch:
     pseudocounts : sequence of float
         Smoothing; the first is used while K is chosen.  Default 0.1, 1.0, 0.01.
     num_trees : int
-        Circuits of the mixture at most; 1 gives a single circuit, which has exact moments.  Default 8.
+        Circuits of the mixture at most; 1 gives a single circuit, which has exact moments.  Default 16.
     num_epochs : int
         Of EM for each circuit at most.  Default 200.
     joint : bool
@@ -45,7 +45,7 @@ class LearnSearch:
 
     num_latents: Sequence[int] = (8, 16, 32, 64)
     pseudocounts: Sequence[float] = (0.1, 1.0, 0.01)
-    num_trees: int = 8
+    num_trees: int = 16
     num_epochs: int = 200
     joint: bool = True
     tolerance: float = 1e-3

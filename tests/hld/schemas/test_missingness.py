@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import hypergeom
 
+from hld.results.with_quality import combined
 from hld.schemas.missingness import SHARE, compare_missing, hypergeometric_tail
 
 
@@ -41,18 +42,18 @@ def test_the_level_is_kept_exactly_given_the_holes(n, T, K):
 def test_the_combined_level_is_the_sum_of_its_parts():
     found = compare_missing(100, [10, 0, 20], 50, [5, 0, 10])
     assert found.share == SHARE
-    assert found.combined(0.9 * 0.04) == pytest.approx(0.04)
+    assert combined(0.9 * 0.04, found) == pytest.approx(0.04)
     assert found.pvalue == min(1.0, 2 * min(found.pvalues[0], found.pvalues[2]))     # of two columns, not three
     assert found.pvalues[1] == 1.0
-    assert compare_missing(100, [0, 0], 50, [0, 0]).combined(0.3) == 0.3
-    assert compare_missing(100, [100], 50, [50]).combined(0.9) == 1.0
+    assert combined(0.3, compare_missing(100, [0, 0], 50, [0, 0])) == 0.3
+    assert combined(0.9, compare_missing(100, [100], 50, [50])) == 1.0
 
 
 def test_a_column_that_is_suddenly_missing_is_found_in_either_direction():
-    assert compare_missing(1000, [3], 50, [50]).combined(0.7) < 1e-50
-    assert compare_missing(1000, [990], 50, [0]).combined(0.7) < 1e-50
-    assert compare_missing(50_000_000, [5_000_000], 50_000_000, [5_000_100]).combined(0.7) > 0.1
-    assert compare_missing(50_000_000, [5_000_000], 50_000_000, [5_100_000]).combined(0.7) < 1e-50
+    assert combined(0.7, compare_missing(1000, [3], 50, [50])) < 1e-50
+    assert combined(0.7, compare_missing(1000, [990], 50, [0])) < 1e-50
+    assert combined(0.7, compare_missing(50_000_000, [5_000_000], 50_000_000, [5_000_100])) > 0.1
+    assert combined(0.7, compare_missing(50_000_000, [5_000_000], 50_000_000, [5_100_000])) < 1e-50
 
 
 def test_a_tolerated_drift_of_the_share_does_not_alarm():

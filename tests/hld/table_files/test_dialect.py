@@ -39,9 +39,9 @@ def test_decimal_commas_are_found(text, decimal):
 
 
 def test_headers_that_are_rows_are_refused():
-    with pytest.raises(ValueError, match=r"has only numbers in its first row .*\(--no-header\)"):
+    with pytest.raises(ValueError, match=r"has a first row that looks like the others .*\(--no-header\)"):
         found("1.5,2\n3.5,4\n")
-    with pytest.raises(ValueError, match="has only numbers in its first row"):
+    with pytest.raises(ValueError, match="has a first row that looks like the others"):
         found("5,5\n3,4\n")
     assert found("1.5,2\n3.5,4\n", has_header=False).names == ("x0", "x1")
     assert found("0,1,2\n3,4,5\n").names == ("0", "1", "2")     # what data frames without names write
@@ -69,3 +69,31 @@ def test_columns_are_chosen_and_row_numbers_are_not():
     for name in ("columns", "drop"):
         with pytest.raises(ValueError, match=f"'x.csv' has no column 'z', which `{name}` names"):
             ReadOptions(**{name: ("z",)}).chosen(("a",), "'x.csv'")
+
+
+@pytest.mark.parametrize("text", ["49.1,F,1\n30.2,M,3\n18.0,F,2\n", "F,M\nM,F\nF,M\n", "-1,x\n-2,x\n"])
+def test_first_rows_that_look_like_the_others_are_refused(text):
+    with pytest.raises(ValueError, match=r"first row that looks like the others .*\(--no-header\)"):
+        found(text)
+
+
+@pytest.mark.parametrize("text", ["country,2019,2020\nNO,1,2\nPE,3,4\n", "a,b\na,1\nb,2\n", "name,1.5\nx,2\n"])
+def test_names_may_be_years_and_one_may_be_a_level(text):
+    assert found(text).names == tuple(text.split("\n")[0].split(","))
+
+
+def test_utf_16_says_so_itself():
+    found = find_dialect("a;b\n1;2\n".encode("utf-16"), ReadOptions(), "'x.csv'")
+    assert (found.separator, found.names, found.encoding) == (";", ("a", "b"), "utf-16")
+
+
+def test_blanks_behind_separators_are_no_part_of_names():
+    assert found("age, sex, n\n39, F, 3\n") == Dialect(",", ".", ("age", "sex", "n"), "utf-8", True)
+    assert not found("age,sex, n\n39,F,3\n").has_blanks
+
+
+@pytest.mark.parametrize(("head", "said"), [(b"PAR1xx", "Parquet file"), (b"ARROW1", "write it as Parquet"),
+                                            (b"PK\x03\x04", "spreadsheet"), (b'[{"a": 1}]', "one object a line")])
+def test_files_that_are_no_text_are_named(head, said):
+    with pytest.raises(ValueError, match=said):
+        find_dialect(head, ReadOptions(), "'x.csv'")
