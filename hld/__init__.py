@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from hld.result import HLDResult as HLDResult
     from hld.tables.encoder import TableEncoder as TableEncoder
     from hld.tables.encoder import fit_encoder as fit_encoder
+    from hld.tables.learn_schema import calendar_columns as calendar_columns
     from hld.tables.learn_schema import learn_schema as learn_schema
     from hld.tables.quality import DataQuality as DataQuality
     from hld.tables.schema import ColumnSchema as ColumnSchema
@@ -48,6 +49,7 @@ _HOME = {
     "MMDResult": "baselines.mmd", "MMDTest": "baselines.mmd", "mmd_squared": "baselines.mmd",
     "TableEncoder": "tables.encoder", "fit_encoder": "tables.encoder",
     "TableSchema": "tables.schema", "ColumnSchema": "tables.schema", "learn_schema": "tables.learn_schema",
+    "calendar_columns": "tables.learn_schema",
     "DataQuality": "tables.quality",
 }
 _FROM_PCIRCUIT = ("Moments", "exact_moments", "select_nodes")

@@ -45,6 +45,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 import pcircuit
+from hld.tables.calendar import with_parts
 from hld.tables.cells import read_table
 from hld.tables.column_names import arrange, column_names, column_roles, matched
 from hld.tables.columns import fit_column, narrowed_column
@@ -93,12 +94,11 @@ def fit_encoder(table, *, num_bins=8, max_categories=64, categorical=None, conti
 
     Notes
     -----
-    Costs one sort or one hash table per column, O(N log N).
+    One sort or one hash table per column, O(N log N).
 
     References
     ----------
-    K, S and Krishnan (2026), Hierarchical Likelihood Distance, appendix on data sets: continuous columns are
-    discretised. The paper leaves the rule open; the one here is this module's.
+    K, S and Krishnan (2026), Hierarchical Likelihood Distance, appendix on data sets, which leaves the rule open.
 
     Examples
     --------
@@ -113,8 +113,8 @@ def fit_encoder(table, *, num_bins=8, max_categories=64, categorical=None, conti
     max_categories = pcircuit.check_whole_number(max_categories, "max_categories", 2, 2 ** 31 - 2)
     parts = read_table(table)
     if parts.num_rows == 0 or not parts.arrays:
-        raise ValueError(f"`table` has {parts.num_rows} rows and {len(parts.arrays)} columns, expected at "
-                         f"least one of each: there is nothing to fit")
+        raise ValueError(f"`table` has {parts.num_rows} rows and {len(parts.arrays)} columns, expected at least one of "
+                         "each: there is nothing to fit")
     by_name = parts.names is not None or names is not None
     names = column_names(names, parts.names, len(parts.arrays))
     roles = column_roles(names, categorical, continuous)
@@ -140,6 +140,8 @@ class TableEncoder:
         Whether data frames are matched by column name (else by position). Arrays are matched by position.
     table_names : tuple of str
         Names of all columns of the training table: those that are not in `columns` are left out.
+    derived : tuple of hld.tables.calendar.Derived
+        Which of `columns` are parts of another one.
 
     Examples
     --------
@@ -156,12 +158,13 @@ class TableEncoder:
     columns: tuple
     by_name: bool
     table_names: tuple = ()
+    derived: tuple = ()
     _tables: CodeTables = field(init=False, repr=False, compare=False)
 
     def __post_init__(self):
         if not self.columns or len(set(self.names)) < len(self.columns):
-            raise ValueError(f"the encoder has {len(self.columns)} columns with {len(set(self.names))} "
-                             f"distinct names, expected at least one column and no name twice")
+            raise ValueError(f"the encoder has {len(self.columns)} columns with {len(set(self.names))} distinct names, "
+                             "expected at least one column and no name twice")
         object.__setattr__(self, "table_names", self.table_names or self.names)
         object.__setattr__(self, "_tables", code_tables(self.columns))
 
@@ -232,12 +235,20 @@ class TableEncoder:
 
     def _arranged(self, table):
         """Arrays (N,) of the columns in their order, the number of rows, and the whole table if it is one array."""
-        parts = read_table(table)
-        return arrange(self.names, self.table_names, self.by_name, parts), parts.num_rows, self._whole(parts)
+        parts = self.read(table)
+        return arrange(self.names, *self._known(), parts), parts.num_rows, self._whole(parts)
+
+    def read(self, table):
+        """A table taken apart, with its derived columns."""
+        return with_parts(read_table(table), self.derived, self.table_names, self.by_name)
+
+    def _known(self):
+        """Names of all columns that a table may have, and whether it is matched by them."""
+        return self.table_names + tuple(one.name for one in self.derived), self.by_name or bool(self.derived)
 
     def _whole(self, parts):
         """The whole table if it is one array and no column is left out."""
-        return parts.whole if len(self.table_names) == len(self.columns) else None
+        return parts.whole if len(self.table_names) == len(self.columns) and not self.derived else None
 
     def encode_counting(self, table):
         """Turn a batch into evidence, and count differences from training instead of refusing them.
@@ -258,8 +269,8 @@ class TableEncoder:
         ValueError
             As `encode`, but for names: only a table with none of the columns is refused.
         """
-        parts = read_table(table)
-        arrays, absent, extra = matched(self.names, self.table_names, self.by_name, parts)
+        parts = self.read(table)
+        arrays, absent, extra = matched(self.names, *self._known(), parts)
         if len(absent) == len(self.columns):
             raise ValueError(f"`table` has none of the fitted columns ({', '.join(self.names[:8])}), expected at least "
                              f"one: it has {', '.join(map(repr, extra[:8]))}")

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from hld.tables.byte_files import called, form_of, opened, with_head
+from hld.tables.columns import BinColumn
 from hld.tables.dialect import ReadOptions, find_dialect
 from hld.tables.row_chunks import ROWS, columns_of, smaller, text_chunks, together, typed_chunks
 from hld.tables.text_cells import as_fitted, typed_frame
@@ -89,6 +90,8 @@ def read_chunks(path: str, encoder, options: ReadOptions = DEFAULT, *, as_text: 
         fitted = {column.name: column for column in encoder.columns}
         if not encoder.by_name and len(dialect.names) == len(encoder.table_names):
             fitted = {name: fitted.get(known) for name, known in zip(dialect.names, encoder.table_names, strict=True)}
+        for one in encoder.derived:
+            fitted.setdefault(one.source, BinColumn(one.source, (), 0.0, 0.0, "date"))
         typed = {} if as_text else {name: column.kind for name, column in fitted.items()
                                     if column is not None and column.kind in TYPED}
         is_empty = True
