@@ -65,7 +65,7 @@ def read_table(table):
     array = _as_array(table)
     if array.ndim != 2:
         raise ValueError(f"`table` has {array.ndim} dimension(s) ({type(table).__name__}), expected 2 (rows, "
-                         f"columns). Reshape your data: one row as table[None, :], one column as table[:, None]")
+                         f"columns): Reshape your data, one row as table[None, :], one column as table[:, None]")
     whole = _checked_dtype(array, "`table`")
     arrays = list(whole.T)
     return Columns(None, len(whole), arrays, [False] * len(arrays), whole)
@@ -128,7 +128,7 @@ def _checked_dtype(array, what):
     if isinstance(array, Factored):
         return array
     if array.dtype.kind == "c":
-        raise ValueError(f"{what} has dtype {array.dtype}. Complex data not supported: give real and imaginary parts "
+        raise ValueError(f"{what} has dtype {array.dtype}: Complex data not supported, give real and imaginary parts "
                          "as columns")
     if array.dtype.kind not in NUMERIC + _TEXT + "OMm":
         raise TypeError(f"{what} has dtype {array.dtype}, expected numbers, booleans, text or objects: "
