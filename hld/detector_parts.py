@@ -4,10 +4,16 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pcircuit
-from hld.goodness_of_fit import HLDTest
-from hld.metrics.named import default_metrics
+from hld.metrics.named import COMBINATIONS, default_metrics
+from hld.results.largest_count import largest_of
+from hld.results.result import HLDResult
+from hld.results.with_quality import with_quality
+from hld.summaries.of_tables import facts_of
+from hld.summaries.summary import BatchSummary, check_summary
+from hld.testing.goodness_of_fit import HLDTest
 
 MISSING = {"complete": "drawn from the circuit given the rest of the row", "exact": "summed out",
            "available": "each node is compared by the rows that show its whole scope"}
@@ -15,15 +21,27 @@ SUPPORTED_LEVEL = 0.05  # below the smallest p-value of a single row `fit` warns
 MOST_NAMED = 8  # columns that a warning names
 
 
-def build_test(options: Mapping, circuit, kept, num_learned: int, seed: int) -> HLDTest:
+def build_test(options: Mapping, circuit, kept, num_learned: int, seed: int, ordered: tuple) -> HLDTest:
     """The test of a fitted circuit against the rows `kept`, or, if these are None, against the circuit."""
     nodes, metric = pcircuit.select_nodes(circuit, options["kinds"]), options["metric"]
-    if isinstance(metric, str) and metric == "auto":
-        metric = default_metrics(circuit, nodes)
+    if isinstance(metric, str) and metric in COMBINATIONS:
+        fresh = None if kept is None or options["reference"] == "training" else len(kept)
+        metric = default_metrics(circuit, nodes, fresh, scores=metric == "auto")
     return HLDTest(circuit, nodes=nodes, metric=metric, null=options["null"],
                    reference="circuit" if kept is None else "training", training_data=kept,
                    num_train=num_learned if options["estimation_error"] and kept is None else None,
-                   rng=seed, num_resamples=options["num_resamples"], tolerance=options["tolerance"])
+                   rng=seed, num_resamples=options["num_resamples"], tolerance=options["tolerance"], ordered=ordered)
+
+
+def judge_table_summary(detector, summary: BatchSummary, alpha: float) -> HLDResult:
+    """Test a batch of which a fitted detector has a summary."""
+    check_summary(summary, "batch")
+    summary, quality, evidence = facts_of(detector, summary)
+    if quality is None:
+        return detector.test_(summary, alpha)
+    counts = None if evidence is None else largest_of(detector, evidence.batch)
+    result = with_quality(lambda level: detector.test_(summary, level), quality, alpha, counts)
+    return replace(result, evidence=evidence)
 
 
 @contextlib.contextmanager

@@ -33,8 +33,8 @@ def fit(args) -> int:
 
 def _schema(args):
     """What is known of the columns before the table is read; None for nothing."""
-    from hld.tables.learn_schema import calendar_columns
-    from hld.tables.schema import TableSchema
+    from hld.schemas.learn_schema import calendar_columns
+    from hld.schemas.schema import TableSchema
     given = None if args.schema is None else _read_schema(args.schema)
     dates = [column for name in args.calendar or () for column in calendar_columns(name)]
     if not dates:
@@ -45,7 +45,7 @@ def _schema(args):
 
 def _read_schema(path):
     """The schema in a JSON file."""
-    from hld.tables.schema import TableSchema
+    from hld.schemas.schema import TableSchema
     try:
         with open(path, encoding="utf-8") as file:
             return TableSchema.from_dict(json.load(file))

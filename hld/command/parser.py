@@ -7,7 +7,13 @@
     hld info MODEL                    what the model file holds
     hld sample MODEL -n 10            rows drawn from the learned distribution, also under conditions
     hld monitor MODEL                 rows on standard input, a line of JSON for every n rows and at the alarm
+    hld serve MODEL                   the same over HTTP, and a page in the browser
+    hld export MODEL --c FILE.c       the test as a program without Python
+    hld plan MODEL --rows-per-day N   what will be found, and when
+    hld summarize MODEL BATCH.csv     sums that hld test takes in place of rows (--summary)
+    hld audit MODEL HELDOUT.csv       level, power and drift on rows that it has not seen
     hld diff MODEL_A MODEL_B          how far two models are from each other, by column
+    hld warm-up                       compile all kernels now, for instance when a container is built
     hld completion bash               a script that completes commands in a shell
     hld demo                          the method on handwritten digits, in a table and a picture
 

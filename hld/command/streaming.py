@@ -25,14 +25,10 @@ def monitor(args) -> int:
     """Watch standard input."""
     from hld.command.steps import step
     from hld.model_files import load
-    from hld.monitoring.monitor import Monitor
+    from hld.monitoring.of_test import monitor_of
     with step(f"reading {args.model}"):
         detector = load(args.model)
-        encoder, test = detector.encoder_, detector.test_
-        watch = Monitor(detector.circuit_, args.alpha, test.nodes, rng=0)
-        margin = misfit(test.mean, watch.mean) if args.margin is None else args.margin
-        if margin:
-            watch = Monitor(detector.circuit_, args.alpha, test.nodes, margin=margin, rng=0)
+        encoder, watch = detector.encoder_, monitor_of(detector.test_, args.alpha, args.margin)
     was_alarm, result = False, None
     for text in _blocks(sys.stdin, args.every, args.sep):
         codes, *_ = encoder.encode_counting(_cells(text, encoder, args.sep))
@@ -46,12 +42,6 @@ def monitor(args) -> int:
         raise ValueError("standard input has no rows: expected a header and rows")
     _print_line("end", result)
     return ALARM if result.alarm else 0
-
-
-def misfit(reference, circuit) -> float:
-    """Distance of the means (m,) of reference rows from those of the circuit: what the circuit does not get right."""
-    difference = reference - circuit
-    return float((difference @ difference) ** 0.5)
 
 
 def _blocks(lines, size: int, separator: str):
@@ -77,7 +67,7 @@ def _cells(text, encoder, separator) -> dict:
         import pandas
     except ImportError:
         raise ImportError("reading CSV needs pandas, which is not installed: pip install 'hld[cli]'") from None
-    from hld.tables.text_cells import as_fitted
+    from hld.table_files.text_cells import as_fitted
     try:
         frame = pandas.read_csv(io.StringIO(text), sep=separator, dtype=str, index_col=False)
     except pandas.errors.ParserError as error:
@@ -95,5 +85,5 @@ def _text(rows, separator) -> str:
 
 def _print_line(event, result) -> None:
     """One line of JSON, at once."""
-    from hld.command.output import plain_json
+    from hld.answers.plain_json import plain_json
     print(json.dumps({"event": event, **plain_json(result.to_dict())}, allow_nan=False), flush=True)

@@ -138,13 +138,14 @@ def make_bets(circuit: pcircuit.Circuit, nodes: np.ndarray, mean: np.ndarray, st
     num_bets = 1 + 2 * len(RATES) * len(DIRECTION_STAKES) + 2 * len(nodes) * len(NODE_STAKES)
     on_direction = ON_DIRECTIONS / (2 * len(RATES) * len(DIRECTION_STAKES))
     on_node = usable * ON_NODES / (max(usable.sum(), 1) * 2 * len(NODE_STAKES))
-    return Bets(
-        mean=mean, doubts=doubts, scale=scale, scaled_mean=mean * scale, scaled_bound=top * scale,
+    return Bets(  # copies, which may be written to: a kernel is compiled anew for arrays that may not
+        mean=np.array(mean), doubts=doubts, scale=scale, scaled_mean=mean * scale, scaled_bound=top * scale,
         rise=_inverse(rise, usable), fall=_inverse(fall, usable),
         euclidean=np.square(stds / max(stds.max(), SMALLEST)) * usable,
-        kept=kept_nodes(top, mean, stds, doubts), whitening=whitening, groups=floor.groups, starts=floor.starts,
-        columns=floor.columns, values=floor.values, margin=float(margin), direction_stakes=np.array(DIRECTION_STAKES),
-        node_stakes=np.array(NODE_STAKES), rates=np.array(RATES), on_direction=on_direction, on_node=on_node,
+        kept=kept_nodes(top, mean, stds, doubts), whitening=np.array(whitening), groups=floor.groups,
+        starts=floor.starts, columns=floor.columns, values=floor.values, margin=float(margin),
+        direction_stakes=np.array(DIRECTION_STAKES), node_stakes=np.array(NODE_STAKES), rates=np.array(RATES),
+        on_direction=on_direction, on_node=on_node,
         cash=1.0 - ON_DIRECTIONS - 2 * len(NODE_STAKES) * on_node.sum(), share=SHARE, refresh=REFRESH, spare=SPARE,
         least_drop=EPS * (2 * num_bets + LEAST_DROP))
 

@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 from scipy.stats import ks_2samp
 
+from hld.schemas.columns import BinColumn
 from hld.synthetic.values import Grid, ValueTables, value_tables
-from hld.tables.columns import BinColumn
 
 
 def grid(numbers, edges):

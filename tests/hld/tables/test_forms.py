@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import hld
-from hld.tables.encoder import fit_encoder
+from hld.schemas.encoder import fit_encoder
 from hld.tables.factored import Factored
 
 pa = pytest.importorskip("pyarrow")

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from tables import codes_of
 
-from hld.tables.encoder import fit_encoder
+from hld.schemas.encoder import fit_encoder
 
 LARGE = [1234567890123456701, 1234567890123456702, 1234567890123456703]
 HUGE = [2 ** 64 - 1, 2 ** 64 - 2, 2 ** 64 - 3]

@@ -267,7 +267,7 @@ def test_means_do_not_depend_on_threads_and_include_suspect_rows(engine, rng):
     V = 600
     low, high = [1e-6, 1 - 1e-6], [1 - 1e-6, 1e-6]
     circuit = zoo.mixture_of_two(np.array([high] * 300 + [low] * 300), np.array([low] * 300 + [high] * 300))
-    data = np.zeros((3000, V), dtype=np.uint8)
+    data = np.zeros((1100, V), dtype=np.uint8)  # more than four groups of rows, for three threads
     data[1::2] = 1
     one, many = (mean_node_likelihoods(circuit, data, n_jobs=n) for n in (1, 3))
     np.testing.assert_array_equal(one, many)
