@@ -45,7 +45,8 @@ def main(name: str, folder: pathlib.Path) -> dict:
     page = folder / f"{name}.html"
     for job, run in (("report", lambda: peer.report(model, batch, page)),
                      ("segments", lambda: peer.segments(model, pd.read_csv(folder / "days.csv"), "day")),
-                     ("stream", lambda: peer.stream(train, pd.read_csv(folder / "stream.csv")))):
+                     ("stream", lambda: peer.stream(train, pd.read_csv(folder / "stream.csv"))),
+                     ("size", lambda: peer.size(model))):
         if hasattr(peer, job):
             found[job] = timed(run)
     if page.exists():

@@ -41,7 +41,7 @@ def lines(found) -> str:
             continue
         counts = one["lines"]
         shared = sum(count for key, count in counts.items()
-                     if key not in ("detect", "explain", "report", "segments", "stream", "save", "load"))
+                     if key not in ("detect", "explain", "report", "segments", "stream", "size", "save", "load"))
         row = [name, shared]
         for job in JOBS:
             keys = names.get(job, [job])

@@ -35,6 +35,10 @@ def stream(train, rows):
     return found.alarm_row
 
 
+def size(model):
+    return str(hld.plan(model, 300))
+
+
 def save(model, path):
     model.save(path)
 
