@@ -122,6 +122,8 @@ def _add_fit(commands: Any) -> None:
                      help="learn from a uniform sample of so many rows of longer tables (default 200000)")
     fit.add_argument("--categorical", metavar="A,B", type=names, help="columns to treat as categorical")
     fit.add_argument("--continuous", metavar="C,D", type=names, help="columns to treat as continuous")
+    fit.add_argument("--calendar", metavar="A,B", type=names,
+                     help="columns of dates to take the day of the week and the hour of, instead of the moment")
     fit.add_argument("--seed", type=_seed, default=0, help="of start values (default 0)")
     add_reading_options(fit)
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hld.schemas.columns import BinColumn
 from hld.table_files.byte_files import called, form_of, opened, with_head
 from hld.table_files.dialect import ReadOptions, find_dialect
 from hld.table_files.row_chunks import ROWS, columns_of, smaller, text_chunks, together, typed_chunks
@@ -112,6 +113,8 @@ def read_text(raw, name: str, encoder, options: ReadOptions = DEFAULT, *, as_tex
     fitted = {column.name: column for column in encoder.columns}
     if not encoder.by_name and len(dialect.names) == len(encoder.table_names):
         fitted = {given: fitted.get(known) for given, known in zip(dialect.names, encoder.table_names, strict=True)}
+    for one in encoder.derived:
+        fitted.setdefault(one.source, BinColumn(one.source, (), 0.0, 0.0, "date"))
     typed = {} if as_text else {given: column.kind for given, column in fitted.items()
                                 if column is not None and column.kind in TYPED}
     is_empty = True
@@ -125,7 +128,7 @@ def read_text(raw, name: str, encoder, options: ReadOptions = DEFAULT, *, as_tex
 def sampled(chunks: Iterator[Any], max_rows: int, seed: int) -> tuple[Any, ...]:
     """A uniform sample of the rows of chunks, in their order, and how many there are."""
     rng = np.random.default_rng([seed, 3])
-    held, numbers, total = [], np.zeros(0), 0  # type: ignore[var-annotated]
+    held, numbers, total = [], np.zeros(0), 0
     for chunk in chunks:
         total += len(chunk)
         new = rng.random(len(chunk))
