@@ -184,7 +184,7 @@ def own_mean(test) -> np.ndarray:
     """(size,) mean of the likelihood vector under the circuit."""
     if test.vectors.features is not None:
         raise ValueError("`alternative` as an edit needs exact means, which features of the metric 'score' have not: "
-                         "give rows or a circuit")
+                         "give rows or a circuit, or fit a detector with metric='likelihoods'")
     return test.mean if test.calibration.kept is None else CircuitReference(test.circuit, test.nodes).mean
 
 

@@ -13,7 +13,8 @@ from hld.planning.of_tables import in_codes, plan
 def detector():
     rng = np.random.default_rng(0)
     sex, age = rng.choice(["F", "M"], size=600), rng.normal(40, 10, size=600)
-    return hld.HLDDetector(num_latents=2, num_epochs=10).fit({"sex": sex, "age": age, "shop": rng.integers(0, 3, 600)})
+    detector = hld.HLDDetector(num_latents=2, num_epochs=10, metric="likelihoods")
+    return detector.fit({"sex": sex, "age": age, "shop": rng.integers(0, 3, 600)})
 
 
 def test_edits_name_columns_and_levels(detector):
