@@ -193,11 +193,11 @@ def new_wealth(bets: Bets) -> Wealth:
                   np.zeros((len(bets.rates), m)), np.zeros((m, D)), np.zeros(D), np.zeros(D))
 
 
-def _inverse(values, where) -> np.ndarray:
+def _inverse(values: np.ndarray, where: np.ndarray) -> np.ndarray:
     """1 / values (m,), and 0 elsewhere."""
     return np.divide(1.0, values, out=np.zeros(len(values)), where=where)
 
 
-def _usable(bounds, mean, stds, doubts) -> np.ndarray:
+def _usable(bounds: np.ndarray, mean: np.ndarray, stds: np.ndarray, doubts: np.ndarray) -> np.ndarray:
     """(m,) which nodes are bet on: those that vary by more than rounding, in numbers that a double can hold."""
     return (stds > SMALLEST) & (stds > doubts * mean) & (mean > SMALLEST) & (bounds <= LARGEST_GAIN * mean)

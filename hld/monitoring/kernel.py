@@ -3,6 +3,10 @@
 A row's sums run in a fixed order and nothing is reassociated, so cutting the rows into several calls changes no bit.
 Loops stand where array expressions would be shorter: these take three times as long to compile.
 """
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 import pcircuit
@@ -10,7 +14,7 @@ from hld.monitoring.bets import EPS
 
 
 @pcircuit.compile_kernel
-def advance(values, bets, wealth, log_values):
+def advance(values: Any, bets: Any, wealth: Any, log_values: Any) -> None:
     """Bet on the rows `values` (n, m) of node likelihoods, one after the other; fills log W_t (n,) after each.
 
     Changes the arrays of `wealth` in place.
@@ -51,7 +55,7 @@ def advance(values, bets, wealth, log_values):
 
 
 @pcircuit.compile_kernel
-def _share(bets, wealth, total):
+def _share(bets: Any, wealth: Any, total: Any) -> None:
     """Divide by the total, and give a share of it back to the bets in their first proportions."""
     moved = bets.share / (wealth.num_rows[0] + 1.0)
     kept = (1.0 - moved) / total
@@ -65,7 +69,7 @@ def _share(bets, wealth, total):
 
 
 @pcircuit.compile_kernel
-def _learn(bets, wealth, deviation):
+def _learn(bets: Any, wealth: Any, deviation: Any) -> None:
     """Move the running means of the standardised deviations towards this row."""
     for h in range(len(bets.rates)):
         rate = max(bets.rates[h], 1.0 / wealth.num_rows[0])
@@ -74,7 +78,7 @@ def _learn(bets, wealth, deviation):
 
 
 @pcircuit.compile_kernel
-def _refresh(bets, wealth, direction, part):
+def _refresh(bets: Any, wealth: Any, direction: Any, part: Any) -> None:
     """New directions from the running means: two for each of them.  `direction` and `part` (m,) are scratch."""
     m, w, is_identity = len(bets.mean), len(bets.kept), len(bets.whitening) == 0
     for h in range(len(bets.rates)):
@@ -95,7 +99,7 @@ def _refresh(bets, wealth, direction, part):
 
 
 @pcircuit.compile_kernel
-def _take(bets, wealth, d, direction):
+def _take(bets: Any, wealth: Any, d: Any, direction: Any) -> None:
     """Install direction d with its largest possible loss; a direction without length is not bet on."""
     largest = 0.0
     for j in range(len(direction)):
@@ -115,7 +119,7 @@ def _take(bets, wealth, d, direction):
 
 
 @pcircuit.compile_kernel
-def _floor(bets, direction):
+def _floor(bets: Any, direction: Any) -> Any:
     """Lower bound of direction . (L / sigma) over all states."""
     total = 0.0
     for g in range(len(bets.groups) - 1):

@@ -8,6 +8,8 @@ holds all that the metric can tell of linear combinations of the rows: |F sum_i 
 """
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from hld.vectors.linear_maps import LinearMap, Scaled, Stretched
@@ -38,17 +40,17 @@ def row_products(metrics: tuple[LinearMap, ...], rows: np.ndarray) -> list[np.nd
            [2., 4.]])]
     """
     plain: dict[tuple[int, int], np.ndarray] = {}
-    return [_products(*_window(metric, rows), plain) for metric in metrics]
+    return [_products(*_window(metric, rows), plain) for metric in metrics]  # type: ignore[call-arg]
 
 
-def _window(metric, rows):
+def _window(metric: Any, rows: Any) -> Any:
     """The map that a window shows, and the coordinates that it sees, with their place."""
     if isinstance(metric, Window):
         return metric.inner, rows[:, metric.seen], (metric.seen.start, metric.seen.stop)
     return metric, rows, (0, rows.shape[1])
 
 
-def _products(metric, rows, place, plain):
+def _products(metric: Any, rows: Any, place: Any, plain: Any) -> Any:
     """(n, n) G of one metric; `plain` keeps that of the plain norm of each window."""
     is_plain = isinstance(metric, Scaled) and (metric.weights == 1).all()
     if not is_plain and not isinstance(metric, Stretched):

@@ -93,8 +93,8 @@ def test_a_trifle_is_no_alarm_if_so_asked(run):
 
 
 def test_an_audit_as_a_page(run, folder):
-    audited = run("audit", "model.hld", "calm.csv", "--sizes", "5,20", "--num-batches", "15", "--report", "audit.html")
-    assert audited[0] == 0
+    arguments = "audit", "model.hld", "calm.csv", "--sizes", "5,20", "--num-batches", "15", "--report", "audit.html"
+    assert run(*arguments)[0] == 0
     page = (folder / "audit.html").read_text(encoding="utf-8")
     assert "<h1>Level kept</h1>" in page
     assert run("audit", "model.hld", "calm.csv", "--sizes", "9999")[0] == 2

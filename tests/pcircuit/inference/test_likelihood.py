@@ -215,10 +215,10 @@ def test_lists_booleans_read_only_and_empty_data(engine):
 
 
 @pytest.mark.parametrize(("data", "error", "message"), [
-    ([[0, 2]], ValueError, "holds 2 at row 0, column 1: expected a category 0..1, or -1"),
+    ([[0, 2]], ValueError, "holds 2 at row 0, column 1, expected a category 0..1, or -1"),
     ([[0, 0], [-2, 0]], ValueError, "holds -2 at row 1, column 0"),
-    ([[0.0, 1.5]], ValueError, "holds 1.5 at row 0, column 1: expected whole numbers"),
-    ([[0.0, np.inf]], ValueError, "holds inf at row 0, column 1: expected whole numbers"),
+    ([[0.0, 1.5]], ValueError, "holds 1.5 at row 0, column 1, expected whole numbers"),
+    ([[0.0, np.inf]], ValueError, "holds inf at row 0, column 1, expected whole numbers"),
     ([[0, 1j]], TypeError, "must hold integers .* found complex128: encode it first"),
     ([["a", "b"]], TypeError, "must hold integers"),
     ([0, 1], ValueError, r"found \(2,\): give one row as data\[None, :\]"),
