@@ -116,6 +116,8 @@ def _add_fit(commands: Any) -> None:
     fit.add_argument("--num-epochs", type=int, default=100, help="EM passes over the rows (default 100)")
     fit.add_argument("--num-bins", type=int, default=8,
                      help="quantile bins of a continuous column (default 8)")
+    fit.add_argument("--metric", choices=("auto", "likelihoods"), default="auto",
+                     help="what is compared; 'likelihoods' for C source (default auto)")
     fit.add_argument("--schema", metavar="FILE.json",
                      help="what is known of the columns (docs/tables.md); the rest is learned")
     fit.add_argument("--max-rows", type=_count, default=200_000, metavar="N",

@@ -18,7 +18,7 @@ def fit(args: argparse.Namespace) -> int:
     if target.exists() and args.table != "-" and os.path.samefile(target, args.table):
         raise ValueError(f"{args.output!r} is the training table: give the model file another name")
     detector = HLDDetector(num_latents=args.num_latents, num_epochs=args.num_epochs, num_bins=args.num_bins,
-                           categorical=args.categorical, continuous=args.continuous, rng=args.seed,
+                           categorical=args.categorical, continuous=args.continuous, rng=args.seed, metric=args.metric,
                            schema=_schema(args))
     with step(f"reading {args.table}"):
         table, num_rows = read_training(args.table, reading_options(args), max_rows=args.max_rows, seed=args.seed)
