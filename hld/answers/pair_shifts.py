@@ -106,7 +106,7 @@ def pair_shifts(columns: tuple[LevelColumn, ...], reference: Profile, batch: Pro
     found = [_compared(columns[u], columns[v], R, B)
              for (u, v), R, B in zip(reference.edges.tolist(), reference.pairs, batch.pairs, strict=True)]
     found = [one for one in found if one is not None]
-    adjusted = holm([one["pvalue"] for one in found])  # type: ignore[index]
+    adjusted = holm([one["pvalue"] for one in found])
     shifts = [PairShift(adjusted=float(q), **one) for one, q in zip(found, adjusted, strict=True)]
     return tuple(sorted(shifts, key=lambda one: (one.pvalue, -abs(one.observed - one.expected))))
 

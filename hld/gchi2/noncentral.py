@@ -44,7 +44,7 @@ def shifted_saddle(spectrum: Spectrum, x: float) -> tuple[float, np.ndarray]:
         numerator = ratios * delta
         inverse = 1.0 / (gaps + numerator)
         factors = numerator * inverse
-        first, second = (float((counts + k * shifts * inverse) @ factors**k) for k in (1, 2))  # type: ignore[operator]
+        first, second = (float((counts + k * shifts * inverse) @ factors**k) for k in (1, 2))
         if first > x * delta:
             low = delta
         else:

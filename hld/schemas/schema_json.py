@@ -82,7 +82,7 @@ def _column(form: Any, where: str, num_rows: int) -> dict[str, Any]:
     found = {attributes.get(key, key): _READERS[key](value, f"{key} of {where}") for key, value in form.items()}
     if num_rows is not None and (found.get("num_missing") or 0) > num_rows:
         raise ValueError(f"{where} has more missing cells than there are rows")
-    return found  # type: ignore[return-value]
+    return found
 
 
 def _text(value: str, where: str) -> str:

@@ -125,7 +125,7 @@ def read_text(raw, name: str, encoder, options: ReadOptions = DEFAULT, *, as_tex
 def sampled(chunks: Iterator[Any], max_rows: int, seed: int) -> tuple[Any, ...]:
     """A uniform sample of the rows of chunks, in their order, and how many there are."""
     rng = np.random.default_rng([seed, 3])
-    held, numbers, total = [], np.zeros(0), 0  # type: ignore[var-annotated]
+    held, numbers, total = [], np.zeros(0), 0
     for chunk in chunks:
         total += len(chunk)
         new = rng.random(len(chunk))

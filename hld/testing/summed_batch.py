@@ -109,7 +109,7 @@ def noisy_null(test: Any, summary: BatchSummary) -> Null:
     if len(test.mean) > MAX_FULL_SPECTRUM or (parts.kept is not None and parts.kept.has_holes):
         raise ValueError(f"`summary` has noise, whose null needs at most {MAX_FULL_SPECTRUM} nodes and a reference "
                          "without holes: make summaries without `epsilon` for this model")
-    own = summary.privacy.variances / (T * (1.0 if n is None else 1.0 + T / n))  # type: ignore[union-attr]
+    own = summary.privacy.variances / (T * (1.0 if n is None else 1.0 + T / n))
     key, kept = (T, own.tobytes()), test.noisy_nulls
     if key not in kept:
         null = _noisy_null(test, T, own)
@@ -167,7 +167,7 @@ class NoisyDraws:
 
     def pvalue(self, squared: Any, T: Any) -> PValue:
         """(1 + #{drawn scores that are as small}) / (1 + B)."""
-        drawn, own = self._scores(T), self.score(np.asarray(squared)[None], T)[0]  # type: ignore[operator]
+        drawn, own = self._scores(T), self.score(np.asarray(squared)[None], T)[0]
         each = (1 + (drawn <= own * (1 + 1e-9)).sum(axis=0)) / (1 + self.num_draws)
         value = float(each[-1])
         return PValue(value, tuple(map(float, each[:len(self.metrics)])), monte_carlo_error(value, self.num_draws),
@@ -184,5 +184,5 @@ class NoisyDraws:
             rng = np.random.default_rng([self.seed, T, 4])
             means = self.reference.batch_means(T, self.num_draws, rng)
             means += rng.standard_normal(means.shape) * self.deviations
-            self._drawn[T] = self.score(squared_distances(self.metrics, means), T)  # type: ignore[operator]
+            self._drawn[T] = self.score(squared_distances(self.metrics, means), T)
         return self._drawn[T]
