@@ -82,10 +82,11 @@ def plan(path: str, *, wide: bool = False) -> list[tuple[str, list[str]]]:
         return [("numpy", ["tests/test_layers.py"])]
     runs = [("numpy", [path])]  # examples
     runs += [("numpy", [test, *NOT_NUMBA]) for test in mirror]
-    runs.append(("numpy", [str(folder), *NOT_NUMBA]))
+    beside = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "tests" / package).glob("test_*.py"))
+    runs.append(("numpy", [*([str(folder)] if folder.parts[2:] else beside), *NOT_NUMBA]))
     if package == "pcircuit" and rooms in (["inference"], []):
         runs.append((KERNELS, inner))
-    if wide or not rooms:  # what lies beside the rooms is tested by all of them
+    if wide:
         runs.append(("numpy", [f"tests/{package}", *NOT_NUMBA]))
     return runs
 

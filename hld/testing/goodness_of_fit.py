@@ -189,7 +189,8 @@ class HLDTest:
         metrics = calibration.metrics
         self.metric_names = tuple(metric.name for metric in metrics)
         # a law of zeros leaves no room for rounding
-        self.round_offs = tuple(metric.round_off(self.mean) for metric in metrics)
+        magnitudes = self.vectors.magnitudes(self.mean)
+        self.round_offs = tuple(metric.round_off(magnitudes) for metric in metrics)
         # differences are reported in the metric's own weights where it is a weighting of nodes
         single = metrics[0].node_weights if len(metrics) == 1 else None
         self.shown_weights = 1.0 if single is None else single

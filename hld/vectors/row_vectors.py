@@ -75,9 +75,19 @@ class RowVectors:
         errors = (pcircuit.rounding_errors(self.circuit, self.nodes) + num_rows * eps) * mean[:m]
         if self.features is None:
             return errors
+        return np.append(errors, (circuit_depth(self.circuit) + num_rows) * eps * self._largest())
+
+    def magnitudes(self, mean) -> np.ndarray:
+        """(size,) numbers whose roundings are those of means: a feature is a difference of flows times a factor."""
+        if self.features is None:
+            return mean
+        return np.append(mean[:len(self.nodes)], circuit_depth(self.circuit) * self._largest())
+
+    def _largest(self) -> np.ndarray:
+        """(r,) the largest factor in each feature."""
         largest = np.zeros(self.features.num_features)
         np.maximum.at(largest, self.features.places, np.abs(self.features.factors))
-        return np.append(errors, (circuit_depth(self.circuit) + num_rows) * eps * largest)
+        return largest
 
 
 def circuit_depth(circuit: pcircuit.Circuit) -> int:
