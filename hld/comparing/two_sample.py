@@ -23,6 +23,7 @@ Biology 9, article 39.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -67,17 +68,17 @@ class TwoSampleResult:
     reject: bool
     alpha: float
     effect: float
-    metrics: tuple
-    pvalues: tuple
-    num_rows: tuple
+    metrics: tuple[Any, ...]
+    pvalues: tuple[Any, ...]
+    num_rows: tuple[Any, ...]
     null: str
 
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
         return {**vars(self), "metrics": list(self.metrics), "pvalues": list(self.pvalues),
                 "num_rows": list(self.num_rows)}
 
-    def __str__(self):
+    def __str__(self) -> Any:
         verdict = "the batches differ" if self.reject else "no difference"
         return (f"{verdict}: p = {self.pvalue:.3g} at level {self.alpha:g}, {self.num_rows[0]} and {self.num_rows[1]} "
                 f"rows, effect size {self.effect:.2g}")
@@ -143,7 +144,7 @@ def two_sample(model: pcircuit.Circuit | HLDTest | HLDDetector, first: object, s
                            tuple(map(float, each[0])), (n, m), "permutation")
 
 
-def test_of(model) -> HLDTest:
+def test_of(model: Any) -> HLDTest:
     """The test of a model; one with several metrics for a circuit."""
     if isinstance(model, pcircuit.Circuit):
         return HLDTest(model, metric=METRICS)
@@ -159,7 +160,7 @@ def test_of(model) -> HLDTest:
 test_of.__test__ = False  # its name must not make a test runner collect it
 
 
-def codes_of(model, test: HLDTest, rows, name: str) -> np.ndarray:
+def codes_of(model: Any, test: HLDTest, rows: Any, name: str) -> np.ndarray:
     """(n, V) codes of a batch, without holes: a row that has some is filled by draws from the circuit.
 
     All rows of both batches are filled by one rule, so they stay exchangeable.
@@ -177,7 +178,7 @@ def codes_of(model, test: HLDTest, rows, name: str) -> np.ndarray:
     return rows
 
 
-def _divisions(metrics, every, n, B, rng) -> np.ndarray:
+def _divisions(metrics: Any, every: Any, n: Any, B: Any, rng: np.random.Generator) -> np.ndarray:
     """(B + 1, q) squared distances of the batches as they are, and of random divisions."""
     N, total = len(every), every.sum(axis=0)
     shares = np.zeros((B + 1, N), dtype=np.float32)
@@ -192,14 +193,14 @@ def _divisions(metrics, every, n, B, rng) -> np.ndarray:
     return np.concatenate(squared)
 
 
-def _effect(delta, variance, n, m) -> float:
+def _effect(delta: Any, variance: Any, n: Any, m: Any) -> float:
     """The distance of two means in units of a row, debiased."""
     if not variance > 0:
         return 0.0
     return float(np.sqrt(max(float(delta @ delta) / variance - 1 / n - 1 / m, 0.0)))
 
 
-def _by_law(model, test, first, second, alpha) -> TwoSampleResult:
+def _by_law(model: Any, test: Any, first: Any, second: Any, alpha: float) -> TwoSampleResult:
     """The comparison of two summaries."""
     known = {test.fingerprint}
     if isinstance(model, HLDDetector):
@@ -231,7 +232,7 @@ def _by_law(model, test, first, second, alpha) -> TwoSampleResult:
                            tuple(map(float, found.each)), sizes, "exact")
 
 
-def _stretch(i, metric, batches, mean, trace) -> float:
+def _stretch(i: Any, metric: Any, batches: Any, mean: Any, trace: Any) -> float:
     """How much wider the rows of the batches are in a metric than the reference; 1 where that is not known."""
     if any(one.spread is None for one in batches) or not trace > 0:
         return 1.0

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.resources
 import json
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,7 @@ POINTS, REACH = 192, 5.0  # of the integral: halving the step, or going further,
 ON_A_LINE = 8
 
 
-def c_source(detector) -> str:
+def c_source(detector: Any) -> str:
     """The source of a fitted detector's test; see `hld.export.plan` for what it computes.
 
     Examples
@@ -34,7 +35,7 @@ def c_source(detector) -> str:
     return "\n".join([*_head(plan), *_data(plan), "", program])
 
 
-def _head(plan: Plan) -> list:
+def _head(plan: Plan) -> list[Any]:
     """What the file is, and what the codes of each column mean."""
     lines = [f"/* Written by hld {pcircuit.__version__}.  Compile: cc -std=c99 -O2 -c FILE.c, and link with -lm.",
              " *", " * Columns and their codes:"]
@@ -49,13 +50,13 @@ def _head(plan: Plan) -> list:
     return [*lines, " */", "#include <math.h>", ""]
 
 
-def _quoted(value) -> str:
+def _quoted(value: Any) -> str:
     """A value in ASCII that can stand in a comment: no trigraph, no end of it."""
     text = json.dumps(value if isinstance(value, (str, int, float, bool)) else str(value))
     return text.replace("*/", "*\\u002f").replace("?", "\\u003f").replace("/*", "\\u002f*") + " "
 
 
-def _data(plan: Plan) -> list:
+def _data(plan: Plan) -> list[Any]:
     """The arrays."""
     most = max([1, *(len(one.eigenvalues) for one in plan.metrics)])
     sizes = {"COLUMNS": len(plan.columns), "NODES": len(plan.kinds), "MEANS": len(plan.chosen),
@@ -86,13 +87,13 @@ def _data(plan: Plan) -> list:
     return [*lines, "};"]
 
 
-def _array(kind: str, name: str, values) -> list:
+def _array(kind: str, name: str, values: Any) -> list[Any]:
     """The definition of an array; one without entries gets one, as C has no empty ones."""
     texts = [_number(x) for x in np.asarray(values).tolist()] or ["0"]
     rows = [", ".join(texts[start:start + ON_A_LINE]) for start in range(0, len(texts), ON_A_LINE)]
     return [f"static const {kind} {name}[] = {{", *(f"    {row}," for row in rows), "};"]
 
 
-def _number(x) -> str:
+def _number(x: Any) -> str:
     """A number that C reads as it is."""
     return x.hex() if isinstance(x, float) else str(x)

@@ -5,6 +5,8 @@ all in double precision, and ``valid`` (), which is false where a code is not on
 """
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from hld.export.graph import Graph
@@ -13,7 +15,7 @@ from hld.export.plan import PRODUCT, SUM, Plan, plan_of
 from hld.nulls.joint import RESOLVED
 
 
-def onnx_model(detector):
+def onnx_model(detector: Any) -> Any:
     """The graph of a fitted detector's test.
 
     Returns
@@ -50,7 +52,7 @@ def onnx_model(detector):
         f"p-values from {plan.least_rows} rows on; metrics {', '.join(one.name for one in plan.metrics)}")
 
 
-def _checked_codes(graph, plan) -> tuple:
+def _checked_codes(graph: Any, plan: Any) -> tuple[Any, ...]:
     """The codes, each moved to the nearest one of its column, and whether that changed none."""
     most = np.array([column.num_categories - 1 for column in plan.columns])
     codes = graph.add("Min", graph.add("Max", "codes", np.zeros(len(most), dtype=np.int64)), most)
@@ -59,7 +61,7 @@ def _checked_codes(graph, plan) -> tuple:
     return codes, graph.add("Equal", flat, graph.add("Cast", np.int64(1), to=6), output="valid")
 
 
-def _likelihoods(graph, plan: Plan, codes: str) -> str:
+def _likelihoods(graph: Any, plan: Plan, codes: str) -> str:
     """(T, N) likelihoods of all nodes, layer by layer: nodes of one kind in a row that need none of each other."""
     parts, place = [], {}  # where a node stands: its layer and the position in it
     first = 0
@@ -73,12 +75,12 @@ def _likelihoods(graph, plan: Plan, codes: str) -> str:
     return graph.add("Concat", *parts, axis=1)
 
 
-def _children(plan, n) -> np.ndarray:
+def _children(plan: Any, n: Any) -> np.ndarray:
     """The entries of a node."""
     return plan.children[plan.starts[n]:plan.starts[n + 1]]
 
 
-def _fits(plan, first, n) -> bool:
+def _fits(plan: Any, first: Any, n: Any) -> bool:
     """Whether a node can stand in the layer of another: of the same column, or of nodes that come before both."""
     own, others = _children(plan, n), _children(plan, first)
     if plan.kinds[n] == SUM:
@@ -86,7 +88,7 @@ def _fits(plan, first, n) -> bool:
     return max(own) < first and len(own) == len(others) if plan.kinds[n] == PRODUCT else own[0] == others[0]
 
 
-def _layer(graph, plan, codes, first, end, parts, place) -> str:
+def _layer(graph: Any, plan: Any, codes: Any, first: Any, end: Any, parts: Any, place: Any) -> str:
     """(T, end - first) likelihoods of nodes of one kind."""
     kind, nodes = plan.kinds[first], range(first, end)
     if kind == SUM:
@@ -106,7 +108,7 @@ def _layer(graph, plan, codes, first, end, parts, place) -> str:
     return graph.add("Gather", table, own, axis=0)
 
 
-def _gathered(graph, wanted, parts, place) -> str:
+def _gathered(graph: Any, wanted: Any, parts: Any, place: Any) -> str:
     """Likelihoods (T, n) of nodes, which may stand in several layers."""
     layers = sorted({place[n][0] for n in wanted})
     width, offset = 0, {}
@@ -117,7 +119,7 @@ def _gathered(graph, wanted, parts, place) -> str:
     return graph.add("Gather", whole, np.array([offset[place[n][0]] + place[n][1] for n in wanted]), axis=1)
 
 
-def _metrics(graph, plan, difference, rows) -> tuple:
+def _metrics(graph: Any, plan: Any, difference: Any, rows: Any) -> tuple[Any, ...]:
     """Distances (q,) and p-values (q,) of the metrics."""
     distances, pvalues = [], []
     inflation = graph.add("Add", 1.0, graph.add("Div", rows, float(plan.num_train or np.inf)))
@@ -135,7 +137,7 @@ def _metrics(graph, plan, difference, rows) -> tuple:
     return graph.add("Concat", *distances, axis=0), graph.add("Concat", *pvalues, axis=0)
 
 
-def _joint(graph, plan, pvalues) -> str:
+def _joint(graph: Any, plan: Any, pvalues: Any) -> str:
     """The p-value of all metrics together."""
     q, draws = len(plan.metrics), len(plan.joint)
     if q == 1:

@@ -17,9 +17,11 @@ product multiplies, a sum adds up with weights.  A metric becomes the rows of it
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+import pcircuit
 from hld.nulls.auto import AutoNull, law_part
 from hld.nulls.joint import JointNull
 from hld.nulls.limit_law import MOST_SCALED, LimitLaw
@@ -85,20 +87,20 @@ class Plan:
         Sorted draws of the harmonic mean of the p-values; empty for a single metric.
     """
 
-    columns: tuple
+    columns: tuple[Any, ...]
     kinds: np.ndarray
     starts: np.ndarray
     children: np.ndarray
     weights: np.ndarray
     chosen: np.ndarray
     mean: np.ndarray
-    metrics: tuple
+    metrics: tuple[Any, ...]
     num_train: int
     least_rows: int
     joint: np.ndarray
 
 
-def plan_of(detector) -> Plan:
+def plan_of(detector: Any) -> Plan:
     """The plan of a fitted detector.
 
     Raises
@@ -128,7 +130,7 @@ def plan_of(detector) -> Plan:
                 metrics, test.num_train or 0, least, joint)
 
 
-def _laws(null) -> tuple:
+def _laws(null: Any) -> tuple[Any, ...]:
     """The limit laws of a null, or none, and the draws of their joint law."""
     law = law_part(null)
     laws = law.nulls if isinstance(law, JointNull) else (law,)
@@ -137,7 +139,7 @@ def _laws(null) -> tuple:
     return laws, law.law.means if isinstance(law, JointNull) else np.zeros(0, dtype=np.float32)
 
 
-def _nodes(circuit) -> tuple:
+def _nodes(circuit: pcircuit.Circuit) -> tuple[Any, ...]:
     """Kinds, starts, children and weights of all nodes of a circuit, in the order of their ids."""
     kinds = np.array([KINDS[str(kind)] for kind in circuit.nodes.kind])
     first = {}  # the id of the first unit that a region shows its parent
@@ -165,7 +167,7 @@ def _nodes(circuit) -> tuple:
     return kinds, np.concatenate([[0], np.cumsum(counts)]), np.concatenate(children), np.concatenate(weights)
 
 
-def _metric_plan(metric, margin, mean, law) -> MetricPlan:
+def _metric_plan(metric: Any, margin: Any, mean: Any, law: Any) -> MetricPlan:
     """The plan of one metric."""
     m = len(mean)
     if m * m > MOST_NUMBERS:

@@ -21,6 +21,7 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -55,7 +56,7 @@ class Edit:
     level: object
     by: float
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if isinstance(self.by, bool) or not isinstance(self.by, (int, float)) or not -1 < self.by < 1 or not self.by:
             raise ValueError(f"`by` of an edit must be a change of a probability above -1 and below 1 and not 0, found "
                              f"{self.by!r}")
@@ -73,7 +74,7 @@ class Edit:
             raise ValueError(f"an edit is written column=level:change, such as sex=F:+0.05, found {text!r}")
         return cls(column, level, number)
 
-    def __str__(self):
+    def __str__(self) -> Any:
         return f"{self.column} = {self.level}: {100 * self.by:+g} % of rows"
 
 
@@ -81,7 +82,7 @@ def read_edits(edits: object) -> list[Edit]:
     """The edits of a sequence of edits, mappings and texts."""
     if not isinstance(edits, (list, tuple)):
         raise TypeError(f"`edits` must be a list of edits such as 'sex=F:+0.05', found {edits!r}")
-    found: list = []
+    found: list[Any] = []
     for one in edits:
         try:
             one = _of_mapping(one, "a mapping") if isinstance(one, Mapping) else one
@@ -93,7 +94,7 @@ def read_edits(edits: object) -> list[Edit]:
     return found
 
 
-def _of_mapping(what: Mapping, name: str) -> Edit:
+def _of_mapping(what: Mapping[str, Any], name: str) -> Edit:
     """The edit that a mapping spells."""
     if set(what) != {"column", "level", "by"}:
         found = reprlib.repr(sorted(map(str, what)))
@@ -123,7 +124,7 @@ class Alternative:
     num_rows: int | None = None
 
 
-def alternative_of(test, what: object) -> Alternative:
+def alternative_of(test: Any, what: object) -> Alternative:
     """The alternative that an argument stands for.
 
     Parameters
@@ -159,7 +160,7 @@ def alternative_of(test, what: object) -> Alternative:
     return Alternative(mean - test.mean, covariance, False, len(rows))
 
 
-def edited(test, edit: Edit) -> Alternative:
+def edited(test: Any, edit: Edit) -> Alternative:
     """The alternative of an edit."""
     circuit, by, kept = test.circuit, edit.by, test.calibration.kept
     variable = pcircuit.check_whole_number(edit.column, "column", 0, circuit.num_variables - 1)
@@ -188,7 +189,7 @@ def under_level(circuit: pcircuit.Circuit, variable: int, level: int, n: int) ->
     return pcircuit.sample(circuit, n, evidence=given, rng=np.random.default_rng([SEED, variable, level]))
 
 
-def own_mean(test) -> np.ndarray:
+def own_mean(test: Any) -> np.ndarray:
     """(size,) mean of the vector under the circuit: of likelihoods exact, and the mean score is zero."""
     if len(test.mean) > MAX_FULL_SPECTRUM:
         raise ValueError(f"`alternative` as an edit needs a covariance of at most {MAX_FULL_SPECTRUM} numbers, "
@@ -201,7 +202,7 @@ def own_mean(test) -> np.ndarray:
     return np.append(means, features.of_scores(np.zeros_like(test.calibration.mean_score)))
 
 
-def _moments(test, rows) -> tuple:
+def _moments(test: Any, rows: Any) -> tuple[Any, ...]:
     """(size,) sample mean and (size, size) covariance of the vectors of rows."""
     vectors = test.vectors.rows(rows)
     mean = vectors.mean(axis=0)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +39,7 @@ class Detectable:
     by: float | None
 
 
-def detectable(test, T: int, power: float = 0.9, alpha: float = 0.05, *, per_column: int = 3) -> tuple:
+def detectable(test: Any, T: int, power: float = 0.9, alpha: float = 0.05, *, per_column: int = 3) -> tuple[Any, ...]:
     """For the most frequent levels of each variable, how much more frequent they have to get to be found.
 
     Parameters
@@ -90,7 +91,7 @@ def detectable(test, T: int, power: float = 0.9, alpha: float = 0.05, *, per_col
     return tuple(sorted(found, key=lambda one: np.inf if one.by is None else one.by))
 
 
-def _levels(circuit, per_column) -> list:
+def _levels(circuit: pcircuit.Circuit, per_column: Any) -> list[Any]:
     """(variable, level, probability) of the most frequent levels."""
     result = []
     for v, table in enumerate(pcircuit.marginal_tables(circuit)):
@@ -99,7 +100,7 @@ def _levels(circuit, per_column) -> list:
     return result if len(result) <= MOST_LEVELS else sorted(result, key=lambda one: -one[2])[:MOST_LEVELS]
 
 
-def _least(draws, slope, most, power) -> float | None:
+def _least(draws: Any, slope: Any, most: Any, power: Any) -> float | None:
     """The smallest h up to `most` with which enough draws are rejected."""
     if draws.share(slope, most) < power:
         return None

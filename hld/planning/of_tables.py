@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pcircuit
 from hld.answers.column_shifts import labels_of, percent
@@ -17,17 +18,18 @@ from hld.schemas.new_values import SHARE as NEW_SHARE
 DAYS = (1, 7, 30)
 
 
-def power_of_table(detector, alternative: object, T: int, alpha: float = 0.05) -> float:
+def power_of_table(detector: Any, alternative: object, T: int, alpha: float = 0.05) -> float:
     """`hld.planning.power.power` for a fitted detector: the alternative may name columns and levels, or be a table."""
     return power(detector.test_, in_codes(detector, alternative), T, own_level(detector, alpha))
 
 
-def sample_size_of_table(detector, alternative: object, power: float = 0.9, alpha: float = 0.05) -> int | None:
+def sample_size_of_table(detector: Any, alternative: object, power: float = 0.9, alpha: float = 0.05) -> int | None:
     """`hld.planning.power.sample_size` for a fitted detector."""
     return sample_size(detector.test_, in_codes(detector, alternative), power, own_level(detector, alpha))
 
 
-def detectable_of_table(detector, T: int, power: float = 0.9, alpha: float = 0.05, *, per_column: int = 3) -> tuple:
+def detectable_of_table(detector: Any, T: int, power: float = 0.9, alpha: float = 0.05, *,
+                        per_column: int = 3) -> tuple[Any, ...]:
     """`hld.planning.detectable.detectable` for a fitted detector, with the names of columns and levels."""
     found = detectable(detector.test_, T, power, own_level(detector, alpha), per_column=per_column)
     columns = detector.encoder_.columns
@@ -35,7 +37,7 @@ def detectable_of_table(detector, T: int, power: float = 0.9, alpha: float = 0.0
                  for one in found)
 
 
-def own_level(detector, alpha: float) -> float:
+def own_level(detector: Any, alpha: float) -> float:
     """The part of the level that the distance has, where counts, new and missing values are tested beside it.
 
     What these tests find is left out, so that the power of a detector is at least what is said here.
@@ -52,7 +54,7 @@ def own_level(detector, alpha: float) -> float:
     return check_alpha(alpha) * rest
 
 
-def in_codes(detector, alternative: object) -> Alternative:
+def in_codes(detector: Any, alternative: object) -> Alternative:
     """An alternative of a table as one of the detector's test."""
     if isinstance(alternative, Mapping) and set(alternative) == {"column", "level", "by"}:
         (alternative,) = read_edits([alternative])
@@ -64,7 +66,7 @@ def in_codes(detector, alternative: object) -> Alternative:
     return alternative_of(detector.test_, alternative)
 
 
-def _place(encoder, edit: Edit) -> dict:
+def _place(encoder: Any, edit: Edit) -> dict[str, Any]:
     """Variable and category of an edit's column and level."""
     names = encoder.names
     if isinstance(edit.column, int) and not isinstance(edit.column, bool) and 0 <= edit.column < len(names):
@@ -85,7 +87,7 @@ def _place(encoder, edit: Edit) -> dict:
                      f"{edit.level!r}")
 
 
-def _readings(level) -> list:
+def _readings(level: Any) -> list[Any]:
     """A level as it is, and a text as the number that it may be."""
     if not isinstance(level, str):
         return [level]
@@ -112,10 +114,10 @@ class Plan:
     rows_per_day: int
     power: float
     alpha: float
-    detectable: dict
-    edits: tuple
+    detectable: dict[str, Any]
+    edits: tuple[Any, ...]
 
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
         edits = [{"edit": str(edit), "power_per_day": daily, "rows_needed": rows,
                   "days_needed": None if rows is None else -(-rows // self.rows_per_day)}
@@ -125,7 +127,7 @@ class Plan:
         return {"rows_per_day": self.rows_per_day, "power": self.power, "alpha": self.alpha, "edits": edits,
                 "detectable_by_days": found}
 
-    def __str__(self):
+    def __str__(self) -> Any:
         lines = [f"{self.rows_per_day} rows a day, level {self.alpha:g}: found with probability {self.power:g}"]
         for days, several in self.detectable.items():
             lines.append(f"in a batch of {days} day{'s' * (days != 1)} ({days * self.rows_per_day} rows):")
@@ -139,7 +141,7 @@ class Plan:
         return "\n".join(lines)
 
 
-def plan(detector, rows_per_day: int, edits: Sequence = (), power: float = 0.9, alpha: float = 0.05) -> Plan:
+def plan(detector: Any, rows_per_day: int, edits: Sequence[Any] = (), power: float = 0.9, alpha: float = 0.05) -> Plan:
     """What a fitted detector will find with so many rows a day, and when.
 
     Parameters
@@ -183,9 +185,9 @@ def plan(detector, rows_per_day: int, edits: Sequence = (), power: float = 0.9, 
     return Plan(rows_per_day, power, alpha, found, tuple(asked))
 
 
-def _one_a_column(several: tuple) -> list[Detectable]:
+def _one_a_column(several: tuple[Any, ...]) -> list[Detectable]:
     """The first of each column."""
-    first: dict = {}
+    first: dict[str, Any] = {}
     for one in several:
         first.setdefault(one.column, one)
     return list(first.values())

@@ -20,6 +20,7 @@ was given.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +38,7 @@ GRID = 80  # points at which the logarithm of a tail is computed
 MANY = 1e-13  # of the largest eigenvalue: smaller ones are constants
 
 
-def power(test, alternative: object, T: int, alpha: float = 0.05) -> float:
+def power(test: Any, alternative: object, T: int, alpha: float = 0.05) -> float:
     """Probability that a batch of T rows from an alternative is called shifted.
 
     Parameters
@@ -77,7 +78,7 @@ def power(test, alternative: object, T: int, alpha: float = 0.05) -> float:
     return Rejections(test, found.covariance, T, alpha, is_relative=found.is_relative).share(found.delta)
 
 
-def sample_size(test, alternative: object, power: float = 0.9, alpha: float = 0.05) -> int | None:
+def sample_size(test: Any, alternative: object, power: float = 0.9, alpha: float = 0.05) -> int | None:
     """The smallest batch with which an alternative is found with a probability.
 
     Parameters
@@ -100,7 +101,7 @@ def sample_size(test, alternative: object, power: float = 0.9, alpha: float = 0.
     least, alpha = pcircuit.check_number(power, "power", above=0, below=1), check_alpha(alpha)
     found = alternative_of(test, alternative)
 
-    def enough(T):
+    def enough(T: Any) -> Any:
         return _power_of(test, found, T, alpha) >= least
     low, high, most = 0, 1, MOST_T if found.num_rows is None else found.num_rows
     while not enough(high):
@@ -113,12 +114,12 @@ def sample_size(test, alternative: object, power: float = 0.9, alpha: float = 0.
     return high if high <= most else None
 
 
-def _power_of(test, found: Alternative, T, alpha) -> float:
+def _power_of(test: Any, found: Alternative, T: Any, alpha: float) -> float:
     """The power for an alternative whose moments are known."""
     return power(test, found, T, alpha)
 
 
-def _exact(test, found: Alternative, T, alpha) -> float:
+def _exact(test: Any, found: Alternative, T: Any, alpha: float) -> float:
     """Power of a single metric by the noncentral law."""
     parts, n = test.calibration, test.settings.num_train
     metric, margin = parts.metrics[0], float(parts.margins[0])
@@ -148,7 +149,8 @@ class Rejections:
     num_draws : int
     """
 
-    def __init__(self, test, covariance, T: int, alpha: float, *, is_relative: bool, num_draws: int = DRAWS):
+    def __init__(self, test: Any, covariance: Any, T: int, alpha: float, *, is_relative: bool,
+                 num_draws: int = DRAWS) -> None:
         self.test, self.T, self.alpha, self.covariance = test, T, alpha, covariance
         parts, n = test.calibration, test.settings.num_train
         own = covariance / T
@@ -162,7 +164,7 @@ class Rejections:
         self.rule = _rule(parts.null, T, alpha)
         self.norms = [_norms(metric, covariance, T) for metric in parts.metrics]
 
-    def share(self, delta, size: float = 1.0) -> float:
+    def share(self, delta: Any, size: float = 1.0) -> float:
         """Share of the draws that are rejected with a shift of `size` times delta (size,)."""
         parts, squared = self.test.calibration, []
         for metric, mapped, lengths, margin in zip(parts.metrics, self.mapped, self.lengths, parts.margins,
@@ -176,7 +178,7 @@ class Rejections:
             rejected[rejected] = self._stand(squared[rejected])
         return float(rejected.mean())
 
-    def _stand(self, squared) -> np.ndarray:
+    def _stand(self, squared: Any) -> np.ndarray:
         """(n,) whether alarms with squared distances (n, q) stand when they are checked by rows of the alternative."""
         parts, T = self.test.calibration, self.T
         if T == 1 and isinstance(parts.null, AutoNull):  # single rows have been ranked
@@ -189,7 +191,7 @@ class Rejections:
         return together <= self.alpha
 
 
-def _norms(metric, covariance, T) -> tuple:
+def _norms(metric: Any, covariance: Any, T: Any) -> tuple[Any, ...]:
     """Trace, Frobenius norm and largest eigenvalue of a sample covariance of T rows, and the mean fourth power."""
     mapped = metric.apply(metric.apply(covariance).T)
     trace, square = float(np.trace(mapped)), float((mapped ** 2).sum())
@@ -199,7 +201,7 @@ def _norms(metric, covariance, T) -> tuple:
     return trace, frobenius, largest, trace ** 2 + 2 * square
 
 
-def _rule(null, T, alpha):
+def _rule(null: Any, T: Any, alpha: float) -> Any:
     """A function from squared distances (n, q) without inflation to whether each is rejected."""
     if isinstance(null, AutoNull) and null.drawn(T):
         level = null.level(alpha, T)
@@ -213,13 +215,13 @@ def _rule(null, T, alpha):
         np.stack([tail(column * T) for tail, column in zip(tails, squared.T, strict=True)], axis=1))) <= alpha
 
 
-def _tail_curve(spectrum):
+def _tail_curve(spectrum: Any) -> Any:
     """P(Q >= q) for many q, interpolated: ln P is nearly straight in q."""
     grid = np.concatenate([np.linspace(0.0, 3.0, GRID), np.geomspace(3.2, 60.0, GRID)]) * max(spectrum.mean, 1e-300)
     values = gchi2.logsf(grid, spectrum)
     slope = (values[-1] - values[-2]) / (grid[-1] - grid[-2])
 
-    def tail(q):
+    def tail(q: Any) -> Any:
         beyond = np.maximum(q - grid[-1], 0.0) * slope
         return np.exp(np.maximum(np.interp(q, grid, values) + beyond, -690.0))
     return tail

@@ -14,6 +14,7 @@ import secrets
 import threading
 import time
 from dataclasses import dataclass
+from typing import Any
 
 from hld.model_files import load
 from hld.serve.watches import Watch
@@ -27,11 +28,11 @@ MOST_RESULTS = 32  # kept for their reports
 class Results:
     """The last results of a model by their ids."""
 
-    def __init__(self):
-        self._held: dict = {}
+    def __init__(self) -> None:
+        self._held: dict[str, Any] = {}
         self._lock = threading.Lock()
 
-    def keep(self, result) -> str:
+    def keep(self, result: Any) -> str:
         """Keep a result, and no more than `MOST_RESULTS`; its id."""
         key = secrets.token_hex(8)
         with self._lock:
@@ -40,7 +41,7 @@ class Results:
                 del self._held[next(iter(self._held))]
         return key
 
-    def find(self, key: str | None):
+    def find(self, key: str | None) -> Any:
         """The result of an id, the last one for None; None if there is none."""
         with self._lock:
             return self._held.get(key) if key is not None else next(reversed(self._held.values()), None)
@@ -70,7 +71,7 @@ class LoadedModel:
     digest: str
     loaded: float
     watch: Watch
-    stamp: tuple
+    stamp: tuple[Any, ...]
     results: Results
 
 
@@ -94,21 +95,22 @@ class Models:
         If a file cannot be read.
     """
 
-    def __init__(self, paths: dict, state=None, alpha: float = 0.05, margin: float | None = None):
+    def __init__(self, paths: dict[str, Any], state: Any = None, alpha: float = 0.05,
+                 margin: float | None = None) -> None:
         if state is not None and not pathlib.Path(state).is_dir():
             raise ValueError(f"`state` {str(state)!r} is not a folder, expected one that can be written: create it")
         self.paths = {name: pathlib.Path(path).absolute() for name, path in paths.items()}
         self.options = (state, alpha, margin)
-        self.errors: dict = {}
+        self.errors: dict[str, Any] = {}
         self._lock = threading.Lock()  # one reload at a time
         self.loaded = {name: self._read(name) for name in self.paths}
 
-    def reload(self, *, only_changed: bool = False) -> dict:
+    def reload(self, *, only_changed: bool = False) -> dict[str, Any]:
         """Read the files again; for each name "kept", "loaded", or what is wrong."""
         with self._lock:
             return {name: self._reload(name, only_changed) for name in self.paths}
 
-    def _reload(self, name, only_changed) -> str:
+    def _reload(self, name: Any, only_changed: Any) -> str:
         """Replace one model, if its file has changed and can be read."""
         stamp = None
         try:
@@ -127,7 +129,7 @@ class Models:
         LOG.info("model %s loaded, SHA-256 %s", name, new.digest)
         return "loaded"
 
-    def _read(self, name) -> LoadedModel:
+    def _read(self, name: Any) -> LoadedModel:
         """Load a file and try the model, which compiles what it needs."""
         path, old = self.paths[name], getattr(self, "loaded", {}).get(name)
         stamp = _stamp(path)
@@ -141,7 +143,7 @@ class Models:
                            stamp, Results())
 
 
-def model_paths(arguments) -> dict:
+def model_paths(arguments: Any) -> dict[str, Any]:
     """Names and paths of arguments such as "orders.hld" or "shop=models/orders.hld".
 
     Examples
@@ -149,7 +151,7 @@ def model_paths(arguments) -> dict:
     >>> model_paths(["models/orders.hld", "eu=orders-eu.hld"])
     {'orders': 'models/orders.hld', 'eu': 'orders-eu.hld'}
     """
-    found: dict = {}
+    found: dict[str, Any] = {}
     for argument in arguments:
         name, equals, path = argument.partition("=")
         if not equals or not NAME.fullmatch(name):
@@ -163,7 +165,7 @@ def model_paths(arguments) -> dict:
     return found
 
 
-def _stamp(path) -> tuple:
+def _stamp(path: Any) -> tuple[Any, ...]:
     """What changes when a file is replaced or written."""
     found = path.stat()
     return found.st_ino, found.st_size, found.st_mtime_ns

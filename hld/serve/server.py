@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 import socket
+from typing import Any
 
 from hld.serve.app import Service, build_app
 from hld.serve.guard import LOOPBACK
@@ -19,7 +20,7 @@ HEAD_BYTES = 2 ** 15
 
 
 def serve(models: Models, limits: Limits, *, host: str, port: int, token: str | None, watch_seconds: float,
-          told=None) -> None:
+          told: Any = None) -> None:
     """Serve until SIGTERM or SIGINT; SIGHUP reads the model files again.
 
     Parameters
@@ -50,7 +51,7 @@ def serve(models: Models, limits: Limits, *, host: str, port: int, token: str | 
         asyncio.run(_serve(server, listening, models))
 
 
-def server_of(service: Service, watch_seconds: float = 0.0):
+def server_of(service: Service, watch_seconds: float = 0.0) -> Any:
     """The server of uvicorn for a service."""
     import uvicorn
     limits = service.limits
@@ -61,13 +62,13 @@ def server_of(service: Service, watch_seconds: float = 0.0):
         timeout_graceful_shutdown=STOP_SECONDS, h11_max_incomplete_event_size=HEAD_BYTES))
 
 
-def address_of(listening) -> str:
+def address_of(listening: Any) -> str:
     """Where a socket listens, as a browser has it."""
     name, number = listening.getsockname()[:2]
     return f"http://{f'[{name}]' if ':' in name else name}:{number}/"
 
 
-def opened_socket(host: str, port: int):
+def opened_socket(host: str, port: int) -> Any:
     """A socket that listens; OSError names the address."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
@@ -88,9 +89,9 @@ def check_token(token: str | None, host: str) -> None:
 
 async def _serve(server, listening, models) -> None:
     """Run the server, with SIGHUP."""
-    tasks: set = set()
+    tasks: set[Any] = set()
 
-    def reload():
+    def reload() -> None:
         task = asyncio.get_running_loop().create_task(asyncio.to_thread(models.reload))
         tasks.add(task)
         task.add_done_callback(tasks.discard)
@@ -103,7 +104,7 @@ async def _serve(server, listening, models) -> None:
     await server.serve(sockets=[listening])
 
 
-def timed_protocol(seconds: float):
+def timed_protocol(seconds: float) -> Any:
     """The protocol of uvicorn, which closes a connection whose client takes longer to send the head of a request."""
     import h11
     from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -113,30 +114,30 @@ def timed_protocol(seconds: float):
 
         head_timer = None
 
-        def connection_made(self, transport):
+        def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
             self._wait_for_head()
 
-        def data_received(self, data):
+        def data_received(self, data: Any) -> None:
             super().data_received(data)
             if self.conn.their_state is not h11.IDLE:
                 self._stop_waiting()
             elif self.head_timer is None:
                 self._wait_for_head()
 
-        def connection_lost(self, exc):
+        def connection_lost(self, exc: Any) -> None:
             self._stop_waiting()
             super().connection_lost(exc)
 
-        def _wait_for_head(self):
+        def _wait_for_head(self) -> None:
             self.head_timer = self.loop.call_later(seconds, self._give_up)
 
-        def _stop_waiting(self):
+        def _stop_waiting(self) -> None:
             if self.head_timer is not None:
                 self.head_timer.cancel()
                 self.head_timer = None
 
-        def _give_up(self):
+        def _give_up(self) -> None:
             self.head_timer = None
             if self.conn.their_state is h11.IDLE and not self.transport.is_closing():
                 self.transport.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 import csv
 import io
 from dataclasses import replace
+from typing import Any
 
 from hld.answers.plain_json import plain_json
 from hld.chunks import judge_chunks
@@ -17,7 +18,7 @@ from hld.serve.request.tables import read_tables
 DETAILS = ("full", "verdict")
 
 
-def test_table(model: LoadedModel, body: bytes, form: str, alpha: float, detail: str, limits: Limits) -> dict:
+def test_table(model: LoadedModel, body: bytes, form: str, alpha: float, detail: str, limits: Limits) -> dict[str, Any]:
     """The verdict on a table, as `HLDResult.to_dict` has it, and in words."""
     detector = model.detector
     result = judge_chunks(detector, read_tables(body, form, detector.encoder_, limits), alpha)
@@ -27,7 +28,7 @@ def test_table(model: LoadedModel, body: bytes, form: str, alpha: float, detail:
 test_table.__test__ = False  # its name must not make a test runner collect it
 
 
-def test_summary(model: LoadedModel, body: bytes, form: str, alpha: float, detail: str) -> dict:
+def test_summary(model: LoadedModel, body: bytes, form: str, alpha: float, detail: str) -> dict[str, Any]:
     """The verdict on a summary, or on the sum of several."""
     return answer_of(model, model.detector.test(read_summary(body, form), alpha), detail)
 
@@ -35,7 +36,7 @@ def test_summary(model: LoadedModel, body: bytes, form: str, alpha: float, detai
 test_summary.__test__ = False
 
 
-def answer_of(model: LoadedModel, result, detail: str) -> dict:
+def answer_of(model: LoadedModel, result: Any, detail: str) -> dict[str, Any]:
     """A result as the answer to a request; it is kept for a report."""
     shown = result if detail == "full" else replace(result, evidence=None, data_quality=None)  # columns are costly
     own = {"model": model.name, "digest": model.digest, "id": model.results.keep(result),
@@ -43,29 +44,29 @@ def answer_of(model: LoadedModel, result, detail: str) -> dict:
     return own | plain_json(shown.to_dict())
 
 
-def encode_table(model: LoadedModel, body: bytes, form: str, limits: Limits) -> list:
+def encode_table(model: LoadedModel, body: bytes, form: str, limits: Limits) -> list[Any]:
     """The codes (n, V) of a table, chunk by chunk."""
     encoder = model.detector.encoder_
     return [encoder.encode_counting(chunk)[0] for chunk in read_tables(body, form, encoder, limits)]
 
 
-def observe_rows(model: LoadedModel, codes: list, after: int | None) -> dict:
+def observe_rows(model: LoadedModel, codes: list[Any], after: int | None) -> dict[str, Any]:
     """Where the monitor stands after rows."""
     return state_of(model, model.watch.observe(codes, after))
 
 
-def reset_monitor(model: LoadedModel) -> dict:
+def reset_monitor(model: LoadedModel) -> dict[str, Any]:
     """Where the monitor stands when it has forgotten everything."""
     return state_of(model, model.watch.reset(model.detector.test_))
 
 
-def state_of(model: LoadedModel, result=None) -> dict:
+def state_of(model: LoadedModel, result: Any = None) -> dict[str, Any]:
     """Where a monitor stands."""
     result = model.watch.last if result is None else result
     return {"model": model.name, "digest": model.digest, **plain_json(result.to_dict())}
 
 
-def describe_model(model: LoadedModel, error: tuple | None) -> dict:
+def describe_model(model: LoadedModel, error: tuple[Any, ...] | None) -> dict[str, Any]:
     """What a model is, and what was wrong with its file when it was last read again."""
     detector = model.detector
     columns = [{"name": column.name, "kind": column.kind, "num_categories": column.num_categories}
@@ -85,7 +86,7 @@ def report_page(model: LoadedModel, key: str | None) -> str:
     return batch_report(model.detector, result, batch_name="the batch", model_name=model.name, digest=model.digest)
 
 
-def warm_up(models, limits: Limits) -> None:
+def warm_up(models: Any, limits: Limits) -> None:
     """Test a table in CSV and write its report, so that the first request need not import or compile anything."""
     for model in models:
         encoder, text = model.detector.encoder_, io.StringIO()

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from typing import Any
 
 import numpy as np
 
 import pcircuit
 
 
-def test_fingerprint(circuit: pcircuit.Circuit, calibration) -> str:
+def test_fingerprint(circuit: pcircuit.Circuit, calibration: Any) -> str:
     """Of a test.
 
     Parameters
@@ -44,7 +45,7 @@ def test_fingerprint(circuit: pcircuit.Circuit, calibration) -> str:
 test_fingerprint.__test__ = False  # its name must not make a test runner collect it
 
 
-def detector_fingerprint(test: str, schema) -> str:
+def detector_fingerprint(test: str, schema: Any) -> str:
     """Of a detector: of its test, and of how it reads tables."""
     form = json.dumps(schema.to_dict(), sort_keys=True)
     return hashlib.sha256(f"{test} {form}".encode()).hexdigest()

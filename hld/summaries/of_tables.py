@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -18,13 +19,14 @@ from hld.summaries.summing import summarize_rows
 CELLS = ("num_missing", "num_unseen", "num_out_of_range", "num_rare", "num_odd")
 
 
-def summarize_table(detector, table, *, epsilon: float | None = None, delta: float = 1e-6, rng=None) -> BatchSummary:
+def summarize_table(detector: Any, table: Any, *, epsilon: float | None = None, delta: float = 1e-6,
+                    rng: np.random.Generator | None = None) -> BatchSummary:
     """The summary of one table for a fitted detector: see `HLDDetector.summarize`."""
     return summarize_chunks(detector, [table], epsilon=epsilon, delta=delta, rng=rng)
 
 
-def summarize_chunks(detector, chunks: Iterable, *, epsilon: float | None = None, delta: float = 1e-6,
-                     rng=None) -> BatchSummary:
+def summarize_chunks(detector: Any, chunks: Iterable[Any], *, epsilon: float | None = None, delta: float = 1e-6,
+                     rng: np.random.Generator | None = None) -> BatchSummary:
     """The summary of a table that comes in chunks, each read once and then forgotten.
 
     Parameters
@@ -59,7 +61,7 @@ def summarize_chunks(detector, chunks: Iterable, *, epsilon: float | None = None
     return replace(found, model=detector_fingerprint(test.fingerprint, detector.schema_), table=table)
 
 
-def facts_of(detector, summary: BatchSummary) -> tuple[BatchSummary, DataQuality | None, Evidence | None]:
+def facts_of(detector: Any, summary: BatchSummary) -> tuple[BatchSummary, DataQuality | None, Evidence | None]:
     """A summary as the detector's test takes it, and what its counts say: data quality and how columns moved.
 
     Raises

@@ -45,6 +45,7 @@ from __future__ import annotations
 import math
 import random
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -57,13 +58,14 @@ LEAST_SHARE = 1e-3  # of the range, below which no deviation counts
 GRID = 2.0 ** -20  # of the deviation of the noise
 
 
-def check_privacy(epsilon: float | None, delta: float) -> tuple:
+def check_privacy(epsilon: float | None, delta: float) -> tuple[Any, ...]:
     """Both as floats, refused unless epsilon is positive or None and delta strictly between 0 and 1."""
     epsilon = None if epsilon is None else pcircuit.check_number(epsilon, "epsilon", above=0)
     return epsilon, pcircuit.check_number(delta, "delta", above=0, below=1)
 
 
-def with_noise(test, summary: BatchSummary, epsilon: float, delta: float, rng=None) -> BatchSummary:
+def with_noise(test: Any, summary: BatchSummary, epsilon: float, delta: float,
+               rng: np.random.Generator | None = None) -> BatchSummary:
     """The summary with noise in its sums, and nothing else about the rows.
 
     Parameters
@@ -142,7 +144,7 @@ def gaussian_factor(epsilon: float, delta: float) -> float:
     from scipy.optimize import brentq
     from scipy.special import log_ndtr, ndtr
 
-    def excess(log_factor):
+    def excess(log_factor: Any) -> Any:
         a = math.exp(log_factor)
         lost = ndtr(0.5 / a - epsilon * a) - math.exp(min(epsilon + log_ndtr(-0.5 / a - epsilon * a), 0.0))
         return lost - delta

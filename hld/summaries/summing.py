@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -14,8 +15,8 @@ from hld.vectors.completion import complete
 BLOCK_VALUES = 4_000_000  # likelihoods that are held at a time
 
 
-def summarize_rows(test, rows, *, epsilon: float | None = None, delta: float = 1e-6, rng=None,
-                   first: int = 0) -> BatchSummary:
+def summarize_rows(test: Any, rows: Any, *, epsilon: float | None = None, delta: float = 1e-6,
+                   rng: np.random.Generator | None = None, first: int = 0) -> BatchSummary:
     """The summary of rows for a test.
 
     Parameters
@@ -60,7 +61,7 @@ def summarize_rows(test, rows, *, epsilon: float | None = None, delta: float = 1
     return found if epsilon is None else with_noise(test, replace(found, spread=None), epsilon, delta, rng)
 
 
-def _summed(test, rows, num_missing: int) -> BatchSummary:
+def _summed(test: Any, rows: Any, num_missing: int) -> BatchSummary:
     """Sums over rows, or over none."""
     look, parts = test.vectors, test.calibration
     sums, seen, n = np.zeros(look.size), np.zeros(look.size, dtype=np.int64), 0 if rows is None else len(rows)
@@ -80,7 +81,7 @@ def _summed(test, rows, num_missing: int) -> BatchSummary:
     return BatchSummary(test.fingerprint, n, sums, seen, num_missing, spread)
 
 
-def _no_spread(test) -> Spread:
+def _no_spread(test: Any) -> Spread:
     """That of no rows."""
     parts = test.calibration
     return spread_of(parts.metrics, parts.kept, np.zeros((0, len(parts.mean))))

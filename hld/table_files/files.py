@@ -94,7 +94,8 @@ def read_chunks(path: str, encoder: TableEncoder, options: ReadOptions = DEFAULT
         yield from read_text(raw, called(path), encoder, options, as_text=as_text)
 
 
-def read_text(raw, name: str, encoder, options: ReadOptions = DEFAULT, *, as_text: bool = False) -> Iterator:
+def read_text(raw: Any, name: str, encoder: Any, options: ReadOptions = DEFAULT, *,
+              as_text: bool = False) -> Iterator[Any]:
     """An open CSV file as chunks of a batch: see `read_chunks`.
 
     Parameters

@@ -8,6 +8,7 @@ become and are refused.  Offsets that point outside their buffers are found by A
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from hld.serve.limits import EXPANSION, Limits
 from hld.serve.refusals import Refusal
@@ -19,7 +20,7 @@ FILE = b"ARROW1"
 LONGEST_CELL = 64  # bytes of a cell of fixed length in Parquet, such as a decimal number
 
 
-def parquet_chunks(body: bytes, encoder, limits: Limits) -> Iterator:
+def parquet_chunks(body: bytes, encoder: Any, limits: Limits) -> Iterator[Any]:
     """The row batches of a Parquet file as Arrow tables."""
     import pyarrow
     import pyarrow.parquet
@@ -42,7 +43,7 @@ def parquet_chunks(body: bytes, encoder, limits: Limits) -> Iterator:
         raise Refusal(400, "body", f"the body is not a table in Parquet: {_first_line(error)}") from None
 
 
-def arrow_chunks(body: bytes, encoder, limits: Limits) -> Iterator:
+def arrow_chunks(body: bytes, encoder: Any, limits: Limits) -> Iterator[Any]:
     """The record batches of an Arrow stream or file as Arrow tables."""
     import pyarrow
     import pyarrow.ipc
@@ -68,7 +69,7 @@ def arrow_chunks(body: bytes, encoder, limits: Limits) -> Iterator:
         raise Refusal(400, "body", f"the body is not a table in Arrow: {_first_line(error)}") from None
 
 
-def _messages(source) -> Iterator:
+def _messages(source: Any) -> Iterator[Any]:
     """The messages of a stream, not looked into."""
     import pyarrow.ipc
     reader = pyarrow.ipc.MessageReader.open_stream(source)
@@ -86,10 +87,10 @@ def _is_compressed(metadata: bytes) -> bool:
     position f is there if entry f of the list is not 0.  Field 2 of a message is its header, field 3 of a record batch
     its compression.
     """
-    def number(at, size, signed=False):
+    def number(at: Any, size: Any, signed: bool = False) -> Any:
         return int.from_bytes(metadata[at:at + size], "little", signed=signed)
 
-    def field(table, index):
+    def field(table: Any, index: Any) -> Any:
         positions = table - number(table, 4, signed=True)
         entry = 4 + 2 * index
         return number(positions + entry, 2) if entry < number(positions, 2) else 0
@@ -102,7 +103,7 @@ def _is_compressed(metadata: bytes) -> bool:
     return field(batch, 3) != 0
 
 
-def _checked(batch, limits):
+def _checked(batch: Any, limits: Any) -> Any:
     """A record batch as a table, every offset and index in it checked."""
     import pyarrow
     batch.validate(full=True)
@@ -110,7 +111,7 @@ def _checked(batch, limits):
     return pyarrow.Table.from_batches([batch])
 
 
-def _check_types(schema) -> None:
+def _check_types(schema: Any) -> None:
     """Refuse types whose cells are not plain values, or that may stand for more than they hold."""
     for field in schema:
         kind = field.type.value_type if str(field.type).startswith("dictionary") else field.type
@@ -119,22 +120,22 @@ def _check_types(schema) -> None:
                           "booleans, text or times")
 
 
-def _check_rows(count, limits) -> None:
+def _check_rows(count: Any, limits: Any) -> None:
     if not 0 <= count <= limits.max_rows:
         raise Refusal(413, "body", f"the table has {count} rows, expected at most {limits.max_rows}")
 
 
-def _check_columns(count, encoder, limits) -> None:
+def _check_columns(count: Any, encoder: Any, limits: Any) -> None:
     most = limits.most_columns(len(encoder.columns))
     if count > most:
         raise Refusal(413, "body", f"the table has {count} columns, expected at most {most}")
 
 
-def _check_size(size, limits) -> None:
+def _check_size(size: Any, limits: Any) -> None:
     most = EXPANSION * limits.max_bytes
     if not 0 <= size <= most:
         raise Refusal(413, "body", f"the table is of {size} bytes when read, expected at most {most}")
 
 
-def _first_line(error) -> str:
+def _first_line(error: Any) -> str:
     return " ".join(str(error).split("\n")[0].split())[:300]

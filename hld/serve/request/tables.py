@@ -10,6 +10,7 @@ import csv
 import io
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -46,7 +47,7 @@ def form_of(content_type: str) -> str:
     return form
 
 
-def read_tables(body: bytes, form: str, encoder, limits: Limits) -> Iterator:
+def read_tables(body: bytes, form: str, encoder: Any, limits: Limits) -> Iterator[Any]:
     """The table of a body in chunks that an encoder reads; none of them is larger than the limits allow.
 
     Parameters
@@ -76,14 +77,14 @@ def read_tables(body: bytes, form: str, encoder, limits: Limits) -> Iterator:
         raise Refusal(400, "body", "the table has 0 rows: expected at least one")
 
 
-def num_rows(chunk) -> int:
+def num_rows(chunk: Any) -> int:
     """Rows of a chunk."""
     if hasattr(chunk, "num_rows"):
         return chunk.num_rows
     return len(next(iter(chunk.values()))) if chunk else 0
 
 
-def _csv_chunks(body, encoder, limits) -> Iterator:
+def _csv_chunks(body: Any, encoder: Any, limits: Any) -> Iterator[Any]:
     """CSV, each column read as what it was fitted to, as text where some cell is not of that type."""
     _check_header(body, limits.most_columns(len(encoder.columns)))
     try:  # the whole of it, as a cell of another type may come last; in memory it is of the size of the body
@@ -92,7 +93,7 @@ def _csv_chunks(body, encoder, limits) -> Iterator:
         yield from read_text(io.BytesIO(body), BODY, encoder, as_text=True)
 
 
-def _check_header(body, most) -> None:
+def _check_header(body: Any, most: Any) -> None:
     """Refuse a header with too many columns before a reader makes an array for each of them."""
     text = body[:HEAD].decode("utf-8", "replace")
     lines = io.StringIO(text, newline="")
@@ -105,7 +106,7 @@ def _check_header(body, most) -> None:
         raise Refusal(413, "body", f"the header of the table is too long, expected at most {most} columns")
 
 
-def _json_chunks(body, encoder, limits) -> Iterator:
+def _json_chunks(body: Any, encoder: Any, limits: Any) -> Iterator[Any]:
     """JSON: {"columns": {name: [cell, ...]}} or {"rows": [{name: cell, ...}, ...]}, cells plain or null."""
     try:
         value = json.loads(body, object_pairs_hook=_distinct, parse_constant=_refuse_constant)
@@ -126,7 +127,7 @@ def _json_chunks(body, encoder, limits) -> Iterator:
     yield {name: _fitted_cells(name, cells, kinds.get(name)) for name, cells in columns.items()}
 
 
-def _columns(value) -> dict:
+def _columns(value: Any) -> dict[str, Any]:
     """Columns of the form {name: [cell, ...]}, checked."""
     if not isinstance(value, dict) or not value or not all(isinstance(cells, list) for cells in value.values()):
         raise Refusal(400, "columns", "`columns` must be an object of lists, one for each column of the table")
@@ -135,7 +136,7 @@ def _columns(value) -> dict:
     return value
 
 
-def _columns_of_rows(rows, limits) -> dict:
+def _columns_of_rows(rows: Any, limits: Any) -> dict[str, Any]:
     """Columns of the form [{name: cell, ...}, ...]; a cell that a row does not name is missing."""
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise Refusal(400, "rows", "`rows` must be a list of objects, one for each row of the table")
@@ -148,7 +149,7 @@ def _columns_of_rows(rows, limits) -> dict:
     return {name: [row.get(name) for row in rows] for name in names}
 
 
-def _fitted_cells(name, cells, column) -> np.ndarray:
+def _fitted_cells(name: Any, cells: Any, column: Any) -> np.ndarray:
     """A column of JSON cells (N,) as objects; texts of a column of dates as dates."""
     nested = next((cell for cell in cells if isinstance(cell, (list, dict))), None)
     if nested is not None:
@@ -161,7 +162,7 @@ def _fitted_cells(name, cells, column) -> np.ndarray:
     return array
 
 
-def _distinct(pairs) -> dict:
+def _distinct(pairs: Any) -> dict[str, Any]:
     """An object of JSON whose names differ."""
     value = dict(pairs)
     if len(value) < len(pairs):
@@ -169,6 +170,6 @@ def _distinct(pairs) -> dict:
     return value
 
 
-def _refuse_constant(text):
+def _refuse_constant(text: Any) -> None:
     """NaN and the infinities, which Python would read though JSON has none."""
     raise ValueError(f"{text} is no value of JSON; a missing cell is null")
