@@ -19,14 +19,14 @@ import pcircuit
 from hld.answers.table_facts import batch_profile, evidence_of, table_facts
 from hld.checks import check_alpha
 from hld.detector_options import check_options
-from hld.detector_parts import batch_as_named, build_test, describe, warn_of_few_rows, warn_of_left_out
+from hld.detector_parts import batch_as_named, build_test, describe, divide, warn_of_few, warn_of_left_out
 from hld.estimator import check_fitted, feature_names, predictions, row_offset, sklearn_tags
 from hld.files.detector import check_storable, detector_parts, read_parts
-from hld.references.held_out import split_rows
 from hld.result_quality import with_quality
 from hld.synthetic.drawing import condition_probability, draw_rows
 from hld.tables.cells import read_table
 from hld.tables.learn_schema import learn_schema
+from hld.variation.judges import build_judge
 
 
 class HLDDetector:
@@ -78,6 +78,9 @@ class HLDDetector:
     encoder_ : TableEncoder
     circuit_ : pcircuit.Circuit
     test_ : HLDTest
+        The test against independent rows.
+    judge_ : HLDTest or GroupTest
+        What judges batches: `test_`, unless the detector was fitted to groups.
     history_ : (epochs + 1,) float array
         Mean training log-likelihood per row, natural.
     num_train_ : int
@@ -138,7 +141,7 @@ class HLDDetector:
         self.estimation_error = estimation_error
         self.rng = rng
 
-    def fit(self, table, y=None, *, progress=False):
+    def fit(self, table, y=None, *, groups=None, progress=False):
         """Learn the distribution of a table.
 
         Parameters
@@ -147,6 +150,10 @@ class HLDDetector:
             Training rows, at least two.
         y : ignored
             For compatibility with scikit-learn.
+        groups : column name or position, or (n,) array_like, optional
+            Day, site, customer of each row: a batch is then tested as a group like those before, which differ from
+            each other by nature (`hld.variation`).  The column is not learned.  Half of the groups, or 19 if these are
+            more, are kept from learning, and a batch is compared with them.
         progress : bool
             Draw a progress bar on standard error where a person looks.
 
@@ -165,7 +172,8 @@ class HLDDetector:
         columns = read_table(table)
         if columns.num_rows == 1:
             raise ValueError("`table` has 1 row: learning a distribution needs at least two")
-        learned, kept = rows = split_rows(columns.num_rows, self.reference, rng)
+        columns, rows, labels = divide(columns, groups, self.reference, rng)
+        learned, kept = rows
         schema = learn_schema(columns, num_bins=self.num_bins, max_categories=self.max_categories, rows=learned,
                               categorical=self.categorical, continuous=self.continuous, given=self.schema)
         encoder = schema.encoder()
@@ -181,11 +189,12 @@ class HLDDetector:
         circuit, history = pcircuit.fit_em(start, learned, num_epochs=self.num_epochs, pseudocount=self.pseudocount,
                                            progress=progress)
         test = build_test(self.get_params(), circuit, kept, len(learned), int(rng.integers(2 ** 53)))
-        warn_of_few_rows(test, len(data))
+        judge = build_judge(test, kept, None if labels is None else labels[rows[1]])
+        warn_of_few(judge, len(data))
         history.flags.writeable = False
         offset = row_offset(pcircuit.log_likelihood(circuit, learned if kept is None else kept))
-        return self._take_over({"schema": schema, "test": test, "history": history, "num_train": len(data),
-                                "offset": offset, **known})
+        return self._take_over({"schema": schema, "test": test, "judge": judge, "history": history,
+                                "num_train": len(data), "offset": offset, **known})
 
     def test(self, batch, alpha=0.05):
         """Test whether a batch follows the distribution of the training table.
@@ -214,8 +223,11 @@ class HLDDetector:
         check_fitted(self)
         alpha = check_alpha(alpha)
         with batch_as_named():
-            rows, quality = self.encoder_.check(batch, self.schema_.trained, self.tolerance, is_tested=self.missingness)
-        result = with_quality(lambda level: self.test_(rows, level), quality, alpha)
+            rows, quality = self.encoder_.check(batch, self.schema_.trained, self.tolerance,
+                                                is_tested=self.missingness and self.judge_ is self.test_)
+        result = with_quality(lambda level: self.judge_(rows, level), quality, alpha)
+        if self.judge_ is not self.test_:  # the p-values of columns are those of independent rows
+            return result
         return replace(result, evidence=evidence_of(self, batch_profile(self, rows), quality))
 
     def test_by(self, table, by, alpha=0.05, *, every=None, procedure="bh"):
@@ -224,7 +236,7 @@ class HLDDetector:
         check_fitted(self)
         alpha = check_alpha(alpha)
         return judge_segments(self, lambda rows, quality: with_quality(
-            lambda level: self.test_(rows, level), quality, alpha), table, by, alpha, every=every, procedure=procedure)
+            lambda level: self.judge_(rows, level), quality, alpha), table, by, alpha, every=every, procedure=procedure)
 
     def score_samples(self, table) -> np.ndarray:
         """Natural log-likelihood of each row under the circuit; larger is more typical."""
@@ -256,8 +268,9 @@ class HLDDetector:
     def save(self, path) -> None:
         """Write the fitted detector to one file, atomically and without pickle; read it with `hld.load`."""
         check_fitted(self)
-        fitted = {"schema": self.schema_, "test": self.test_, "history": self.history_, "num_train": self.num_train_,
-                  "offset": self.offset_, "profile": self.profile_, "values": self.values_}
+        fitted = {"schema": self.schema_, "test": self.test_, "judge": self.judge_, "history": self.history_,
+                  "num_train": self.num_train_, "offset": self.offset_, "profile": self.profile_,
+                  "values": self.values_}
         pcircuit.write_archive(path, *detector_parts(self.get_params(), fitted))
 
     @classmethod
@@ -293,6 +306,7 @@ class HLDDetector:
         """Become fitted: with what `fit` computed, or what a file held."""
         self.schema_, self.encoder_ = fitted["schema"], fitted["schema"].encoder()
         self.test_, self.circuit_ = fitted["test"], fitted["test"].circuit
+        self.judge_ = fitted["judge"]
         self.history_, self.num_train_, self.offset_ = fitted["history"], fitted["num_train"], fitted["offset"]
         self.profile_, self.values_ = fitted["profile"], fitted["values"]
         self.n_features_in_, names = len(self.schema_.columns), feature_names(self.schema_)

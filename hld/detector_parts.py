@@ -6,13 +6,37 @@ import warnings
 from collections.abc import Mapping
 
 import pcircuit
+from hld.answers.segments import MISSING as NO_LABEL
+from hld.answers.segments import numbered, split_off
 from hld.goodness_of_fit import HLDTest
 from hld.metrics.named import default_metrics
+from hld.references.groups import split_groups
+from hld.references.held_out import split_rows
 
 MISSING = {"complete": "drawn from the circuit given the rest of the row", "exact": "summed out",
            "available": "each node is compared by the rows that show its whole scope"}
 SUPPORTED_LEVEL = 0.05  # below the smallest p-value of a single row `fit` warns
 MOST_NAMED = 8  # columns that a warning names
+
+
+def divide(columns, groups, reference: str, rng) -> tuple:
+    """A table without its column of groups, positions of the rows to learn from and of the reference, and labels.
+
+    Without groups the labels are None, and the positions those of `split_rows`.
+    """
+    if groups is None:
+        return columns, split_rows(columns.num_rows, reference, rng), None
+    if reference not in ("auto", "held-out"):
+        raise ValueError("`groups` are compared with groups that nothing was learned from: use reference='held-out', "
+                         f"found reference={reference!r}")
+    columns, cells, name = split_off(columns, groups, argument="groups")
+    labels, names = numbered(cells, None, name)
+    if names[-1] == NO_LABEL:
+        raise ValueError(f"`groups` has {int((labels == len(names) - 1).sum())} rows without a group: leave them out, "
+                         "or give them one")
+    if not columns.arrays:
+        raise ValueError("`groups` names the only column of `table`: there must be others to learn")
+    return columns, split_groups(labels, rng), labels
 
 
 def build_test(options: Mapping, circuit, kept, num_learned: int, seed: int) -> HLDTest:
@@ -45,6 +69,7 @@ def describe(detector) -> str:
     return "\n".join([
         f"HLDDetector fitted to {detector.num_train_} rows, mean log-likelihood {detector.history_[-1]:.4f}",
         detector.encoder_.describe(), *left_out, detector.test_.describe(), *_kept_rows(detector),
+        *([] if detector.judge_ is detector.test_ else [detector.judge_.describe()]),
         f"missing values: {MISSING[detector.test_.missing]}; {_tested_shares(detector)}"])
 
 
@@ -58,15 +83,22 @@ def _kept_rows(detector) -> list:
 
 def _tested_shares(detector) -> str:
     """What is done with the shares of missing values."""
-    if not detector.missingness:
+    if not detector.missingness or detector.judge_ is not detector.test_:
         return "their shares are not tested"
     if detector.schema_.trained is None:
         return "their shares are not tested, as those of training are not in this older file"
     return "their shares are tested against those of training"
 
 
-def warn_of_few_rows(test, num_rows: int) -> None:
-    """A warning if single rows cannot be rejected at the default level, so few rows there are to compare them with."""
+def warn_of_few(judge, num_rows: int) -> None:
+    """A warning if nothing can be rejected at the default level, so little there is to compare with."""
+    if not isinstance(judge, HLDTest):
+        if judge.least_pvalue() > SUPPORTED_LEVEL:
+            warnings.warn(f"`groups` leaves {judge.num_groups} groups to compare with, so p-values are at least "
+                          f"{judge.least_pvalue():.2g}: a test at a lower level never rejects", UserWarning,
+                          stacklevel=3)
+        return
+    test = judge
     least = test.least_pvalue(1)
     if least > SUPPORTED_LEVEL:
         warnings.warn(f"`table` has {num_rows} rows, so the smallest p-value of a single row is {least:.2g}: a test at "

@@ -185,7 +185,7 @@ class HLDTest:
         self._round_offs = tuple(metric.round_off(self.mean) for metric in metrics)
         # differences are reported in the metric's own weights where it is a weighting of nodes
         single = metrics[0].node_weights if len(metrics) == 1 else None
-        self._shown_weights = 1.0 if single is None else single
+        self.shown_weights = 1.0 if single is None else single
         self._patterns = HolePatterns(circuit, self.nodes) if settings.missing == "exact" else None
 
     def __call__(self, batch, alpha=0.05) -> HLDResult:
@@ -305,7 +305,7 @@ class HLDTest:
         found = found if check is None else check(found, np.square(beyond))
         found = found._replace(value=max(found.value, LEAST_PVALUE))
         statistic = 0.0 - math.log10(found.value) if len(distances) > 1 else distances[0]
-        weights, m = self._shown_weights, len(self.nodes)
+        weights, m = self.shown_weights, len(self.nodes)
         return HLDResult(statistic=statistic, threshold=threshold, pvalue=found.value,
                          reject=bool(found.value <= alpha), alpha=alpha, num_samples=T, null=found.null,
                          inflation=inflation, null_error=found.error, num_missing=num_missing, metrics=self._names,

@@ -56,6 +56,10 @@ class HLDResult:
     data_quality : hld.DataQuality or None
         What a batch of a detector has that the schema of its training table does not know; the test of its missing
         values, which is part of `pvalue`.
+    context : GroupContext, CovariateContext or None
+        What the batch was judged by, where that is more than independent rows: groups, stretches of time
+        (`hld.variation.context`), covariates that may move (`hld.conditional.context`).  Then `statistic` is
+        -log10 of `pvalue`.
 
     Examples
     --------
@@ -85,6 +89,7 @@ class HLDResult:
     _circuit: object = field(repr=False)
     evidence: Evidence | None = field(default=None, repr=False)
     data_quality: object = field(default=None, repr=False)
+    context: object = field(default=None, repr=False)
     _scores: np.ndarray | None = field(default=None, repr=False)
 
     def __post_init__(self):
@@ -102,6 +107,8 @@ class HLDResult:
         What sampling alone makes of it on average is taken off, so an unshifted batch has about 0 whatever its size; it
         is in the units of `tolerance`.
         """
+        if self.context is not None:
+            return self.context.effect
         total = float(self.stds @ self.stds)
         if total <= 0:
             return 0.0
@@ -159,6 +166,8 @@ class HLDResult:
         values |= {"metrics": list(self.metrics), "pvalues": [_plain(value) for value in self.pvalues]}
         if self.data_quality is not None:
             values["data_quality"] = self.data_quality.to_dict()
+        if self.context is not None:
+            values["context"] = self.context.to_dict()
         if self.evidence is not None:
             values |= {"columns": [one.to_dict() for one in self.columns],
                        "pairs": [one.to_dict() for one in self.pairs]}

@@ -149,7 +149,7 @@ def judge_segments(detector, judge, table, by, alpha, *, every=None, procedure="
     pcircuit.check_choice(procedure, "procedure", tuple(ADJUST))
     if every is not None:
         pcircuit.check_choice(every, "every", tuple(PERIODS))
-    columns, cells, name = _split_off(read_table(table), by, detector.encoder_.names)
+    columns, cells, name = split_off(read_table(table), by, detector.encoder_.names)
     codes = detector.encoder_.encode_counting(columns)[0]  # columns that were not fitted do not matter
     if not len(codes):
         raise ValueError("`table` has no rows: give at least one")
@@ -159,7 +159,7 @@ def judge_segments(detector, judge, table, by, alpha, *, every=None, procedure="
         codes, hidden = signed, detector.encoder_.names.index(name)
     else:
         hidden = None
-    groups, labels = _groups(whole_cells(cells), every, name)
+    groups, labels = numbered(cells, every, name)
     order = np.argsort(groups, kind="stable")
     rows = np.split(order, np.cumsum(np.bincount(groups))[:-1])
     results = [judge(codes[one], _quality(detector, codes[one], hidden)) for one in rows]
@@ -188,19 +188,22 @@ def _moved(result) -> list:
     return [one.name for one in result.columns if one.adjusted <= result.alpha]
 
 
-def _split_off(columns, by, fitted):
-    """The table without the column to group by (unless it was fitted), that column (N,), and its name."""
+def split_off(columns, by, fitted=(), argument="by"):
+    """The table without the column to group by (unless it was fitted), that column (N,), and its name.
+
+    `argument` is what errors call `by`.
+    """
     if not isinstance(by, (str, int, np.integer)) or isinstance(by, bool):
         labels = np.asarray(by, dtype=object) if isinstance(by, (list, tuple)) else np.asarray(by)
         if labels.shape != (columns.num_rows,):
-            raise ValueError(f"`by` has shape {labels.shape}, expected a column, or {columns.num_rows} labels, one for "
-                             "each row of `table`")
+            raise ValueError(f"`{argument}` has shape {labels.shape}, expected a column, or {columns.num_rows} labels, "
+                             "one for each row of `table`")
         return columns, labels, "labels"
     names = columns.names or tuple(f"x{v}" for v in range(len(columns.arrays)))
     if isinstance(by, str) and by not in names:
-        raise ValueError(f"`by` names the column {by!r}, expected one of {', '.join(map(repr, names))}")
+        raise ValueError(f"`{argument}` names the column {by!r}, expected one of {', '.join(map(repr, names))}")
     if not isinstance(by, str) and not 0 <= by < len(names):
-        raise ValueError(f"`by` is position {by}, expected 0..{len(names) - 1}")
+        raise ValueError(f"`{argument}` is position {by}, expected 0..{len(names) - 1}")
     at = names.index(by) if isinstance(by, str) else int(by)
     if names[at] in fitted:
         return columns, columns.arrays[at], names[at]
@@ -210,8 +213,9 @@ def _split_off(columns, by, fitted):
     return rest, columns.arrays[at], names[at]
 
 
-def _groups(cells, every, name):
+def numbered(cells, every, name):
     """(N,) the number of each row's segment, and the labels of the segments in order."""
+    cells = whole_cells(cells)
     if cells.dtype.kind in "biu" and every is None:
         distinct, groups = np.unique(cells, return_inverse=True)
         return groups, tuple(map(str, distinct.tolist()))

@@ -90,6 +90,8 @@ def _add_fit(commands):
                      help="what is known of the columns (docs/tables.md); the rest is learned")
     fit.add_argument("--max-rows", type=_count, default=200_000, metavar="N",
                      help="learn from a uniform sample of so many rows of longer tables (default 200000)")
+    fit.add_argument("--groups", metavar="COLUMN",
+                     help="day or site of each row: a batch is tested as a group like those before")
     fit.add_argument("--categorical", metavar="A,B", type=names, help="columns to treat as categorical")
     fit.add_argument("--continuous", metavar="C,D", type=names, help="columns to treat as continuous")
     fit.add_argument("--seed", type=_seed, default=0, help="of start values (default 0)")

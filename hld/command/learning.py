@@ -21,7 +21,7 @@ def fit(args) -> int:
     with step(f"reading {args.table}"):
         table, num_rows = read_training(args.table, reading_options(args), max_rows=args.max_rows, seed=args.seed)
     LOG.info("learning %d of %d rows", len(table), num_rows)
-    detector.fit(table, progress=True)
+    detector.fit(table, groups=args.groups, progress=True)
     with step(f"writing {args.output}"):
         detector.save(target)
     count = detector.n_features_in_

@@ -21,6 +21,7 @@ from hld.files.calibration import calibration_parts, read_calibration
 from hld.files.calibration_v1 import parts_of_version_1
 from hld.files.detector_checks import check_calibration, check_history, check_same, check_settings
 from hld.files.detector_params import plain_params, read_params
+from hld.files.judges import judge_parts, read_judge
 from hld.goodness_of_fit import HLDTest
 from hld.settings import Settings
 from hld.synthetic.values import ValueTables, is_binned
@@ -36,6 +37,7 @@ CIRCUIT = "circuit."  # prefix of the circuit's arrays
 TEST = "test."  # prefix of the arrays of its test
 PROFILE = "profile."  # prefix of the counts of the rows that batches are compared with; older files have none
 VALUES = "values."  # prefix of the quantiles of continuous columns; older files have none
+JUDGE = "judge."  # prefix of the arrays of what judges batches, where that is more than the test
 
 
 def detector_parts(params: dict, fitted: dict) -> tuple:
@@ -46,7 +48,7 @@ def detector_parts(params: dict, fitted: dict) -> tuple:
     params : dict
         Constructor parameters.
     fitted : dict
-        "schema", "test", "history", "num_train", "offset", "profile" and "values".
+        "schema", "test", "judge", "history", "num_train", "offset", "profile" and "values".
 
     Returns
     -------
@@ -69,6 +71,8 @@ def detector_parts(params: dict, fitted: dict) -> tuple:
         arrays |= with_prefix(PROFILE, fitted["profile"].to_arrays())
     if fitted["values"] is not None:
         arrays |= with_prefix(VALUES, fitted["values"].to_arrays())
+    more, own = judge_parts(fitted["judge"], test)
+    header, arrays = header | more, arrays | with_prefix(JUDGE, own)
     return header, arrays | {"history": fitted["history"]}
 
 
@@ -118,8 +122,8 @@ def read_parts(header: dict, arrays: dict, defaults: dict) -> tuple:
 def _read_parts(header: dict, arrays: dict, defaults: dict) -> tuple:
     """What `read_parts` returns; TypeError or ValueError where the parts do not fit together."""
     is_old = header["version"] < 3
-    check_names(header, KEYS_BEFORE_3 if is_old else KEYS, "the header")
-    parts = (CIRCUIT, TEST, PROFILE, VALUES)
+    check_names(header, KEYS_BEFORE_3 if is_old else KEYS | ({"judge"} & set(header)), "the header")
+    parts = (CIRCUIT, TEST, PROFILE, VALUES, JUDGE)
     check_names([name for name in arrays if not name.startswith(parts)], {"history"}, "the file")
     schema = TableSchema.of_encoder(TableEncoder.from_dict(header["encoder"])) if is_old else TableSchema.from_dict(
         header["schema"])
@@ -134,7 +138,8 @@ def _read_parts(header: dict, arrays: dict, defaults: dict) -> tuple:
     params = read_params(header["params"], defaults)
     if schema.num_rows not in (None, num_train):
         raise ValueError(f"the schema is of {schema.num_rows} rows, expected {num_train}")
-    fitted = {"schema": schema, "test": test, "history": arrays["history"], "num_train": num_train,
+    fitted = {"schema": schema, "test": test, "judge": read_judge(header, under_prefix(JUDGE, arrays), test),
+              "history": arrays["history"], "num_train": num_train,
               "offset": None if is_old else _read_offset(header["offset"]),
               "profile": profile, "values": _read_values(under_prefix(VALUES, arrays), encoder)}
     written, _ = detector_parts(params, fitted)

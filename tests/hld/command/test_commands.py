@@ -179,3 +179,22 @@ def test_every_command_has_an_example(run, capsys):
         with pytest.raises(SystemExit):
             main([command, "--help"])
         assert f"hld {command}" in capsys.readouterr().out.partition("example:\n  ")[2]
+
+
+def test_groups_on_the_command_line(run, folder):
+    rng = np.random.default_rng(8)
+    days = pd.concat([rows(rng, 40, shift) for shift in rng.normal(size=30)])
+    days["day"] = np.repeat(np.arange(30), 40)
+    days.to_csv(folder / "grouped.csv", index=False)
+    status, out, err = run("fit", "grouped.csv", "-o", "grouped.hld", "--groups", "day", "--num-epochs", "3")
+    assert (status, out.startswith("fitted 1200 rows of 3 columns")) == (0, True), err
+    status, out, _ = run("test", "grouped.hld", "calm.csv")
+    assert "among 19 groups of this size" in out
+    status, out, _ = run("explain", "grouped.hld", "moved.csv", "--json")
+    assert status == 1
+    check("explain", json.loads(out))
+    assert json.loads(out)["context"]["num_groups"] == 19
+    status, out, _ = run("test", "grouped.hld", "moved.csv", "--json")
+    check("test", json.loads(out))
+    assert run("fit", "grouped.csv", "-o", "other.hld", "--groups", "week")[2].startswith(
+        "hld: error: `groups` names the column 'week'")
