@@ -15,6 +15,8 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from hld.baselines.mmd import MMDTest as MMDTest
     from hld.baselines.mmd import mmd_squared as mmd_squared
     from hld.chunks import judge_chunks as judge_chunks
+    from hld.conditional.label_shift import LabelShift as LabelShift
+    from hld.conditional.label_shift import label_shift as label_shift
     from hld.detector import HLDDetector as HLDDetector
     from hld.goodness_of_fit import HLDTest as HLDTest
     from hld.many_batches import BatchesResult as BatchesResult
@@ -49,6 +51,7 @@ _HOME = {
     "TableEncoder": "tables.encoder", "fit_encoder": "tables.encoder",
     "TableSchema": "tables.schema", "ColumnSchema": "tables.schema", "learn_schema": "tables.learn_schema",
     "DataQuality": "tables.quality",
+    "LabelShift": "conditional.label_shift", "label_shift": "conditional.label_shift",
 }
 _FROM_PCIRCUIT = ("Moments", "exact_moments", "select_nodes")
 _MODULES = ("baselines", "gchi2", "plots")

@@ -18,6 +18,8 @@ import numpy as np
 import pcircuit
 from hld.answers.table_facts import batch_profile, evidence_of, table_facts
 from hld.checks import check_alpha
+from hld.conditional.conditional_test import conditional_test
+from hld.conditional.covariates import covariate_mask
 from hld.detector_options import check_options
 from hld.detector_parts import batch_as_named, build_test, describe, divide, warn_of_few, warn_of_left_out
 from hld.estimator import check_fitted, feature_names, predictions, row_offset, sklearn_tags
@@ -49,6 +51,9 @@ class HLDDetector:
         Columns to treat so whatever their type.  Columns named here are kept even if they are nearly unique.
     schema : TableSchema, optional
         What is known of the columns; the rest is learned.
+    covariates : sequence of column names or positions, optional
+        Columns that may move: then batches are tested for whether the others given these are as learned
+        (`hld.conditional`), and results say which of both moved.
     missingness : bool
         Whether shares of missing values are tested, too, and count in the p-value (`hld.tables.missingness`).
     kinds : tuple of str
@@ -79,8 +84,8 @@ class HLDDetector:
     circuit_ : pcircuit.Circuit
     test_ : HLDTest
         The test against independent rows.
-    judge_ : HLDTest or GroupTest
-        What judges batches: `test_`, unless the detector was fitted to groups.
+    judge_ : HLDTest, GroupTest or ConditionalTest
+        What judges batches: `test_`, unless the detector was fitted to groups or has covariates.
     history_ : (epochs + 1,) float array
         Mean training log-likelihood per row, natural.
     num_train_ : int
@@ -122,16 +127,16 @@ class HLDDetector:
     """
 
     def __init__(self, num_latents=4, num_epochs=100, pseudocount=1.0, num_bins=8, max_categories=64, *,
-                 categorical=None, continuous=None, schema=None, missingness=True, kinds=("input", "sum"),
-                 metric="auto", null="auto", reference="auto", estimation_error=True, tolerance=0.0,
-                 num_resamples=999, rng=0):
+                 categorical=None, continuous=None, schema=None, covariates=None, missingness=True,
+                 kinds=("input", "sum"), metric="auto", null="auto", reference="auto", estimation_error=True,
+                 tolerance=0.0, num_resamples=999, rng=0):
         self.num_latents = num_latents
         self.num_epochs = num_epochs
         self.pseudocount = pseudocount
         self.num_bins = num_bins
         self.max_categories = max_categories
         self.categorical, self.continuous, self.schema = categorical, continuous, schema
-        self.missingness = missingness
+        self.covariates, self.missingness = covariates, missingness
         self.kinds = kinds
         self.metric = metric
         self.null = null
@@ -172,6 +177,8 @@ class HLDDetector:
         columns = read_table(table)
         if columns.num_rows == 1:
             raise ValueError("`table` has 1 row: learning a distribution needs at least two")
+        if groups is not None and self.covariates is not None:
+            raise ValueError("`groups` and `covariates` answer different questions: fit one detector for each")
         columns, rows, labels = divide(columns, groups, self.reference, rng)
         learned, kept = rows
         schema = learn_schema(columns, num_bins=self.num_bins, max_categories=self.max_categories, rows=learned,
@@ -179,6 +186,7 @@ class HLDDetector:
         encoder = schema.encoder()
         check_storable(self.get_params(), schema)
         warn_of_left_out(schema, self.schema)
+        given = covariate_mask(encoder.names, self.covariates, self.reference)
         data, _ = encoder.encode_training(columns)
         if kept is not None:  # rows that nothing was learned from are read as a batch is
             kept = (data if len(kept) == len(data) else encoder.encode(columns)[0])[kept]
@@ -189,7 +197,8 @@ class HLDDetector:
         circuit, history = pcircuit.fit_em(start, learned, num_epochs=self.num_epochs, pseudocount=self.pseudocount,
                                            progress=progress)
         test = build_test(self.get_params(), circuit, kept, len(learned), int(rng.integers(2 ** 53)))
-        judge = build_judge(test, kept, None if labels is None else labels[rows[1]])
+        judge = build_judge(test, kept, None if labels is None else labels[rows[1]]) if given is None else \
+            conditional_test(test, kept, given, seed=test.settings.seed)
         warn_of_few(judge, len(data))
         history.flags.writeable = False
         offset = row_offset(pcircuit.log_likelihood(circuit, learned if kept is None else kept))

@@ -93,7 +93,7 @@ def _tested_shares(detector) -> str:
 def warn_of_few(judge, num_rows: int) -> None:
     """A warning if nothing can be rejected at the default level, so little there is to compare with."""
     if not isinstance(judge, HLDTest):
-        if judge.least_pvalue() > SUPPORTED_LEVEL:
+        if judge.least_pvalue() > SUPPORTED_LEVEL:  # only groups have one
             warnings.warn(f"`groups` leaves {judge.num_groups} groups to compare with, so p-values are at least "
                           f"{judge.least_pvalue():.2g}: a test at a lower level never rejects", UserWarning,
                           stacklevel=3)

@@ -4,9 +4,10 @@ from __future__ import annotations
 import reprlib
 
 from hld.checks import check_names
+from hld.conditional.conditional_test import ConditionalTest
 from hld.variation.group_test import GroupTest
 
-JUDGES = {"groups": GroupTest}
+JUDGES = {"groups": GroupTest, "covariates": ConditionalTest}
 
 
 def judge_parts(judge, test) -> tuple[dict, dict]:
