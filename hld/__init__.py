@@ -26,6 +26,8 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from hld.monitoring.monitor import Monitor as Monitor
     from hld.monitoring.monitor import MonitorResult as MonitorResult
     from hld.result import HLDResult as HLDResult
+    from hld.streams.stream_monitor import StreamMonitor as StreamMonitor
+    from hld.streams.stream_monitor import StreamResult as StreamResult
     from hld.tables.encoder import TableEncoder as TableEncoder
     from hld.tables.encoder import fit_encoder as fit_encoder
     from hld.tables.learn_schema import learn_schema as learn_schema
@@ -51,6 +53,7 @@ _HOME = {
     "TableEncoder": "tables.encoder", "fit_encoder": "tables.encoder",
     "TableSchema": "tables.schema", "ColumnSchema": "tables.schema", "learn_schema": "tables.learn_schema",
     "DataQuality": "tables.quality",
+    "StreamMonitor": "streams.stream_monitor", "StreamResult": "streams.stream_monitor",
     "LabelShift": "conditional.label_shift", "label_shift": "conditional.label_shift",
 }
 _FROM_PCIRCUIT = ("Moments", "exact_moments", "select_nodes")

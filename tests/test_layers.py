@@ -42,6 +42,7 @@ ROOMS = {
         "metrics": {"references", "vectors"},
         "nulls": {"checks", "references", "gchi2"},
         "monitoring": {"checks", "vectors"},
+        "streams": {"checks", "tables", "answers"},
         "baselines": {"checks", "nulls", "gchi2", "vectors"},
         CORE: {"checks", "answers", "synthetic", "vectors", "references", "metrics", "nulls"},
         "conditional": {"checks", "vectors", "nulls", "answers", CORE},
@@ -54,14 +55,14 @@ ROOMS = {
         "chunks": {"checks", "detector", "tables", "answers", CORE},
         "reports": {"detector", CORE, "answers", "synthetic", "tables"},
         "command": {"chunks", "model_files", "detector", CORE, "answers", "tables", "synthetic",
-                    "reports", "monitoring"},
+                    "reports", "monitoring", "streams"},
         "__main__": {"command"},
     },
 }
 # modules beside the folders that are a floor of their own
 TOP = {"pcircuit.startup", "pcircuit.methods", "hld.__main__", "hld.checks", "hld.detector", "hld.model_files",
        "hld.chunks"}
-NUMBA = {"pcircuit/compiled", "pcircuit/moments/compiled", "hld/monitoring/kernel.py"}
+NUMBA = {"pcircuit/compiled", "pcircuit/moments/compiled", "hld/monitoring/kernel.py", "hld/streams/kernel.py"}
 PUBLIC = [f"{package}.{name}" for package, module in PACKAGES.items() for name in module.__all__]
 
 

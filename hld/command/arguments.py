@@ -153,6 +153,11 @@ def _add_monitor(commands):
                          help="rows between two lines (default 100)")
     monitor.add_argument("--alarm-only", action="store_true", help="print the line of the alarm alone, and the last")
     monitor.add_argument("--stop", action="store_true", help="leave at the alarm")
+    monitor.add_argument("--reference", metavar="HELDOUT.csv",
+                         help="rows that the model did not learn from: then alarms are false with probability at most "
+                              "alpha, ever (docs/monitoring.md); without it rows are compared with the model itself")
+    monitor.add_argument("--state", metavar="FILE",
+                         help="with --reference: go on from this file if it is there, and write it at the end")
     monitor.add_argument("--margin", type=float,
                          help="distance from the model that is still no shift (default: that of its reference rows)")
     _add_alpha(monitor)

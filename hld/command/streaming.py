@@ -7,9 +7,11 @@ a line is written:
     {"event": "alarm", "num_rows": 400, "alarm": true, "alarm_row": 365, ...}
     {"event": "end", ...}
 
-The probability that an unshifted stream ever causes an alarm is at most alpha, however long it runs.  "Unshifted" means
-that rows follow the circuit up to what it does not get right itself: by default the margin is the distance between its
-means and those of the rows that the model kept from learning, sampling error included.
+The probability that an unshifted stream ever causes an alarm is at most alpha, however long it runs.  With --reference,
+a table that the model did not learn from, "unshifted" means that rows are like those of the reference
+(`hld.StreamMonitor`).  Without, it means that rows follow the circuit up to what it does not get right itself: by
+default the margin is the distance between its means and those of the rows that the model kept from learning, sampling
+error included.
 """
 from __future__ import annotations
 
@@ -25,18 +27,17 @@ def monitor(args) -> int:
     """Watch standard input."""
     from hld.command.steps import step
     from hld.model_files import load
-    from hld.monitoring.monitor import Monitor
     with step(f"reading {args.model}"):
         detector = load(args.model)
-        encoder, test = detector.encoder_, detector.test_
-        watch = Monitor(detector.circuit_, args.alpha, test.nodes, rng=0)
-        margin = misfit(test.mean, watch.mean) if args.margin is None else args.margin
-        if margin:
-            watch = Monitor(detector.circuit_, args.alpha, test.nodes, margin=margin, rng=0)
+        encoder = detector.encoder_
+    if args.reference is None and args.state is not None:
+        raise ValueError("--state is for --reference: without it there is no state to keep")
+    watch = _against_circuit(detector, args) if args.reference is None else _against_rows(detector, args)
+    update = watch.update if args.reference is None else watch.update_codes
     was_alarm, result = False, None
     for text in _blocks(sys.stdin, args.every, args.sep):
         codes, *_ = encoder.encode_counting(_cells(text, encoder, args.sep))
-        result = watch.update(codes)
+        result = update(codes)
         is_new, was_alarm = result.alarm and not was_alarm, result.alarm
         if is_new or not args.alarm_only:
             _print_line("alarm" if is_new else "rows", result)
@@ -45,7 +46,35 @@ def monitor(args) -> int:
     if result is None:
         raise ValueError("standard input has no rows: expected a header and rows")
     _print_line("end", result)
+    if args.state is not None:
+        watch.save(args.state)
     return ALARM if result.alarm else 0
+
+
+def _against_circuit(detector, args):
+    """The monitor that compares with the circuit."""
+    from hld.monitoring.monitor import Monitor
+    test = detector.test_
+    watch = Monitor(detector.circuit_, args.alpha, test.nodes, rng=0)
+    margin = misfit(test.mean[:len(test.nodes)], watch.mean) if args.margin is None else args.margin
+    return Monitor(detector.circuit_, args.alpha, test.nodes, margin=margin, rng=0) if margin else watch
+
+
+def _against_rows(detector, args):
+    """The monitor that compares with rows of a file, or the one that was saved."""
+    import os
+
+    from hld.command.csv_files import read_batch
+    from hld.command.steps import step
+    from hld.streams.stream_monitor import StreamMonitor
+    from hld.tables.dialect import ReadOptions
+    if args.margin is not None:
+        raise ValueError("--margin is for the model as reference: leave it out with --reference")
+    if args.state is not None and os.path.exists(args.state):
+        return StreamMonitor.load(args.state, detector)
+    with step(f"reading {args.reference}"):
+        rows = read_batch(args.reference, detector.encoder_, ReadOptions())
+    return StreamMonitor(detector, rows, args.alpha)
 
 
 def misfit(reference, circuit) -> float:

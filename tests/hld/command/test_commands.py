@@ -198,3 +198,21 @@ def test_groups_on_the_command_line(run, folder):
     check("test", json.loads(out))
     assert run("fit", "grouped.csv", "-o", "other.hld", "--groups", "week")[2].startswith(
         "hld: error: `groups` names the column 'week'")
+
+
+def test_monitor_among_held_out_rows(run, folder):
+    moved = (folder / "moved.csv").read_text(encoding="utf-8")
+    calm = (folder / "calm.csv").read_text(encoding="utf-8")
+    held = rows(np.random.default_rng(11), 300)
+    held.to_csv(folder / "held.csv", index=False)
+    options = ("--reference", "held.csv", "--state", "stream.state")
+    status, out, err = run("monitor", "model.hld", *options, stdin="\n".join(calm.splitlines()[:200]))
+    assert (status, err) == (0, "")
+    status, out, err = run("monitor", "model.hld", *options, stdin=moved)
+    lines = [json.loads(line) for line in out.splitlines()]
+    for line in lines:
+        check("monitor", line)
+    assert status == 1
+    assert lines[-1]["num_rows"] == 199 + 400  # it went on
+    assert run("monitor", "model.hld", "--state", "x", stdin=calm)[0] == 2
+    assert "leave it out with --reference" in run("monitor", "model.hld", *options, "--margin", "1", stdin=calm)[2]
