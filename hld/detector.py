@@ -84,8 +84,8 @@ class HLDDetector:
     circuit_ : pcircuit.Circuit
     test_ : HLDTest
         The test against independent rows.
-    judge_ : HLDTest, GroupTest or ConditionalTest
-        What judges batches: `test_`, unless the detector was fitted to groups or has covariates.
+    judge_ : HLDTest, GroupTest, TimeTest or ConditionalTest
+        What judges batches: `test_`, unless the detector was fitted to groups or a series or has covariates.
     history_ : (epochs + 1,) float array
         Mean training log-likelihood per row, natural.
     num_train_ : int
@@ -146,7 +146,7 @@ class HLDDetector:
         self.estimation_error = estimation_error
         self.rng = rng
 
-    def fit(self, table, y=None, *, groups=None, progress=False):
+    def fit(self, table, y=None, *, groups=None, order=None, progress=False):
         """Learn the distribution of a table.
 
         Parameters
@@ -159,6 +159,9 @@ class HLDDetector:
             Day, site, customer of each row: a batch is then tested as a group like those before, which differ from
             each other by nature (`hld.variation`).  The column is not learned.  Half of the groups, or 19 if these are
             more, are kept from learning, and a batch is compared with them.
+        order : "time", optional
+            The rows are in order of time, without gaps, and resemble their neighbours: batches of successive rows are
+            compared with such stretches of the later half, and the earlier half is learned from.
         progress : bool
             Draw a progress bar on standard error where a person looks.
 
@@ -177,9 +180,10 @@ class HLDDetector:
         columns = read_table(table)
         if columns.num_rows == 1:
             raise ValueError("`table` has 1 row: learning a distribution needs at least two")
-        if groups is not None and self.covariates is not None:
-            raise ValueError("`groups` and `covariates` answer different questions: fit one detector for each")
-        columns, rows, labels = divide(columns, groups, self.reference, rng)
+        if (groups is not None or order is not None) and self.covariates is not None:
+            raise ValueError(f"`{'order' if groups is None else 'groups'}` and `covariates` answer different questions"
+                             ": fit one detector for each")
+        columns, rows, labels = divide(columns, groups, order, self.reference, rng)
         learned, kept = rows
         schema = learn_schema(columns, num_bins=self.num_bins, max_categories=self.max_categories, rows=learned,
                               categorical=self.categorical, continuous=self.continuous, given=self.schema)
@@ -197,7 +201,8 @@ class HLDDetector:
         circuit, history = pcircuit.fit_em(start, learned, num_epochs=self.num_epochs, pseudocount=self.pseudocount,
                                            progress=progress)
         test = build_test(self.get_params(), circuit, kept, len(learned), int(rng.integers(2 ** 53)))
-        judge = build_judge(test, kept, None if labels is None else labels[rows[1]]) if given is None else \
+        judge = build_judge(test, kept, None if labels is None else labels[rows[1]],
+                            in_time=order is not None) if given is None else \
             conditional_test(test, kept, given, seed=test.settings.seed)
         warn_of_few(judge, len(data))
         history.flags.writeable = False

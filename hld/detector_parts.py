@@ -5,6 +5,8 @@ import contextlib
 import warnings
 from collections.abc import Mapping
 
+import numpy as np
+
 import pcircuit
 from hld.answers.segments import MISSING as NO_LABEL
 from hld.answers.segments import numbered, split_off
@@ -12,6 +14,7 @@ from hld.goodness_of_fit import HLDTest
 from hld.metrics.named import default_metrics
 from hld.references.groups import split_groups
 from hld.references.held_out import split_rows
+from hld.references.stretches import FEWEST_ROWS
 
 MISSING = {"complete": "drawn from the circuit given the rest of the row", "exact": "summed out",
            "available": "each node is compared by the rows that show its whole scope"}
@@ -19,11 +22,14 @@ SUPPORTED_LEVEL = 0.05  # below the smallest p-value of a single row `fit` warns
 MOST_NAMED = 8  # columns that a warning names
 
 
-def divide(columns, groups, reference: str, rng) -> tuple:
+def divide(columns, groups, order, reference: str, rng) -> tuple:
     """A table without its column of groups, positions of the rows to learn from and of the reference, and labels.
 
-    Without groups the labels are None, and the positions those of `split_rows`.
+    Without groups the labels are None, and the positions those of `split_rows`; in order of time the first half is
+    learned from.
     """
+    if order is not None:
+        return columns, _halves(columns.num_rows, groups, order, reference), None
     if groups is None:
         return columns, split_rows(columns.num_rows, reference, rng), None
     if reference not in ("auto", "held-out"):
@@ -37,6 +43,21 @@ def divide(columns, groups, reference: str, rng) -> tuple:
     if not columns.arrays:
         raise ValueError("`groups` names the only column of `table`: there must be others to learn")
     return columns, split_groups(labels, rng), labels
+
+
+def _halves(num_rows: int, groups, order, reference: str) -> tuple:
+    """Positions of the earlier and of the later half of the rows."""
+    if order != "time":
+        raise ValueError("`order` must be 'time' (the rows are in order of time, without gaps) or None, found "
+                         f"{order!r}")
+    if groups is not None:
+        raise ValueError("`order` and `groups` are two ways to say how rows hang together: give one of them")
+    if reference not in ("auto", "held-out"):
+        raise ValueError("`order` compares with rows that nothing was learned from: use reference='held-out', found "
+                         f"reference={reference!r}")
+    if num_rows < 2 * FEWEST_ROWS:
+        raise ValueError(f"`table` has {num_rows} rows, expected at least {2 * FEWEST_ROWS} with order='time'")
+    return np.arange(num_rows // 2), np.arange(num_rows // 2, num_rows)
 
 
 def build_test(options: Mapping, circuit, kept, num_learned: int, seed: int) -> HLDTest:

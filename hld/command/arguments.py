@@ -92,6 +92,10 @@ def _add_fit(commands):
                      help="learn from a uniform sample of so many rows of longer tables (default 200000)")
     fit.add_argument("--groups", metavar="COLUMN",
                      help="day or site of each row: a batch is tested as a group like those before")
+    fit.add_argument("--order", choices=("time",),
+                     help="rows are in order of time and resemble their neighbours: batches are stretches of it")
+    fit.add_argument("--covariates", metavar="A,B", type=names,
+                     help="columns that may move: tested is whether the others given these are as learned")
     fit.add_argument("--categorical", metavar="A,B", type=names, help="columns to treat as categorical")
     fit.add_argument("--continuous", metavar="C,D", type=names, help="columns to treat as continuous")
     fit.add_argument("--seed", type=_seed, default=0, help="of start values (default 0)")

@@ -6,8 +6,9 @@ The statistic is made of residuals r(x, y) = L(x, y) - E[L(x, Y) | X = x] (`hld.
 zero under the circuit whatever P(X) is.
 
 **What the circuit gets wrong.**  Real rows have E[r | x] = b(x), not zero, and a batch with other x has another mean of
-b.  The part of b that is a sum of functions of single covariates is taken off: with phi(x) the indicators of their
-values and a constant, the residuals of k reference rows are regressed on phi.  For a batch of T rows then
+b.  The part of b that is a sum of functions of single covariates and of pairs of them is taken off: with phi(x) a
+constant, the indicators of their values and those of pairs of values, for as many pairs as the reference has rows for,
+the residuals of k reference rows are regressed on phi.  For a batch of T rows then
 
 .. math:: Z = \bar r - \hat\beta^t \bar\phi, \qquad
           \mathrm{Cov}(Z) = S \, (1/T + h), \quad h = \bar\phi^t (\Phi^t \Phi)^+ \bar\phi,
@@ -40,7 +41,8 @@ from hld.vectors.completion import check_rows
 
 PRIOR_ROWS = 50  # of the reference's covariance beside that of a batch's own rows
 MOST_VECTORS = 2_000  # rows that covariances are computed from
-FEWEST_EACH = 5  # reference rows for each function of the regression
+FEWEST_EACH = 10  # reference rows for each function of the regression
+MOST_FUNCTIONS, MOST_VALUES = 500, 40_000_000  # and of all reference rows together
 RANK = 1e-9
 ARRAYS = ("beta", "inverse", "norms", "fourth", "stds", "joint")
 
@@ -148,7 +150,7 @@ class ConditionalTest:
 
     def _functions(self, rows) -> np.ndarray:
         """(n, f) the functions of the covariates in the regression."""
-        return covariate_functions(self.inner.circuit, rows, self.given)[:, -len(self.beta):]
+        return covariate_functions(self.inner.circuit, rows, self.given, len(self.beta))
 
     def to_arrays(self) -> dict:
         """All numbers, for a file."""
@@ -165,7 +167,7 @@ class ConditionalTest:
         k = finite_array(arrays, "num_rows", (1,), np.int64)
         mask = np.isin(np.arange(V), given)
         beta = finite_array(arrays, "beta", (None, m))
-        if len(beta) not in (1, num_functions(inner.circuit, mask)):
+        if len(beta) not in [end for _, end in function_ends(inner.circuit, mask)]:
             raise ValueError("the regression of the test does not fit its covariates")
         inverse = finite_array(arrays, "inverse", (len(beta),) * 2)
         norms, fourth, stds = (finite_array(arrays, *one) for one in (("norms", (q, 3)), ("fourth", (q,)),
@@ -192,9 +194,9 @@ def conditional_test(inner: HLDTest, rows: np.ndarray, given: np.ndarray, *, see
         raise ValueError("`metric` 'score' has no conditional expectation: leave it out with `covariates`")
     metrics, rng = inner.calibration.metrics, np.random.default_rng([seed, 4])
     found = residuals(inner.circuit, inner.nodes, rows, given)
-    functions = covariate_functions(inner.circuit, rows, given)
-    if len(rows) < FEWEST_EACH * functions.shape[1]:
-        functions = functions[:, -1:]
+    most = min(len(rows) // FEWEST_EACH, MOST_FUNCTIONS, MOST_VALUES // len(rows))
+    ends = [end for parts, end in function_ends(inner.circuit, given) if not parts or end <= most]
+    functions = covariate_functions(inner.circuit, rows, given, ends[-1])
     inverse = np.linalg.pinv(functions.T @ functions, rcond=RANK, hermitian=True)
     beta = inverse @ (functions.T @ found)
     found -= functions @ beta
@@ -208,13 +210,33 @@ def conditional_test(inner: HLDTest, rows: np.ndarray, given: np.ndarray, *, see
                            found.std(axis=0), joint)
 
 
-def covariate_functions(circuit: pcircuit.Circuit, rows: np.ndarray, given: np.ndarray) -> np.ndarray:
-    """(n, f) indicators of the values of each covariate, a hole is one, and a constant at the end."""
-    parts = [np.arange(-1, circuit.num_categories[v]) == rows[:, v].astype(np.int64)[:, None]
-             for v in np.flatnonzero(given)]
-    return np.concatenate([*parts, np.ones((len(rows), 1), dtype=bool)], axis=1).astype(np.float64)
+def covariate_functions(circuit: pcircuit.Circuit, rows: np.ndarray, given: np.ndarray, f: int) -> np.ndarray:
+    """(n, f) a constant, indicators of the values of each covariate, a hole is one, and of pairs of values."""
+    found, codes = np.zeros((len(rows), f)), rows.astype(np.int64) + 1
+    found[:, 0], start = 1.0, 1
+    for parts, end in function_ends(circuit, given):
+        if not start < end <= f:
+            continue
+        for part in parts:
+            place = np.zeros(len(rows), dtype=np.int64)
+            for v in part:
+                place = place * (circuit.num_categories[v] + 1) + codes[:, v]
+            found[np.arange(len(rows)), start + place] = 1.0
+            start += num_values(circuit, part)
+    return found
 
 
-def num_functions(circuit: pcircuit.Circuit, given: np.ndarray) -> int:
-    """f, of `covariate_functions`."""
-    return 1 + sum(circuit.num_categories[v] + 1 for v in np.flatnonzero(given))
+def function_ends(circuit: pcircuit.Circuit, given: np.ndarray) -> list:
+    """(sets of covariates, functions up to these): a constant, all covariates, then pairs, few values first."""
+    single = [(v,) for v in np.flatnonzero(given).tolist()]
+    pairs = sorted(((v, w) for (v,) in single for (w,) in single if v < w), key=lambda pair: num_values(circuit, pair))
+    found, end = [((), 1)], 1
+    for parts in [single, *([pair] for pair in pairs)] if single else []:
+        end += sum(num_values(circuit, part) for part in parts)
+        found.append((parts, end))
+    return found
+
+
+def num_values(circuit: pcircuit.Circuit, variables) -> int:
+    """Joint values of some variables, holes included."""
+    return math.prod(circuit.num_categories[v] + 1 for v in variables)

@@ -6,8 +6,9 @@ import reprlib
 from hld.checks import check_names
 from hld.conditional.conditional_test import ConditionalTest
 from hld.variation.group_test import GroupTest
+from hld.variation.time_test import TimeTest
 
-JUDGES = {"groups": GroupTest, "covariates": ConditionalTest}
+JUDGES = {"groups": GroupTest, "time": TimeTest, "covariates": ConditionalTest}
 
 
 def judge_parts(judge, test) -> tuple[dict, dict]:

@@ -53,7 +53,7 @@ class GroupTest:
         T, own = len(batch), self.groups.mean_of(self.inner.vectors, batch)
         others = self.groups.at(T)
         found = exchangeable_pvalue(own, others, self.inner.calibration.metrics)
-        return judged(self, own - others.mean(axis=0), found, T, alpha, int((batch < 0).sum()))
+        return judged(self, own - others.mean(axis=0), others, found, T, alpha, int((batch < 0).sum()))
 
     @property
     def num_groups(self) -> int:
@@ -63,10 +63,6 @@ class GroupTest:
     def least_pvalue(self) -> float:
         """The smallest p-value by rank."""
         return 1 / (1 + self.num_groups)
-
-    def variances(self, T: int) -> np.ndarray:
-        """(size,) of the mean vector of T rows of a group."""
-        return self.groups.covariance_at(T).diagonal()
 
     def describe(self) -> str:
         """A few lines."""
@@ -108,12 +104,12 @@ def group_test(inner: HLDTest, rows: np.ndarray, labels: np.ndarray, *, seed: in
     return GroupTest(inner, group_reference(inner.vectors, rows, numbers, fill, np.random.default_rng([seed, 3])))
 
 
-def judged(test, difference, found, T: int, alpha: float, num_missing: int) -> HLDResult:
-    """The result of a difference of means (size,) whose p-value is found, for a test against groups or windows."""
-    inner, G, m = test.inner, test.num_groups, len(test.inner.nodes)
-    variances, rows = np.maximum(test.variances(T), 0.0), float((inner.stds[:m] ** 2).sum())
+def judged(test, difference, others, found, T: int, alpha: float, num_missing: int) -> HLDResult:
+    """The result of a difference of means (size,) whose p-value among others (G, size) is found."""
+    inner, G, m = test.inner, len(others), len(test.inner.nodes)
+    variances, rows = others.var(axis=0, ddof=1), float((inner.stds[:m] ** 2).sum())
     total, squared = float(variances[:m].sum()), float((difference[:m] ** 2).sum())
-    context = GroupContext(test.kind, G, test.least_pvalue(), math.sqrt(squared / total) if total > 0 else 0.0,
+    context = GroupContext(test.kind, G, 1 / (1 + G), math.sqrt(squared / total) if total > 0 else 0.0,
                            math.sqrt(max(squared - total * (1 + 1 / G), 0.0) / rows) if rows > 0 else 0.0,
                            rows / total if total > 0 else float(T))
     weights, names = inner.shown_weights, tuple(metric.name for metric in inner.calibration.metrics)

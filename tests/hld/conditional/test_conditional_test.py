@@ -64,10 +64,14 @@ def test_what_moved_is_said(test_given):
 
 def test_the_regression_takes_off_what_single_covariates_explain(test_given):
     rows = pcircuit.sample(CIRCUIT, 20_000, rng=1)
-    functions = covariate_functions(CIRCUIT, rows, GIVEN)
+    functions = covariate_functions(CIRCUIT, rows, GIVEN, len(test_given.beta))
+    assert functions.shape[1] == 1 + 4 + 4 + 16
+    rank = np.linalg.matrix_rank(functions)
+    assert rank == 9  # all that two covariates of three values can be
     left = residuals(CIRCUIT, test_given.inner.nodes, rows, GIVEN) - functions @ test_given.beta
     np.testing.assert_allclose(functions.T @ left, 0, atol=1e-9)
-    np.testing.assert_allclose(left.std(axis=0) * np.sqrt(20_000 / 19_995), test_given.stds, rtol=1e-9, atol=1e-12)
+    found = left.std(axis=0) * np.sqrt(20_000 / (20_000 - rank))
+    np.testing.assert_allclose(found, test_given.stds, rtol=1e-9, atol=1e-12)
 
 
 def test_a_wrong_circuit_is_made_up_for():
