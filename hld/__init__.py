@@ -11,29 +11,39 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from hld import baselines as baselines
     from hld import gchi2 as gchi2
     from hld import plots as plots
+    from hld.auditing.audit import AuditResult as AuditResult
+    from hld.auditing.audit import audit as audit
     from hld.baselines.mmd import MMDResult as MMDResult
     from hld.baselines.mmd import MMDTest as MMDTest
     from hld.baselines.mmd import mmd_squared as mmd_squared
     from hld.chunks import judge_chunks as judge_chunks
+    from hld.comparing.distances import Distances as Distances
+    from hld.comparing.distances import distances as distances
+    from hld.comparing.two_sample import TwoSampleResult as TwoSampleResult
+    from hld.comparing.two_sample import two_sample as two_sample
     from hld.conditional.label_shift import LabelShift as LabelShift
     from hld.conditional.label_shift import label_shift as label_shift
     from hld.detector import HLDDetector as HLDDetector
-    from hld.goodness_of_fit import HLDTest as HLDTest
-    from hld.many_batches import BatchesResult as BatchesResult
-    from hld.many_batches import test_batches as test_batches
     from hld.model_files import load as load
     from hld.model_files import save as save
     from hld.monitoring.monitor import Monitor as Monitor
     from hld.monitoring.monitor import MonitorResult as MonitorResult
-    from hld.result import HLDResult as HLDResult
+    from hld.planning.alternatives import Edit as Edit
+    from hld.planning.of_tables import Plan as Plan
+    from hld.planning.of_tables import plan as plan
+    from hld.results.result import HLDResult as HLDResult
+    from hld.schemas.encoder import TableEncoder as TableEncoder
+    from hld.schemas.encoder import fit_encoder as fit_encoder
+    from hld.schemas.learn_schema import learn_schema as learn_schema
+    from hld.schemas.quality import DataQuality as DataQuality
+    from hld.schemas.schema import ColumnSchema as ColumnSchema
+    from hld.schemas.schema import TableSchema as TableSchema
     from hld.streams.stream_monitor import StreamMonitor as StreamMonitor
     from hld.streams.stream_monitor import StreamResult as StreamResult
-    from hld.tables.encoder import TableEncoder as TableEncoder
-    from hld.tables.encoder import fit_encoder as fit_encoder
-    from hld.tables.learn_schema import learn_schema as learn_schema
-    from hld.tables.quality import DataQuality as DataQuality
-    from hld.tables.schema import ColumnSchema as ColumnSchema
-    from hld.tables.schema import TableSchema as TableSchema
+    from hld.summaries.summary import BatchSummary as BatchSummary
+    from hld.testing.goodness_of_fit import HLDTest as HLDTest
+    from hld.testing.many_batches import BatchesResult as BatchesResult
+    from hld.testing.many_batches import test_batches as test_batches
     from hld.vectors.distances import distance as distance
     from hld.vectors.hlv import likelihood_vectors as likelihood_vectors
     from pcircuit import Moments as Moments
@@ -43,16 +53,20 @@ if TYPE_CHECKING:  # what editors and type checkers see
 _HOME = {
     "likelihood_vectors": "vectors.hlv",
     "distance": "vectors.distances",
-    "HLDTest": "goodness_of_fit",
-    "BatchesResult": "many_batches", "test_batches": "many_batches",
-    "HLDResult": "result",
+    "HLDTest": "testing.goodness_of_fit",
+    "BatchesResult": "testing.many_batches", "test_batches": "testing.many_batches",
+    "HLDResult": "results.result",
     "HLDDetector": "detector",
     "load": "model_files", "save": "model_files", "judge_chunks": "chunks",
     "Monitor": "monitoring.monitor", "MonitorResult": "monitoring.monitor",
     "MMDResult": "baselines.mmd", "MMDTest": "baselines.mmd", "mmd_squared": "baselines.mmd",
-    "TableEncoder": "tables.encoder", "fit_encoder": "tables.encoder",
-    "TableSchema": "tables.schema", "ColumnSchema": "tables.schema", "learn_schema": "tables.learn_schema",
-    "DataQuality": "tables.quality",
+    "BatchSummary": "summaries.summary", "AuditResult": "auditing.audit", "audit": "auditing.audit",
+    "Edit": "planning.alternatives", "Plan": "planning.of_tables", "plan": "planning.of_tables",
+    "Distances": "comparing.distances", "distances": "comparing.distances",
+    "TwoSampleResult": "comparing.two_sample", "two_sample": "comparing.two_sample",
+    "TableEncoder": "schemas.encoder", "fit_encoder": "schemas.encoder",
+    "TableSchema": "schemas.schema", "ColumnSchema": "schemas.schema", "learn_schema": "schemas.learn_schema",
+    "DataQuality": "schemas.quality",
     "StreamMonitor": "streams.stream_monitor", "StreamResult": "streams.stream_monitor",
     "LabelShift": "conditional.label_shift", "label_shift": "conditional.label_shift",
 }

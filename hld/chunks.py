@@ -10,10 +10,11 @@ from hld.answers.table_facts import batch_profile, evidence_of
 from hld.checks import check_alpha
 from hld.detector import HLDDetector
 from hld.estimator import check_fitted
-from hld.result import HLDResult
-from hld.result_quality import with_quality
-from hld.row_sums import RowSums
-from hld.tables.quality import data_quality
+from hld.results.largest_count import largest_of
+from hld.results.result import HLDResult
+from hld.results.with_quality import with_quality
+from hld.schemas.quality import data_quality
+from hld.testing.row_sums import RowSums
 
 
 def judge_chunks(detector: HLDDetector, chunks: Iterable, alpha: float = 0.05) -> HLDResult:
@@ -71,8 +72,9 @@ def judge_chunks(detector: HLDDetector, chunks: Iterable, alpha: float = 0.05) -
     if total is None:
         raise ValueError("`chunks` has no table: at least one is needed")
     quality = data_quality(encoder.columns, detector.schema_.trained, total, absent, sorted(extra),
-                           tolerance=detector.tolerance, is_tested=detector.missingness)
-    result = with_quality(lambda level: detector.test_.judge_sums(sums, level), quality, alpha)
+                           kept=detector.new_values_, tolerance=detector.tolerance, is_tested=detector.missingness)
+    result = with_quality(lambda level: detector.test_.judge_sums(sums, level), quality, alpha,
+                          largest_of(detector, counts))
     return replace(result, evidence=evidence_of(detector, counts, quality))
 
 

@@ -1,12 +1,12 @@
 """From a table to a test in one object.
 
-`HLDDetector` encodes a table (`hld.tables.encoder`), learns a Hidden Chow-Liu tree of it, fits its parameters by EM,
+`HLDDetector` encodes a table (`hld.schemas.encoder`), learns a Hidden Chow-Liu tree of it, fits its parameters by EM,
 and builds the goodness-of-fit test (`HLDTest`).  The fitted detector holds the encoder, the circuit and exact
 moments: averages, no rows.  At deployment a batch is encoded in the same way and tested.
 
 What happens to odd values is decided once and visible in `schema_` and `describe()`: continuous columns are cut at
 quantiles, a level that training does not show goes to a category of its own, of a row with holes everything is compared
-that it shows, and as many holes as in training say nothing (`hld.tables.missingness`).
+that it shows, and as many holes as in training say nothing (`hld.schemas.missingness`).
 """
 from __future__ import annotations
 
@@ -18,17 +18,29 @@ import numpy as np
 import pcircuit
 from hld.answers.table_facts import batch_profile, evidence_of, table_facts
 from hld.checks import check_alpha
-from hld.conditional.conditional_test import conditional_test
 from hld.conditional.covariates import covariate_mask
+from hld.conditional.judges import build_judge
 from hld.detector_options import check_options
-from hld.detector_parts import batch_as_named, build_test, describe, divide, warn_of_few, warn_of_left_out
+from hld.detector_parts import (
+    batch_as_named,
+    build_test,
+    describe,
+    judge_table_summary,
+    warn_of_few,
+    warn_of_left_out,
+)
 from hld.estimator import check_fitted, feature_names, predictions, row_offset, sklearn_tags
 from hld.files.detector import check_storable, detector_parts, read_parts
-from hld.result_quality import with_quality
+from hld.planning.of_tables import detectable_of_table, power_of_table, sample_size_of_table
+from hld.results.largest_count import largest_of
+from hld.results.with_quality import with_quality
+from hld.schemas.learn_schema import learn_schema
+from hld.schemas.new_values import reference_rows
+from hld.summaries.of_tables import summarize_table
+from hld.summaries.summary import BatchSummary
 from hld.synthetic.drawing import condition_probability, draw_rows
 from hld.tables.cells import read_table
-from hld.tables.learn_schema import learn_schema
-from hld.variation.judges import build_judge
+from hld.variation.dividing import divide
 
 
 class HLDDetector:
@@ -55,11 +67,15 @@ class HLDDetector:
         Columns that may move: then batches are tested for whether the others given these are as learned
         (`hld.conditional`), and results say which of both moved.
     missingness : bool
-        Whether shares of missing values are tested, too, and count in the p-value (`hld.tables.missingness`).
+        Whether shares of missing values are tested, too, and numbers of values that learning did not show, and count in
+        the p-value (`hld.schemas.missingness`, `hld.schemas.new_values`).
     kinds : tuple of str
         Kinds of the circuit's units that the test looks at.
-    metric : "auto" or see `HLDTest`
-        "auto" combines all four named metrics; without input units among `kinds` the three that do not need them.
+    metric : "auto", "likelihoods" or see `HLDTest`
+        "auto" combines "euclidean", "standardized", "marginals" and "whitened", and where 25 rows and more are held out
+        "whitened_fine" and "score"; without input or sum units among `kinds` those that do not need them; and it looks
+        at the counts of single columns (`hld.results.largest_count`).  "likelihoods" is the same without "score", which
+        is neither exported as C nor summed up with noise.
     null : see `HLDTest`
         By default drawn batches where T is small.
     reference : "auto", "training", "held-out" or "circuit"
@@ -95,6 +111,8 @@ class HLDDetector:
         from model files without.
     values_ : hld.synthetic.values.ValueTables or None
         Quantiles of the continuous columns, for values inside bins.
+    new_values_ : hld.schemas.new_values.KeptValues or None
+        How often rows kept from learning have values that learning did not show; None where none were kept.
     n_features_in_ : int
         Columns of the training table.
     feature_names_in_ : (V,) object array
@@ -146,7 +164,7 @@ class HLDDetector:
         self.estimation_error = estimation_error
         self.rng = rng
 
-    def fit(self, table, y=None, *, groups=None, order=None, progress=False):
+    def fit(self, table, y=None, *, groups=None, order=None, progress=False, learner=None):
         """Learn the distribution of a table.
 
         Parameters
@@ -164,6 +182,10 @@ class HLDDetector:
             compared with such stretches of the later half, and the earlier half is learned from.
         progress : bool
             Draw a progress bar on standard error where a person looks.
+        learner : callable, optional
+            Who fits the parameters, and perhaps to more rows than these (`hld.dask.fit`): called as ``learner(start,
+            codes, encoder)`` with start values and the codes to learn from, returns circuit, history and the number of
+            rows it learned from.  Default: `pcircuit.fit_em` on `codes`.
 
         Returns
         -------
@@ -183,8 +205,8 @@ class HLDDetector:
         if (groups is not None or order is not None) and self.covariates is not None:
             raise ValueError(f"`{'order' if groups is None else 'groups'}` and `covariates` answer different questions"
                              ": fit one detector for each")
-        columns, rows, labels = divide(columns, groups, order, self.reference, rng)
-        learned, kept = rows
+        columns, (learned, kept), labels = divide(columns, groups, order, self.reference, rng)
+        rows = learned, kept
         schema = learn_schema(columns, num_bins=self.num_bins, max_categories=self.max_categories, rows=learned,
                               categorical=self.categorical, continuous=self.continuous, given=self.schema)
         encoder = schema.encoder()
@@ -192,31 +214,34 @@ class HLDDetector:
         warn_of_left_out(schema, self.schema)
         given = covariate_mask(encoder.names, self.covariates, self.reference)
         data, _ = encoder.encode_training(columns)
-        if kept is not None:  # rows that nothing was learned from are read as a batch is
-            kept = (data if len(kept) == len(data) else encoder.encode(columns)[0])[kept]
+        kept, new = reference_rows(encoder, columns, data, kept)
         learned = data[learned]
         tree = pcircuit.chow_liu_tree(learned, num_categories=encoder.num_categories, pseudocount=self.pseudocount)
         known = table_facts(encoder, columns, rows[0], learned if kept is None else kept, tree)
         start = pcircuit.hclt(learned, self.num_latents, encoder.num_categories, self.pseudocount, rng, tree=tree)
-        circuit, history = pcircuit.fit_em(start, learned, num_epochs=self.num_epochs, pseudocount=self.pseudocount,
-                                           progress=progress)
-        test = build_test(self.get_params(), circuit, kept, len(learned), int(rng.integers(2 ** 53)))
-        judge = build_judge(test, kept, None if labels is None else labels[rows[1]],
-                            in_time=order is not None) if given is None else \
-            conditional_test(test, kept, given, seed=test.settings.seed)
-        warn_of_few(judge, len(data))
+        if learner is None:
+            circuit, history = pcircuit.fit_em(start, learned, num_epochs=self.num_epochs, progress=progress,
+                                               pseudocount=self.pseudocount)
+            num_learned = len(learned)
+        else:
+            circuit, history, num_learned = learner(start, learned, encoder)
+        test = build_test(self.get_params(), circuit, kept, num_learned, int(rng.integers(2 ** 53)),
+                          encoder.ordered)
+        num_train = len(data) + num_learned - len(learned)
+        judge = build_judge(test, kept, None if labels is None else labels[rows[1]], given, order)
+        warn_of_few(judge, num_train)
         history.flags.writeable = False
         offset = row_offset(pcircuit.log_likelihood(circuit, learned if kept is None else kept))
         return self._take_over({"schema": schema, "test": test, "judge": judge, "history": history,
-                                "num_train": len(data), "offset": offset, **known})
+                                "num_train": num_train, "offset": offset, "new_values": new, **known})
 
     def test(self, batch, alpha=0.05):
         """Test whether a batch follows the distribution of the training table.
 
         Parameters
         ----------
-        batch : (T, V) array_like or pandas.DataFrame
-            Rows with the training table's columns.
+        batch : (T, V) array_like, pandas.DataFrame or BatchSummary
+            Rows with the training table's columns, or what `summarize` made of them.
         alpha : float
             Level, in (0, 1).
 
@@ -232,17 +257,45 @@ class HLDDetector:
         Notes
         -----
         ``result.data_quality`` counts what the schema does not know; ``result.pvalue`` is that of the distance and, if
-        `missingness` is tested, of the missing values together.
+        `missingness` is tested, of the missing and the new values together.
         """
         check_fitted(self)
         alpha = check_alpha(alpha)
+        if isinstance(batch, BatchSummary):
+            return judge_table_summary(self, batch, alpha)
         with batch_as_named():
+            alone = self.judge_ is self.test_  # shares and counts are tested as those of independent rows
             rows, quality = self.encoder_.check(batch, self.schema_.trained, self.tolerance,
-                                                is_tested=self.missingness and self.judge_ is self.test_)
-        result = with_quality(lambda level: self.judge_(rows, level), quality, alpha)
-        if self.judge_ is not self.test_:  # the p-values of columns are those of independent rows
-            return result
-        return replace(result, evidence=evidence_of(self, batch_profile(self, rows), quality))
+                                                kept=self.new_values_ if alone else None,
+                                                is_tested=self.missingness and alone)
+        if not alone:
+            return with_quality(lambda level: self.judge_(rows, level), quality, alpha)
+        counts = batch_profile(self, rows)
+        result = with_quality(lambda level: self.test_(rows, level), quality, alpha, largest_of(self, counts))
+        return replace(result, evidence=evidence_of(self, counts, quality))
+
+    def summarize(self, table, *, epsilon=None, delta=1e-6, rng=None):
+        """A few sums over the rows of a table, which add up and can be tested in their place: see `hld.BatchSummary`.
+
+        With `epsilon`, noise makes them (epsilon, delta)-differentially private: see `hld.summaries.privacy`.
+        """
+        check_fitted(self)
+        return summarize_table(self, table, epsilon=epsilon, delta=delta, rng=rng)
+
+    def power(self, alternative, T, alpha=0.05) -> float:
+        """Probability that T rows of an alternative are called shifted: see `hld.planning.of_tables.power_of_table`."""
+        check_fitted(self)
+        return power_of_table(self, alternative, T, alpha)
+
+    def sample_size(self, alternative, power=0.9, alpha=0.05):
+        """Rows with which an alternative is found: see `hld.planning.power.sample_size`."""
+        check_fitted(self)
+        return sample_size_of_table(self, alternative, power, alpha)
+
+    def detectable(self, T, power=0.9, alpha=0.05) -> tuple:
+        """How much more frequent levels have to get: see `hld.planning.detectable.detectable`."""
+        check_fitted(self)
+        return detectable_of_table(self, T, power, alpha)
 
     def test_by(self, table, by, alpha=0.05, *, every=None, procedure="bh"):
         """Test each segment of a table, with false discovery control: see `hld.answers.segments.judge_segments`."""
@@ -250,7 +303,9 @@ class HLDDetector:
         check_fitted(self)
         alpha = check_alpha(alpha)
         return judge_segments(self, lambda rows, quality: with_quality(
-            lambda level: self.judge_(rows, level), quality, alpha), table, by, alpha, every=every, procedure=procedure)
+            lambda level: self.judge_(rows, level), quality, alpha,
+            largest_of(self, batch_profile(self, rows)) if self.judge_ is self.test_ else None),
+            table, by, alpha, every=every, procedure=procedure)
 
     def score_samples(self, table) -> np.ndarray:
         """Natural log-likelihood of each row under the circuit; larger is more typical."""
@@ -284,7 +339,7 @@ class HLDDetector:
         check_fitted(self)
         fitted = {"schema": self.schema_, "test": self.test_, "judge": self.judge_, "history": self.history_,
                   "num_train": self.num_train_, "offset": self.offset_, "profile": self.profile_,
-                  "values": self.values_}
+                  "values": self.values_, "new_values": self.new_values_}
         pcircuit.write_archive(path, *detector_parts(self.get_params(), fitted))
 
     @classmethod
@@ -322,7 +377,7 @@ class HLDDetector:
         self.test_, self.circuit_ = fitted["test"], fitted["test"].circuit
         self.judge_ = fitted["judge"]
         self.history_, self.num_train_, self.offset_ = fitted["history"], fitted["num_train"], fitted["offset"]
-        self.profile_, self.values_ = fitted["profile"], fitted["values"]
+        self.profile_, self.values_, self.new_values_ = (fitted[name] for name in ("profile", "values", "new_values"))
         self.n_features_in_, names = len(self.schema_.columns), feature_names(self.schema_)
         if names is not None:
             self.feature_names_in_ = names

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pcircuit
-from hld.metrics.named import DEFAULT, METRICS
+from hld.metrics.named import COMBINATIONS, DEFAULT, METRICS
 from hld.nulls.named import NULLS, OF_ONE_METRIC, ON_DEMAND
 
 REFERENCES = ("auto", "training", "held-out", "circuit")
@@ -47,19 +47,20 @@ def check_options(options: Mapping) -> None:
 def _num_names(metric) -> int:
     """Number of metrics that are named."""
     if isinstance(metric, str):
-        return len(DEFAULT) if metric == "auto" else 1
+        return len(DEFAULT) if metric in COMBINATIONS else 1
     return sum(isinstance(part, str) for part in metric) if isinstance(metric, (list, tuple)) else 1
 
 
 def _check_metric(metric) -> None:
-    """Raise unless `metric` is "auto", names of metrics, or positive numbers, whose count is not known yet."""
-    expected = f"'auto', one of {', '.join(map(repr, METRICS))}, several different ones, or positive node weights"
+    """Raise unless `metric` is a combination, names of metrics, or positive numbers, whose count is not known yet."""
+    expected = (f"'auto', 'likelihoods', one of {', '.join(map(repr, METRICS))}, several different ones, or positive "
+                "node weights")
     parts = [metric] if isinstance(metric, str) else metric
     if not isinstance(parts, (list, tuple)) or not any(isinstance(part, str) for part in parts):
         weights = pcircuit.check_numbers(metric, "metric", expected, above=0)
         if weights.ndim != 1:
             raise ValueError(f"`metric` must be {expected}, found shape {weights.shape}")
         return
-    for part in parts if metric != "auto" else ():
+    for part in () if parts == [metric] and metric in COMBINATIONS else parts:
         if not isinstance(part, str) or part not in METRICS or parts.count(part) > 1:
             raise ValueError(f"`metric` must be {expected}, found {metric!r}")

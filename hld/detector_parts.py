@@ -4,17 +4,16 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Mapping
-
-import numpy as np
+from dataclasses import replace
 
 import pcircuit
-from hld.answers.segments import MISSING as NO_LABEL
-from hld.answers.segments import numbered, split_off
-from hld.goodness_of_fit import HLDTest
-from hld.metrics.named import default_metrics
-from hld.references.groups import split_groups
-from hld.references.held_out import split_rows
-from hld.references.stretches import FEWEST_ROWS
+from hld.metrics.named import COMBINATIONS, default_metrics
+from hld.results.largest_count import largest_of
+from hld.results.result import HLDResult
+from hld.results.with_quality import with_quality
+from hld.summaries.of_tables import facts_of
+from hld.summaries.summary import BatchSummary, check_summary
+from hld.testing.goodness_of_fit import HLDTest
 
 MISSING = {"complete": "drawn from the circuit given the rest of the row", "exact": "summed out",
            "available": "each node is compared by the rows that show its whole scope"}
@@ -22,53 +21,30 @@ SUPPORTED_LEVEL = 0.05  # below the smallest p-value of a single row `fit` warns
 MOST_NAMED = 8  # columns that a warning names
 
 
-def divide(columns, groups, order, reference: str, rng) -> tuple:
-    """A table without its column of groups, positions of the rows to learn from and of the reference, and labels.
-
-    Without groups the labels are None, and the positions those of `split_rows`; in order of time the first half is
-    learned from.
-    """
-    if order is not None:
-        return columns, _halves(columns.num_rows, groups, order, reference), None
-    if groups is None:
-        return columns, split_rows(columns.num_rows, reference, rng), None
-    if reference not in ("auto", "held-out"):
-        raise ValueError("`groups` are compared with groups that nothing was learned from: use reference='held-out', "
-                         f"found reference={reference!r}")
-    columns, cells, name = split_off(columns, groups, argument="groups")
-    labels, names = numbered(cells, None, name)
-    if names[-1] == NO_LABEL:
-        raise ValueError(f"`groups` has {int((labels == len(names) - 1).sum())} rows without a group: leave them out, "
-                         "or give them one")
-    if not columns.arrays:
-        raise ValueError("`groups` names the only column of `table`: there must be others to learn")
-    return columns, split_groups(labels, rng), labels
-
-
-def _halves(num_rows: int, groups, order, reference: str) -> tuple:
-    """Positions of the earlier and of the later half of the rows."""
-    if order != "time":
-        raise ValueError("`order` must be 'time' (the rows are in order of time, without gaps) or None, found "
-                         f"{order!r}")
-    if groups is not None:
-        raise ValueError("`order` and `groups` are two ways to say how rows hang together: give one of them")
-    if reference not in ("auto", "held-out"):
-        raise ValueError("`order` compares with rows that nothing was learned from: use reference='held-out', found "
-                         f"reference={reference!r}")
-    if num_rows < 2 * FEWEST_ROWS:
-        raise ValueError(f"`table` has {num_rows} rows, expected at least {2 * FEWEST_ROWS} with order='time'")
-    return np.arange(num_rows // 2), np.arange(num_rows // 2, num_rows)
-
-
-def build_test(options: Mapping, circuit, kept, num_learned: int, seed: int) -> HLDTest:
+def build_test(options: Mapping, circuit, kept, num_learned: int, seed: int, ordered: tuple) -> HLDTest:
     """The test of a fitted circuit against the rows `kept`, or, if these are None, against the circuit."""
     nodes, metric = pcircuit.select_nodes(circuit, options["kinds"]), options["metric"]
-    if isinstance(metric, str) and metric == "auto":
-        metric = default_metrics(circuit, nodes)
+    if isinstance(metric, str) and metric in COMBINATIONS:
+        fresh = None if kept is None or options["reference"] == "training" else len(kept)
+        metric = default_metrics(circuit, nodes, fresh, scores=metric == "auto" and options["covariates"] is None)
     return HLDTest(circuit, nodes=nodes, metric=metric, null=options["null"],
                    reference="circuit" if kept is None else "training", training_data=kept,
                    num_train=num_learned if options["estimation_error"] and kept is None else None,
-                   rng=seed, num_resamples=options["num_resamples"], tolerance=options["tolerance"])
+                   rng=seed, num_resamples=options["num_resamples"], tolerance=options["tolerance"], ordered=ordered)
+
+
+def judge_table_summary(detector, summary: BatchSummary, alpha: float) -> HLDResult:
+    """Test a batch of which a fitted detector has a summary."""
+    check_summary(summary, "batch")
+    if detector.judge_ is not detector.test_:
+        raise ValueError("`batch` is a summary, which holds what independent rows need: this detector judges groups, a "
+                         "series, or rows given covariates, and needs the rows")
+    summary, quality, evidence = facts_of(detector, summary)
+    if quality is None:
+        return detector.test_(summary, alpha)
+    counts = None if evidence is None else largest_of(detector, evidence.batch)
+    result = with_quality(lambda level: detector.test_(summary, level), quality, alpha, counts)
+    return replace(result, evidence=evidence)
 
 
 @contextlib.contextmanager

@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.argument_values import check_number as check_number
     from pcircuit.argument_values import check_whole_number as check_whole_number
     from pcircuit.circuit import Circuit as Circuit
+    from pcircuit.circuit_mixture import Mixture as Mixture
     from pcircuit.distribution import check_distribution as check_distribution
     from pcircuit.engine import engine_is_numpy as engine_is_numpy
     from pcircuit.evidence import check_evidence as check_evidence
@@ -25,22 +26,28 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.files.circuit_file import load as load
     from pcircuit.files.circuit_file import save as save
     from pcircuit.files.circuit_file import to_arrays as to_arrays
-    from pcircuit.files.dot import write_dot as write_dot
-    from pcircuit.files.jpc import read_jpc as read_jpc
-    from pcircuit.files.jpc import write_jpc as write_jpc
-    from pcircuit.files.logic import read_jlc as read_jlc
-    from pcircuit.files.psdd import read_psdd as read_psdd
-    from pcircuit.files.psdd import write_psdd as write_psdd
-    from pcircuit.files.spn import read_spn as read_spn
-    from pcircuit.files.spn import write_spn as write_spn
-    from pcircuit.files.uai import read_uai as read_uai
-    from pcircuit.files.vtree_file import read_vtree as read_vtree
-    from pcircuit.files.vtree_file import write_vtree as write_vtree
+    from pcircuit.files.mixture_file import load_mixture as load_mixture
+    from pcircuit.files.mixture_file import save_mixture as save_mixture
     from pcircuit.files.whole_file import replace_file as replace_file
+    from pcircuit.formats.dot import write_dot as write_dot
+    from pcircuit.formats.jpc import read_jpc as read_jpc
+    from pcircuit.formats.jpc import write_jpc as write_jpc
+    from pcircuit.formats.logic import read_jlc as read_jlc
+    from pcircuit.formats.psdd import read_psdd as read_psdd
+    from pcircuit.formats.psdd import write_psdd as write_psdd
+    from pcircuit.formats.spn import read_spn as read_spn
+    from pcircuit.formats.spn import write_spn as write_spn
+    from pcircuit.formats.uai import read_uai as read_uai
+    from pcircuit.formats.vtree_file import read_vtree as read_vtree
+    from pcircuit.formats.vtree_file import write_vtree as write_vtree
     from pcircuit.inference.flows import Flows as Flows
     from pcircuit.inference.flows import expected_flows as expected_flows
     from pcircuit.inference.likelihood import log_likelihood as log_likelihood
     from pcircuit.inference.masses import unit_masses as unit_masses
+    from pcircuit.inference.node_selection import check_kinds as check_kinds
+    from pcircuit.inference.node_selection import check_node_weights as check_node_weights
+    from pcircuit.inference.node_selection import check_nodes as check_nodes
+    from pcircuit.inference.node_selection import select_nodes as select_nodes
     from pcircuit.inference.sampling import sample as sample
     from pcircuit.inference.scores import mean_score as mean_score
     from pcircuit.inference.scores import scores as scores
@@ -52,15 +59,18 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.learning.em_options import EMSteps as EMSteps
     from pcircuit.learning.em_options import EMWatch as EMWatch
     from pcircuit.learning.hidden_chow_liu import hclt as hclt
+    from pcircuit.learning.learn import learn as learn
+    from pcircuit.learning.learned import Learned as Learned
+    from pcircuit.learning.m_step import maximize as maximize
+    from pcircuit.learning.mixture_em import fit_mixture as fit_mixture
     from pcircuit.learning.random_tensorized import rat_spn as rat_spn
+    from pcircuit.learning.search import LearnSearch as LearnSearch
     from pcircuit.moments.means import means_cost as means_cost
     from pcircuit.moments.means import unit_means as unit_means
     from pcircuit.moments.moments import Moments as Moments
     from pcircuit.moments.moments import exact_moments as exact_moments
-    from pcircuit.node_selection import check_kinds as check_kinds
-    from pcircuit.node_selection import check_node_weights as check_node_weights
-    from pcircuit.node_selection import check_nodes as check_nodes
-    from pcircuit.node_selection import select_nodes as select_nodes
+    from pcircuit.moments.rounding import rounding_errors as rounding_errors
+    from pcircuit.moments.rounding import without_rounding as without_rounding
     from pcircuit.operations.conditions import condition as condition
     from pcircuit.operations.conditions import log_probability as log_probability
     from pcircuit.operations.conditions import normalize as normalize
@@ -99,14 +109,12 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.regions import InnerRegion as InnerRegion
     from pcircuit.regions import InputRegion as InputRegion
     from pcircuit.regions import StructureError as StructureError
-    from pcircuit.rounding import rounding_errors as rounding_errors
-    from pcircuit.rounding import without_rounding as without_rounding
-    from pcircuit.startup import compile_kernel as compile_kernel
-    from pcircuit.startup import warm_up as warm_up
+    from pcircuit.startup.warm_up import compile_kernel as compile_kernel
+    from pcircuit.startup.warm_up import warm_up as warm_up
     from pcircuit.vtree import VTree as VTree
 
 _HOME = {
-    "Circuit": "circuit",
+    "Circuit": "circuit", "Mixture": "circuit_mixture",
     "InputRegion": "regions", "InnerRegion": "regions", "StructureError": "regions",
     "VTree": "vtree",
     "check_choice": "argument_values", "check_flag": "argument_values", "check_generator": "argument_values",
@@ -114,10 +122,10 @@ _HOME = {
     "check_whole_number": "argument_values",
     "check_distribution": "distribution",
     "check_evidence": "evidence", "engine_is_numpy": "engine",
-    "check_kinds": "node_selection", "check_node_weights": "node_selection", "check_nodes": "node_selection",
-    "select_nodes": "node_selection",
-    "rounding_errors": "rounding", "without_rounding": "rounding",
-    "compile_kernel": "startup", "warm_up": "startup",
+    "check_kinds": "inference.node_selection", "check_node_weights": "inference.node_selection",
+    "check_nodes": "inference.node_selection", "select_nodes": "inference.node_selection",
+    "rounding_errors": "moments.rounding", "without_rounding": "moments.rounding",
+    "compile_kernel": "startup.warm_up", "warm_up": "startup.warm_up",
     "log_likelihood": "inference.likelihood",
     "mean_node_likelihoods": "inference.unit_likelihoods", "node_likelihoods": "inference.unit_likelihoods",
     "Flows": "inference.flows", "expected_flows": "inference.flows",
@@ -127,6 +135,8 @@ _HOME = {
     "marginalize": "operations.marginals",
     "chow_liu_circuit": "learning.chow_liu", "chow_liu_tree": "learning.chow_liu",
     "hclt": "learning.hidden_chow_liu",
+    "learn": "learning.learn", "Learned": "learning.learned", "LearnSearch": "learning.search",
+    "fit_mixture": "learning.mixture_em", "maximize": "learning.m_step",
     "rat_spn": "learning.random_tensorized",
     "fit_em": "learning.em", "EMSteps": "learning.em_options", "EMWatch": "learning.em_options",
     "means_cost": "moments.means", "unit_means": "moments.means",
@@ -135,13 +145,14 @@ _HOME = {
     "check_header": "files.archive", "read_archive": "files.archive", "write_archive": "files.archive",
     "from_arrays": "files.circuit_file", "load": "files.circuit_file", "save": "files.circuit_file",
     "to_arrays": "files.circuit_file", "replace_file": "files.whole_file",
-    "read_psdd": "files.psdd", "write_psdd": "files.psdd",
-    "read_vtree": "files.vtree_file", "write_vtree": "files.vtree_file",
-    "read_jpc": "files.jpc", "write_jpc": "files.jpc",
-    "read_spn": "files.spn", "write_spn": "files.spn",
-    "read_jlc": "files.logic",
-    "read_uai": "files.uai",
-    "write_dot": "files.dot",
+    "save_mixture": "files.mixture_file", "load_mixture": "files.mixture_file",
+    "read_psdd": "formats.psdd", "write_psdd": "formats.psdd",
+    "read_vtree": "formats.vtree_file", "write_vtree": "formats.vtree_file",
+    "read_jpc": "formats.jpc", "write_jpc": "formats.jpc",
+    "read_spn": "formats.spn", "write_spn": "formats.spn",
+    "read_jlc": "formats.logic",
+    "read_uai": "formats.uai",
+    "write_dot": "formats.dot",
     "plot_circuit": "pictures.circuits", "write_html": "pictures.circuits",
     "plot_learning": "pictures.learning", "write_learning_html": "pictures.learning",
     "plot_covariance": "pictures.moments", "plot_eigenvalues": "pictures.moments",
@@ -169,7 +180,7 @@ if not TYPE_CHECKING:  # who checks types would believe in any name
         value = getattr(importlib.import_module(f"pcircuit.{_HOME[name]}"), name)
         globals()[name] = value
         if "pcircuit.circuit" in sys.modules:  # no name that has to do with circuits can be had without it
-            importlib.import_module("pcircuit.methods").attach()
+            importlib.import_module("pcircuit.startup.methods").attach()
         return value
 
 

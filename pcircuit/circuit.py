@@ -59,7 +59,7 @@ class Circuit:
     -----
     Construction costs O(number of parameters).  All arrays are read-only, so a circuit can be shared by
     threads; learning and editing return new circuits.  Most functions of the package are methods, too:
-    ``circuit.sample(3)`` is ``pcircuit.sample(circuit, 3)``; `pcircuit.methods` lists them.
+    ``circuit.sample(3)`` is ``pcircuit.sample(circuit, 3)``; `pcircuit.startup.methods` lists them.
 
     Examples
     --------
@@ -82,7 +82,7 @@ class Circuit:
     if TYPE_CHECKING:  # what may be given; the fields say what is kept
         def __init__(self, vtree: VTree, regions: Iterable[InputRegion | InnerRegion]) -> None: ...
 
-    if TYPE_CHECKING:  # `pcircuit.methods` hangs them on; here they are named for editors and type checkers
+    if TYPE_CHECKING:  # `pcircuit.startup.methods` hangs them on; here they are named for editors and type checkers
         log_likelihood = pcircuit.log_likelihood
         node_likelihoods = pcircuit.node_likelihoods
         expected_flows = pcircuit.expected_flows

@@ -1,29 +1,48 @@
 """Which engine does the work: NumPy, or the compiled kernels.
 
 What takes time is written twice.  The NumPy text is what a reader reads; the Numba kernels under ``compiled/`` do the
-same faster, over tiles of rows that fit the cache.  Setting the environment variable ``PCIRCUIT_ENGINE=numpy`` selects
-the former everywhere, and then Numba is never imported.
+same faster, over tiles of rows that fit the cache, but must be compiled first, which takes seconds.  The environment
+variable ``PCIRCUIT_ENGINE`` says which of them runs:
 
-Compiled code is kept on disk where a folder is writable (Numba's cache), so that a process compiles only what no
-process before it has compiled.  A service that must not stall on its first request calls `pcircuit.warm_up` at start.
+    auto     NumPy while there is little to do, kernels as soon as they pay (`pcircuit.engines.choice`); the default
+    numpy    NumPy always; Numba is never imported and need not be installed
+    numba    kernels always, compiled at their first call
+
+Both give the same results but for rounding, and draw the same random numbers.  Compiled code is kept on disk where a
+folder is writable (Numba's cache, ``NUMBA_CACHE_DIR``), so that a process compiles only what no process before it has.
 """
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 ENGINE_VARIABLE = "PCIRCUIT_ENGINE"
+AUTO, NUMPY, NUMBA = ENGINES = ("auto", "numpy", "numba")
+_within: ContextVar[str | None] = ContextVar("engine", default=None)
 
 
-def chosen_engine() -> str | None:
-    """"numpy" or "numba" where the environment variable ``PCIRCUIT_ENGINE`` chooses one, else None."""
-    engine = os.environ.get(ENGINE_VARIABLE)
-    if engine not in (None, "numpy", "numba"):
-        raise ValueError(f"environment variable {ENGINE_VARIABLE} is {engine!r}: expected 'numpy' or 'numba'")
+def chosen_engine() -> str:
+    """"numpy", "numba" or "auto": what ``PCIRCUIT_ENGINE`` says, or who called within `engine_set_to`."""
+    engine = _within.get() or os.environ.get(ENGINE_VARIABLE) or AUTO
+    if engine not in ENGINES:
+        raise ValueError(f"environment variable {ENGINE_VARIABLE} is {engine!r}: expected 'auto', 'numpy' or 'numba'")
     return engine
 
 
+@contextmanager
+def engine_set_to(engine: str) -> Iterator[None]:
+    """Context in which this thread has the given engine, whatever the environment variable says."""
+    token = _within.set(engine)
+    try:
+        yield
+    finally:
+        _within.reset(token)
+
+
 def engine_is_numpy() -> bool:
-    """Whether ``PCIRCUIT_ENGINE=numpy`` asks for the NumPy text; without a choice the kernels run.
+    """Whether ``PCIRCUIT_ENGINE=numpy`` asks for the NumPy text only.
 
     For packages with kernels of their own, so that the variable is read in one place.
 
@@ -34,7 +53,7 @@ def engine_is_numpy() -> bool:
     Raises
     ------
     ValueError
-        If the variable is anything but "numpy" and "numba".
+        If the variable is anything but "auto", "numpy" and "numba".
 
     Notes
     -----
@@ -46,4 +65,4 @@ def engine_is_numpy() -> bool:
     >>> engine_is_numpy() == (os.environ.get("PCIRCUIT_ENGINE") == "numpy")
     True
     """
-    return chosen_engine() == "numpy"
+    return chosen_engine() == NUMPY

@@ -37,7 +37,8 @@ def check_evidence(circuit: Circuit, data: ArrayLike, *, name: str = "data") -> 
     circuit : Circuit
         Says how many variables and categories there are.
     data : (N, V) array_like
-        Evidence: categories, and -1, NaN, None or masked entries where the value is missing.  N may be 0.
+        Evidence: categories, and -1, NaN, None or masked entries where the value is missing.  N may be 0.  A sparse
+        table of SciPy is filled up with category 0.
     name : str
         What errors call it.
 
@@ -110,8 +111,7 @@ def integer_entries(data: object, name: str = "data") -> Evidence:
     if isinstance(data, np.ma.MaskedArray):
         return _unmasked(data, name)
     if hasattr(data, "tocsr"):
-        raise TypeError(f"`{name}` must be a dense table, found a sparse {type(data).__name__}: give `.toarray()` of "
-                        "it, or its integers with -1 where a value is missing")
+        return _of_sparse(data, name)
     data = without_masks(data)
     try:
         array = np.asarray(data)
@@ -146,6 +146,24 @@ def _unmasked(data: np.ma.MaskedArray[Any, Any], name: str) -> Evidence:
     codes = codes.astype(np.result_type(codes.dtype, np.int8), copy=True)  # a signed type that holds the values too
     codes[np.ma.getmaskarray(data)] = MISSING
     return codes
+
+
+def _of_sparse(data: Any, name: str) -> Evidence:
+    """A sparse table of SciPy, filled up with zeros: one byte an entry where the categories allow."""
+    table = data.tocsr()
+    if table is data:
+        table = table.copy()
+    table.sum_duplicates()
+    stored = integer_entries(table.data, name)
+    lowest, highest = int(stored.min(initial=0)), int(stored.max(initial=0))
+    table.data = stored.astype(next(kind for kind in (np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int64)
+                                    if np.iinfo(kind).min <= lowest and highest <= np.iinfo(kind).max))
+    try:
+        return np.asarray(table.toarray())
+    except MemoryError:
+        size = table.shape[0] * table.shape[1] * table.dtype.itemsize
+        raise MemoryError(f"`{name}` is sparse and takes {size} bytes when filled up with zeros: give fewer rows at a "
+                          "time") from None
 
 
 def _native(array: NDArray[Any], name: str) -> Evidence:

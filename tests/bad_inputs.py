@@ -6,6 +6,7 @@ in an OSError, of one sentence that names the argument.
 
     python -m tests.bad_inputs > docs/bad-inputs.md         writes the page
 """
+import functools
 import inspect
 import os
 from typing import NamedTuple
@@ -21,13 +22,13 @@ KINDS = {
     "distribution": ["None", "[[0.5, 0.5]]", "weights_of_three"],
     "evidence": ["[[0, 2]]", "[[0, -2]]", "[[0.5, 0]]", "[[inf, 0]]", f"[[{HUGE}, 0]]",
                  f"np.array([[{HUGE}, 0]], 'u8')",
-                 "[['0', '1']]", "[[0, 1j]]", "[[0, 1, 1]]", "[0, 1]", "[[0, 1], [0]]", "sparse([[0, 1]])", "None",
+                 "[['0', '1']]", "[[0, 1j]]", "[[0, 1, 1]]", "[0, 1]", "[[0, 1], [0]]", "sparse([[0, 9]])", "None",
                  "np.array([['2020-01-01', 'NaT']], 'M8[D]')"],
     "evidence or none": ["[[0, 2]]", "[[0.5, 0]]", "[[0, 1, 1]]", "np.empty((0, 2))"],
     "rows to learn from": ["[[0, -2]]", "[[0.5, 0]]", "[[inf, 0]]", "[[2**63 - 1, 0], [0, 1]]",
                            f"np.array([[{HUGE}, 0]], 'u8')", "[['a', 'b']]", "[[0, 1j]]", "[0, 1]", "[]",
                            "[[0, 1], [0]]",
-                           "np.empty((0, 2))", "sparse([[0, 1]])", "None"],
+                           "np.empty((0, 2))", "sparse([[0, -2]])", "None"],
     "complete rows": ["[[0, -1]]", "[[0, nan]]", "masked([[0, 1]])"],
     "one row": ["[[0, 1], [1, 1]]", "[0, 2]", "[0, 0.5]", "['0', '1']", "[0]"],
     "count": ["0", "-1", "2.5", "'3'", "True", "nan", "None", "[3]"],
@@ -94,6 +95,21 @@ def good():
         "pcircuit.InnerRegion": {"products": ("[[0, 0]]", "products"), "weights": ("[[1.0]]", "table of numbers")},
         "pcircuit.Circuit": {"vtree": ("coins.vtree", "vtree"), "regions": ("coins.regions", ["None", "[]",
                                                                                               "coins.regions[:2]"])},
+        "hld.two_sample": {"model": ("coins", ["None", "3", "hld.HLDDetector()"]), "first": data, "second": data,
+                           "alpha": ("0.05", "level"), "num_permutations": ("9", "count"), "rng": rng},
+        "hld.distances": {"model": ("coins", ["None", "3"]),
+                          "batches": ("[rows, rows]", ["None", "[]", "[rows]", "'ab'", "[rows, [[0, 2]]]"])},
+        "hld.plan": {"detector": ("detector", ["None", "3"]), "rows_per_day": ("20", "count"),
+                     "edits": ("[]", ["None", "'x0=1:0.1'", "['x0']", "[3]", "[{'column': 0}]"]),
+                     "power": ("0.9", "level"), "alpha": ("0.05", "level")},
+        "hld.audit": {"detectors": ("detector", ["None", "{'a': 3}"]), "held_out": ("rows", ["None", "'rows'", "3"]),
+                      "sizes": ("[2]", ["2", "[0]", "[1.5]", "[]", "[99]", "'2'"]),
+                      "edits": ("[]", ["'x0=1:0.1'", "['x0']", "[3]"]), "alpha": ("0.05", "level"),
+                      "num_batches": ("3", "count"), "rng": rng},
+        "test.summarize": {"rows": data, "epsilon": ("1.0", ["0", "-1", "nan", "inf", "'a'", "1j"]),
+                           "delta": ("0.1", "level")},
+        "test.power": {"alternative": ("coins", ["None", "'coins'", "{'column': 0}", "weights_of_three", "[[0, 1]]"]),
+                       "T": ("9", "count"), "alpha": ("0.05", "level")},
         "pcircuit.check_evidence": {"circuit": circuit, "data": data},
         "pcircuit.log_likelihood": {"circuit": circuit, "data": data, "n_jobs": jobs},
         "pcircuit.node_likelihoods": {"circuit": circuit, "data": data, "nodes": ("None", "nodes"), "n_jobs": jobs},
@@ -297,8 +313,9 @@ DETECTOR = {  # options of the detector, which are looked at when it is fitted, 
 }
 
 
+@functools.cache
 def namespace():
-    """The names that occur in the calls."""
+    """The names that occur in the calls, none of which changes anything."""
     import scipy.sparse
     from matplotlib.figure import Figure
     coins = pcircuit.Circuit(pcircuit.VTree.from_nested([0, 1]), [
@@ -338,8 +355,13 @@ class Case(NamedTuple):
     call: str
 
 
+@functools.cache
 def cases():
     """All cases, in order."""
+    return tuple(_cases())
+
+
+def _cases():
     names = namespace()
     for function, arguments in good().items():
         options = function.startswith("HLDDetector ")

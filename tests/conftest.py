@@ -58,22 +58,18 @@ def pytest_cmdline_main(config):
 
 
 def pytest_sessionstart(session):
-    """Compile what every test needs before the first one, and say so: it is a minute of silence otherwise."""
-    if hasattr(session.config, "workerinput") or pcircuit.engine_is_numpy() or session.config.getoption("collectonly"):
+    """Compile what every test needs before the first one, and say so: it is a minute of silence otherwise.
+
+    Each worker loads the same kernels at once, so that no test sees the engine change from one call to the next.
+    """
+    if pcircuit.engine_is_numpy() or session.config.getoption("collectonly"):
         return
     reporter, started = session.config.pluginmanager.getplugin("terminalreporter"), time.perf_counter()
-    for name, compile_some in (("likelihoods, EM, sampling", pcircuit.warm_up), ("moments", _compile_moments)):
-        if reporter is not None:
-            reporter.write_line(f"kernels of {name}: compiled if the cache has none, a minute at the most")
-        compile_some()
+    pcircuit.warm_up(moments=True, report=None if reporter is None else lambda name: reporter.write_line(
+        f"kernels of {name}: compiled if the cache has none, a minute at the most"))
     if reporter is not None:
         reporter.write_line(f"kernels ready after {time.perf_counter() - started:.0f} s; tests of single kernels "
                             "compile further ones")
-
-
-def _compile_moments():
-    """The kernels of exact moments, by an example."""
-    pcircuit.exact_moments(pcircuit.rat_spn([2] * 4, num_units=2, depth=2, rng=0)).operator()
 
 
 def pytest_collection_modifyitems(config, items):

@@ -201,7 +201,8 @@ def parts_of(detector):
     """Header and arrays of a detector."""
     return detector_file.detector_parts(detector.get_params(), {
         "schema": detector.schema_, "offset": detector.offset_, "test": detector.test_, "history": detector.history_,
-        "num_train": detector.num_train_, "profile": detector.profile_, "values": detector.values_})
+        "num_train": detector.num_train_, "profile": detector.profile_, "values": detector.values_,
+        "new_values": detector.new_values_})
 
 
 def read_detector(file):

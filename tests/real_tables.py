@@ -3,7 +3,7 @@ import gzip
 
 import numpy as np
 
-from hld.tables.encoder import fit_encoder
+from hld.schemas.encoder import fit_encoder
 
 
 def adult(folder):

@@ -19,7 +19,7 @@ def kind(request):
 
 
 def test_nobody_s_files_are_refused_or_right(kind):
-    many = 300 if kind.name == "detector" else 800  # a detector takes ten times as long to judge
+    many = 120 if kind.name == "detector" else 400  # a detector takes ten times as long to judge
     counts = run([kind], 0, many, report=print)
     assert not [key for key in counts if key[2] == "FAILED"]
     assert counts[kind.name, "crafted", "accepted"] >= many / 50

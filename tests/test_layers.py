@@ -1,5 +1,6 @@
 """The order of the source: who may import whom and when, what is private, and what no file contains."""
 import ast
+import functools
 import pathlib
 import re
 import subprocess
@@ -12,56 +13,70 @@ import pcircuit
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PACKAGES = {"pcircuit": pcircuit, "hld": hld}
-HEAVY = {"numba", "scipy", "pandas", "rich", "matplotlib", "sklearn", "pooch"}
+HEAVY = {"numba", "scipy", "pandas", "rich", "matplotlib", "sklearn", "pooch", "starlette", "uvicorn",
+         "prometheus_client", "pyarrow", "dask", "distributed"}
 UNSAFE = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}
-TREES = {path.relative_to(ROOT): ast.parse(path.read_text(encoding="utf-8"), str(path))
-         for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))}
+PATHS = [path.relative_to(ROOT) for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
 # who may import whom: room -> rooms, in each package; a room is a folder, "core" what lies beside the folders
 CORE = "core"
 ROOMS = {
     "pcircuit": {
         CORE: set(),
+        "engines": {CORE},
         "compiled": {CORE},
-        "inference": {CORE, "compiled"},
+        "inference": {CORE, "compiled", "engines"},
         "operations": {CORE, "inference"},
-        "learning": {CORE, "inference", "compiled"},
-        "moments": {CORE, "compiled", "inference"},
+        "learning": {CORE, "inference", "compiled", "engines"},
+        "moments": {CORE, "compiled", "engines", "inference"},
         "files": {CORE},
+        "formats": {CORE, "files"},
         "pictures": {CORE, "inference", "moments", "files"},
-        "startup": {CORE, "compiled", "inference", "learning"},
-        "methods": {CORE},  # and all public names, when a method is first called
+        "startup": {CORE, "compiled", "inference", "learning", "moments"},  # and, when a method is called, all
     },
     "hld": {
         "checks": set(),
         "tables": set(),
+        "schemas": {"tables"},
+        "table_files": {"tables", "schemas"},
         "synthetic": {"tables"},
-        "answers": {"checks", "tables", "synthetic"},
+        "answers": {"checks", "tables", "schemas", "synthetic"},
+        "plots": set(),
+        "results": {"checks", "schemas", "answers", "plots", "vectors"},
         "vectors": {"checks"},
         "gchi2": set(),
         "references": {"checks", "vectors"},
         "metrics": {"references", "vectors"},
-        "nulls": {"checks", "references", "gchi2"},
-        "monitoring": {"checks", "vectors"},
-        "streams": {"checks", "tables", "answers"},
+        "nulls": {"checks", "references", "gchi2", "vectors"},
+        "planning": {"checks", "schemas", "answers", "references", "nulls", "gchi2"},
+        "summaries": {"checks", "schemas", "answers", "vectors", "references", "nulls"},
+        "monitoring": {"checks"},
         "baselines": {"checks", "nulls", "gchi2", "vectors"},
-        CORE: {"checks", "answers", "synthetic", "vectors", "references", "metrics", "nulls"},
-        "conditional": {"checks", "vectors", "nulls", "answers", CORE},
-        "variation": {"checks", "vectors", "references", "nulls", CORE},
-        "files": {"checks", "tables", "answers", "synthetic", "references", "vectors", "nulls", "metrics", "variation",
-                  "conditional", CORE},
-        "detector": {"checks", "tables", "answers", "synthetic", "references", "metrics", "files", "variation",
-                     "conditional", CORE},
+        "testing": {"checks", "answers", "vectors", "references", "metrics", "nulls", "results",
+                    "planning", "summaries"},
+        "conditional": {"checks", "vectors", "nulls", "gchi2", "answers", "results", "testing", "variation"},
+        "variation": {"checks", "answers", "vectors", "references", "nulls", "results", "testing"},
+        "streams": {"checks", "tables", "answers"},
+        CORE: {"metrics", "nulls", "testing", "results", "summaries"},
+        "files": {"checks", "schemas", "answers", "synthetic", "references", "vectors", "nulls", "metrics", "testing",
+                  "variation", "conditional", CORE},
+        "detector": {"checks", "tables", "schemas", "answers", "synthetic", "summaries", "planning", "references",
+                     "results", "files", "variation", "conditional", CORE},
+        "auditing": {"checks", "planning"},
+        "comparing": {"checks", "nulls", "references", "summaries", "testing", "plots", "detector"},
         "model_files": {"detector", "files"},
-        "chunks": {"checks", "detector", "tables", "answers", CORE},
-        "reports": {"detector", CORE, "answers", "synthetic", "tables"},
-        "command": {"chunks", "model_files", "detector", CORE, "answers", "tables", "synthetic",
-                    "reports", "monitoring", "streams"},
+        "chunks": {"checks", "detector", "schemas", "answers", "results", "testing", CORE},
+        "reports": {"answers", "synthetic", "tables", "testing"},
+        "export": {"nulls"},
+        "dask": {"detector", "results", "summaries"},
+        "serve": {"chunks", "model_files", "answers", "summaries", "table_files", "reports", "monitoring"},
+        "command": {"chunks", "model_files", "detector", "answers", "tables", "table_files", "schemas", "plots",
+                    "results", "testing", "reports", "monitoring", "serve", "export", "planning", "summaries",
+                    "auditing", "streams"},
         "__main__": {"command"},
     },
 }
 # modules beside the folders that are a floor of their own
-TOP = {"pcircuit.startup", "pcircuit.methods", "hld.__main__", "hld.checks", "hld.detector", "hld.model_files",
-       "hld.chunks"}
+TOP = {"hld.__main__", "hld.checks", "hld.detector", "hld.model_files", "hld.chunks"}
 NUMBA = {"pcircuit/compiled", "pcircuit/moments/compiled", "hld/monitoring/kernel.py", "hld/streams/kernel.py"}
 PUBLIC = [f"{package}.{name}" for package, module in PACKAGES.items() for name in module.__all__]
 
@@ -74,9 +89,22 @@ def module_name(path):
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-MODULES = {module_name(path): path for path in TREES}
+MODULES = {module_name(path): path for path in PATHS}
 
 
+@functools.cache
+def tree(path):
+    """The syntax tree of a file, parsed when a test first asks for it."""
+    return ast.parse((ROOT / path).read_text(encoding="utf-8"), str(path))
+
+
+@functools.cache
+def nodes(path):
+    """All nodes of the tree of a file."""
+    return list(ast.walk(tree(path)))
+
+
+@functools.cache
 def imports(path, *, at_import_only=False):
     """(line, dotted name) of what a file imports, ``from a import b`` as a.b, relative names absolute."""
     package = [*module_name(path).split("."), ""][:len(path.parts) - 1]
@@ -94,7 +122,7 @@ def imports(path, *, at_import_only=False):
         for child in ast.iter_child_nodes(node):
             yield from visit(child)
 
-    yield from visit(TREES[path])
+    return list(visit(tree(path)))
 
 
 def imported_modules(path, **options):
@@ -110,15 +138,18 @@ def imported_modules(path, **options):
     return found - {module_name(path), package}
 
 
+@functools.cache
 def is_kernel(path):
     """Whether a file imports Numba at its top, so that it may be imported only when first called."""
+    if not re.search("numba|jit|inlined|compile_kernel", (ROOT / path).read_text(encoding="utf-8")):
+        return False  # without parsing it
     return any(name.partition(".")[0] == "numba" for _, name in imports(path, at_import_only=True)) or any(
         isinstance(node, ast.FunctionDef) and {"jit", "inlined", "pcircuit.compile_kernel"}
-        & {ast.unparse(d) for d in node.decorator_list} for node in ast.walk(TREES[path]))
+        & {ast.unparse(d) for d in node.decorator_list} for node in nodes(path))
 
 
 def test_numba_is_imported_in_the_compiled_rooms_only():
-    for path in TREES:
+    for path in PATHS:
         if is_kernel(path):
             assert path.parent.as_posix() in NUMBA or path.as_posix() in NUMBA, path
 
@@ -170,25 +201,25 @@ def test_every_room_says_what_it_is_for(package):
     folders = {path.parent.name for path in (ROOT / package).glob("*/__init__.py")}
     assert folders == set(ROOMS[package]) - {CORE} - {name.partition(".")[2] for name in TOP}
     for folder in folders:
-        assert ast.get_docstring(TREES[pathlib.Path(package, folder, "__init__.py")])
+        assert ast.get_docstring(tree(pathlib.Path(package, folder, "__init__.py")))
 
 
-@pytest.mark.parametrize("path", [path for path in TREES if path.parts[0] == "pcircuit"], ids=str)
+@pytest.mark.parametrize("path", [path for path in PATHS if path.parts[0] == "pcircuit"], ids=str)
 def test_pcircuit_does_not_know_hld(path):
     assert [(line, name) for line, name in imports(path) if name.partition(".")[0] == "hld"] == []
-    assert not re.search(r"\bhld\.|import_module\(.*hld", ast.unparse(without_docstrings(TREES[path])))
+    assert not re.search(r"\bhld\.|import_module\(.*hld", ast.unparse(without_docstrings(tree(path))))
 
 
-@pytest.mark.parametrize("path", [path for path in TREES if path.parts[0] == "hld"], ids=str)
+@pytest.mark.parametrize("path", [path for path in PATHS if path.parts[0] == "hld"], ids=str)
 def test_hld_uses_public_names_of_pcircuit_only(path):
     names = {"__version__", *pcircuit.__all__}
     allowed = {"pcircuit", *(f"pcircuit.{name}" for name in names)}
     wrong = [(line, name) for line, name in imports(path) if name.partition(".")[0] == "pcircuit"
              and name not in allowed]
-    for node in ast.walk(TREES[path]):
+    for node in nodes(path):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("pcircuit."):
             wrong.append((node.lineno, node.module))
-        if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "pcircuit" \
+        if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "pcircuit" \
                 and node.attr not in names:
             wrong.append((node.lineno, f"pcircuit.{node.attr}"))
         if isinstance(node, ast.Call) and "import_module" in ast.unparse(node.func) \
@@ -200,10 +231,10 @@ def test_hld_uses_public_names_of_pcircuit_only(path):
 def private_members(package):
     """Private names that the classes of a package define: fields, methods, attributes set on self."""
     found = set()
-    for path, tree in TREES.items():
+    for path in PATHS:
         if path.parts[0] != package:
             continue
-        for owner in [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]:
+        for owner in [node for node in nodes(path) if isinstance(node, ast.ClassDef)]:
             for node in ast.walk(owner):
                 names = [getattr(node, "name", None), getattr(getattr(node, "target", None), "id", None)]
                 if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
@@ -215,22 +246,22 @@ def private_members(package):
 def test_hld_uses_public_members_of_pcircuit_only():
     private, own = private_members("pcircuit"), private_members("hld")
     assert {"_cache", "_child_start", "_leaves"} <= private
-    wrong = [f"{path}:{node.lineno}: {ast.unparse(node)}" for path, tree in TREES.items()
-             if path.parts[0] == "hld" for node in ast.walk(tree)
+    wrong = [f"{path}:{node.lineno}: {ast.unparse(node)}" for path in PATHS
+             if path.parts[0] == "hld" for node in nodes(path)
              if isinstance(node, ast.Attribute) and node.attr in private
              and (node.attr not in own or re.search(r"(circuit|tree|region)\w*$", ast.unparse(node.value)))]
     assert wrong == []
 
 
-@pytest.mark.parametrize("path", TREES, ids=str)
+@pytest.mark.parametrize("path", PATHS, ids=str)
 def test_private_names_stay_in_their_module(path):
     # of functions and constants: a class may keep state in private fields that its module's functions read
     wrong = [f"line {line}: {name}" for line, name in imports(path)
              if re.match("_[^_]", name.rpartition(".")[2]) and name.partition(".")[0] in PACKAGES]
-    modules = {alias.asname or alias.name for node in ast.walk(TREES[path])
+    modules = {alias.asname or alias.name for node in nodes(path)
                if isinstance(node, (ast.Import, ast.ImportFrom)) for alias in node.names
                if f"{getattr(node, 'module', '')}.{alias.name}" in MODULES or alias.name in MODULES}
-    wrong += [f"line {node.lineno}: {ast.unparse(node)}" for node in ast.walk(TREES[path])
+    wrong += [f"line {node.lineno}: {ast.unparse(node)}" for node in nodes(path)
               if isinstance(node, ast.Attribute) and re.match("_[^_]", node.attr)
               and ast.unparse(node.value) in modules]
     assert wrong == []
@@ -239,7 +270,7 @@ def test_private_names_stay_in_their_module(path):
 # -- what an import costs ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", TREES, ids=str)
+@pytest.mark.parametrize("path", PATHS, ids=str)
 def test_nothing_heavy_is_imported_at_module_level(path):
     allowed = {"numba", "scipy"} if is_kernel(path) else set()
     heavy = [(line, name) for line, name in imports(path, at_import_only=True)
@@ -247,7 +278,7 @@ def test_nothing_heavy_is_imported_at_module_level(path):
     assert heavy == []
 
 
-@pytest.mark.parametrize("path", [path for path in TREES if not is_kernel(path)], ids=str)
+@pytest.mark.parametrize("path", [path for path in PATHS if not is_kernel(path)], ids=str)
 def test_kernel_modules_are_imported_when_first_used(path):
     assert [name for name in imported_modules(path, at_import_only=True) if is_kernel(MODULES[name])] == []
 
@@ -263,28 +294,28 @@ def test_importing_both_packages_imports_nothing_heavy(code):
 # -- what no file contains -----------------------------------------------------------------------------------
 
 
-def without_docstrings(tree):
+def without_docstrings(given):
     """A copy of the tree in which docstrings are empty."""
-    tree = ast.parse(ast.unparse(tree))
-    for node in ast.walk(tree):
+    copy = ast.parse(ast.unparse(given))
+    for node in ast.walk(copy):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             node.value.value = ""
-    return tree
+    return copy
 
 
-@pytest.mark.parametrize("path", TREES, ids=str)
+@pytest.mark.parametrize("path", PATHS, ids=str)
 def test_the_library_does_not_print(path):
     if path.parts[1] in ("command", "__main__.py"):
         return  # the command lines
-    calls = [node.lineno for node in ast.walk(TREES[path])
+    calls = [node.lineno for node in nodes(path)
              if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"]
     assert calls == []
 
 
-@pytest.mark.parametrize("path", TREES, ids=str)
+@pytest.mark.parametrize("path", PATHS, ids=str)
 def test_nothing_is_pickled_or_evaluated(path):
     assert [(line, name) for line, name in imports(path) if name.partition(".")[0] in UNSAFE] == []
-    for node in ast.walk(TREES[path]):
+    for node in nodes(path):
         if not isinstance(node, ast.Call):
             continue
         options = {keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords}

@@ -54,8 +54,9 @@ def test_sixteen_threads_compute_the_same_bits(engine):
     assert lines == ["True 1"]
 
 
+@pytest.mark.parametrize("number", [3, pytest.param(8, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_eight_processes_compute_the_same_bits(engine, method, tmp_path):
+def test_several_processes_compute_the_same_bits(engine, method, number, tmp_path):
     """Forked processes have the parent's circuit with all that is kept with it; spawned ones import anew."""
     if method == "fork" and not hasattr(os, "fork"):
         pytest.skip("no fork on this system")
@@ -67,8 +68,8 @@ def test_eight_processes_compute_the_same_bits(engine, method, tmp_path):
         if __name__ == "__main__":
             import multiprocessing
             expected = answers()
-            with multiprocessing.get_context("{method}").Pool(8) as pool:
-                print(set(pool.map(work, range(8), chunksize=1)) == {{expected}})
+            with multiprocessing.get_context("{method}").Pool({number}) as pool:
+                print(set(pool.map(work, range({number}), chunksize=1)) == {{expected}})
     """), encoding="utf-8")
     result = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=300, check=False,
                             env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OPENBLAS_NUM_THREADS": "1"})

@@ -57,8 +57,7 @@ def test_nothing_needs_numba_under_the_numpy_engine():
     assert run(EVERY_ROOM, PCIRCUIT_ENGINE="numpy") == ["False False", "False"]
 
 
-@pytest.mark.parametrize("call", ["pcircuit.log_likelihood(circuit, [[0] * 4])", "pcircuit.warm_up()",
-                                  "hld.Monitor(circuit).update([0] * 4)"])
+@pytest.mark.parametrize("call", ["pcircuit.warm_up()", "hld.Monitor(circuit).update([0] * 4)"])
 def test_without_numba_and_without_a_choice_the_error_names_the_variable(call):
     program = f"""
 import sys
@@ -75,7 +74,30 @@ except ModuleNotFoundError as error:
                           env=environment).stdout == "numba True\n"
 
 
-def test_the_engine_is_one_of_two():
+def test_without_numba_and_without_a_choice_small_work_is_done():
+    environment = {key: value for key, value in os.environ.items() if key != "PCIRCUIT_ENGINE"}
+    program = EVERY_ROOM
+    for needs_kernels in ("pcircuit.warm_up()", ", hld.Monitor(circuit, rng=0).update(rows).alarm"):
+        program = program.replace(needs_kernels, "")
+    assert subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=True,
+                          env=environment).stdout == "False\nFalse\n"
+
+
+def test_a_first_process_compiles_nothing_for_a_small_table(tmp_path):
+    """With an empty cache: fitted, tested and judged before any kernel could be there."""
+    environment = {key: value for key, value in os.environ.items() if key != "PCIRCUIT_ENGINE"}
+    program = """
+import sys
+import numpy as np, hld
+rows = np.random.default_rng(0).integers(0, 4, size=(200, 8))
+print(hld.HLDDetector(num_epochs=20).fit(rows).test(rows[:50]).reject, "numba" in sys.modules)
+"""
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True,
+                          env={**environment, "NUMBA_CACHE_DIR": str(tmp_path)}).stdout == "False False\n"
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_engine_is_one_of_three():
     program = """
 import pcircuit
 circuit = pcircuit.rat_spn([2] * 4, num_units=2, depth=1, rng=0)
@@ -85,7 +107,7 @@ for call in (lambda: pcircuit.log_likelihood(circuit, [[0] * 4]), lambda: pcircu
     except ValueError as error:
         print(error)
 """
-    expected = "environment variable PCIRCUIT_ENGINE is 'jax': expected 'numpy' or 'numba'"
+    expected = "environment variable PCIRCUIT_ENGINE is 'jax': expected 'auto', 'numpy' or 'numba'"
     assert run(program, PCIRCUIT_ENGINE="jax") == [expected] * 2
 
 

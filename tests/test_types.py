@@ -11,7 +11,6 @@ import hld
 import pcircuit
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-needs_mypy = pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="mypy is not installed")
 
 USE = """
 import pcircuit
@@ -27,38 +26,30 @@ REVEALED = ["pcircuit.circuit.Circuit", "numpy.ndarray", "float"]
 WRONG = ["pcircuit.no_such_name", "pcircuit.hclt([[0]], num_latents='two')", "pcircuit.fit_em(1, [[0]])"]
 
 
-@pytest.fixture(scope="module")
-def lines(tmp_path_factory):
-    """What mypy says about the packages, about a correct use of them, and about wrong ones; one run for all."""
-    folder = tmp_path_factory.mktemp("types")
-    (folder / "use.py").write_text(USE)
+@pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="mypy is not installed")
+def test_the_packages_their_lazy_names_and_wrong_uses(tmp_path, pytestconfig):
+    """What mypy says about the packages, about a correct use of them, and about wrong ones, in one run for all.
+
+    Its cache is kept with pytest's: a first run takes half a minute, most of it for the types of NumPy.
+    """
+    (tmp_path / "use.py").write_text(USE)
     for i, line in enumerate(WRONG):
-        (folder / f"wrong_{i}.py").write_text(f"import pcircuit\n{line}\n")
+        (tmp_path / f"wrong_{i}.py").write_text(f"import pcircuit\n{line}\n")
+    cache = pytestconfig.cache.mkdir("mypy") if hasattr(pytestconfig, "cache") else tmp_path / "cache"
     run = subprocess.run([sys.executable, "-m", "mypy", "--config-file", str(ROOT / "pyproject.toml"), "--cache-dir",
-                          str(folder / "cache"), "pcircuit", *map(str, sorted(folder.glob("*.py")))],
+                          str(cache), "pcircuit", *map(str, sorted(tmp_path.glob("*.py")))],
                          cwd=ROOT, capture_output=True, text=True, timeout=600)
     assert run.stderr == ""
-    return run.stdout.splitlines()
-
-
-@needs_mypy
-def test_the_packages_pass_the_type_checker(lines):
+    lines = run.stdout.splitlines()
     assert [line for line in lines if line.startswith(("pcircuit", "hld"))] == []
-
-
-@needs_mypy
-def test_type_checkers_see_the_lazy_names(lines):
-    mine = [line for line in lines if "use.py" in line]
-    assert len(mine) == len(REVEALED)  # and no error
-    for note, name in zip(mine, REVEALED, strict=True):
+    notes = [line for line in lines if "use.py" in line]
+    assert len(notes) == len(REVEALED)  # and no error
+    for note, name in zip(notes, REVEALED, strict=True):
         assert "Revealed type" in note
         assert name in note
-
-
-@needs_mypy
-@pytest.mark.parametrize("i", range(len(WRONG)))
-def test_type_checkers_refuse_what_is_wrong(i, lines):
-    assert [": error: " in line for line in lines if f"wrong_{i}.py" in line and ": note: " not in line] == [True]
+    for i in range(len(WRONG)):  # each is refused
+        said = [line for line in lines if f"wrong_{i}.py" in line and ": note: " not in line]
+        assert [": error: " in line for line in said] == [True]
 
 
 @pytest.mark.parametrize("package", [pcircuit, hld], ids=lambda package: package.__name__)

@@ -16,7 +16,8 @@ from mkdocs.structure.files import File
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ROOMS = {"": "Circuits and evidence", "inference": "What a circuit says about rows",
          "operations": "Questions and operations", "learning": "Where circuits come from", "moments": "Exact moments",
-         "pictures": "Pictures", "files": "Files", "checks": "For packages built on this one"}
+         "pictures": "Pictures", "files": "Files", "formats": "Formats of other programs",
+         "checks": "For packages built on this one"}
 CORE = ("circuit", "regions", "vtree", "evidence")  # what a reader meets first; other files beside the rooms come last
 OUTSIDE = {"../CONTRIBUTING.md": "contributing.md", "../CHANGELOG.md": "changelog.md"}
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)

@@ -24,7 +24,9 @@ def headline(result) -> str:
              f"{result.num_samples} row{'s' * (result.num_samples != 1)}"]
     if len(result.pvalues) == 1 and result.context is None:
         found.append(f"distance {result.statistic:.4g} (threshold {result.threshold:.4g})")
-    found.append(f"effect size {result.effect:.2g}")
+    between = result.effect_interval
+    found.append(f"effect size {result.effect:.2g}" + ("" if between is None else
+                                                       f" (95 % between {between[0]:.2g} and {between[1]:.2g})"))
     return ", ".join(found)
 
 

@@ -3,7 +3,19 @@ from __future__ import annotations
 
 import argparse
 
-from hld.command import compare, drawing, judging, learning, shells, streaming
+from hld.command import (
+    auditing,
+    compare,
+    drawing,
+    exporting,
+    judging,
+    learning,
+    planning,
+    serving,
+    shells,
+    streaming,
+    warming,
+)
 from hld.command.reading import add_reading_options, names, separator
 
 STATUS = "exit status: 0 no shift found, 1 shift found, 2 error"
@@ -14,8 +26,14 @@ EXAMPLES = {
     "info": "hld info model.hld --json",
     "sample": "hld sample model.hld -n 1000 --where 'age > 40 and sex == \"F\"' -o rows.csv",
     "monitor": "tail -f rows.csv | hld monitor model.hld --every 100",
+    "serve": "hld serve orders.hld --state /var/lib/hld --port 8000",
+    "export": "hld export orders.hld --c orders.c --onnx orders.onnx",
+    "plan": "hld plan model.hld --rows-per-day 200 --edit sex=F:+0.05",
+    "summarize": "hld summarize model.hld site-a.csv -o a.json\n  hld test model.hld --summary a.json b.json",
+    "audit": "hld audit model.hld heldout.csv --edit sex=F:+0.05 --report audit.html",
     "diff": "hld diff january.hld february.hld",
     "demo": "hld demo --digit 7",
+    "warm-up": "NUMBA_CACHE_DIR=/var/cache/numba hld warm-up",
     "completion": "hld completion bash > /etc/bash_completion.d/hld",
 }
 JSON = "print one JSON object (its schema: docs/json)"
@@ -39,8 +57,18 @@ def build_parser() -> argparse.ArgumentParser:
     info.add_argument("--json", action="store_true", help=JSON)
     _add_sample(commands)
     _add_monitor(commands)
+    _add_serve(commands)
     _add_diff(commands)
+    export = _add(commands, "export", exporting.export, "write the test as a program that needs no Python")
+    export.add_argument("model", metavar="MODEL", help="model file")
+    export.add_argument("--c", metavar="FILE.c", help="one file of C99")
+    export.add_argument("--onnx", metavar="FILE.onnx", help="an ONNX graph (needs hld[onnx])")
+    _add_plan(commands)
+    _add_summarize(commands)
+    _add_audit(commands)
     _add_demo(commands)
+    _add(commands, "warm-up", warming.warm_up, "compile all kernels now and keep them on disk",
+         "for the build of a container: later processes with the same NUMBA_CACHE_DIR compile nothing")
     completion = _add(commands, "completion", shells.completion, "print a script that completes commands in a shell")
     completion.add_argument("shell", choices=shells.SHELLS, help="whose script (needs hld[cli])")
     completion.set_defaults(parser=parser)
@@ -105,7 +133,11 @@ def _add_fit(commands):
 def _add_test(commands):
     """``hld test``."""
     test = _add(commands, "test", judging.test, "test whether a batch follows a model", STATUS)
-    _add_batch(test)
+    _add_batch(test, "?")
+    test.add_argument("--summary", metavar="FILE.json", nargs="+",
+                      help="in place of a table: what `hld summarize` wrote, of one site or several")
+    test.add_argument("--min-effect", type=float, metavar="X",
+                      help="status 1 only if the effect size is surely at least X (its 95 %% interval begins there)")
     test.add_argument("--report", metavar="FILE.html", help="also write a page about it")
     test.add_argument("--by", metavar="COLUMN", help="test each segment: the rows with one value of a column")
     test.add_argument("--every", choices=("year", "month", "day", "hour", "minute"),
@@ -123,10 +155,10 @@ def _add_explain(commands):
     explain.add_argument("--plot", metavar="FILE.png", help="draw the columns' shares (needs hld[plot])")
 
 
-def _add_batch(command):
+def _add_batch(command, number=None):
     """What ``hld test`` and ``hld explain`` share."""
     command.add_argument("model", metavar="MODEL", help="model file")
-    command.add_argument("table", metavar="BATCH.csv", help="rows with the columns of training")
+    command.add_argument("table", metavar="BATCH.csv", help="rows with the columns of training", nargs=number)
     _add_alpha(command)
     command.add_argument("--json", action="store_true", help=JSON)
     add_reading_options(command)
@@ -168,12 +200,78 @@ def _add_monitor(commands):
     _add_separator(monitor)
 
 
+def _add_serve(commands):
+    """``hld serve``."""
+    serve = _add(commands, "serve", serving.serve, "serve models over HTTP, with a page in the browser",
+                 "stops at SIGTERM; SIGHUP reads the model files again (docs/how-to/serve.md)")
+    serve.add_argument("models", metavar="MODEL", nargs="+", help="model file, or NAME=FILE")
+    serve.add_argument("--host", default="127.0.0.1", help="address (default 127.0.0.1; others need a token)")
+    serve.add_argument("--port", type=_seed, default=8000, help="default 8000; 0 takes a free one")
+    serve.add_argument("--token-file", metavar="FILE",
+                       help="holds the token that requests must bear (default: the variable HLD_TOKEN, if it is set)")
+    serve.add_argument("--state", metavar="FOLDER", help="keep the state of the monitors there, safe from a kill")
+    serve.add_argument("--watch", type=float, default=2.0, metavar="SECONDS",
+                       help="between two looks for new model files (default 2; 0: none)")
+    serve.add_argument("--margin", type=float,
+                       help="of the monitors (default: the distance of the model from its reference rows)")
+    _add_alpha(serve)
+    limits = serve.add_argument_group("limits")
+    limits.add_argument("--max-bytes", type=_positive, default=2 ** 25, help="of a body (default 33554432)")
+    limits.add_argument("--max-rows", type=_positive, default=1_000_000, help="of a table (default 1000000)")
+    limits.add_argument("--seconds", type=float, default=30.0, help="for an answer (default 30)")
+    limits.add_argument("--workers", type=_seed, default=0, help="threads (default: one for each processor)")
+    limits.add_argument("--queue", type=_seed, default=64, help="requests that may wait for a thread (default 64)")
+
+
 def _add_diff(commands):
     """``hld diff``."""
     diff = _add(commands, "diff", compare.diff, "compare two models, column by column")
     diff.add_argument("first", metavar="MODEL_A", help="model file")
     diff.add_argument("second", metavar="MODEL_B", help="model file")
     diff.add_argument("--json", action="store_true", help=JSON)
+
+
+def _add_plan(commands):
+    """``hld plan``."""
+    plan = _add(commands, "plan", planning.plan, "what a model will find with so many rows a day, and when")
+    plan.add_argument("model", metavar="MODEL", help="model file")
+    plan.add_argument("--rows-per-day", type=_positive, required=True, metavar="N", help="rows of a day")
+    plan.add_argument("--edit", action="append", metavar="COLUMN=LEVEL:CHANGE",
+                      help="a change to ask about, such as sex=F:+0.05; may be repeated")
+    plan.add_argument("--power", type=float, default=0.9, help="probability to be found (default 0.9)")
+    _add_alpha(plan)
+    plan.add_argument("--json", action="store_true", help=JSON)
+
+
+def _add_summarize(commands):
+    """``hld summarize``."""
+    summarize = _add(commands, "summarize", planning.summarize, "write sums over a table that are tested in its place")
+    summarize.add_argument("model", metavar="MODEL", help="model file")
+    summarize.add_argument("table", metavar="BATCH.csv", help="rows with the columns of training")
+    summarize.add_argument("-o", "--output", metavar="FILE.json", required=True, help="file to write")
+    summarize.add_argument("--epsilon", type=float, help="add noise: differential privacy with this epsilon")
+    summarize.add_argument("--delta", type=float, default=1e-6, help="with --epsilon (default 1e-6)")
+    add_reading_options(summarize)
+
+
+def _add_audit(commands):
+    """``hld audit``."""
+    audit = _add(commands, "audit", auditing.audit, "measure level, power and drift on rows that a model has not seen",
+                 "exit status: 0 the level is kept, 1 it is not, 2 error")
+    _add_batch(audit)
+    audit.add_argument("--sizes", type=_sizes, default=[10, 50, 200], metavar="N,N",
+                       help="rows of the batches (default 10,50,200)")
+    audit.add_argument("--num-batches", type=_positive, default=200, metavar="N",
+                       help="batches of each size and kind (default 200)")
+    audit.add_argument("--edit", action="append", metavar="COLUMN=LEVEL:CHANGE",
+                       help="a shift to measure the power against, such as sex=F:+0.05; may be repeated")
+    audit.add_argument("--report", metavar="FILE.html", help="also write a page about it")
+    audit.add_argument("--seed", type=_seed, default=0, help="of the batches (default 0)")
+
+
+def _sizes(text) -> list:
+    """Whole numbers of at least 1, separated by commas."""
+    return [_positive(part) for part in text.split(",")]
 
 
 def _add_demo(commands):

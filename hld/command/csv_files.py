@@ -1,4 +1,4 @@
-"""Tables of the command line: files in, as `hld.tables.files` reads them, and CSV rows out."""
+"""Tables of the command line: files in, as `hld.table_files.files` reads them, and CSV rows out."""
 from __future__ import annotations
 
 import csv
@@ -10,10 +10,10 @@ import numpy as np
 import pcircuit
 from hld.chunks import judge_chunks
 from hld.command.output import check_output, shown
-from hld.tables import files
-from hld.tables.dialect import ReadOptions
+from hld.table_files import files
+from hld.table_files.dialect import ReadOptions
+from hld.table_files.row_chunks import OddCells
 from hld.tables.factored import whole_cells
-from hld.tables.row_chunks import OddCells
 
 
 def read_training(path, options=None, *, max_rows=files.MOST_ROWS, seed=0):
@@ -24,7 +24,7 @@ def read_training(path, options=None, *, max_rows=files.MOST_ROWS, seed=0):
     path : str
         File, possibly compressed; "-" is standard input.
     options : ReadOptions, optional
-    max_rows, seed : see `hld.tables.files.read_training`
+    max_rows, seed : see `hld.table_files.files.read_training`
 
     Returns
     -------
@@ -49,7 +49,7 @@ def read_batch(path, encoder, options=None):
     ----------
     path : str
         File, possibly compressed; "-" is standard input.
-    encoder : hld.tables.encoder.TableEncoder
+    encoder : hld.schemas.encoder.TableEncoder
         Encoder of the detector that will read the table.
     options : ReadOptions, optional
 
@@ -59,7 +59,7 @@ def read_batch(path, encoder, options=None):
         A cell that cannot be what its column is made of is text.
     """
     import pandas
-    chunks = _retried(path, lambda as_text: list(files.read_chunks(path, encoder, options or ReadOptions(),
+    chunks = retried(path, lambda as_text: list(files.read_chunks(path, encoder, options or ReadOptions(),
                                                                    as_text=as_text)))
     if chunks and not isinstance(chunks[0], dict):
         return pandas.concat([chunk.to_pandas() for chunk in chunks], ignore_index=True)
@@ -84,10 +84,10 @@ def judge_file(detector, path, alpha, options=None):
     def judged(as_text):
         chunks = files.read_chunks(path, detector.encoder_, options or ReadOptions(), as_text=as_text)
         return judge_chunks(detector, chunks, alpha)
-    return _retried(path, judged)
+    return retried(path, judged)
 
 
-def _retried(path, read):
+def retried(path, read):
     """What a reader makes of a file: again as text where a cell is not of its column's type."""
     if path == "-":
         return read(True)   # standard input is there once

@@ -101,7 +101,7 @@ def run(digit=2, seed=0, *, num_epochs=NUM_EPOCHS, progress=False) -> Demo:
         If scikit-learn is missing.
     """
     import pcircuit
-    from hld.goodness_of_fit import HLDTest
+    from hld.testing.goodness_of_fit import HLDTest
     rng = np.random.default_rng(seed)
     images, digits = _digits()
     rows = rng.permutation(images[digits == digit])

@@ -39,7 +39,7 @@ def _write_report(args, detector, rows) -> None:
     from hld.reports.page import write_page
     from hld.reports.quality import sample_quality
     from hld.reports.quality_report import quality_report
-    from hld.tables.dialect import ReadOptions
+    from hld.table_files.dialect import ReadOptions
     real, training = (None if path is None else read_batch(path, detector.encoder_, ReadOptions(args.sep))
                       for path in (args.real, args.training))
     with step(f"comparing, and writing {args.report}"):

@@ -1,6 +1,6 @@
 """What ``hld explain`` says: which nodes and which columns carry the shift of a batch.
 
-The squared distance d^2 = sum_j delta_j^2 is a sum over nodes, and by `hld.localization` also a sum over
+The squared distance d^2 = sum_j delta_j^2 is a sum over nodes, and by `hld.results.localization` also a sum over
 variables.  A share is the part of one of them in that sum, between 0 and 1.  Beside the shares of the columns
 stand the counts of cells that were odd before any test was made: missing, of a level that training did not
 have, out of range.
@@ -11,7 +11,7 @@ move it: that is why the number of such nodes is said, whatever the test finds.
 from __future__ import annotations
 
 from hld.command.output import print_table, print_text, save_figure
-from hld.localization import adjusted_pvalues, z_scores
+from hld.results.localization import adjusted_pvalues, z_scores
 
 SHOWN_NAMES = 6  # columns named for the scope of a node
 

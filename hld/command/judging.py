@@ -14,6 +14,13 @@ def test(args) -> int:
     from hld.command.steps import step
     if args.report is not None:
         check_output(args.report)
+    if (args.table is None) == (args.summary is None):
+        found = "both" if args.table else "neither"
+        raise ValueError(f"a batch is either a table or given by --summary, found {found}")
+    if args.min_effect is not None and args.by is not None:
+        raise ValueError("--min-effect is for one batch, not with --by")
+    if args.summary is not None and (args.by is not None or args.report is not None):
+        raise ValueError("--summary goes neither with --by nor with --report, which need rows")
     if args.every is not None and args.by is None:
         raise ValueError("--every is for segments of time: give their column with --by")
     if args.by is None:
@@ -28,7 +35,14 @@ def test(args) -> int:
         print_json(result.to_dict())
     else:
         print_text(str(result))
-    return SHIFT if (result.reject if args.by is None else result.reject.any()) else 0
+    return SHIFT if (is_large(result, args.min_effect) if args.by is None else result.reject.any()) else 0
+
+
+def is_large(result, least) -> bool:
+    """Whether a batch is called shifted and, if asked for, its effect size is surely no smaller than a number."""
+    if not result.reject or least is None:
+        return bool(result.reject)
+    return (result.effect if result.effect_interval is None else result.effect_interval[0]) >= least
 
 
 test.__test__ = False  # its name must not make a test runner collect it
@@ -59,6 +73,9 @@ def _tested(args) -> tuple:
     from hld.model_files import load
     with step(f"reading {args.model}"):
         detector = load(args.model)
+    if getattr(args, "summary", None):
+        from hld.command.planning import read_summaries
+        return detector, detector.test(read_summaries(args.summary), args.alpha)
     with step(f"reading and testing {args.table}"):
         return detector, judge_file(detector, args.table, args.alpha, reading_options(args))
 

@@ -34,7 +34,7 @@ def fit(args) -> int:
 
 def _read_schema(path):
     """The schema in a JSON file."""
-    from hld.tables.schema import TableSchema
+    from hld.schemas.schema import TableSchema
     try:
         with open(path, encoding="utf-8") as file:
             return TableSchema.from_dict(json.load(file))

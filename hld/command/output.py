@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import pathlib
 import sys
 
 import pcircuit
+from hld.answers.plain_json import plain_json
 
 
 def shown(text) -> str:
@@ -56,19 +56,6 @@ def print_table(header, rows):
         cells = [cell.rjust(width) if number else cell.ljust(width)
                  for cell, width, number in zip(row, widths, right, strict=True)]
         print_text("  ".join(cells).rstrip())
-
-
-def plain_json(value):
-    """A value as JSON can hold it: arrays become lists, NaN and infinities null, other objects their text."""
-    if isinstance(value, dict):
-        return {str(key): plain_json(entry) for key, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain_json(entry) for entry in value]
-    if hasattr(value, "tolist"):  # NumPy arrays and scalars
-        return plain_json(value.tolist())
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if value is None or isinstance(value, (bool, int, str)) else str(value)
 
 
 def save_figure(figure, path, dpi):

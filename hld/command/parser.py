@@ -7,7 +7,13 @@
     hld info MODEL                    what the model file holds
     hld sample MODEL -n 10            rows drawn from the learned distribution, also under conditions
     hld monitor MODEL                 rows on standard input, a line of JSON for every n rows and at the alarm
+    hld serve MODEL                   the same over HTTP, and a page in the browser
+    hld export MODEL --c FILE.c       the test as a program without Python
+    hld plan MODEL --rows-per-day N   what will be found, and when
+    hld summarize MODEL BATCH.csv     sums that hld test takes in place of rows (--summary)
+    hld audit MODEL HELDOUT.csv       level, power and drift on rows that it has not seen
     hld diff MODEL_A MODEL_B          how far two models are from each other, by column
+    hld warm-up                       compile all kernels now, for instance when a container is built
     hld completion bash               a script that completes commands in a shell
     hld demo                          the method on handwritten digits, in a table and a picture
 
@@ -62,7 +68,7 @@ def main(argv=None) -> int:
     >>> fitted, tested
     (0, 0)
     """
-    args = build_parser().parse_args(argv)
+    args = build_parser().parse_args(_joined(sys.argv[1:] if argv is None else argv))
     try:
         if args.verbose:
             from hld.command.steps import log_to_standard_error
@@ -87,6 +93,17 @@ def main(argv=None) -> int:
             print(*map(shown, traceback.format_exc().split("\n")), sep="\n", file=sys.stderr)
         _complain(_one_line(error))
         return ERROR
+
+
+def _joined(argv) -> list:
+    """The arguments with a list of missing values tied to its option: -999 alone would be taken for another option."""
+    found = []
+    for argument in argv:
+        if found and found[-1] == "--na-values":
+            found[-1] = f"--na-values={argument}"
+        else:
+            found.append(argument)
+    return found
 
 
 def _complain(message):

@@ -21,7 +21,7 @@ def add_reading_options(command) -> None:
 
 def reading_options(args):
     """The `ReadOptions` of parsed arguments."""
-    from hld.tables.dialect import ReadOptions
+    from hld.table_files.dialect import ReadOptions
     return ReadOptions(args.sep, not args.no_header, args.decimal, args.encoding, tuple(args.na_values),
                        None if args.columns is None else tuple(args.columns), tuple(args.drop), args.format)
 

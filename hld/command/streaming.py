@@ -27,13 +27,18 @@ def monitor(args) -> int:
     """Watch standard input."""
     from hld.command.steps import step
     from hld.model_files import load
+    from hld.monitoring.of_test import monitor_of
+    if args.reference is None and args.state is not None:
+        raise ValueError("--state is for --reference: without it there is no state to keep")
     with step(f"reading {args.model}"):
         detector = load(args.model)
         encoder = detector.encoder_
-    if args.reference is None and args.state is not None:
-        raise ValueError("--state is for --reference: without it there is no state to keep")
-    watch = _against_circuit(detector, args) if args.reference is None else _against_rows(detector, args)
-    update = watch.update if args.reference is None else watch.update_codes
+    if args.reference is None:
+        watch = monitor_of(detector.test_, args.alpha, args.margin)
+        update = watch.update
+    else:
+        watch = _among_rows(detector, args)
+        update = watch.update_codes
     was_alarm, result = False, None
     for text in _blocks(sys.stdin, args.every, args.sep):
         codes, *_ = encoder.encode_counting(_cells(text, encoder, args.sep))
@@ -51,23 +56,14 @@ def monitor(args) -> int:
     return ALARM if result.alarm else 0
 
 
-def _against_circuit(detector, args):
-    """The monitor that compares with the circuit."""
-    from hld.monitoring.monitor import Monitor
-    test = detector.test_
-    watch = Monitor(detector.circuit_, args.alpha, test.nodes, rng=0)
-    margin = misfit(test.mean[:len(test.nodes)], watch.mean) if args.margin is None else args.margin
-    return Monitor(detector.circuit_, args.alpha, test.nodes, margin=margin, rng=0) if margin else watch
-
-
-def _against_rows(detector, args):
+def _among_rows(detector, args):
     """The monitor that compares with rows of a file, or the one that was saved."""
     import os
 
     from hld.command.csv_files import read_batch
     from hld.command.steps import step
     from hld.streams.stream_monitor import StreamMonitor
-    from hld.tables.dialect import ReadOptions
+    from hld.table_files.dialect import ReadOptions
     if args.margin is not None:
         raise ValueError("--margin is for the model as reference: leave it out with --reference")
     if args.state is not None and os.path.exists(args.state):
@@ -75,12 +71,6 @@ def _against_rows(detector, args):
     with step(f"reading {args.reference}"):
         rows = read_batch(args.reference, detector.encoder_, ReadOptions())
     return StreamMonitor(detector, rows, args.alpha)
-
-
-def misfit(reference, circuit) -> float:
-    """Distance of the means (m,) of reference rows from those of the circuit: what the circuit does not get right."""
-    difference = reference - circuit
-    return float((difference @ difference) ** 0.5)
 
 
 def _blocks(lines, size: int, separator: str):
@@ -106,7 +96,7 @@ def _cells(text, encoder, separator) -> dict:
         import pandas
     except ImportError:
         raise ImportError("reading CSV needs pandas, which is not installed: pip install 'hld[cli]'") from None
-    from hld.tables.text_cells import as_fitted
+    from hld.table_files.text_cells import as_fitted
     try:
         frame = pandas.read_csv(io.StringIO(text), sep=separator, dtype=str, index_col=False)
     except pandas.errors.ParserError as error:
@@ -124,5 +114,5 @@ def _text(rows, separator) -> str:
 
 def _print_line(event, result) -> None:
     """One line of JSON, at once."""
-    from hld.command.output import plain_json
+    from hld.answers.plain_json import plain_json
     print(json.dumps({"event": event, **plain_json(result.to_dict())}, allow_nan=False), flush=True)

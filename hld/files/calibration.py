@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from hld.calibration import Calibration, refuse_scale
 from hld.checks import check_names, finite_array, under_prefix, with_prefix
 from hld.nulls.named import Context
 from hld.references.circuit import CircuitReference
 from hld.references.kept_rows import KeptRows
+from hld.testing.calibration import Calibration, refuse_scale
 from hld.vectors.score_features import ScoreFeatures
 from hld.vectors.windows import read_map
 

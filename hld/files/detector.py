@@ -22,11 +22,12 @@ from hld.files.calibration_v1 import parts_of_version_1
 from hld.files.detector_checks import check_calibration, check_history, check_same, check_settings
 from hld.files.detector_params import plain_params, read_params
 from hld.files.judges import judge_parts, read_judge
-from hld.goodness_of_fit import HLDTest
-from hld.settings import Settings
+from hld.schemas.encoder import TableEncoder
+from hld.schemas.new_values import KeptValues
+from hld.schemas.schema import TableSchema
 from hld.synthetic.values import ValueTables, is_binned
-from hld.tables.encoder import TableEncoder
-from hld.tables.schema import TableSchema
+from hld.testing.goodness_of_fit import HLDTest
+from hld.testing.settings import Settings
 
 FORMAT, FORMAT_VERSION = "hld.detector", 3
 LONGEST_ERROR = 500  # characters of what is said about a file
@@ -38,6 +39,7 @@ TEST = "test."  # prefix of the arrays of its test
 PROFILE = "profile."  # prefix of the counts of the rows that batches are compared with; older files have none
 VALUES = "values."  # prefix of the quantiles of continuous columns; older files have none
 JUDGE = "judge."  # prefix of the arrays of what judges batches, where that is more than the test
+NEW = "new."  # prefix of how often rows kept from learning have new values; older files have none
 
 
 def detector_parts(params: dict, fitted: dict) -> tuple:
@@ -48,7 +50,7 @@ def detector_parts(params: dict, fitted: dict) -> tuple:
     params : dict
         Constructor parameters.
     fitted : dict
-        "schema", "test", "judge", "history", "num_train", "offset", "profile" and "values".
+        "schema", "test", "judge", "history", "num_train", "offset", "profile", "values" and "new_values".
 
     Returns
     -------
@@ -71,6 +73,8 @@ def detector_parts(params: dict, fitted: dict) -> tuple:
         arrays |= with_prefix(PROFILE, fitted["profile"].to_arrays())
     if fitted["values"] is not None:
         arrays |= with_prefix(VALUES, fitted["values"].to_arrays())
+    if fitted["new_values"] is not None:
+        arrays |= with_prefix(NEW, fitted["new_values"].to_arrays())
     more, own = judge_parts(fitted["judge"], test)
     header, arrays = header | more, arrays | with_prefix(JUDGE, own)
     return header, arrays | {"history": fitted["history"]}
@@ -123,7 +127,7 @@ def _read_parts(header: dict, arrays: dict, defaults: dict) -> tuple:
     """What `read_parts` returns; TypeError or ValueError where the parts do not fit together."""
     is_old = header["version"] < 3
     check_names(header, KEYS_BEFORE_3 if is_old else KEYS | ({"judge"} & set(header)), "the header")
-    parts = (CIRCUIT, TEST, PROFILE, VALUES, JUDGE)
+    parts = (CIRCUIT, TEST, PROFILE, VALUES, NEW, JUDGE)
     check_names([name for name in arrays if not name.startswith(parts)], {"history"}, "the file")
     schema = TableSchema.of_encoder(TableEncoder.from_dict(header["encoder"])) if is_old else TableSchema.from_dict(
         header["schema"])
@@ -141,7 +145,8 @@ def _read_parts(header: dict, arrays: dict, defaults: dict) -> tuple:
     fitted = {"schema": schema, "test": test, "judge": read_judge(header, under_prefix(JUDGE, arrays), test),
               "history": arrays["history"], "num_train": num_train,
               "offset": None if is_old else _read_offset(header["offset"]),
-              "profile": profile, "values": _read_values(under_prefix(VALUES, arrays), encoder)}
+              "profile": profile, "values": _read_values(under_prefix(VALUES, arrays), encoder),
+              "new_values": _read_new(under_prefix(NEW, arrays), encoder, num_train)}
     written, _ = detector_parts(params, fitted)
     check_same(header["params"], {name: written["params"][name] for name in header["params"]}, "params")
     if is_old:  # whose encoders are written in another form
@@ -169,6 +174,14 @@ def _read_values(arrays: dict, encoder) -> ValueTables | None:
         return None
     check_names(arrays, {"quantiles", "units"}, "the values")
     return ValueTables.from_arrays(arrays, sum(map(is_binned, encoder.columns)))
+
+
+def _read_new(arrays: dict, encoder, num_train: int) -> KeptValues | None:
+    """How often rows kept from learning have new values; None if a file does not say."""
+    if not arrays:
+        return None
+    check_names(arrays, {"shown", "new"}, "the new values")
+    return KeptValues.from_arrays(arrays, len(encoder.columns), num_train)
 
 
 def _offset_form(offset):

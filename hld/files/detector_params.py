@@ -12,10 +12,10 @@ from numbers import Integral
 
 import pcircuit
 from hld.detector_options import REFERENCES
-from hld.metrics.named import METRICS
+from hld.metrics.named import COMBINATIONS, METRICS
 from hld.nulls.named import NULLS
 from hld.nulls.staged import MOST_RESAMPLES
-from hld.tables.schema import TableSchema
+from hld.schemas.schema import TableSchema
 
 KINDS = ("input", "sum", "product")
 COUNTS = {"num_latents": 1, "num_epochs": 0, "num_bins": 2, "max_categories": 2, "num_resamples": 1}  # and the least
@@ -107,7 +107,7 @@ def _kinds(value, name) -> list:
 def _metric(value, name):
     """The name of a metric, names of several, or node weights; whether these fit the nodes is seen later."""
     if isinstance(value, str):
-        return _choice(("auto", *METRICS))(value, name)
+        return _choice((*COMBINATIONS, *METRICS))(value, name)
     if isinstance(value, (list, tuple)) and any(isinstance(one, str) for one in value):
         return [_choice(METRICS)(one, name) for one in value]
     return pcircuit.check_numbers(value, name, "names of metrics, or finite positive node weights", above=0).tolist()

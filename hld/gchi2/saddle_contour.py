@@ -32,6 +32,8 @@ step h = 0.07 reaches double precision for every spectrum, with 50 to 80 nodes.
 known in closed form: adding :math:`1/(1 + e^{2\pi |v|/h})` repairs it exactly, also when the pole meets the
 contour at q = E Q, so nothing special happens at the mean.
 
+*Noncentrality.*  Shifted normal variables multiply the integrand by one factor more: `gchi2.noncentral`.
+
 *The error.* Every third node belongs to the rule with step 3h. Convergence being geometric, the relative
 difference of the two sums is about the cube root of the finer one's error; where it exceeds 1e-4, which takes
 multiplicities far below 1, the step is refined. To its cube is added the round-off of the exponent K(c) - qc.
@@ -65,6 +67,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hld.gchi2.noncentral import pulled, shifted_saddle
 from hld.gchi2.spectrum import Spectrum
 
 _EPS = 2.0**-53
@@ -95,7 +98,8 @@ class _Frame(NamedTuple):
     unit: float  # b
     pole: float  # c / b
     tilt: float  # sum n a - x delta: 0 at the exact saddle
-    moments: tuple[float, float]  # sum n a^2, sum n a^3
+    moments: tuple[float, float]  # sum (n + 2 p) a^2, sum (n + 3 p) a^3
+    pulls: np.ndarray | None  # p_j, (k,); None without noncentrality
 
 
 def tail_probability(spectrum: Spectrum, x: float, density: bool = False) -> Tail:
@@ -121,15 +125,13 @@ def tail_probability(spectrum: Spectrum, x: float, density: bool = False) -> Tai
         edge = tail_probability(spectrum, _NEAR, density)
         log_value = edge.log_value + 0.5 * spectrum.degrees * math.log(x / _NEAR)
         return edge._replace(value=math.exp(log_value), log_value=log_value)
-    delta, factors = _saddle(spectrum, x)
+    delta, factors = _saddle(spectrum, x) if spectrum.shifts is None else shifted_saddle(spectrum, x)
     log_peak, round_off = _log_peak(spectrum, delta, x)
-    weighted = spectrum.counts * factors
-    first, second = float(weighted.sum()), float(weighted @ factors)
-    third = float(weighted @ factors**2)
+    first, second, third, pulls = _derivatives(spectrum, factors, delta)
     pole = (1.0 - delta) / delta
     # A wider hyperbola would pass too close to the cut; only multiplicities below 1 could ask for one.
     unit = _KAPPA / math.sqrt(0.5 * max(second, 1.0))
-    frame = _Frame(factors, spectrum.counts, unit, pole / unit, first - x * delta, (second, third))
+    frame = _Frame(factors, spectrum.counts, unit, pole / unit, first - x * delta, (second, third), pulls)
     step, upper = _STEP, pole >= 0.0
     for _ in range(5):
         fine, coarse, gross, slopes = _contour_sum(frame, step, density)
@@ -152,6 +154,16 @@ def tail_probability(spectrum: Spectrum, x: float, density: bool = False) -> Tai
         return Tail(upper, value, log_value, error, math.nan, math.nan)
     half = 0.5 * delta * x
     return Tail(upper, value, log_value, error, half * slopes[0] / total, -half * half * slopes[1] / total)
+
+
+def _derivatives(spectrum, factors, delta):
+    """The first three derivatives of K at the saddle, scaled, and the pulls p_j (k,), None without noncentrality."""
+    counts, shifts = spectrum.counts, spectrum.shifts
+    if shifts is None:
+        weighted = counts * factors
+        return float(weighted.sum()), float(weighted @ factors), float(weighted @ factors**2), None
+    pulls = shifts / (spectrum.gaps + spectrum.ratios * delta)
+    return (*(float((counts + k * pulls) @ factors**k) for k in (1, 2, 3)), pulls)
 
 
 def _saddle(spectrum, x):
@@ -192,6 +204,11 @@ def _log_peak(spectrum, delta, x):
     if abs(cosaddle) <= 0.5:
         # Near the mean the two nearly cancel; psi and (x - mean) are the differences taken term by term.
         log_product, tilt = float(counts @ (logs + y)), (x - spectrum.power_sums[0]) * cosaddle
+    if spectrum.shifts is not None:
+        # delta (1 / (1 - y) - 1), and near the mean without the part y that the mean has
+        share = spectrum.shifts * y / (spectrum.gaps + spectrum.ratios * delta)
+        pull = float(share @ y if abs(cosaddle) <= 0.5 else share.sum())
+        return -0.5 * (log_product + tilt - pull), round_off + 2.0 * _EPS * abs(pull)
     return -0.5 * (log_product + tilt), round_off
 
 
@@ -241,7 +258,7 @@ def _exponent(frame, path, square):
     exponent = (0.5 * frame.tilt * frame.unit) * path
     exponent.real -= 0.25 * log_moduli
     exponent.imag += 0.5 * angles
-    return exponent
+    return exponent if frame.pulls is None else exponent + pulled(frame.pulls, frame.unit * frame.factors, path)
 
 
 def _node_count(frame, nodes):

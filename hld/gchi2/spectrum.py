@@ -70,6 +70,8 @@ class Spectrum:
         sum counts * ratios^k for k = 1, 2, 3, of the weights before compression.
     log_ratio_sum : float
         sum counts * log(ratios), natural logarithm.
+    shifts : (k,) float64 array or None
+        Noncentralities, at least 0; None if all are 0.  With them `power_sums` are sum (counts + k shifts) ratios^k.
     """
 
     scale: float
@@ -79,20 +81,22 @@ class Spectrum:
     degrees: float
     power_sums: tuple[float, float, float]
     log_ratio_sum: float = field(repr=False)
+    shifts: np.ndarray | None = field(default=None, repr=False)
 
     @property
     def mean(self) -> float:
-        """E Q, the sum of the weights."""
+        """E Q, the sum of the weights, each times its degrees of freedom and noncentrality."""
         return self.scale * self.power_sums[0]
 
     @property
     def variance(self) -> float:
-        """Var Q, twice the sum of the squared weights."""
+        """Var Q, twice the sum of the squared weights, each times its degrees of freedom and twice its shift."""
         return 2.0 * self.scale * self.scale * self.power_sums[1]
 
 
-def prepare(weights: ArrayLike | Spectrum, multiplicities: ArrayLike | None = None) -> Spectrum:
-    r"""Sort, scale, merge and compress the weights of :math:`Q = \sum_j \lambda_j \chi^2_{n_j}`.
+def prepare(weights: ArrayLike | Spectrum, multiplicities: ArrayLike | None = None,
+            noncentralities: ArrayLike | None = None) -> Spectrum:
+    r"""Sort, scale, merge and compress the weights of :math:`Q = \sum_j \lambda_j \chi^2_{n_j}(\delta_j)`.
 
     Parameters
     ----------
@@ -101,6 +105,9 @@ def prepare(weights: ArrayLike | Spectrum, multiplicities: ArrayLike | None = No
         eigenvalue routine and become 0; zeros contribute nothing. A `Spectrum` is returned as it is.
     multiplicities : (m,) array_like of float, optional
         The n_j, positive, not necessarily integers; default 1 each.
+    noncentralities : (m,) array_like of float, optional
+        The delta_j: a sum :math:`\sum (N_i + d_i)^2` of squares of shifted standard normal variables has the law
+        :math:`\chi^2_n(\delta)` with :math:`\delta = \sum d_i^2`; default 0 each.  Such spectra are not compressed.
 
     Returns
     -------
@@ -111,7 +118,8 @@ def prepare(weights: ArrayLike | Spectrum, multiplicities: ArrayLike | None = No
     ------
     ValueError
         If `weights` is empty, not one-dimensional, not finite or negative beyond round-off; if
-        `multiplicities` has another shape, an entry that is not positive and finite or a sum below 1e-6, or
+        `multiplicities` has another shape, an entry that is not positive and finite or a sum below 1e-6;
+        if `noncentralities` has another shape or an entry that is negative or not finite; or if one of them
         accompanies a `Spectrum`.
 
     Notes
@@ -127,11 +135,12 @@ def prepare(weights: ArrayLike | Spectrum, multiplicities: ArrayLike | None = No
     (7.0, 38.0)
     """
     if isinstance(weights, Spectrum):
-        if multiplicities is not None:
-            raise ValueError("`multiplicities` was given beside a prepared Spectrum, which has its own; pass "
+        if multiplicities is not None or noncentralities is not None:
+            name = "multiplicities" if multiplicities is not None else "noncentralities"
+            raise ValueError(f"`{name}` was given beside a prepared Spectrum, which has its own; pass "
                              "the plain weights instead.")
         return weights
-    values, counts = _checked(weights, multiplicities)
+    values, counts, shifts = _checked(weights, multiplicities, noncentralities)
     scale = float(values[0]) if values.size else 0.0
     degrees = float(counts.sum())
     if scale and degrees < _LEAST_DEGREES:
@@ -140,16 +149,20 @@ def prepare(weights: ArrayLike | Spectrum, multiplicities: ArrayLike | None = No
     gaps = (scale - values) / scale if scale else values
     ratios = values / scale if scale else values
     log_sum = float(counts @ np.log(ratios))
-    powers = tuple(float(counts @ ratios**k) for k in (1, 2, 3))
-    if ratios.size > _COMPRESS_ABOVE:
-        ratios, gaps, counts = _compress(ratios, gaps, counts)
+    if shifts is not None:
+        powers = tuple(float((counts + k * shifts) @ ratios**k) for k in (1, 2, 3))
+        shifts.flags.writeable = False
+    else:
+        powers = tuple(float(counts @ ratios**k) for k in (1, 2, 3))
+        if ratios.size > _COMPRESS_ABOVE:
+            ratios, gaps, counts = _compress(ratios, gaps, counts)
     for array in (ratios, gaps, counts):
         array.flags.writeable = False
-    return Spectrum(scale, ratios, gaps, counts, degrees, powers, log_sum)
+    return Spectrum(scale, ratios, gaps, counts, degrees, powers, log_sum, shifts)
 
 
-def _checked(weights, multiplicities):
-    """Validated, positive, descending weights (k,) without ties, and their multiplicities (k,)."""
+def _checked(weights, multiplicities, noncentralities):
+    """Validated, positive, descending weights (k,) without ties, their multiplicities and shifts (k,) or None."""
     values = np.array(pcircuit.check_numbers(weights, "weights", "a one-dimensional array of finite numbers"))
     if values.ndim != 1 or values.size == 0:
         raise ValueError(f"`weights` has shape {values.shape}; expected a non-empty one-dimensional array.")
@@ -162,19 +175,24 @@ def _checked(weights, multiplicities):
     if multiplicities is not None:
         expected = f"{values.size} finite positive numbers, one per weight"
         counts = np.array(pcircuit.check_numbers(multiplicities, "multiplicities", expected, counts.shape, above=0))
+    shifts = np.zeros(values.size)
+    if noncentralities is not None:
+        expected = f"{values.size} finite numbers of at least 0, one per weight"
+        shifts = np.array(pcircuit.check_numbers(noncentralities, "noncentralities", expected, counts.shape, least=0))
     # Weights this small move log P by less than 1e-290 unless q is as small, where P is no number any more.
     keep = values > max(top, 0.0) * 1e-290
-    return _merge_ties(values[keep], counts[keep])
+    values, counts, shifts = _merge_ties(values[keep], counts[keep], shifts[keep])
+    return values, counts, shifts if shifts.any() else None
 
 
-def _merge_ties(values, counts):
-    """Distinct values (k,), descending, with the summed counts (k,) of each."""
+def _merge_ties(values, counts, shifts):
+    """Distinct values (k,), descending, with the summed counts and shifts (k,) of each."""
     if values.size == 0:
-        return values, counts
+        return values, counts, shifts
     order = np.argsort(values)[::-1]
-    values, counts = values[order], counts[order]
+    values, counts, shifts = values[order], counts[order], shifts[order]
     first = np.flatnonzero(np.concatenate(([True], values[1:] != values[:-1])))
-    return values[first], np.add.reduceat(counts, first)
+    return values[first], np.add.reduceat(counts, first), np.add.reduceat(shifts, first)
 
 
 def _compress(ratios, gaps, counts):

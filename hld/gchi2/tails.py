@@ -40,8 +40,8 @@ Arguments
 ---------
 `weights` is a one-dimensional array of lambda_j in any order, or a `Spectrum` made by `prepare`, which saves
 the preparation in every call (20 microseconds for 100 weights, most of a millisecond for 6000) and is the way
-to give multiplicities. It is immutable: threads may share it. Weights slightly below zero, as eigenvalue
-routines return for singular matrices, count as zero; see `prepare`. `q` and `p` are numbers or arrays: a
+to give multiplicities and noncentralities. It is immutable: threads may share it. Weights slightly below zero,
+as eigenvalue routines return for singular matrices, count as zero; see `prepare`. `q` and `p` are numbers or arrays: a
 number gives a Python float, an array an array of its shape, one contour per entry.
 
 Conventions: q <= 0 gives sf = 1 exactly, q = inf gives 0, NaN gives NaN. If all weights are zero, Q is 0:

@@ -54,23 +54,34 @@ def marginals(reference: Reference, **options) -> SparseRows:
     >>> float(metric.squared(np.array([z])).round(6))          # (0.1, -0.1) along (1, 3) / sqrt(10)
     0.004
     """
+    rows = []
+    for _, places, table in input_tables(reference, "marginals"):
+        left, values, _ = np.linalg.svd(table, full_matrices=False)
+        kept = values > RANK * values[0]
+        rows += [(places, vector / value) for vector, value in zip(left.T[kept], values[kept], strict=True)]
+    return sparse_rows("marginals", rows, len(reference.nodes))
+
+
+def input_tables(reference: Reference, name: str) -> list:
+    """For each variable whose input units are among the nodes: itself, their places, and their table P (K, C)."""
     circuit, nodes = reference.circuit, reference.nodes
     regions, kinds = circuit.nodes.region[nodes], circuit.nodes.kind[nodes]
     first = np.unique(circuit.nodes.region, return_index=True)[1]
-    rows = []
+    found = []
     for r in np.unique(regions[kinds == "input"]).tolist():
-        region = circuit.regions[r]
-        if not isinstance(region, pcircuit.InputRegion):
-            continue
-        places = np.flatnonzero(regions == r)
-        left, values, _ = np.linalg.svd(region.probs[nodes[places] - first[r]], full_matrices=False)
-        kept = values > RANK * values[0]
-        rows += [(places, vector / value) for vector, value in zip(left.T[kept], values[kept], strict=True)]
-    if not rows:
-        raise ValueError("`metric` 'marginals' compares input units, and there are none among `nodes`: select them, or "
+        region, places = circuit.regions[r], np.flatnonzero(regions == r)
+        if isinstance(region, pcircuit.InputRegion):
+            found.append((region.variable, places, region.probs[nodes[places] - first[r]]))
+    if not found:
+        raise ValueError(f"`metric` {name!r} compares input units, and there are none among `nodes`: select them, or "
                          "leave the metric out")
+    return found
+
+
+def sparse_rows(name: str, rows: list, m: int) -> SparseRows:
+    """A map of m nodes from its rows, pairs of places and coefficients."""
     width = max(len(places) for places, _ in rows)
     index, coefficients = np.zeros((len(rows), width), np.int32), np.zeros((len(rows), width))
     for i, (places, row) in enumerate(rows):
         index[i, :len(places)], coefficients[i, :len(places)] = places, row
-    return SparseRows("marginals", index, coefficients, len(nodes))
+    return SparseRows(name, index, coefficients, m)

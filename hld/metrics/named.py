@@ -9,6 +9,9 @@ With Z the difference of the mean likelihood vectors of a batch and of its refer
                    (`hld.metrics.marginals`): what single variables tell, none of them favoured.
 * "whitened"       F = (S + c I)^(-1/2): every direction counts alike in which the reference varies
                    (`hld.metrics.whitened`): what tells that variables go together in another way.
+* "whitened_fine"  the same with a thirtieth of c: what tells of dependences that leave little room.
+* "ordered"        the distances between cumulative distributions of variables whose categories ascend
+                   (`hld.metrics.ordered`): what tells of a drift.
 * "score"          the gradient of the log-likelihood in the parameters, each in units of its deviation
                    (`hld.metrics.score`): what tells that one dependence among many has changed.
 * node weights     F = diag(w), any positive w.
@@ -27,8 +30,9 @@ from numpy.typing import ArrayLike
 import pcircuit
 from hld.metrics.marginals import marginals
 from hld.metrics.node_weights import euclidean, standardized, weighted
+from hld.metrics.ordered import ordered
 from hld.metrics.score import score
-from hld.metrics.whitened import whitened
+from hld.metrics.whitened import whitened, whitened_fine
 from hld.references.reference import Reference
 from hld.vectors.linear_maps import LinearMap
 from hld.vectors.windows import widened
@@ -37,12 +41,17 @@ METRICS: dict[str, Callable[..., LinearMap]] = {
     "euclidean": euclidean,
     "standardized": standardized,
     "marginals": marginals,
+    "ordered": ordered,
     "whitened": whitened,
+    "whitened_fine": whitened_fine,
     "score": score,
 }
-DEFAULT = ("euclidean", "standardized", "marginals", "whitened")  # what `HLDDetector` combines
+DEFAULT = ("euclidean", "standardized", "marginals", "whitened")  # of `HLDDetector` where rows were learned from
+DEFAULT_OF_FRESH = (*DEFAULT, "whitened_fine", "score")  # with enough rows that nothing was learned from
+COMBINATIONS = ("auto", "likelihoods")  # of several metrics, by the data that there are
 OF_INPUTS = ("marginals",)  # those that compare input units
 OF_SCORES = ("score",)  # those that compare features of the score
+ENOUGH = 25  # rows from which on the default has more metrics
 
 
 def parse_metric(metric: str | ArrayLike | Sequence[str], m: int) -> tuple:
@@ -99,7 +108,22 @@ def build_metric(part: str | np.ndarray, reference: Reference, **options) -> Lin
     return widened(metric, len(reference.mean))
 
 
-def default_metrics(circuit: pcircuit.Circuit, nodes: np.ndarray) -> tuple:
-    """Names of those of DEFAULT that some nodes have: without input units there are no marginals."""
-    has_inputs = (circuit.nodes.kind[nodes] == "input").any()
-    return tuple(name for name in DEFAULT if has_inputs or name not in OF_INPUTS)
+def default_metrics(circuit: pcircuit.Circuit, nodes: np.ndarray, num_fresh: int | None, *,
+                    scores: bool = True) -> tuple:
+    """Names of the metrics that `HLDDetector` combines.
+
+    Without input units there are no marginals, and scores are of both kinds of units.  Small ridges and scores see how
+    learned rows differ from fresh ones, and what a circuit misses: they are for enough rows, `num_fresh`, that nothing
+    was learned from.  Without `scores` only likelihoods are looked at.
+
+    Examples
+    --------
+    >>> circuit = pcircuit.rat_spn([2] * 4, num_units=2, depth=1, rng=0)
+    >>> default_metrics(circuit, pcircuit.select_nodes(circuit, "input"), 100)
+    ('euclidean', 'standardized', 'marginals', 'whitened', 'whitened_fine')
+    """
+    kinds = circuit.nodes.kind[nodes]
+    has_inputs, has_sums = (kinds == "input").any(), scores and (kinds == "sum").any()
+    names = DEFAULT if num_fresh is None or num_fresh < ENOUGH else DEFAULT_OF_FRESH
+    return tuple(name for name in names if (has_inputs or name not in OF_INPUTS)
+                 and ((has_inputs and has_sums) or name not in OF_SCORES))

@@ -110,7 +110,7 @@ def floor_rows(circuit: pcircuit.Circuit, nodes: np.ndarray, factors: np.ndarray
         for entry in _rows_of_products(region, of_region, factors, bounds[offset:]):
             rows += [entry, (entry[0][:0], entry[1][:0])]  # the empty row is the 0 in min(0, .)
             groups.append(len(rows))
-    return FloorRows(np.array(groups), np.concatenate([[0], np.cumsum([len(columns) for columns, _ in rows])]),
+    return FloorRows(np.array(groups), np.cumsum([0, *(len(columns) for columns, _ in rows)], dtype=np.int64),
                      np.concatenate([columns for columns, _ in rows] or [np.empty(0, dtype=np.int64)]),
                      np.concatenate([values for _, values in rows] or [np.empty(0)]))
 

@@ -36,7 +36,7 @@ MOST_DRAWN_ROWS = 2_000_000  # for one batch size, of the first stage
 PILOT_ROWS = 20_000
 PILOT_BYTES = 2 ** 28
 GRID_FACTOR = 10  # batches drawn at each size of the grid, times `num_resamples`
-GRID_WORK = 500_000_000  # additions for each size of the grid
+GRID_WORK = 100_000_000  # additions for each size of the grid
 TAILS = {"staged": StagedTails, "table": TableTails}
 
 
@@ -166,7 +166,7 @@ def settle(pilot: Reference, metrics: tuple, large: Null, score: Score, options:
     for T in SIZES:
         if largest < T:
             break
-        B = int(np.clip(GRID_WORK // (min(T, len(pilot)) * pilot.shape[1]), options.num_resamples,
+        B = int(np.clip(GRID_WORK // draw.cost(T), options.num_resamples,
                         GRID_FACTOR * (1 + options.num_resamples) - 1))
         drawn[T] = score(draw(T, B, options.rng), T)
         agreed = [*agreed, T] if law_holds(large, drawn[T][:, -1]) else []

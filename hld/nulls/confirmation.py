@@ -11,7 +11,7 @@ difference of the two means over all ways to divide them is S_N (1/T + 1/k), S_N
     (N - 1) S_N = (k - 1) S_ref + (T - 1) S_batch + (k T / N) Z Z^t.
 
 The p-value is that of a law for its eigenvalues as the metric shows them: the widest one with their sum, their sum of
-squares and their largest (`hld.nulls.three_moments`).  All three are powers of norms, which obey the triangle
+squares and their largest (`hld.gchi2.three_moments`).  All three are powers of norms, which obey the triangle
 inequality |A + B| <= |A| + |B|, with equality if A and B are proportional, as they are without a shift: so nothing
 but three numbers of the reference is needed, and the law is never too narrow.  Its variance is stretched by
 
@@ -32,8 +32,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from hld.gchi2.three_moments import ThreeMoments
 from hld.nulls.monte_carlo import TIE
-from hld.nulls.three_moments import ThreeMoments
 from hld.references.kept_rows import KeptRows
 
 ASKED_BELOW = 0.25  # larger p-values are not checked
@@ -86,13 +86,33 @@ def pooled_pvalue(k: int, norms: np.ndarray, fourth: float, mapped: np.ndarray, 
     T : int
     """
     N, center = k + T, mapped.mean(axis=0)
-    distance = float(np.linalg.norm(center))
-    within = (k - 1) * np.asarray(norms) + (T - 1) * sample_norms(mapped - center)
-    trace, frobenius, largest = (within + k * T / N * distance ** 2) / (N - 1)
     own = float((((mapped - T / N * center) ** 2).sum(axis=1) ** 2).mean())
+    return pooled_of_norms(k, norms, fourth, sample_norms(mapped - center), own,
+                           (float(np.linalg.norm(center)), squared, T))
+
+
+def pooled_of_norms(k: int, norms: np.ndarray, fourth: float, own_norms, own: float, batch: tuple):
+    """The pooled p-value of one metric, from sums over the rows of the batch.
+
+    Parameters
+    ----------
+    k : int
+        Reference rows.
+    norms, own_norms : (3,) float arrays
+        Trace, Frobenius norm and largest eigenvalue of the covariances of reference and batch.
+    fourth, own : float
+        Mean fourth powers of distances: of reference rows from their mean, of the batch's rows from the mean of all N.
+    batch : (float, float, int)
+        Distance of its mean from that of the reference, the squared distance that is tested, and T; the first two may
+        be arrays of many batches, and then so is the result.
+    """
+    distance, squared, T = batch
+    N = k + T
+    within = (k - 1) * np.asarray(norms) + (T - 1) * np.asarray(own_norms)
+    trace, frobenius, largest = ((one + k * T / N * distance ** 2) / (N - 1) for one in within)
     all_rows = (k * (fourth ** 0.25 + T / N * distance) ** 4 + T * own) / N
     stretch = excess_of(trace, frobenius, all_rows) * (T ** -3.0 + k ** -3.0) / (1 / T + 1 / k) ** 2
-    return _widest_tail(trace, frobenius, largest, squared / (1 / T + 1 / k), max(1.0, 1.0 + stretch))
+    return _widest_tail(trace, frobenius, largest, squared / (1 / T + 1 / k), np.maximum(1.0, 1.0 + stretch))
 
 
 def odd_rows_pvalue(k: int, norms: np.ndarray, fourth: float, farthest: float, mapped: np.ndarray) -> float:
@@ -111,9 +131,10 @@ def odd_rows_pvalue(k: int, norms: np.ndarray, fourth: float, farthest: float, m
     return min(out, _widest_tail(*norms, scaled, stretch))
 
 
-def excess_of(trace: float, frobenius: float, fourth: float) -> float:
+def excess_of(trace, frobenius, fourth):
     """By how much the variance of a row's squared distance exceeds that of a normal row, relative."""
-    return (fourth - trace ** 2) / (2 * frobenius ** 2) - 1 if frobenius > 0 else 0.0
+    square = np.maximum(2 * frobenius ** 2, np.finfo(float).tiny)
+    return np.where(frobenius > 0, (fourth - trace ** 2) / square - 1, 0.0)
 
 
 def sample_norms(rows: np.ndarray) -> np.ndarray:
@@ -124,8 +145,12 @@ def sample_norms(rows: np.ndarray) -> np.ndarray:
     return np.array([np.trace(gram), np.linalg.norm(gram), max(np.linalg.eigvalsh(gram)[-1], 0.0)])
 
 
-def _widest_tail(trace, frobenius, largest, x, v) -> float:
+def _widest_tail(trace, frobenius, largest, x, v):
     """P(Q >= x) for the widest law with these norms, with its variance times v."""
+    if np.ndim(x):
+        from scipy.special import gammaincc
+        dof = frobenius ** 2 / (v * largest ** 2)
+        return gammaincc(dof / 2, np.maximum((x - trace) / (v * largest) + dof, 0.0) / 2)
     return float(ThreeMoments(trace, frobenius ** 2, largest * frobenius ** 2).tail(x, v))
 
 

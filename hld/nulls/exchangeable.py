@@ -21,7 +21,7 @@ of each is put in units of its standard deviation over the N, and the largest of
 much less: if the M_g are normal with covariance C, then Z = M_0 - mean has (1 + 1/G) C, and |F Z|^2 is a sum of
 chi-squares with the eigenvalues of F C F^t.  These are estimated from G - 1 degrees of freedom.  The estimate is taken
 to be off by one common factor chi2 / (G - 1), which is the error that the leading eigenvalue has alone and more than
-that of a sum of several; p is the tail of the widest law with these sums (`hld.nulls.three_moments`), averaged over
+that of a sum of several; p is the tail of the widest law with these sums (`hld.gchi2.three_moments`), averaged over
 that factor: for one eigenvalue the exact F law.  So at levels of 1 / (G + 1) and above nothing is assumed of the groups
 but exchangeability, and below that they are taken to be normal.
 """
@@ -29,10 +29,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from hld.gchi2.three_moments import ThreeMoments
 from hld.nulls.confirmation import sample_norms
 from hld.nulls.monte_carlo import TIE
 from hld.nulls.null import PValue
-from hld.nulls.three_moments import ThreeMoments
 
 MANY = 100  # groups from which on a law goes beyond the ranks
 NODES = 400  # of the integral over the common factor

@@ -22,11 +22,13 @@ import numpy as np
 from hld.checks import finite_array, under_prefix, with_prefix
 from hld.nulls.null import PValue
 from hld.references.reference import MAX_FULL_SPECTRUM, Reference
+from hld.vectors.row_products import row_products
 
 DRAWS = 20_000
 RESOLVED = 100  # draws below which F is not trusted
 BLOCK = 2_000
-FACTOR_ROWS = 2_000  # whose sample covariance stands in for S where S is too large to be formed
+FACTOR_ROWS = 400  # whose sample covariance stands in for that of more nodes than these
+SMALL_SHARE = 1e-4  # of a trace, whose directions are put at their mean
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +165,8 @@ def joint_law(factor: np.ndarray, metrics: tuple, rng: np.random.Generator, *, n
 
     Notes
     -----
-    O(B n m) multiplications as matrix products.
+    n^2 m multiplications for the forms of the metrics in the n directions, and B n k for the draws, as matrix products,
+    where k directions hold all but 1e-4 of the trace of a form; the others are put at their mean.
 
     References
     ----------
@@ -177,7 +180,8 @@ def joint_law(factor: np.ndarray, metrics: tuple, rng: np.random.Generator, *, n
     >>> round(law.tail(0.25), 3), round(law.tail(1e-5), 6)
     (0.25, 1e-05)
     """
-    squared = np.concatenate([_statistics(factor, metrics, rng, size) for size in _blocks(num_draws)])
+    forms = [_form(product) for product in row_products(metrics, factor)]
+    squared = np.concatenate([_statistics(len(factor), forms, rng, size) for size in _blocks(num_draws)])
     ranks = np.stack(
         [len(column) - np.searchsorted(np.sort(column), column, side="left") for column in squared.T], axis=1
     )
@@ -185,8 +189,12 @@ def joint_law(factor: np.ndarray, metrics: tuple, rng: np.random.Generator, *, n
 
 
 def factor_of(reference: Reference, rng: np.random.Generator) -> np.ndarray:
-    """(n, m) A with A^t A = S: of the covariance, or with many nodes of rows that follow the reference."""
-    if len(reference.mean) <= MAX_FULL_SPECTRUM:
+    """(n, m) A with A^t A = S: of the covariance, or with many nodes of rows that follow the reference.
+
+    Only ranks of statistics are made from it, and whether several are small together hardly depends on how well single
+    directions are known.
+    """
+    if len(reference.mean) <= min(FACTOR_ROWS, MAX_FULL_SPECTRUM):
         return covariance_factor(reference.covariance())
     rows = reference.rows(FACTOR_ROWS, rng)
     return rows / np.sqrt(len(rows))
@@ -199,10 +207,18 @@ def covariance_factor(covariance: np.ndarray) -> np.ndarray:
     return np.sqrt(values[kept])[:, None] * vectors[:, kept].T
 
 
-def _statistics(factor, metrics, rng, size):
+def _form(product):
+    """A (n, k), and a number c, with G = A A^t in directions that matter and c the trace of the others."""
+    values, vectors = np.linalg.eigh(product)
+    values = np.maximum(values, 0.0)
+    kept = np.cumsum(values) > SMALL_SHARE * values.sum()
+    return vectors[:, kept] * np.sqrt(values[kept]), float(values[~kept].sum())
+
+
+def _statistics(n, forms, rng, size):
     """(size, q) squared statistics of normal draws, all metrics of the same draw."""
-    draws = rng.standard_normal((size, len(factor))) @ factor
-    return np.stack([metric.squared(draws) for metric in metrics], axis=1)
+    draws = rng.standard_normal((size, n))
+    return np.stack([((draws @ factor) ** 2).sum(axis=1) + rest for factor, rest in forms], axis=1)
 
 
 def _blocks(total: int) -> list:

@@ -1,55 +1,116 @@
-r"""Distances of batches drawn from rows, by whichever of two ways is shorter.
+r"""Distances of batches drawn from rows, by whichever of three ways is shortest.
 
 The mean of a batch drawn with replacement from n centred rows z_i is sum_i w_i z_i, with w_i the row's share of the
 batch.  Its squared distance under a metric F is
 
-.. math:: |F \sum_i w_i z_i|^2 = w^t G w, \qquad G_{ij} = (F z_i)^t (F z_j),
+.. math:: |F \sum_i w_i z_i|^2 = w^t G w, \qquad G_{ij} = (F z_i)^t (F z_j).
 
-so that with fewer rows than nodes the means need not be formed: n x n products replace vectors of m nodes.
+* few rows, small batches: the T (T + 1) / 2 entries of G between the rows of a batch are looked up and added;
+* few rows, large batches: products of the weights with G, n x n, replace vectors of m nodes;
+* many rows: the means are formed, and mapped.
+
+So the number of nodes matters for n > m only, and for n <= m the metrics are applied to the n rows once.
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from hld.nulls.staged import squared_distances
 from hld.references.rows import resampled_weights
+from hld.vectors.linear_maps import Stretched
+from hld.vectors.row_products import row_products
+
+MOST_PRODUCTS = 2 ** 27  # bytes of all G together, beyond which they are formed only where n <= m
+LOOK_UP, MULTIPLY = 65.0, 0.1  # of a place in all G, and a multiplication in a matrix product, in additions to a mean
+BLOCK = 100_000  # places that are looked up at a time, so that they stay in the cache
 
 
-def resampled_distances(metrics: tuple, rows: np.ndarray) -> Callable:
-    """Draw batches of some rows and give their squared distances.
+@dataclass(frozen=True, eq=False)
+class ResampledDistances:
+    """Squared distances of batches drawn from some rows, see the module.
 
-    Parameters
+    Attributes
     ----------
-    metrics : q LinearMaps
+    metrics : tuple of q LinearMaps
     rows : (n, m) float array
         Centred.
 
-    Returns
-    -------
-    callable
-        ``draw(T, B, rng)`` gives (B, q) squared distances of B batches of T rows.
-
     Notes
     -----
-    A call costs B min(T, n) m additions and q applications to (B, m), or, for n <= m, q B n min(T, n).
+    `products` takes q n m n operations, once, where it is used.
 
     Examples
     --------
     >>> from hld.vectors.linear_maps import Scaled
-    >>> rows = np.array([[0.5, 0.5], [-0.5, -0.5]])
-    >>> draw = resampled_distances([Scaled("euclidean", np.ones(2))], rows)
-    >>> sorted({round(float(d), 12) for d in draw(2, 50, np.random.default_rng(0))[:, 0]})   # 0 or 1/2, times n/(n-1)
+    >>> drawn = ResampledDistances((Scaled("euclidean", np.ones(2)),), np.array([[0.5, 0.5], [-0.5, -0.5]]))
+    >>> sorted({round(float(d), 12) for d in drawn(2, 50, np.random.default_rng(0))[:, 0]})   # 0 or 1/2, times n/(n-1)
     [0.0, 1.0]
     """
-    if len(rows) > rows.shape[1]:
-        return lambda T, B, rng: squared_distances(metrics, resampled_weights(len(rows), T, B, rng) @ rows)
-    products = [mapped @ mapped.T for mapped in (metric.apply(rows) for metric in metrics)]
 
-    def draw(T, B, rng):
-        weights = resampled_weights(len(rows), T, B, rng)
-        forms = [np.asarray((weights * (weights @ product)).sum(axis=1)).reshape(B) for product in products]
+    metrics: tuple
+    rows: np.ndarray
+
+    def __call__(self, T: int, B: int, rng: np.random.Generator) -> np.ndarray:
+        """(B, q) squared distances of B batches of T rows."""
+        way, n = self._way(T)[0], len(self.rows)
+        if way == "entries":
+            picked = rng.integers(0, n, size=B * T, dtype=np.int32).reshape(B, T)
+            return _by_entries(self.entries, n, picked) * (n / max(n - 1, 1) / T ** 2)
+        weights = resampled_weights(n, T, B, rng)
+        if way == "means":
+            return squared_distances(self.metrics, weights @ self.rows)
+        weights = weights if isinstance(weights, np.ndarray) else weights.toarray()
+        forms = [np.einsum("bi,bi->b", weights @ product, weights) for product in self.products]
         return np.maximum(np.stack(forms, axis=1), 0.0)
 
-    return draw
+    def cost(self, T: int) -> float:
+        """About what one batch of T rows costs, in additions."""
+        return self._way(T)[1]
+
+    @cached_property
+    def products(self) -> list:
+        """(n, n) G of each metric."""
+        return row_products(self.metrics, self.rows)
+
+    @cached_property
+    def entries(self) -> np.ndarray:
+        """(n n, q) the same, the entries of all metrics side by side: one look-up finds them all."""
+        return np.stack([product.ravel() for product in self.products], axis=1)
+
+    def _way(self, T):
+        """How batches of T rows are drawn, and what one costs."""
+        (n, m), q = self.rows.shape, len(self.metrics)
+        costs = {"means": min(T, n) * m + MULTIPLY * sum(_width(metric) for metric in self.metrics)}
+        is_small = 8 * q * n * n <= MOST_PRODUCTS
+        if n <= m or is_small:
+            costs["forms"] = MULTIPLY * q * n * n
+        if is_small:
+            costs["entries"] = LOOK_UP * T * (T + 1) / 2
+        return min(costs.items(), key=lambda item: item[1])
+
+
+def resampled_distances(metrics: tuple, rows: np.ndarray) -> ResampledDistances:
+    """`ResampledDistances` of some metrics and centred rows (n, m)."""
+    return ResampledDistances(tuple(metrics), rows)
+
+
+def _by_entries(entries, n, picked):
+    """(B, q) sums of the entries (n n, q) between the rows picked (B, T) of a batch."""
+    B, T = picked.shape
+    first, second = np.triu_indices(T, 1)
+    result = np.empty((B, entries.shape[1]))
+    step = max(1, BLOCK // max(len(first), T))
+    for start in range(0, B, step):
+        rows = picked[start:start + step]
+        pairs = entries.take(rows[:, first] * n + rows[:, second], axis=0)
+        own = entries.take(rows * (n + 1), axis=0)
+        result[start:start + step] = (2 * np.ones((1, len(first))) @ pairs + np.ones((1, T)) @ own)[:, 0]
+    return np.maximum(result, 0.0)
+
+
+def _width(metric) -> float:
+    """Multiplications of `LinearMap.squared` of one vector, about."""
+    return metric.vectors.size if isinstance(metric, Stretched) else 60 * metric.width

@@ -47,6 +47,7 @@ class CircuitReference:
 
     def __init__(self, circuit, nodes, mean=None):
         self.circuit, self.nodes, self.vectors = circuit, nodes, RowVectors(circuit, nodes)
+        self.kept: dict = {}  # what metrics computed of S, for those that need the same
         self.mean = np.array(self.moments.mean) if mean is None else mean
 
     @cached_property

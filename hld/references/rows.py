@@ -96,8 +96,8 @@ class RowReference(RowCovariance):
         return resampled_means(self.table, T, B, rng)
 
     def under(self, metric):
-        """F S F^T: formed for few nodes, else by its mapped rows."""
-        if len(self.mean) <= MAX_FULL_SPECTRUM:
+        """F S F^T: formed for few nodes, else, and of fewer rows than nodes, by its mapped rows."""
+        if len(self.mean) <= min(MAX_FULL_SPECTRUM, len(self.table)):
             return through(metric, self.covariance())
         return RowCovariance(metric.apply(self.table))
 

@@ -9,9 +9,9 @@ import pcircuit
 from hld.answers.column_shifts import percent
 from hld.answers.html import columns_table, escaped, histogram
 from hld.answers.words import p_text
-from hld.null_curves import null_curves
 from hld.reports.page import facts, page, table
 from hld.reports.pictures import heat_tables, null_curve
+from hld.testing.null_curves import null_curves
 
 MOST_CARDS = 24
 LEGEND = ('<p class="legend"><span><i style="background:var(--expected)"></i>expected (upper bar)</span>'

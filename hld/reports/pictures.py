@@ -16,7 +16,7 @@ def null_curve(curve, alpha: float) -> str:
 
     Parameters
     ----------
-    curve : hld.null_curves.NullCurve
+    curve : hld.testing.null_curves.NullCurve
     alpha : float
 
     Returns

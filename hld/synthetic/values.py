@@ -22,6 +22,7 @@ LONG_UNITS = (86400.0, 3600.0, 60.0)  # of times, which are seconds
 UNROUNDED = 0.0
 CLOSE = 1e-6  # of a unit
 LARGEST = 2.0 ** 40
+WIDEST = 2.0 ** 64  # of columns of integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +124,7 @@ class Grid:
     def cut(self, x: float, above: bool) -> float:
         """Where to cut for "x and larger", or with `above` for "larger than x": the next value that can be drawn."""
         x = np.nextafter(x, np.inf) if above else x
-        if self.unit == UNROUNDED:
+        if self.unit == UNROUNDED or abs(x) >= LARGEST:
             return float(x)
         steps = self.steps(x)
         near = np.round(steps)
@@ -180,8 +181,9 @@ def _uniform(marks) -> np.ndarray:
 
 def _unit(numbers, is_time: bool) -> float:
     """What all numbers are multiples of, as far as doubles tell; 0 for none of the known units."""
-    if np.abs(numbers).max() >= LARGEST:
-        return UNROUNDED
+    if np.abs(numbers).max() >= LARGEST:    # too large for fractions
+        is_whole = np.abs(numbers).max() <= WIDEST and np.array_equal(np.round(numbers), numbers)
+        return 1.0 if is_whole and not is_time else UNROUNDED
     for unit in (LONG_UNITS if is_time else ()) + UNITS:
         steps = numbers / unit if unit >= 1 else numbers * np.round(1 / unit)
         rounded = np.round(steps)

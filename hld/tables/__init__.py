@@ -1,1 +1,1 @@
-"""From a table to evidence: what each column is, and which category each cell has."""
+"""A table of any kind in memory, frames, mappings and streams among them, as named columns of cells."""

@@ -6,18 +6,20 @@ narwhals, and others) is read through pyarrow, which is then needed.
 """
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import numpy as np
 
 from hld.tables.factored import Factored
 
+_ROW_INDEX = re.compile(r"__index_level_\d+__")
 EXACT = 2.0 ** 53  # below this magnitude every whole number is a double
 
 
 def is_arrow(table) -> bool:
     """Whether a table is a table or a record batch of pyarrow."""
-    return hasattr(table, "schema") and hasattr(table, "column") and hasattr(table, "num_columns")
+    return hasattr(table, "num_columns") and hasattr(table, "column") and hasattr(table, "schema")
 
 
 def is_stream(table) -> bool:
@@ -44,8 +46,21 @@ def arrow_parts(table) -> tuple[tuple, list, list]:
     """Names, columns (N,) and flags "declared as categories" of an Arrow table or record batch."""
     names = tuple(str(field.name) for field in table.schema)
     refuse_repeated(names)
-    columns = [arrow_column(table.column(j), name) for j, name in enumerate(names)]
-    return names, columns, [str(field.type).startswith("dictionary") for field in table.schema]
+    kept = [j for j, name in enumerate(names) if not is_row_index(name)]
+    columns = [arrow_column(table.column(j), names[j]) for j in kept]
+    declared = [str(table.schema.field(j).type).startswith("dictionary") for j in kept]
+    return tuple(names[j] for j in kept), columns, declared
+
+
+def is_row_index(name: str) -> bool:
+    """Whether a column without a name of its own is the row labels that pandas wrote beside the table.
+
+    Examples
+    --------
+    >>> is_row_index("__index_level_0__"), is_row_index("index")
+    (True, False)
+    """
+    return bool(_ROW_INDEX.fullmatch(name))
 
 
 def arrow_column(column, name):
@@ -88,6 +103,10 @@ def mapping_parts(table) -> tuple[tuple, list]:
 
 def structured_parts(table) -> tuple[tuple, list]:
     """Names and arrays (N,) of a structured array (N,)."""
+    for name in table.dtype.names:
+        if table.dtype[name].shape or table.dtype[name].names:
+            raise TypeError(f"`table` column {name!r} holds nested values ({table.dtype[name]}), expected one value in "
+                            "each cell: split the column first")
     return tuple(table.dtype.names), [table[name] for name in table.dtype.names]
 
 
@@ -149,4 +168,7 @@ def _factored(column) -> Factored:
     if isinstance(column, pyarrow.ChunkedArray):  # without a chunk
         return Factored(np.zeros(0, dtype=np.intp), np.zeros(0, dtype=object))
     codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.intp)
-    return Factored(codes, _objects(column.dictionary))
+    levels = _objects(column.dictionary)
+    if column.dictionary.null_count:    # a hole may also be an entry of the dictionary
+        codes = np.where(np.append(column.dictionary.is_null().to_numpy(zero_copy_only=False), True)[codes], -1, codes)
+    return Factored(codes, levels)

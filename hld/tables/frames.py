@@ -15,20 +15,22 @@ from hld.tables.forms import EXACT, refuse_repeated
 
 def is_frame(table) -> bool:
     """Whether a table is a data frame."""
-    return hasattr(table, "columns") and not isinstance(table, np.ndarray)
+    # asked of the type first: to answer for itself, a frame that is not computed yet would have to look at its files
+    return (hasattr(type(table), "columns") or hasattr(table, "columns")) and not isinstance(table, np.ndarray)
 
 
 def frame_parts(frame) -> tuple[tuple, list, list]:
     """Names as text, arrays (N,), and flags "declared as categories" of the columns of a data frame."""
+    if not hasattr(frame, "iloc") and not hasattr(frame, "get_column"):
+        how = "collect it first, `.collect()`" if hasattr(frame, "collect") else "convert it first"
+        raise TypeError(f"`table` is a {type(frame).__name__} with neither `iloc` nor `get_column`, expected "
+                        f"a 2-D array or a pandas or polars frame: {how}")
     names = tuple(str(name) for name in frame.columns)
     refuse_repeated(names)
     if hasattr(frame, "iloc"):
         series = [frame.iloc[:, j] for j in range(len(names))]
-    elif hasattr(frame, "get_column"):
-        series = [frame.get_column(name) for name in frame.columns]
     else:
-        raise TypeError(f"`table` is a {type(frame).__name__} with neither `iloc` nor `get_column`, expected "
-                        f"a 2-D array or a pandas or polars frame: convert it first")
+        series = [frame.get_column(name) for name in frame.columns]
     arrays = [_exact_array(one, name) for one, name in zip(series, names, strict=True)]
     declared = [str(one.dtype).startswith(("category", "Categorical", "Enum")) for one in series]
     return names, arrays, declared
@@ -41,6 +43,8 @@ def _exact_array(series, name) -> np.ndarray:
         return _objects(series.to_list())
     if kind == "Time":
         return _times_of_day(series)
+    if kind.startswith("period") and hasattr(series, "dt"):    # days, months, quarters: as the moment they begin
+        return series.dt.to_timestamp().to_numpy()
     if kind in ("str", "string", "category") and hasattr(series, "factorize"):
         codes, levels = series.factorize()
         return Factored(codes, _objects(np.asarray(levels, dtype=object).tolist()))

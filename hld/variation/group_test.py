@@ -14,10 +14,11 @@ import numpy as np
 
 import pcircuit
 from hld.checks import check_alpha
-from hld.goodness_of_fit import LEAST_PVALUE, HLDTest
 from hld.nulls.exchangeable import MANY, exchangeable_pvalue
 from hld.references.groups import GroupReference, group_reference
-from hld.result import HLDResult
+from hld.results.result import HLDResult
+from hld.testing.goodness_of_fit import HLDTest
+from hld.testing.verdict import LEAST_PVALUE
 from hld.variation.context import GroupContext
 from hld.vectors.completion import check_rows
 
@@ -35,7 +36,7 @@ class GroupTest:
     Examples
     --------
     >>> import pcircuit
-    >>> from hld.goodness_of_fit import HLDTest
+    >>> from hld.testing.goodness_of_fit import HLDTest
     >>> circuit = pcircuit.rat_spn([2] * 6, num_units=2, depth=1, rng=0)
     >>> rows = pcircuit.sample(circuit, 400, rng=1)
     >>> test = group_test(HLDTest(circuit), rows, np.arange(400) // 20, seed=0)         # 20 groups of 20 rows

@@ -14,11 +14,11 @@ import numpy as np
 
 import pcircuit
 from hld.checks import check_alpha
-from hld.goodness_of_fit import HLDTest
 from hld.nulls.exchangeable import exchangeable_pvalue
 from hld.references.groups import filled_rows
 from hld.references.stretches import FEWEST_STRETCHES, StretchReference, stretch_reference
-from hld.result import HLDResult
+from hld.results.result import HLDResult
+from hld.testing.goodness_of_fit import HLDTest
 from hld.variation.group_test import judged
 from hld.vectors.completion import check_rows
 

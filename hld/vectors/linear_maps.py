@@ -198,6 +198,8 @@ class SparseRows(LinearMap):
 
     def apply(self, rows):
         """F z."""
+        if rows.ndim == 1:  # of one batch: SciPy's sparse arrays would take longer to import
+            return (self.coefficients * rows[self.index]).sum(axis=1)
         return (self.matrix @ rows.T).T
 
     def reach(self, sizes):

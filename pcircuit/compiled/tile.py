@@ -84,12 +84,21 @@ def load_group(circuit: Circuit, categories: Ints, data: Evidence, start: int, s
     """Put rows start..stop of `data` into the group's codes; raise if one of them is not evidence."""
     from pcircuit.compiled.transpose import transpose_bytes, transpose_rows
     if data.dtype.itemsize == 1:
-        valid = transpose_bytes(data.view(np.uint8), start, stop, categories, data.dtype.kind == "i", group.block,
-                                group.block.view(np.uint64), group.codes)
+        rows = _as_compiled(data, start, stop, data.dtype).view(np.uint8)
+        valid = transpose_bytes(rows, categories, data.dtype.kind == "i", group.block, group.block.view(np.uint64),
+                                group.codes)
     else:
-        valid = transpose_rows(data, start, stop, categories, group.codes)
+        valid = transpose_rows(_as_compiled(data, start, stop, np.int64), categories, group.codes)
     if not valid:
         check_evidence(circuit, data[:stop])
+
+
+def _as_compiled(data: Evidence, start: int, stop: int, dtype: Any) -> Evidence:
+    """Rows start..stop, copied unless of the one type and layout that kernels are compiled for.
+
+    Every other type, order of axes or read-only array would be one more compilation, of a second or so.
+    """
+    return np.require(data[start:stop], dtype, ["C", "W"])
 
 
 def free_work(circuit: Circuit, kind: str) -> list[Any]:

@@ -16,13 +16,13 @@ EIGHTH = (np.uint64(0x00FF00FF00FF00FF), np.uint64(8))
 
 
 @jit
-def transpose_rows(data, start, stop, categories, codes):
-    """Copy rows start..stop of data (N, V) to codes (V, B), -1 to C; false if an entry is out of range."""
+def transpose_rows(data, categories, codes):
+    """Copy rows of data (N, V) to codes (V, B), -1 to C; false if an entry is out of range."""
     valid = True
     for first in range(0, data.shape[1], COLUMNS):
-        for b in range(stop - start):
+        for b in range(len(data)):
             for v in range(first, min(first + COLUMNS, data.shape[1])):
-                x = np.int64(data[start + b, v])
+                x = np.int64(data[b, v])
                 if x < 0 or x >= categories[v]:
                     valid = valid and x == -1
                     x = categories[v]
@@ -31,21 +31,21 @@ def transpose_rows(data, start, stop, categories, codes):
 
 
 @jit
-def transpose_bytes(data, start, stop, categories, signed, block, words, codes):
+def transpose_bytes(data, categories, signed, block, words, codes):
     """The same for one-byte entries, viewed as uint8, in a sixth of the time.
 
     `block` (8, B) uint8 and `words` (8, B / 8) uint64 are the same scratch.
     """
-    rows, columns = stop - start, data.shape[1]
+    rows, columns = data.shape
     valid = True
     for first in range(0, columns, 8):
         width = min(8, columns - first)
         turned = rows // 8 * 8 if width == 8 else 0
         for j in range(turned // 8):
-            _turn(data, np.uintp(start + 8 * j), np.uintp(first), words, j)
+            _turn(data, np.uintp(8 * j), np.uintp(first), words, j)
         for b in range(turned, rows):
             for i in range(width):
-                block[i, b] = data[start + b, first + i]
+                block[i, b] = data[b, first + i]
         for i in range(width):
             C, too_large = categories[first + i], False
             for b in range(rows):  # widening to 16 bits and both checks run in vector lanes

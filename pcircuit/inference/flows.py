@@ -29,17 +29,19 @@ from pcircuit.compiled.packed import Packed, num_inputs, table_rows
 from pcircuit.compiled.packing import pack, with_parameters
 from pcircuit.compiled.readers import NOTHING
 from pcircuit.compiled.tile import TILE_ROWS, Sums, borrow, free_work, load_group, new_sums, new_work
-from pcircuit.engine import engine_is_numpy
+from pcircuit.engines.choice import Kernels
 from pcircuit.evidence import as_integer_table, refuse_out_of_range, row_weights
-from pcircuit.inference.likelihood import log_root, upward
+from pcircuit.inference.likelihood import ENCODINGS, log_root, tiny_circuit, upward, upward_seconds
 from pcircuit.inference.log_domain import log_flows
 from pcircuit.inference.ranges import may_overflow
-from pcircuit.threads import count_jobs, map_in_threads
+from pcircuit.inference.threads import count_jobs, map_in_threads
+from pcircuit.inference.unit_sums import by_unit
 
 NUM_CHUNKS = 16  # units of work; fixed, so that sums are rounded the same way for any number of threads
 LAST_CACHE = 16_000_000  # bytes that stay in it between the two passes over a tile
 LEAST_ROWS = 512  # of a unit of work, so that its arrays pay
 NUMPY_ROWS = 512
+PASSES = 4  # upward passes that the NumPy text of both takes
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,11 +134,13 @@ def expected_flows(circuit: Circuit, data: ArrayLike, *, weights: ArrayLike | No
     checked = row_weights(weights, len(rows))
     is_small = 8 * full_layout(circuit).num_values * TILE_ROWS <= LAST_CACHE
     free = free_work(circuit, "flow_work") if is_small else []
-    return Flows(*accumulate(circuit, pack(circuit), rows, checked, n_jobs, free), float(checked.sum()))
+    in_numpy = circuit.num_regions == 1 or FLOWS.in_numpy(flow_seconds(circuit, len(rows)))
+    return Flows(*accumulate(circuit, pack(circuit), rows, checked, n_jobs, free, in_numpy=in_numpy),
+                 float(checked.sum()))
 
 
 def accumulate(circuit: Circuit, packed: Packed, data: Evidence, weights: Floats, n_jobs: int | None,
-               free: list[Any], *, same_rows: bool = False) -> tuple[Floats, Floats, float]:
+               free: list[Any], *, in_numpy: bool, same_rows: bool = False) -> tuple[Floats, Floats, float]:
     """Edge flows, input flows and log-likelihood as in `Flows`: the E-step of EM.
 
     The structure is that of `circuit`, the parameters are those of `packed`.  `free` is a list of work spaces, empty
@@ -147,7 +151,6 @@ def accumulate(circuit: Circuit, packed: Packed, data: Evidence, weights: Floats
         refuse_out_of_range(circuit, data)
         edges, inputs = np.zeros(len(packed.weights)), np.zeros(np.count_nonzero(~table_rows(packed)[1]))
         return edges, inputs, _add_by_logarithms(circuit, data, weights, np.arange(len(data)), edges, inputs)
-    in_numpy = uses_numpy(circuit)
     if in_numpy:
         refuse_out_of_range(circuit, data)
         circuit = with_parameters(circuit, packed)
@@ -217,14 +220,17 @@ def downward(circuit: Circuit, data: Evidence, weights: Floats, shown: list[Floa
         counts[r] = (ratio @ products[r].T) * region.dense_weights()
         through = (region.weights.T @ ratio) * products[r]
         for a, c in enumerate(circuit.vtree.children(r).tolist()):
-            flow[c] = np.zeros(shown[c].shape)
-            np.add.at(flow[c], region.products[:, a], through)
+            flow[c] = by_unit(through, region.products[:, a], len(shown[c]))
     return counts
 
 
-def uses_numpy(circuit: Circuit) -> bool:
-    """Whether NumPy does the work: always where there is only one region."""
-    return circuit.num_regions == 1 or engine_is_numpy()
+def flow_seconds(circuit: Circuit, num_rows: int) -> float:
+    """About what NumPy takes for the flows of so many rows."""
+    return PASSES * upward_seconds(circuit, num_rows)
+
+
+FLOWS = Kernels("expected flows", 15.0, "compiled/tiles.flow_tiles", lambda: [
+    expected_flows(tiny_circuit(), np.zeros((1, 2), dtype=dtype)) for dtype in ENCODINGS])
 
 
 def _rows_by_kernel(circuit: Circuit, packed: Packed, data: Evidence, weights: Floats,

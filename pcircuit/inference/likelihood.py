@@ -27,7 +27,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.array_types import Bools, Evidence, Floats, Ints
-from pcircuit.circuit import Circuit, InputRegion
+from pcircuit.circuit import Circuit, InnerRegion, InputRegion
+from pcircuit.circuit_mixture import Mixture
 from pcircuit.compiled.layouts import stack_layout
 from pcircuit.compiled.packed import FIRST_CHILD
 from pcircuit.compiled.packing import pack
@@ -43,26 +44,29 @@ from pcircuit.compiled.rescaling import (
     RESCALE_RISKY,
 )
 from pcircuit.compiled.tile import TILE_ROWS, borrow, free_work, load_group, new_work
-from pcircuit.engine import engine_is_numpy
+from pcircuit.engines.choice import Kernels, numpy_seconds
 from pcircuit.evidence import as_integer_table, refuse_out_of_range
 from pcircuit.inference.log_domain import input_values, log_units
 from pcircuit.inference.ranges import may_overflow
-from pcircuit.threads import count_jobs, map_in_threads
+from pcircuit.inference.threads import count_jobs, map_in_threads
+from pcircuit.vtree import VTree
 
 STACK_BYTES = 1_000_000  # of a tile, where values live on a stack: it should stay in the second cache
 CHUNK_WORK = 2 ** 23  # units and weights times rows of one thread's unit of work: about a millisecond
 NUMPY_VALUES = 4_000_000  # of the widest region, for a block of rows of the NumPy text
 LOG_2 = float(np.log(2.0))
+ENCODINGS = (np.uint8, np.int64)  # of evidence, as kernels are compiled for it
 
 
-def log_likelihood(circuit: Circuit, data: ArrayLike, *, n_jobs: int | None = None) -> Floats:
+def log_likelihood(circuit: Circuit | Mixture, data: ArrayLike, *, n_jobs: int | None = None) -> Floats:
     """Natural log-likelihood of each row.
 
     log p(x_n) with missing entries (-1) integrated out exactly: log of the sum of p over their values.
 
     Parameters
     ----------
-    circuit : Circuit
+    circuit : Circuit or Mixture
+        Of a mixture, log sum_m w_m p_m(x_n).
     data : (N, V) integer array_like
         Evidence; -1, NaN or masked where missing: see `check_evidence`.
     n_jobs : int, optional
@@ -98,8 +102,10 @@ def log_likelihood(circuit: Circuit, data: ArrayLike, *, n_jobs: int | None = No
     >>> np.exp(log_likelihood(coin, [[0], [1], [-1]]))
     array([0.25, 0.75, 1.  ])
     """
+    if isinstance(circuit, Mixture):
+        return _of_mixture(circuit, data, n_jobs)
     rows, _ = as_integer_table(circuit, data), count_jobs(n_jobs)
-    if circuit.num_regions == 1 or engine_is_numpy() or may_overflow(circuit):
+    if evaluated_in_numpy(circuit, len(rows)):
         refuse_out_of_range(circuit, rows)
         return _in_numpy(circuit, rows)
     result, free = np.empty(len(rows)), free_work(circuit, "root_work")
@@ -109,6 +115,40 @@ def log_likelihood(circuit: Circuit, data: ArrayLike, *, n_jobs: int | None = No
             if suspect is not None:
                 result[suspect] = log_units(circuit, rows[suspect])[0][-1][0]
     return result
+
+
+def _of_mixture(mixture: Mixture, data: ArrayLike, n_jobs: int | None) -> Floats:
+    """log sum_m w_m p_m(x), a circuit at a time: memory for two vectors of rows."""
+    total: Floats | None = None
+    for circuit, weight in zip(mixture.circuits, mixture.weights, strict=True):
+        with np.errstate(divide="ignore"):
+            own = np.log(weight) + log_likelihood(circuit, data, n_jobs=n_jobs)
+        total = own if total is None else np.logaddexp(total, own)
+    assert total is not None  # a mixture has at least one circuit
+    return total
+
+
+def evaluated_in_numpy(circuit: Circuit, num_rows: int) -> bool:
+    """Whether NumPy evaluates so many rows.
+
+    A circuit of one region has nothing to compile, one that may overflow is evaluated by logarithms.
+    """
+    return circuit.num_regions == 1 or may_overflow(circuit) or EVALUATION.in_numpy(upward_seconds(circuit, num_rows))
+
+
+def upward_seconds(circuit: Circuit, num_rows: int) -> float:
+    """About what NumPy takes for one upward pass."""
+    return numpy_seconds(circuit.num_regions, circuit.num_units + len(pack(circuit).weights), num_rows)
+
+
+def tiny_circuit() -> Circuit:
+    """A circuit on which kernels are compiled: they do not depend on it."""
+    return Circuit(VTree.from_nested([0, 1]), [
+        InputRegion(0, [[0.5, 0.5]]), InputRegion(1, [[0.2, 0.3, 0.5]]), InnerRegion([[0, 0]], [[1.0]])])
+
+
+EVALUATION = Kernels("likelihoods", 8.0, "compiled/tiles.upward_tiles", lambda: [
+    log_likelihood(tiny_circuit(), np.zeros((1, 2), dtype=dtype)) for dtype in ENCODINGS])
 
 
 def upward(circuit: Circuit, data: Evidence) -> tuple[list[Floats], list[Any], list[Ints], Bools]:
@@ -170,9 +210,10 @@ def _plans(circuit: Circuit) -> list[tuple[list[int], bool]]:
 
 def _multiplied(factors: Iterable[Floats], rescale: list[int], N: int) -> tuple[Floats, Ints, Bools]:
     """Product of the factors (P, N), rescaled where the plan says so, powers of two (N,), rows that may have lost."""
-    product, power, lost = np.ones((1, N)), np.zeros(N, dtype=np.int64), np.zeros(N, dtype=bool)
+    product: Any = None
+    power, lost = np.zeros(N, dtype=np.int64), np.zeros(N, dtype=bool)
     for factor, how in zip(factors, rescale, strict=True):
-        product = product * factor
+        product = factor if product is None else product * factor
         if how != NO_RESCALE:
             product, taken, too_small = _rescaled(product, how)
             power += taken

@@ -26,7 +26,7 @@ marks as suspect go by logarithms instead.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,17 +34,18 @@ from numpy.typing import ArrayLike, NDArray
 from pcircuit.arguments import check_generator, check_whole_number
 from pcircuit.array_types import Evidence, Floats, Ints, Seed, Weights
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion, derived
+from pcircuit.circuit_mixture import Mixture
 from pcircuit.distribution import check_distribution
 from pcircuit.evidence import check_evidence
-from pcircuit.inference.likelihood import upward
+from pcircuit.inference.likelihood import log_likelihood, upward
 from pcircuit.inference.log_domain import log_units
-from pcircuit.memory import memory_for
+from pcircuit.inference.memory import memory_for
 
 BLOCK_VALUES = 3_000_000  # uniforms, or unit values, that are held at once
 MAX_ROWS, MIN_ROWS = 4096, 64  # of a block: the working arrays of a region stay in the cache, calls stay few
 
 
-def sample(circuit: Circuit, num_samples: int | None = None, *, evidence: ArrayLike | None = None,
+def sample(circuit: Circuit | Mixture, num_samples: int | None = None, *, evidence: ArrayLike | None = None,
            rng: Seed = None) -> NDArray[np.unsignedinteger[Any]]:
     """Draw rows from a circuit, or complete rows that are observed in part.
 
@@ -53,8 +54,9 @@ def sample(circuit: Circuit, num_samples: int | None = None, *, evidence: ArrayL
 
     Parameters
     ----------
-    circuit : Circuit
-        Normalised.
+    circuit : Circuit or Mixture
+        Normalised.  Of a mixture each row comes from circuit m with probability w_m, given evidence in proportion to
+        w_m p_m(x_observed).
     num_samples : int, optional
         N, the number of rows, at least 0.  With evidence it may be left out, or repeats a single row N times.
     evidence : (N, V) integer array_like, optional
@@ -102,6 +104,8 @@ def sample(circuit: Circuit, num_samples: int | None = None, *, evidence: ArrayL
     array([[1, 1],
            [0, 0]], dtype=uint8)
     """
+    if isinstance(circuit, Mixture):
+        return _of_mixture(circuit, num_samples, evidence, check_generator(rng))
     check_distribution(circuit)
     rng = check_generator(rng)
     observed = None if evidence is None else check_evidence(circuit, evidence, name="evidence")
@@ -121,6 +125,35 @@ def sample(circuit: Circuit, num_samples: int | None = None, *, evidence: ArrayL
             _draw_rows(tables, uniforms, block)
         else:
             _complete_rows(circuit, observed[start:start + step], uniforms, block, start)
+    return rows
+
+
+def _of_mixture(mixture: Mixture, num_samples: int | None, evidence: ArrayLike | None,
+                rng: np.random.Generator) -> NDArray[np.unsignedinteger[Any]]:
+    """Which circuit each row comes from, given its evidence; then the rows of each circuit."""
+    first = mixture.circuits[0]
+    observed = None if evidence is None else check_evidence(first, evidence, name="evidence")
+    count = _checked_count(num_samples, observed)
+    share = np.broadcast_to(mixture.weights, (1 if observed is None else len(observed), len(mixture.weights)))
+    if observed is not None:
+        with np.errstate(divide="ignore"):
+            logs = np.stack([np.log(weight) + log_likelihood(circuit, observed)
+                             for circuit, weight in zip(mixture.circuits, mixture.weights, strict=True)], axis=1)
+        best = logs.max(axis=1, keepdims=True)
+        if np.isneginf(best).any():
+            _refuse(int(np.argmin(best)))
+        share = np.exp(logs - best)
+        share /= share.sum(axis=1, keepdims=True)
+        observed = np.broadcast_to(observed, (count, mixture.num_variables))
+    cumulative = np.cumsum(share, axis=1)
+    cumulative[cumulative >= cumulative[:, -1:]] = np.inf  # no gap after the last circuit that is possible
+    member = (cumulative <= rng.random(count)[:, None]).sum(axis=1)
+    rows = np.empty((count, mixture.num_variables), dtype=_category_dtype(first))
+    for m, circuit in enumerate(mixture.circuits):
+        chosen = np.flatnonzero(member == m)
+        given = None if observed is None else observed[chosen]
+        if len(chosen):
+            rows[chosen] = sample(circuit, len(chosen), evidence=given, rng=rng)
     return rows
 
 
@@ -243,13 +276,17 @@ def _complete_rows(circuit: Circuit, evidence: Evidence, uniforms: Floats, rows:
         log_shown, log_products = log_units(circuit, evidence[suspect])
         impossible[suspect] = log_shown[-1][0] == -np.inf
     if impossible.any():
-        row = start + int(np.argmax(impossible))
-        raise ValueError(f"`evidence` has probability zero at row {row}: nothing can be drawn given an "
-                         "impossible row, so mark more of it as missing (-1)")
+        _refuse(start + int(np.argmax(impossible)))
     rows[:] = _descend(circuit, evidence, uniforms, products, _posterior)
     if suspect.any():
         rows[suspect] = _descend(circuit, evidence[suspect], uniforms[:, suspect], log_products,
                                  _posterior_of_logs)
+
+
+def _refuse(row: int) -> NoReturn:
+    """Raise for a row of evidence that cannot happen."""
+    raise ValueError(f"`evidence` has probability zero at row {row}: nothing can be drawn given an impossible row, so "
+                     "mark more of it as missing (-1)")
 
 
 def _descend(circuit: Circuit, evidence: Evidence, uniforms: Floats, products: list[Any],

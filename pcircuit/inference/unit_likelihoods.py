@@ -19,13 +19,12 @@ from pcircuit.compiled.layouts import stack_layout
 from pcircuit.compiled.packing import pack
 from pcircuit.compiled.readers import NOTHING, Wanted, unit_readers
 from pcircuit.compiled.tile import borrow, free_work, load_group, new_work
-from pcircuit.engine import engine_is_numpy
 from pcircuit.evidence import as_integer_table, refuse_out_of_range
-from pcircuit.inference.likelihood import STACK_BYTES, cut_rows, upward
+from pcircuit.inference.likelihood import STACK_BYTES, cut_rows, evaluated_in_numpy, upward
 from pcircuit.inference.log_domain import log_units
+from pcircuit.inference.memory import memory_for
 from pcircuit.inference.ranges import may_overflow
-from pcircuit.memory import memory_for
-from pcircuit.threads import count_jobs, map_in_threads
+from pcircuit.inference.threads import count_jobs, map_in_threads
 
 NUMPY_ROWS = 256
 
@@ -74,7 +73,7 @@ def node_likelihoods(circuit: Circuit, data: ArrayLike, *, nodes: ArrayLike | No
                     "pass fewer rows at a time or fewer `nodes`, or take the mean by mean_node_likelihoods"):
         result = np.empty((len(rows), len(ids)))
 
-    if _runs_in_numpy(circuit):
+    if evaluated_in_numpy(circuit, len(rows)):
         refuse_out_of_range(circuit, rows)
         for start in range(0, len(rows), NUMPY_ROWS):
             block = rows[start:start + NUMPY_ROWS]
@@ -131,7 +130,7 @@ def mean_node_likelihoods(circuit: Circuit, data: ArrayLike, *, nodes: ArrayLike
     if not len(rows):
         raise ValueError("`data` has no rows: a mean needs at least one")
     total = np.zeros(len(ids))
-    if _runs_in_numpy(circuit):
+    if evaluated_in_numpy(circuit, len(rows)):
         refuse_out_of_range(circuit, rows)
         for start in range(0, len(rows), NUMPY_ROWS):
             with np.errstate(over="ignore"):
@@ -197,11 +196,6 @@ def _values_by_logarithms(circuit: Circuit, data: Evidence) -> Floats:
     with np.errstate(over="ignore"):  # where the circuit is not normalised
         likelihoods: Floats = np.exp(np.concatenate(parts))
     return likelihoods
-
-
-def _runs_in_numpy(circuit: Circuit) -> bool:
-    """A circuit of one region has nothing to compile, one that may overflow is evaluated by logarithms."""
-    return circuit.num_regions == 1 or engine_is_numpy() or may_overflow(circuit)
 
 
 def _checked_nodes(circuit: Circuit, nodes: ArrayLike | None) -> Ints:

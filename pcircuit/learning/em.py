@@ -14,6 +14,7 @@ which is stochastic approximation (Cappe and Moulines 2009) with a constant step
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,13 +27,16 @@ from pcircuit.compiled.packed import Packed, table_rows, weight_rows
 from pcircuit.compiled.packing import pack, with_parameters
 from pcircuit.compiled.rescaling import with_plan_for
 from pcircuit.distribution import check_distribution
+from pcircuit.engine import AUTO, chosen_engine
+from pcircuit.engines.choice import Kernels
 from pcircuit.evidence import MOST_WEIGHT, check_evidence, row_weights
-from pcircuit.inference.flows import accumulate, uses_numpy
-from pcircuit.inference.likelihood import log_likelihood
+from pcircuit.inference.flows import FLOWS, accumulate, flow_seconds
+from pcircuit.inference.likelihood import ENCODINGS, EVALUATION, log_likelihood, tiny_circuit
+from pcircuit.inference.threads import count_jobs
 from pcircuit.learning.em_options import EMSteps, EMWatch, grouped
-from pcircuit.threads import count_jobs
 
 BLOCK_ROWS = 2 ** 16  # rows evaluated at a time at the end
+MOST_SILENT = 1.0  # seconds of an epoch in NumPy
 
 
 def fit_em(circuit: Circuit, data: ArrayLike, *, num_epochs: int = 100, pseudocount: float = 0.1,
@@ -102,14 +106,15 @@ def fit_em(circuit: Circuit, data: ArrayLike, *, num_epochs: int = 100, pseudoco
     rng, _ = check_generator(steps.rng), count_jobs(n_jobs)
     packed, total_weight = pack(circuit), row_weight.sum()
     free: list[Any] = []
-    step = _step_in_numpy if uses_numpy(circuit) else _step_by_kernel
     history: list[float] = []
-    with watch.bar(num_epochs) as advance:
+    with watch.bar(num_epochs) as (advance, say):
+        _expect(circuit, len(rows) * num_epochs)
         for _ in range(num_epochs):
-            total = 0.0
+            total, in_numpy = 0.0, _is_in_numpy(circuit, len(rows), say)
+            step = _step_in_numpy if in_numpy else _step_by_kernel
             for batch, share in steps.batches(len(rows), rng):
                 edges, inputs, log = accumulate(circuit, packed, rows[batch], row_weight[batch], n_jobs, free,
-                                                same_rows=steps.batch_size is None)
+                                                in_numpy=in_numpy, same_rows=steps.batch_size is None)
                 packed = step(packed, edges, inputs, pseudocount * share, steps.size)
                 total += log
             history.append(total / total_weight)
@@ -119,6 +124,27 @@ def fit_em(circuit: Circuit, data: ArrayLike, *, num_epochs: int = 100, pseudoco
     circuit = with_parameters(circuit, packed)
     history.append(_weighted_log_likelihood(circuit, rows, row_weight, n_jobs) / total_weight)
     return circuit, np.array(history)
+
+
+def _expect(circuit: Circuit, num_rows: int) -> None:
+    """Begin to compile, if kernels will pay over all epochs; those before they are ready run in NumPy."""
+    if chosen_engine() == AUTO and circuit.num_regions > 1 and flow_seconds(circuit, num_rows) >= EM.price:
+        EM.begin()
+
+
+def _is_in_numpy(circuit: Circuit, num_rows: int, say: Callable[[str], None]) -> bool:
+    """Whether NumPy does the next epoch; one that would take longer than MOST_SILENT waits for kernels that compile."""
+    if circuit.num_regions == 1:
+        return True
+    seconds = flow_seconds(circuit, num_rows)
+    if EM.is_compiling and seconds > MOST_SILENT:
+        say("EM: compiling its kernels, once")
+        EM.make_ready()
+    return EM.in_numpy(seconds)
+
+
+EM = Kernels("EM", 20.0, "compiled/tiles.flow_tiles", lambda: [
+    fit_em(tiny_circuit(), np.zeros((1, 2), dtype=dtype), num_epochs=1) for dtype in ENCODINGS], (EVALUATION, FLOWS))
 
 
 def _step_in_numpy(packed: Packed, edges: Floats, inputs: Floats, pseudocount: float, step_size: float) -> Packed:

@@ -109,16 +109,18 @@ class EMWatch:
         return has_converged or (self.callback is not None and bool(self.callback(len(history) - 1, history[-1])))
 
     @contextmanager
-    def bar(self, num_epochs: int) -> Iterator[Callable[[float], None]]:
-        """A function to call with each epoch's log-likelihood; draws where a person looks, else does nothing."""
+    def bar(self, num_epochs: int) -> Iterator[tuple[Callable[[float], None], Callable[[str], None]]]:
+        """Functions for each epoch's log-likelihood, and for a remark; they draw where a person looks, else nothing."""
         if not self.progress or not sys.stderr.isatty() or find_spec("rich") is None:
-            yield lambda value: None
+            yield lambda value: None, lambda remark: None
             return
         from rich.console import Console
-        from rich.progress import Progress
-        with Progress(console=Console(stderr=True), transient=True) as bar:
+        from rich.progress import Progress, SpinnerColumn, TimeElapsedColumn  # these two move while nothing else does
+        with Progress(SpinnerColumn(), *Progress.get_default_columns(), TimeElapsedColumn(),
+                      console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task("EM", total=num_epochs)
-            yield lambda value: bar.update(task, advance=1, description=f"EM, log-likelihood {value:.4f}")
+            yield (lambda value: bar.update(task, advance=1, description=f"EM, log-likelihood {value:.4f}"),
+                   lambda remark: bar.update(task, description=remark))
 
 
 def grouped(steps: EMSteps | None, watch: EMWatch | None, keywords: dict[str, Any]) -> tuple[EMSteps, EMWatch]:

@@ -34,11 +34,11 @@ from pcircuit.arguments import check_numbers, check_whole_number
 from pcircuit.array_types import Floats, Ints
 from pcircuit.circuit import Circuit
 from pcircuit.distribution import check_distribution
-from pcircuit.memory import memory_for
+from pcircuit.inference.memory import memory_for
+from pcircuit.inference.node_selection import check_node_weights, check_nodes, select_nodes
 from pcircuit.moments.plan import Plan, make_plan
+from pcircuit.moments.rounding import without_rounding
 from pcircuit.moments.routes import all_parts, apply_covariance, covariance, linear_moments, prepare, with_weights
-from pcircuit.node_selection import check_node_weights, check_nodes, select_nodes
-from pcircuit.rounding import without_rounding
 
 EAGER_UNITS = 8  # with at most so many units per region tr(S^2) costs no more than the mean
 DENSE_SHARE = 2  # Lanczos is used for fewer than one in so many eigenvalues

@@ -13,8 +13,8 @@ end would cost their digits wherever a likelihood hardly varies, so they have a 
 small quantities are sums of small terms.  Each step also knows the plain difference, which is the better one where
 a likelihood varies by orders of magnitude; of the two the one with the smaller rounding error is taken, entry by
 entry (`closer`, `mixture`), and never one that the rounding errors of the plain difference exclude.  So with rho the
-relative error of likelihoods (`pcircuit.rounding`) every centred entry errs by at most a few rho (M3 + M2 mu), and a
-covariance by a few rho (E[l_i l_j] + mu_i mu_j), whatever the circuit.
+relative error of likelihoods (`pcircuit.moments.rounding`) every centred entry errs by at most a few rho (M3 + M2 mu),
+and a covariance by a few rho (E[l_i l_j] + mu_i mu_j), whatever the circuit.
 
     inputs     integrals over the table of the input region
     products   children c = 0, 1, ... are multiplied in one after the other.  For f = f1 f2 and g = g1 g2, whose parts
@@ -24,8 +24,9 @@ covariance by a few rho (E[l_i l_j] + mu_i mu_j), whatever the circuit.
                    M3~   = M3~1 M3_2 + M2_1 mu_g1 M3~2 - M2 cov_g
     sums       all tables are multilinear: one multiplication by the weights per index
 
-A unit that is constant to working precision (`pcircuit.rounding`) is made exactly constant: its centred entries, which
-hold nothing but rounding errors, are set to zero, so that no product of the unit takes them for something that varies.
+A unit that is constant to working precision (`pcircuit.moments.rounding`) is made exactly constant: its centred
+entries, which hold nothing but rounding errors, are set to zero, so that no product of the unit takes them for
+something that varies.
 
 Overlaps of large scopes underflow, so the tables carry powers of two: true M2 = second * 2**exp2 (also second_c and
 mean), true M3 = third * 2**exp3 (also third_c).

@@ -22,7 +22,7 @@ import numpy as np
 
 from pcircuit.array_types import Bools, Floats, Ints
 from pcircuit.circuit import Circuit
-from pcircuit.rounding import region_rounding
+from pcircuit.moments.rounding import region_rounding
 from pcircuit.vtree import VTree
 
 
@@ -37,7 +37,7 @@ class Plan:
     below: Bools  # (R,)
     nested: Bools  # (R,)
     needed: Bools  # (R,)
-    rounding: Floats  # (R,) relative errors of likelihoods, see `pcircuit.rounding`
+    rounding: Floats  # (R,) relative errors of likelihoods, see `pcircuit.moments.rounding`
     order: Ints  # regions, children before their parent, the child with the larger subtree first
 
     def own(self, r: int) -> tuple[Ints, Ints, Floats]:

@@ -1,7 +1,7 @@
 """Which text computes the moments: the NumPy recursions, or their compiled twins.
 
-The environment variable ``PCIRCUIT_ENGINE`` decides (`pcircuit.engine`).  Without it kernels run, except for circuits
-so small that NumPy needs less time for them than a kernel needs to be loaded.
+The environment variable ``PCIRCUIT_ENGINE`` decides (`pcircuit.engine`), and where it leaves the choice open the
+work at hand (`pcircuit.engines.choice`).
 
 Both sides have the same three products: linear moments, the parts of all regions, and S times vectors.
 """
@@ -12,23 +12,42 @@ from typing import Any
 import numpy as np
 
 from pcircuit.array_types import Floats
-from pcircuit.engine import chosen_engine
-from pcircuit.moments.plan import Plan
+from pcircuit.circuit import Circuit, InnerRegion, InputRegion
+from pcircuit.engines.choice import Kernels
+from pcircuit.moments.plan import Plan, make_plan
+from pcircuit.vtree import VTree
 
-SMALL_REGIONS, SMALL_UNITS = 64, 8  # up to here NumPy takes less than about a tenth of a second
+REGION_SECONDS, PAIR_SECONDS = 3e-3, 2e-7  # of NumPy: for a region, and for a pair of its nodes and one below
 
 
 def prepare(plan: Plan) -> Any:
     """The arrays of a plan for the kernels, or None where NumPy is to run."""
-    engine, regions = chosen_engine(), plan.circuit.regions
-    is_small = len(regions) <= SMALL_REGIONS and max(region.num_nodes for region in regions) <= 2 * SMALL_UNITS
-    if engine == "numpy" or (engine is None and is_small):
+    if MOMENTS.in_numpy(_seconds(plan.circuit)):
         return None
     from pcircuit.moments.compiled.arrays import moment_arrays
     from pcircuit.moments.compiled.masses import fill_masses
     arrays = moment_arrays(plan)
     fill_masses(arrays)
     return arrays
+
+
+def _seconds(circuit: Circuit) -> float:
+    """About what NumPy takes for the moments of a circuit, by its regions and the pairs of units in them."""
+    nodes = np.array([region.num_nodes for region in circuit.regions])
+    return REGION_SECONDS * len(nodes) + PAIR_SECONDS * float((nodes ** 3).sum())
+
+
+def _compute_something() -> None:
+    """By the kernels: mean and variances, the trace of the square, and the covariance times a vector."""
+    circuit = Circuit(VTree.from_nested([0, 1]), [
+        InputRegion(0, [[0.5, 0.5]]), InputRegion(1, [[0.2, 0.3, 0.5]]), InnerRegion([[0, 0]], [[1.0]])])
+    plan = make_plan(circuit, np.arange(circuit.num_nodes), np.ones(circuit.num_nodes))
+    arrays = prepare(plan)
+    linear_moments(plan, arrays, squares=True)
+    apply_covariance(plan, arrays, all_parts(plan, arrays), np.ones((circuit.num_nodes, 1)))
+
+
+MOMENTS = Kernels("exact moments", 25.0, "moments/compiled/traces.linear_moments", _compute_something)
 
 
 def with_weights(arrays: Any, weights: Floats) -> Any:

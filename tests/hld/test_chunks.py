@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom
 
 import hld
-from hld import row_sums
+from hld.testing import row_sums
 
 
 def table(N, seed, levels=3):

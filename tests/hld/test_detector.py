@@ -52,10 +52,14 @@ def test_half_of_the_rows_are_kept_for_the_reference(tmp_path):
 
 
 def test_the_metrics_are_those_that_the_nodes_allow():
-    names = ("euclidean", "standardized", "marginals", "whitened")
-    for kinds, expected in ((("input", "sum"), names), ("input", names), ("sum", names[:2] + names[3:])):
+    four = ("euclidean", "standardized", "marginals", "whitened")
+    for kinds, expected in ((("input", "sum"), (*four, "whitened_fine", "score")), ("input", (*four, "whitened_fine")),
+                            ("sum", (*four[:2], *four[3:], "whitened_fine"))):
         detector = HLDDetector(num_epochs=2, kinds=kinds).fit(mixed_table(90))
         assert detector.test(mixed_table(10)).metrics == expected
+    for options, rows in (({"reference": "training"}, 90), ({"reference": "circuit"}, 90), ({}, 40)):
+        detector = HLDDetector(num_epochs=2, num_resamples=19, **options).fit(mixed_table(rows))
+        assert detector.test(mixed_table(10)).metrics == four
     with pytest.raises(ValueError, match="'marginals' compares input units"):
         HLDDetector(num_epochs=2, kinds="sum", metric="marginals").fit(mixed_table(90))
 

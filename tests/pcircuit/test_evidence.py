@@ -2,6 +2,7 @@
 import numpy as np
 import pytest
 import representations
+import scipy.sparse
 import zoo
 from hypothesis import given
 from hypothesis import strategies as st
@@ -125,12 +126,6 @@ def test_other_shapes_are_refused(data, message):
         pcircuit.check_evidence(zoo.two_coins(), data)
 
 
-def test_sparse_tables_are_refused():
-    import scipy.sparse
-    with pytest.raises(TypeError, match=r"`data` must be a dense table, found a sparse csr_array: give `.toarray"):
-        pcircuit.log_likelihood(zoo.two_coins(), scipy.sparse.csr_array([[0, 1]]))
-
-
 @pytest.mark.parametrize("empty", [np.empty((0, 2), dtype) for dtype in ("i8", "u8", "f8", "?", "O", "U1", ">i4")],
                          ids=lambda array: array.dtype.str)
 def test_tables_without_rows(empty, engine):
@@ -220,3 +215,27 @@ def test_row_weights_are_refused_with_one_sentence(function, weights, error):
 def test_row_weights_of_any_type_are_read_alike():
     for weights in ([1, 2], np.array([1, 2], dtype=">u2"), np.array([1, 2], dtype="f2"), np.ma.array([1.0, 2.0])):
         np.testing.assert_array_equal(row_weights(weights, 2), [1.0, 2.0])
+
+
+@pytest.mark.parametrize("form", ["csr_array", "csc_matrix", "coo_array", "lil_array"])
+def test_sparse_tables_are_filled_up_with_zeros(form, rng):
+    dense = rng.integers(5, size=(40, 7)) * (rng.random((40, 7)) < 0.1)
+    dense[3, 4] = -1
+    given = getattr(scipy.sparse, form)(dense)
+    read = integer_entries(given)
+    assert read.dtype == np.int8
+    np.testing.assert_array_equal(read, dense)
+    np.testing.assert_array_equal(given.toarray(), dense)  # it stays as it was
+    rows = np.where(dense < 0, 0, dense)
+    sparse = getattr(scipy.sparse, form)(rows)
+    learned = pcircuit.chow_liu_circuit(sparse, num_categories=5)
+    np.testing.assert_array_equal(pcircuit.log_likelihood(learned, sparse), pcircuit.log_likelihood(learned, rows))
+
+
+def test_sparse_tables_with_large_categories_or_none():
+    assert integer_entries(scipy.sparse.csr_array((3, 4))).tolist() == [[0] * 4] * 3
+    assert integer_entries(scipy.sparse.csr_array([[0, 300, 2**40]])).tolist() == [[0, 300, 2**40]]
+    with pytest.raises(ValueError, match=r"2\.5"):
+        integer_entries(scipy.sparse.csr_array([[0, 2.5]]))
+    with pytest.raises(MemoryError, match="fewer rows at a time"):
+        integer_entries(scipy.sparse.csr_array((2**30, 2**30)))

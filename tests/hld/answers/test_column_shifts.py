@@ -4,7 +4,7 @@ import pytest
 
 from hld.answers.column_shifts import column_shifts, labels_of
 from hld.answers.profile import profile_of
-from hld.tables.encoder import fit_encoder
+from hld.schemas.encoder import fit_encoder
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from hld.command.csv_files import read_batch, read_training, write_rows
-from hld.tables.dialect import ReadOptions
-from hld.tables.encoder import fit_encoder
+from hld.schemas.encoder import fit_encoder
+from hld.table_files.dialect import ReadOptions
 
 HEADER = "colour,member,visits,income,code"
 COLOURS, WORDS, CODES = ["red", "green", "blue"], ["True", "False", ""], ["1", "2", "z"]

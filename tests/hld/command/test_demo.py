@@ -77,7 +77,7 @@ def test_batches_hold_unseen_rows_once(monkeypatch):
             return SimpleNamespace(statistic=1.0, threshold=2.0, reject=False, num_samples=len(batch))
     monkeypatch.setattr(_demo, "_digits", lambda: (images, digits))
     monkeypatch.setattr(pcircuit, "fit_em", fit_em)
-    monkeypatch.setattr("hld.goodness_of_fit.HLDTest", Recorder)
+    monkeypatch.setattr("hld.testing.goodness_of_fit.HLDTest", Recorder)
     monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")
     _demo.run(4)
     assert len(seen) == len(set(seen)) == 60

@@ -341,3 +341,10 @@ def test_version(run):
 def test_lists_of_names(text, names):
     """Commas separate, quotes keep."""
     assert command.names(text) == names
+
+
+def test_a_missing_value_may_begin_with_a_minus():
+    from hld.command.parser import _joined
+    joined = _joined(["fit", "t.csv", "--na-values", "-999,?", "-o", "m"])
+    assert joined == ["fit", "t.csv", "--na-values=-999,?", "-o", "m"]
+    assert _joined(["fit", "--na-values"]) == ["fit", "--na-values"]

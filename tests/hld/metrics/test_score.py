@@ -4,7 +4,7 @@ import pytest
 
 import hld
 import pcircuit
-from hld.dependences import localize_dependences
+from hld.results.dependences import localize_dependences
 from hld.vectors.score_features import FLOOR, score_variances
 
 CIRCUIT = pcircuit.rat_spn([2, 3, 2, 3, 2, 2], num_units=3, depth=2, rng=3)

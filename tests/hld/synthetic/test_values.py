@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 from scipy.stats import ks_2samp
 
+from hld.schemas.columns import BinColumn
 from hld.synthetic.values import Grid, ValueTables, value_tables
-from hld.tables.columns import BinColumn
 
 
 def grid(numbers, edges):
@@ -15,7 +15,7 @@ def grid(numbers, edges):
 
 
 @pytest.mark.parametrize(("numbers", "unit"), [([1, 2, 40], 1), ([0.1, 0.2, 0.7], 0.1), ([0.25, 1.5], 0.01),
-                                               ([1 / 3, 2 / 3], 0), ([1e15, 2.0], 0), ([1e-6, 3.0], 1e-6)])
+                                               ([1 / 3, 2 / 3], 0), ([1e15, 2.0], 1), ([1e-6, 3.0], 1e-6)])
 def test_units_are_found(numbers, unit):
     assert grid(numbers, [max(numbers) * 0.9]).unit == unit
 
@@ -55,3 +55,13 @@ def test_arrays_that_do_not_fit_are_refused(name, change):
     assert ValueTables.from_arrays(arrays, 1).units.tolist() == [1.0]
     with pytest.raises(ValueError, match="of values must be"):
         ValueTables.from_arrays(arrays | {name: change(arrays[name])}, 1)
+
+
+def test_large_whole_numbers_stay_whole():
+    stamps = np.arange(1.7e12, 1.7e12 + 200)
+    found = grid(stamps, [float(stamps[100])])
+    drawn = found.draw(np.full(50, stamps[100]), np.full(50, stamps[150]), np.linspace(0, 0.99, 50))
+    assert found.unit == 1 == grid([2.0 ** 60, 2.0 ** 62], [2.0 ** 61]).unit
+    assert grid([1e300, 3e300], [2e300]).unit == 0
+    assert (drawn == np.round(drawn)).all()
+    assert drawn.min() >= stamps[100] > found.cut(stamps[99], True) > stamps[99]

@@ -9,7 +9,7 @@ import pytest
 import representations
 from tables import codes_of, column
 
-from hld.tables.encoder import fit_encoder
+from hld.schemas.encoder import fit_encoder
 
 # Missing and unseen values, equality by value
 

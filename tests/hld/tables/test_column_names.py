@@ -3,8 +3,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hld.tables.encoder import fit_encoder
-from hld.tables.encoding import EncodingReport
+from hld.schemas.encoder import fit_encoder
+from hld.schemas.encoding import EncodingReport
 
 # Arrays and frames
 

@@ -5,7 +5,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hld.tables.encoder import fit_encoder
+import hld
+from hld.schemas.encoder import fit_encoder
 from hld.tables.factored import Factored
 
 pa = pytest.importorskip("pyarrow")
@@ -103,3 +104,22 @@ def test_columns_of_a_mapping_must_fit_together():
         fit_encoder({"a": [1, 2], "b": [1]})
     with pytest.raises(ValueError, match="column 'a' has 2 dimensions"):
         fit_encoder({"a": np.zeros((2, 2))})
+
+
+def test_holes_in_a_dictionary_are_missing():
+    pa = pytest.importorskip("pyarrow")
+    column = pa.DictionaryArray.from_arrays(pa.array([0, 1, None, 0]), pa.array(["q", None]))
+    table = pa.table({"x": column, "y": [1, 2, 1, 2]})
+    assert fit_encoder(table).encode(table)[0][:, 0].tolist() == [0, -1, -1, 0]
+    assert hld.learn_schema(table)["x"].num_missing == 2
+
+
+def test_row_labels_of_pandas_are_no_column():
+    pa = pytest.importorskip("pyarrow")
+    frame = pd.DataFrame({"x": [1, 2, 1]}, index=pd.date_range("2026-01-01", periods=3))
+    assert fit_encoder(pa.Table.from_pandas(frame)).names == fit_encoder(frame).names == ("x",)
+
+
+def test_columns_of_columns_are_refused():
+    with pytest.raises(TypeError, match="column 'b' holds nested values"):
+        fit_encoder(np.zeros(3, dtype=[("a", "i4"), ("b", "f8", (2,))]))

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from tables import codes_of
 
-from hld.tables.encoder import fit_encoder
+from hld.schemas.encoder import fit_encoder
 
 LARGE = [1234567890123456701, 1234567890123456702, 1234567890123456703]
 HUGE = [2 ** 64 - 1, 2 ** 64 - 2, 2 ** 64 - 3]
@@ -111,3 +111,14 @@ def test_dates_of_frames_are_those_of_arrays():
     for frame in (pd.DataFrame({"x": values}), polars.DataFrame({"x": values}),
                   pd.DataFrame({"x": pd.Series(values).astype("timestamp[ns][pyarrow]")})):
         assert codes_of(encoder, frame) == [1, 0, -1]
+
+
+def test_periods_are_dates():
+    frame = pd.DataFrame({"when": pd.period_range("2026-01", periods=40, freq="D")})
+    assert fit_encoder(frame) == fit_encoder(pd.DataFrame({"when": pd.date_range("2026-01-01", periods=40)}))
+
+
+def test_a_frame_that_is_not_computed_yet_says_so():
+    polars = pytest.importorskip("polars")
+    with pytest.raises(TypeError, match=r"LazyFrame .* collect it first"):
+        fit_encoder(polars.LazyFrame({"a": [1, 2]}))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tables import codes_of
 
-from hld.tables.encoder import fit_encoder
+from hld.schemas.encoder import fit_encoder
 from hld.tables.times import as_seconds, from_seconds, times_as_objects
 
 

@@ -18,11 +18,11 @@ def turned(data, start, stop):
     """(valid, codes) by the kernel for the dtype."""
     columns, B = data.shape[1], (stop - start) // 8 * 8 + 8
     codes = np.full((columns, B), 9999, dtype=np.uint16)
-    categories = CATEGORIES[:columns]
+    categories, data = CATEGORIES[:columns], data[start:stop]
     if data.dtype.itemsize > 1:
-        return transpose_rows(data, start, stop, categories, codes), codes
+        return transpose_rows(data, categories, codes), codes
     block = np.empty((8, B), dtype=np.uint8)
-    valid = transpose_bytes(data.view(np.uint8), start, stop, categories, data.dtype.kind == "i", block,
+    valid = transpose_bytes(data.view(np.uint8), categories, data.dtype.kind == "i", block,
                             block.view(np.uint64), codes)
     return valid, codes
 
@@ -58,7 +58,7 @@ def test_wrong_entries_are_found_inside_the_rows_and_only_there(dtype, row, colu
 def test_more_columns_than_are_turned_at_a_time(rng):
     data = rng.integers(-1, 2, size=(5, 70))
     codes = np.empty((70, 8), dtype=np.int64)
-    assert transpose_rows(data, 0, 5, np.full(70, 2), codes)
+    assert transpose_rows(data, np.full(70, 2), codes)
     np.testing.assert_array_equal(codes[:, :5], np.where(data == -1, 2, data).T)
     data[4, 69] = 2
-    assert not transpose_rows(data, 0, 5, np.full(70, 2), codes)
+    assert not transpose_rows(data, np.full(70, 2), codes)

@@ -1,0 +1,132 @@
+"""The trials behind the metrics of the default: which of them add power beside the others, at equal size.
+
+    HLD_DATA=... python -m benchmarks.power.trials --output FILE.json [--tables nltcs adult ...] [--batches 30]
+    python -m benchmarks.power.trials report FILE.json [--tables ...]
+
+A detector takes seconds to calibrate, and a choice among metrics needs many.  So here each table is learned once, and
+of every batch only its mean vector is computed; each combination of metrics is the harmonic mean of their scores, as
+the detector combines them (`hld.nulls.score`), and rejects what lies beyond the 95 % quantile of unshifted batches.
+Nothing is said about nominal size: that is `bench_level`'s.
+
+The tables are two halves: their names in alphabetical order, every other one, are for choosing (CHOOSING), the others
+are held back (HELD_BACK) until the choice is made.
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import pathlib
+import time
+import warnings
+
+import numpy as np
+
+import hld
+import pcircuit
+from hld.answers.profile import profile_of
+from hld.metrics.named import DEFAULT, build_metric
+from hld.nulls.joint import harmonic_mean
+from hld.nulls.limit_law import limit_laws
+from hld.nulls.score import score_of
+from hld.nulls.staged import squared_distances
+from hld.references.rows import row_reference
+from hld.results.largest_count import SHARE, largest_count
+from hld.vectors.score_features import score_features
+
+from .shifts import SHIFTS, columns_for, fresh_batches, shifted_batches
+from .tables import TABLES, load_source
+
+HELD_BACK, CHOOSING = sorted(TABLES)[::2], sorted(TABLES)[1::2]
+COUNTS = "counts"  # the largest difference of a single count, `hld.results.largest_count`, with its share of the level
+EVERY = (*DEFAULT, "whitened_fine", "score", "ordered")
+COMBINED = {"four": DEFAULT, "+ fine": EVERY[:5], "+ score": (*DEFAULT, "score"), "+ fine + score": EVERY[:6],
+            "+ fine + score + ordered": EVERY, "+ fine + score + counts": (*EVERY[:6], COUNTS), COUNTS: (COUNTS,)}
+ALPHA, SIZES = 0.05, (10, 50, 200)
+
+
+def main():
+    """Run tables that are not there yet, or report."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("report", nargs="?", choices=["report"])
+    parser.add_argument("file", nargs="?")
+    parser.add_argument("--output")
+    parser.add_argument("--tables", nargs="*", default=CHOOSING)
+    parser.add_argument("--batches", type=int, default=30, help="shifted ones in a cell; three times as many unshifted")
+    parser.add_argument("--columns", type=int, default=1)
+    parser.add_argument("--rows", type=int, default=2000)
+    options = parser.parse_args()
+    path = pathlib.Path(options.file or options.output)
+    cells = json.loads(path.read_text()) if path.exists() else []
+    for name in () if options.report else options.tables:
+        started = time.perf_counter()
+        if name not in {cell["table"] for cell in cells}:
+            cells += study(name, options)
+            path.write_text(json.dumps(cells))
+            print(f"{name}: {time.perf_counter() - started:.0f} s", flush=True)
+    print(report([cell for cell in cells if cell["table"] in options.tables]))
+
+
+def study(name, options) -> list:
+    """Cells of one table."""
+    source = load_source(name, options.rows)
+    nominal, numeric = (np.flatnonzero(kind).tolist() for kind in (~source.is_numeric, source.is_numeric))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        detector = hld.HLDDetector(categorical=nominal, continuous=numeric, metric="euclidean", null="normal")
+        detector.fit(source.train)
+    half = np.random.default_rng(0).permutation(len(source.train))[:len(source.train) // 2]  # as the detector's
+    circuit, encode = detector.circuit_, lambda rows: detector.encoder_.encode(rows)[0]
+    nodes = pcircuit.select_nodes(circuit)
+    reference = row_reference(circuit, nodes, encode(source.train[np.sort(half)]), score_features(circuit))
+    ascending, edges = detector.encoder_.ordered, np.zeros((0, 2), dtype=np.int64)
+    metrics = tuple(build_metric(metric, reference, **({"ordered": ascending} if ascending else {}))
+                    for metric in EVERY if ascending or metric != "ordered")
+    score = score_of(limit_laws(reference, metrics))
+
+    def each(batches, T):
+        """(B, q) scores of batches, one by one."""
+        rows = [encode(batch) for batch in batches]
+        means = np.stack([reference.vectors.mean(one) for one in rows]) - reference.mean
+        scores = score(squared_distances(metrics, means) / (1 + T / reference.num_rows), T)[:, :len(metrics)]
+        counts = [largest_count(detector.profile_, profile_of(one, detector.encoder_.num_categories, edges), ascending)
+                  for one in rows]
+        return np.column_stack([[one.pvalue for one in counts], scores])
+    cells = []
+    for T in SIZES:
+        unshifted = each(fresh_batches(source, T, 3 * options.batches, 0), T)
+        for kind in SHIFTS:
+            for v in columns_for(kind, source, options.columns):
+                found = each(shifted_batches(kind, source, v, T, options.batches, 1), T)
+                cells.append({"table": name, "kind": kind, "column": v, "T": T,
+                              "power": {label: _power(found, unshifted, chosen) for label, chosen in COMBINED.items()}})
+    return cells
+
+
+def _power(found, unshifted, chosen) -> float:
+    """Share of batches whose combined p-value is below the 5 % quantile of unshifted ones."""
+    own, others = (_combined(scores, chosen) for scores in (found, unshifted))
+    return float((own < np.quantile(others, ALPHA, method="lower")).mean())
+
+
+def _combined(scores, chosen) -> np.ndarray:
+    """(B,) the harmonic mean of the scores of some metrics, and the test of counts by its share of the level."""
+    places = [1 + EVERY.index(name) for name in chosen if name != COUNTS and 1 + EVERY.index(name) < scores.shape[1]]
+    together = harmonic_mean(np.maximum(scores[:, places], 1e-300)) if places else np.ones(len(scores))
+    return np.minimum(together / (1 - SHARE), scores[:, 0] / SHARE) if COUNTS in chosen else together
+
+
+def report(cells) -> str:
+    """Markdown: mean power by kind of shift."""
+    tables, kinds = (list(dict.fromkeys(cell[key] for cell in cells)) for key in ("table", "kind"))
+    lines = [f"Mean power at equal size, level {ALPHA}, T = {' / '.join(map(str, SIZES))}; {', '.join(tables)}", "",
+             "| shift (cells) | " + " | ".join(COMBINED) + " |", "|---" * (1 + len(COMBINED)) + "|"]
+    for kind in [*kinds, "all"]:
+        chosen = [cell for cell in cells if kind in (cell["kind"], "all")]
+        shown = [" / ".join(f"{np.mean([cell['power'][label] for cell in chosen if cell['T'] == T]):.2f}"
+                            for T in SIZES) for label in COMBINED]
+        lines.append(f"| {kind} ({len(chosen)}) | " + " | ".join(shown) + " |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Does a detector keep what it promises, on the user's own rows?"""

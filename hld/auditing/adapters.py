@@ -1,0 +1,92 @@
+"""Any detector as a function from a batch to a p-value, and any table as something that rows can be taken of.
+
+A detector may be a function that returns a p-value, or an object with ``test`` or ``predict``.  What that returns may
+be a number, an object with an attribute, or a mapping, nested or not, with a p-value under one of the usual names.
+Several p-values, one for each column, become one by Bonferroni's rule, which is what the detectors that return them do.
+"""
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+NAMES = ("pvalue", "p_value", "p_val", "pval")
+
+
+def pvalue_function(detector: object, name: str = "detectors") -> Callable:
+    """A function from a batch to a p-value.
+
+    Examples
+    --------
+    >>> pvalue_function(lambda batch: {"data": {"p_val": np.array([0.04, 0.5])}})([[0]])
+    0.08
+    """
+    for method in ("test", "predict"):
+        if callable(getattr(detector, method, None)):
+            run = getattr(detector, method)
+            break
+    else:
+        if not callable(detector):
+            raise TypeError(f"`{name}` must be a function of a batch or have a method `test`, found "
+                            f"{type(detector).__name__}")
+        run = detector
+    return lambda batch: pvalue_of(run(batch))
+
+
+def pvalue_of(result: object) -> float:
+    """The p-value in what a detector returned; ValueError where there is none."""
+    found = _find(result)
+    if found is None:
+        raise ValueError(f"the detector returned no p-value (a number, or one named {', '.join(NAMES)}), found "
+                         f"{reprlib.repr(result)}")
+    values = np.asarray(found, dtype=np.float64).ravel()
+    if not values.size or not ((values >= 0) & (values <= 1)).all():
+        raise ValueError(f"the detector returned {reprlib.repr(found)}, expected p-values from 0 to 1")
+    return float(min(values.min() * values.size, 1.0))
+
+
+def _find(result):
+    """Numbers under one of the names, or the result itself if it is a number."""
+    if isinstance(result, (int, float, np.number)) and not isinstance(result, bool):
+        return result
+    if isinstance(result, Mapping):
+        for name in NAMES:
+            if name in result:
+                return result[name]
+        return next((found for value in result.values() if isinstance(value, Mapping)
+                     and (found := _find(value)) is not None), None)
+    return next((getattr(result, name) for name in NAMES if hasattr(result, name)), None)
+
+
+def num_rows(table: object) -> int:
+    """Rows of a table."""
+    if isinstance(table, Mapping):
+        return len(next(iter(table.values()))) if table else 0
+    if not hasattr(table, "__len__") or isinstance(table, (str, bytes)):
+        raise TypeError(f"`held_out` must be a table, found {type(table).__name__}")
+    return len(table)
+
+
+def take(table: object, index: np.ndarray):
+    """The rows of a table at some positions, as a table of the same kind."""
+    if hasattr(table, "iloc"):
+        return table.iloc[index]
+    if isinstance(table, Mapping):
+        return {name: np.asarray(column)[index] for name, column in table.items()}
+    if hasattr(table, "take") and hasattr(table, "schema"):
+        return table.take(index)
+    if hasattr(table, "columns") or isinstance(table, np.ndarray):
+        return table[index]
+    return [table[i] for i in index.tolist()]
+
+
+def column_of(table: object, name: object) -> np.ndarray:
+    """(n,) the cells of a column as text, which levels are compared by."""
+    if isinstance(table, Mapping) or hasattr(table, "columns"):
+        cells = table[name]
+    elif hasattr(table, "column"):
+        cells = table.column(name)
+    else:
+        cells = [row[name] for row in table]
+    return np.array([str(cell) for cell in (cells.tolist() if hasattr(cells, "tolist") else cells)])

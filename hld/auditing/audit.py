@@ -1,0 +1,220 @@
+r"""How often a detector alarms on rows where nothing has shifted, and how often where something has.
+
+From a table that the detector has not seen, batches of T rows are drawn and judged:
+
+* **level**: rows drawn at random, so that nothing has shifted.  The share of alarms has a 95 % interval by Clopper and
+  Pearson; a detector of level alpha has alpha in it.
+* **in order**: successive rows of the table as it stands.  If these alarm more often than random ones, the reference
+  itself drifts: the table is no sample of one distribution, and its order matters.
+* **power**: rows drawn so that a level of a column is more frequent, as an `Edit` says; everything else stays as it is
+  given that column, because whole rows are drawn.
+
+Batches of one size are disjoint while the table has enough rows, and are drawn again from all rows after that: then
+they share rows, their alarms hang together, and the interval is too narrow; `is_reused` says so.
+
+References
+----------
+Clopper and Pearson (1934), The use of confidence or fiducial limits illustrated in the case of the binomial, Biometrika
+26, 404.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+import pcircuit
+from hld.auditing.adapters import column_of, num_rows, pvalue_function, take
+from hld.checks import check_alpha
+from hld.planning.alternatives import Edit, read_edits
+
+SIZES = (10, 50, 200)
+
+
+@dataclass(frozen=True)
+class AuditRow:
+    """Alarms of one detector in one situation.
+
+    Attributes
+    ----------
+    detector, situation : str
+        "unshifted", "in order", or an edit.
+    num_rows : int
+        T.
+    num_batches, num_alarms : int
+    rate, low, high : float
+        Share of alarms, and its 95 % interval.
+    is_reused : bool
+        Whether batches share rows.
+    """
+
+    detector: str
+    situation: str
+    num_rows: int
+    num_batches: int
+    num_alarms: int
+    rate: float
+    low: float
+    high: float
+    is_reused: bool
+
+
+@dataclass(frozen=True)
+class AuditResult:
+    """What an audit found.
+
+    Attributes
+    ----------
+    rows : tuple of AuditRow
+    alpha : float
+    num_held_out : int
+        Rows of the table.
+    """
+
+    rows: tuple
+    alpha: float
+    num_held_out: int
+
+    @property
+    def keeps_level(self) -> dict:
+        """For each detector whether alpha is no smaller than every interval of its level."""
+        names = dict.fromkeys(row.detector for row in self.rows)
+        return {name: all(row.low <= self.alpha for row in self.rows
+                          if row.detector == name and row.situation == "unshifted") for name in names}
+
+    def to_dict(self) -> dict:
+        """Plain values, ready for JSON."""
+        return {"alpha": self.alpha, "num_held_out": self.num_held_out, "keeps_level": self.keeps_level,
+                "rows": [asdict(row) for row in self.rows]}
+
+    def __str__(self):
+        lines = [f"audit on {self.num_held_out} rows at level {self.alpha:g}:"]
+        for name, keeps in self.keeps_level.items():
+            lines.append(f"{name}: {'keeps its level' if keeps else 'alarms too often'}")
+            lines += [f"  {row.situation}, {row.num_rows} rows: {row.num_alarms} of {row.num_batches} batches alarmed "
+                      f"({100 * row.low:.3g} to {100 * row.high:.3g} %)" for row in self.rows if row.detector == name]
+        return "\n".join(lines)
+
+
+def audit(detectors: object, held_out: object, sizes: Sequence[int] = SIZES, edits: Sequence = (), alpha: float = 0.05,
+          *, num_batches: int = 200, train: object = None,
+          rng: int | np.random.Generator | None = 0) -> AuditResult:
+    """Measure level, power and drift of detectors on rows that they have not seen.
+
+    Parameters
+    ----------
+    detectors : detector, or mapping of name to detector
+        A function from a batch to a p-value, or an object with ``test`` (or ``predict``): see `hld.auditing.adapters`.
+    held_out : table
+        Rows from the distribution that the detectors learned, in their order.
+    sizes : sequence of int
+        T, batch sizes.
+    edits : sequence of Edit, mapping or str
+        Shifts to measure the power against; a text is read as ``sex=F:+0.05``.
+    alpha : float
+        Level: a p-value of at most alpha is an alarm.
+    num_batches : int
+        For each size and situation.
+    train : table, optional
+        Objects with ``fit`` are fitted to it first.
+    rng : int or numpy.random.Generator, optional
+
+    Returns
+    -------
+    AuditResult
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a batch is larger than the table, or a detector returns no p-value.
+
+    Notes
+    -----
+    Costs ``len(sizes) (2 + len(edits)) num_batches`` tests of each detector.
+
+    Examples
+    --------
+    >>> coins = np.random.default_rng(0).integers(0, 2, size=(2000, 1))
+    >>> def sign_test(batch):
+    ...     z = abs(np.sum(batch) - len(batch) / 2) / np.sqrt(len(batch) / 4)
+    ...     return float(np.exp(-z * z / 2))
+    >>> audit(sign_test, coins, sizes=[50], num_batches=40).keeps_level
+    {'detector': True}
+    """
+    alpha, rng = check_alpha(alpha), pcircuit.check_generator(rng)
+    B, n = pcircuit.check_whole_number(num_batches, "num_batches", 1), num_rows(held_out)
+    if not isinstance(sizes, Sequence) or isinstance(sizes, str):
+        raise TypeError(f"`sizes` must be a sequence of batch sizes, found {sizes!r}")
+    sizes = [pcircuit.check_whole_number(T, "sizes", 1) for T in sizes]
+    if not sizes or max(sizes) > n:
+        raise ValueError(f"`sizes` must be at least one batch size of at most the {n} rows of `held_out`, found "
+                         f"{sizes}")
+    edits, named = read_edits(edits), dict(detectors) if isinstance(detectors, Mapping) else {"detector": detectors}
+    if train is not None:
+        for one in named.values():
+            if callable(getattr(one, "fit", None)):
+                one.fit(train)
+    run = {name: pvalue_function(one, "detectors" if one is detectors else f"detectors[{name!r}]")
+           for name, one in named.items()}
+    rows = []
+    for T in sizes:
+        plans = {"unshifted": _drawn(n, T, B, rng), "in order": _windows(n, T, B)}
+        plans |= {str(edit): _edited(held_out, edit, T, B, rng) for edit in edits}
+        for situation, batches in plans.items():
+            reused = sum(map(len, batches)) > n or situation not in ("unshifted", "in order")
+            for name, test in run.items():
+                rows.append(_judged(name, situation, test, [take(held_out, one) for one in batches], alpha, reused))
+    return AuditResult(tuple(rows), alpha, n)
+
+
+def _drawn(n, T, B, rng) -> list:
+    """B batches of T of n rows: disjoint ones while there are rows left."""
+    batches: list = []
+    while len(batches) < B:
+        order = rng.permutation(n)
+        batches += [order[start:start + T] for start in range(0, n - T + 1, T)]
+    return batches[:B]
+
+
+def _windows(n, T, B) -> list:
+    """At most B windows of T successive rows, evenly spread."""
+    starts = np.unique(np.linspace(0, n - T, min(B, max(n // T, 1))).astype(int))
+    return [np.arange(start, start + T) for start in starts]
+
+
+def _edited(table, edit: Edit, T, B, rng) -> list:
+    """B batches of T rows among which a level has another share, drawn with replacement inside the two groups."""
+    has = column_of(table, edit.column) == str(edit.level)
+    share = has.mean()
+    if not 0 < share < 1 or not 0 <= share + edit.by <= 1:
+        raise ValueError(f"`edits` has {edit}, but the level has a share of {share:.4g} in `held_out`: expected one "
+                         "that some rows have and others not, and a result from 0 to 1")
+    with_level, others, batches = np.flatnonzero(has), np.flatnonzero(~has), []
+    for _ in range(B):
+        h = rng.binomial(T, share + edit.by)
+        batches.append(np.concatenate([rng.choice(with_level, h), rng.choice(others, T - h)]))
+    return batches
+
+
+def _judged(name: str, situation: str, test: Callable, batches: list, alpha: float, is_reused: bool) -> AuditRow:
+    """Alarms of a detector on batches."""
+    alarms = sum(test(batch) <= alpha for batch in batches)
+    low, high = clopper_pearson(alarms, len(batches))
+    return AuditRow(name, situation, num_rows(batches[0]), len(batches), int(alarms), alarms / len(batches), low, high,
+                    bool(is_reused))
+
+
+def clopper_pearson(count: int, trials: int, level: float = 0.95) -> tuple[float, float]:
+    """Interval of a probability of which `count` of `trials` came true.
+
+    Examples
+    --------
+    >>> [round(end, 4) for end in clopper_pearson(0, 10)]
+    [0.0, 0.3085]
+    """
+    from scipy.special import betaincinv
+    outside = (1 - level) / 2
+    low = 0.0 if count == 0 else float(betaincinv(count, trials - count + 1, outside))
+    high = 1.0 if count == trials else float(betaincinv(count + 1, trials - count, 1 - outside))
+    return low, high

@@ -1,0 +1,38 @@
+"""``hld warm-up``: kernels compiled before they are needed, and kept on disk for later processes."""
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+
+def warm_up(args) -> int:
+    """Compile all kernels, with a line on standard error for each kind."""
+    import pcircuit
+    from hld.command.output import print_text
+    from hld.command.steps import step
+    if pcircuit.engine_is_numpy():
+        print_text("nothing to compile: PCIRCUIT_ENGINE=numpy never uses kernels")
+        return 0
+    started, folder = time.perf_counter(), os.environ.get("NUMBA_CACHE_DIR")
+    with step("compiling kernels"):
+        pcircuit.warm_up(moments=True, report=_say)
+        _say("the monitor")
+        _watch_a_row()
+    where = f"in {folder}" if folder else "beside the package or, where that is read-only, in the user's cache folder"
+    print_text(f"kernels ready after {time.perf_counter() - started:.1f} s; Numba keeps them {where}")
+    return 0
+
+
+def _watch_a_row():
+    """The monitor's kernel, by an example."""
+    import pcircuit
+    from hld.monitoring.monitor import Monitor
+    circuit = pcircuit.rat_spn([2] * 4, num_units=2, depth=1, rng=0)
+    Monitor(circuit, rng=0).update([[0] * 4])
+
+
+def _say(name):
+    """A line about a kind of kernels."""
+    if sys.stderr is not None:
+        print(f"kernels for {name}: compiled, or found in the cache", file=sys.stderr, flush=True)

@@ -1,0 +1,123 @@
+"""Many batches as a matrix of distances: which days are like which.
+
+The distance of two batches is the effect size between them: |mean L_A - mean L_B| over the typical distance of a row,
+less what sampling makes of it, so that batches of one distribution are near 0 whatever their sizes.  Only the sums of
+each batch are needed, so each is read once, and summaries serve as well as tables.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hld.comparing.two_sample import codes_of, test_of
+from hld.detector import HLDDetector
+from hld.summaries.fingerprint import detector_fingerprint
+from hld.summaries.summary import BatchSummary
+
+
+@dataclass(frozen=True, eq=False)
+class Distances:
+    """Distances between batches.
+
+    Attributes
+    ----------
+    labels : tuple of str
+    matrix : (n, n) float array
+        Effect sizes between batches, symmetric, 0 on the diagonal.
+    from_reference : (n,) float array
+        Those from what the model learned.
+    num_rows : (n,) int array
+    """
+
+    labels: tuple
+    matrix: np.ndarray = field(repr=False)
+    from_reference: np.ndarray = field(repr=False)
+    num_rows: np.ndarray = field(repr=False)
+
+    def to_dict(self) -> dict:
+        """Plain values, ready for JSON."""
+        return {"labels": list(self.labels), "matrix": self.matrix.tolist(), "num_rows": self.num_rows.tolist(),
+                "from_reference": self.from_reference.tolist()}
+
+    def plot(self):
+        """The matrix as a picture, as a figure of matplotlib; ImportError without it."""
+        from hld.plots.charts import new_figure
+        n = len(self.labels)
+        figure = new_figure((2.5 + 0.35 * n, 2 + 0.35 * n))
+        axes = figure.add_subplot()
+        image = axes.imshow(self.matrix, cmap="Blues", vmin=0.0)
+        figure.colorbar(image, ax=axes, label="effect size between batches")
+        axes.set_xticks(range(n), self.labels, rotation=90)
+        axes.set_yticks(range(n), self.labels)
+        return figure
+
+
+def distances(model: object, batches: Mapping | Iterable) -> Distances:
+    """Distances between batches, and of each from the reference.
+
+    Parameters
+    ----------
+    model : pcircuit.Circuit, HLDTest or HLDDetector
+    batches : mapping of label to batch, or sequence of batches
+        At least two; rows, tables or summaries.
+
+    Returns
+    -------
+    Distances
+
+    Raises
+    ------
+    TypeError, ValueError
+        If there are fewer than two batches, or one does not fit the model.
+
+    Notes
+    -----
+    One pass over the rows and O(n^2 m) for n batches.
+
+    Examples
+    --------
+    >>> import pcircuit
+    >>> circuit = pcircuit.rat_spn([2] * 8, num_units=4, depth=2, rng=0)
+    >>> days = {"mon": pcircuit.sample(circuit, 200, rng=1), "tue": pcircuit.sample(circuit, 200, rng=2),
+    ...         "wed": [[0, 1] * 4] * 200}
+    >>> found = distances(circuit, days)
+    >>> bool(found.matrix[0, 1] < 0.2 < found.matrix[0, 2])
+    True
+    """
+    test = test_of(model)
+    if not isinstance(batches, (Mapping, Iterable)) or isinstance(batches, (str, bytes)):
+        raise TypeError(f"`batches` must be a mapping or a sequence of batches, found {type(batches).__name__}")
+    named = dict(batches) if isinstance(batches, Mapping) else {str(i): one for i, one in enumerate(batches)}
+    if len(named) < 2:
+        raise ValueError(f"`batches` has {len(named)} of them, expected at least two")
+    known = test.fingerprint
+    if isinstance(model, HLDDetector):
+        known = detector_fingerprint(known, model.schema_)
+    found = [_mean(model, test, one, known) for one in named.values()]
+    means, sizes = np.array([mean for mean, _ in found]), np.array([n for _, n in found])
+    m = len(test.nodes)
+    means, center, total = means[:, :m], test.mean[:m], float(test.stds[:m] @ test.stds[:m])
+    gaps = ((means[:, None] - means[None]) ** 2).sum(axis=2)
+    error = 1 / sizes
+    own = 0.0 if test.num_train is None else 1 / test.num_train
+    matrix = _effects(gaps, total, error[:, None] + error)
+    np.fill_diagonal(matrix, 0.0)
+    from_reference = _effects(((means - center) ** 2).sum(axis=1), total, error + own)
+    return Distances(tuple(map(str, named)), matrix, from_reference, sizes)
+
+
+def _mean(model, test, batch, known) -> tuple:
+    """Mean vector and number of rows of a batch."""
+    if isinstance(batch, BatchSummary):
+        if batch.model != known or not batch.num_rows:
+            raise ValueError("`batches` holds a summary of another model or of no rows")
+        return batch.means, batch.num_rows
+    rows = codes_of(model, test, batch, "batches")
+    return test.vectors.mean(rows), len(rows)
+
+
+def _effects(squared, total, error) -> np.ndarray:
+    """Effect sizes of squared distances."""
+    return np.sqrt(np.maximum(squared / total - error, 0.0)) if total > 0 else np.zeros_like(squared)

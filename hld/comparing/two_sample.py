@@ -1,0 +1,240 @@
+r"""Do two batches come from one distribution, whatever it is?
+
+The circuit need not be right, nor either batch follow it: it only says which numbers of a row are looked at, L(x), and
+in which metrics F the difference of two means is measured,
+
+.. math:: d^2 = \| F (\bar L_A - \bar L_B) \|^2 .
+
+*Rows.*  If both batches come from one distribution, all n_A + n_B rows are exchangeable, so that every way to divide
+them is equally likely: B random divisions give p = (1 + #{b : d_b >= d}) / (1 + B), exact in finite samples for any
+distribution.  Several metrics are combined by the harmonic mean of their ranks among all divisions, a function that all
+divisions share, so the combination is exact, too.  No vector is computed twice: d_b^2 needs sums over n_A rows only.
+
+*Summaries.*  Where rows stay at their sites and sums are all there is, the law of a weighted sum of chi-squares stands
+in: the covariance of a row is that of the reference, stretched in each metric to the trace that the two batches show
+(`Spread`; not with noise), and S (1/n_A + 1/n_B) is that of the difference, with the variances of noise if there is
+any.  Right in the limit of many rows, and as far as the reference tells the shape of the covariance.
+
+References
+----------
+Phipson and Smyth (2010), Permutation p-values should never be zero, Statistical Applications in Genetics and Molecular
+Biology 9, article 39.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+import pcircuit
+from hld.checks import check_alpha
+from hld.detector import HLDDetector
+from hld.nulls.joint import JointNull, covariance_factor, harmonic_mean, joint_law
+from hld.nulls.limit_law import limit_law
+from hld.nulls.monte_carlo import TIE
+from hld.references.circuit import CircuitReference
+from hld.references.covariances import through
+from hld.references.reference import MAX_FULL_SPECTRUM
+from hld.summaries.fingerprint import detector_fingerprint
+from hld.summaries.summary import BatchSummary
+from hld.testing.goodness_of_fit import HLDTest
+
+METRICS = ("euclidean", "standardized", "whitened")
+BLOCK = 200  # divisions at a time
+
+
+@dataclass(frozen=True)
+class TwoSampleResult:
+    """The outcome of comparing two batches.
+
+    Attributes
+    ----------
+    pvalue : float
+    reject : bool
+        ``pvalue <= alpha``.
+    alpha : float
+    effect : float
+        Distance of the means over the typical distance of a row, less what sampling makes of it: as `HLDResult.effect`.
+    metrics : tuple of str
+    pvalues : tuple of float
+        One for each metric.
+    num_rows : tuple of two int
+    null : str
+        "permutation" or "exact", the law.
+    """
+
+    pvalue: float
+    reject: bool
+    alpha: float
+    effect: float
+    metrics: tuple
+    pvalues: tuple
+    num_rows: tuple
+    null: str
+
+    def to_dict(self) -> dict:
+        """Plain values, ready for JSON."""
+        return {**vars(self), "metrics": list(self.metrics), "pvalues": list(self.pvalues),
+                "num_rows": list(self.num_rows)}
+
+    def __str__(self):
+        verdict = "the batches differ" if self.reject else "no difference"
+        return (f"{verdict}: p = {self.pvalue:.3g} at level {self.alpha:g}, {self.num_rows[0]} and {self.num_rows[1]} "
+                f"rows, effect size {self.effect:.2g}")
+
+    __repr__ = __str__
+
+
+def two_sample(model: pcircuit.Circuit | HLDTest | HLDDetector, first: object, second: object, alpha: float = 0.05, *,
+               num_permutations: int = 999, rng: int | np.random.Generator | None = 0) -> TwoSampleResult:
+    """Test whether two batches come from one distribution.
+
+    Parameters
+    ----------
+    model : pcircuit.Circuit, HLDTest or HLDDetector
+        Supplies the vectors and the metrics; neither batch need follow it.
+    first, second : batches
+        Rows (n, V) for a circuit or a test, tables for a detector; or two of its summaries.
+    alpha : float
+        Level, in (0, 1).
+    num_permutations : int
+        B.
+    rng : int or numpy.random.Generator, optional
+        Of the divisions.
+
+    Returns
+    -------
+    TwoSampleResult
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a batch does not fit the model; for rows with holes where a circuit cannot fill them.
+
+    Notes
+    -----
+    O((n_A + n_B) m) for the vectors and B times as much for the divisions.
+
+    Examples
+    --------
+    >>> circuit = pcircuit.rat_spn([2] * 8, num_units=4, depth=2, rng=0)
+    >>> rows = np.random.default_rng(0).integers(0, 2, size=(400, 8))           # nothing that the circuit knows
+    >>> two_sample(circuit, rows[:200], rows[200:]).reject
+    False
+    >>> two_sample(circuit, rows[:200], rows[200:] * rows[:200]).reject
+    True
+    """
+    alpha, rng = check_alpha(alpha), pcircuit.check_generator(rng)
+    B = pcircuit.check_whole_number(num_permutations, "num_permutations", 1)
+    test = test_of(model)
+    if isinstance(first, BatchSummary) or isinstance(second, BatchSummary):
+        return _by_law(model, test, first, second, alpha)
+    parts = [codes_of(model, test, rows, name) for rows, name in ((first, "first"), (second, "second"))]
+    vectors = [test.vectors.rows(rows) - test.mean for rows in parts]
+    every, (n, m) = np.concatenate(vectors), map(len, vectors)
+    squared = _divisions(test.calibration.metrics, every, n, B, rng)
+    ranks = np.stack([1.0 + B - np.searchsorted(np.sort(column), column * (1 - TIE)) for column in squared.T], axis=1)
+    each = ranks / (1 + B)
+    together = harmonic_mean(each)
+    value = float((together <= together[0] * (1 + 1e-12)).mean())
+    return TwoSampleResult(value, value <= alpha, alpha, _effect(vectors[0].mean(axis=0) - vectors[1].mean(axis=0),
+                                                                 every.var(axis=0).sum(), n, m),
+                           test.metric_names, tuple(map(float, each[0])), (n, m), "permutation")
+
+
+def test_of(model) -> HLDTest:
+    """The test of a model; one with several metrics for a circuit."""
+    if isinstance(model, pcircuit.Circuit):
+        return HLDTest(model, metric=METRICS)
+    if isinstance(model, HLDDetector):
+        if not hasattr(model, "test_"):
+            raise ValueError("`model` is not fitted: call `fit(table)` first, or `hld.load(path)`")
+        return model.test_
+    if not isinstance(model, HLDTest):
+        raise TypeError(f"`model` must be a circuit, an HLDTest or an HLDDetector, found {type(model).__name__}")
+    return model
+
+
+test_of.__test__ = False  # its name must not make a test runner collect it
+
+
+def codes_of(model, test: HLDTest, rows, name: str) -> np.ndarray:
+    """(n, V) codes of a batch, without holes: a row that has some is filled by draws from the circuit.
+
+    All rows of both batches are filled by one rule, so they stay exchangeable.
+    """
+    if isinstance(model, HLDDetector):
+        rows, _ = model.encoder_.encode(rows)
+    rows = pcircuit.check_evidence(test.circuit, rows, name=name)
+    if not len(rows):
+        raise ValueError(f"`{name}` has no rows: at least one is needed")
+    holes = rows.min(axis=1) < 0 if rows.dtype.kind == "i" else np.zeros(len(rows), dtype=bool)
+    if holes.any():
+        rng = np.random.default_rng([test.settings.seed, len(name)])
+        rows = rows.copy()
+        rows[holes] = pcircuit.sample(test.circuit, evidence=rows[holes], rng=rng)
+    return rows
+
+
+def _divisions(metrics, every, n, B, rng) -> np.ndarray:
+    """(B + 1, q) squared distances of the batches as they are, and of random divisions."""
+    N, total = len(every), every.sum(axis=0)
+    shares = np.zeros((B + 1, N), dtype=np.float32)
+    shares[0, :n] = 1.0
+    for b in range(1, B + 1):
+        shares[b, rng.permutation(N)[:n]] = 1.0
+    squared = []
+    for start in range(0, B + 1, BLOCK):
+        sums = shares[start:start + BLOCK].astype(np.float64) @ every
+        differences = sums / n - (total - sums) / (N - n)
+        squared.append(np.stack([metric.squared(differences) for metric in metrics], axis=1))
+    return np.concatenate(squared)
+
+
+def _effect(delta, variance, n, m) -> float:
+    """The distance of two means in units of a row, debiased."""
+    if not variance > 0:
+        return 0.0
+    return float(np.sqrt(max(float(delta @ delta) / variance - 1 / n - 1 / m, 0.0)))
+
+
+def _by_law(model, test, first, second, alpha) -> TwoSampleResult:
+    """The comparison of two summaries."""
+    known = {test.fingerprint}
+    if isinstance(model, HLDDetector):
+        known = {detector_fingerprint(test.fingerprint, model.schema_)}
+    for one, name in ((first, "first"), (second, "second")):
+        if not isinstance(one, BatchSummary):
+            raise TypeError(f"`{name}` must be a BatchSummary as the other batch is, found {type(one).__name__}")
+        if one.model not in known or not one.num_rows or not one.is_whole:
+            raise ValueError(f"`{name}` must be a summary of this model, of at least one row and without holes")
+    parts, sizes = test.calibration, (first.num_rows, second.num_rows)
+    if len(test.mean) > MAX_FULL_SPECTRUM:
+        raise ValueError(f"`first` and `second` can be compared as summaries for at most {MAX_FULL_SPECTRUM} nodes")
+    row = parts.kept.covariance if parts.kept is not None else CircuitReference(
+        test.circuit, test.nodes, test.mean).covariance()
+    rate = 1 / sizes[0] + 1 / sizes[1]
+    noise = sum(one.privacy.variances / one.num_rows ** 2 for one in (first, second) if one.privacy is not None)
+    delta, laws, squared = first.means - second.means, [], []
+    for i, metric in enumerate(parts.metrics):
+        seen = through(metric, row)
+        scale = _stretch(i, metric, (first, second), test.mean, seen.trace)
+        whole = through(metric, row * scale * rate + np.diag(np.broadcast_to(noise, delta.shape)))
+        laws.append(limit_law(whole))
+        squared.append(float(metric.squared(delta)))
+    null = laws[0] if len(laws) == 1 else JointNull(tuple(laws), joint_law(
+        covariance_factor(row), parts.metrics, np.random.default_rng([test.settings.seed, 6])))
+    found = null.pvalue(np.array(squared), 1)
+    return TwoSampleResult(found.value, found.value <= alpha, alpha, _effect(delta, float(np.trace(row)), *sizes),
+                           test.metric_names, tuple(map(float, found.each)), sizes, "exact")
+
+
+def _stretch(i, metric, batches, mean, trace) -> float:
+    """How much wider the rows of the batches are in a metric than the reference; 1 where that is not known."""
+    if any(one.spread is None for one in batches) or not trace > 0:
+        return 1.0
+    total = sum(one.num_rows for one in batches)
+    if total <= 2:
+        return 1.0
+    within = sum(one.spread.squares[i] - one.num_rows * float(metric.squared(one.means - mean)) for one in batches)
+    return max(within / (total - 2) / trace, 0.0)

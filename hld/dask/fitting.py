@@ -1,0 +1,163 @@
+"""A detector fitted to more rows than one machine holds.
+
+Two kinds of things are learned, and they need different numbers of rows.
+
+* Columns (levels, bins, kinds), the tree, the rows that batches are compared with: a uniform sample of `sample_rows`
+  rows is brought to this machine, and a detector is fitted to it as to any table.
+* The parameters, hundreds of thousands perhaps, by EM.  The expected flows of an epoch add up over rows: each worker
+  counts those of its own partitions; here they are added in the order of the partitions, the M-step is taken
+  (`pcircuit.maximize`), and the new circuit goes out again.  Rows that batches are compared with take no part.
+
+The codes of a partition, one byte a cell mostly, are made once and stay with the workers; where one is lost, Dask
+makes its pieces again from the table.  Where the table has no more than `sample_rows` rows, nothing is sampled, and the
+detector is the one that `HLDDetector.fit` gives, up to the order of sums.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import pcircuit
+from hld.dask.partitions import joined, need_dask, num_rows_of, partitions_of, picked, without_rows
+from hld.detector import HLDDetector
+
+PIECE_ROWS = 50_000  # of the sample, for EM
+
+
+def fit(table: Any, detector: HLDDetector | None = None, *, sample_rows: int = 200_000) -> HLDDetector:
+    """Fit a detector to a table on a cluster.
+
+    Parameters
+    ----------
+    table : dask.dataframe.DataFrame, dask.array.Array (n, V), or list of dask.delayed.Delayed
+        Training rows, at least two.
+    detector : HLDDetector, optional
+        Its options are used, and it is fitted itself.  Default: ``HLDDetector()``.
+    sample_rows : int
+        Rows that are brought to this machine: columns, tree and reference come from them.  Default 200,000.
+
+    Returns
+    -------
+    HLDDetector
+        `detector`, fitted.
+
+    Raises
+    ------
+    ImportError
+        If Dask is not installed.
+    TypeError, ValueError
+        If the table or an option is not usable.
+
+    Notes
+    -----
+    One pass to count rows, one to encode them, one over the codes for each epoch.  Memory here is that of the sample.
+    Levels that the sample did not show are coded as unseen ones.  With the same partitions the result is the same,
+    whichever scheduler runs them.
+
+    Examples
+    --------
+    >>> import dask.array, hld.dask
+    >>> rows = np.random.default_rng(0).integers(3, size=(400, 4))
+    >>> detector = HLDDetector(num_latents=2, num_epochs=5, num_resamples=99)
+    >>> fit(dask.array.from_array(rows, chunks=(100, 4)), detector).num_train_
+    400
+    """
+    pieces = partitions_of(table)
+    detector = HLDDetector() if detector is None else detector
+    if not isinstance(detector, HLDDetector):
+        raise TypeError(f"`detector` must be an HLDDetector, found {type(detector).__name__}")
+    sample_rows = pcircuit.check_whole_number(sample_rows, "sample_rows", 2)
+    sizes = num_rows_of(pieces)
+    chosen = _chosen_rows(sizes, sample_rows, pcircuit.check_generator(detector.rng))
+    sample, rest = _divided(pieces, sizes, chosen)
+
+    def learner(start: pcircuit.Circuit, codes: np.ndarray, encoder: Any) -> tuple[pcircuit.Circuit, np.ndarray, int]:
+        """EM over the codes of the sample and those of all other rows."""
+        dask = need_dask()
+        shared = dask.delayed(encoder, pure=True)
+        parts = [dask.delayed(codes[first:first + PIECE_ROWS]) for first in range(0, len(codes), PIECE_ROWS)]
+        parts += [dask.delayed(_codes)(shared, piece) for piece in rest]
+        circuit, history = fit_flows(start, dask.persist(*parts), num_epochs=detector.num_epochs,
+                                     pseudocount=detector.pseudocount)
+        return circuit, history, len(codes) + int(sizes.sum()) - len(sample)
+
+    return detector.fit(sample, learner=learner)
+
+
+def fit_flows(circuit: pcircuit.Circuit, parts: Any, *, num_epochs: int,
+              pseudocount: float) -> tuple[pcircuit.Circuit, np.ndarray]:
+    """EM with all rows in each step, the flows counted where the rows are.
+
+    Parameters
+    ----------
+    circuit : pcircuit.Circuit
+        Start values.
+    parts : sequence of dask.delayed.Delayed
+        (n_i, V) codes.
+    num_epochs : int
+    pseudocount : float
+
+    Returns
+    -------
+    circuit : pcircuit.Circuit
+    history : (num_epochs + 1,) float array
+        Mean training log-likelihood before each epoch and after the last, natural.
+    """
+    history = []
+    for _ in range(num_epochs):
+        flows = _flows(circuit, parts)
+        history.append(flows.mean_log_likelihood)
+        circuit = pcircuit.maximize(circuit, flows, pseudocount=pseudocount)
+    history.append(_flows(circuit, parts).mean_log_likelihood)
+    return circuit, np.array(history)
+
+
+def _flows(circuit: pcircuit.Circuit, parts: Any) -> pcircuit.Flows:
+    """The flows of all parts, added in their order, eight at a time."""
+    dask = need_dask()
+    shared = dask.delayed(circuit, pure=False)
+    flows = [dask.delayed(_flows_of_part)(shared, part) for part in parts]
+    while len(flows) > 1:
+        flows = [dask.delayed(_added)(flows[i:i + 8]) for i in range(0, len(flows), 8)]
+    return dask.compute(flows[0])[0]
+
+
+def _flows_of_part(circuit: pcircuit.Circuit, codes: np.ndarray) -> pcircuit.Flows:
+    """On the worker; one thread, as Dask runs one task a thread."""
+    return pcircuit.expected_flows(circuit, codes, n_jobs=1)
+
+
+def _added(flows: list) -> pcircuit.Flows:
+    """The sum of a few flows."""
+    total = flows[0]
+    for one in flows[1:]:
+        total = total + one
+    return total
+
+
+def _codes(encoder: Any, piece: Any) -> np.ndarray:
+    """The codes of a partition, on the worker that holds it."""
+    return encoder.encode(piece)[0]
+
+
+def _chosen_rows(sizes: np.ndarray, sample_rows: int, rng: np.random.Generator) -> np.ndarray:
+    """Positions of the sample in the whole table, in order: all rows where these are few."""
+    total = int(sizes.sum())
+    if total <= sample_rows:
+        return np.arange(total)
+    return np.sort(rng.choice(total, size=sample_rows, replace=False, shuffle=False))
+
+
+def _divided(pieces: list, sizes: np.ndarray, chosen: np.ndarray) -> tuple[Any, list]:
+    """The sample in memory, and what is left of each partition, where it is."""
+    dask, ends = need_dask(), np.cumsum(sizes)
+    rows = [chosen[(chosen >= end - size) & (chosen < end)] - (end - size)
+            for size, end in zip(sizes, ends, strict=True)]
+    sample = dask.compute(*[dask.delayed(picked)(piece, own) for piece, own in zip(pieces, rows, strict=True)
+                            if len(own)])
+    if not sample:
+        raise ValueError("`table` has no rows")
+    rest = [dask.delayed(without_rows)(piece, own) for piece, own, size in zip(pieces, rows, sizes, strict=True)
+            if len(own) < size]
+    return joined(list(sample)), rest

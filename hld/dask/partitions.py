@@ -1,0 +1,118 @@
+"""A table in partitions: data frames or arrays of Dask, cut by rows, each a delayed piece."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+INSTALL = "tables on a cluster need Dask: pip install 'hld[dask]'"
+
+
+def need_dask() -> Any:
+    """The module `dask`.
+
+    Returns
+    -------
+    module
+
+    Raises
+    ------
+    ImportError
+        If it is not installed: how to install it.
+    """
+    try:
+        import dask
+    except ImportError as error:
+        raise ImportError(INSTALL) from error
+    return dask
+
+
+def partitions_of(table: Any, name: str = "table") -> list:
+    """The pieces of a table, in the order of its rows.
+
+    Parameters
+    ----------
+    table : dask.dataframe.DataFrame, dask.array.Array (n, V), or list of dask.delayed.Delayed
+        Delayed pieces are tables of any kind that the detector reads.
+    name : str
+        What errors call it.
+
+    Returns
+    -------
+    list of dask.delayed.Delayed
+
+    Raises
+    ------
+    TypeError
+        If it is nothing of these.
+    ValueError
+        If it has no piece, or an array is not two-dimensional.
+    """
+    need_dask()
+    from dask.delayed import Delayed
+    if isinstance(table, (list, tuple)) and all(isinstance(piece, Delayed) for piece in table):
+        pieces = list(table)
+    elif hasattr(table, "rechunk") and hasattr(table, "to_delayed"):
+        if table.ndim != 2:
+            raise ValueError(f"`{name}` must have two dimensions, found {table.ndim}")
+        pieces = np.asarray(table.rechunk({1: -1}).to_delayed(), dtype=object).ravel().tolist()
+    elif hasattr(table, "to_delayed"):
+        pieces = list(table.to_delayed())
+    else:
+        raise TypeError(f"`{name}` must be a dask.dataframe, a dask.array or a list of dask.delayed pieces, found "
+                        f"{type(table).__name__}: a table in memory needs no cluster, give it to `HLDDetector.fit`")
+    if not pieces:
+        raise ValueError(f"`{name}` has no partition")
+    return pieces
+
+
+def num_rows_of(pieces: list) -> np.ndarray:
+    """(number of pieces,) rows of each, counted where they are.
+
+    Parameters
+    ----------
+    pieces : list of dask.delayed.Delayed
+
+    Returns
+    -------
+    int64 array
+    """
+    dask = need_dask()
+    return np.array(dask.compute(*[dask.delayed(len)(piece) for piece in pieces]), dtype=np.int64)
+
+
+def without_rows(piece: Any, rows: np.ndarray) -> Any:
+    """A piece without some of its rows.
+
+    Parameters
+    ----------
+    piece : pandas.DataFrame or array
+    rows : int array
+        Positions to leave out.
+    """
+    return picked(piece, np.setdiff1d(np.arange(len(piece)), rows))
+
+
+def picked(piece: Any, rows: np.ndarray) -> Any:
+    """Some rows of a piece.
+
+    Parameters
+    ----------
+    piece : pandas.DataFrame or array
+    rows : int array
+        Their positions.
+    """
+    return piece.iloc[rows] if hasattr(piece, "iloc") else piece[rows]
+
+
+def joined(pieces: list) -> Any:
+    """Pieces of one kind as one table in memory.
+
+    Parameters
+    ----------
+    pieces : list of pandas.DataFrame, or of arrays
+    """
+    if hasattr(pieces[0], "iloc"):
+        import pandas
+        return pandas.concat(pieces)
+    return np.concatenate(pieces)

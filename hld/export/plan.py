@@ -1,0 +1,183 @@
+r"""What is exported of a detector, as flat arrays that every target can hold.
+
+Codes of a batch of T rows come in, one for each column as the encoder gives them, without holes.  What comes out is
+
+* the mean vector of the batch, in the order of ``detector.test_.nodes``,
+* the distance d = |F (mean - mu)| of each metric,
+* the p-value of each metric and of all together, where a *law* gives them: T at least `least_rows`.
+
+That is ``detector.test_.judge(mean, T)`` for those T, to 1e-9.  It is not ``detector.test``: an alarm is not checked by
+the batch's own rows (`hld.nulls.confirmation`), which only raises p-values, so an exported alarm is worth a call of
+the library; missing values are not tested; and below `least_rows`, where the library has tails of drawn batches, the
+p-value is NaN.
+
+The circuit becomes one list of nodes, children first, as node ids are: an input node looks up the code of its column, a
+product multiplies, a sum adds up with weights.  A metric becomes the rows of its matrix F without zeros.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hld.nulls.auto import AutoNull, law_part
+from hld.nulls.joint import JointNull
+from hld.nulls.limit_law import MOST_SCALED, LimitLaw
+
+MOST_NUMBERS = 2 ** 22  # of a matrix F, so that the file can be compiled
+INPUT, PRODUCT, SUM = 0, 1, 2
+KINDS = {"input": INPUT, "product": PRODUCT, "sum": SUM}
+
+
+@dataclass(frozen=True, eq=False)
+class MetricPlan:
+    """One metric.
+
+    Attributes
+    ----------
+    name : str
+    starts, places, values : int, int and float arrays
+        F by rows: entries starts[i] to starts[i + 1] are those of row i.
+    margin, round_off : float
+        What is taken off a distance, and below what it counts as zero.
+    eigenvalues, multiplicities : (k,) float arrays
+        The law, largest eigenvalue first, all positive; without entries where there is none.
+    excess, most_scale : float
+        Of the law at finite T, see `hld.nulls.limit_law`.
+    """
+
+    name: str
+    starts: np.ndarray
+    places: np.ndarray
+    values: np.ndarray
+    margin: float
+    round_off: float
+    eigenvalues: np.ndarray
+    multiplicities: np.ndarray
+    excess: float
+    most_scale: float
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """All that is exported.
+
+    Attributes
+    ----------
+    columns : tuple of column of the encoder
+    kinds : (N,) int array
+        Of the nodes: 0 input, 1 product, 2 sum.
+    starts : (N + 1,) int array
+        Entries of a node; an input node has as many as its column has categories.
+    children : (n,) int array
+        The node that an entry refers to; for input nodes the column.
+    weights : (n,) float array
+        Of the entry; 1 for products.
+    chosen : (m,) int array
+        Nodes of the mean vector.
+    mean : (m,) float array
+    metrics : tuple of MetricPlan
+    num_train : int
+        For the factor 1 + T / num_train; 0 for none.
+    least_rows : int
+        From which on there is a p-value; 0 if there is none.
+    joint : (B,) float32 array
+        Sorted draws of the harmonic mean of the p-values; empty for a single metric.
+    """
+
+    columns: tuple
+    kinds: np.ndarray
+    starts: np.ndarray
+    children: np.ndarray
+    weights: np.ndarray
+    chosen: np.ndarray
+    mean: np.ndarray
+    metrics: tuple
+    num_train: int
+    least_rows: int
+    joint: np.ndarray
+
+
+def plan_of(detector) -> Plan:
+    """The plan of a fitted detector.
+
+    Raises
+    ------
+    ValueError
+        If the test looks at more than likelihoods, or is too large for a file.
+
+    Examples
+    --------
+    >>> import numpy as np, hld
+    >>> rows = np.random.default_rng(0).integers(0, 3, size=(400, 3))
+    >>> plan = plan_of(hld.HLDDetector(num_latents=2, num_epochs=3, metric="likelihoods").fit(rows))
+    >>> len(plan.kinds) == plan.starts.size - 1, [metric.name for metric in plan.metrics][:2]
+    (True, ['euclidean', 'standardized'])
+    """
+    test = detector.test_
+    if test.vectors.features is not None:
+        raise ValueError("`detector` tests the metric 'score', which is not exported: fit with metric='likelihoods', "
+                         "the default without it")
+    null = test.calibration.null
+    laws, joint = _laws(null)
+    least = 0 if not laws else 1 if not isinstance(null, AutoNull) else null.switch or 0
+    metrics = tuple(_metric_plan(metric, float(margin), test.mean, law) for metric, margin, law in zip(
+        test.calibration.metrics, test.calibration.margins, laws or [None] * len(test.calibration.metrics),
+        strict=True))
+    return Plan(detector.encoder_.columns, *_nodes(test.circuit), np.asarray(test.nodes), np.asarray(test.mean),
+                metrics, test.num_train or 0, least, joint)
+
+
+def _laws(null) -> tuple:
+    """The limit laws of a null, or none, and the draws of their joint law."""
+    law = law_part(null)
+    laws = law.nulls if isinstance(law, JointNull) else (law,)
+    if not all(isinstance(one, LimitLaw) for one in laws):
+        return (), np.zeros(0, dtype=np.float32)
+    return laws, law.law.means if isinstance(law, JointNull) else np.zeros(0, dtype=np.float32)
+
+
+def _nodes(circuit) -> tuple:
+    """Kinds, starts, children and weights of all nodes of a circuit, in the order of their ids."""
+    kinds = np.array([KINDS[str(kind)] for kind in circuit.nodes.kind])
+    first = {}  # the id of the first unit that a region shows its parent
+    counts, children, weights = [], [], []
+    base = 0
+    for r, region in enumerate(circuit.regions):
+        below = list(circuit.vtree.children(r))
+        if not below:
+            K, C = region.probs.shape
+            first[r] = base
+            counts += [C] * K
+            children.append(np.full(K * C, region.variable))
+            weights.append(region.probs.ravel())
+            base += K
+            continue
+        products = np.asarray(region.products) + np.array([first[child] for child in below])
+        P, A = products.shape
+        matrix = region.weights.toarray() if hasattr(region.weights, "toarray") else np.asarray(region.weights)
+        rows, columns = np.nonzero(matrix)
+        counts += [A] * P + np.bincount(rows, minlength=len(matrix)).tolist()
+        children += [products.ravel(), base + columns]
+        weights += [np.ones(P * A), matrix[rows, columns]]
+        first[r] = base + P
+        base += P + len(matrix)
+    return kinds, np.concatenate([[0], np.cumsum(counts)]), np.concatenate(children), np.concatenate(weights)
+
+
+def _metric_plan(metric, margin, mean, law) -> MetricPlan:
+    """The plan of one metric."""
+    m = len(mean)
+    if m * m > MOST_NUMBERS:
+        raise ValueError(f"`detector` compares {m} nodes, which is more than a file can hold a metric of: "
+                         f"at most {int(MOST_NUMBERS ** 0.5)} are exported")
+    matrix = np.asarray(metric.apply(np.eye(m))).T
+    rows, columns = np.nonzero(matrix)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(matrix)))])
+    values = np.zeros(0) if law is None else law.eigenvalues
+    is_there = values > 0
+    order = np.argsort(-values[is_there], kind="stable")
+    counts = values if law is None else law.multiplicities
+    most = 1.0 if law is None or not is_there.any() else MOST_SCALED * law.spectrum.degrees
+    return MetricPlan(metric.name, starts, columns, matrix[rows, columns], margin, float(metric.round_off(mean)),
+                      values[is_there][order], counts[is_there][order], 0.0 if law is None else law.excess, most)

@@ -1,0 +1,196 @@
+r"""What a batch may come from instead: a circuit, rows, or the learned distribution with a level more often.
+
+Of an alternative the test sees the mean of its likelihood vectors and their covariance,
+
+.. math:: \delta = E_1[L(X)] - \mu, \qquad S_1 = \mathrm{Cov}_1(L(X)).
+
+* *Rows*: their sample mean and covariance.  The mean of N rows is off by a deviation of 1/sqrt(N) of a row, so N should
+  be many times the batch size that is planned.
+* *A circuit* over the same variables: the same, of NUM_DRAWN rows drawn from it.
+* *An edit*: variable c has level a with probability p + h instead of p, and everything else is as it was given c:
+
+  .. math:: P_1 = (p + h)\, P(\cdot \mid x_c = a) + (1 - p - h)\, P(\cdot \mid x_c \ne a), \qquad
+            \delta = \frac{h}{1 - p} \big(E[L \mid x_c = a] - E[L]\big).
+
+  The conditional mean is of NUM_DRAWN rows drawn from the circuit under x_c = a, all else exact; S_1 is that of the
+  mixture.  Where rows are the reference, the edit is one of what they came from: delta is taken from the circuit and
+  S_1 is theirs.
+"""
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+import pcircuit
+from hld.references.circuit import CircuitReference
+
+NUM_DRAWN = 20_000
+SEED = 14
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A level that becomes more or less frequent.
+
+    Attributes
+    ----------
+    column : int or str
+        Variable of a circuit by position; column of a table by name or position.
+    level : int or object
+        Category of a circuit; level of a table, or for a column with bins a number in the bin.
+    by : float
+        h, the change of its probability: 0.05 is five more rows in a hundred.
+
+    Examples
+    --------
+    >>> Edit.read("sex=F:+0.05")
+    Edit(column='sex', level='F', by=0.05)
+    """
+
+    column: object
+    level: object
+    by: float
+
+    def __post_init__(self):
+        if isinstance(self.by, bool) or not isinstance(self.by, (int, float)) or not -1 < self.by < 1 or not self.by:
+            raise ValueError(f"`by` of an edit must be a change of a probability above -1 and below 1 and not 0, found "
+                             f"{self.by!r}")
+
+    @classmethod
+    def read(cls, text: str) -> Edit:
+        """An edit from a text such as ``sex=F:+0.05``."""
+        column, equal, rest = text.partition("=")
+        level, colon, by = rest.rpartition(":")
+        try:
+            number = float(by)
+        except ValueError:
+            number = None
+        if not (equal and colon and column) or number is None:
+            raise ValueError(f"an edit is written column=level:change, such as sex=F:+0.05, found {text!r}")
+        return cls(column, level, number)
+
+    def __str__(self):
+        return f"{self.column} = {self.level}: {100 * self.by:+g} % of rows"
+
+
+def read_edits(edits: object) -> list[Edit]:
+    """The edits of a sequence of edits, mappings and texts."""
+    if not isinstance(edits, (list, tuple)):
+        raise TypeError(f"`edits` must be a list of edits such as 'sex=F:+0.05', found {edits!r}")
+    found: list = []
+    for one in edits:
+        try:
+            found.append(Edit.read(one) if isinstance(one, str) else Edit(**one) if isinstance(one, Mapping) else one)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"`edits` has {reprlib.repr(one)}: {error}") from error
+        if not isinstance(found[-1], Edit):
+            raise TypeError(f"`edits` must be a list of edits such as 'sex=F:+0.05', found {reprlib.repr(one)} in it")
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Alternative:
+    """What a test needs to know of an alternative.
+
+    Attributes
+    ----------
+    delta : (size,) float array
+        Difference of the means.
+    covariance : (size, size) float array
+        S_1 of a row.
+    is_relative : bool
+        Whether `delta` is relative to the truth behind reference rows, whose own error then counts, or to their mean.
+    num_rows : int or None
+        Rows that the mean is of; None where it is not of rows.
+    """
+
+    delta: np.ndarray
+    covariance: np.ndarray
+    is_relative: bool
+    num_rows: int | None = None
+
+
+def alternative_of(test, what: object) -> Alternative:
+    """The alternative that an argument stands for.
+
+    Parameters
+    ----------
+    test : HLDTest
+    what : Edit, mapping, pcircuit.Circuit, or (N, V) integer array_like
+        A mapping has the keys "column", "level" and "by".
+
+    Returns
+    -------
+    Alternative
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is none of these, or does not fit the circuit.
+    """
+    if isinstance(what, Alternative):
+        return what
+    if isinstance(what, Mapping):
+        if set(what) != {"column", "level", "by"}:
+            raise ValueError("`alternative` as a mapping has the keys 'column', 'level' and 'by', found "
+                             f"{reprlib.repr(sorted(map(str, what)))}")
+        what = Edit(**what)
+    if isinstance(what, Edit):
+        return edited(test, what)
+    if isinstance(what, pcircuit.Circuit):
+        if tuple(what.num_categories) != tuple(test.circuit.num_categories):
+            raise ValueError("`alternative` is a circuit over other variables than the test's")
+        what = pcircuit.sample(what, NUM_DRAWN, rng=np.random.default_rng([SEED, 0]))
+    rows = pcircuit.check_evidence(test.circuit, what, name="alternative")
+    if len(rows) < 2 or rows.min() < 0:
+        raise ValueError(f"`alternative` has {len(rows)} rows, expected at least two without missing entries")
+    mean, covariance = _moments(test, rows)
+    return Alternative(mean - test.mean, covariance, False, len(rows))
+
+
+def edited(test, edit: Edit) -> Alternative:
+    """The alternative of an edit."""
+    circuit, by, kept = test.circuit, edit.by, test.calibration.kept
+    variable = pcircuit.check_whole_number(edit.column, "column", 0, circuit.num_variables - 1)
+    level = pcircuit.check_whole_number(edit.level, "level", 0, circuit.num_categories[variable] - 1)
+    p = float(np.exp(pcircuit.log_probability(circuit, {variable: level})))
+    if not 0 < p < 1 or not 0 <= p + by <= 1:
+        raise ValueError(f"`by` of an edit changes the probability {p:.4g} of level {level} of variable {variable} by "
+                         f"{by:g}, expected a level that is neither impossible nor certain and a result from 0 to 1")
+    inside, within = _moments(test, under_level(circuit, variable, level, NUM_DRAWN))
+    mean = own_mean(test)
+    delta = by / (1 - p) * (inside - mean)
+    if kept is not None and len(kept.covariance):
+        return Alternative(delta, kept.covariance, True)
+    covariance = CircuitReference(circuit, test.nodes, test.mean).covariance()
+    # S = p W + (1 - p) V + p / (1 - p) g g^t with g the difference of the means of level and all: V is that of the rest
+    gap = inside - mean
+    rest = (covariance - p * within - p / (1 - p) * np.outer(gap, gap)) / (1 - p)
+    q = p + by
+    return Alternative(delta, q * within + (1 - q) * rest + q * (1 - q) / (1 - p) ** 2 * np.outer(gap, gap), False)
+
+
+def under_level(circuit: pcircuit.Circuit, variable: int, level: int, n: int) -> np.ndarray:
+    """(n, V) rows of the circuit under the condition that a variable has a level."""
+    given = np.full((1, circuit.num_variables), -1)
+    given[0, variable] = level
+    return pcircuit.sample(circuit, n, evidence=given, rng=np.random.default_rng([SEED, variable, level]))
+
+
+def own_mean(test) -> np.ndarray:
+    """(size,) mean of the likelihood vector under the circuit."""
+    if test.vectors.features is not None:
+        raise ValueError("`alternative` as an edit needs exact means, which features of the metric 'score' have not: "
+                         "give rows or a circuit")
+    return test.mean if test.calibration.kept is None else CircuitReference(test.circuit, test.nodes).mean
+
+
+def _moments(test, rows) -> tuple:
+    """(size,) sample mean and (size, size) covariance of the vectors of rows."""
+    vectors = test.vectors.rows(rows)
+    mean = vectors.mean(axis=0)
+    centred = vectors - mean
+    return mean, centred.T @ centred / (len(rows) - 1)

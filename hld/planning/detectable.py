@@ -1,0 +1,110 @@
+"""Which change of a level is large enough to be found, level by level."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+import pcircuit
+from hld.checks import check_alpha
+from hld.planning.alternatives import NUM_DRAWN, SEED, own_mean, under_level
+from hld.planning.power import Rejections
+from hld.references.circuit import CircuitReference
+
+LEAST_SHARE = 0.002  # levels that are rarer are left out
+ENOUGH = 400  # drawn rows with a level, else more are drawn
+STEPS = 10
+NUM_NORMAL = 1000  # of which a power of 0.9 is known to 0.01
+MOST_LEVELS = 100
+
+
+@dataclass(frozen=True)
+class Detectable:
+    """The smallest change of a level that is found.
+
+    Attributes
+    ----------
+    column, level : int
+        Variable and category.
+    share : float
+        p, as learned.
+    by : float or None
+        h: with probability p + h instead of p the batch is rejected as often as asked; None if even p + h = 1 is not.
+    """
+
+    column: int
+    level: int
+    share: float
+    by: float | None
+
+
+def detectable(test, T: int, power: float = 0.9, alpha: float = 0.05, *, per_column: int = 3) -> tuple:
+    """For the most frequent levels of each variable, how much more frequent they have to get to be found.
+
+    Parameters
+    ----------
+    test : HLDTest
+    T : int
+        Rows of a batch.
+    power : float
+        Probability with which it is found, in (0, 1).
+    alpha : float
+        Level of the test.
+    per_column : int
+        Levels of each variable, the most frequent first.
+
+    Returns
+    -------
+    tuple of Detectable
+        Smallest change first.
+
+    Notes
+    -----
+    A bisection in h for each level with the same normal draws: some tens of milliseconds each, at most MOST_LEVELS
+    levels in all.  The covariance is taken not to change, so that for levels of a share near 0 or 1 the change is a
+    guide, and `power` more exact.  The mean given a level is of drawn rows, as in `hld.planning.alternatives`.
+
+    Examples
+    --------
+    >>> import hld, pcircuit
+    >>> circuit = pcircuit.rat_spn([2] * 4, num_units=2, depth=1, rng=0)
+    >>> found = detectable(hld.HLDTest(circuit), 400)
+    >>> len(found), all(one.by is None or 0 < one.by < 0.4 for one in found)
+    (8, True)
+    """
+    T, alpha = pcircuit.check_whole_number(T, "T", 1), check_alpha(alpha)
+    power = pcircuit.check_number(power, "power", above=0, below=1)
+    per_column = pcircuit.check_whole_number(per_column, "per_column", 1)
+    kept, found, mean = test.calibration.kept, [], own_mean(test)
+    has_rows = kept is not None and len(kept.covariance) > 0
+    covariance = kept.covariance if has_rows else CircuitReference(test.circuit, test.nodes, mean).covariance()
+    draws = Rejections(test, covariance, T, alpha, is_relative=has_rows, num_draws=NUM_NORMAL)
+    rows = pcircuit.sample(test.circuit, NUM_DRAWN, rng=np.random.default_rng([SEED, 1]))
+    vectors = test.vectors.rows(rows)
+    for variable, level, p in _levels(test.circuit, per_column):
+        own = rows[:, variable] == level
+        inside = vectors[own].mean(axis=0) if own.sum() >= ENOUGH else test.vectors.mean(
+            under_level(test.circuit, variable, level, ENOUGH))
+        slope = (inside - mean) / (1 - p)
+        found.append(Detectable(variable, level, p, _least(draws, slope, 1 - p, power)))
+    return tuple(sorted(found, key=lambda one: np.inf if one.by is None else one.by))
+
+
+def _levels(circuit, per_column) -> list:
+    """(variable, level, probability) of the most frequent levels."""
+    result = []
+    for v, table in enumerate(pcircuit.marginal_tables(circuit)):
+        order = np.argsort(-table, kind="stable")[:per_column].tolist()
+        result += [(v, a, float(table[a])) for a in order if LEAST_SHARE <= table[a] <= 1 - LEAST_SHARE]
+    return result if len(result) <= MOST_LEVELS else sorted(result, key=lambda one: -one[2])[:MOST_LEVELS]
+
+
+def _least(draws, slope, most, power) -> float | None:
+    """The smallest h up to `most` with which enough draws are rejected."""
+    if draws.share(slope, most) < power:
+        return None
+    low, high = 0.0, most
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if draws.share(slope, middle) >= power else (middle, high)
+    return high

@@ -1,0 +1,179 @@
+"""Planning for a detector: columns and levels by name, tables as alternatives, and a plan in words."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import pcircuit
+from hld.answers.column_shifts import labels_of, percent
+from hld.checks import check_alpha
+from hld.planning.alternatives import Alternative, Edit, alternative_of, read_edits
+from hld.planning.detectable import Detectable, detectable
+from hld.planning.power import power, sample_size
+from hld.schemas.missingness import SHARE
+
+DAYS = (1, 7, 30)
+
+
+def power_of_table(detector, alternative: object, T: int, alpha: float = 0.05) -> float:
+    """`hld.planning.power.power` for a fitted detector: the alternative may name columns and levels, or be a table."""
+    return power(detector.test_, in_codes(detector, alternative), T, own_level(detector, alpha))
+
+
+def sample_size_of_table(detector, alternative: object, power: float = 0.9, alpha: float = 0.05) -> int | None:
+    """`hld.planning.power.sample_size` for a fitted detector."""
+    return sample_size(detector.test_, in_codes(detector, alternative), power, own_level(detector, alpha))
+
+
+def detectable_of_table(detector, T: int, power: float = 0.9, alpha: float = 0.05, *, per_column: int = 3) -> tuple:
+    """`hld.planning.detectable.detectable` for a fitted detector, with the names of columns and levels."""
+    found = detectable(detector.test_, T, power, own_level(detector, alpha), per_column=per_column)
+    columns = detector.encoder_.columns
+    return tuple(replace(one, column=columns[one.column].name, level=labels_of(columns[one.column])[one.level])
+                 for one in found)
+
+
+def own_level(detector, alpha: float) -> float:
+    """The part of the level that the distance has where missing values are tested, too."""
+    trained = detector.schema_.trained
+    shares = detector.missingness and trained is not None and any(trained[1])
+    return check_alpha(alpha) * (1 - SHARE if shares else 1)
+
+
+def in_codes(detector, alternative: object) -> Alternative:
+    """An alternative of a table as one of the detector's test."""
+    if isinstance(alternative, Mapping) and set(alternative) == {"column", "level", "by"}:
+        alternative = Edit(**alternative)
+    if isinstance(alternative, Edit):
+        alternative = replace(alternative, **_place(detector.encoder_, alternative))
+    elif not isinstance(alternative, (pcircuit.Circuit, Alternative)):
+        alternative, _ = detector.encoder_.encode(alternative)
+        alternative = alternative[(alternative >= 0).all(axis=1)]
+    return alternative_of(detector.test_, alternative)
+
+
+def _place(encoder, edit: Edit) -> dict:
+    """Variable and category of an edit's column and level."""
+    names = encoder.names
+    if isinstance(edit.column, int) and not isinstance(edit.column, bool) and 0 <= edit.column < len(names):
+        v = edit.column
+    elif edit.column in names:
+        v = names.index(edit.column)
+    else:
+        raise ValueError(f"`column` of an edit must be one of {', '.join(map(repr, names[:8]))}, found {edit.column!r}")
+    labels = labels_of(encoder.columns[v])
+    for level in _readings(edit.level):
+        codes, report, _, _ = encoder.encode_counting({names[v]: [level]}) if encoder.by_name else \
+            encoder.encode_counting([[level if i == v else None for i in range(len(names))]])
+        if codes[0, v] >= 0 and not report.num_unseen[v]:
+            return {"column": v, "level": int(codes[0, v])}
+    if str(edit.level) in labels:
+        return {"column": v, "level": labels.index(str(edit.level))}
+    raise ValueError(f"`level` of an edit must be one of those of column {names[v]!r} ({', '.join(labels[:8])}), found "
+                     f"{edit.level!r}")
+
+
+def _readings(level) -> list:
+    """A level as it is, and a text as the number that it may be."""
+    if not isinstance(level, str):
+        return [level]
+    try:
+        return [level, float(level)]
+    except ValueError:
+        return [level]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a detector will find, and when.
+
+    Attributes
+    ----------
+    rows_per_day : int
+    power, alpha : float
+    detectable : dict of int to tuple of Detectable
+        By days of rows in a batch.
+    edits : tuple of (Edit, float, int or None)
+        Probability to be found with the rows of a day, and the rows that it takes to be found with `power`.
+    """
+
+    rows_per_day: int
+    power: float
+    alpha: float
+    detectable: dict
+    edits: tuple
+
+    def to_dict(self) -> dict:
+        """Plain values, ready for JSON."""
+        edits = [{"edit": str(edit), "power_per_day": daily, "rows_needed": rows,
+                  "days_needed": None if rows is None else -(-rows // self.rows_per_day)}
+                 for edit, daily, rows in self.edits]
+        found = {str(days): [{"column": one.column, "level": str(one.level), "share": one.share, "by": one.by}
+                             for one in several] for days, several in self.detectable.items()}
+        return {"rows_per_day": self.rows_per_day, "power": self.power, "alpha": self.alpha, "edits": edits,
+                "detectable_by_days": found}
+
+    def __str__(self):
+        lines = [f"{self.rows_per_day} rows a day, level {self.alpha:g}: found with probability {self.power:g}"]
+        for days, several in self.detectable.items():
+            lines.append(f"in a batch of {days} day{'s' * (days != 1)} ({days * self.rows_per_day} rows):")
+            for one in _one_a_column(several):
+                change = "nothing, not even all rows" if one.by is None else (
+                    f"from {percent(one.share)} to {percent(one.share + one.by)} of rows")
+                lines.append(f"  {one.column} = {one.level}: {change}")
+        for edit, daily, rows in self.edits:
+            when = "never" if rows is None else f"after {-(-rows // self.rows_per_day)} days ({rows} rows)"
+            lines.append(f"{edit}: found on {percent(daily)} of single days; {when} with probability {self.power:g}")
+        return "\n".join(lines)
+
+
+def plan(detector, rows_per_day: int, edits: Sequence = (), power: float = 0.9, alpha: float = 0.05) -> Plan:
+    """What a fitted detector will find with so many rows a day, and when.
+
+    Parameters
+    ----------
+    detector : HLDDetector
+        Fitted.
+    rows_per_day : int
+    edits : sequence of Edit, mapping or str
+        Changes to ask about; a text is read as ``sex=F:+0.05``.
+    power : float
+        Probability with which a change is to be found, in (0, 1).
+    alpha : float
+        Level of the test.
+
+    Returns
+    -------
+    Plan
+
+    Notes
+    -----
+    See `hld.planning.power` for what is computed and its limits; some seconds to a minute.
+
+    Examples
+    --------
+    >>> import hld, numpy as np
+    >>> table = np.random.default_rng(0).integers(0, 2, size=(400, 2))
+    >>> detector = hld.HLDDetector(num_latents=2, num_epochs=5).fit(table)
+    >>> print(str(plan(detector, 50)).splitlines()[0])
+    50 rows a day, level 0.05: found with probability 0.9
+    """
+    rows_per_day = pcircuit.check_whole_number(rows_per_day, "rows_per_day", 1)
+    if not hasattr(detector, "test_"):
+        raise TypeError(f"`detector` must be a fitted HLDDetector, found {type(detector).__name__}")
+    edits = read_edits(edits)
+    asked = []
+    for edit in edits:
+        known = in_codes(detector, edit)
+        asked.append((edit, power_of_table(detector, known, rows_per_day, alpha),
+                      sample_size_of_table(detector, known, power, alpha)))
+    found = {days: detectable_of_table(detector, days * rows_per_day, power, alpha, per_column=2) for days in DAYS}
+    return Plan(rows_per_day, power, alpha, found, tuple(asked))
+
+
+def _one_a_column(several: tuple) -> list[Detectable]:
+    """The first of each column."""
+    first: dict = {}
+    for one in several:
+        first.setdefault(one.column, one)
+    return list(first.values())

@@ -1,0 +1,225 @@
+r"""How often a shift will be found, with how many rows, and which shift is large enough.
+
+A batch of T rows from an alternative has a difference of means that is nearly normal,
+
+.. math:: Z \sim N(\delta, C), \qquad C = S_1 / T \;(+\, S / n \text{ where rows are the reference}),
+
+and the test rejects where a function of its distances |F Z| says so.  For one metric and the circuit as reference that
+is |F Z| above a threshold, and |F Z|^2 is a noncentral generalised chi-square: with F C F^t = U diag(c) U^t,
+
+.. math:: P(|F Z|^2 \ge q) = P\Big(\sum_j c_j \chi^2_1\big((u_j^t F \delta)^2 / c_j\big) \ge q\Big)
+
+(`hld.gchi2`).  For several metrics, and where an alarm is checked by the batch's rows, DRAWS normal vectors Z go
+through the rule of the test itself, p-values, harmonic mean and check included; the standard error is at most 0.011,
+at a power of 0.9 it is 0.007.  The same draws serve every size of a shift, so that power grows with it.
+
+**Limits.**  Z is normal only in the limit; with fewer than some ten rows, and for levels of fewer than some ten
+expected rows, power is a guide.  Rows are taken to be independent, without holes, and of an alternative that is what
+was given.
+"""
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+import pcircuit
+from hld import gchi2
+from hld.checks import check_alpha
+from hld.nulls.auto import AutoNull, law_part, laws_of
+from hld.nulls.confirmation import ASKED_BELOW, pooled_of_norms
+from hld.nulls.joint import covariance_factor, harmonic_mean
+from hld.planning.alternatives import Alternative, alternative_of
+
+DRAWS = 2000
+MOST_T = 10 ** 7
+GRID = 80  # points at which the logarithm of a tail is computed
+MANY = 1e-13  # of the largest eigenvalue: smaller ones are constants
+
+
+def power(test, alternative: object, T: int, alpha: float = 0.05) -> float:
+    """Probability that a batch of T rows from an alternative is called shifted.
+
+    Parameters
+    ----------
+    test : HLDTest
+    alternative : Edit, mapping, pcircuit.Circuit or rows
+        See `hld.planning.alternatives`.
+    T : int
+    alpha : float
+        Level.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the alternative does not fit the test.
+
+    Notes
+    -----
+    For one metric O(m^3), for several some ten milliseconds to a second; and once NUM_DRAWN rows of the alternative.
+
+    Examples
+    --------
+    >>> import hld, pcircuit
+    >>> circuit = pcircuit.rat_spn([2] * 8, num_units=4, depth=2, rng=0)
+    >>> test = hld.HLDTest(circuit)
+    >>> round(power(test, {"column": 0, "level": 0, "by": 0.2}, 100), 1)
+    0.7
+    """
+    T, alpha = pcircuit.check_whole_number(T, "T", 1), check_alpha(alpha)
+    found = alternative_of(test, alternative)
+    if len(test.calibration.metrics) == 1 and test.calibration.kept is None:
+        return _exact(test, found, T, alpha)
+    return Rejections(test, found.covariance, T, alpha, is_relative=found.is_relative).share(found.delta)
+
+
+def sample_size(test, alternative: object, power: float = 0.9, alpha: float = 0.05) -> int | None:
+    """The smallest batch with which an alternative is found with a probability.
+
+    Parameters
+    ----------
+    test, alternative, alpha : see `power`
+    power : float
+        In (0, 1).
+
+    Returns
+    -------
+    int or None
+        T; None where even ten million rows are not enough, as the error of few reference rows stays, or as many as the
+        alternative is known by: beyond, the error of its mean is as large as the shift.
+
+    Notes
+    -----
+    Some twenty powers, by bisection: where power does not grow with every row, as for few rows of a discrete circuit, a
+    smaller batch may do as well.
+    """
+    least, alpha = pcircuit.check_number(power, "power", above=0, below=1), check_alpha(alpha)
+    found = alternative_of(test, alternative)
+
+    def enough(T):
+        return _power_of(test, found, T, alpha) >= least
+    low, high, most = 0, 1, MOST_T if found.num_rows is None else found.num_rows
+    while not enough(high):
+        low, high = high, 2 * high
+        if high > most:
+            return None
+    while high - low > max(1, low // 200):
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high if high <= most else None
+
+
+def _power_of(test, found: Alternative, T, alpha) -> float:
+    """The power for an alternative whose moments are known."""
+    return power(test, found, T, alpha)
+
+
+def _exact(test, found: Alternative, T, alpha) -> float:
+    """Power of a single metric by the noncentral law."""
+    parts, n = test.calibration, test.settings.num_train
+    metric, margin = parts.metrics[0], float(parts.margins[0])
+    threshold = math.sqrt(parts.null.threshold(alpha, T) * (1.0 if n is None else 1.0 + T / n)) + margin
+    mapped = metric.apply(metric.apply(found.covariance).T) / T
+    values, vectors = np.linalg.eigh((mapped + mapped.T) / 2)
+    along = (vectors.T @ metric.apply(found.delta)) ** 2
+    varies = values > MANY * max(values[-1], 0.0)
+    rest = threshold ** 2 - float(along[~varies].sum())
+    if not varies.any():
+        return float(rest <= 0)
+    return float(gchi2.sf(rest, gchi2.prepare(values[varies], noncentralities=along[varies] / values[varies])))
+
+
+class Rejections:
+    """Normal differences of means without a shift, to which shifts of any size are added.
+
+    Parameters
+    ----------
+    test : HLDTest
+    covariance : (size, size) float array
+        S_1 of a row of the batch.
+    T : int
+    alpha : float
+    is_relative : bool
+        Whether the error of reference rows counts.
+    num_draws : int
+    """
+
+    def __init__(self, test, covariance, T: int, alpha: float, *, is_relative: bool, num_draws: int = DRAWS):
+        self.test, self.T, self.alpha, self.covariance = test, T, alpha, covariance
+        parts, n = test.calibration, test.settings.num_train
+        own = covariance / T
+        if is_relative and parts.kept is not None and len(parts.kept.covariance):
+            own = own + parts.kept.covariance / parts.kept.num_rows
+        factor = covariance_factor(own)
+        noise = np.random.default_rng([T, 5]).standard_normal((num_draws, len(factor))) @ factor
+        self.mapped = [metric.apply(noise) for metric in parts.metrics]
+        self.lengths = [(mapped ** 2).sum(axis=1) for mapped in self.mapped]
+        self.inflation = 1.0 if n is None else 1.0 + T / n
+        self.rule = _rule(parts.null, T, alpha)
+        self.norms = [_norms(metric, covariance, T) for metric in parts.metrics]
+
+    def share(self, delta, size: float = 1.0) -> float:
+        """Share of the draws that are rejected with a shift of `size` times delta (size,)."""
+        parts, squared = self.test.calibration, []
+        for metric, mapped, lengths, margin in zip(parts.metrics, self.mapped, self.lengths, parts.margins,
+                                                   strict=True):
+            shift = size * metric.apply(delta)
+            distances = np.sqrt(np.maximum(lengths + 2 * (mapped @ shift) + float(shift @ shift), 0.0))
+            squared.append(np.maximum(distances - margin, 0.0) ** 2)
+        squared = np.stack(squared, axis=1)
+        rejected = self.rule(squared / self.inflation)
+        if parts.kept is not None and rejected.any() and self.alpha <= ASKED_BELOW:
+            rejected[rejected] = self._stand(squared[rejected])
+        return float(rejected.mean())
+
+    def _stand(self, squared) -> np.ndarray:
+        """(n,) whether alarms with squared distances (n, q) stand when they are checked by rows of the alternative."""
+        parts, T = self.test.calibration, self.T
+        if T == 1 and isinstance(parts.null, AutoNull):  # single rows have been ranked
+            return np.ones(len(squared), dtype=bool)
+        checked = np.stack([pooled_of_norms(parts.kept.num_rows, parts.kept.norms[i], parts.kept.fourth[i], norms[:3],
+                                            norms[3], (np.sqrt(squared[:, i]), squared[:, i], T))
+                            for i, norms in enumerate(self.norms)], axis=1)
+        law = law_part(parts.null)
+        together = law.law.tails(harmonic_mean(checked)) if checked.shape[1] > 1 else checked[:, 0]
+        return together <= self.alpha
+
+
+def _norms(metric, covariance, T) -> tuple:
+    """Trace, Frobenius norm and largest eigenvalue of a sample covariance of T rows, and the mean fourth power."""
+    mapped = metric.apply(metric.apply(covariance).T)
+    trace, square = float(np.trace(mapped)), float((mapped ** 2).sum())
+    # of T normal rows E |S|^2 = |S|^2 (1 + 1/T) + tr^2 / T
+    frobenius = min(math.sqrt(square * (1 + 1 / T) + trace ** 2 / T), trace)
+    largest = min(max(float(np.linalg.eigvalsh((mapped + mapped.T) / 2)[-1]), 0.0) * (1 + 1 / math.sqrt(T)), frobenius)
+    return trace, frobenius, largest, trace ** 2 + 2 * square
+
+
+def _rule(null, T, alpha):
+    """A function from squared distances (n, q) without inflation to whether each is rejected."""
+    if isinstance(null, AutoNull) and null.drawn(T):
+        level = null.level(alpha, T)
+        return lambda squared: null.score(squared, T)[:, -1] <= level
+    laws = laws_of(null)
+    if len(laws) == 1:
+        largest = null.threshold(alpha, T)
+        return lambda squared: squared[:, 0] >= largest
+    tails, joint = [_tail_curve(law.at(T)) for law in laws], law_part(null).law
+    return lambda squared: joint.tails(harmonic_mean(
+        np.stack([tail(column * T) for tail, column in zip(tails, squared.T, strict=True)], axis=1))) <= alpha
+
+
+def _tail_curve(spectrum):
+    """P(Q >= q) for many q, interpolated: ln P is nearly straight in q."""
+    grid = np.concatenate([np.linspace(0.0, 3.0, GRID), np.geomspace(3.2, 60.0, GRID)]) * max(spectrum.mean, 1e-300)
+    values = gchi2.logsf(grid, spectrum)
+    slope = (values[-1] - values[-2]) / (grid[-1] - grid[-2])
+
+    def tail(q):
+        beyond = np.maximum(q - grid[-1], 0.0) * slope
+        return np.exp(np.maximum(np.interp(q, grid, values) + beyond, -690.0))
+    return tail

@@ -1,0 +1,306 @@
+"""Pictures: how training went, what the circuit draws, where a shift sits, how p-values run over time.
+
+Each function draws into one matplotlib axes and returns it; without `ax` it makes a figure of its own through
+pyplot, so that a notebook shows it.  `new_figure` makes one that pyplot does not know, for services and
+files. Colours are those of Okabe and Ito (2008) and the map "cividis" (Nunez, Anderton and Renslow 2018),
+which people with any kind of colour vision tell apart; what a colour says, a shape or a line says too.
+
+Needs matplotlib (``pip install 'hld[plot]'``), which is imported when a function is called.
+
+====================  =====================================================================
+`training_curve`      mean log-likelihood of each epoch
+`images`              rows as small pictures, in a grid
+`localisation_map`    shares of a shift, for variables that are pixels
+`variable_shares`     shares of a shift, for variables that have names
+`pvalues_over_time`   p-values of successive batches, with the level
+`null_law`            the null distribution of a test, and where the statistic of a batch falls
+`new_figure`          an empty figure without global state
+====================  =====================================================================
+"""
+from __future__ import annotations
+
+import numpy as np
+
+from hld.plots.figure import BLUE, GREY, VERMILLION, axes, matplotlib_module, plain_frame
+
+FRAME = "#BFD9EA"  # between pictures of black, grey and white: a tint that none of them has
+SMALLEST = 1e-6  # p-values below are drawn here: on a logarithmic axis the tiny ones would flatten all others
+
+
+def training_curve(history, ax=None):
+    """Draw the mean training log-likelihood of each epoch.
+
+    Parameters
+    ----------
+    history : (epochs + 1,) float array_like
+        Nats per row, from `pcircuit.fit_em` or ``HLDDetector.history_``.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is missing.
+    ValueError
+        If `history` is not one-dimensional, or empty.
+
+    Examples
+    --------
+    >>> ax = training_curve([-5.0, -4.1, -4.0], new_figure((4, 3)).add_subplot())
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('epoch', 'log-likelihood (nats per row)')
+    """
+    history = np.asarray(history, dtype=float)
+    if history.ndim != 1 or not history.size:
+        raise ValueError(f"`history` has shape {history.shape}, expected (epochs + 1,)")
+    ax = axes(ax)
+    ax.plot(np.arange(len(history)), history, color=BLUE, linewidth=2,
+            marker="o" if len(history) == 1 else None)
+    ax.set(xlabel="epoch", ylabel="log-likelihood (nats per row)")
+    return plain_frame(ax)
+
+
+def images(rows, shape, ax=None, *, num_columns=10):
+    """Draw rows of data as small pictures, side by side.
+
+    Parameters
+    ----------
+    rows : (N, V) array_like
+        One picture each; dark is large. N at least 1.
+    shape : tuple of two int
+        Height and width of a picture, H W = V.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+    num_columns : int
+        Pictures in a line of the grid, at most.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is missing.
+    ValueError
+        If `rows` and `shape` do not agree, or `num_columns` is below 1.
+
+    Examples
+    --------
+    >>> ax = images(np.eye(4), (2, 2), new_figure((4, 3)).add_subplot(), num_columns=3)
+    >>> ax.get_images()[0].get_array().shape                          # 2 x 3 pictures, frames of one pixel
+    (7, 10)
+    """
+    rows = np.asarray(rows, dtype=float)
+    height, width = _checked_shape(shape)
+    if rows.ndim != 2 or not len(rows) or rows.shape[1] != height * width:
+        raise ValueError(f"`rows` has shape {rows.shape}, expected (N, {height * width}) with N of at least "
+                         f"1 for pictures of {height} x {width}")
+    if num_columns < 1:
+        raise ValueError(f"`num_columns` must be at least 1, found {num_columns!r}")
+    ax = axes(ax)
+    across = min(num_columns, len(rows))
+    grid = np.full((-(-len(rows) // across) * (height + 1) + 1, across * (width + 1) + 1), np.nan)
+    for i, row in enumerate(rows):
+        top, left = i // across * (height + 1) + 1, i % across * (width + 1) + 1
+        grid[top:top + height, left:left + width] = row.reshape(height, width)
+    ax.imshow(np.ma.masked_invalid(grid), cmap="gray_r", interpolation="nearest")
+    ax.set(xticks=[], yticks=[])
+    ax.spines[:].set_visible(False)
+    ax.set_facecolor(FRAME)
+    return ax
+
+
+def localisation_map(localisation, shape, ax=None):
+    """Draw the variables' shares of a shift as a picture, for variables that are pixels.
+
+    The share of variable v is score_v / d^2, so the shares add up to 1.
+
+    Parameters
+    ----------
+    localisation : hld.results.localization.Localization
+        Result of ``HLDResult.localize``.
+    shape : tuple of two int
+        Height and width, H W = V.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is missing.
+    ValueError
+        If `shape` does not fit the number of variables.
+
+    Examples
+    --------
+    >>> from hld.results.localization import Localization
+    >>> found = Localization((), np.array([0.1, 0.3, 0.0, 0.0]))
+    >>> ax = localisation_map(found, (2, 2), new_figure((4, 3)).add_subplot())
+    >>> ax.get_images()[0].get_array().round(2).tolist()
+    [[0.25, 0.75], [0.0, 0.0]]
+    """
+    shares = _shares(localisation)
+    height, width = _checked_shape(shape)
+    if len(shares) != height * width:
+        raise ValueError(f"`shape` is {height} x {width}, but there are {len(shares)} variables: expected a "
+                         f"shape with as many pixels")
+    ax = axes(ax)
+    picture = ax.imshow(shares.reshape(height, width), cmap="cividis", vmin=0, interpolation="nearest")
+    ax.set(xlabel="pixel column", ylabel="pixel row")
+    # In axes of the picture, so that the scale is as high as the picture wherever it is put.
+    ax.figure.colorbar(picture, cax=ax.inset_axes((1.04, 0, 0.05, 1)), label="share of d²")
+    return ax
+
+
+def variable_shares(localisation, names, ax=None, *, top=10):
+    """Draw the largest shares of a shift as bars, for variables that have names.
+
+    Parameters
+    ----------
+    localisation : hld.results.localization.Localization
+        Result of ``HLDResult.localize``.
+    names : sequence of V str
+        Names of the variables.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+    top : int
+        How many variables, at most.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is missing.
+    ValueError
+        If the number of names is not that of the variables, or `top` is below 1.
+
+    Examples
+    --------
+    >>> from hld.results.localization import Localization
+    >>> found = Localization((), np.array([0.1, 0.3]))
+    >>> ax = variable_shares(found, ["age", "income"], new_figure((4, 3)).add_subplot())
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['income', 'age']
+    """
+    shares = _shares(localisation)
+    if len(names) != len(shares):
+        raise ValueError(f"`names` has {len(names)} entries, expected {len(shares)}, one for each variable")
+    if top < 1:
+        raise ValueError(f"`top` must be at least 1, found {top!r}")
+    ax = axes(ax)
+    largest = np.argsort(-shares, kind="stable")[:top]
+    ax.barh(np.arange(len(largest)), shares[largest], color=BLUE, height=0.7)
+    labels = [_shortened(str(names[v])) for v in largest]
+    ax.set_yticks(np.arange(len(largest)), labels, parse_math=False)
+    ax.invert_yaxis()
+    ax.set(xlabel="share of d²", xlim=(0, None))
+    return plain_frame(ax)
+
+
+def pvalues_over_time(pvalues, alpha, ax=None):
+    """Draw the p-values of successive batches on a logarithmic axis, and the level.
+
+    Batches with p <= alpha are large triangles, the others are dots; p-values below 1e-6 stand at 1e-6.
+
+    Parameters
+    ----------
+    pvalues : (n,) float array_like
+        In [0, 1], in the order of the batches.
+    alpha : float
+        Level, in (0, 1).
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is missing.
+    ValueError
+        If `pvalues` is not one-dimensional or not in [0, 1], or `alpha` not in (0, 1).
+
+    Examples
+    --------
+    >>> ax = pvalues_over_time([0.6, 0.2, 0.0], 0.05, new_figure((4, 3)).add_subplot())
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['no shift (2)', 'shift (1)', 'level 0.05']
+    """
+    pvalues = np.asarray(pvalues, dtype=float)
+    if pvalues.ndim != 1 or not ((pvalues >= 0) & (pvalues <= 1)).all():
+        raise ValueError(f"`pvalues` has shape {pvalues.shape}, expected (n,) with entries from 0 to 1")
+    if not 0 < alpha < 1:
+        raise ValueError(f"`alpha` must be between 0 and 1, found {alpha!r}")
+    ax = axes(ax)
+    batch, heights = np.arange(1, len(pvalues) + 1), np.maximum(pvalues, SMALLEST)
+    shift = pvalues <= alpha
+    ax.plot(batch, heights, color=GREY, linewidth=0.8, alpha=0.6)
+    ax.plot(batch[~shift], heights[~shift], "o", color=BLUE, markersize=5,
+            label=f"no shift ({np.sum(~shift)})")
+    ax.plot(batch[shift], heights[shift], "v", color=VERMILLION, markersize=8,
+            label=f"shift ({np.sum(shift)})")
+    ax.axhline(alpha, color="black", linestyle="--", linewidth=1, label=f"level {alpha:g}")
+    ax.set(xlabel="batch", ylabel="p-value", yscale="log", ylim=(SMALLEST / 2, 2))
+    ax.legend(loc="lower left", fontsize="small")
+    return plain_frame(ax)
+
+
+def new_figure(size):
+    """An empty figure of a size in inches, laid out so that nothing overlaps, without pyplot's global state.
+
+    Parameters
+    ----------
+    size : tuple of two float
+        Width and height in inches.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is missing.
+
+    Examples
+    --------
+    >>> new_figure((4, 3)).get_size_inches()
+    array([4., 3.])
+    """
+    figure = matplotlib_module("figure").Figure(figsize=size, layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.1, h_pad=0.1)
+    return figure
+
+
+def _shares(localisation) -> np.ndarray:
+    """(V,) scores as parts of their sum; all 0 where nothing differs."""
+    scores = np.asarray(localisation.variable_scores, dtype=float)
+    total = scores.sum()
+    return scores / total if total > 0 else scores
+
+
+def _checked_shape(shape) -> tuple:
+    """Height and width of a picture."""
+    shape = tuple(shape)
+    if len(shape) != 2 or min(shape) < 1:
+        raise ValueError(f"`shape` is {shape}, expected height and width, both at least 1")
+    return shape
+
+
+def _shortened(name) -> str:
+    """A name that leaves room for the bars."""
+    return name if len(name) <= 32 else name[:31] + "…"

@@ -1,0 +1,79 @@
+"""The null distribution of a test's distance, drawn, and where the distance of a batch falls.
+
+The picture is made from p-values, those that a result holds, so what is drawn is what was tested.  Only where batches
+are drawn, it is content with the first 999 of them.
+"""
+from __future__ import annotations
+
+import numpy as np
+
+from hld.plots.figure import BLUE, SKY, VERMILLION, axes, plain_frame
+
+NUM_BARS = 60  # below the threshold; as wide ones go on above it
+ROOM = 1.15  # beyond the larger of statistic and threshold
+
+
+def null_law(test, result, ax=None):
+    """Draw the null distribution of the distance, and where the distance of a batch falls.
+
+    P(d in a bar) under H0 over the width of the bar; bars above the threshold, which sum to alpha, are orange.
+
+    Parameters
+    ----------
+    test : hld.HLDTest
+        A test with a single metric.
+    result : hld.HLDResult
+        A result of this test.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is missing.
+    ValueError
+        If the test has several metrics, whose p-values are combined, so that there is no one law to draw.
+
+    Examples
+    --------
+    >>> import hld, pcircuit
+    >>> from matplotlib.figure import Figure
+    >>> test = hld.HLDTest(pcircuit.rat_spn([2] * 6, num_units=2, depth=1, rng=0))
+    >>> result = test(pcircuit.sample(test.circuit, 20, rng=1))
+    >>> ax = null_law(test, result, Figure().add_subplot())
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('distance d of a batch of 20 rows', 'density under H0')
+    """
+    if len(result.metrics) > 1:
+        raise ValueError(f"`test` combines the metrics {result.metrics}: draw the law of a test with one of them")
+    edges, tail = null_tail(test, result)
+    density = -np.diff(tail) / np.diff(edges)
+    beyond = edges[:-1] >= result.threshold * (1 - 1e-9)
+    ax = axes(ax)
+    for chosen, colour, label in ((~beyond, SKY, "no shift"), (beyond, VERMILLION, f"level {result.alpha:g}")):
+        ax.bar(edges[:-1][chosen], density[chosen], np.diff(edges)[chosen], align="edge", color=colour, label=label)
+    ax.axvline(result.statistic, color=BLUE, linewidth=2, label=f"this batch: p = {result.pvalue:.2g}")
+    ax.set(xlabel=f"distance d of a batch of {result.num_samples} rows", ylabel="density under H0",
+           xlim=(0, edges[-1]), ylim=(0, None))
+    place = "upper center" if result.statistic > 0.7 * edges[-1] else "upper right"
+    ax.legend(fontsize="small", frameon=False, loc=place)
+    return plain_frame(ax)
+
+
+def null_tail(test, result) -> tuple[np.ndarray, np.ndarray]:
+    """Edges of bars, the threshold among them, and the probabilities under H0 of a distance at least as large."""
+    threshold, statistic = result.threshold, result.statistic
+    width = threshold / NUM_BARS if 0 < threshold < np.inf else max(statistic, 1e-300) / NUM_BARS
+    last = ROOM * max(statistic, 1.4 * NUM_BARS * width)
+    count = int(np.ceil(last / width))
+    edges = np.arange(min(count, 2 * NUM_BARS) + 1) * width
+    if count > 2 * NUM_BARS:  # one bar for the rest, which is too thin to be seen
+        edges = np.append(edges, last)
+    margin, null = float(test.calibration.margins[0]), test.calibration.null
+    squared = np.maximum(edges - margin, 0.0) ** 2 / result.inflation
+    sketch = getattr(null, "sketch", lambda one, T: null.pvalue(one, T).value)
+    return edges, np.array([sketch(one, result.num_samples) for one in squared[:, None]])

@@ -1,0 +1,46 @@
+"""The report of an audit: whether detectors keep their level, and what they find."""
+from __future__ import annotations
+
+import pcircuit
+from hld.answers.html import escaped
+from hld.reports.page import facts, page, table
+
+
+def audit_report(result, *, table_name="the table", commands=()) -> str:
+    """The page about an audit.
+
+    Parameters
+    ----------
+    result : hld.auditing.audit.AuditResult
+    table_name : str
+        What the page calls the rows.
+    commands : sequence of str
+        Lines that give the same numbers again.
+
+    Returns
+    -------
+    str
+        A whole document of HTML that fetches nothing.
+    """
+    kept = result.keeps_level
+    good = all(kept.values())
+    verdict = "Level kept" if good else "Too many alarms"
+    colour = "calm" if good else "shift"
+    top = (f'<p class="kicker">audit on {escaped(table_name)}</p><section class="verdict {colour}">'
+           f"<h1>{verdict}</h1><p>At level {result.alpha:g} a detector may alarm on {100 * result.alpha:g} % of "
+           "batches in which nothing has shifted.  Intervals are 95 %, by Clopper and Pearson.</p>"
+           + facts([("rows", f"{result.num_held_out:,}"), ("detectors", str(len(kept))),
+                    ("level", f"{result.alpha:g}")]) + "</section>")
+    parts = [top]
+    for name, keeps in kept.items():
+        rows = [(row.situation, f"{row.num_rows:,}", f"{row.num_alarms} of {row.num_batches}",
+                 f"{100 * row.rate:.3g} %", f"{100 * row.low:.3g} to {100 * row.high:.3g} %",
+                 "yes" if row.is_reused else "no")
+                for row in result.rows if row.detector == name]
+        said = "keeps its level" if keeps else "alarms too often where nothing has shifted"
+        parts.append(f"<h2>{escaped(name)}: {said}</h2>"
+                     + table(("batches", "rows each", "alarms", "share", "interval", "share rows"), rows))
+    parts.append('<p class="soft">Batches in order that alarm more often than unshifted ones say that the table itself '
+                 "drifts.  Batches that share rows hang together: their interval is too narrow.</p>")
+    again = "\n".join([*map(escaped, commands), f"# hld {escaped(pcircuit.__version__)}"])
+    return page(f"{verdict}: audit on {table_name}", [*parts, f"<h2>How to reproduce</h2><pre>{again}</pre>"])

@@ -1,0 +1,206 @@
+"""What a test says: one frozen object."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from hld.answers.evidence import Evidence
+from hld.answers.words import headline, in_words
+from hld.checks import check_verdict
+from hld.results.effects import effect_interval
+from hld.results.largest_count import LargestCount
+
+FEW_COLUMNS = 9  # that a picture shows by default
+
+
+@dataclass(frozen=True, eq=False)
+class HLDResult:
+    """The outcome of a test of one batch.
+
+    Attributes
+    ----------
+    statistic : float
+        d = || mean HLV of the batch - mean HLV of the reference ||, the distance in the metric of
+        the test; with several metrics, -log10 of the combined p-value.
+    threshold : float
+        Largest statistic that does not reject at level `alpha`; with several metrics, -log10 of `alpha`.
+    pvalue : float
+        Probability under the null hypothesis of a statistic at least this large.
+    reject : bool
+        ``pvalue <= alpha``: the batch departs from the circuit.
+    alpha : float
+        Level of the test.
+    num_samples : int
+        T, the rows of the batch.
+    null : str
+        Null distribution used: "exact", "normal" or "monte-carlo" (drawn batches).
+    inflation : float
+        Factor by which the null was scaled for estimation error: 1 + T / num_train, or 1.
+    null_error : float or None
+        Estimated error of `pvalue`, absolute: of the numerical method, and of the spectrum where it was not computed
+        in full; for "monte-carlo" its standard error; for "normal" None, that error is not estimated.
+    num_missing : int
+        Missing entries of the batch: drawn from the circuit given the rest of their row, or with ``missing="exact"``
+        integrated out.
+    metrics : tuple of str
+        Names of the metrics.
+    pvalues : tuple of float
+        One for each metric; `pvalue` is their combination.
+    deltas : (m,) float array
+        Differences of the node means, batch minus reference, times the node weights where the metric is such.
+    stds : (m,) float array
+        Standard deviations of the node likelihoods under the reference, weighted alike.
+    nodes : (m,) int array
+        Node ids.
+    evidence : hld.answers.evidence.Evidence or None
+        Counts of the batch and of the reference, where the columns of a table are known: behind `columns` and `pairs`.
+    data_quality : hld.DataQuality or None
+        What a batch of a detector has that the schema of its training table does not know; the test of its missing
+        values, which is part of `pvalue`.
+    largest_count : hld.results.largest_count.LargestCount or None
+        Where a batch of a detector with the default metrics differs most in a single count: part of `pvalue`, too.
+    context : GroupContext, CovariateContext or None
+        What the batch was judged by, where that is more than independent rows: groups, stretches of time
+        (`hld.variation.context`), covariates that may move (`hld.conditional.context`).  Then `statistic` is
+        -log10 of `pvalue`.
+
+    Examples
+    --------
+    >>> import hld, pcircuit
+    >>> circuit = pcircuit.rat_spn([2] * 6, num_units=2, depth=1, rng=0)
+    >>> batch = pcircuit.sample(circuit, 20, rng=1)
+    >>> result = hld.HLDTest(circuit)(batch)
+    >>> result.reject, abs(float(result.contributions @ result.contributions - result.statistic ** 2)) < 1e-12
+    (False, True)
+    """
+
+    statistic: float
+    threshold: float
+    pvalue: float
+    reject: bool
+    alpha: float
+    num_samples: int
+    null: str
+    inflation: float
+    null_error: float | None
+    num_missing: int
+    metrics: tuple
+    pvalues: tuple
+    deltas: np.ndarray = field(repr=False)
+    stds: np.ndarray = field(repr=False)
+    nodes: np.ndarray = field(repr=False)
+    _circuit: object = field(repr=False)
+    evidence: Evidence | None = field(default=None, repr=False)
+    data_quality: object = field(default=None, repr=False)
+    largest_count: LargestCount | None = field(default=None, repr=False)
+    context: object = field(default=None, repr=False)
+    _scores: np.ndarray | None = field(default=None, repr=False)
+    _spectrum: Callable | None = field(default=None, repr=False)
+
+    def __post_init__(self):
+        check_verdict(self.statistic, self.pvalue)
+
+    @property
+    def contributions(self) -> np.ndarray:
+        """(m,) |delta_j| of each node; in the plain metric, or with weights, their squares sum to d^2."""
+        return np.abs(self.deltas)
+
+    @property
+    def effect(self) -> float:
+        """Distance of the means over the typical distance of one row, sqrt(|delta|^2 / |sigma|^2 - 1/T - 1/n), or 0.
+
+        What sampling alone makes of it on average is taken off, so an unshifted batch has about 0 whatever its size; it
+        is in the units of `tolerance`.
+        """
+        if self.context is not None:
+            return self.context.effect
+        total = float(self.stds @ self.stds)
+        if total <= 0:
+            return 0.0
+        squared = float(self.deltas @ self.deltas) / total - self.inflation / self.num_samples
+        return float(np.sqrt(max(squared, 0.0)))
+
+    @cached_property
+    def effect_interval(self) -> tuple | None:
+        """95 % confidence interval of `effect`: see `hld.results.effects`; None with more nodes than are decomposed."""
+        spectrum = None if self._spectrum is None else self._spectrum()
+        return None if spectrum is None else effect_interval(self.deltas, spectrum, self.inflation / self.num_samples)
+
+    @property
+    def columns(self) -> tuple:
+        """How each column moved, the smallest p-value first: `hld.answers.column_shifts.ColumnShift`.
+
+        Empty without a table, that is for results of `HLDTest` and of model files without counts.
+        """
+        return () if self.evidence is None else self.evidence.columns
+
+    @property
+    def pairs(self) -> tuple:
+        """Where dependence changed, the smallest p-value first: `hld.answers.pair_shifts.PairShift`; or empty."""
+        return () if self.evidence is None else self.evidence.pairs
+
+    def localize(self, *, top=10):
+        """Nodes and variables that carry the shift: see `hld.results.localization.localize`."""
+        from hld.results.localization import localize
+        return localize(self._circuit, self.nodes, self.deltas, self.stds, self.num_samples / self.inflation, top=top)
+
+    def localize_dependences(self, *, top=10):
+        """Which variables go together in another way, where the test has the metric "score"."""
+        from hld.results.dependences import localize_dependences
+        if self._scores is None:
+            raise ValueError("dependences are found by the score: test with `metric` 'score' among others, and rows "
+                             "without holes")
+        return localize_dependences(self._circuit, self._scores, self.num_samples / self.inflation, top=top)
+
+    def to_frame(self):
+        """The columns as a pandas data frame, the smallest p-value first; ImportError without pandas."""
+        from hld.answers.frame import columns_frame
+        return columns_frame(self.columns)
+
+    def plot(self, *, top=FEW_COLUMNS):
+        """Expected and observed frequencies of the `top` columns that moved most, as a figure of matplotlib.
+
+        Raises ValueError where the columns are not known, ImportError without matplotlib.
+        """
+        from hld.answers.picture import draw_columns
+        from hld.plots import new_figure
+        if not self.columns:
+            raise ValueError("the columns of the batch are not known: test a table with an `HLDDetector`")
+        count = min(top, len(self.columns))
+        return draw_columns(new_figure((3.6 * min(count, 3), 2.8 * -(-count // 3))), self.columns, top)
+
+    def to_dict(self) -> dict:
+        """The result as plain Python values, ready for JSON; with `columns` and `pairs` where they are known."""
+        values = {name: _plain(getattr(self, name)) for name in (
+            "statistic", "threshold", "pvalue", "reject", "alpha", "num_samples", "null", "inflation", "null_error",
+            "num_missing", "effect")}
+        values["effect_interval"] = None if self.effect_interval is None else list(self.effect_interval)
+        values |= {"metrics": list(self.metrics), "pvalues": [_plain(value) for value in self.pvalues]}
+        if self.data_quality is not None:
+            values["data_quality"] = self.data_quality.to_dict()
+        if self.largest_count is not None:
+            values["largest_count"] = asdict(self.largest_count)
+        if self.context is not None:
+            values["context"] = self.context.to_dict()
+        if self.evidence is not None:
+            values |= {"columns": [one.to_dict() for one in self.columns],
+                       "pairs": [one.to_dict() for one in self.pairs]}
+        return values
+
+    def __str__(self):
+        return in_words(self)
+
+    def __repr__(self):
+        return headline(self)
+
+    def _repr_html_(self):
+        from hld.answers.html import notebook_view
+        return notebook_view(self)
+
+
+def _plain(value):
+    """A NumPy scalar as Python's."""
+    return value.item() if isinstance(value, np.generic) else value

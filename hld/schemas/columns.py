@@ -1,0 +1,233 @@
+r"""Columns of a fitted table: their categories, and how those are chosen.
+
+A column is one of two things.
+
+* `LevelColumn`: n levels (plain values: text, booleans, whole numbers, or the one number of a constant
+  column) with categories 0..n-1 in the order of `level_order`, and category n for every value that is none of
+  them. Where a categorical column has more than M distinct levels, the M - 1 most frequent are kept (ties:
+  first in order), the rest share category n, and values that training did not have are category n + 1.
+* `BinColumn`: E edges that cut the real line into E + 1 half-open intervals
+
+  .. math:: (-\infty, e_1), \; [e_1, e_2), \; \dots, \; [e_E, \infty).
+
+  With the N finite training values sorted, the candidates for B bins are the order statistics
+
+  .. math:: e_k = x_{(\lfloor kN/B \rfloor + 1)}, \qquad k = 1, \dots, B - 1;
+
+  a candidate equal to the smallest value is replaced by the next larger distinct value, and equal candidates
+  are merged. Every edge is a training value above the smallest one. So no bin is empty on the training table,
+  a smallest value that fills several quantiles gets a bin of its own, and there are at most B bins.
+
+Dates, durations and times of the day are cut like numbers, which they are in seconds (`hld.tables.times`).
+
+What is done with a value that training did not show is the column's policy `unseen`: "keep", as said above; "missing",
+it counts as missing; "refuse", an error.
+
+Only the distinct values and their counts are used: the order of the rows cannot matter. `fit_column` chooses
+the kind and makes the column.
+"""
+import math
+import reprlib
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from hld.schemas.rare_levels import MOST_RARE, SIZE, digests_of
+from hld.tables.cells import distinct_values, level_order, not_a_number
+from hld.tables.factored import whole_cells
+from hld.tables.times import TIMES, as_seconds, from_seconds, time_kind, time_text
+
+BINNED = ("continuous", *TIMES)
+UNSEEN = ("keep", "missing", "refuse")  # what is done with values that training did not show
+
+_LEVEL_TYPES = {"boolean": (bool,), "integer": (int,), "constant": (bool, int, float),
+                "categorical": (bool, int, float, str)}
+_SHOWN = 8                  # levels or edges that a line of description lists
+
+
+@dataclass(frozen=True)
+class LevelColumn:
+    """A column of levels; `rare`: digests of the training levels that share a category (`hld.schemas.rare_levels`).
+
+    `merged` columns are of older model files: in them rare levels share the last category with the unseen ones.
+    """
+
+    name: str
+    kind: str
+    levels: tuple
+    merged: bool = False
+    rare: bytes = b""
+    unseen: str = "keep"
+
+    def __post_init__(self):
+        _check_policy(self)
+        where, kind, levels = f"column {self.name!r} of the encoder", self.kind, self.levels
+        if kind not in _LEVEL_TYPES:
+            raise ValueError(f"{where} has kind {reprlib.repr(kind)}, expected one of "
+                             f"{', '.join((*_LEVEL_TYPES, *BINNED))}")
+        for level in levels:
+            if type(level) not in _LEVEL_TYPES[kind] or level != level:
+                raise ValueError(f"{where} has level {reprlib.repr(level)}, which kind {kind} does not allow")
+        if len(set(levels)) < len(levels) or list(levels) != sorted(levels, key=level_order):
+            raise ValueError(f"{where} has repeated or unsorted levels, expected distinct ones in ascending "
+                             f"order")
+        digests = [self.rare[i:i + SIZE] for i in range(0, len(self.rare), SIZE)]
+        in_order = all(len(one) == SIZE for one in digests) and digests == sorted(set(digests))
+        if digests and (not in_order or kind != "categorical" or self.merged):
+            raise ValueError(f"{where} has impossible digests of rare levels, expected distinct ones of {SIZE} bytes "
+                             f"in ascending order, in a categorical column that is not merged")
+        if kind != "categorical" and (not levels or self.merged or (kind == "constant" and len(levels) > 1)):
+            raise ValueError(f"{where} has {len(levels)} levels and merged = {self.merged}, expected "
+                             f"{'one level' if kind == 'constant' else 'some levels'} and false for kind "
+                             f"{kind}")
+
+    @property
+    def num_categories(self):
+        """Number of levels, one for rare levels if there are any, and one for whatever is none of them."""
+        return len(self.levels) + bool(self.rare) + 1
+
+    def values(self, unseen, rare):
+        """Value of each category, `unseen` standing for the last, `rare` for that of rare levels."""
+        return [*self.levels, *[rare] * bool(self.rare), unseen]
+
+    def describe(self):
+        """One line: kind, levels, what happens to other values."""
+        count, num_rare = len(self.levels), len(self.rare) // SIZE
+        shown = ", ".join(map(reprlib.repr, self.levels[:_SHOWN])) + ", ..." * (count > _SHOWN)
+        unseen = {"keep": f"category {self.num_categories - 1}", "missing": "missing", "refuse": "refused"}[self.unseen]
+        return (f"{self.name!r}: {self.kind}, {count} level{'s' * (count != 1)}"
+                f"{', the most frequent' * (self.merged or num_rare > 0)}: {shown or 'no value was present'}; "
+                f"{f'{num_rare} rare levels are category {count}; ' if num_rare else ''}"
+                f"{'rare and ' * self.merged}unseen levels are {unseen}; missing is -1")
+
+
+@dataclass(frozen=True)
+class BinColumn:
+    """A column of numbers or times cut at `edges` (E ascending floats); training values were in [low, high]."""
+
+    name: str
+    edges: tuple
+    low: float
+    high: float
+    kind: str = "continuous"
+    unseen: str = "keep"
+
+    def __post_init__(self):
+        _check_policy(self)
+        if self.kind not in BINNED:
+            raise ValueError(f"column {self.name!r} of the encoder has kind {reprlib.repr(self.kind)}, expected one of "
+                             f"{', '.join(BINNED)}")
+        marks = (self.low, *self.edges, self.high)
+        finite = all(type(mark) is float and math.isfinite(mark) for mark in marks)
+        if not finite or not all(a < b for a, b in pairwise(marks[:-1])) or marks[-2] > marks[-1]:
+            raise ValueError(f"column {self.name!r} of the encoder has impossible bins, expected finite "
+                             f"numbers low < first edge < ... < last edge <= high")
+
+    @property
+    def num_categories(self):
+        """Number of bins."""
+        return len(self.edges) + 1
+
+    def values(self, unseen, rare):
+        """Middle of each bin, the outermost ending at `low` and `high`; none is for rare or unseen values."""
+        middles = [(a, 0.5 * a + 0.5 * b, b) for a, b in pairwise((self.low, *self.edges, self.high))]
+        # Rounding can push the middle of two neighbouring doubles onto the upper end, which the bin excludes.
+        middles = [m if a <= m < b else a for a, m, b in middles]
+        return middles if self.kind == "continuous" else [from_seconds(m, self.kind) for m in middles]
+
+    def text(self, mark: float) -> str:
+        """A number of this column as a person reads it."""
+        return f"{mark:.6g}" if self.kind == "continuous" else time_text(mark, self.kind)
+
+    def describe(self):
+        """One line: number of bins, edges, what happens to other values."""
+        count = self.num_categories
+        shown = ", ".join(map(self.text, self.edges[:_SHOWN])) + ", ..." * (count - 1 > _SHOWN)
+        bins = f"{count} bins cut at {shown}" if count > 1 else "1 bin"
+        beyond = {"keep": "fall into the outermost bins", "missing": "are missing", "refuse": "are refused"}
+        return (f"{self.name!r}: {self.kind}, {bins}; values beyond the training range [{self.text(self.low)}, "
+                f"{self.text(self.high)}] {beyond[self.unseen]}; missing is -1")
+
+
+def _check_policy(column):
+    """Raise unless the policy of a column is known."""
+    if column.unseen not in UNSEEN:
+        raise ValueError(f"column {column.name!r} of the encoder has unseen {reprlib.repr(column.unseen)}, expected "
+                         f"one of {', '.join(UNSEEN)}")
+
+
+def fit_column(name, values, role, *, num_bins, max_categories):
+    """The column for values (N,); `role` is "categorical", "continuous", or None to choose by the values."""
+    times = None if role == "categorical" else time_kind(values)
+    if times is not None:
+        seconds = as_seconds(whole_cells(values), times)[0]
+        distinct, counts = np.unique(seconds[~np.isnan(seconds)], return_counts=True)
+        if len(distinct) > 1:   # a single time is a level, so that any other one is seen to be new
+            return _quantile_bins(name, distinct, counts, num_bins, times)
+    distinct, counts = distinct_values(values, name)
+    types = set(map(type, distinct))
+    if role == "continuous" and str in types:
+        raise not_a_number(next(value for value in distinct if isinstance(value, str)), name)
+    if role == "categorical" or str in types or (role is None and not distinct):
+        return _most_frequent(name, distinct, counts, max_categories)
+    if role is None and types == {bool}:
+        return LevelColumn(name, "boolean", tuple(distinct))
+    if role is None and len(distinct) <= max_categories and all(map(_is_whole, distinct)):
+        return LevelColumn(name, "integer", tuple(sorted(map(int, distinct))))
+    if len(distinct) == 1 and math.isfinite(distinct[0]):
+        # A single bin would hold every number; as a level, any other number is seen to be new.
+        return LevelColumn(name, "constant", tuple(distinct))
+    return _quantile_bins(name, distinct, counts, num_bins)
+
+
+def narrowed_column(column, values, *, num_bins, max_categories):
+    """A column of the same kind with the levels or edges of some of its values; itself if these are all missing.
+
+    Examples
+    --------
+    >>> values = np.array([1, 2, 2, 5])
+    >>> column = fit_column("x", values, None, num_bins=8, max_categories=64)
+    >>> narrowed_column(column, values[:2], num_bins=8, max_categories=64).levels
+    (1, 2)
+    """
+    role = "continuous" if column.kind in BINNED else "categorical" if column.kind == "categorical" else None
+    try:
+        found = fit_column(column.name, values, role, num_bins=num_bins, max_categories=max_categories)
+    except (TypeError, ValueError):  # no finite number to cut at, a single date
+        return column
+    empty = found.kind == "categorical" and not found.levels
+    return column if empty or (column.kind in BINNED and found.kind != column.kind) else found
+
+
+def _is_whole(number):
+    """Whether a bool, int or float is a finite whole number."""
+    return not isinstance(number, float) or number.is_integer()
+
+
+def _most_frequent(name, levels, counts, max_categories):
+    """Categorical column of all levels, or of the max_categories - 1 most frequent."""
+    if len(levels) <= max_categories:
+        return LevelColumn(name, "categorical", tuple(levels))
+    # A stable sort keeps the order of the levels among equal counts.
+    ranked = np.argsort(-counts, kind="stable")
+    kept, rare = np.sort(ranked[:max_categories - 1]), ranked[max_categories - 1:max_categories - 1 + MOST_RARE]
+    return LevelColumn(name, "categorical", tuple(levels[i] for i in kept), rare=digests_of(levels[i] for i in rare))
+
+
+def _quantile_bins(name, distinct, counts, num_bins, kind="continuous"):
+    """Binned column with order statistics of the finite values as edges."""
+    number = np.array(distinct, dtype=np.float64)
+    finite = np.isfinite(number)
+    if not finite.any():
+        raise ValueError(f"`table` column {name!r} holds no finite number, expected some to cut into bins: "
+                         f"leave the column out")
+    order = np.argsort(number[finite], kind="stable")
+    number, up_to = number[finite][order], np.cumsum(counts[finite][order])
+    num_bins = min(num_bins, int(up_to[-1]))                # more bins than rows give the same edges
+    rank = up_to[-1] * np.arange(1, num_bins) // num_bins
+    at = np.searchsorted(up_to, rank, side="right")         # number[at] is the order statistic x_(rank + 1)
+    # The smallest value cannot be an edge, as nothing would lie below it: hence 1, and hence the last filter.
+    edges = np.unique(number[np.minimum(np.maximum(at, 1), len(number) - 1)])
+    edges = edges[edges > number[0]]
+    return BinColumn(name, tuple(edges.tolist()), float(number[0]), float(number[-1]), kind)

@@ -1,0 +1,124 @@
+"""The encoder as JSON, and back.
+
+    {"format": "hld table encoder", "version": 2, "by_name": true, "columns": [
+        {"name": "size", "kind": "continuous", "edges": ["0x1.8p+0"], "low": "0x1p+0", "high": "0x1p+1"},
+        {"name": "hue", "kind": "categorical", "levels": [["str", "red"], ["str", "tan"]], "merged": false,
+         "rare": "q83vASNFZ4k="}]}
+
+Version 1 had no digests of rare levels: its columns have none.  The digests are in base 64.
+
+Levels carry their type, because 1, 1.0 and true are different levels to print though equal to compare, and
+floats are hexadecimal text, so that every bit comes back. Whole numbers are JSON numbers up to 20 characters;
+longer ones, which readers of JSON refuse or round, are hexadecimal text, too: ["int", "0x1000000000000000f"].
+
+Reading trusts nothing: types and keys are checked here, what the values must satisfy by the columns themselves,
+and everything that is wrong is a ValueError naming its place.
+
+Functions: `encoder_form`, `read_form`.
+"""
+import base64
+import re
+import reprlib
+
+from hld.schemas.columns import BinColumn, LevelColumn
+
+_FORMAT, _VERSION = "hld table encoder", 2
+_SHORT = 20  # characters of a whole number that is written as such
+_LONG = re.compile("-?0x[0-9a-f]{1,256}")  # levels are in the range of float64
+_KEYS = {"format", "version", "by_name", "columns"}
+_BIN_KEYS = {"name", "kind", "edges", "low", "high"}
+_LEVEL_KEYS = {1: {"name", "kind", "levels", "merged"}, 2: {"name", "kind", "levels", "merged", "rare"}}
+
+
+def encoder_form(columns, by_name):
+    """Plain dicts, lists, str, int and bool for the columns and the flag of an encoder."""
+    forms = [_column_form(column) for column in columns]
+    return {"format": _FORMAT, "version": _VERSION, "by_name": by_name, "columns": forms}
+
+
+def _column_form(column):
+    """JSON form of one column."""
+    if column.kind == "continuous":
+        return {"name": column.name, "kind": column.kind, "edges": [edge.hex() for edge in column.edges],
+                "low": column.low.hex(), "high": column.high.hex()}
+    levels = [[type(one).__name__, _level_form(one)] for one in column.levels]
+    return {"name": column.name, "kind": column.kind, "levels": levels, "merged": column.merged,
+            "rare": base64.b64encode(column.rare).decode("ascii")}
+
+
+def _level_form(level):
+    """JSON form of the value of a level."""
+    if isinstance(level, float):
+        return level.hex()
+    return hex(level) if isinstance(level, int) and len(str(level)) > _SHORT else level
+
+
+def read_form(form):
+    """Columns and flag from what `encoder_form` returned; ValueError for anything else."""
+    if not isinstance(form, dict) or set(form) != _KEYS:
+        raise ValueError(f"the encoder is {reprlib.repr(form)}, expected an object with the keys "
+                         f"{sorted(_KEYS)}")
+    version = form["version"]
+    if form["format"] != _FORMAT or type(version) is not int or version not in _LEVEL_KEYS:
+        raise ValueError(f"the encoder has format {reprlib.repr(form['format'])} and version "
+                         f"{reprlib.repr(version)}, expected {_FORMAT!r} and at most {_VERSION}: it may have "
+                         f"been written by another program or a later version")
+    if not isinstance(form["columns"], list) or not isinstance(form["by_name"], bool):
+        raise ValueError(f"the encoder has columns of type {type(form['columns']).__name__} and by_name of "
+                         f"type {type(form['by_name']).__name__}, expected a list and true or false")
+    places = [f"columns[{v}] of the encoder" for v in range(len(form["columns"]))]
+    columns = tuple(_column(column, where, version) for column, where in zip(form["columns"], places, strict=True))
+    return columns, form["by_name"]
+
+
+def _column(form, where, version):
+    """`LevelColumn` or `BinColumn` from its JSON form."""
+    keys = _BIN_KEYS if isinstance(form, dict) and form.get("kind") == "continuous" else _LEVEL_KEYS[version]
+    if not isinstance(form, dict) or set(form) != keys:
+        raise ValueError(f"{where} is {reprlib.repr(form)}, expected an object with the keys {sorted(keys)}")
+    name, kind = form["name"], form["kind"]
+    if not isinstance(name, str) or not isinstance(kind, str):
+        raise ValueError(f"{where} has name {reprlib.repr(name)} and kind {reprlib.repr(kind)}, expected "
+                         f"text")
+    if not isinstance(form["edges" if keys is _BIN_KEYS else "levels"], list):
+        raise ValueError(f"{where} has no list of edges or levels, expected one")
+    if keys is _BIN_KEYS:
+        edges = tuple(_double(edge, where) for edge in form["edges"])
+        return BinColumn(name, edges, _double(form["low"], where), _double(form["high"], where))
+    if not isinstance(form["merged"], bool):
+        raise ValueError(f"{where} has merged {reprlib.repr(form['merged'])}, expected true or false")
+    return LevelColumn(name, kind, tuple(_level(entry, where) for entry in form["levels"]), form["merged"],
+                       _bytes(form.get("rare", ""), where))
+
+
+def _level(entry, where):
+    """Plain value from its pair of type name and value."""
+    if not isinstance(entry, list) or len(entry) != 2 or entry[0] not in ("bool", "int", "float", "str"):
+        raise ValueError(f"{where} has level {reprlib.repr(entry)}, expected a pair such as [\"str\", \"a\"]")
+    tag, value = entry
+    if tag == "float":
+        return _double(value, where)
+    if tag == "int" and isinstance(value, str) and _LONG.fullmatch(value):
+        value = int(value, 16)
+    if type(value).__name__ != tag:
+        raise ValueError(f"{where} has level {reprlib.repr(entry)}, expected a value of the type it names")
+    if tag == "int" and value.bit_length() > 1024:
+        raise ValueError(f"{where} has an integer level of {value.bit_length()} bits, expected at most 1024")
+    return value
+
+
+def _bytes(text, where):
+    """Bytes from their text in base 64."""
+    try:
+        return base64.b64decode(text.encode("ascii"), validate=True)
+    except (AttributeError, ValueError):
+        raise ValueError(f"{where} has rare levels {reprlib.repr(text)}, expected digests in base 64") from None
+
+
+def _double(text, where):
+    """Float from its hexadecimal text."""
+    try:
+        return float.fromhex(text)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{where} has {reprlib.repr(text)}, expected a number in hexadecimal such as "
+                         f"\"0x1.8p+0\"") from None

@@ -1,0 +1,184 @@
+"""Cells to categories, column by column, each by the way that suits it; and a count of what was met.
+
+Three ways lead to the same codes.  Whole numbers for levels 0, 1, ... in all columns are their own categories; numbers
+go by step functions (`hld.schemas.number_codes`); text, objects and what has rare levels by look-up
+(`hld.schemas.level_codes`).
+"""
+import reprlib
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from hld.schemas.columns import BINNED
+from hld.schemas.level_codes import level_lookup, look_up
+from hld.schemas.number_codes import StepTables, step_codes, step_tables
+from hld.schemas.rare_levels import seen_once
+from hld.tables.cells import NUMERIC, as_numbers, objects_of, plain_value
+from hld.tables.factored import Factored, whole_cells
+from hld.tables.times import TIMES, as_seconds
+
+
+@dataclass(frozen=True, eq=False)
+class EncodingReport:
+    """What an encoder met in a table of N rows; the counts are read-only int arrays (V,), one entry a column.
+
+    Attributes
+    ----------
+    num_rows : int
+        Number of rows N.
+    num_missing : (V,) int array
+        Missing cells (code -1).
+    num_unseen : (V,) int array
+        Cells in the last category of a column of levels: levels not seen at fitting. Zero for continuous columns.
+        In columns of older model files that merge rare levels with the unseen ones, those too.
+    num_out_of_range : (V,) int array
+        Numbers of a continuous column outside the range of the finite training values, infinities included.
+    num_rare : (V,) int array
+        Cells in the category of rare levels.
+    num_odd : (V,) int array
+        Cells of another type than the column's, where these are counted and not refused: among numbers they count as
+        missing, too, and among levels as unseen.
+
+    Examples
+    --------
+    >>> from hld import fit_encoder
+    >>> _, report = fit_encoder([["a"], ["b"]]).encode([["a"], ["c"], [None]])
+    >>> report.num_rows, report.num_missing, report.num_unseen, report.num_out_of_range
+    (3, array([1]), array([1]), array([0]))
+    """
+
+    num_rows: int
+    num_missing: np.ndarray
+    num_unseen: np.ndarray
+    num_out_of_range: np.ndarray
+    num_rare: np.ndarray
+    num_odd: np.ndarray
+
+    def __add__(self, other):
+        """The counts of two parts of a table together."""
+        names = ("num_rows", "num_missing", "num_unseen", "num_out_of_range", "num_rare", "num_odd")
+        return EncodingReport(*(getattr(self, name) + getattr(other, name) for name in names))
+
+    def __post_init__(self):
+        for counts in (self.num_missing, self.num_unseen, self.num_out_of_range, self.num_rare, self.num_odd):
+            counts.flags.writeable = False
+
+
+class CodeTables(NamedTuple):
+    """What the codes of V columns are read from, prepared once."""
+
+    steps: StepTables
+    lookups: tuple              # a `LevelLookup` for each column of levels
+    unseen: np.ndarray          # (V,) the category of unseen levels, -2 where there is none
+    is_counting: bool           # all columns have the levels 0, 1, ...
+
+
+def code_tables(columns) -> CodeTables:
+    """Prepare V columns: `LevelColumn` and `BinColumn`."""
+    levels = [None if column.kind in BINNED else column for column in columns]
+    unseen = np.array([-2 if one is None else one.num_categories - 1 for one in levels])
+    unseen.flags.writeable = False
+    return CodeTables(step_tables(columns), tuple(None if one is None else level_lookup(one) for one in levels), unseen,
+                      all(one and not one.rare and one.levels == tuple(range(len(one.levels))) for one in levels))
+
+
+def encoded(columns, tables, arrays, num_rows, whole, *, leave_one_out=False, is_strict=True):
+    """Codes (N, V) of arrays (N,) and their `EncodingReport`.
+
+    With `leave_one_out` a rare level that is in one row only counts as unseen there: see `hld.schemas.rare_levels`.
+    Without `is_strict` a column that is not there (None) is missing throughout, and cells of another type than the
+    column's are counted: among numbers they are missing, among levels unseen.
+    """
+    codes = np.empty((num_rows, len(arrays)), dtype=_code_dtype(max(c.num_categories for c in columns), arrays))
+    beyond, odd = np.zeros(len(arrays), dtype=np.int64), np.zeros(len(arrays), dtype=np.int64)
+    if tables.is_counting and whole is not None and whole.dtype.kind in "biu":
+        _copy_counting(whole, tables.unseen, codes)
+        return codes, _report(columns, codes, tables.unseen, beyond, odd)
+    numbers = {}
+    for v, (column, values) in enumerate(zip(columns, arrays, strict=True)):
+        if values is None:
+            codes[:, v] = -1
+        elif column.kind in BINNED or (values.dtype.kind in NUMERIC and tables.steps.breaks[v] is not None):
+            numbers[v], odd[v] = _numbers(column, values, is_strict)
+        else:
+            codes[:, v], odd[v] = _looked_up(column, tables.lookups[v], values, is_strict)
+            if leave_one_out and column.rare:
+                _leave_one_out(column, values, codes[:, v])
+    if numbers:
+        which = list(numbers)
+        beyond[which] = step_codes(tables.steps, which, list(numbers.values()), codes)
+    report = _report(columns, codes, tables.unseen, beyond, odd)
+    for v, column in enumerate(columns):
+        if column.unseen != "keep" and report.num_unseen[v] + report.num_out_of_range[v]:
+            _apply_policy(column, numbers.get(v), codes[:, v])
+    return codes, report
+
+
+def _numbers(column, values, is_strict):
+    """A column of numbers or times as numbers, and how many of its cells are neither."""
+    if column.kind not in TIMES:
+        odd = None if is_strict else []
+        return as_numbers(whole_cells(values), column.name, odd=odd), len(odd or ())
+    cells = whole_cells(values)
+    seconds, odd = as_seconds(cells, column.kind)
+    if is_strict and odd.any():
+        cell = cells[np.flatnonzero(odd)[0]]
+        raise TypeError(f"`table` column {column.name!r} holds {reprlib.repr(cell)}, expected a {column.kind}, as in "
+                        f"training: convert the column first")
+    return seconds, int(odd.sum())
+
+
+def _looked_up(column, lookup, values, is_strict):
+    """Categories of a column of levels, and how many of its cells are of another type."""
+    if not isinstance(values, Factored):
+        return look_up(column, lookup, objects_of(values), is_strict=is_strict)
+    found, odd = look_up(column, lookup, values.levels, is_strict=is_strict, used=values.counts())
+    return np.append(found, -1)[values.codes], odd
+
+
+def _leave_one_out(column, values, codes) -> None:
+    """Write rare levels that only one row has as unseen."""
+    rows = np.flatnonzero(codes == len(column.levels))
+    cells = objects_of(values[rows]).tolist()
+    once = seen_once([plain_value(cell, column.name) for cell in cells])
+    codes[rows[once]] = column.num_categories - 1
+
+
+def _apply_policy(column, numbers, codes) -> None:
+    """Make values that training did not show missing, or refuse them."""
+    if column.kind in BINNED:
+        new = (numbers < column.low) | (numbers > column.high)
+    else:
+        new = codes == column.num_categories - 1
+    if column.unseen == "refuse":
+        raise ValueError(f"`table` column {column.name!r} holds {int(new.sum())} values that training did not show, "
+                         f"the first in row {int(np.argmax(new))}, which its schema refuses: correct them, or change "
+                         "the column's `policy`")
+    codes[new] = -1
+
+
+def _code_dtype(num_categories, arrays):
+    """Smallest dtype for codes below num_categories, signed where columns (N,) can hold missing values."""
+    if any(values is None or values.dtype.kind in "fOMm" for values in arrays):
+        return np.int16 if num_categories <= 2 ** 15 else np.int32
+    return np.uint8 if num_categories <= 2 ** 8 else np.uint16 if num_categories <= 2 ** 16 else np.int32
+
+
+def _copy_counting(numbers, num_levels, codes):
+    """Write numbers (N, V) whose levels are 0..n_v - 1 into codes (N, V): they are their own categories."""
+    np.copyto(codes, numbers, casting="unsafe")
+    unseen = numbers >= num_levels
+    if numbers.dtype.kind == "i":
+        unseen |= numbers < 0
+    if unseen.any():
+        np.copyto(codes, num_levels, where=unseen, casting="unsafe")
+
+
+def _report(columns, codes, unseen, beyond, odd):
+    """`EncodingReport` of codes (N, V), the codes (V,) of unseen categories, counts (V,) out of range and odd."""
+    missing = np.zeros_like(beyond) if codes.dtype.kind == "u" else np.count_nonzero(codes == -1, axis=0)
+    rare = np.zeros_like(beyond)
+    for v in [v for v, column in enumerate(columns) if column.kind == "categorical" and column.rare]:
+        rare[v] = np.count_nonzero(codes[:, v] == unseen[v] - 1)
+    return EncodingReport(len(codes), missing, np.count_nonzero(codes == unseen, axis=0), beyond, rare, odd)

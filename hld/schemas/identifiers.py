@@ -1,0 +1,58 @@
+"""Columns that tell rows apart and nothing else: identifiers, free text, row numbers.
+
+Such a column has nothing that a distribution could be learned of: fresh rows bring new values.  It is recognised by
+
+* text or other levels of which at least nine in ten are in one row only, where they are too many to be kept as levels
+* whole numbers that are all different and without a gap, or in ascending or descending order of the rows
+
+and left out of a schema that is learned, unless its kind is given.
+"""
+from __future__ import annotations
+
+import numpy as np
+
+from hld.tables.cells import distinct_values
+from hld.tables.factored import Factored
+
+NEARLY_UNIQUE = 0.9
+FEWEST_CELLS, FEWEST_NUMBERS = 50, 100  # below which different levels, and different whole numbers, say nothing
+
+
+def identifier_note(name: str, values, column) -> str:
+    """Why a fitted column is taken for an identifier; empty if it is not.
+
+    Parameters
+    ----------
+    name : str
+    values : (N,) array or Factored
+        Of training.
+    column : LevelColumn or BinColumn
+        Fitted to them.
+
+    Examples
+    --------
+    >>> from hld.schemas.columns import fit_column
+    >>> numbers = np.arange(1000, 1200)
+    >>> identifier_note("row", numbers, fit_column("row", numbers, None, num_bins=8, max_categories=64))
+    'row numbers: whole numbers in the order of the rows, all different'
+    """
+    if column.kind == "categorical" and column.rare:
+        counts = distinct_values(values, name)[1]
+        once, present = int((counts == 1).sum()), int(counts.sum())
+        if present >= FEWEST_CELLS and once >= NEARLY_UNIQUE * present:
+            return f"nearly unique: {once} of {present} values are in one row only"
+    if column.kind == "continuous" and not isinstance(values, Factored) and values.dtype.kind in "iu":
+        return _row_numbers(values)
+    return ""
+
+
+def _row_numbers(numbers) -> str:
+    """A note on whole numbers that number the rows; empty for others."""
+    if len(numbers) < FEWEST_NUMBERS or int(numbers.max()) - int(numbers.min()) < len(numbers) - 1:
+        return ""
+    later, earlier = numbers[1:], numbers[:-1]
+    if (later > earlier).all() or (later < earlier).all():
+        return "row numbers: whole numbers in the order of the rows, all different"
+    is_dense = int(numbers.max()) - int(numbers.min()) == len(numbers) - 1
+    return "row numbers: whole numbers, all different, without a gap" if (
+        is_dense and len(np.unique(numbers)) == len(numbers)) else ""

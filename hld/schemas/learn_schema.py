@@ -1,0 +1,157 @@
+"""Learning a schema from rows, and from what is known of it already."""
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+import pcircuit
+from hld.schemas.columns import BINNED, LevelColumn, fit_column, narrowed_column
+from hld.schemas.identifiers import identifier_note
+from hld.schemas.schema import LEFT_OUT, ColumnSchema, TableSchema
+from hld.tables.cells import as_numbers, distinct_values, is_missing, level_order, objects_of, read_table
+from hld.tables.column_names import column_names, column_roles
+from hld.tables.factored import Factored, whole_cells
+from hld.tables.times import TIMES, as_seconds
+
+
+def learn_schema(table, *, num_bins: int = 8, max_categories: int = 64, categorical=None, continuous=None, names=None,
+                 rows=None, given: TableSchema | None = None) -> TableSchema:
+    """Learn what the columns of a table are.
+
+    Parameters
+    ----------
+    table : (N, V) array of any dtype, list of rows, or data frame
+        Training rows, N >= 1, V >= 1.  See `fit_encoder` for the forms.
+    num_bins, max_categories : int
+        Largest number of bins of a binned column, most levels of a column of levels, at least 2.
+    categorical, continuous : sequence of str or int, optional
+        Columns whose kind is given, by name or position.  A column named here is never left out.
+    names : sequence of V str, optional
+        Names for the columns of an array.
+    rows : (n,) int array, optional
+        Positions of the rows that levels and edges are taken from; by default all.
+    given : TableSchema, optional
+        What is known already: its columns are taken over, what they leave open is learned.  Columns of the table that
+        it does not have are learned.
+
+    Returns
+    -------
+    TableSchema
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `fit_encoder`; if `given` is no schema or has a column that the table has not; if no column is left.
+
+    Examples
+    --------
+    >>> table = [[f"name {i}", i % 3] for i in range(200)]
+    >>> given = TableSchema([ColumnSchema("kind", "categorical", levels=("0", 1, 2), policy="missing")])
+    >>> print(learn_schema(table, names=["name", "kind"], given=given))
+    column  kind         categories  missing  unseen   values
+    name    left out                                   nearly unique: 200 of 200 values are in one row only
+    kind    categorical  4           0        missing  1, 2, '0'
+    """
+    num_bins = pcircuit.check_whole_number(num_bins, "num_bins", 2, 2 ** 31 - 2)
+    max_categories = pcircuit.check_whole_number(max_categories, "max_categories", 2, 2 ** 31 - 2)
+    if given is not None and not isinstance(given, TableSchema):
+        raise TypeError(f"`schema` must be a TableSchema, found {type(given).__name__}")
+    parts = read_table(table)
+    if parts.num_rows == 0 or not parts.arrays:
+        raise ValueError(f"`table` has {parts.num_rows} rows and {len(parts.arrays)} columns, expected at least one of "
+                         "each: there is nothing to learn")
+    by_name = parts.names is not None or names is not None
+    names = column_names(names, parts.names, len(parts.arrays))
+    known = _known(given, names)
+    roles = column_roles(names, categorical, continuous)
+    sizes = {"num_bins": num_bins, "max_categories": max_categories}
+    columns = []
+    for name, values, declared in zip(names, parts.arrays, parts.declared, strict=True):
+        role = roles.get(name, "categorical" if declared else None)
+        columns.append(_learned(name, values, role, known.get(name), rows, sizes, name in roles))
+    if all(column.kind == LEFT_OUT for column in columns):
+        raise ValueError(f"`table` has no column to learn from: {columns[0].name!r} is left out ({columns[0].note}); "
+                         "name columns in `categorical` or `continuous` to keep them")
+    return TableSchema(tuple(columns), parts.num_rows, by_name)
+
+
+def count_missing(values) -> int:
+    """How many cells of a column (N,) are missing.
+
+    Examples
+    --------
+    >>> count_missing(np.array([1.0, np.nan])), count_missing(np.array(["a", None, float("nan")], dtype=object))
+    (1, 2)
+    """
+    if isinstance(values, Factored):
+        return int((values.codes < 0).sum())
+    if values.dtype.kind in "fmM":
+        return int((values != values).sum())
+    return sum(map(is_missing, values.tolist())) if values.dtype.kind == "O" else 0
+
+
+def _known(given, names) -> dict:
+    """The columns of a given schema by name; all that take part must be in the table."""
+    if given is None:
+        return {}
+    absent = [one.name for one in given.columns if one.name not in names and one.kind != LEFT_OUT]
+    if absent:
+        raise ValueError(f"`schema` has the column {absent[0]!r}, which the table has not ({', '.join(names)}): remove "
+                         "it from the schema, or correct its name")
+    return {column.name: column for column in given.columns}
+
+
+def _learned(name, values, role, known, rows, sizes, is_asked_for) -> ColumnSchema:
+    """The schema of one column."""
+    if known is not None and known.kind == LEFT_OUT:
+        return ColumnSchema(name, LEFT_OUT, note=known.note)
+    missing, policy = count_missing(values), "keep" if known is None else known.policy
+    rows = rows if policy == "keep" else None   # else a level of the rows that are not learned from would be refused
+    if known is not None and known.is_learned:
+        return ColumnSchema.of(known.column(), missing)
+    if known is not None and known.kind is not None:
+        column = _of_kind(name, values, known, rows, sizes)
+    else:
+        column = fit_column(name, values, role, **sizes)
+        note = "" if is_asked_for or role is not None else identifier_note(name, values, column)
+        if note:
+            return ColumnSchema(name, LEFT_OUT, note=note)
+        column = column if rows is None else narrowed_column(column, values[rows], **sizes)
+    found = ColumnSchema.of(column, missing)
+    return found if policy == "keep" else ColumnSchema.of(_with_policy(found, policy), missing)
+
+
+def _with_policy(schema, policy):
+    """The column of a schema with another policy."""
+    return TableSchema((schema,)).replace(schema.name, policy=policy).columns[0].column()
+
+
+def _of_kind(name, values, known, rows, sizes):
+    """A column of a given kind, with what the schema leaves open."""
+    if known.kind in BINNED and known.edges is not None:
+        low, high = _range(name, values, known.kind)
+        edges = known.edges or (high,)
+        low, high = min(low, math.nextafter(edges[0], -math.inf)), max(high, edges[-1])
+        return TableSchema((known,)).replace(name, low=known.low if known.low is not None else low,
+                                             high=known.high if known.high is not None else high).columns[0].column()
+    if known.kind in ("boolean", "integer", "constant"):
+        levels = distinct_values(values if rows is None else values[rows], name)[0]
+        whole = known.kind == "integer" and all(not isinstance(one, str) and one == int(one) for one in levels)
+        levels = sorted(map(int, levels)) if whole else sorted(levels, key=level_order)
+        return LevelColumn(name, known.kind, tuple(levels))
+    column = fit_column(name, values, "categorical" if known.kind == "categorical" else "continuous", **sizes)
+    if column.kind != known.kind:
+        raise ValueError(f"`table` column {name!r} is {column.kind}, and the schema says {known.kind}: correct the "
+                         "schema, or convert the column")
+    return column if rows is None else narrowed_column(column, values[rows], **sizes)
+
+
+def _range(name, values, kind) -> tuple:
+    """The smallest and the largest finite value of a column."""
+    cells = whole_cells(values)
+    numbers = as_seconds(cells, kind)[0] if kind in TIMES else as_numbers(objects_of(cells), name).astype(np.float64)
+    finite = numbers[np.isfinite(numbers)]
+    if not len(finite):
+        raise ValueError(f"`table` column {name!r} holds no finite number, expected some within the schema's edges")
+    return float(finite.min()), float(finite.max())

@@ -1,0 +1,68 @@
+"""Cells to categories, by looking values up in a dictionary.
+
+The way for text and objects (numbers go by `hld.schemas.number_codes`). Python's dictionaries compare by value, which
+is the equality wanted: 1, 1.0 and True find one entry, "1" another. One look-up per cell decides nearly all
+cells; only those that it does not find are examined: they may be missing (NaN), a level in another guise (a
+date, bytes, a decimal), rare, or unseen.
+
+Functions: `level_lookup` (column to `LevelLookup`), `look_up` (cells to categories).
+"""
+from typing import NamedTuple
+
+import numpy as np
+
+from hld.schemas.rare_levels import digest, digest_set
+from hld.tables.cells import first_unhashable, is_missing, not_a_level, not_a_number, plain_value
+
+_UNKNOWN, _ODD = -2, -3
+
+
+class LevelLookup(NamedTuple):
+    """Categories of levels, with the usual missing values at -1; digests of rare levels."""
+
+    categories: dict
+    rare: frozenset
+
+
+def level_lookup(column):
+    """`LevelLookup` of a `LevelColumn`."""
+    # np.nan is a key because data frames fill holes with this one object; other NaNs are found one by one.
+    categories = {None: -1, np.nan: -1, **{level: code for code, level in enumerate(column.levels)}}
+    return LevelLookup(categories, digest_set(column.rare))
+
+
+def look_up(column, lookup, values, *, is_strict=True, used=None):
+    """Categories (N,) of the cells (N,) of a `LevelColumn`, and how many cells are of another type.
+
+    These are text in a column of numbers: a TypeError if `is_strict`, as is what cannot be a level at all; else the
+    category of unseen levels.  Of cells that stand for several, `used` says for how many; those of 0 are not looked at.
+    """
+    cells = values.tolist()
+    try:
+        codes = np.array([lookup.categories.get(cell, _UNKNOWN) for cell in cells], dtype=np.int32)
+    except TypeError:
+        raise not_a_level(first_unhashable(cells), column.name) from None
+    known, odd = {}, 0          # cells that repeat are examined once; their type is part of them
+    for i in np.flatnonzero(codes == _UNKNOWN if used is None else (codes == _UNKNOWN) & (used > 0)).tolist():
+        key = type(cells[i]), cells[i]
+        if key not in known:
+            known[key] = _code_of(column, lookup, cells[i], is_strict)
+        codes[i] = known[key]
+        if codes[i] == _ODD:
+            codes[i], odd = column.num_categories - 1, odd + (1 if used is None else int(used[i]))
+    return np.where(codes == _UNKNOWN, -1, codes), odd
+
+
+def _code_of(column, lookup, cell, is_strict):
+    """Category of one cell that is not a key as it stands; `_ODD` for text among numbers."""
+    if is_missing(cell):
+        return -1
+    value = plain_value(cell, column.name)
+    if isinstance(value, str) and column.kind != "categorical":
+        if is_strict:
+            raise not_a_number(cell, column.name)
+        return _ODD
+    if value in lookup.categories:
+        return lookup.categories[value]
+    # categories after the levels: rare ones, if there are any, and last the unseen ones
+    return len(column.levels) if lookup.rare and digest(value) in lookup.rare else column.num_categories - 1

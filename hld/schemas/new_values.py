@@ -1,0 +1,159 @@
+r"""Values that learning did not show, as evidence of their own: new levels, and numbers beyond the range.
+
+Continuous columns are cut into bins, and what lies beyond the range of the rows that were learned from falls into the
+outermost: a value a million times too large looks there like one just above the others.  New levels share one category
+that hardly any row has, whose weight in a distance is anyone's guess.  But how many cells are new is a count, and the
+rows that were kept from learning tell how many to expect.  Range and levels come from neither these nor the batch, so
+without a shift the k rows kept and the T rows of the batch are exchangeable, and of the
+
+.. math:: K = h_0 + h
+
+rows with something new in a column those in the batch are a hypergeometric number, whatever the distribution is
+(R. A. Fisher 1935):
+
+.. math:: p_v = P(H \ge h), \qquad H \sim \mathrm{Hypergeometric}(k + T,\, K,\, T).
+
+The smallest of the m columns in which anything is new at all, times m, is the p-value of the table (Bonferroni).
+
+**Together with the distance.**  As for missing values (`hld.schemas.missingness`), the level is divided in a way that
+depends on the K alone, given which all these tests keep their levels: a fiftieth (`SHARE`) goes to the new values if
+there are any, a tenth to the missing ones if there are any, and the distance has the rest.
+
+.. math:: p = \min_i \frac{p_i}{w_i}, \quad \sum_i w_i = 1, \qquad
+          P(p \le a) \le \sum_i P(p_i \le w_i a) \le a.
+
+A fiftieth is enough: ten new cells in fifty rows, where a thousand rows had none, have a p-value of 10^-14.
+"""
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from hld.schemas.missingness import hypergeometric_tail
+
+SHARE = 0.02  # of the level, where anything is new
+
+
+@dataclass(frozen=True, eq=False)
+class KeptValues:
+    """What rows kept from learning show of values that learning did not.
+
+    Attributes
+    ----------
+    shown : (V,) int array
+        Rows with a value, k.
+    new : (V,) int array
+        Those whose value is new, h_0, or a bound on their number.
+    """
+
+    shown: np.ndarray
+    new: np.ndarray
+
+    def __post_init__(self):
+        for counts in (self.shown, self.new):
+            counts.flags.writeable = False
+
+    def to_arrays(self) -> dict:
+        """Two arrays for a file."""
+        return {"shown": self.shown, "new": self.new}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict, num_columns: int, num_rows: int) -> KeptValues:
+        """Counts that `to_arrays` wrote, of at most so many rows; ValueError where they do not fit."""
+        counts = [arrays[name] for name in ("shown", "new")]
+        if any(one.dtype != np.int64 or one.shape != (num_columns,) or one.min(initial=0) < 0 for one in counts) \
+                or (counts[1] > counts[0]).any() or counts[0].max(initial=0) > num_rows:
+            raise ValueError(f"counts of new values must be whole numbers for {num_columns} columns of at most "
+                             f"{num_rows} rows, no more new ones than there are")
+        return cls(*counts)
+
+
+@dataclass(frozen=True)
+class NewValues:
+    """The outcome of comparing numbers of new values.
+
+    Attributes
+    ----------
+    pvalue : float
+        Of all columns together.
+    pvalues : tuple of float
+        One for each column, not adjusted; 1 where nothing is new.
+    share : float
+        Part of the level that this test has, `SHARE` or 0.
+    """
+
+    pvalue: float
+    pvalues: tuple
+    share: float
+
+
+def reference_rows(encoder, columns, data, kept) -> tuple:
+    """Codes of the rows that batches are compared with, and what they have that learning did not show.
+
+    Rows that nothing was learned from are read as a batch is.  `data` are the codes of all rows as learning reads them,
+    `kept` the positions of the rows kept; both results are None where there are none, the second if all are.
+    """
+    if kept is None or len(kept) == len(data):
+        return (None if kept is None else data[kept]), None
+    codes, report = encoder.encode(columns)
+    return codes[kept], kept_values(codes[kept], report)
+
+
+def kept_values(codes, report) -> KeptValues:
+    """What the kept rows show.
+
+    Parameters
+    ----------
+    codes : (k, V) int array
+        Categories of the kept rows, -1 where missing.
+    report : hld.schemas.encoding.EncodingReport
+        Of the kept rows, or of all rows: rows that levels and ranges were taken from have nothing new.
+
+    Examples
+    --------
+    >>> from hld import fit_encoder
+    >>> codes, report = fit_encoder([["a"], ["b"]]).encode([["a"], ["c"], [None]])
+    >>> kept_values(codes, report).to_arrays()
+    {'shown': array([2]), 'new': array([1])}
+    """
+    shown = (codes >= 0).sum(axis=0).astype(np.int64)
+    return KeptValues(shown, np.minimum(report.num_unseen + report.num_out_of_range, shown).astype(np.int64))
+
+
+def compare_new(kept: KeptValues, shown, new, tolerance: float = 0.0) -> NewValues:
+    """Compare the new values of a batch with those of rows kept from learning.
+
+    Parameters
+    ----------
+    kept : KeptValues
+    shown, new : (V,) int sequences
+        Cells of the batch with a value, and the new ones of them.
+    tolerance : float
+        Of the deviation sqrt(s (1 - s)) of a single row, s the share of new values in all rows: by how much the share
+        of the batch may exceed it.
+
+    Returns
+    -------
+    NewValues
+
+    Examples
+    --------
+    >>> kept = KeptValues(np.array([99]), np.array([1]))
+    >>> round(compare_new(kept, [10], [2]).pvalue, 4)               # 3 of 109 are new, 2 or 3 of them of these 10
+    0.0218
+    >>> compare_new(KeptValues(np.array([99]), np.array([0])), [10], [0]).share
+    0.0
+    """
+    pvalues = tuple(_pvalue(int(k), int(before), int(T), int(now), tolerance)
+                    for k, before, T, now in zip(kept.shown, kept.new, shown, new, strict=True))
+    some = [p for p, before, now in zip(pvalues, kept.new, new, strict=True) if before + now]
+    return NewValues(min(1.0, len(some) * min(some)), pvalues, SHARE) if some else NewValues(1.0, pvalues, 0.0)
+
+
+def _pvalue(k, before, T, now, tolerance) -> float:
+    """P(H >= h) of one column, with h less the tolerated excess."""
+    N, K = k + T, before + now
+    now = math.ceil(now - tolerance * T * math.sqrt(K / N * (1 - K / N))) if tolerance and N else now
+    return hypergeometric_tail(N, K, T, now) if now > 0 else 1.0

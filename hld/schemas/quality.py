@@ -1,0 +1,159 @@
+"""What a batch has that its schema does not know, counted column by column: the data quality of a batch.
+
+Every difference is counted, none is hidden, and none stops a check that can go on:
+
+* a column that is not there is missing throughout; one that training did not have is left aside
+* cells of another type than the column's are missing among numbers and times, and unseen among levels
+* levels that training did not show, rare ones and values out of range have categories, which the distance sees
+* shares of missing values are tested (`hld.schemas.missingness`)
+* so are numbers of values that learning did not show (`hld.schemas.new_values`)
+"""
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+from hld.schemas.missingness import Missingness, compare_missing
+from hld.schemas.new_values import KeptValues, NewValues, compare_new
+
+COUNTS = {"num_odd": "of another type", "num_unseen": "that training did not have",
+          "num_out_of_range": "out of the training range"}
+NEW = ("num_unseen", "num_out_of_range")  # what `hld.schemas.new_values` tests
+
+
+@dataclass(frozen=True)
+class ColumnQuality:
+    """What was met in one column.
+
+    Attributes
+    ----------
+    name, kind : str
+    num_missing : int
+        Cells without a value, those of another type in a column of numbers or times included.
+    num_odd : int
+        Cells of another type than the column's: text among numbers, numbers among dates.
+    num_unseen, num_rare : int
+        Cells with a level that training did not have, and with one that was rare there.
+    num_out_of_range : int
+        Numbers and times beyond those of training.
+    train_missing : float or None
+        Share of missing values in training; None where it is not known, as in older model files.
+    pvalue : float or None
+        Of the share of missing values against that of training, not adjusted for the number of columns.
+    is_absent : bool
+        The batch has no such column.
+    new_pvalue : float or None
+        Of the number of unseen levels and numbers out of range, against rows kept from learning; not adjusted.  None
+        where it is not tested.
+    """
+
+    name: str
+    kind: str
+    num_missing: int
+    num_odd: int
+    num_unseen: int
+    num_rare: int
+    num_out_of_range: int
+    train_missing: float | None
+    pvalue: float | None
+    is_absent: bool = False
+    new_pvalue: float | None = None
+
+    def lines(self, num_rows: int) -> list:
+        """Sentences about what differs; none where nothing does."""
+        if self.is_absent:
+            return [f"column {self.name!r} is not there: all of its cells count as missing"]
+        tested = "" if self.new_pvalue is None else f" (p = {self.new_pvalue:.2g})"
+        found = [f"column {self.name!r}: {count} of {num_rows} values {what}{tested * (attribute in NEW)}"
+                 for attribute, what in COUNTS.items() if (count := getattr(self, attribute))]
+        if self.num_missing or self.train_missing:
+            known = self.train_missing is not None
+            found.append(f"column {self.name!r}: {self.num_missing / num_rows:.3g} of the values are missing"
+                         + (f", {self.train_missing:.3g} in training (p = {self.pvalue:.2g})" if known else ""))
+        return found
+
+
+@dataclass(frozen=True)
+class DataQuality:
+    """How a batch differs from the schema of its training table.
+
+    Attributes
+    ----------
+    num_rows : int
+    columns : tuple of ColumnQuality
+    extra : tuple of str
+        Columns that training did not have.
+    missingness : Missingness or None
+        The test of the shares of missing values; None where those of training are not known or it was switched off.
+    new_values : NewValues or None
+        The test of the numbers of values that learning did not show; None where no rows were kept from learning, or it
+        was switched off.
+
+    Examples
+    --------
+    >>> import hld
+    >>> schema = hld.learn_schema([["red", 1.5], ["blue", 2.5], ["red", 3.5]], names=["colour", "size"])
+    >>> print(schema.check([["tan", None], ["red", 9.0]]))
+    2 rows
+    column 'colour': 1 of 2 values that training did not have
+    column 'size': 1 of 2 values out of the training range
+    column 'size': 0.5 of the values are missing, 0 in training (p = 0.8)
+    """
+
+    num_rows: int
+    columns: tuple
+    extra: tuple = ()
+    missingness: Missingness | None = None
+    new_values: NewValues | None = None
+
+    @property
+    def absent(self) -> tuple:
+        """Names of the columns that the batch does not have."""
+        return tuple(column.name for column in self.columns if column.is_absent)
+
+    def to_dict(self) -> dict:
+        """Plain values, ready for JSON."""
+        tested = {name: None if found is None else {"pvalue": found.pvalue, "share_of_level": found.share}
+                  for name, found in (("missingness", self.missingness), ("new_values", self.new_values))}
+        return {"num_rows": self.num_rows, "absent": list(self.absent), "extra": list(self.extra), **tested,
+                "columns": [asdict(column) for column in self.columns]}
+
+    def __str__(self):
+        lines = [f"{self.num_rows} rows", *[f"column {name!r} was not in training: left aside" for name in self.extra],
+                 *[line for column in self.columns for line in column.lines(self.num_rows)]]
+        return "\n".join(lines) if len(lines) > 1 else f"{lines[0]}, nothing that the schema does not know"
+
+
+def data_quality(columns, trained, report, absent=(), extra=(), *, kept: KeptValues | None = None, tolerance=0.0,
+                 is_tested=True) -> DataQuality:
+    """The data quality of a batch.
+
+    Parameters
+    ----------
+    columns : sequence of V columns
+        Of the encoder.
+    trained : (int, sequence of V int) or None
+        Rows of training, and how many of their cells were missing.
+    report : hld.schemas.encoding.EncodingReport
+    absent, extra : sequences of str
+    kept : KeptValues, optional
+        What rows kept from learning show of new values.
+    tolerance : float
+        See `compare_missing` and `compare_new`.
+    is_tested : bool
+        Whether to test the shares of missing values and the numbers of new ones.
+    """
+    tested = new = None
+    if trained is not None and is_tested and report.num_rows:
+        tested = compare_missing(*trained, report.num_rows, report.num_missing.tolist(), tolerance)
+    if kept is not None and is_tested and report.num_rows:
+        new = compare_new(kept, report.num_rows - report.num_missing, report.num_unseen + report.num_out_of_range,
+                          tolerance)
+    rows = []
+    for v, column in enumerate(columns):
+        rows.append(ColumnQuality(
+            column.name, column.kind, int(report.num_missing[v]), int(report.num_odd[v]), int(report.num_unseen[v]),
+            int(report.num_rare[v]), int(report.num_out_of_range[v]),
+            None if trained is None else trained[1][v] / trained[0],
+            None if tested is None else tested.pvalues[v], column.name in absent,
+            None if new is None else new.pvalues[v]))
+    return DataQuality(report.num_rows, tuple(rows), tuple(extra), tested, new)

@@ -1,0 +1,277 @@
+"""The schema of a table: what each column is, learned from rows or written by hand.
+
+A schema is the part of a fitted detector that its user can read and change: names and kinds, levels or bin edges, how
+much was missing in training, and what is done with values that training did not show.
+
+=============  =====================================================================
+kind           columns of
+=============  =====================================================================
+categorical    text, objects, declared categories
+boolean        booleans
+integer        few different whole numbers
+constant       one number
+continuous     numbers, cut into bins
+date           dates and moments, cut into bins; edges are seconds since 1970 (UTC)
+duration       durations, likewise; edges are seconds
+time           times of the day, likewise; edges are seconds since midnight
+left out       whatever takes no part
+=============  =====================================================================
+
+What a schema written by hand leaves open (the kind, the levels, the edges) is learned from the training table, and so
+is every column that it does not mention.  A column that is nearly unique, an identifier or free text, is left out when
+a schema is learned, unless its kind is given; `note` says why, and none of its values is kept.
+
+`policy` of a column says what becomes of a level, or of a number out of range, that training did not show: "keep", it
+counts in the category of unseen levels or in the outermost bin; "missing", it counts as missing; "refuse", an error.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from numbers import Real
+
+import numpy as np
+
+from hld.schemas.columns import BINNED, UNSEEN, BinColumn, LevelColumn
+from hld.schemas.encoder import TableEncoder
+from hld.schemas.quality import DataQuality
+from hld.schemas.schema_json import column_form, read_schema, schema_form
+from hld.tables.cells import level_order
+
+LEFT_OUT = "left out"
+KINDS = ("categorical", "boolean", "integer", "constant", *BINNED, LEFT_OUT)
+SHOWN = 60  # characters of a list of levels or edges
+
+
+@dataclass(frozen=True)
+class ColumnSchema:
+    """What one column is; None stands for what is still to be learned.
+
+    Attributes
+    ----------
+    name : str
+    kind : str or None
+        See the module.
+    levels : tuple or None
+        Of a column of levels: text, booleans or numbers, in any order.
+    edges : tuple of float or None
+        Of a binned column: ascending.  Dates may be text, such as "2020-01-31".
+    low, high : float or None
+        Of a binned column: the range of training.
+    num_missing : int or None
+        Missing cells in training.
+    policy : "keep", "missing" or "refuse"
+        What becomes of values that training did not show.
+    rare : bytes
+        Digests of rare levels (`hld.schemas.rare_levels`).
+    merged : bool
+        Whether rare levels count as unseen, as in older model files.
+    note : str
+        Why a column is left out.
+    """
+
+    name: str
+    kind: str | None = None
+    levels: tuple | None = None
+    edges: tuple | None = None
+    low: float | None = None
+    high: float | None = None
+    num_missing: int | None = None
+    policy: str = "keep"
+    rare: bytes = b""
+    merged: bool = False
+    note: str = ""
+
+    def __post_init__(self):
+        if not isinstance(self.name, str):
+            raise TypeError(f"`name` of a column must be text, found {self.name!r}")
+        if self.kind is not None and self.kind not in KINDS:
+            raise ValueError(f"`kind` of column {self.name!r} must be one of {', '.join(map(repr, KINDS))}, or None to "
+                             f"learn it, found {self.kind!r}")
+        if self.policy not in UNSEEN:
+            raise ValueError(f"`policy` of column {self.name!r} must be one of {', '.join(map(repr, UNSEEN))}, found "
+                             f"{self.policy!r}")
+        for name in ("levels", "edges"):
+            values = getattr(self, name)
+            if values is not None:
+                if isinstance(values, str) or not isinstance(values, Iterable):
+                    raise TypeError(f"`{name}` of column {self.name!r} must be a sequence, found {values!r}")
+                object.__setattr__(self, name, tuple(map(_mark, values) if name == "edges" else values))
+
+    @classmethod
+    def of(cls, column, num_missing=None) -> ColumnSchema:
+        """The schema of a column of an encoder."""
+        if isinstance(column, BinColumn):
+            return cls(column.name, column.kind, None, column.edges, column.low, column.high, num_missing,
+                       column.unseen)
+        return cls(column.name, column.kind, column.levels, num_missing=num_missing, policy=column.unseen,
+                   rare=column.rare, merged=column.merged)
+
+    @property
+    def is_learned(self) -> bool:
+        """Whether nothing is left to be learned about the values."""
+        binned = None not in (self.edges, self.low, self.high)
+        return self.kind is not None and (binned if self.kind in BINNED else self.levels is not None)
+
+    def column(self) -> BinColumn | LevelColumn:
+        """The column of an encoder; ValueError where the parts do not fit together."""
+        if self.kind in BINNED:
+            return BinColumn(self.name, self.edges, self.low, self.high, self.kind, self.policy)
+        levels = tuple(sorted(self.levels, key=level_order))
+        return LevelColumn(self.name, self.kind, levels, self.merged, self.rare, self.policy)
+
+    def values_text(self) -> str:
+        """Levels or edges in a few words."""
+        if self.kind == LEFT_OUT or not self.is_learned:
+            return self.note or ("to be learned" if self.kind != LEFT_OUT else "")
+        column = self.column()
+        if self.kind in BINNED:
+            marks = [column.text(mark) for mark in (self.low, *self.edges, self.high)]
+            return _shortened(f"{marks[0]} .. {marks[-1]}" + (" cut at " + ", ".join(marks[1:-1])) * (len(marks) > 2))
+        num_rare = len(column.rare) // 8
+        return _shortened(", ".join(map(repr, self.levels))) + f" and {num_rare} rare" * (num_rare > 0)
+
+
+@dataclass(frozen=True)
+class TableSchema:
+    """What the columns of a table are; immutable.
+
+    Parameters
+    ----------
+    columns : sequence of ColumnSchema
+        In the order of the table.
+    num_rows : int or None
+        Rows of training.
+    by_name : bool
+        Whether later tables with names are matched by name; else by position.
+
+    Examples
+    --------
+    >>> import hld
+    >>> schema = hld.learn_schema([["red", 1.5, True], ["blue", 2.5, True], ["red", None, False]],
+    ...                           names=["colour", "size", "new"])
+    >>> print(schema)
+    column  kind         categories  missing  unseen  values
+    colour  categorical  3           0        keep    'blue', 'red'
+    size    continuous   2           0.333    keep    1.5 .. 2.5 cut at 2.5
+    new     boolean      3           0        keep    False, True
+    >>> edited = schema.replace("size", edges=(2.0,), policy="missing").replace("new", kind="left out")
+    >>> edited["size"].edges, edited.encoder().names
+    ((2.0,), ('colour', 'size'))
+    >>> TableSchema.from_dict(edited.to_dict()) == edited
+    True
+    """
+
+    columns: tuple
+    num_rows: int | None = None
+    by_name: bool = True
+
+    def __post_init__(self):
+        object.__setattr__(self, "columns", tuple(self.columns))
+        odd = [column for column in self.columns if not isinstance(column, ColumnSchema)]
+        if odd:
+            raise TypeError(f"`columns` of a schema must be of ColumnSchema, found {odd[0]!r}")
+        if not self.columns or len(set(self.names)) < len(self.columns):
+            raise ValueError(f"`columns` of a schema must have distinct names, found {list(self.names)}")
+
+    @property
+    def names(self) -> tuple:
+        """Names of all columns."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def left_out(self) -> tuple:
+        """The columns that take no part."""
+        return tuple(column for column in self.columns if column.kind == LEFT_OUT)
+
+    def __getitem__(self, name: str) -> ColumnSchema:
+        found = self.find(name)
+        if found is None:
+            raise KeyError(f"the schema has no column {name!r}, expected one of {', '.join(self.names)}")
+        return found
+
+    def find(self, name: str) -> ColumnSchema | None:
+        """The column of a name, None if there is none."""
+        return next((column for column in self.columns if column.name == name), None)
+
+    def replace(self, name: str, **changes) -> TableSchema:
+        """The schema with one column changed: any attribute of `ColumnSchema`.
+
+        A column that gets another kind and nothing else loses levels, edges and note, which are learned again.
+        """
+        old = self[name]
+        if changes.get("kind", old.kind) != old.kind:
+            changes = {**dict.fromkeys(("levels", "edges", "low", "high")), "rare": b"", "note": "", **changes}
+        elif changes.get("levels") is not None:
+            changes = {"rare": b"", **changes}
+        column = replace(old, **changes)
+        return replace(self, columns=tuple(column if one is old else one for one in self.columns))
+
+    def encoder(self) -> TableEncoder:
+        """The map from tables to evidence; ValueError where something is left to be learned."""
+        kept = [column for column in self.columns if column.kind != LEFT_OUT]
+        open_ones = [column.name for column in kept if not column.is_learned]
+        if open_ones:
+            raise ValueError(f"the schema leaves levels or edges of {', '.join(map(repr, open_ones))} to be learned: "
+                             "fit a detector with it, or give it to `learn_schema`")
+        return TableEncoder(tuple(column.column() for column in kept), self.by_name, self.names)
+
+    @property
+    def trained(self) -> tuple | None:
+        """Rows of training and the missing cells of each column that takes part; None if not known."""
+        counts = tuple(column.num_missing for column in self.columns if column.kind != LEFT_OUT)
+        return None if self.num_rows is None or None in counts else (self.num_rows, counts)
+
+    def check(self, table) -> DataQuality:
+        """How a table differs from the schema; nothing is refused that has at least one of the columns."""
+        return self.encoder().check(table, self.trained)[1]
+
+    def to_dict(self) -> dict:
+        """The schema as JSON-serialisable dicts, lists, str, int, float and bool."""
+        return schema_form(self.by_name, self.num_rows, [column_form(column) for column in self.columns])
+
+    @classmethod
+    def from_dict(cls, form: dict) -> TableSchema:
+        """Schema from what `to_dict` returned; ValueError, saying where and what, for anything else."""
+        by_name, num_rows, columns = read_schema(form)
+        try:
+            schema = cls(tuple(ColumnSchema(**one) for one in columns), num_rows, by_name)
+            for column in schema.columns:
+                if column.kind != LEFT_OUT and column.is_learned:
+                    column.column()
+        except TypeError as error:
+            raise ValueError(str(error)) from None
+        return schema
+
+    @classmethod
+    def of_encoder(cls, encoder: TableEncoder) -> TableSchema:
+        """The schema of an encoder of an older model file: what was missing in training is not known."""
+        return cls(tuple(map(ColumnSchema.of, encoder.columns)), None, encoder.by_name)
+
+    def __str__(self):
+        rows = [("column", "kind", "categories", "missing", "unseen", "values"), *map(self._row, self.columns)]
+        widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+        return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+                         for row in rows)
+
+    def _row(self, column) -> tuple:
+        """The cells of a line of the printed table."""
+        name = repr(column.name)[1:-1]
+        if column.kind == LEFT_OUT:
+            return name, LEFT_OUT, "", "", "", column.values_text()
+        share = None if None in (column.num_missing, self.num_rows) else column.num_missing / self.num_rows
+        count = str(column.column().num_categories) if column.is_learned else ""
+        return (name, column.kind or "to be learned", count, "" if share is None else f"{share:.3g}", column.policy,
+                column.values_text())
+
+
+def _mark(edge):
+    """An edge as a double; that of a column of dates may be written as text such as 2020-01-31."""
+    if isinstance(edge, str):
+        return float(np.datetime64(edge, "us").astype(np.int64)) / 1e6
+    return float(edge) if isinstance(edge, Real) and not isinstance(edge, bool) else edge
+
+
+def _shortened(text: str) -> str:
+    """Text that is cut where it is too long for a table."""
+    return text if len(text) <= SHOWN else f"{text[:SHOWN - 4]} ..."

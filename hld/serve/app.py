@@ -1,0 +1,230 @@
+"""The service as an ASGI application: endpoints, what they answer, and what happens when they cannot.
+
+Reading the network is done by one thread, the event loop; all that computes is done by the pool.  An answer is JSON,
+errors too, except for the pages and the numbers of Prometheus.
+"""
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+
+from hld.serve.guard import Guard
+from hld.serve.limits import Limits
+from hld.serve.models import Models
+from hld.serve.numbers import Numbers
+from hld.serve.openapi import ENDPOINTS, description
+from hld.serve.page import REPORT_POLICY, page, policy
+from hld.serve.pool import Pool
+from hld.serve.refusals import Refusal, refusal_of
+from hld.serve.request.bodies import Bodies
+from hld.serve.request.parameters import Asked
+from hld.serve.request.summaries import summary_form
+from hld.serve.request.tables import form_of
+from hld.serve.work import (
+    describe_model,
+    encode_table,
+    observe_rows,
+    report_page,
+    reset_monitor,
+    state_of,
+    test_summary,
+    test_table,
+    warm_up,
+)
+
+LOG = logging.getLogger("hld.serve")
+
+
+class Service:
+    """The endpoints, over models and a pool of threads.
+
+    Parameters
+    ----------
+    models : Models
+    limits : Limits
+    token : str or None
+        That requests must bear.
+    """
+
+    def __init__(self, models: Models, limits: Limits, token: str | None):
+        self.models, self.limits, self.token = models, limits, token
+        self.pool, self.bodies = Pool(limits), Bodies(limits)
+        self.numbers = Numbers(models, self.pool)
+        self.is_ready = False
+        self._turns: dict = {}  # of those who wait for one monitor, so that they do not fill the pool
+
+    async def test(self, request):
+        """POST /v1/test."""
+        asked = Asked(request, ("model", "alpha", "detail"))
+        model, alpha, detail = asked.model(self.models), asked.number("alpha", 0.05), asked.detail()
+        form = form_of(request.headers.get("content-type", ""))
+        async with self.bodies.body(request) as body:
+            answer = await self.pool.run(test_table, model, body, form, alpha, detail, self.limits)
+        self.numbers.tested(answer)
+        return _json(answer)
+
+    async def summaries(self, request):
+        """POST /v1/summaries."""
+        asked = Asked(request, ("model", "alpha", "detail"))
+        model, alpha, detail = asked.model(self.models), asked.number("alpha", 0.05), asked.detail()
+        form = summary_form(request.headers.get("content-type", ""))
+        async with self.bodies.body(request) as body:
+            answer = await self.pool.run(test_summary, model, body, form, alpha, detail)
+        self.numbers.tested(answer)
+        return _json(answer)
+
+    async def observe(self, request):
+        """POST /v1/observe."""
+        asked = Asked(request, ("model", "after"))
+        model, after = asked.model(self.models), asked.count("after")
+        form = form_of(request.headers.get("content-type", ""))
+        async with self.bodies.body(request) as body:
+            codes = await self.pool.run(encode_table, model, body, form, self.limits)
+        async with self._turns.setdefault(model.name, asyncio.Lock()):
+            answer = await self.pool.run(observe_rows, model, codes, after)
+        self.numbers.rows.labels(model.name, "observe").inc(sum(map(len, codes)))
+        return _json(answer)
+
+    async def monitor(self, request):
+        """GET /v1/monitor."""
+        model = Asked(request, ("model",)).model(self.models)
+        return _json({**state_of(model), "history": model.watch.history})
+
+    async def reset(self, request):
+        """POST /v1/reset."""
+        model = Asked(request, ("model",)).model(self.models)
+        return _json(await self.pool.run(reset_monitor, model))
+
+    async def model(self, request):
+        """GET /v1/model."""
+        asked = Asked(request, ("model",))
+        chosen = [asked.model(self.models)] if "model" in asked.values else list(self.models.loaded.values())
+        return _json({"models": [describe_model(one, self.models.errors.get(one.name)) for one in chosen]})
+
+    async def report(self, request):
+        """GET /v1/report."""
+        asked = Asked(request, ("model", "id"))
+        text = await self.pool.run(report_page, asked.model(self.models), asked.values.get("id"))
+        return _html(text, REPORT_POLICY)
+
+    async def reload(self, request):
+        """POST /v1/reload."""
+        Asked(request, ())
+        if self.token is None:
+            raise Refusal(403, "authorization", "models are reloaded by request only where the service has a token: "
+                          "send SIGHUP to the process, or replace the file")
+        return _json({"models": await asyncio.to_thread(self.models.reload)})
+
+    async def healthz(self, request):
+        """GET /healthz."""
+        return _json({"status": "alive"})
+
+    async def readyz(self, request):
+        """GET /readyz."""
+        if not self.is_ready:
+            raise Refusal(503, "service", "the service is starting or stopping", {"Retry-After": "1"})
+        return _json({"status": "ready", "models": list(self.models.loaded)})
+
+    async def metrics(self, request):
+        """GET /metrics."""
+        from prometheus_client import CONTENT_TYPE_LATEST
+        from starlette.responses import Response
+        return Response(self.numbers.text(), headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+    async def openapi(self, request):
+        """GET /openapi.json."""
+        return _json(description(self.limits))
+
+    async def page(self, request):
+        """GET /."""
+        return _html(page(), policy())
+
+
+def build_app(service: Service, *, any_host: bool = False, watch_seconds: float = 0.0):
+    """The application of a service.
+
+    Parameters
+    ----------
+    service : Service
+    any_host : bool
+        Whether it may be called by any name, see `Guard`.
+    watch_seconds : float
+        Between two looks at the model files; 0 for none.
+
+    Returns
+    -------
+    ASGI application
+    """
+    from starlette.applications import Starlette
+    from starlette.exceptions import HTTPException
+    from starlette.routing import Route
+    routes = [Route(one.path, _answered(one.path, getattr(service, one.handler)), methods=[one.method])
+              for one in ENDPOINTS]
+    app = Starlette(routes=routes, lifespan=lambda app: _life(service, watch_seconds),
+                    exception_handlers={HTTPException: _http_error})
+    return Guard(app, _refusal, service.token, any_host, service.limits.head_seconds, service.numbers)
+
+
+@contextlib.asynccontextmanager
+async def _life(service, watch_seconds):
+    """From ready to stopped."""
+    await asyncio.to_thread(warm_up, service.models.loaded.values(), service.limits)
+    watcher = asyncio.create_task(_watch(service.models, watch_seconds)) if watch_seconds else None
+    service.is_ready = True
+    yield
+    service.is_ready = False
+    if watcher is not None:
+        watcher.cancel()
+    service.pool.close()
+
+
+async def _watch(models, seconds):
+    """Look at the model files again and again."""
+    while True:
+        await asyncio.sleep(seconds)
+        await asyncio.to_thread(models.reload, only_changed=True)
+
+
+def _answered(path, handler):
+    """A handler whose errors are answers."""
+    from starlette.requests import ClientDisconnect
+
+    async def endpoint(request):
+        try:
+            return await handler(request)
+        except (Refusal, ValueError, TypeError, MemoryError) as error:
+            refusal = refusal_of(error)
+            LOG.info("%s refused with %d: %s", path, refusal.status, refusal.message)
+            return _refusal(refusal)
+        except ClientDisconnect:
+            return _refusal(Refusal(400, "body", "the client has gone"))
+        except Exception:
+            LOG.exception("%s failed", path)
+            return _refusal(Refusal(500, "service", "unexpected error, which the log of the service has"))
+
+    endpoint.path = path
+    return endpoint
+
+
+async def _http_error(request, error):
+    """No such path, or not with this method."""
+    words = {404: ("path", "there is nothing at this path: /openapi.json lists what there is"),
+             405: ("method", "the path has another method: /openapi.json lists what there is")}
+    field, message = words.get(error.status_code, ("request", str(error.detail)))
+    return _refusal(Refusal(error.status_code, field, message, dict(error.headers or {})))
+
+
+def _refusal(refusal: Refusal):
+    """The answer to a request that is refused."""
+    return _json(refusal.to_dict(), refusal.status, refusal.headers)
+
+
+def _json(value, status: int = 200, headers: dict | None = None):
+    from starlette.responses import JSONResponse
+    return JSONResponse(value, status, headers)
+
+
+def _html(text: str, policy: str):
+    from starlette.responses import HTMLResponse
+    return HTMLResponse(text, headers={"Content-Security-Policy": policy})

@@ -1,0 +1,106 @@
+"""Who may ask: the token, the host, the origin; and what every answer says to browsers.
+
+A service on the loopback address can be reached by every page that a browser on the same machine shows.  A page of
+another site may send requests there, and a name that changes its address (DNS rebinding) makes it look like the same
+site.  So, without a token, the name by which the service was called must be one of this machine; and a request that a
+page sends must come from the service's own page.
+"""
+from __future__ import annotations
+
+import asyncio
+import hmac
+import time
+
+from hld.serve.refusals import Refusal
+
+OPEN = frozenset({"/", "/healthz", "/readyz", "/openapi.json"})  # without the token: they tell nothing of the data
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+HEADERS = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"),
+           (b"referrer-policy", b"no-referrer"), (b"cross-origin-resource-policy", b"same-origin"),
+           (b"x-frame-options", b"DENY"))
+
+
+class Guard:
+    """An ASGI application around another one.
+
+    Parameters
+    ----------
+    app : ASGI application
+    refuse : callable
+        From a `Refusal` to an ASGI response.
+    token : str or None
+    any_host : bool
+        Whether the service may be called by any name.
+    write_seconds : float
+        That a client may take to read a part of an answer.
+    numbers : Numbers
+    """
+
+    def __init__(self, app, refuse, token, any_host, write_seconds, numbers):
+        self.app, self.refuse, self.token, self.any_host = app, refuse, token, any_host
+        self.write_seconds, self.numbers = write_seconds, numbers
+
+    async def __call__(self, scope, receive, send):
+        """Answer a request, and count it."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        start, seen = time.perf_counter(), {"status": 0}
+
+        async def answer(message):
+            if message["type"] == "http.response.start":
+                seen["status"] = message["status"]
+                message = {**message, "headers": [*message["headers"], *HEADERS]}
+            await asyncio.wait_for(send(message), self.write_seconds)
+
+        try:
+            self._check(scope)
+        except Refusal as refusal:
+            await self.refuse(refusal)(scope, receive, answer)
+        else:
+            await self.app(scope, receive, answer)
+        endpoint = scope.get("endpoint")
+        name = getattr(endpoint, "path", "other")  # paths that strangers make up are one
+        self.numbers.requests.labels(name, seen["status"]).inc()
+        self.numbers.seconds.labels(name).observe(time.perf_counter() - start)
+
+    def _check(self, scope) -> None:
+        """Raise `Refusal` unless the request may be answered."""
+        headers: dict = {}
+        for key, value in scope["headers"]:
+            headers.setdefault(key, value.decode("latin-1"))
+        host = headers.get(b"host", "")
+        if not self.any_host and host_name(host) not in LOOPBACK:
+            raise Refusal(403, "host", "the service was called by a name that is not of this machine: call it "
+                          "localhost, or start it with a token")
+        origin = headers.get(b"origin")
+        if origin is not None and origin.partition("://")[2].lower() != host.lower():
+            raise Refusal(403, "origin", "the request comes from a page of another site, expected one of the service")
+        if self.token is not None and scope["path"] not in OPEN and not same_token(
+                headers.get(b"authorization", ""), self.token):
+            raise Refusal(401, "authorization", "the request needs the header `Authorization: Bearer TOKEN` with the "
+                          "token of the service", {"WWW-Authenticate": "Bearer"})
+
+
+def same_token(header: str, token: str) -> bool:
+    """Whether a header has the token; takes as long whatever it has instead.
+
+    Examples
+    --------
+    >>> same_token("Bearer secret", "secret"), same_token("bearer secret", "secret"), same_token("secret", "secret")
+    (True, True, False)
+    """
+    scheme, _, given = header.partition(" ")
+    return hmac.compare_digest(given.strip().encode(), token.encode()) and scheme.lower() == "bearer"
+
+
+def host_name(host: str) -> str:
+    """The name in a Host header.
+
+    Examples
+    --------
+    >>> host_name("LocalHost:8000"), host_name("[::1]:80"), host_name("127.0.0.1")
+    ('localhost', '::1', '127.0.0.1')
+    """
+    host = host.strip().lower()
+    return host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]

@@ -1,0 +1,77 @@
+"""What a service allows a request to cost: bytes, rows, seconds, and how many at a time.
+
+Every number bounds something that a stranger could otherwise make large.  Bodies are counted while they arrive, rows
+while they are read, and what a compressed body would become before it is decompressed.
+"""
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import pcircuit
+
+EXPANSION = 8  # times `max_bytes` that a body may hold once it is decompressed
+SPARE_COLUMNS = 1000  # that a table may have beside twice those of training
+BODIES = 8  # of the largest size that may wait in memory together
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds of a service.
+
+    Attributes
+    ----------
+    max_bytes : int
+        Of the body of a request.
+    max_rows : int
+        Of a table.
+    seconds : float
+        From the last byte of a request to its answer.
+    body_seconds : float
+        That a client may take to send a body.
+    head_seconds : float
+        That a client may take to send the head of a request, and to read an answer.
+    workers : int
+        Threads that compute.
+    queue : int
+        Requests that may wait for a thread; further ones are answered with 503.
+    connections : int
+        Open at a time.
+
+    Examples
+    --------
+    >>> Limits(max_rows=0)
+    Traceback (most recent call last):
+    ValueError: `max_rows` must be an integer of at least 1, found 0
+    """
+
+    max_bytes: int = 2 ** 25
+    max_rows: int = 1_000_000
+    seconds: float = 30.0
+    body_seconds: float = 30.0
+    head_seconds: float = 10.0
+    workers: int = 0
+    queue: int = 64
+    connections: int = 512
+
+    def __post_init__(self):
+        for name in ("max_bytes", "max_rows", "connections"):
+            pcircuit.check_whole_number(getattr(self, name), name, 1)
+        for name in ("workers", "queue"):
+            pcircuit.check_whole_number(getattr(self, name), name, 0)
+        for name in ("seconds", "body_seconds", "head_seconds"):
+            pcircuit.check_number(getattr(self, name), name, above=0)
+
+    @property
+    def threads(self) -> int:
+        """`workers`, or one for each processor that this process may use."""
+        return self.workers or _processors()
+
+    def most_columns(self, fitted: int) -> int:
+        """Columns that a table may have for a model of `fitted` columns."""
+        return 2 * fitted + SPARE_COLUMNS
+
+
+def _processors() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,167 @@
+"""The models of a service: loaded, tried once, and replaced as a whole when their files change.
+
+A request takes the `LoadedModel` that is there when it begins and keeps it to the end, so that nobody waits for a new
+version and nobody sees half of one.  A file that cannot be read leaves the old version where it is; what was wrong is
+shown with the model.
+"""
+from __future__ import annotations
+
+import hashlib
+import logging
+import pathlib
+import re
+import secrets
+import threading
+import time
+from dataclasses import dataclass
+
+from hld.model_files import load
+from hld.serve.watches import Watch
+
+LOG = logging.getLogger("hld.serve")
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
+TRIAL_ROWS = 50
+MOST_RESULTS = 32  # kept for their reports
+
+
+class Results:
+    """The last results of a model by their ids."""
+
+    def __init__(self):
+        self._held: dict = {}
+        self._lock = threading.Lock()
+
+    def keep(self, result) -> str:
+        """Keep a result, and no more than `MOST_RESULTS`; its id."""
+        key = secrets.token_hex(8)
+        with self._lock:
+            self._held[key] = result
+            if len(self._held) > MOST_RESULTS:
+                del self._held[next(iter(self._held))]
+        return key
+
+    def find(self, key: str | None):
+        """The result of an id, the last one for None; None if there is none."""
+        with self._lock:
+            return self._held.get(key) if key is not None else next(reversed(self._held.values()), None)
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedModel:
+    """One version of a model.
+
+    Attributes
+    ----------
+    name : str
+    detector : hld.HLDDetector
+    digest : str
+        SHA-256 of its file.
+    loaded : float
+        Seconds since 1970.
+    watch : Watch
+    stamp : tuple
+        What tells the file from a newer one.
+    results : dict
+        The last results by their ids, for reports.
+    """
+
+    name: str
+    detector: object
+    digest: str
+    loaded: float
+    watch: Watch
+    stamp: tuple
+    results: Results
+
+
+class Models:
+    """The models of a service by name.
+
+    Parameters
+    ----------
+    paths : dict of str to path
+        Model files by name.
+    state : path or None
+        Folder of the monitors' states.
+    alpha : float
+        Of the monitors.
+    margin : float or None
+        Of the monitors, see `hld.monitoring.of_test.monitor_of`.
+
+    Raises
+    ------
+    ValueError, OSError
+        If a file cannot be read.
+    """
+
+    def __init__(self, paths: dict, state=None, alpha: float = 0.05, margin: float | None = None):
+        self.paths = {name: pathlib.Path(path).absolute() for name, path in paths.items()}
+        self.options = (state, alpha, margin)
+        self.errors: dict = {}
+        self._lock = threading.Lock()  # one reload at a time
+        self.loaded = {name: self._read(name) for name in self.paths}
+
+    def reload(self, *, only_changed: bool = False) -> dict:
+        """Read the files again; for each name "kept", "loaded", or what is wrong."""
+        with self._lock:
+            return {name: self._reload(name, only_changed) for name in self.paths}
+
+    def _reload(self, name, only_changed) -> str:
+        """Replace one model, if its file has changed and can be read."""
+        stamp = None
+        try:
+            stamp = _stamp(self.paths[name])
+            known = [self.loaded[name].stamp, *([self.errors[name][0]] if only_changed and name in self.errors else [])]
+            if stamp in known:
+                return "kept"
+            new = self._read(name)
+        except Exception as error:  # whatever is wrong with the new file, the old model serves on
+            text = f"{type(error).__name__}: {error}"
+            self.errors[name] = (stamp, text)
+            LOG.error("model %s stays as it is, the new file cannot be read: %s", name, text)
+            return text
+        self.errors.pop(name, None)
+        self.loaded = {**self.loaded, name: new}
+        LOG.info("model %s loaded, SHA-256 %s", name, new.digest)
+        return "loaded"
+
+    def _read(self, name) -> LoadedModel:
+        """Load a file and try the model, which compiles what it needs."""
+        path, old = self.paths[name], getattr(self, "loaded", {}).get(name)
+        stamp = _stamp(path)
+        detector, digest = load(path), hashlib.sha256(path.read_bytes()).hexdigest()
+        if _stamp(path) != stamp:
+            raise ValueError(f"{str(path)!r} was written while it was read")
+        if old is not None and old.digest == digest:  # the same contents: its monitor and results go on
+            return LoadedModel(name, old.detector, digest, old.loaded, old.watch, stamp, old.results)
+        detector.test(detector.sample(TRIAL_ROWS, rng=0))
+        return LoadedModel(name, detector, digest, time.time(), Watch(name, digest, detector.test_, *self.options),
+                           stamp, Results())
+
+
+def model_paths(arguments) -> dict:
+    """Names and paths of arguments such as "orders.hld" or "shop=models/orders.hld".
+
+    Examples
+    --------
+    >>> model_paths(["models/orders.hld", "eu=orders-eu.hld"])
+    {'orders': 'models/orders.hld', 'eu': 'orders-eu.hld'}
+    """
+    found: dict = {}
+    for argument in arguments:
+        name, equals, path = argument.partition("=")
+        if not equals or not NAME.fullmatch(name):
+            name, path = pathlib.Path(argument).stem, argument
+        if not NAME.fullmatch(name):
+            raise ValueError(f"`models` has the name {name!r}, expected letters, digits, '_', '-' and '.': give one "
+                             f"as NAME={argument}")
+        if name in found:
+            raise ValueError(f"`models` has the name {name!r} twice, expected distinct names: give them as NAME=FILE")
+        found[name] = path
+    return found
+
+
+def _stamp(path) -> tuple:
+    """What changes when a file is replaced or written."""
+    found = path.stat()
+    return found.st_ino, found.st_size, found.st_mtime_ns

@@ -1,0 +1,62 @@
+"""What a service does not do, and why: a status, the field that is wrong, one sentence.
+
+The library's errors begin with the argument that is wrong, in backticks; that name becomes the field.  What is in a
+table is wrong in the field "body".
+"""
+from __future__ import annotations
+
+import re
+
+FIELD = re.compile(r"`(\w+)`")
+COLUMN = re.compile(r"column '((?:[^'\\]|\\.)*)'")
+OF_THE_BODY = ("table", "batch", "rows", "chunks", "columns", "summary", "data", "text")
+
+
+class Refusal(Exception):
+    """A request that is answered with an error.
+
+    Parameters
+    ----------
+    status : int
+        Of HTTP.
+    field : str
+        What of the request is wrong: "body", a parameter, a header, or "service" where nothing is.
+    message : str
+        One sentence: what was found, what was expected, what to do.
+    headers : dict of str to str
+        Of the answer.
+    """
+
+    def __init__(self, status: int, field: str, message: str, headers: dict | None = None):
+        super().__init__(message)
+        self.status, self.field, self.message, self.headers = status, field, message, headers or {}
+
+    def to_dict(self) -> dict:
+        """The body of the answer."""
+        error = {"status": self.status, "field": self.field, "message": self.message}
+        column = COLUMN.search(self.message) if self.field == "body" else None
+        return {"error": error | ({"column": column[1]} if column else {})}
+
+
+def refusal_of(error: Exception) -> Refusal:
+    """The refusal of a request by the library.
+
+    Examples
+    --------
+    >>> refusal_of(ValueError("`alpha` must be a finite number above 0 and below 1, found 1")).to_dict()["error"]
+    {'status': 400, 'field': 'alpha', 'message': '`alpha` must be a finite number above 0 and below 1, found 1'}
+    >>> refusal_of(TypeError("`table` column 'a' holds nested values (struct)")).to_dict()["error"]["column"]
+    'a'
+    """
+    if isinstance(error, Refusal):
+        return error
+    if isinstance(error, MemoryError):
+        return Refusal(413, "body", "the request needs more memory than there is: send fewer rows")
+    named = FIELD.match(str(error))
+    field = named[1] if named and named[1] not in OF_THE_BODY else "body"
+    return Refusal(400, field, " ".join(str(error).split())[:2000])
+
+
+def busy(what: str) -> Refusal:
+    """The service has too much to do; come back in a second."""
+    return Refusal(503, "service", f"{what}: try again", {"Retry-After": "1"})

@@ -1,0 +1,140 @@
+"""Parquet and Arrow in memory, from strangers: measured before they are read, checked before they are used.
+
+A page of Parquet may decompress to a thousand times its size, and a dictionary of one long text may stand for a million
+rows: the sizes that the file states bound the former, and texts stay dictionaries, so that the latter costs nothing.
+Columns of Arrow may overlap in memory, which their sizes added up show; compressed ones do not say what they will
+become and are refused.  Offsets that point outside their buffers are found by Arrow's full validation.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hld.serve.limits import EXPANSION, Limits
+from hld.serve.refusals import Refusal
+from hld.table_files.row_chunks import ROWS
+
+PLAIN = ("int", "uint", "float", "double", "half", "bool", "string", "large_string", "timestamp", "date", "time",
+         "duration", "decimal", "null")
+FILE = b"ARROW1"
+LONGEST_CELL = 64  # bytes of a cell of fixed length in Parquet, such as a decimal number
+
+
+def parquet_chunks(body: bytes, encoder, limits: Limits) -> Iterator:
+    """The row batches of a Parquet file as Arrow tables."""
+    import pyarrow
+    import pyarrow.parquet
+    try:
+        found = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(body)).metadata
+        _check_columns(found.num_columns, encoder, limits)
+        groups = [found.row_group(g).column(c) for g in range(found.num_row_groups) for c in range(found.num_columns)]
+        _check_rows(found.num_rows, limits)
+        _check_size(sum(group.total_uncompressed_size for group in groups), limits)
+        flat = [found.schema.column(c) for c in range(found.num_columns)]
+        wide = [one.path for one in flat if one.physical_type == "FIXED_LEN_BYTE_ARRAY" and one.length > LONGEST_CELL]
+        if wide:
+            raise Refusal(400, "body", f"column {wide[0]!r} has cells of more than {LONGEST_CELL} bytes")
+        texts = [one.path for one in flat if one.physical_type == "BYTE_ARRAY"]
+        file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(body), read_dictionary=texts)
+        _check_types(file.schema_arrow)
+        for batch in file.iter_batches(ROWS):
+            yield _checked(batch, limits)
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise Refusal(400, "body", f"the body is not a table in Parquet: {_first_line(error)}") from None
+
+
+def arrow_chunks(body: bytes, encoder, limits: Limits) -> Iterator:
+    """The record batches of an Arrow stream or file as Arrow tables."""
+    import pyarrow
+    import pyarrow.ipc
+    try:
+        source = pyarrow.BufferReader(body)
+        if body.startswith(FILE):
+            source.seek(8)  # a file is a stream with a frame
+        for message in _messages(source):
+            if message.type == "record batch" and _is_compressed(message.metadata.to_pybytes()):
+                raise Refusal(400, "body", "the body is compressed Arrow, whose size is unknown: send it uncompressed, "
+                              "or send Parquet")
+        source.seek(8 if body.startswith(FILE) else 0)
+        reader = pyarrow.ipc.open_stream(source)
+        _check_columns(len(reader.schema.names), encoder, limits)
+        _check_types(reader.schema)
+        total = 0
+        for batch in reader:
+            _check_rows(batch.num_rows, limits)
+            total += batch.nbytes
+            _check_size(total, limits)
+            yield _checked(batch, limits)
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise Refusal(400, "body", f"the body is not a table in Arrow: {_first_line(error)}") from None
+
+
+def _messages(source) -> Iterator:
+    """The messages of a stream, not looked into."""
+    import pyarrow.ipc
+    reader = pyarrow.ipc.MessageReader.open_stream(source)
+    while True:
+        try:
+            yield reader.read_next_message()
+        except StopIteration:
+            return
+
+
+def _is_compressed(metadata: bytes) -> bool:
+    """Whether the record batch that a message's metadata describe has compressed buffers.
+
+    The metadata are a flatbuffer: a table is a signed distance to its list of field positions, and the field at
+    position f is there if entry f of the list is not 0.  Field 2 of a message is its header, field 3 of a record batch
+    its compression.
+    """
+    def number(at, size, signed=False):
+        return int.from_bytes(metadata[at:at + size], "little", signed=signed)
+
+    def field(table, index):
+        positions = table - number(table, 4, signed=True)
+        entry = 4 + 2 * index
+        return number(positions + entry, 2) if entry < number(positions, 2) else 0
+
+    message = number(0, 4)
+    header = field(message, 2)
+    if not header:
+        return False
+    batch = message + header + number(message + header, 4)
+    return field(batch, 3) != 0
+
+
+def _checked(batch, limits):
+    """A record batch as a table, every offset and index in it checked."""
+    import pyarrow
+    batch.validate(full=True)
+    _check_rows(batch.num_rows, limits)
+    return pyarrow.Table.from_batches([batch])
+
+
+def _check_types(schema) -> None:
+    """Refuse types whose cells are not plain values, or that may stand for more than they hold."""
+    for field in schema:
+        kind = field.type.value_type if str(field.type).startswith("dictionary") else field.type
+        if not str(kind).startswith(PLAIN) or str(kind).endswith("_view"):
+            raise Refusal(400, "body", f"column {field.name!r} is of type {str(kind)[:80]}, expected numbers, "
+                          "booleans, text or times")
+
+
+def _check_rows(count, limits) -> None:
+    if not 0 <= count <= limits.max_rows:
+        raise Refusal(413, "body", f"the table has {count} rows, expected at most {limits.max_rows}")
+
+
+def _check_columns(count, encoder, limits) -> None:
+    most = limits.most_columns(len(encoder.columns))
+    if count > most:
+        raise Refusal(413, "body", f"the table has {count} columns, expected at most {most}")
+
+
+def _check_size(size, limits) -> None:
+    most = EXPANSION * limits.max_bytes
+    if not 0 <= size <= most:
+        raise Refusal(413, "body", f"the table is of {size} bytes when read, expected at most {most}")
+
+
+def _first_line(error) -> str:
+    return " ".join(str(error).split("\n")[0].split())[:300]

@@ -1,0 +1,35 @@
+"""Bodies that are summaries of batches: one as bytes, one or many as JSON; many are added up."""
+from __future__ import annotations
+
+import json
+
+from hld.serve.refusals import Refusal
+from hld.summaries.summary import BatchSummary
+
+FORMS = {"application/json": "json", "application/octet-stream": "bytes"}
+MOST = 10_000  # summaries in a body
+
+
+def summary_form(content_type: str) -> str:
+    """Which form of summary a media type is: "json" or "bytes"."""
+    form = FORMS.get(content_type.partition(";")[0].strip().lower())
+    if form is None:
+        raise Refusal(415, "content-type", f"the body is {content_type[:80] or 'of no type'}, expected one of "
+                      f"{', '.join(FORMS)}")
+    return form
+
+
+def read_summary(body: bytes, form: str) -> BatchSummary:
+    """The summary in a body, or the sum of those in a JSON array; `Refusal` if it is none."""
+    try:
+        if form == "bytes":
+            return BatchSummary.from_bytes(body)
+        value = json.loads(body)
+        if not isinstance(value, list):
+            return BatchSummary.from_json(body.decode())
+        if not 1 <= len(value) <= MOST:
+            raise ValueError(f"the array has {len(value)} summaries, expected 1 to {MOST}")
+        return sum(BatchSummary.from_json(json.dumps(one)) for one in value)
+    except (ValueError, TypeError, RecursionError) as error:
+        text = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise Refusal(400, "body", f"the body is not a summary of a batch, or a JSON array of them: {text}") from None

@@ -1,0 +1,152 @@
+"""``hld serve``: the sockets, the signals, and clients that send their requests a letter at a time."""
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+
+from hld.serve.app import Service, build_app
+from hld.serve.guard import LOOPBACK
+from hld.serve.limits import Limits
+from hld.serve.models import Models
+
+LOG = logging.getLogger("hld.serve")
+STOP_SECONDS = 30  # that requests have to end when the service is stopped
+KEEP_SECONDS = 15  # that a connection may be idle
+HEAD_BYTES = 2 ** 15
+
+
+def serve(models: Models, limits: Limits, *, host: str, port: int, token: str | None, watch_seconds: float,
+          told=None) -> None:
+    """Serve until SIGTERM or SIGINT; SIGHUP reads the model files again.
+
+    Parameters
+    ----------
+    models : Models
+    limits : Limits
+    host, port : str, int
+        Port 0 takes a free one.
+    token : str or None
+        That requests must bear; needed unless `host` is the loopback address.
+    watch_seconds : float
+        Between two looks at the model files; 0 for none.
+    told : callable, optional
+        Called with the address when it is open.
+
+    Raises
+    ------
+    ValueError
+        If the service would be open to others without a token.
+    OSError
+        If the address is taken.
+    """
+    check_token(token, host)
+    server = server_of(Service(models, limits, token), watch_seconds)
+    with opened_socket(host, port) as listening:
+        if told is not None:
+            told(address_of(listening))
+        asyncio.run(_serve(server, listening, models))
+
+
+def server_of(service: Service, watch_seconds: float = 0.0):
+    """The server of uvicorn for a service."""
+    import uvicorn
+    limits = service.limits
+    app = build_app(service, any_host=service.token is not None, watch_seconds=watch_seconds)
+    return uvicorn.Server(uvicorn.Config(
+        app, http=timed_protocol(limits.head_seconds), ws="none", lifespan="on", log_config=None, access_log=False,
+        server_header=False, limit_concurrency=limits.connections, timeout_keep_alive=KEEP_SECONDS,
+        timeout_graceful_shutdown=STOP_SECONDS, h11_max_incomplete_event_size=HEAD_BYTES))
+
+
+def address_of(listening) -> str:
+    """Where a socket listens, as a browser has it."""
+    name, number = listening.getsockname()[:2]
+    return f"http://{f'[{name}]' if ':' in name else name}:{number}/"
+
+
+def opened_socket(host: str, port: int):
+    """A socket that listens; OSError names the address."""
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        return socket.create_server(address, family=family, backlog=1024)
+    except OSError as error:
+        raise OSError(f"cannot listen at {host} port {port}: {error.strerror or error}") from None
+
+
+def check_token(token: str | None, host: str) -> None:
+    """Raise unless the token is one, and is there if others can reach the service."""
+    if token is None and host not in LOOPBACK:
+        raise ValueError(f"`host` is {host!r}, which others can reach: set HLD_TOKEN, or give --token-file, so that "
+                         "requests need a token")
+    if token is not None and not (len(token) >= 16 and token.isascii() and token.isprintable() and " " not in token):
+        raise ValueError("`token` must be at least 16 printable ASCII characters without blanks: make one with "
+                         "python -c 'import secrets; print(secrets.token_urlsafe())'")
+
+
+async def _serve(server, listening, models) -> None:
+    """Run the server, with SIGHUP."""
+    tasks: set = set()
+
+    def reload():
+        task = asyncio.get_running_loop().create_task(asyncio.to_thread(models.reload))
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
+
+    # uvicorn stops at these signals and then raises them again; when all is done they shall do nothing more
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: None)
+    if hasattr(signal, "SIGHUP"):
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
+    await server.serve(sockets=[listening])
+
+
+def timed_protocol(seconds: float):
+    """The protocol of uvicorn, which closes a connection whose client takes longer to send the head of a request."""
+    import h11
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+    class TimedProtocol(H11Protocol):
+        """Closes what stays half said."""
+
+        head_timer = None
+
+        def connection_made(self, transport):
+            super().connection_made(transport)
+            self._wait_for_head()
+
+        def data_received(self, data):
+            super().data_received(data)
+            if self.conn.their_state is not h11.IDLE:
+                self._stop_waiting()
+            elif self.head_timer is None:
+                self._wait_for_head()
+
+        def connection_lost(self, exc):
+            self._stop_waiting()
+            super().connection_lost(exc)
+
+        def _wait_for_head(self):
+            self.head_timer = self.loop.call_later(seconds, self._give_up)
+
+        def _stop_waiting(self):
+            if self.head_timer is not None:
+                self.head_timer.cancel()
+                self.head_timer = None
+
+        def _give_up(self):
+            self.head_timer = None
+            if self.conn.their_state is h11.IDLE and not self.transport.is_closing():
+                self.transport.close()
+
+    return TimedProtocol
+
+
+def token_of(file: str | None) -> str | None:
+    """The token in a file, or in the environment variable HLD_TOKEN; None if there is neither."""
+    if file is None:
+        return os.environ.get("HLD_TOKEN") or None
+    with open(file, encoding="utf-8") as opened:
+        return opened.read().strip()

@@ -1,0 +1,98 @@
+"""Monitors that a kill cannot set back: what was acknowledged is on disk.
+
+An update is done on a copy of the monitor, the copy is written to its file, whole and forced to disk, and only then
+does it take the place of the monitor in memory and the client gets an answer.  A process that is killed before the
+renaming has the state of the last acknowledged update, one that is killed after it has one update more, which nobody
+was told of.  A client that got no answer cannot know which; if it says how many rows the monitor had before its own
+(`after`), sending them again is refused where they have been counted, so that no row counts twice.
+
+The file is named after the model and the digest of the model file: another version of the model has another monitor,
+and one that comes back goes on where it stood.
+"""
+from __future__ import annotations
+
+import copy
+import pathlib
+import threading
+
+from hld.monitoring.monitor import Monitor
+from hld.monitoring.of_test import monitor_of
+from hld.serve.refusals import Refusal
+
+MOST_POINTS = 512  # of the history of a monitor, for its picture
+
+
+class Watch:
+    """The monitor of one version of a model, with its file.
+
+    Parameters
+    ----------
+    name : str
+        Of the model.
+    digest : str
+        SHA-256 of its file.
+    test : hld.HLDTest
+    folder : str or None
+        Where the state is kept; None keeps it in memory only.
+    alpha : float
+    margin : float or None
+        See `monitor_of`.
+    """
+
+    def __init__(self, name, digest, test, folder, alpha, margin):
+        self.path = None if folder is None else pathlib.Path(folder) / f"{name}-{digest[:16]}.monitor"
+        self._lock = threading.Lock()
+        if self.path is not None and self.path.exists():
+            self.monitor = _known(self.path, alpha, margin)
+        else:
+            self.monitor = monitor_of(test, alpha, margin)
+        self.last = self.monitor.update(_no_rows(test))
+        self.history: list = [_point(self.last)]
+
+    def observe(self, codes: list, after: int | None = None):
+        """Let rows happen: chunks of codes (n, V), all or none; the `MonitorResult` when they are on disk."""
+        with self._lock:
+            if after is not None and after != self.last.num_rows:
+                raise Refusal(409, "after", f"`after` is {after}, but the monitor has {self.last.num_rows} rows: these "
+                              "rows have been counted, or others are missing")
+            monitor = copy.copy(self.monitor)  # updates replace its state and do not change it
+            for rows in codes:
+                result = monitor.update(rows)
+            return self._take(monitor, result)
+
+    def reset(self, test):
+        """Forget all rows and the alarm."""
+        with self._lock:
+            monitor = copy.copy(self.monitor)
+            monitor.reset()
+            self.history = []
+            return self._take(monitor, monitor.update(_no_rows(test)))
+
+    def _take(self, monitor, result):
+        """Write a new state, then let it be the state."""
+        if self.path is not None:
+            monitor.save(self.path)
+        self.monitor, self.last = monitor, result
+        points = [*self.history, _point(result)]
+        self.history = points if len(points) <= MOST_POINTS else [*points[:-1:2], points[-1]]
+        return result
+
+
+def _known(path, alpha, margin) -> Monitor:
+    """The monitor in a file, if it is the one that is asked for."""
+    monitor = Monitor.load(path)
+    if monitor.alpha != alpha or (margin is not None and monitor.margin != margin):
+        raise ValueError(f"the monitor in {str(path)!r} has `alpha` {monitor.alpha:g} and `margin` {monitor.margin:g}, "
+                         "which cannot change while it runs: ask for these, or move the file away to begin anew")
+    return monitor
+
+
+def _no_rows(test):
+    """(0, V) codes."""
+    import numpy as np
+    return np.zeros((0, test.circuit.num_variables), dtype=np.int32)
+
+
+def _point(result) -> tuple:
+    """Rows, log e-value and p-value."""
+    return result.num_rows, result.log_e_value, result.pvalue

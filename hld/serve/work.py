@@ -1,0 +1,96 @@
+"""What the threads do for a request: tables tested, observed, and reports written.  Knows no HTTP."""
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import replace
+
+from hld.answers.plain_json import plain_json
+from hld.chunks import judge_chunks
+from hld.reports.batch_report import batch_report
+from hld.serve.limits import Limits
+from hld.serve.models import TRIAL_ROWS, LoadedModel
+from hld.serve.refusals import Refusal
+from hld.serve.request.summaries import read_summary
+from hld.serve.request.tables import read_tables
+
+DETAILS = ("full", "verdict")
+
+
+def test_table(model: LoadedModel, body: bytes, form: str, alpha: float, detail: str, limits: Limits) -> dict:
+    """The verdict on a table, as `HLDResult.to_dict` has it, and in words."""
+    detector = model.detector
+    result = judge_chunks(detector, read_tables(body, form, detector.encoder_, limits), alpha)
+    return answer_of(model, result, detail)
+
+
+test_table.__test__ = False  # its name must not make a test runner collect it
+
+
+def test_summary(model: LoadedModel, body: bytes, form: str, alpha: float, detail: str) -> dict:
+    """The verdict on a summary, or on the sum of several."""
+    return answer_of(model, model.detector.test(read_summary(body, form), alpha), detail)
+
+
+test_summary.__test__ = False
+
+
+def answer_of(model: LoadedModel, result, detail: str) -> dict:
+    """A result as the answer to a request; it is kept for a report."""
+    shown = result if detail == "full" else replace(result, evidence=None, data_quality=None)  # columns are costly
+    own = {"model": model.name, "digest": model.digest, "id": model.results.keep(result),
+           "summary": str(result) if detail == "full" else repr(result)}
+    return own | plain_json(shown.to_dict())
+
+
+def encode_table(model: LoadedModel, body: bytes, form: str, limits: Limits) -> list:
+    """The codes (n, V) of a table, chunk by chunk."""
+    encoder = model.detector.encoder_
+    return [encoder.encode_counting(chunk)[0] for chunk in read_tables(body, form, encoder, limits)]
+
+
+def observe_rows(model: LoadedModel, codes: list, after: int | None) -> dict:
+    """Where the monitor stands after rows."""
+    return state_of(model, model.watch.observe(codes, after))
+
+
+def reset_monitor(model: LoadedModel) -> dict:
+    """Where the monitor stands when it has forgotten everything."""
+    return state_of(model, model.watch.reset(model.detector.test_))
+
+
+def state_of(model: LoadedModel, result=None) -> dict:
+    """Where a monitor stands."""
+    result = model.watch.last if result is None else result
+    return {"model": model.name, "digest": model.digest, **plain_json(result.to_dict())}
+
+
+def describe_model(model: LoadedModel, error: tuple | None) -> dict:
+    """What a model is, and what was wrong with its file when it was last read again."""
+    detector = model.detector
+    columns = [{"name": column.name, "kind": column.kind, "num_categories": column.num_categories}
+               for column in detector.encoder_.columns]
+    return plain_json({
+        "name": model.name, "digest": model.digest, "loaded": model.loaded, "num_train": detector.num_train_,
+        "columns": columns, "num_nodes": len(detector.test_.nodes), "reference": detector.test_.reference,
+        "log_likelihood": detector.history_[-1], "reload_error": None if error is None else error[1]})
+
+
+def report_page(model: LoadedModel, key: str | None) -> str:
+    """The page about a result, the last one where none is named."""
+    result = model.results.find(key)
+    if result is None:
+        raise Refusal(404, "id", "there is no result of this `id`: test a batch, its answer has one; the last "
+                      "32 are kept")
+    return batch_report(model.detector, result, batch_name="the batch", model_name=model.name, digest=model.digest)
+
+
+def warm_up(models, limits: Limits) -> None:
+    """Test a table in CSV and write its report, so that the first request need not import or compile anything."""
+    for model in models:
+        encoder, text = model.detector.encoder_, io.StringIO()
+        names = [column.name for column in encoder.columns]
+        csv.writer(text).writerows([names, *model.detector.sample(TRIAL_ROWS, rng=0)])
+        result = judge_chunks(model.detector, read_tables(text.getvalue().encode(), "csv", encoder, limits))
+        plain_json(result.to_dict())
+        batch_report(model.detector, result)

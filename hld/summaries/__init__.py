@@ -1,0 +1,1 @@
+"""A batch as a few sums: made where its rows are, added up, and tested where the model is."""

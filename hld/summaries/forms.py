@@ -1,0 +1,168 @@
+"""Summaries as JSON and as bytes: plain numbers with names, each checked when it is read.
+
+JSON is one object: "format" and "version", the scalars, and "arrays", nested lists by name.  Doubles are written with
+as many digits as it takes to read them back exactly.
+
+Bytes are, in this order: the eight letters ``HLDSUM01``, the length of the header as 4 bytes, the header (the same JSON
+object, with the shapes of the arrays in place of their numbers), the numbers of all arrays in the order of the header
+as little-endian doubles and 64-bit integers, and the CRC-32 of everything before it as 4 bytes.
+
+A summary may come from anywhere, so nothing is trusted and nothing evaluated: sizes are bounded, counts are whole
+numbers of at least 0 that do not exceed the rows, names of columns are text.  What the numbers say is for the model to
+check that they claim to be for.
+"""
+from __future__ import annotations
+
+import binascii
+import json
+import math
+import reprlib
+import struct
+
+import numpy as np
+
+from hld.checks import check_names, saved_count, saved_number
+
+FORMAT, VERSION, MAGIC = "hld.summary", 1, b"HLDSUM01"
+MOST_NUMBERS = 10_000_000
+MOST_NAMES, LONGEST_NAME = 100_000, 10_000
+WHOLE = ("seen", "odd", "cells", "categories")  # arrays of counts; the others are doubles
+DIMENSIONS = {"sums": 1, "seen": 1, "squares": 1, "fourths": 1, "odd": 1, "sketch": 3, "cells": 2, "categories": 1,
+              "variances": 1}
+GROUPS = ({"squares", "fourths", "odd", "sketch"}, {"cells", "categories", "absent", "extra"},
+          {"epsilon", "delta", "variances"})  # that are there together or not at all
+ALWAYS = {"format", "version", "model", "num_rows", "num_missing", "sums"}
+FINGERPRINT = 64  # hexadecimal digits
+
+
+def json_form(scalars: dict, arrays: dict) -> str:
+    """The JSON of scalars and arrays."""
+    return json.dumps({"format": FORMAT, "version": VERSION, **scalars,
+                       "arrays": {name: array.tolist() for name, array in arrays.items()}}, allow_nan=False)
+
+
+def read_json(text: str) -> tuple[dict, dict]:
+    """Scalars and arrays of a text that `json_form` wrote; ValueError for anything else."""
+    if not isinstance(text, str):
+        raise TypeError(f"`text` must be the JSON of a summary, found {type(text).__name__}")
+    header = _parsed(text)
+    found = header.pop("arrays", None)
+    if not isinstance(found, dict):
+        raise ValueError("`text` is not a summary: it has no arrays")
+    return _checked(header, {name: _array(name, value) for name, value in found.items()})
+
+
+def binary_form(scalars: dict, arrays: dict) -> bytes:
+    """The bytes of scalars and arrays."""
+    header = {"format": FORMAT, "version": VERSION, **scalars,
+              "arrays": {name: list(array.shape) for name, array in arrays.items()}}
+    text = json.dumps(header, allow_nan=False).encode()
+    body = b"".join([MAGIC, struct.pack("<I", len(text)), text,
+                     *(array.astype(_dtype(name)).tobytes() for name, array in arrays.items())])
+    return body + struct.pack("<I", binascii.crc32(body))
+
+
+def read_binary(data: bytes) -> tuple[dict, dict]:
+    """Scalars and arrays of bytes that `binary_form` wrote; ValueError for anything else."""
+    if not isinstance(data, (bytes, bytearray, memoryview)):
+        raise TypeError(f"`data` must be the bytes of a summary, found {type(data).__name__}")
+    data, start = bytes(data), len(MAGIC) + 4
+    if len(data) < start + 4 or data[:len(MAGIC)] != MAGIC:
+        raise ValueError("`data` is not a summary: it does not begin as one")
+    if struct.unpack("<I", data[-4:])[0] != binascii.crc32(data[:-4]):
+        raise ValueError("`data` is damaged: its checksum is wrong")
+    end = start + struct.unpack("<I", data[len(MAGIC):start])[0]
+    if end > len(data) - 4:
+        raise ValueError("`data` is damaged: its header is longer than all of it")
+    try:
+        header = _parsed(data[start:end].decode())
+    except UnicodeDecodeError as error:
+        raise ValueError("`data` is damaged: its header is no text") from error
+    shapes, arrays = header.pop("arrays", None), {}
+    if not isinstance(shapes, dict):
+        raise ValueError("`data` is not a summary: it has no arrays")
+    for name, shape in shapes.items():
+        if not isinstance(shape, list) or not all(type(n) is int and 0 <= n <= MOST_NUMBERS for n in shape):
+            raise ValueError(f"array {reprlib.repr(name)} of the summary has the shape {reprlib.repr(shape)}")
+        size = 8 * math.prod(shape)
+        if end + size > len(data) - 4:
+            raise ValueError("`data` is damaged: it is shorter than its arrays")
+        arrays[name] = np.frombuffer(data[end:end + size], dtype=_dtype(name)).reshape(shape)
+        end += size
+    if end != len(data) - 4:
+        raise ValueError("`data` is damaged: it is longer than its arrays")
+    return _checked(header, {name: array.astype(array.dtype.newbyteorder("=")) for name, array in arrays.items()})
+
+
+def _parsed(text: str) -> dict:
+    """The object of a JSON text."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError("the summary is not JSON") from error
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise ValueError(f"the summary must be one JSON object with the format {FORMAT!r}, found {reprlib.repr(found)}")
+    if saved_count(found, "version") > VERSION:
+        raise ValueError(f"the summary has version {found['version']}, newer than {VERSION}: update the library")
+    return found
+
+
+def _array(name, value) -> np.ndarray:
+    """An array of nested lists of numbers."""
+    try:
+        found = np.array(value)
+    except (ValueError, OverflowError, RecursionError) as error:
+        raise ValueError(f"array {reprlib.repr(name)} of the summary is not a table of numbers") from error
+    fits = found.dtype.kind in ("iu" if name in WHOLE else "iuf") or not found.size
+    if not fits or found.size > MOST_NUMBERS or (found.dtype.kind == "u" and found.size):
+        raise ValueError(f"array {reprlib.repr(name)} of the summary is not a table of numbers in range")
+    return found.astype(np.int64 if name in WHOLE else np.float64)
+
+
+def _checked(scalars: dict, arrays: dict) -> tuple[dict, dict]:
+    """Scalars and arrays, if each is what it must be and they fit together."""
+    names = {*scalars, *arrays}
+    groups = [group for group in GROUPS if names & group]
+    check_names(names, ALWAYS.union(*groups, names & {"seen"}), "the summary")
+    model, T = scalars["model"], saved_count(scalars, "num_rows", 0)
+    if not isinstance(model, str) or len(model) != FINGERPRINT or set(model) - set("0123456789abcdef"):
+        raise ValueError(f"'model' must be {FINGERPRINT} hexadecimal digits, found {reprlib.repr(model)}")
+    saved_count(scalars, "num_missing", 0)
+    for name, array in arrays.items():
+        if array.ndim != DIMENSIONS.get(name) or not np.isfinite(array).all():
+            raise ValueError(f"array {reprlib.repr(name)} of the summary must be finite numbers of "
+                             f"{DIMENSIONS.get(name)} dimensions, found shape {array.shape}")
+        if name in WHOLE and ((array < 0) | (array > T)).any():
+            raise ValueError(f"array {name!r} of the summary must be counts of at most {T} rows")
+    _check_shapes(arrays)
+    for name in ("absent", "extra"):
+        _check_texts(name, scalars.get(name, []))
+    if "epsilon" in scalars:
+        saved_number(scalars, "epsilon"), saved_number(scalars, "delta", 0.0, 1.0)
+        scalars |= {name: float(scalars[name]) for name in ("epsilon", "delta")}
+    return scalars, arrays
+
+
+def _check_shapes(arrays: dict) -> None:
+    """Raise unless arrays that go together have the same sizes, and what is a sum of squares is not negative."""
+    q, sketch = arrays.get("squares", np.zeros(0)).shape, arrays.get("sketch", np.zeros((0, 0, 0))).shape
+    fits = [arrays.get(name, arrays["sums"]).shape == arrays["sums"].shape for name in ("seen", "variances")]
+    fits += [arrays[name].shape == q for name in ("fourths", "odd") if name in arrays]
+    fits += [sketch[:1] == q and sketch[1] == sketch[2] if "sketch" in arrays else True]
+    fits += [len(arrays["cells"]) == 5 if "cells" in arrays else True]
+    if not all(fits) or not len(arrays["sums"]):
+        raise ValueError("the arrays of the summary do not fit together")
+    if any((arrays[name] < 0).any() for name in ("squares", "fourths", "variances") if name in arrays):
+        raise ValueError("sums of squares and variances of the summary must be at least 0")
+
+
+def _check_texts(name, value) -> None:
+    """Raise unless a value is a list of names of columns."""
+    if not isinstance(value, list) or len(value) > MOST_NAMES \
+            or not all(isinstance(one, str) and len(one) <= LONGEST_NAME for one in value):
+        raise ValueError(f"{name!r} of the summary must be names of columns, found {reprlib.repr(value)}")
+
+
+def _dtype(name):
+    """The type of an array's numbers in a file."""
+    return np.dtype("<i8" if name in WHOLE else "<f8")

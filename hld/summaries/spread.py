@@ -1,0 +1,110 @@
+r"""How the rows of a batch vary, in a few numbers that add up: what an alarm is checked by when the rows are gone.
+
+Where rows are the reference, a small p-value is checked by the batch's own rows (`hld.nulls.confirmation`).  The check
+asks three things of them, in each metric, for y_t = F (L(x_t) - mu) and their mean y:
+
+* trace, Frobenius norm and largest eigenvalue of their covariance C.  The trace is that of sum |y_t|^2.  The norms are
+  taken from a sketch R C R^t, R a fixed (r, l) matrix of signs over sqrt(r).  On average over R
+
+  .. math:: E \|R C R^t\|^2 = \|C\|^2 + \frac{(\mathrm{tr}\, C)^2 + \|C\|^2 - 2 \sum_i C_{ii}^2}{r} \ge \|C\|^2,
+
+  so both norms are found too large, by 40 % for r = 16 and a covariance that is spread over 16 directions, and less for
+  fewer: the check is so much more careful than with rows.
+* the mean fourth power of |y_t - c y|, bounded by Minkowski's inequality: its fourth root is at most that of the mean
+  of |y_t|^4 plus c |y|.
+* the rows farther out than all reference rows: how many there are is kept, not where; so the p-value is at least the
+  probability that so many exchangeable rows are all in the batch.
+
+References
+----------
+Alon, Matias and Szegedy (1999), The space complexity of approximating the frequency moments, Journal of Computer and
+System Sciences 58, 137 (sketches by random signs).
+"""
+from __future__ import annotations
+
+import numpy as np
+
+from hld.nulls.confirmation import MOST_VECTORS, pooled_of_norms
+from hld.nulls.monte_carlo import TIE
+from hld.references.kept_rows import KeptRows
+from hld.summaries.summary import Spread
+
+SKETCH = 16  # r
+SEED = 16
+
+
+def spread_of(metrics: tuple, kept: KeptRows, differences: np.ndarray) -> Spread:
+    """The spread of rows.
+
+    Parameters
+    ----------
+    metrics : tuple of LinearMap
+    kept : KeptRows
+    differences : (n, m) float array
+        L(x_t) - mu, 0 where a row does not show a node.
+
+    Returns
+    -------
+    Spread
+    """
+    squares, fourths, odd, sketch = [], [], [], []
+    for metric, farthest in zip(metrics, kept.farthest, strict=True):
+        mapped = metric.apply(differences)
+        squared = (mapped ** 2).sum(axis=1)
+        small = mapped @ _signs(mapped.shape[1]).T
+        squares.append(squared.sum())
+        fourths.append((squared ** 2).sum())
+        odd.append(int((squared > farthest * (1 + TIE)).sum()))
+        sketch.append(small.T @ small)
+    return Spread(np.array(squares), np.array(fourths), np.array(odd, dtype=np.int64), np.array(sketch))
+
+
+def confirmed_by_spread(kept: KeptRows, metrics: tuple, spread: Spread, mean: np.ndarray, squared: np.ndarray, T: int,
+                        stretch: float = 1.0) -> tuple:
+    """For each metric the p-value that the batch's spread allows: `hld.nulls.confirmation.confirmed` without rows.
+
+    Parameters
+    ----------
+    kept : KeptRows
+    metrics : tuple of LinearMap
+    spread : Spread
+    mean : (m,) float array
+        Mean of the differences.
+    squared : (q,) float array
+        Squared distances of the batch, as they are tested.
+    T : int
+    stretch : float
+        The most by which a difference of a row counts more than it was summed up with, because others have holes.
+
+    Returns
+    -------
+    tuple of float
+    """
+    k, N, result = kept.num_rows, kept.num_rows + T, []
+    for i, metric in enumerate(metrics):
+        center = metric.apply(mean)
+        length = float(np.linalg.norm(center))
+        small = _signs(len(center)) @ center
+        norms = _norms(spread.sketch[i] - T * np.outer(small, small), spread.squares[i] - T * length ** 2, T)
+        own = ((spread.fourths[i] / T) ** 0.25 + T / N * length) ** 4
+        value = pooled_of_norms(k, kept.norms[i], kept.fourth[i], norms * stretch ** 2, own * stretch ** 4,
+                                (length * stretch, squared[i], T))
+        h = int(spread.odd[i])
+        if h and min(MOST_VECTORS, k) >= T:
+            value = max(value, float(np.prod((T - np.arange(h)) / (N - np.arange(h)))))
+        result.append(value)
+    return tuple(result)
+
+
+def _norms(scatter: np.ndarray, square: float, T: int) -> np.ndarray:
+    """(3,) trace, and bounds by the sketch on Frobenius norm and largest eigenvalue, of the covariance of T rows."""
+    if T < 2:
+        return np.zeros(3)
+    trace = max(square, 0.0) / (T - 1)
+    frobenius = min(float(np.linalg.norm(scatter)) / (T - 1), trace)
+    return np.array([trace, frobenius, min(max(float(np.linalg.eigvalsh(scatter)[-1]), 0.0) / (T - 1), frobenius)])
+
+
+def _signs(l: int) -> np.ndarray:
+    """(r, l) R."""
+    return (2.0 * np.random.default_rng([SEED, l]).integers(0, 2, size=(SKETCH, l)) - 1.0) / np.sqrt(SKETCH)

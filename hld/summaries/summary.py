@@ -1,0 +1,248 @@
+"""What is left of a batch when its rows have been seen: sums, from which it can be tested.
+
+The test compares mean vectors, and means are sums divided by counts.  So of T rows with vectors L(x_1)..L(x_T) of
+likelihoods it is enough to keep
+
+    T,   sum_t L(x_t)   and for each number of the vector, how many rows show it
+
+which add up over parts of a batch, over sites and over days, in any order (up to the rounding of sums of doubles).  No
+row can be read off them as soon as there are several, but they are no formal guarantee of privacy: with noise they are
+(`hld.summaries.privacy`).
+
+Beside these a summary holds, where it is known,
+
+* `Spread`: how the rows vary, by which an alarm is checked where rows are the reference (`hld.summaries.spread`)
+* `TableCounts`: cells that the schema does not know, and the counts of each column's categories
+* `Privacy`: the noise that was added, and the guarantee that it gives
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+
+import numpy as np
+
+import pcircuit
+from hld.summaries.forms import binary_form, json_form, read_binary, read_json
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """How the rows of a batch vary, for each of q metrics: sums over y_t = F (L(x_t) - mu).
+
+    Attributes
+    ----------
+    squares, fourths : (q,) float arrays
+        Sums of |y_t|^2 and |y_t|^4.
+    odd : (q,) int array
+        Rows farther out than every reference row.
+    sketch : (q, r, r) float array
+        Sums of the products of R y_t with itself, for a fixed map R to r numbers.
+    """
+
+    squares: np.ndarray
+    fourths: np.ndarray
+    odd: np.ndarray
+    sketch: np.ndarray
+
+    def __add__(self, other: Spread) -> Spread:
+        return Spread(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
+
+
+@dataclass(frozen=True, eq=False)
+class TableCounts:
+    """What was met in the columns of a table.
+
+    Attributes
+    ----------
+    cells : (5, V) int array
+        Cells that are missing, unseen, out of range, rare, and of another type.
+    categories : (sum C_v + V,) int array
+        Rows with each category of each column, and behind these the missing ones.
+    absent, extra : tuples of str
+        Columns that were not there, and that training did not have.
+    """
+
+    cells: np.ndarray
+    categories: np.ndarray
+    absent: tuple = ()
+    extra: tuple = ()
+
+    def __add__(self, other: TableCounts) -> TableCounts:
+        return TableCounts(self.cells + other.cells, self.categories + other.categories,
+                           tuple(sorted({*self.absent, *other.absent})), tuple(sorted({*self.extra, *other.extra})))
+
+
+@dataclass(frozen=True, eq=False)
+class Privacy:
+    """Noise in the sums.
+
+    Attributes
+    ----------
+    epsilon, delta : float
+        The sums are (epsilon, delta)-differentially private with respect to the exchange of one row.
+    variances : (size,) float array
+        Variance of the normal noise in each sum.
+    """
+
+    epsilon: float
+    delta: float
+    variances: np.ndarray
+
+    def __add__(self, other: Privacy) -> Privacy:
+        # a row is in one of the parts only, so the larger loss is that of both (parallel composition)
+        return Privacy(max(self.epsilon, other.epsilon), max(self.delta, other.delta), self.variances + other.variances)
+
+
+@dataclass(frozen=True, eq=False)
+class BatchSummary:
+    """Sums over the rows of a batch, from which it is tested; parts of a batch add up with ``+`` or ``sum``.
+
+    Made by `HLDTest.summarize` and `HLDDetector.summarize`, or read from JSON or bytes.
+
+    Attributes
+    ----------
+    model : str
+        Fingerprint of the test or detector that it was made with; others refuse it.
+    num_rows : int
+        T.
+    sums : (size,) float array
+        Sums of the likelihoods of the nodes, over the rows that show them; behind them, with the metric "score",
+        features of the score.
+    seen : (size,) int array
+        Rows that show each of them; T where nothing is missing.
+    num_missing : int
+        Missing cells.
+    spread : Spread or None
+    table : TableCounts or None
+    privacy : Privacy or None
+
+    Raises
+    ------
+    ValueError
+        If the parts do not fit together.
+
+    Notes
+    -----
+    Immutable.  8 bytes for each node and 128 for each metric and each direction of its sketch: a few kilobytes.
+
+    Examples
+    --------
+    >>> import hld
+    >>> import pcircuit
+    >>> circuit = pcircuit.rat_spn([2] * 4, num_units=2, depth=1, rng=0)
+    >>> rows, test = pcircuit.sample(circuit, 100, rng=1), hld.HLDTest(circuit)
+    >>> parts = test.summarize(rows[:30]) + test.summarize(rows[30:])
+    >>> parts, bool(abs(test(parts).pvalue - test(rows).pvalue) < 1e-12)
+    (BatchSummary(100 rows, 13 numbers, model 3b0c2f80), True)
+    >>> BatchSummary.from_json(parts.to_json()) == parts
+    True
+    """
+
+    model: str
+    num_rows: int
+    sums: np.ndarray
+    seen: np.ndarray
+    num_missing: int = 0
+    spread: Spread | None = field(default=None, repr=False)
+    table: TableCounts | None = field(default=None, repr=False)
+    privacy: Privacy | None = field(default=None, repr=False)
+
+    def __post_init__(self):
+        for owner in (self, self.spread, self.table, self.privacy):
+            for array in vars(owner).values() if owner is not None else ():
+                if isinstance(array, np.ndarray):
+                    array.flags.writeable = False
+
+    def __add__(self, other: BatchSummary) -> BatchSummary:
+        if not isinstance(other, BatchSummary):
+            return NotImplemented
+        if other.model != self.model:
+            raise ValueError(f"`other` is a summary for the model {other.model[:8]}, expected {self.model[:8]}: only "
+                             "summaries that were made with one model add up")
+        parts = {}
+        for name in ("spread", "table", "privacy"):
+            one, two = getattr(self, name), getattr(other, name)
+            if (one is None) != (two is None):
+                has = "a" if one is None else "no"
+                raise ValueError(f"`other` has {has} `{name}`, expected it to be like the first: only summaries of one "
+                                 "kind add up")
+            parts[name] = None if one is None else one + two
+        return BatchSummary(self.model, self.num_rows + other.num_rows, self.sums + other.sums, self.seen + other.seen,
+                            self.num_missing + other.num_missing, **parts)
+
+    def __radd__(self, other):
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def __eq__(self, other):
+        return isinstance(other, BatchSummary) and self.to_bytes() == other.to_bytes()
+
+    def __hash__(self):
+        return hash(self.to_bytes())
+
+    @property
+    def means(self) -> np.ndarray:
+        """(size,) averages over the rows that show each number; 0 where none does."""
+        return self.sums / np.maximum(self.seen, 1)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every row shows everything."""
+        return bool((self.seen == self.num_rows).all())
+
+    def to_json(self) -> str:
+        """The summary as one JSON object; every number is read back exactly."""
+        return json_form(*self._parts())
+
+    @classmethod
+    def from_json(cls, text: str) -> BatchSummary:
+        """The summary of `to_json`; ValueError, saying what is wrong, for anything else."""
+        return cls._of_parts(*read_json(text))
+
+    def to_bytes(self) -> bytes:
+        """The summary as bytes, less than half as long as JSON; equal summaries give equal bytes."""
+        return binary_form(*self._parts())
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> BatchSummary:
+        """The summary of `to_bytes`; ValueError, saying what is wrong, for anything else."""
+        return cls._of_parts(*read_binary(data))
+
+    def __repr__(self):
+        noise = "" if self.privacy is None else f", epsilon {self.privacy.epsilon:g}, delta {self.privacy.delta:g}"
+        return (f"BatchSummary({self.num_rows} row{'s' * (self.num_rows != 1)}, {len(self.sums)} numbers, model "
+                f"{self.model[:8]}{noise})")
+
+    def _parts(self) -> tuple[dict, dict]:
+        """Scalars as JSON holds them, and arrays."""
+        scalars = {"model": self.model, "num_rows": self.num_rows, "num_missing": self.num_missing}
+        arrays = {"sums": self.sums}
+        if not self.is_whole:
+            arrays["seen"] = self.seen
+        if self.spread is not None:
+            arrays |= {one.name: getattr(self.spread, one.name) for one in fields(Spread)}
+        if self.table is not None:
+            scalars |= {"absent": list(self.table.absent), "extra": list(self.table.extra)}
+            arrays |= {"cells": self.table.cells, "categories": self.table.categories}
+        if self.privacy is not None:
+            scalars |= {"epsilon": self.privacy.epsilon, "delta": self.privacy.delta}
+            arrays["variances"] = self.privacy.variances
+        return scalars, arrays
+
+    @classmethod
+    def _of_parts(cls, scalars: dict, arrays: dict) -> BatchSummary:
+        """The summary of parts that `hld.summaries.forms` has checked one by one."""
+        T, sums = scalars["num_rows"], arrays["sums"]
+        seen = arrays.get("seen", np.full(len(sums), T, dtype=np.int64))
+        spread = Spread(*(arrays[one.name] for one in fields(Spread))) if "sketch" in arrays else None
+        table = TableCounts(arrays["cells"], arrays["categories"], tuple(scalars["absent"]),
+                            tuple(scalars["extra"])) if "cells" in arrays else None
+        privacy = Privacy(scalars["epsilon"], scalars["delta"], arrays["variances"]) if "variances" in arrays else None
+        return cls(scalars["model"], T, sums, seen, scalars["num_missing"], spread, table, privacy)
+
+
+def check_summary(value: object, name: str = "summary") -> BatchSummary:
+    """The argument, if it is a summary of at least one row; TypeError or ValueError otherwise."""
+    if not isinstance(value, BatchSummary):
+        raise TypeError(f"`{name}` must be a BatchSummary, found {type(value).__name__}: make one with `summarize`")
+    pcircuit.check_whole_number(value.num_rows, f"{name}.num_rows", 1)
+    return value

@@ -1,0 +1,232 @@
+"""How a text file is written: its separator, its header, its decimal mark; found out, or said.
+
+A file whose one column holds another separator is not a table of one column, and a file whose first row is taken for
+its header has lost a row: whatever such a file is learned as, everything passes a test from then on.  So the separator
+is looked for in the first lines, and what looks wrong is refused with the option that says how it is meant.
+"""
+from __future__ import annotations
+
+import codecs
+import collections
+import csv
+import io
+import itertools
+import re
+from dataclasses import dataclass
+
+from hld.tables.forms import is_row_index
+
+SEPARATORS = (",", ";", "\t", "|")
+SNIFFED = 2 ** 16  # bytes
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+OTHER = "or another encoding (--encoding latin-1, for example)"
+# first bytes of files that are no text
+MAGIC = {b"PAR1": "a Parquet file: read it as such (--format parquet)", b"ARROW1": "an Arrow file: write it as Parquet",
+         b"PK\x03\x04": "a ZIP archive, a spreadsheet or a model file: expected a CSV file",
+         b"[{": "a list in JSON: write one object a line (--format jsonl)"}
+SHOWN_ROWS = 50  # of them, by which a file is judged
+NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
+COMMA, POINT = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?"), re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
+# what is missing in a text file, beside empty cells
+NA_VALUES = ("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A",
+             "NA", "NULL", "NaN", "None", "n/a", "nan", "null")
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How to read a file; None means: find out.
+
+    Attributes
+    ----------
+    separator : str or None
+        One character.
+    has_header : bool
+        Whether the first row has the names; else they are x0, x1, ...
+    decimal : "." or "," or None
+    encoding : str
+    na_values : tuple of str
+        Cells that are missing, beside the usual ones.
+    columns : tuple of str or None
+        The only columns to read.
+    drop : tuple of str
+        Columns not to read.
+    form : "csv", "parquet", "jsonl" or None
+        None goes by the ending of the name.
+    """
+
+    separator: str | None = None
+    has_header: bool = True
+    decimal: str | None = None
+    encoding: str = "utf-8"
+    na_values: tuple = ()
+    columns: tuple | None = None
+    drop: tuple = ()
+    form: str | None = None
+
+    @property
+    def missing_texts(self) -> list:
+        """All cells that are missing; a number of `na_values` also as data frames write it, -999 as -999.0.
+
+        Examples
+        --------
+        >>> ReadOptions(na_values=("-999", "?")).missing_texts[-3:]
+        ['-999', '-999.0', '?']
+        """
+        return [*NA_VALUES, *(form for text in self.na_values for form in _written(text))]
+
+    def chosen(self, names, called: str) -> list:
+        """Those of the names that are to be read; ValueError where an option names a column that is not there."""
+        for option, wanted in (("columns", self.columns or ()), ("drop", self.drop)):
+            absent = [name for name in wanted if name not in names]
+            if absent:
+                raise ValueError(f"{called} has no column {absent[0]!r}, which `{option}` names: it has "
+                                 f"{', '.join(map(repr, list(names)[:20]))}")
+        # a column without a name is what data frames write their row numbers into
+        found = [name for name in names if name not in self.drop and name != "" and not is_row_index(name)]
+        return found if self.columns is None else [name for name in found if name in self.columns]
+
+
+def _written(text: str) -> list:
+    """A text and, if it is a whole number, the forms of that."""
+    try:
+        number = float(text)
+    except ValueError:
+        return [text]
+    whole = [str(int(number)), f"{int(number)}.0"] if number.is_integer() else [repr(number)]
+    return list(dict.fromkeys([text, *whole]))
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a text file is written.
+
+    Attributes
+    ----------
+    separator, decimal : str
+    names : tuple of str
+        Of all columns; one may be empty, that of the row numbers of a data frame.
+    encoding : str
+    has_blanks : bool
+        Whether a blank stands behind each separator, which is then no part of the cells.
+    """
+
+    separator: str
+    decimal: str
+    names: tuple
+    encoding: str = "utf-8"
+    has_blanks: bool = False
+
+
+def find_dialect(head: bytes, options: ReadOptions, called: str) -> Dialect:
+    r"""The dialect of a text file from its first bytes.
+
+    Raises
+    ------
+    ValueError
+        If the file is empty, not text, has names twice or none, or looks as if it were written otherwise than said.
+
+    Examples
+    --------
+    >>> find_dialect(b"a;b\n1,5;2\n2,5;3\n", ReadOptions(), "'x.csv'")
+    Dialect(separator=';', decimal=',', names=('a', 'b'), encoding='utf-8', has_blanks=False)
+    >>> find_dialect(b"a;b\n1;2\n", ReadOptions(separator=","), "'x.csv'")
+    Traceback (most recent call last):
+    ValueError: 'x.csv' is read with the separator ',', but its only column 'a;b' holds ';': give that as the separator
+    """
+    encoding = encoding_of(head, options.encoding)
+    text = _text(head, encoding, called)
+    separator = options.separator or _likely_separator(text)
+    rows = _rows(text, separator)
+    first = rows[0]
+    others = [one for one in SEPARATORS if one != separator and one in first[0]]
+    if len(first) == 1 and others:
+        raise ValueError(f"{called} is read with the separator {separator!r}, but its only column {first[0]!r} holds "
+                         f"{others[0]!r}: give that as the separator")
+    decimal = options.decimal or _likely_decimal(rows[1:] if options.has_header else rows, separator)
+    has_blanks = len(first) > 1 and all(cell.startswith(" ") for cell in first[1:])
+    if not options.has_header:
+        return Dialect(separator, decimal, tuple(f"x{v}" for v in range(len(first))), encoding, has_blanks)
+    _check_header(first, rows[1:], called)
+    return Dialect(separator, decimal, tuple(map(str.strip, first) if has_blanks else first), encoding, has_blanks)
+
+
+def encoding_of(head: bytes, encoding: str) -> str:
+    r"""The encoding of a file: UTF-16 where its first bytes say so, else as given.
+
+    Examples
+    --------
+    >>> encoding_of("a,b".encode("utf-16"), "utf-8"), encoding_of(b"a,b", "latin-1")
+    ('utf-16', 'latin-1')
+    """
+    return "utf-16" if head.startswith(UTF_16) and not head.startswith(codecs.BOM_UTF32_LE) else encoding
+
+
+def _text(head: bytes, encoding: str, called: str) -> str:
+    """The first lines as text, the last one left out where it may be cut."""
+    known = next((form for mark, form in MAGIC.items() if head.startswith(mark)), None)
+    if known is not None:
+        raise ValueError(f"{called} is {known}")
+    cut = head if len(head) < SNIFFED else head[:head.rfind(b"\n") + 1] or head
+    try:
+        text = cut.decode(encoding).removeprefix("\ufeff")
+    except (UnicodeDecodeError, LookupError) as error:
+        what = f"text in {encoding.upper()}" if isinstance(error, UnicodeDecodeError) else f"readable: {error}"
+        raise ValueError(f"{called} is not {what}: expected a CSV file, {OTHER}") from None
+    if "\0" in text:
+        raise ValueError(f"{called} is not text in {encoding.upper()}: expected a CSV file, {OTHER}")
+    if not text.strip():
+        raise ValueError(f"{called} is empty: expected a header and rows")
+    return text
+
+
+def _rows(text: str, separator: str) -> list:
+    """The cells of the first rows that are not empty."""
+    rows = (row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator) if row)
+    return list(itertools.islice(rows, SHOWN_ROWS))
+
+
+def _likely_separator(text) -> str:
+    """The separator that cuts most of the first rows into the same number of cells, more than one."""
+    best, most = ",", (0, 0)
+    for separator in SEPARATORS:
+        sizes = [len(row) for row in _rows(text, separator)]
+        size, count = collections.Counter(sizes).most_common(1)[0]
+        if size > 1 and sizes[0] > 1 and (count, size) > most:
+            best, most = separator, (count, size)
+    return best
+
+
+def _likely_decimal(rows, separator: str) -> str:
+    """A comma where some column has numbers with commas only, and no cell is a number with a point."""
+    if separator == "," or not rows:
+        return "."
+    cells = [[cell.strip() for cell in column if cell.strip()] for column in zip(*_rectangle(rows), strict=True)]
+    has_point = any(POINT.fullmatch(cell) for column in cells for cell in column)
+    is_comma = [bool(column) and any(map(COMMA.fullmatch, column)) and all(map(NUMBER.fullmatch, column))
+                for column in cells]
+    return "," if any(is_comma) and not has_point else "."
+
+
+def _rectangle(rows) -> list:
+    """The rows that are as long as the first."""
+    return [row for row in rows if len(row) == len(rows[0])]
+
+
+def _check_header(names, rows, called: str) -> None:
+    """Raise if names occur twice or if the header looks like a row.
+
+    A name looks like a cell if it stands in the column beneath it, too, or is a number; but names that count, such as
+    years, are names.
+    """
+    repeated = [name for name, count in collections.Counter(names).items() if count > 1]
+    numbers = [name.strip() for name in names if NUMBER.fullmatch(name.strip())]
+    is_counting = all(map(str.isdecimal, numbers)) and all(int(a) < int(b) for a, b in itertools.pairwise(numbers))
+    beneath = [set(column) for column in zip(*_rectangle([names, *rows])[1:], strict=True)] or [set()] * len(names)
+    like_cells = [name for name, cells in zip(names, beneath, strict=True)
+                  if name and (name in cells or (name.strip() in numbers and not is_counting))]
+    if 2 * len(like_cells) > len(names):
+        raise ValueError(f"{called} has a first row that looks like the others ({', '.join(names[:5])}), expected "
+                         "names of columns: say that it has no header (--no-header), or give it one")
+    if repeated:
+        raise ValueError(f"{called} has more than one column named {', '.join(map(repr, repeated))}, expected distinct "
+                         "names: rename them")

@@ -1,0 +1,144 @@
+"""Files as tables, in chunks: CSV, Parquet and JSON lines, compressed or not, from a file or from standard input.
+
+They are read by pyarrow where it is installed, which is several times faster, and by pandas where it is not.
+
+**A table to learn from** (`read_training`) has the types that all its cells can be: numbers, booleans, dates as
+ISO 8601 writes them, or text; empty cells (or NA, NaN, null, ...) are missing.  Of a file with more than `max_rows`
+rows a uniform sample is read: each row has a random number, and those with the smallest are kept, so that memory is
+needed for the sample only.
+
+**A batch** (`read_chunks`) must not be read that way.  If the training column held "1", "2" and "x", it is text; a
+batch that happens to hold only "1" and "2" would become numbers, none of which is a level of the column, and what has
+changed is the reading, not the data.  So each column is read as what it was when the detector was fitted: numbers where
+its levels or bins are numbers, text otherwise.  A cell that cannot be that stays text, and is counted.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from hld.table_files.byte_files import called, form_of, opened, with_head
+from hld.table_files.dialect import ReadOptions, find_dialect
+from hld.table_files.row_chunks import ROWS, columns_of, smaller, text_chunks, together, typed_chunks
+from hld.table_files.text_cells import as_fitted, typed_frame
+
+TYPED = ("continuous", "date")  # kinds of columns whose cells are parsed while the file is read
+DEFAULT = ReadOptions()
+MOST_ROWS = 200_000  # that a detector of the command line learns from
+
+
+def read_training(path: str, options: ReadOptions = DEFAULT, *, max_rows: int = MOST_ROWS, seed: int = 0):
+    """A file as a table to learn from, and how many rows it has in all.
+
+    Parameters
+    ----------
+    path : str
+        "-" is standard input.
+    options : ReadOptions
+    max_rows : int
+        Rows that are read at most, a uniform sample of those that there are.
+    seed : int
+        Of the sample.
+
+    Returns
+    -------
+    pandas.DataFrame or pyarrow.Table
+    int
+
+    Raises
+    ------
+    ImportError
+        If neither pyarrow nor pandas can read the file.
+    OSError, ValueError
+        If the file cannot be read or is not a table.
+    """
+    if form_of(path, options) != "csv":
+        return sampled(typed_chunks(path, options), max_rows, seed)
+    with opened(path) as raw:
+        head, file = with_head(raw)
+        dialect = find_dialect(head, options, called(path))
+        text, total = sampled(text_chunks(file, dialect, options, called(path), None), max_rows, seed)
+    return typed_frame(text, dialect, options), total
+
+
+def read_chunks(path: str, encoder, options: ReadOptions = DEFAULT, *, as_text: bool = False) -> Iterator:
+    """A file as chunks of a batch.
+
+    Parameters
+    ----------
+    path : str
+        "-" is standard input.
+    encoder : hld.schemas.encoder.TableEncoder
+        Of the detector that will read the table.
+    options : ReadOptions
+    as_text : bool
+        Whether to read every column as text first; otherwise `OddCells` is raised where a cell is not what its column
+        is made of.
+
+    Yields
+    ------
+    Tables that the encoder reads
+    """
+    if form_of(path, options) != "csv":
+        yield from typed_chunks(path, options)
+        return
+    with opened(path) as raw:
+        yield from read_text(raw, called(path), encoder, options, as_text=as_text)
+
+
+def read_text(raw, name: str, encoder, options: ReadOptions = DEFAULT, *, as_text: bool = False) -> Iterator:
+    """An open CSV file as chunks of a batch: see `read_chunks`.
+
+    Parameters
+    ----------
+    raw : binary file
+    name : str
+        What messages call it.
+    encoder, options, as_text : see `read_chunks`
+
+    Yields
+    ------
+    dict of str to columns
+    """
+    head, file = with_head(raw)
+    dialect = find_dialect(head, options, name)
+    fitted = {column.name: column for column in encoder.columns}
+    if not encoder.by_name and len(dialect.names) == len(encoder.table_names):
+        fitted = {given: fitted.get(known) for given, known in zip(dialect.names, encoder.table_names, strict=True)}
+    typed = {} if as_text else {given: column.kind for given, column in fitted.items()
+                                if column is not None and column.kind in TYPED}
+    is_empty = True
+    for chunk in text_chunks(file, dialect, options, name, typed):
+        is_empty = False
+        yield {given: as_fitted(cells, fitted.get(given), dialect.decimal) for given, cells in columns_of(chunk)}
+    if is_empty:    # the names, so that it is said what is wrong
+        yield {given: np.zeros(0, dtype=object) for given in options.chosen(dialect.names, name)}
+
+
+def sampled(chunks, max_rows: int, seed: int) -> tuple:
+    """A uniform sample of the rows of chunks, in their order, and how many there are."""
+    rng = np.random.default_rng([seed, 3])
+    held, numbers, total = [], np.zeros(0), 0
+    for chunk in chunks:
+        total += len(chunk)
+        new = rng.random(len(chunk))
+        if len(numbers) >= max_rows:
+            below = np.flatnonzero(new < numbers.max())
+            chunk, new = smaller(chunk, below), new[below]
+        held, numbers = [*held, chunk], np.concatenate([numbers, new])
+        if len(numbers) > max_rows + ROWS:  # not for every row that comes in
+            held, numbers = _smallest(held, numbers, max_rows)
+    if not held:
+        raise ValueError("the table has 0 rows: expected some to learn from")
+    return together(_smallest(held, numbers, max_rows)[0]), total
+
+
+def _smallest(held, numbers, max_rows) -> tuple:
+    """Those rows of the chunks that have the smallest numbers."""
+    if len(numbers) <= max_rows:
+        return held, numbers
+    kept = np.sort(np.argpartition(numbers, max_rows)[:max_rows])
+    return [smaller(together(held), kept)], numbers[kept]
+
+

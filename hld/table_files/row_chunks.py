@@ -1,0 +1,159 @@
+"""Chunks of rows as pyarrow or pandas reads them: text files cell by cell, Parquet and JSON lines with their types.
+
+Chunks are Arrow tables where pyarrow is installed, else pandas frames; the few things that are done with them are here.
+"""
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+
+from hld.table_files.byte_files import called, form_of, opened
+from hld.table_files.dialect import Dialect, ReadOptions
+
+ROWS = 2 ** 17  # of a chunk
+BLOCK = 2 ** 22  # bytes of a text file that are parsed at a time
+NEEDED = "pip install 'hld[cli]'"
+
+
+class OddCells(ValueError):
+    """A cell is not of its column's type: the file has to be read as text."""
+
+
+def text_chunks(file, dialect: Dialect, options: ReadOptions, name: str, typed) -> Iterator:
+    """Chunks of a text file.
+
+    Parameters
+    ----------
+    file : binary file
+    dialect : Dialect
+    options : ReadOptions
+    name : str
+        What messages call the file.
+    typed : dict or None
+        Kinds, "continuous" or "date", of the columns whose cells are parsed; all others are text, each distinct one
+        held once.  None: everything is text, and nothing is taken for missing.
+    """
+    try:
+        import pyarrow.csv
+    except ImportError:
+        yield from _by_pandas(file, dialect, options, name, typed)
+        return
+    convert = pyarrow.csv.ConvertOptions(
+        column_types=_types(dialect, typed), include_columns=options.chosen(dialect.names, name),
+        null_values=[] if typed is None else options.missing_texts, strings_can_be_null=typed is not None,
+        decimal_point=dialect.decimal, timestamp_parsers=[pyarrow.csv.ISO8601])
+    named = not options.has_header or dialect.has_blanks    # else the file names its columns
+    read = pyarrow.csv.ReadOptions(block_size=BLOCK, encoding=dialect.encoding, use_threads=True,
+                                   skip_rows_after_names=int(options.has_header and dialect.has_blanks),
+                                   column_names=list(dialect.names) if named else None)
+    parse = pyarrow.csv.ParseOptions(delimiter=dialect.separator, newlines_in_values=True)
+    try:
+        for batch in pyarrow.csv.open_csv(file, read, parse, convert):
+            table = pyarrow.Table.from_batches([batch])
+            yield _trimmed(table, None if typed is None else options.missing_texts) if dialect.has_blanks else table
+    except pyarrow.ArrowInvalid as error:
+        if "conversion error" in str(error):
+            raise OddCells(str(error)) from None
+        raise ValueError(f"{name} is not a table separated by {dialect.separator!r}: {error}") from None
+
+
+def typed_chunks(path: str, options: ReadOptions) -> Iterator:
+    """Chunks of a Parquet file or of JSON lines, only the columns that are asked for."""
+    form, name = form_of(path, options), called(path)
+    try:
+        import pyarrow
+        if form == "parquet":
+            chunks = _parquet(path)
+        else:
+            import pyarrow.json
+            chunks = _json(path)
+        for batch in chunks:
+            table = pyarrow.Table.from_batches([batch])
+            yield table.select(options.chosen(table.column_names, name))
+    except ImportError:
+        raise ImportError(f"reading {form} files needs pyarrow, which is not installed: {NEEDED}") from None
+    except pyarrow.ArrowInvalid as error:
+        raise ValueError(f"{name} is not a table in {form}: {error}") from None
+
+
+def columns_of(chunk) -> Iterator:
+    """(name, column) of a chunk: an Arrow column or a pandas one."""
+    if hasattr(chunk, "column_names"):
+        yield from ((name, chunk.column(j)) for j, name in enumerate(chunk.column_names))
+    else:
+        yield from ((name, chunk[name]) for name in chunk.columns)
+
+
+def smaller(chunk, rows):
+    """The rows at some positions."""
+    return chunk.take(rows) if hasattr(chunk, "column_names") else chunk.iloc[rows]
+
+
+def together(chunks: list):
+    """Chunks one below the other."""
+    if len(chunks) == 1:
+        return chunks[0]
+    if hasattr(chunks[0], "column_names"):
+        import pyarrow
+        return pyarrow.concat_tables(chunks).combine_chunks()
+    import pandas
+    return pandas.concat(chunks, ignore_index=True)
+
+
+def _trimmed(table, missing):
+    """A table whose texts lose the blank in front; what is then one of `missing` is missing."""
+    import pyarrow
+    import pyarrow.compute
+    for j, field in enumerate(table.schema):
+        if pyarrow.types.is_dictionary(field.type) or pyarrow.types.is_string(field.type):
+            cells = pyarrow.compute.utf8_ltrim_whitespace(table.column(j).cast(pyarrow.string()))
+            if missing is not None:
+                is_hole = pyarrow.compute.is_in(cells, value_set=pyarrow.array(missing))
+                cells = pyarrow.compute.if_else(is_hole, pyarrow.scalar(None, pyarrow.string()), cells)
+            table = table.set_column(j, field.name, cells)
+    return table
+
+
+def _types(dialect, typed) -> dict:
+    """The Arrow types of the columns of a text file."""
+    import pyarrow
+    if typed is None:
+        return dict.fromkeys(dialect.names, pyarrow.string())
+    known = {"continuous": pyarrow.float64(), "date": pyarrow.timestamp("us")}
+    coded = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
+    return {name: known.get(typed.get(name), coded) for name in dialect.names}
+
+
+def _parquet(path):
+    """Record batches of a Parquet file, of standard input from memory."""
+    import pyarrow.parquet
+    with opened(path) as file:
+        source = pyarrow.BufferReader(file.read()) if path == "-" else file
+        yield from pyarrow.parquet.ParquetFile(source).iter_batches(ROWS)
+
+
+def _json(path):
+    """Record batches of JSON lines."""
+    import pyarrow.json
+    with opened(path) as file:
+        yield from pyarrow.json.open_json(file, pyarrow.json.ReadOptions(block_size=BLOCK))
+
+
+def _by_pandas(file, dialect, options, name, typed) -> Iterator:
+    """Chunks of a text file by pandas, which is slower: all of it as text."""
+    try:
+        import pandas
+    except ImportError:
+        raise ImportError(f"reading CSV files needs pyarrow or pandas, which are not installed: {NEEDED}") from None
+    names, wanted = list(dialect.names), options.chosen(dialect.names, name)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pandas.errors.ParserWarning)
+            for chunk in pandas.read_csv(file, sep=dialect.separator, index_col=False, dtype=str, chunksize=ROWS,
+                                         header=0 if options.has_header else None, names=names,
+                                         encoding=dialect.encoding, keep_default_na=False,
+                                         skipinitialspace=dialect.has_blanks,
+                                         na_values=options.missing_texts if typed is not None else None):
+                yield chunk[wanted]
+    except (pandas.errors.ParserError, pandas.errors.ParserWarning) as error:
+        raise ValueError(f"{name} is not a table separated by {dialect.separator!r}: {error}") from None

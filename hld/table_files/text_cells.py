@@ -1,0 +1,107 @@
+"""Cells of a text file as values: of any type in training, of the fitted type in a batch."""
+from __future__ import annotations
+
+import io
+import re
+
+import numpy as np
+
+from hld.schemas.columns import BINNED
+from hld.table_files.dialect import Dialect, ReadOptions
+from hld.tables.factored import Factored
+from hld.tables.forms import arrow_column
+from hld.tables.time_texts import text_kind, times_of_texts
+from hld.tables.times import TIMES
+
+UNSEEN = "<unseen>"  # how `TableEncoder.decode` writes the category of levels that training did not have
+WHOLE = re.compile(r"[+-]?[0-9]{1,400}")  # longer numbers are infinite as doubles
+WORDS = {"True": "1", "TRUE": "1", "true": "1", "False": "0", "FALSE": "0", "false": "0", UNSEEN: "inf"}
+
+
+def typed_frame(text, dialect: Dialect, options: ReadOptions):
+    """Text cells, an Arrow table or a pandas frame, as a pandas frame of types that all cells of a column can be."""
+    try:
+        import pandas
+    except ImportError:
+        raise ImportError("reading CSV files needs pandas, which is not installed: pip install 'hld[cli]'") from None
+    buffer = io.BytesIO()
+    if hasattr(text, "to_csv"):
+        text.to_csv(buffer, index=False)
+    else:
+        import pyarrow.csv
+        pyarrow.csv.write_csv(text, buffer)
+    del text
+    buffer.seek(0)
+    # in pieces, one column could get two types; plain types would round whole numbers beside a missing cell
+    frame = pandas.read_csv(buffer, low_memory=False, dtype_backend="numpy_nullable", decimal=dialect.decimal,
+                            na_values=options.missing_texts, index_col=False)
+    for name in frame.columns:
+        if frame[name].dtype == "string":  # empty cells among numbers beyond int64, which become text
+            frame[name] = _times_or_text(frame[name].mask(frame[name] == ""))
+    return frame
+
+
+def as_fitted(column, fitted, decimal: str):
+    """A column of text cells (N,), or of numbers or dates that were parsed already, as what its column was fitted to.
+
+    Parameters
+    ----------
+    column : Arrow column or pandas series
+    fitted : LevelColumn, BinColumn or None
+        None for a column that training did not have.
+    decimal : str
+
+    Returns
+    -------
+    (N,) array or Factored
+        Cells that cannot be what the column is made of are text.
+    """
+    if hasattr(column, "to_pylist"):
+        cells = arrow_column(column, "" if fitted is None else fitted.name)
+    else:
+        codes, levels = column.factorize()
+        cells = Factored(codes, np.asarray(levels, dtype=object))
+    if fitted is None or not isinstance(cells, Factored):
+        return cells
+    if fitted.kind in TIMES:
+        return Factored(cells.codes, times_of_texts(cells.levels, fitted.kind)).cells()
+    levels = _levels(cells.levels, fitted, decimal)
+    return Factored(cells.codes, levels) if fitted.kind not in BINNED else Factored(cells.codes, levels).cells()
+
+
+def _levels(cells, fitted, decimal) -> np.ndarray:
+    """Distinct text cells (n,) as objects of the fitted type where they can be that, else as they are."""
+    levels = () if fitted.kind in BINNED else fitted.levels
+    result = np.empty(len(cells), dtype=object)
+    if fitted.kind not in BINNED and (not levels or any(isinstance(level, str) for level in levels)):
+        numbers = {str(level): level for level in levels if not isinstance(level, str)}
+        result[:] = [numbers.get(cell, cell) for cell in cells]
+        return result
+    is_level = fitted.kind not in BINNED
+    result[:] = [_number(cell, decimal, is_level) for cell in cells]
+    return result
+
+
+def _number(cell, decimal, is_level):
+    """The number that a text stands for, the text if it stands for none."""
+    text = WORDS.get(cell, cell).strip() if is_level else cell.strip()
+    if WHOLE.fullmatch(text):
+        return int(text) if is_level else float(text)
+    try:
+        return cell if "_" in text else float(text.replace(decimal, ".") if decimal != "." else text)
+    except ValueError:
+        return cell
+
+
+def _times_or_text(cells):
+    """A pandas column as times if every distinct cell is one and there are several, else as it is."""
+    codes, levels = cells.factorize()
+    levels = levels.tolist()
+    kind = text_kind(levels)
+    if kind is None:
+        return cells
+    found = times_of_texts(levels, kind)
+    if any(isinstance(cell, str) for cell in found):    # a 30th of February
+        return cells
+    import pandas
+    return pandas.Series(np.append(found, None)[codes], index=cells.index)

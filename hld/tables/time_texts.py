@@ -1,0 +1,100 @@
+r"""Texts that stand for dates, durations and times of the day.
+
+========  ===================================================================================
+date      2026-01-31, 2026-01-31T12:30:00.5+01:00 (ISO 8601); 2026/01/31; 31.01.2026 12:30
+duration  2 days 03:04:05.6, 2 days, 3:04:05 (as data frames and Python write them), 36:30:00
+time      12:30, 12:30:05.6
+========  ===================================================================================
+
+01/02/2026 is the first of February to some and the second of January to others: such texts stay texts.  A column is of
+times if all its distinct cells are, and more than one: a single date may be anything.  "12:30:05" may be a time of the
+day and a duration; it is a duration if another cell of the column is longer than a day.
+"""
+from __future__ import annotations
+
+import datetime
+import re
+
+import numpy as np
+
+ISO = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?")
+DOTTED = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})(?=$|[ T])")
+SLASHED = re.compile(r"(\d{4})/(\d{1,2})/(\d{1,2})(?=$|[ T])")
+CLOCK = r"(?P<hours>\d{1,6}):(?P<minutes>[0-5]\d)(:(?P<seconds>[0-5]\d(\.\d{1,9})?))?"
+DURATION = re.compile(rf"((?P<days>-?\d{{1,8}}) days?,? ?)?(?P<sign>[+-])?({CLOCK})?")
+DAY = 86400
+
+
+def text_kind(cells) -> str | None:
+    """One of "date", "duration", "time" for distinct texts (n,) all of which are such, else None.
+
+    Examples
+    --------
+    >>> text_kind(["31.01.2026", "2026-02-01 12:00"]), text_kind(["1:30", "26:00"]), text_kind(["1:30", "x"])
+    ('date', 'duration', None)
+    """
+    if len(cells) < 2:
+        return None
+    if all(ISO.fullmatch(in_iso(cell)) for cell in cells):
+        return "date"
+    seconds = [_seconds(cell) for cell in cells]
+    if None in seconds:
+        return None
+    return "time" if all(map(_is_clock, cells)) and max(seconds) < DAY else "duration"
+
+
+def times_of_texts(cells, kind: str) -> np.ndarray:
+    """(n,) objects: the times that texts stand for, and the texts that stand for none, as they are.
+
+    Examples
+    --------
+    >>> times_of_texts(["1 days 00:00:02", "x"], "duration").tolist()
+    [datetime.timedelta(days=1, seconds=2), 'x']
+    """
+    result = np.empty(len(cells), dtype=object)
+    result[:] = _dates(cells) if kind == "date" else [_time(cell, kind) for cell in cells]
+    return result
+
+
+def in_iso(cell: str) -> str:
+    """A date in one of the other forms as ISO 8601 writes it, anything else as it is."""
+    found = DOTTED.match(cell)
+    year, month, day = found.group(3, 2, 1) if found else (None,) * 3
+    if not found and (found := SLASHED.match(cell)):
+        year, month, day = found.groups()
+    return f"{year}-{month:0>2}-{day:0>2}{cell[found.end():]}" if found else cell
+
+
+def _dates(cells) -> list:
+    """Dates in UTC without a zone; texts where they are no dates."""
+    import pandas
+    texts = pandas.Series([in_iso(cell) for cell in cells], dtype=object)
+    found = pandas.to_datetime(texts, format="ISO8601", errors="coerce", utc=True)
+    dates = found.dt.tz_localize(None).to_numpy().astype("M8[us]")
+    return [cell if moment is None else moment for cell, moment in zip(cells, dates.tolist(), strict=True)]
+
+
+def _time(cell: str, kind: str):
+    """A duration, or a time of the day; the text if it is none."""
+    seconds = _seconds(cell)
+    if seconds is None or (kind == "time" and not (_is_clock(cell) and seconds < DAY)):
+        return cell
+    try:
+        step = datetime.timedelta(microseconds=round(seconds * 1e6))
+    except OverflowError:
+        return cell
+    return step if kind == "duration" else (datetime.datetime.min + step).time()
+
+
+def _seconds(cell: str):
+    """Seconds of a duration or a time of the day as text; None if it is neither."""
+    found = DURATION.fullmatch(cell.strip())
+    if not found or (found["days"] is None and found["hours"] is None):
+        return None
+    clock = 3600 * int(found["hours"] or 0) + 60 * int(found["minutes"] or 0) + float(found["seconds"] or 0)
+    return DAY * int(found["days"] or 0) + (-clock if found["sign"] == "-" else clock)
+
+
+def _is_clock(cell: str) -> bool:
+    """Whether a text is hours and minutes alone."""
+    return bool(re.fullmatch(CLOCK, cell.strip()))

@@ -1,0 +1,351 @@
+"""The test: does a batch still follow the distribution of the circuit?
+
+    H0: the rows are independent draws from the circuit's distribution P        H1: they are not
+
+The statistic is the Hierarchical Likelihood Distance between the batch and the reference,
+
+    d = || (1/T) sum_t L(x_t) - mu ||,        mu = E_P[L(X)],
+
+in the paper's plain norm or another one (`hld.metrics.named`), and H0 is rejected when d is larger than its null
+distribution allows (`hld.nulls.named`).  Everything that does not depend on the batch is computed once, when the test
+is built (`hld.testing.calibration`); no reference data are needed, then or later.  A call evaluates the batch and
+looks up one tail probability.
+"""
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+
+import pcircuit
+from hld.checks import check_alpha, seed_of
+from hld.metrics.named import asks_for_scores, parse_metric
+from hld.metrics.whitened import RIDGE
+from hld.nulls.confirmation import least_pvalue
+from hld.nulls.limit_law import limit_null
+from hld.nulls.named import CHECKED, OF_ONE_METRIC, NullOptions
+from hld.nulls.staged import MOST_RESAMPLES
+from hld.planning.detectable import detectable
+from hld.planning.power import power, sample_size
+from hld.references.holes import HolePatterns
+from hld.references.named import FROM_ROWS, REFERENCES
+from hld.results.result import HLDResult
+from hld.summaries.fingerprint import test_fingerprint
+from hld.summaries.summary import BatchSummary
+from hld.summaries.summing import summarize_rows
+from hld.testing.calibration import calibrate
+from hld.testing.description import described
+from hld.testing.row_batches import RowBatch
+from hld.testing.settings import Settings
+from hld.testing.summed_batch import judge_summary
+from hld.testing.verdict import LEAST_PVALUE, spectrum_of, verdict
+from hld.vectors.completion import check_rows, complete
+from hld.vectors.row_vectors import RowVectors
+from hld.vectors.score_features import score_features
+
+
+class HLDTest:
+    """Goodness-of-fit test of batches of rows against a circuit.
+
+    Rejects H0 "the rows are independent draws from the reference" when d = || mean L - mu || is too large.
+
+    Parameters
+    ----------
+    circuit : pcircuit.Circuit
+        Normalised; the model of the in-distribution.
+    nodes : (m,) int array_like, optional
+        Node ids; by default ``select_nodes(circuit)``, input and sum units.
+    metric : str, (m,) float array_like, or sequence of str
+        "euclidean" (the paper's), "standardized", "marginals", "ordered", "whitened", "whitened_fine", "score" (for
+        ``reference="training"``), positive node weights, or several names, which are combined into one test with one
+        p-value: see `hld.metrics.named` and `hld.nulls.joint`.
+    null : "exact", "normal", "monte-carlo" or "auto"
+        The generalised chi-square limit law, the paper's closed form, drawn batches (valid at every T), or drawn
+        batches for small T and the law, corrected for T, for large T: see `hld.nulls.named`.
+    reference : "circuit" or "training"
+        Where mean and covariance come from: exactly from the circuit, or estimated from `training_data`, which also
+        covers what the circuit fails to model.
+    num_train : int, optional
+        Rows n that the circuit was fitted to; the null is then scaled by 1 + T/n for its estimation error.  For
+        ``reference="training"`` n is the number of rows of `training_data`.
+    training_data : (n, V) integer array_like, optional
+        Rows for ``reference="training"``; none of them is kept.
+    rng : int or numpy.random.Generator, optional
+        Seed of drawn batches and of the completion of missing values; equal seeds give equal results.
+    ridge : float
+        Of the whitened metric, relative to the largest eigenvalue; smaller finds more shifts, and the law needs
+        larger T.
+    num_resamples : int
+        B, drawn batches.  Their p-values are at least 1 / (1 + B).
+    tolerance : float
+        Tests H0 "the distance is at most epsilon", epsilon = tolerance * sqrt(E |L(X) - mu|^2): a drift of 0.1 is a
+        tenth of the typical distance of a single row from the mean.  By the triangle inequality the null holds for
+        d - epsilon, so the level is kept whatever the direction of the drift.
+    ordered : sequence of int, optional
+        For the metric "ordered": variables whose categories ascend; by default all.
+    missing : "complete", "exact" or "available", optional
+        What is done with missing entries.  "complete": they are drawn from the circuit's conditional distribution given
+        the rest of their row (`hld.vectors.completion`).  "exact": they are summed out, with the exact null for the
+        pattern of holes (`hld.references.holes`; for ``reference="circuit"``, and at sizes where the limit law holds).
+        "available": every node is compared by the rows that show its whole scope (`hld.references.available`; for
+        ``reference="training"``).  All keep the level if holes do not depend on values, the first two only if the rows
+        follow the circuit.  By default "available" where rows are the reference, and "complete" where the circuit is.
+
+    Attributes
+    ----------
+    circuit : pcircuit.Circuit
+    nodes : (m,) int array
+    vectors : hld.vectors.row_vectors.RowVectors
+        What the test looks at in a row: likelihoods of the nodes and, with the metric "score", features of the score.
+    mean, stds : (m,) float arrays
+        Mean and standard deviation of these under the reference: more than m numbers with the metric "score".
+    null, reference : str
+    num_train : int or None
+    tolerance : float
+    settings : Settings
+        These and the other options.
+    calibration : Calibration
+        Metrics and null.
+
+    Raises
+    ------
+    pcircuit.StructureError
+        If the circuit is not normalised.
+    TypeError, ValueError
+        If `circuit` is not a circuit, an option is unknown, or options contradict each other.
+
+    Notes
+    -----
+    Immutable in use: one object may be called from many threads.
+
+    References
+    ----------
+    K, S and Krishnan (2026), Hierarchical Likelihood Distance, section "Goodness-of-Fit Test using HLD" and
+    algorithms 1 and 2.
+
+    Examples
+    --------
+    >>> import pcircuit
+    >>> circuit = pcircuit.rat_spn([2] * 8, num_units=4, depth=2, rng=0)
+    >>> test = HLDTest(circuit)
+    >>> test(pcircuit.sample(circuit, 50, rng=1)).reject
+    False
+    >>> test([[0, 1] * 4] * 50).reject
+    True
+    """
+
+    def __init__(self, circuit, nodes=None, metric="euclidean", null="exact", reference="circuit", num_train=None,
+                 training_data=None, rng=None, *, ridge=RIDGE, num_resamples=999, tolerance=0.0, missing=None,
+                 ordered=None):
+        pcircuit.check_distribution(circuit)
+        num_resamples = pcircuit.check_whole_number(num_resamples, "num_resamples", 1, MOST_RESAMPLES)
+        if ordered is not None:
+            ordered = tuple(pcircuit.check_whole_number(v, "ordered", 0, circuit.num_variables - 1) for v in ordered)
+        ridge, tolerance = pcircuit.check_number(ridge, "ridge", above=0), pcircuit.check_number(tolerance, "tolerance")
+        num_train = None if num_train is None else pcircuit.check_whole_number(num_train, "num_train", 1)
+        if missing is None:
+            missing = "available" if reference in FROM_ROWS and null in CHECKED else "complete"
+        settings = Settings(null, reference, num_train, tolerance, missing, seed_of(rng))
+        if (reference in FROM_ROWS) != (training_data is not None):
+            raise ValueError(f"`training_data` {'is needed' if training_data is None else 'is used only'} with "
+                             f"reference='training', found reference={reference!r}")
+        nodes = pcircuit.select_nodes(circuit) if nodes is None else pcircuit.check_nodes(circuit, nodes)
+        parts = parse_metric(metric, len(nodes))
+        if null in OF_ONE_METRIC and len(parts) > 1:
+            raise ValueError(f"`null` {null!r} is for a single `metric`: the joint law of several is not {null}")
+        if training_data is not None:
+            training_data = check_rows(circuit, training_data, name="training_data")
+            if settings.missing == "complete":
+                training_data = complete(circuit, training_data, settings.seed, name="training_data")[0]
+            settings = replace(settings, num_train=len(training_data))
+        more = {"features": score_features(circuit)} if asks_for_scores(parts) else {}
+        source = REFERENCES[reference](circuit, nodes, training_data, **more)
+        self._set(circuit, settings, calibrate(source, parts, null, tolerance=settings.tolerance, ridge=ridge,
+                                               ordered=ordered, num_resamples=num_resamples, seed=settings.seed))
+
+    @classmethod
+    def from_parts(cls, circuit, settings, calibration) -> HLDTest:
+        """A test from the circuit, `Settings` and `Calibration` of another one, without computing anything."""
+        test = object.__new__(cls)
+        test._set(circuit, settings, calibration)
+        return test
+
+    def _set(self, circuit, settings, calibration):
+        """Keep the parts."""
+        self.circuit, self.settings, self.calibration = circuit, settings, calibration
+        self.nodes, self.mean, self.stds = calibration.nodes, calibration.mean, calibration.stds
+        self.vectors = RowVectors(circuit, calibration.nodes, calibration.features)
+        self.null, self.reference, self.num_train = settings.null, settings.reference, settings.num_train
+        self.tolerance, self.missing = settings.tolerance, settings.missing
+        metrics = calibration.metrics
+        self.metric_names = tuple(metric.name for metric in metrics)
+        # a law of zeros leaves no room for rounding
+        self.round_offs = tuple(metric.round_off(self.mean) for metric in metrics)
+        # differences are reported in the metric's own weights where it is a weighting of nodes
+        single = metrics[0].node_weights if len(metrics) == 1 else None
+        self.shown_weights = 1.0 if single is None else single
+        self.noisy_nulls: dict = {}  # those of summaries with noise, by T and variances
+        self._patterns = HolePatterns(circuit, self.nodes) if settings.missing == "exact" else None
+
+    def __call__(self, batch, alpha=0.05) -> HLDResult:
+        """Test a batch.
+
+        Parameters
+        ----------
+        batch : (T, V) integer array_like, or BatchSummary
+            Rows; -1 is missing.  T at least 1.  Or what `summarize` made of them.
+        alpha : float
+            Level, in (0, 1).
+
+        Returns
+        -------
+        HLDResult
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `batch` is not evidence for the circuit or has no rows, or `alpha` is not in (0, 1).
+        """
+        if isinstance(batch, BatchSummary):
+            return judge_summary(self, batch, check_alpha(alpha))
+        if self._patterns is not None:
+            batch = pcircuit.check_evidence(self.circuit, batch, name="batch")
+            if len(batch) and batch.min() < 0:
+                return self._test_with_holes(batch, check_alpha(alpha))
+        if self.missing == "available":
+            batch = check_rows(self.circuit, batch)
+            num_missing = int((batch < 0).sum())
+        else:
+            batch, num_missing = complete(self.circuit, batch, self.settings.seed)
+        if self.calibration.kept is not None:
+            return self._against_rows(RowBatch(self.vectors, self.calibration, batch), check_alpha(alpha), num_missing)
+        return self.judge(self.vectors.mean(batch), len(batch), alpha, num_missing=num_missing)
+
+    def summarize(self, rows, *, epsilon=None, delta=1e-6, rng=None) -> BatchSummary:
+        """A few sums over rows (n, V), which add up and can be tested in their place: see `hld.BatchSummary`.
+
+        With `epsilon`, noise makes the sums (epsilon, delta)-differentially private: see `hld.summaries.privacy`.
+        """
+        return summarize_rows(self, rows, epsilon=epsilon, delta=delta, rng=rng)
+
+    def power(self, alternative, T, alpha=0.05) -> float:
+        """Probability that T rows of an alternative are called shifted: see `hld.planning.power.power`."""
+        return power(self, alternative, T, alpha)
+
+    def sample_size(self, alternative, power=0.9, alpha=0.05) -> int | None:
+        """Rows with which an alternative is found: see `hld.planning.power.sample_size`."""
+        return sample_size(self, alternative, power, alpha)
+
+    def detectable(self, T, power=0.9, alpha=0.05) -> tuple:
+        """How much more frequent levels have to get: see `hld.planning.detectable.detectable`."""
+        return detectable(self, T, power, alpha)
+
+    def effect_spectrum(self):
+        """Eigenvalues and eigenvectors behind the interval of the effect size, computed once; None for many nodes."""
+        return self._effect_spectrum
+
+    @cached_property
+    def _effect_spectrum(self):
+        return spectrum_of(self)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """64 hexadecimal digits, by which a summary for another test is told."""
+        return test_fingerprint(self.circuit, self.calibration)
+
+    def judge(self, mean, num_samples, alpha=0.05, *, num_missing=0) -> HLDResult:
+        """Test a batch of which only the mean hierarchical likelihood vector is at hand.
+
+        Means of parts of a batch, weighted by their numbers of rows, add up: machines that each see a part need to send
+        these m numbers only.
+
+        Where rows are the reference, calling the test with the rows of a batch checks an alarm by these rows
+        (`hld.nulls.confirmation`); without them the p-value may be too small if reference rows are few.
+
+        Parameters
+        ----------
+        mean : (m,) float array_like
+            Mean over the batch of the likelihoods of `nodes`, see `pcircuit.mean_node_likelihoods`; with the metric
+            "score" the features of the score behind them: ``test.vectors.mean(rows)`` has all.
+        num_samples : int
+            T, rows of the batch.
+        alpha : float
+            Level, in (0, 1).
+        num_missing : int
+            What the result reports as missing.
+
+        Returns
+        -------
+        HLDResult
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `mean` is not (m,) or not finite, `num_samples` is not a whole number of at least 1, or `alpha` is not in
+            (0, 1).
+        """
+        expected = f"{len(self.nodes)} mean likelihoods, finite numbers of at least 0, one for each node"
+        if self.vectors.features is not None:
+            expected = f"{len(self.mean)} finite numbers, `test.vectors.mean(rows)`"
+        mean = pcircuit.check_numbers(mean, "mean", expected, self.mean.shape,
+                                      least=0 if self.vectors.features is None else None)
+        T, alpha = pcircuit.check_whole_number(num_samples, "num_samples", 1), check_alpha(alpha)
+        num_missing = pcircuit.check_whole_number(num_missing, "num_missing", 0)
+        return verdict(self, mean - self.mean, T, alpha, num_missing, self.calibration.null)
+
+    def judge_sums(self, sums, alpha=0.05) -> HLDResult:
+        """Test a batch that came in chunks, of which `hld.testing.row_sums.RowSums` are at hand (one row or more).
+
+        The result is that of the rows in one piece, if they are few enough to be held; else up to the sample of rows by
+        which an alarm is checked, and the draws that fill holes where these are completed.
+        """
+        if not sums.num_rows:
+            raise ValueError("`batch` has no rows: at least one is needed")
+        if sums.is_whole():
+            return replace(self(sums.rows(), alpha), num_missing=sums.num_missing)
+        if self.calibration.kept is None:
+            return self.judge(sums.shown().means, sums.num_rows, alpha, num_missing=sums.num_missing)
+        batch = RowBatch(self.vectors, self.calibration, sums.rows(), sums.shown())
+        return self._against_rows(batch, check_alpha(alpha), sums.num_missing)
+
+    def _test_with_holes(self, batch, alpha) -> HLDResult:
+        """Test a batch by its marginal likelihoods and their own null."""
+        reference = self._patterns.reference(batch)
+        options = NullOptions(1, self.settings.seed, np.random.default_rng([self.settings.seed, 1]))
+        null = limit_null(reference, self.calibration.metrics, options)
+        mean = pcircuit.mean_node_likelihoods(self.circuit, batch, nodes=self.nodes)
+        return verdict(self, mean - reference.mean, len(batch), alpha, int((batch < 0).sum()), null)
+
+    def _against_rows(self, batch, alpha, num_missing) -> HLDResult:
+        """Test a batch whose rows are at hand against reference rows."""
+        deltas, null, factors = batch.difference()
+        result = verdict(self, deltas, batch.num_rows, alpha, num_missing, null,
+                              lambda found, squared: batch.confirmed(found, squared, factors))
+        return replace(result, _scores=batch.score_shift())
+
+    def describe(self) -> str:
+        """What the test does, in a few lines."""
+        return described(self)
+
+    def least_pvalue(self, T: int) -> float:
+        """The smallest p-value that a batch of T rows can have, however far from the reference it is.
+
+        Parameters
+        ----------
+        T : int
+            Rows, at least 1.
+
+        Returns
+        -------
+        float
+            1 / (k + 1) for a single row against k rows; with drawn batches, 1 over their largest number.
+        """
+        T, kept = pcircuit.check_whole_number(T, "T", 1), self.calibration.kept
+        least = max(self.calibration.null.least(T), LEAST_PVALUE)
+        is_exact = kept is None or (T == 1 and least > LEAST_PVALUE)
+        return least if is_exact else max(least, least_pvalue(kept.num_rows, T))
+
+    def __repr__(self):
+        return (f"HLDTest({self.circuit.num_variables} variables, {len(self.nodes)} nodes, null {self.null}, "
+                f"reference {self.reference})")

@@ -1,0 +1,187 @@
+"""A batch of which only a summary is there, set against the reference.
+
+Means come from sums, so that without holes and noise the p-value is that of the rows.  What a summary does not have is
+replaced by what cannot make a p-value smaller than it should be:
+
+* where rows are the reference a small p-value is checked by the batch's own rows: here by their spread, which bounds
+  what the rows would say (`hld.summaries.spread`);
+* with holes the law of a batch needs to know which pairs of nodes are seen together: here metrics that mix nodes of
+  different rows say nothing (p = 1), and those that do not keep the law without holes, which is wider
+  (`hld.references.available`);
+* with noise the null is that of rows and noise together, from the covariance S (1/T + 1/n) + diag(v) / T^2 with the
+  variances v of the noise; where drawn batches judge so few rows of a circuit, noise is drawn with them.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from hld.nulls.auto import AutoNull, law_part, laws_of
+from hld.nulls.confirmation import ASKED_BELOW
+from hld.nulls.joint import JointNull, covariance_factor, joint_law
+from hld.nulls.limit_law import limit_law
+from hld.nulls.monte_carlo import monte_carlo_error
+from hld.nulls.named import ON_DEMAND
+from hld.nulls.null import Null, PValue
+from hld.nulls.score import score_of
+from hld.nulls.staged import squared_distances
+from hld.references.available import Shown, weights
+from hld.references.circuit import CircuitReference
+from hld.references.covariances import through
+from hld.references.reference import MAX_FULL_SPECTRUM
+from hld.results.result import HLDResult
+from hld.summaries.spread import confirmed_by_spread
+from hld.summaries.summary import BatchSummary, check_summary
+from hld.testing.row_batches import HoledNull, keeps_apart, replace_value
+from hld.testing.verdict import verdict
+
+MOST_KEPT = 16  # nulls with noise that a test keeps
+
+
+def judge_summary(test, summary: BatchSummary, alpha: float) -> HLDResult:
+    """Test a batch by its summary.
+
+    Parameters
+    ----------
+    test : HLDTest
+    summary : BatchSummary
+    alpha : float
+
+    Returns
+    -------
+    HLDResult
+
+    Raises
+    ------
+    ValueError
+        If the summary is empty or was made with another model.
+    """
+    check_summary(summary)
+    parts, T = test.calibration, summary.num_rows
+    if summary.model != test.fingerprint or len(summary.sums) != test.vectors.size:
+        raise ValueError(f"`summary` is for the model {summary.model[:8]}, expected {test.fingerprint[:8]}: a summary "
+                         "is tested by the model that it was made with")
+    if summary.privacy is not None:
+        return verdict(test, summary.means - test.mean, T, alpha, summary.num_missing, noisy_null(test, summary))
+    deltas, null, stretch = _difference(test, summary)
+    check = None
+    if parts.kept is not None and summary.spread is not None:
+        def check(found, squared):
+            if found.value > ASKED_BELOW or (T == 1 and found.draws):  # single rows have been ranked
+                return found
+            own = confirmed_by_spread(parts.kept, parts.metrics, summary.spread, deltas, squared, T, stretch)
+            allowed = law_part(parts.null).of_pvalues(own, T)
+            each = tuple(map(max, found.each, own))
+            return found if allowed.value <= found.value else replace_value(found, allowed.value, each)
+    return verdict(test, deltas, T, alpha, summary.num_missing, null, check)
+
+
+def _difference(test, summary) -> tuple:
+    """(m,) the difference of means, its null, and by how much the difference of a row may count more with holes."""
+    parts, T = test.calibration, summary.num_rows
+    if parts.kept is None or (summary.is_whole and not parts.kept.has_holes):
+        return summary.means - test.mean, parts.null, 1.0
+    k, batch = parts.kept.num_rows, Shown(summary.means, summary.seen, T, np.zeros((0, 0)))
+    g = weights(batch, parts.kept.counts if parts.kept.has_holes else np.full(len(summary.sums), k), k)
+    laws = tuple(law if keeps_apart(metric, test.vectors) else None
+                 for law, metric in zip(laws_of(parts.null), parts.metrics, strict=True))
+    stretch = float((g * T / np.maximum(summary.seen, 1)).max())
+    return g * (summary.means - test.mean), HoledNull(laws, parts.null), stretch
+
+
+def noisy_null(test, summary: BatchSummary) -> Null:
+    """The null of a batch with noise in its sums.
+
+    Parameters
+    ----------
+    test : HLDTest
+    summary : BatchSummary
+        With `privacy`.
+
+    Raises
+    ------
+    ValueError
+        If the reference rows had holes, or there are more nodes than a covariance is formed for.
+    """
+    parts, T, n = test.calibration, summary.num_rows, test.settings.num_train
+    if len(test.mean) > MAX_FULL_SPECTRUM or (parts.kept is not None and parts.kept.has_holes):
+        raise ValueError(f"`summary` has noise, whose null needs at most {MAX_FULL_SPECTRUM} nodes and a reference "
+                         "without holes: make summaries without `epsilon` for this model")
+    own = summary.privacy.variances / (T * (1.0 if n is None else 1.0 + T / n))
+    key, kept = (T, own.tobytes()), test.noisy_nulls
+    if key not in kept:
+        null = _noisy_null(test, T, own)
+        if len(kept) >= MOST_KEPT:
+            return null
+        kept[key] = null
+    return kept[key]
+
+
+def _noisy_null(test, T: int, own) -> Null:
+    """The null for the variances (m,) of the noise, in units of those of rows."""
+    parts = test.calibration
+    source = CircuitReference(test.circuit, test.nodes, test.mean) if parts.kept is None else None
+    covariance = (parts.kept.covariance if source is None else source.covariance()) + np.diag(own)
+    laws = tuple(_corrected(limit_law(through(metric, covariance)), law)
+                 for metric, law in zip(parts.metrics, laws_of(parts.null), strict=True))
+    is_drawn = test.null in ON_DEMAND or (isinstance(parts.null, AutoNull) and parts.null.drawn(T))
+    if source is not None and is_drawn:
+        return NoisyDraws(source, parts.metrics, score_of(laws), np.sqrt(own / T), test.settings.seed)
+    if len(laws) == 1:
+        return laws[0]
+    rng = np.random.default_rng([test.settings.seed, 3])
+    return JointNull(laws, joint_law(covariance_factor(covariance), parts.metrics, rng))
+
+
+def _corrected(law, without):
+    """A law with the excess of the law without noise: what rows add to the fourth cumulant is the same."""
+    excess, variance = getattr(without, "excess", 0.0), law.spectrum.variance
+    return replace(law, excess=excess * without.spectrum.variance / variance if variance > 0 and excess else 0.0,
+                   _prepared={})
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyDraws:
+    """Batches drawn from a circuit, each with noise of its own.
+
+    Attributes
+    ----------
+    reference : CircuitReference
+    metrics : tuple of LinearMap
+    score : Score
+    deviations : (m,) float array
+        Of the noise in a mean.
+    seed : int
+    num_draws : int
+    """
+
+    reference: CircuitReference
+    metrics: tuple
+    score: object
+    deviations: np.ndarray
+    seed: int
+    num_draws: int = 1999
+    _drawn: dict = field(default_factory=dict, repr=False)
+
+    def pvalue(self, squared, T) -> PValue:
+        """(1 + #{drawn scores that are as small}) / (1 + B)."""
+        drawn, own = self._scores(T), self.score(np.asarray(squared)[None], T)[0]
+        each = (1 + (drawn <= own * (1 + 1e-9)).sum(axis=0)) / (1 + self.num_draws)
+        value = float(each[-1])
+        return PValue(value, tuple(map(float, each[:len(self.metrics)])), monte_carlo_error(value, self.num_draws),
+                      "monte-carlo", self.num_draws)
+
+    def threshold(self, alpha, T, draws=0) -> float:
+        """The largest squared distance of a single metric that is not rejected."""
+        allowed = int(alpha * (1 + self.num_draws) + 1e-9) - 1
+        return float("inf") if allowed < 0 else self.score.squared(float(np.sort(self._scores(T)[:, 0])[allowed]), T)
+
+    def _scores(self, T) -> np.ndarray:
+        """(B, q) or (B, q + 1) scores of drawn batches."""
+        if T not in self._drawn:
+            rng = np.random.default_rng([self.seed, T, 4])
+            means = self.reference.batch_means(T, self.num_draws, rng)
+            means += rng.standard_normal(means.shape) * self.deviations
+            self._drawn[T] = self.score(squared_distances(self.metrics, means), T)
+        return self._drawn[T]

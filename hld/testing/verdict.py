@@ -1,0 +1,67 @@
+"""From the difference of means to a result: the metrics' distances, the p-value under a null, and the threshold."""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from hld.references.circuit import CircuitReference
+from hld.references.reference import MAX_FULL_SPECTRUM
+from hld.results.result import HLDResult
+
+LEAST_PVALUE = 1e-300
+
+
+def spectrum_of(test) -> tuple | None:
+    """Eigenvalues and eigenvectors of the covariance of a row's likelihoods, in the weights in which they are shown."""
+    m, kept, weights = len(test.nodes), test.calibration.kept, test.shown_weights
+    if m > MAX_FULL_SPECTRUM or (kept is not None and not len(kept.covariance)):
+        return None
+    source = CircuitReference(test.circuit, test.nodes, test.mean) if kept is None else None
+    covariance = (kept.covariance if source is None else source.covariance())[:m, :m]
+    return np.linalg.eigh(covariance * np.multiply.outer(weights, weights))
+
+
+def verdict(test, deltas, T: int, alpha: float, num_missing: int, null, check: Callable | None = None) -> HLDResult:
+    """The result of a batch.
+
+    Parameters
+    ----------
+    test : HLDTest
+    deltas : (m,) float array
+        Differences of the batch's means from those of the reference.
+    T : int
+        Rows of the batch.
+    alpha : float
+        Level.
+    num_missing : int
+        What the result reports as missing.
+    null : Null
+        Law of the squared distances.
+    check : callable, optional
+        From a p-value and squared distances (q,) to the p-value that stands.
+
+    Returns
+    -------
+    HLDResult
+    """
+    parts, num_train = test.calibration, test.settings.num_train
+    inflation = 1.0 if num_train is None else 1.0 + T / num_train
+    distances = [math.sqrt(max(metric.squared(deltas), 0.0)) for metric in parts.metrics]
+    beyond = [max(d - margin, 0.0) if d > round_off else 0.0
+              for d, margin, round_off in zip(distances, parts.margins, test.round_offs, strict=True)]
+    found = null.pvalue(np.square(beyond) / inflation, T)
+    if len(distances) > 1:
+        threshold = -math.log10(alpha)
+    else:
+        threshold = math.sqrt(null.threshold(alpha, T, found.draws) * inflation) + float(parts.margins[0])
+    found = found if check is None else check(found, np.square(beyond))
+    found = found._replace(value=max(found.value, LEAST_PVALUE))
+    statistic = 0.0 - math.log10(found.value) if len(distances) > 1 else distances[0]
+    weights, m = test.shown_weights, len(test.nodes)
+    return HLDResult(statistic=statistic, threshold=threshold, pvalue=found.value,
+                     reject=bool(found.value <= alpha), alpha=alpha, num_samples=T, null=found.null,
+                     inflation=inflation, null_error=found.error, num_missing=num_missing, metrics=test.metric_names,
+                     pvalues=found.each, deltas=deltas[:m] * weights, stds=test.stds[:m] * weights,
+                     nodes=test.nodes, _circuit=test.circuit, _spectrum=test.effect_spectrum)

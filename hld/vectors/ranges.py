@@ -1,0 +1,40 @@
+"""Between which values the likelihood of a unit can lie, whatever the row is.
+
+Bottom-up: an input has the least and the largest of its probabilities, a product the products of those of its children,
+a sum their averages.  Exact at inputs and products of inputs; a sum may stay inside, as its products peak at different
+rows.
+"""
+from __future__ import annotations
+
+import numpy as np
+
+import pcircuit
+
+
+def unit_ranges(circuit: pcircuit.Circuit) -> np.ndarray:
+    """(num_nodes, 2) lower and upper bounds of the likelihoods of all units, in node-id order.
+
+    Notes
+    -----
+    O(number of parameters).
+
+    Examples
+    --------
+    >>> from pcircuit import Circuit, InnerRegion, InputRegion, VTree
+    >>> unit_ranges(Circuit(VTree.from_nested([0, 1]), [
+    ...     InputRegion(0, [[0.5, 0.5]]), InputRegion(1, [[0.25, 0.75]]), InnerRegion([[0, 0]], [[1.0]])])).tolist()
+    [[0.5, 0.5], [0.25, 0.75], [0.125, 0.375], [0.125, 0.375]]
+    """
+    shown: list = []
+    parts: list = []
+    for r, region in enumerate(circuit.regions):
+        if isinstance(region, pcircuit.InputRegion):
+            shown.append(np.stack([region.probs.min(axis=1), region.probs.max(axis=1)], axis=1))
+        else:
+            products = np.ones((region.num_products, 2))
+            for a, child in enumerate(circuit.vtree.children(r).tolist()):
+                products = products * shown[child][region.products[:, a]]
+            parts.append(products)
+            shown.append(np.asarray(region.weights @ products))
+        parts.append(shown[r])
+    return np.concatenate(parts)

@@ -1,0 +1,145 @@
+"""Mixtures of circuits on different v-trees: a weighted list of circuits, and what can still be said of it exactly.
+
+    p(x) = sum_m weights[m] p_m(x)
+
+Where all circuits share one v-tree, their mixture is a circuit again (`pcircuit.mixture`), and everything that holds
+for circuits holds for it.  Where the v-trees differ it is not: the product of two units with crossing scopes is no
+product along either tree.  So a `Mixture` is a type of its own.  What is linear in p is exact for it and costs the sum
+over the circuits: likelihoods, evidence with missing entries, samples, also conditional ones.  What is quadratic in p,
+overlaps, covariances of unit likelihoods and the test built on them, needs one v-tree: these functions take a `Circuit`
+and refuse a `Mixture`.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pcircuit.arguments import check_numbers
+from pcircuit.array_types import Floats
+from pcircuit.circuit import Circuit
+from pcircuit.distribution import check_distribution
+
+SUM_TOLERANCE = 1e-9  # how far the sum of the weights may be from one
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """A mixture of circuits over the same variables, each on a v-tree of its own.
+
+    ``p(x) = sum_m weights[m] p_m(x)``
+
+    Parameters
+    ----------
+    circuits : sequence of Circuit
+        At least one; normalised, with the same numbers of categories.
+    weights : (M,) float array_like, optional
+        Not negative, with sum 1 up to 1e-9 (they are divided by their sum).  Default: 1/M each.
+
+    Attributes
+    ----------
+    circuits : tuple of Circuit
+    weights : (M,) float64 array, read-only
+
+    Raises
+    ------
+    TypeError
+        If a circuit is not a `Circuit`.
+    StructureError
+        If a circuit is not normalised.
+    ValueError
+        If there is none, their variables or categories differ, or the weights are no distribution.
+
+    Notes
+    -----
+    `log_likelihood` and `sample` take a mixture wherever they take a circuit, missing entries included.  There is no
+    exact covariance of unit likelihoods over several v-trees, so no moments and no HLD test.
+
+    Examples
+    --------
+    >>> from pcircuit import InputRegion, VTree, log_likelihood
+    >>> coins = [Circuit(VTree([-1], [0]), [InputRegion(0, [[p, 1 - p]])]) for p in (0.2, 0.6)]
+    >>> mixed = Mixture(coins, [0.5, 0.5])
+    >>> mixed
+    Mixture(2 circuits, 1 variables, 4 parameters)
+    >>> np.exp(log_likelihood(mixed, [[0], [1], [-1]])).round(12)
+    array([0.4, 0.6, 1. ])
+    """
+
+    circuits: tuple[Circuit, ...]
+    weights: Floats
+
+    def __init__(self, circuits: Iterable[Circuit], weights: ArrayLike | None = None) -> None:
+        if isinstance(circuits, Circuit) or not isinstance(circuits, Iterable):
+            raise TypeError(f"`circuits` must be a sequence of circuits, found {type(circuits).__name__}")
+        members = tuple(check_distribution(circuit, f"circuits[{m}]") for m, circuit in enumerate(circuits))
+        if not members:
+            raise ValueError("`circuits` is empty: a mixture needs at least one")
+        for m, circuit in enumerate(members):
+            if not np.array_equal(circuit.num_categories, members[0].num_categories):
+                raise ValueError(f"circuits[{m}] and circuits[0] must have the same variables and numbers of "
+                                 f"categories, found {circuit.num_variables} and {members[0].num_variables} variables"
+                                 + _first_difference(circuit, members[0]))
+        object.__setattr__(self, "circuits", members)
+        object.__setattr__(self, "weights", _checked_weights(weights, len(members)))
+
+    @property
+    def num_variables(self) -> int:
+        """V, the number of variables."""
+        return self.circuits[0].num_variables
+
+    @property
+    def num_categories(self) -> tuple[int, ...]:
+        """The number of categories of each variable."""
+        return self.circuits[0].num_categories
+
+    @property
+    def num_parameters(self) -> int:
+        """Parameters of all circuits together, without the weights."""
+        return sum(circuit.num_parameters for circuit in self.circuits)
+
+    def __repr__(self) -> str:
+        count = len(self.circuits)
+        return (f"Mixture({count} circuit{'s' * (count != 1)}, {self.num_variables} variables, "
+                f"{self.num_parameters} parameters)")
+
+
+def check_mixture(mixture: object, name: str = "mixture") -> None:
+    """Raise unless `mixture` is a Mixture; `name` is what the error calls it.
+
+    Parameters
+    ----------
+    mixture : object
+    name : str
+
+    Raises
+    ------
+    TypeError
+        If it is anything else.
+    """
+    if not isinstance(mixture, Mixture):
+        raise TypeError(f"`{name}` must be a pcircuit.Mixture, found {type(mixture).__name__}")
+
+
+def _first_difference(circuit: Circuit, other: Circuit) -> str:
+    """Which variable has different categories, where both have the same variables."""
+    if circuit.num_variables != other.num_variables:
+        return ""
+    v = int(np.argmax(np.not_equal(circuit.num_categories, other.num_categories)))
+    return f", {circuit.num_categories[v]} and {other.num_categories[v]} categories of variable {v}"
+
+
+def _checked_weights(weights: ArrayLike | None, count: int) -> Floats:
+    """Read-only weights that sum to one."""
+    if weights is None:
+        shares = np.full(count, 1 / count)
+    else:
+        expected = f"{count} finite numbers of at least 0 with sum 1, one for each circuit"
+        shares = np.array(check_numbers(weights, "weights", expected, (count,), least=0), dtype=np.float64)
+        if abs(shares.sum() - 1) > SUM_TOLERANCE:
+            raise ValueError(f"`weights` must be {expected}, found the sum {shares.sum():.12g}: divide them by it")
+        shares /= shares.sum()
+    shares.setflags(write=False)
+    return shares

@@ -1,0 +1,118 @@
+"""Mixtures of circuits as files: the arrays of each circuit, numbered, and their weights, in one archive.
+
+    weights              (M,)    not negative, sum 1
+    0.parents, ...               the ten arrays of circuit 0, as in a circuit's own file (`pcircuit.files.circuit_file`)
+    1.parents, ...               those of circuit 1, and so on
+
+Written whole or not at all, and read without trust, like all archives of `pcircuit.files.archive`.
+"""
+from __future__ import annotations
+
+import os
+import reprlib
+from typing import Any
+
+import numpy as np
+
+from pcircuit.circuit_mixture import Mixture, check_mixture
+from pcircuit.files.archive import read_archive, write_archive
+from pcircuit.files.circuit_file import ARRAYS, from_arrays, to_arrays
+
+FORMAT, FORMAT_VERSION = "pcircuit.mixture", 1
+KNOWN = {"format", "version", "library", "provenance"}  # keys of the header
+
+
+def save_mixture(mixture: Mixture, path: str | os.PathLike[str], *, provenance: dict[str, Any] | None = None) -> None:
+    """Write a mixture to a file, whole or not at all.
+
+    Parameters
+    ----------
+    mixture : Mixture
+    path : str or os.PathLike
+        The file; an existing one is replaced at the end, and stays as it was if anything fails.
+    provenance : dict, default None
+        Where it comes from: whatever JSON can hold.
+
+    Raises
+    ------
+    TypeError
+        If `mixture` is no mixture, or JSON cannot hold `provenance`.
+    OSError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pcircuit import Circuit, InputRegion, VTree
+    >>> coins = [Circuit(VTree([-1], [0]), [InputRegion(0, [[p, 1 - p]])]) for p in (0.2, 0.6)]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_mixture(Mixture(coins), f"{folder}/coins.pcm")
+    ...     load_mixture(f"{folder}/coins.pcm")
+    Mixture(2 circuits, 1 variables, 4 parameters)
+    """
+    check_mixture(mixture)
+    header: dict[str, Any] = {"format": FORMAT, "version": FORMAT_VERSION}
+    if provenance is not None:
+        header["provenance"] = provenance
+    arrays: dict[str, Any] = {"weights": mixture.weights}
+    for m, circuit in enumerate(mixture.circuits):
+        arrays.update({f"{m}.{name}": array for name, array in to_arrays(circuit).items()})
+    write_archive(path, header, arrays)
+
+
+def load_mixture(path: str | os.PathLike[str]) -> Mixture:
+    """Read a mixture that `save_mixture` wrote; safe for files from strangers.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The file.
+
+    Returns
+    -------
+    Mixture
+        Its circuits equal to those that were saved, bit by bit.
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged, of another kind, or of a newer format version: its name and what is wrong.
+    OSError
+        If there is no such file (`FileNotFoundError`) or it cannot be opened.
+
+    Notes
+    -----
+    Costs O(size of the file) time and memory.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pcircuit import Circuit, InputRegion, VTree
+    >>> coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.25, 0.75]])])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_mixture(Mixture([coin]), f"{folder}/coin.pcm")
+    ...     load_mixture(f"{folder}/coin.pcm").circuits[0].regions[0].probs
+    array([[0.25, 0.75]])
+    """
+    header, arrays = read_archive(path, FORMAT, FORMAT_VERSION)
+    try:
+        return _from_parts(header, arrays)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"cannot read {os.fspath(path)!r}: {error}") from error
+
+
+def _from_parts(header: dict[Any, Any], arrays: dict[Any, Any]) -> Mixture:
+    """The mixture of a file's header and arrays; ValueError if they are not of this format."""
+    unknown = set(header) - KNOWN
+    if unknown or not isinstance(header.get("provenance", {}), dict):
+        raise ValueError(f"the header of a mixture has the keys {', '.join(sorted(KNOWN))}, the last a mapping: found "
+                         f"{reprlib.repr(sorted(unknown) or header['provenance'])}")
+    weights = arrays.pop("weights", np.zeros(0))
+    if weights.ndim != 1 or weights.dtype != np.float64:
+        raise ValueError(f'"weights" must be one number a circuit, found {weights.dtype} of shape {weights.shape}')
+    expected = {f"{m}.{name}" for m in range(len(weights)) for name in ARRAYS}
+    if set(arrays) != expected:
+        raise ValueError(f"{len(weights)} weights need the arrays of as many circuits: its arrays and these differ in "
+                         f"{reprlib.repr(sorted(set(arrays) ^ expected))}")
+    circuits = [from_arrays({name: arrays[f"{m}.{name}"] for name in ARRAYS}) for m in range(len(weights))]
+    return Mixture(circuits, weights)

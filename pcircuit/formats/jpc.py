@@ -1,0 +1,213 @@
+"""Probabilistic circuits as the text ``.jpc`` files of Juice (ProbabilisticCircuits.jl).
+
+    jpc COUNT                             number of nodes, which writers do not agree about; not used
+    L ID VTREE LITERAL                    x_v = 1 (literal v) or x_v = 0 (literal -v); variables count from 1
+    I ID VTREE VARIABLE VALUE             x_v = VALUE; values count from 0
+    B ID VTREE VARIABLE N LOGP            binomial on 0..N
+    C ID VTREE VARIABLE LOGPROB ...       categorical; the first number is that of value 0
+    P ID VTREE N CHILD ...                product
+    S ID VTREE N (CHILD LOGPROB) ...      sum
+
+Children come before parents and the last node is the root.  Lines that begin with "c" are comments.  The ids of v-tree
+nodes are not used: the v-tree is that of the scopes, or the one given.  PyJuice gives files of another kind the same
+ending; they hold Python objects and `pcircuit.formats.pyjuice` reads them.
+"""
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from pcircuit.circuit import Circuit
+from pcircuit.formats.graph import Graph, circuit_of_graph
+from pcircuit.formats.pyjuice import is_pyjuice_file, read_pyjuice
+from pcircuit.formats.text import MOST_CATEGORIES, Ids, Line, lines_of, log_terms, with_name, write_text
+from pcircuit.formats.vtree_file import read_vtree
+from pcircuit.regions import InputRegion, StructureError
+
+
+def read_jpc(path: str | os.PathLike[str], vtree: str | os.PathLike[str] | None = None) -> Circuit:
+    """Read a ``.jpc`` file, Juice's text or PyJuice's objects, as a circuit.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+    vtree : str or os.PathLike, optional
+        A ``.vtree`` file that the circuit follows.  Without it the v-tree is read off the scopes of the nodes.
+
+    Returns
+    -------
+    Circuit
+        Variable 1 of the text is column 0.  Weights are kept as they are, also where they do not sum to one.
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged, or has units that are not discrete: file, line and what is wrong.
+    StructureError
+        If the circuit is not smooth and structured-decomposable, or does not follow the v-tree.
+    OSError
+        If there is no such file or it cannot be opened.
+
+    Notes
+    -----
+    O(size of the file).  Nothing in a file is executed, whatever its kind.
+
+    References
+    ----------
+    Dang, Khosravi, Liang, Vergari and Van den Broeck (2021), Juice: A Julia package for logic and probabilistic
+    circuits, AAAI; its file `src/io/jpc_io.jl` defines the text.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pcircuit import rat_spn
+    >>> circuit = rat_spn([2, 3, 2], num_units=2, depth=1, rng=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_jpc(circuit, f"{folder}/a.jpc")
+    ...     read_jpc(f"{folder}/a.jpc").num_categories
+    (2, 3, 2)
+    """
+    tree = None if vtree is None else read_vtree(vtree)
+    if is_pyjuice_file(path):
+        graph, root = read_pyjuice(path)
+    else:
+        graph, root = _read_text(path)
+    try:
+        return circuit_of_graph(graph, root, tree)
+    except StructureError as error:
+        raise with_name(path, error) from None
+
+
+def write_jpc(circuit: Circuit, path: str | os.PathLike[str]) -> None:
+    """Write a circuit as a ``.jpc`` text file, whole or not at all.
+
+    Parameters
+    ----------
+    circuit : Circuit
+    path : str or os.PathLike
+
+    Raises
+    ------
+    OSError
+        If the folder does not exist or cannot be written.
+
+    Notes
+    -----
+    O(size).  V-tree ids are the regions' numbers, those that `pcircuit.write_vtree` gives them.  Numbers are written
+    with all their digits: what is read again differs by rounding of logarithms only.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from pcircuit import VTree
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_jpc(Circuit(VTree([-1], [0]), [InputRegion(0, [[1.0, 0.0]])]), f"{folder}/a.jpc")
+    ...     print(pathlib.Path(folder, "a.jpc").read_text())
+    c variables count from 1, values from 0; children come before parents
+    jpc 1
+    L 0 0 -1
+    <BLANKLINE>
+    """
+    lines: list[str] = []
+    names: list[list[int]] = []  # per region the ids of the units that it shows
+    for r, region in enumerate(circuit.regions):
+        if isinstance(region, InputRegion):
+            names.append([_write(lines, _input(r, region.variable + 1, row)) for row in region.probs])
+            continue
+        below = [names[c] for c in circuit.vtree.children(r).tolist()]
+        products = [_write(lines, ("P", f"{r} {len(units)}", *(str(below[a][u]) for a, u in enumerate(units))))
+                    for units in region.products.tolist()]
+        names.append([])
+        for k in range(region.num_units):
+            terms = [f"{products[p]} {w}" for p, w in log_terms(*region.row(k))]
+            names[r].append(_write(lines, ("S", f"{r} {len(terms)}", *terms)))
+    comment = "c variables count from 1, values from 0; children come before parents"
+    write_text(path, "\n".join([comment, f"jpc {len(lines)}", *lines]) + "\n")
+
+
+def binomial_probs(n: int, p: float) -> np.ndarray:
+    """(n + 1,) probabilities of a binomial distribution.
+
+    Parameters
+    ----------
+    n : int
+    p : float
+        In [0, 1].
+
+    Returns
+    -------
+    (n + 1,) float64 array
+
+    Examples
+    --------
+    >>> binomial_probs(2, 0.5)
+    array([0.25, 0.5 , 0.25])
+    """
+    from scipy.special import gammaln, xlog1py, xlogy
+    k = np.arange(n + 1)
+    logs: np.ndarray = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1) + xlogy(k, p) + xlog1py(n - k, -p)
+    return np.asarray(np.exp(logs))
+
+
+def _read_text(path: str | os.PathLike[str]) -> tuple[Graph, int]:
+    """Graph and root of a text file."""
+    graph, ids, root, has_header = Graph(), Ids(), -1, False
+    for line in lines_of(path):
+        if not has_header:
+            if line.tokens[0] != "jpc":
+                raise line.fail(f"expected a first line 'jpc COUNT', found {line.tokens[0][:40]!r}")
+            has_header = True
+            continue
+        root = _read_node(line, graph, ids)
+        ids.define(line, 1, root)
+    if root < 0:
+        raise ValueError(f"cannot read {os.fspath(path)!r}: it has no nodes")
+    return graph, root
+
+
+def _read_node(line: Line, graph: Graph, ids: Ids) -> int:
+    """Add the unit of one line to the graph; its position."""
+    kind, label = line.tokens[0], f"{line.tokens[1] if len(line.tokens) > 1 else ''} (line {line.number})"
+    if kind in ("P", "S"):
+        step = 1 if kind == "P" else 2
+        count = line.integer(3, "number of children", least=1)
+        line.expect(4 + step * count, f"a node of {count} child{'ren' if count > 1 else ''}")
+        children = [ids.find(line, i) for i in range(4, len(line.tokens), step)]
+        if kind == "P":
+            return graph.add_product(label, children)
+        return graph.add_sum(label, children, [line.probability(i) for i in range(5, len(line.tokens), 2)])
+    if kind == "L":
+        literal = line.variable(3, "literal", signed=True)
+        return graph.add_input(label, abs(literal) - 1, np.array([0.0, 1.0] if literal > 0 else [1.0, 0.0]))
+    if kind not in ("I", "B", "C"):
+        raise line.fail(f"a node is an L, I, B, C, P or S line, found {kind[:40]!r}: continuous inputs are not read")
+    variable = line.variable(3) - 1
+    if kind == "C":
+        probs = np.array([line.probability(i) for i in range(4, len(line.tokens))])
+        if not len(probs):
+            raise line.fail("a categorical input needs at least one log-probability")
+        return graph.add_input(label, variable, probs)
+    largest = line.integer(4, "value" if kind == "I" else "number of trials", most=MOST_CATEGORIES)
+    if kind == "I":
+        return graph.add_input(label, variable, np.arange(largest + 1) == largest)
+    return graph.add_input(label, variable, binomial_probs(largest, min(line.probability(5), 1.0)))
+
+
+def _input(r: int, variable: int, row: np.ndarray) -> tuple[Any, ...]:
+    """The line of an input unit, without its id: an indicator where one value is certain."""
+    if row.max() == 1.0 and np.count_nonzero(row) == 1:
+        value = int(row.argmax())
+        if len(row) == 2:
+            return "L", str(r), str(variable if value else -variable)
+        if value == len(row) - 1:  # else the reader could not know the number of categories
+            return "I", str(r), f"{variable} {value}"
+    with np.errstate(divide="ignore"):
+        return "C", str(r), str(variable), *(repr(value) for value in np.log(row).tolist())
+
+
+def _write(lines: list[Any], parts: tuple[Any, ...]) -> int:
+    """Append a line with the next id; that id."""
+    lines.append(" ".join([parts[0], str(len(lines)), *parts[1:]]))
+    return len(lines) - 1

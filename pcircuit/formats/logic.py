@@ -1,0 +1,157 @@
+"""Logic circuits as ``.jlc`` files of Juice (LogicCircuits.jl), read as circuits with weights of one.
+
+    jlc COUNT                       number of nodes; not used
+    F ID                            false
+    T ID                            true
+    L ID VTREE LITERAL              x_v (literal v) or not x_v (literal -v); variables count from 1
+    A ID VTREE N CHILD ...          and
+    O ID VTREE N CHILD ...          or
+
+"And" becomes a product and "or" a sum with weights of one.  Where a logic circuit is decomposable and deterministic the
+value of the result is 1 for rows that satisfy it and 0 for others, and its sum over all rows counts the models; where
+it is not deterministic, the value counts in how many ways a row satisfies it.  Children of an "or" that leave out
+variables of others get them back as inputs of value one for both categories (smoothing).
+"""
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from pcircuit.circuit import Circuit
+from pcircuit.formats.graph import Graph, circuit_of_graph, variables_of
+from pcircuit.formats.text import Ids, Line, lines_of, with_name
+from pcircuit.formats.vtree_file import read_vtree
+from pcircuit.regions import StructureError
+
+FALSE, TRUE = -1, -2  # positions of the constants
+
+
+def read_jlc(path: str | os.PathLike[str], vtree: str | os.PathLike[str] | None = None) -> Circuit:
+    r"""Read a ``.jlc`` file as an unnormalised circuit of binary variables.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+    vtree : str or os.PathLike, optional
+        A ``.vtree`` file that the circuit follows.  Without it the v-tree is read off the scopes of the nodes.
+
+    Returns
+    -------
+    Circuit
+        Category 1 is "true".
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged, or its root is a constant: file, line and what is wrong.
+    StructureError
+        If the circuit is not structured-decomposable, or does not follow the v-tree.
+    OSError
+        If there is no such file or it cannot be opened.
+
+    Notes
+    -----
+    O(size of the file), and one product of at most V factors for each child that has to be smoothed.
+
+    References
+    ----------
+    LogicCircuits.jl, file `src/io/jlc_io.jl`.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np, pcircuit
+    >>> text = "jlc 4\nL 0 0 1\nL 1 0 -1\nL 2 1 2\nA 3 2 2 1 2\nO 4 2 2 0 3\n"       # x1 or (not x1 and x2)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = pathlib.Path(folder, "a.jlc").write_text(text)
+    ...     circuit = read_jlc(f"{folder}/a.jlc")
+    >>> np.exp(pcircuit.log_likelihood(circuit, [[1, 0], [0, 1], [0, 0], [-1, -1]])).round(12)   # last: three models
+    array([1., 1., 0., 3.])
+    """
+    tree = None if vtree is None else read_vtree(vtree)
+    reader, root = _Reader(), FALSE
+    has_header = False
+    for line in lines_of(path):
+        if not has_header:
+            if line.tokens[0] != "jlc":
+                raise line.fail(f"expected a first line 'jlc COUNT', found {line.tokens[0][:40]!r}")
+            has_header = True
+            continue
+        root = reader.read(line)
+        reader.ids.define(line, 1, root)
+    if root < 0:
+        raise ValueError(f"cannot read {os.fspath(path)!r}: its last node, the root, is a constant or missing")
+    try:
+        return circuit_of_graph(reader.graph, root, tree)
+    except StructureError as error:
+        raise with_name(path, error) from None
+
+
+class _Reader:
+    """Graph, ids and scopes (as bits) while a file is read."""
+
+    def __init__(self) -> None:
+        self.graph, self.ids = Graph(), Ids()
+        self.scopes: dict[Any, Any] = {}
+        self.free: dict[int, int] = {}  # variable -> the input of value one
+
+    def read(self, line: Line) -> int:
+        """Position of the unit of one line, or FALSE, TRUE."""
+        kind, label = line.tokens[0], f"{line.tokens[1] if len(line.tokens) > 1 else ''} (line {line.number})"
+        if kind in ("F", "T"):
+            return FALSE if kind == "F" else TRUE
+        if kind == "L":
+            literal = line.variable(3, "literal", signed=True)
+            return self._input(label, abs(literal) - 1, [0.0, 1.0] if literal > 0 else [1.0, 0.0])
+        if kind not in ("A", "O"):
+            raise line.fail(f"a node is an F, T, L, A or O line, found {kind[:40]!r}")
+        count = line.integer(3, "number of children", least=1)
+        line.expect(4 + count, f"a node of {count} child{'ren' if count > 1 else ''}")
+        children = [self.ids.find(line, i) for i in range(4, len(line.tokens))]
+        return self._and(label, children) if kind == "A" else self._or(line, label, children)
+
+    def _and(self, label: str, children: list[Any]) -> int:
+        if FALSE in children:
+            return FALSE
+        children = [c for c in children if c != TRUE]
+        return self._inner(label, "product", children) if children else TRUE
+
+    def _or(self, line: Line, label: str, children: list[Any]) -> int:
+        children = [c for c in children if c != FALSE]
+        if not children:
+            return FALSE
+        if TRUE in children:
+            if len(children) > 1:
+                raise line.fail("true beside other children of an 'or' is not deterministic, its variables unknown")
+            return TRUE
+        scope = 0
+        for c in children:
+            scope |= self.scopes[c]
+        return self._inner(label, "sum", [self._smooth(label, c, scope) for c in children])
+
+    def _smooth(self, label: str, child: int, scope: int) -> int:
+        """The child times inputs of value one for the variables of the scope that it lacks."""
+        lacking = scope & ~self.scopes[child]
+        if not lacking:
+            return child
+        variables = variables_of(lacking)
+        for v in variables:
+            if v not in self.free:
+                self.free[v] = self._input(f"any value of {v + 1}", v, [1.0, 1.0])
+        extra = [self.free[v] for v in variables]
+        return self._inner(f"{label}, smoothed", "product", [child, *extra])
+
+    def _input(self, label: str, variable: int, values: list[Any]) -> int:
+        position = self.graph.add_input(label, variable, np.array(values))
+        self.scopes[position] = 1 << variable
+        return position
+
+    def _inner(self, label: str, kind: str, children: list[Any]) -> int:
+        position = (self.graph.add_product(label, children) if kind == "product"
+                    else self.graph.add_sum(label, children, [1.0] * len(children)))
+        self.scopes[position] = 0
+        for c in children:
+            self.scopes[position] |= self.scopes[c]
+        return position

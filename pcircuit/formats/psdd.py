@@ -1,0 +1,180 @@
+"""Probabilistic sentential decision diagrams as ``.psdd`` and ``.vtree`` files.
+
+    psdd COUNT                               number of nodes, which writers do not agree about; not used
+    L ID VTREE LITERAL                       x_v = 1 (literal v) or x_v = 0 (literal -v); variables count from 1
+    T ID VTREE VARIABLE LOGPROB              P(x_v = 1) = exp(LOGPROB), P(x_v = 0) the rest
+    D ID VTREE N  (PRIME SUB LOGPROB) x N    sum of exp(LOGPROB) * prime * sub
+
+Children come before parents and the last node is the root.  A literal and a "T" line are input units over one binary
+variable, a "D" line is a sum of products of two units, one of each child of its v-tree node.  In a PSDD the primes of a
+node exclude each other, so that at most one product is positive for each row (determinism); nothing here needs that.
+Units of a PSDD are shared and of any number at each v-tree node: they become regions with sparse weights.
+"""
+from __future__ import annotations
+
+import math
+import os
+from typing import Any
+
+import numpy as np
+
+from pcircuit.circuit import Circuit
+from pcircuit.formats.graph import Graph, circuit_of_graph
+from pcircuit.formats.text import Ids, Line, lines_of, with_name, write_text
+from pcircuit.formats.vtree_file import read_vtree_ids, vtree_text
+from pcircuit.regions import InputRegion, StructureError
+
+
+def read_psdd(psdd: str | os.PathLike[str], vtree: str | os.PathLike[str] | None = None) -> Circuit:
+    """Read a ``.psdd`` file as a circuit.
+
+    Parameters
+    ----------
+    psdd : str or os.PathLike
+    vtree : str or os.PathLike, optional
+        Its ``.vtree`` file.  Without it the v-tree is read off the scopes of the nodes.
+
+    Returns
+    -------
+    Circuit
+        Variable 1 of the file is column 0; category 1 is "true".
+
+    Raises
+    ------
+    ValueError
+        If a file is damaged: file, line and what is wrong.
+    StructureError
+        If the nodes do not follow the v-tree, or a sum mixes different variables.
+    OSError
+        If there is no such file or it cannot be opened.
+
+    Notes
+    -----
+    O(size of the file).
+
+    References
+    ----------
+    Kisa, Van den Broeck, Choi and Darwiche (2014), Probabilistic sentential decision diagrams, KR.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pcircuit import InnerRegion, VTree
+    >>> circuit = Circuit(VTree.from_nested([0, 1]), [
+    ...     InputRegion(0, [[0, 1], [1, 0]]), InputRegion(1, [[0.3, 0.7], [1, 0]]),
+    ...     InnerRegion([[0, 0], [1, 1]], [[0.25, 0.75]])])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_psdd(circuit, f"{folder}/a.psdd", f"{folder}/a.vtree")
+    ...     read_psdd(f"{folder}/a.psdd", f"{folder}/a.vtree").regions[2].weights
+    array([[0.25, 0.75]])
+    """
+    tree, nodes_of = (None, None) if vtree is None else read_vtree_ids(vtree)
+    graph, ids, root = Graph(), Ids(), -1
+    has_header = False
+    for line in lines_of(psdd):
+        if not has_header:
+            if line.tokens[0] != "psdd":
+                raise line.fail(f"expected a first line 'psdd COUNT', found {line.tokens[0][:40]!r}")
+            has_header = True
+            continue
+        if nodes_of is not None and line.integer(2, "id of a v-tree node") not in nodes_of:
+            raise line.fail(f"the v-tree has no node {line.tokens[2]}")
+        root = _read_node(line, graph, ids)
+        ids.define(line, 1, root)
+    if root < 0:
+        raise ValueError(f"cannot read {os.fspath(psdd)!r}: it has no nodes")
+    try:
+        return circuit_of_graph(graph, root, tree)
+    except StructureError as error:
+        raise with_name(psdd, error) from None
+
+
+def write_psdd(circuit: Circuit, psdd: str | os.PathLike[str], vtree: str | os.PathLike[str]) -> None:
+    """Write a circuit of binary variables as a ``.psdd`` and a ``.vtree`` file, each whole or not at all.
+
+    Parameters
+    ----------
+    circuit : Circuit
+        Normalised, over binary variables, on a v-tree with two children at every inner node.  That the sums are
+        deterministic, as those of a PSDD are, is not checked: programs that rely on it (for most probable states, or
+        for logic) need a circuit that is; likelihoods and marginals do not.
+    psdd, vtree : str or os.PathLike
+        The two files.
+
+    Raises
+    ------
+    StructureError
+        If the circuit is not of this kind.
+    OSError
+        If a folder does not exist or cannot be written.
+
+    Notes
+    -----
+    O(size).  Numbers are written with all their digits: what is read again differs by rounding of logarithms only.
+
+    Examples
+    --------
+    >>> from pcircuit import VTree
+    >>> write_psdd(Circuit(VTree([-1], [0]), [InputRegion(0, [[0.2, 0.3, 0.5]])]), "a.psdd", "a.vtree")
+    Traceback (most recent call last):
+    pcircuit.regions.StructureError: `circuit` has a variable with 3 categories: a .psdd file holds binary ones only
+    """
+    most = max(circuit.num_categories)
+    if most != 2 or min(circuit.num_categories) != 2:
+        raise StructureError(f"`circuit` has a variable with {most if most != 2 else 1} categories: a .psdd file holds "
+                             "binary ones only")
+    if not circuit.is_normalized:
+        raise StructureError("`circuit` is not normalised: a .psdd file holds distributions only")
+    tree = vtree_text(circuit.vtree)
+    lines: list[str] = []
+    names: list[Any] = []  # per region the ids of the units that it shows
+    for r, region in enumerate(circuit.regions):
+        first = names[-1].stop if names else 0
+        names.append(range(first, first + region.num_units))
+        if isinstance(region, InputRegion):
+            lines += [_input_line(name, r, region.variable + 1, row)
+                      for name, row in zip(names[r], region.probs.tolist(), strict=True)]
+        else:
+            left, right = (names[c] for c in circuit.vtree.children(r))
+            pairs = [f"{left[i]} {right[j]}" for i, j in region.products.tolist()]
+            lines += [_decision_line(name, r, pairs, *region.row(k)) for k, name in enumerate(names[r])]
+    comment = "c ids count from 0, children come before parents; variables count from 1"
+    write_text(vtree, tree)
+    write_text(psdd, "\n".join([comment, f"psdd {names[-1].stop}", *lines]) + "\n")
+
+
+def _read_node(line: Line, graph: Graph, ids: Ids) -> int:
+    """Add the unit of one line to the graph; its position."""
+    kind, label = line.tokens[0], f"{line.tokens[1] if len(line.tokens) > 1 else ''} (line {line.number})"
+    if kind == "L":
+        line.expect(4, "a literal")
+        literal = line.variable(3, "literal", signed=True)
+        return graph.add_input(label, abs(literal) - 1, np.array([0.0, 1.0] if literal > 0 else [1.0, 0.0]))
+    if kind == "T":
+        line.expect(5, "a true node")
+        p = line.probability(4)
+        if p > 1 + 1e-9:
+            raise line.fail(f"the probability must be at most 1, found {p:g}")
+        return graph.add_input(label, line.variable(3) - 1,
+                               np.array([max(-math.expm1(float(line.tokens[4])), 0.0), min(p, 1.0)]))
+    if kind != "D":
+        raise line.fail(f"a node is an L, T or D line, found {kind[:40]!r}")
+    count = line.integer(3, "number of elements", least=1)
+    line.expect(4 + 3 * count, f"a decision node of {count} element{'s' if count > 1 else ''}")
+    products = [graph.add_product(label, (ids.find(line, i), ids.find(line, i + 1)))
+                for i in range(4, len(line.tokens), 3)]
+    return graph.add_sum(label, products, [line.probability(i) for i in range(6, len(line.tokens), 3)])
+
+
+def _input_line(name: int, r: int, variable: int, row: list[Any]) -> str:
+    """The line of one input unit: a literal where the variable is certain."""
+    if 0.0 in row:
+        return f"L {name} {r} {variable if row[0] == 0 else -variable}"
+    log_true = math.log(row[1]) if row[1] < 0.5 else math.log1p(-row[0])
+    return f"T {name} {r} {variable} {log_true!r}"
+
+
+def _decision_line(name: int, r: int, pairs: list[Any], products: np.ndarray, weights: np.ndarray) -> str:
+    """The line of one sum."""
+    elements = [f"{pairs[p]} {math.log(w)!r}" for p, w in zip(products.tolist(), weights.tolist(), strict=True)]
+    return " ".join([f"D {name} {r} {len(elements)}", *elements])

@@ -1,0 +1,150 @@
+"""Circuits as ``.spn`` text files, an older format of Juice, like the arithmetic circuits of Libra.
+
+    (2 2 3)                  number of categories of each variable
+    v VARIABLE VALUE         x_v = VALUE; both count from 0
+    * CHILD ...              product
+    + (CHILD LOGPROB) ...    sum
+    EOF
+
+Units have no ids: a child is the number of its line, the first unit being 0.  The last unit is the root.
+"""
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from pcircuit.circuit import Circuit
+from pcircuit.formats.graph import Graph, circuit_of_graph
+from pcircuit.formats.text import MOST_CATEGORIES, lines_of, log_terms, with_name, write_text
+from pcircuit.regions import InputRegion, StructureError
+
+
+def read_spn(path: str | os.PathLike[str]) -> Circuit:
+    """Read a ``.spn`` file as a circuit.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+
+    Returns
+    -------
+    Circuit
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged: file, line and what is wrong.
+    StructureError
+        If the circuit is not smooth and structured-decomposable.
+    OSError
+        If there is no such file or it cannot be opened.
+
+    Notes
+    -----
+    O(size of the file).
+
+    References
+    ----------
+    Juice's file `src/io/spn_io.jl`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pcircuit import rat_spn
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_spn(rat_spn([2, 3, 2], num_units=2, depth=1, rng=0), f"{folder}/a.spn")
+    ...     read_spn(f"{folder}/a.spn").num_categories
+    (2, 3, 2)
+    """
+    graph, domains = Graph(), None
+    for line in lines_of(path, comment=None):
+        if domains is None:
+            domains = _domains(line)
+        elif line.tokens == ["EOF"]:
+            break
+        else:
+            _read_unit(line, graph, domains)
+    if domains is None or not graph.units:
+        raise ValueError(f"cannot read {os.fspath(path)!r}: it has no units")
+    try:
+        return circuit_of_graph(graph, len(graph.units) - 1)
+    except StructureError as error:
+        raise with_name(path, error) from None
+
+
+def write_spn(circuit: Circuit, path: str | os.PathLike[str]) -> None:
+    """Write a circuit as a ``.spn`` file, whole or not at all.
+
+    Parameters
+    ----------
+    circuit : Circuit
+    path : str or os.PathLike
+
+    Raises
+    ------
+    OSError
+        If the folder does not exist or cannot be written.
+
+    Notes
+    -----
+    O(size).  Input units become sums of indicators, which is all that the format has.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from pcircuit import VTree
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_spn(Circuit(VTree([-1], [0]), [InputRegion(0, [[1.0, 0.0]])]), f"{folder}/a.spn")
+    ...     pathlib.Path(folder, "a.spn").read_text().split()
+    ['(2)', 'v', '0', '0', 'v', '0', '1', '+', '0', '0.0', 'EOF']
+    """
+    lines: list[str] = []
+    names: list[list[int]] = []  # per region the numbers of the units that it shows
+
+    def write(*parts: str) -> int:
+        lines.append(" ".join(parts))
+        return len(lines) - 1
+
+    def weighted(children: list[Any], places: np.ndarray, weights: np.ndarray) -> int:
+        return write("+", *(f"{children[i]} {w}" for i, w in log_terms(places, weights)))
+
+    for r, region in enumerate(circuit.regions):
+        if isinstance(region, InputRegion):
+            values = [write("v", f"{region.variable} {c}") for c in range(region.num_categories)]
+            names.append([weighted(values, np.flatnonzero(row), row[row > 0]) for row in region.probs])
+            continue
+        below = [names[c] for c in circuit.vtree.children(r).tolist()]
+        products = [write("*", *(str(below[a][u]) for a, u in enumerate(units))) for units in region.products.tolist()]
+        names.append([weighted(products, *region.row(k)) for k in range(region.num_units)])
+    write_text(path, "\n".join([f"({' '.join(map(str, circuit.num_categories))})", *lines, "EOF"]) + "\n")
+
+
+def _domains(line: Any) -> list[int]:
+    """Numbers of categories from the first line."""
+    text = " ".join(line.tokens)
+    if not (text.startswith("(") and text.endswith(")")):
+        raise line.fail("expected a first line with the numbers of categories in parentheses, like (2 2 3)")
+    line.tokens = text[1:-1].split()
+    return [line.integer(i, "number of categories", least=1, most=MOST_CATEGORIES) for i in range(len(line.tokens))]
+
+
+def _read_unit(line: Any, graph: Graph, domains: list[int]) -> None:
+    """Add the unit of one line to the graph."""
+    kind, label, last = line.tokens[0], f"in line {line.number}", len(graph.units) - 1
+    if kind == "v":
+        line.expect(3, "a value")
+        variable = line.integer(1, "variable", most=len(domains) - 1)
+        value = line.integer(2, "value", most=domains[variable] - 1)
+        graph.add_input(label, variable, np.arange(domains[variable]) == value)
+    elif kind in ("*", "+") and len(line.tokens) > 1 and (kind == "*" or len(line.tokens) % 2):
+        step = 1 if kind == "*" else 2
+        children = [line.integer(i, "number of a child", most=last) for i in range(1, len(line.tokens), step)]
+        if kind == "*":
+            graph.add_product(label, children)
+        else:
+            graph.add_sum(label, children, [line.probability(i) for i in range(2, len(line.tokens), 2)])
+    else:
+        raise line.fail(f"expected 'v VARIABLE VALUE', '* CHILD ...' or '+ CHILD LOGPROB ...', found {kind[:40]!r} and "
+                        f"{len(line.tokens) - 1} numbers")

@@ -1,0 +1,164 @@
+"""Bayesian networks that are trees, as ``.uai`` files.
+
+    BAYES
+    V                               number of variables
+    C_0 C_1 ...                     their numbers of categories
+    V                               number of tables, one for each variable
+    1 v   or   2 parent v           the variables of each table, its own variable last
+    SIZE  p p p ...                 each table, the last variable running fastest
+
+A network in which each variable has at most one parent is a circuit without hidden states: for each category of the
+parent a sum over the categories of the variable, each multiplied by the units of its own children.
+"""
+from __future__ import annotations
+
+import os
+import pathlib
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from pcircuit.circuit import Circuit
+from pcircuit.formats.graph import Graph, circuit_of_graph
+from pcircuit.formats.text import MOST_CATEGORIES
+
+MOST_WORDS = 50_000_000
+
+
+def read_uai(path: str | os.PathLike[str]) -> Circuit:
+    """Read a ``.uai`` Bayesian network of tree width one as a circuit.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+
+    Returns
+    -------
+    Circuit
+        Deterministic: one positive product of each sum for each row.
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged, is a Markov network, or a variable has several parents.
+    OSError
+        If there is no such file or it cannot be opened.
+
+    Notes
+    -----
+    O(size of the file).
+
+    References
+    ----------
+    The UAI inference competitions (2006 to 2022), which define the format.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np, pcircuit
+    >>> text = "BAYES 2  2 3  2  1 0  2 0 1   2 0.4 0.6   6 0.2 0.3 0.5  0.1 0.1 0.8"
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = pathlib.Path(folder, "a.uai").write_text(text)
+    ...     circuit = read_uai(f"{folder}/a.uai")
+    >>> np.exp(pcircuit.log_likelihood(circuit, [[1, 2], [-1, 0]])).round(12)       # 0.6 * 0.8, 0.4 * 0.2 + 0.6 * 0.1
+    array([0.48, 0.14])
+    """
+    words = _Words(path)
+    kind = words.next("kind of the network")
+    if kind != "BAYES":
+        raise words.fail(f"only Bayesian networks are read: expected the word BAYES, found {kind[:40]!r}")
+    num_variables = words.integer("number of variables", 1, MOST_CATEGORIES)
+    categories = [words.integer("number of categories", 1, MOST_CATEGORIES) for _ in range(num_variables)]
+    if words.integer("number of tables", 1, MOST_CATEGORIES) != num_variables:
+        raise words.fail("a Bayesian network has one table for each variable")
+    parents = _parents(words, num_variables)
+    tables = {}
+    for v, parent in parents.items():
+        shape = (1 if parent < 0 else categories[parent], categories[v])
+        if words.integer("size of a table", 1, MOST_WORDS) != shape[0] * shape[1]:
+            raise words.fail(f"the table of variable {v} must have {shape[0] * shape[1]} entries")
+        tables[v] = np.array([words.number() for _ in range(shape[0] * shape[1])]).reshape(shape)
+    words.end()
+    return _circuit(words, parents, tables)
+
+
+class _Words:
+    """The words of a file, one after the other."""
+
+    def __init__(self, path: str | os.PathLike[str]):
+        self.path, self.place = os.fspath(path), 0
+        try:
+            self.words = pathlib.Path(path).read_text(encoding="utf-8-sig").split()
+        except UnicodeDecodeError:
+            raise ValueError(f"cannot read {self.path!r}: it is not a text file") from None
+
+    def fail(self, what: str) -> ValueError:
+        return ValueError(f"cannot read {self.path!r}, word {self.place}: {what}")
+
+    def next(self, name: str) -> str:
+        if self.place >= len(self.words):
+            raise self.fail(f"the file ends where the {name} is expected")
+        self.place += 1
+        return self.words[self.place - 1]
+
+    def integer(self, name: str, least: int, most: int) -> int:
+        word = self.next(name)
+        if not word.isdecimal() or len(word) > 18 or not least <= int(word) <= most:
+            raise self.fail(f"the {name} must be a whole number from {least} to {most}, found {word[:40]!r}")
+        return int(word)
+
+    def number(self) -> float:
+        word = self.next("entry of a table")
+        try:
+            value = float(word)
+        except ValueError:
+            value = -1.0
+        if not isfinite(value) or value < 0:
+            raise self.fail(f"an entry of a table must be a finite number of at least 0, found {word[:40]!r}")
+        return value
+
+    def end(self) -> None:
+        if self.place < len(self.words):
+            raise self.fail(f"{len(self.words) - self.place} words follow the last table")
+
+
+def _parents(words: _Words, num_variables: int) -> dict[Any, Any]:
+    """Variable -> parent (-1: none), in the order of the tables."""
+    parents: dict[int, int] = {}
+    for _ in range(num_variables):
+        size = words.integer("number of variables of a table", 1, num_variables)
+        if size > 2:
+            raise words.fail(f"a variable has {size - 1} parents: only trees are read, where each has at most one")
+        scope = [words.integer("variable", 0, num_variables - 1) for _ in range(size)]
+        if scope[-1] in parents or (size == 2 and scope[0] == scope[1]):
+            raise words.fail(f"variable {scope[-1]} has two tables, or is its own parent")
+        parents[scope[-1]] = scope[0] if size == 2 else -1
+    return parents
+
+
+def _circuit(words: _Words, parents: dict[Any, Any], tables: dict[Any, Any]) -> Circuit:
+    """The circuit of a tree of conditional tables."""
+    children: dict[int, list[Any]] = {v: [] for v in parents}
+    for v, parent in parents.items():
+        if parent >= 0:
+            children[parent].append(v)
+    order = [v for v, parent in parents.items() if parent < 0]
+    roots = len(order)
+    for v in order:
+        order.extend(children[v])
+    if len(order) < len(parents):
+        raise words.fail("the parents of some variables form a cycle")
+    graph, units = Graph(), {}  # units: variable -> one unit for each category of its parent
+    for v in reversed(order):
+        table = tables[v]
+        if not children[v]:
+            units[v] = [graph.add_input(f"variable {v}", v, row) for row in table]
+            continue
+        products = []
+        for c in range(table.shape[1]):
+            indicator = graph.add_input(f"variable {v}", v, np.arange(table.shape[1]) == c)
+            products.append(graph.add_product(f"variable {v}", [indicator, *(units[w][c] for w in children[v])]))
+        units[v] = [graph.add_sum(f"variable {v}", products, row.tolist()) for row in table]
+    tops = [units[v][0] for v in order[:roots]]
+    return circuit_of_graph(graph, tops[0] if roots == 1 else graph.add_product("the roots", tops))

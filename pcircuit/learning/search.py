@@ -1,0 +1,72 @@
+"""What `learn` tries: sizes, smoothing, how many trees, and when it gives up."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pcircuit.arguments import check_flag, check_number, check_whole_number
+
+
+@dataclass(frozen=True)
+class LearnSearch:
+    """The choices that `learn` makes on validation rows.
+
+    Parameters
+    ----------
+    num_latents : sequence of int
+        States K of the hidden variables, in the order in which they are tried; trying ends with the first that is no
+        better than the one before.  Default 8, 16, 32, 64.
+    pseudocounts : sequence of float
+        Smoothing; the first is used while K is chosen.  Default 0.1, 1.0, 0.01.
+    num_trees : int
+        Circuits of the mixture at most; 1 gives a single circuit, which has exact moments.  Default 16.
+    num_epochs : int
+        Of EM for each circuit at most.  Default 200.
+    joint : bool
+        Whether to go on with EM for the whole mixture where that helps.  Default True.
+    tolerance : float
+        Nats per validation row that count as better.  Default 0.001.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a number is out of range, or a sequence is empty.
+
+    Notes
+    -----
+    The defaults were chosen on the validation rows of plants, dna, jester, book and nltcs of the binary sets, where the
+    best K is between 8 and 64 and the best pseudocount 0.1; `benchmarks/learning.py` measures what they give elsewhere.
+
+    Examples
+    --------
+    >>> LearnSearch(num_trees=1).num_latents
+    (8, 16, 32, 64)
+    """
+
+    num_latents: Sequence[int] = (8, 16, 32, 64)
+    pseudocounts: Sequence[float] = (0.1, 1.0, 0.01)
+    num_trees: int = 16
+    num_epochs: int = 200
+    joint: bool = True
+    tolerance: float = 1e-3
+
+    def __post_init__(self) -> None:
+        for name, check in (("num_latents", _whole), ("pseudocounts", _number)):
+            values = getattr(self, name)
+            if isinstance(values, str) or not isinstance(values, Sequence) or not len(values):
+                raise TypeError(f"`{name}` must be a sequence of at least one number, found {values!r}")
+            object.__setattr__(self, name, tuple(check(value, f"{name}[{i}]") for i, value in enumerate(values)))
+        check_whole_number(self.num_trees, "num_trees", 1)
+        check_whole_number(self.num_epochs, "num_epochs", 1)
+        check_flag(self.joint, "joint")
+        check_number(self.tolerance, "tolerance", least=0)
+
+
+def _whole(value: object, name: str) -> int:
+    """A number of states."""
+    return int(check_whole_number(value, name, 1))
+
+
+def _number(value: object, name: str) -> float:
+    """A pseudocount."""
+    return float(check_number(value, name, least=0))

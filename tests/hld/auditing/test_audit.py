@@ -1,0 +1,64 @@
+"""The audit finds who keeps the level and who does not, what drifts, and what is found."""
+import json
+
+import numpy as np
+import pytest
+
+import hld
+from hld.auditing.adapters import pvalue_of
+from hld.reports.audit_report import audit_report
+
+
+class Fitted:
+    """A detector with fit and predict, in the style of others."""
+
+    def fit(self, table):
+        """Keep the mean."""
+        self.mean = np.mean(table, axis=0)
+
+    def predict(self, batch):
+        """One p-value for each column."""
+        z = np.abs(np.mean(batch, axis=0) - self.mean) * np.sqrt(12 * len(batch))
+        return {"data": {"p_val": np.exp(-z * z / 2)}}
+
+
+def liberal(batch):
+    """Alarms half of the time."""
+    return 0.01 if float(np.sum(batch) * 1e6) % 2 < 1 else 0.9
+
+
+def test_who_keeps_the_level_is_told_from_who_does_not():
+    table = np.random.default_rng(0).random((6000, 2))
+    found = hld.audit({"fitted": Fitted(), "liberal": liberal}, table[3000:], sizes=[20, 100], num_batches=60,
+                      train=table[:3000])
+    assert found.keeps_level == {"fitted": True, "liberal": False}
+    assert [row.is_reused for row in found.rows if row.situation == "unshifted"] == [False, False, True, True]
+    assert json.loads(json.dumps(found.to_dict()))["num_held_out"] == 3000
+    assert "liberal: alarms too often" in str(found)
+    page = audit_report(found, table_name="<rows>", commands=["hld audit"])
+    assert "Too many alarms" in page
+    assert "&lt;rows&gt;" in page
+
+
+def test_drift_and_power_are_found():
+    rng = np.random.default_rng(1)
+    drifting = (rng.random(3000) < np.linspace(0.3, 0.7, 3000)).astype(int)[:, None]
+
+    def half(batch):
+        z = abs(np.sum(batch) - len(batch) / 2) / np.sqrt(len(batch) / 4)
+        return min(1.0, 2 * float(np.exp(-z * z / 2)))
+    found = hld.audit(half, drifting, [100], [{"column": 0, "level": 1, "by": 0.2}], num_batches=30)
+    rates = {row.situation: row.rate for row in found.rows}
+    assert rates["unshifted"] < rates["in order"]
+    assert rates["0 = 1: +20 % of rows"] > 0.8
+
+
+def test_pvalues_of_many_forms():
+    assert pvalue_of(0.5) == 0.5
+    assert pvalue_of({"p_value": 0.2}) == 0.2
+    assert pvalue_of({"data": {"p_val": [0.1, 0.5]}}) == 0.2
+    for bad in ("a", {}, None, 2.0, {"pvalue": [-1]}, True):
+        with pytest.raises(ValueError, match="the detector returned"):
+            pvalue_of(bad)
+    with pytest.raises(ValueError, match="`edits` has 0 = 5"):
+        hld.audit(lambda batch: 1.0, np.zeros((9, 1), int), [3], [hld.Edit(0, 5, 0.1)])

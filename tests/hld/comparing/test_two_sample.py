@@ -1,0 +1,83 @@
+"""Two batches: the level whatever the distribution is, by divisions and by the law; many batches as distances."""
+import binomial_bounds as bounds
+import numpy as np
+import pytest
+import zoo
+
+import hld
+import pcircuit
+
+
+@pytest.fixture(scope="module")
+def test():
+    return hld.HLDTest(zoo.circuits()["hclt_like"], metric=["euclidean", "standardized"])
+
+
+def foreign(circuit, n, rng):
+    """Rows of a distribution that the circuit does not know: the first category twice as frequent, all independent."""
+    columns = [rng.choice(C, n, p=np.append(2.0, np.ones(C - 1)) / (C + 1)) for C in circuit.num_categories]
+    return np.stack(columns, axis=1)
+
+
+def test_level_by_divisions_is_exact_for_any_distribution(test):
+    rng, trials, B = np.random.default_rng(0), 300, 39
+    rejected = sum(hld.two_sample(test, foreign(test.circuit, 12, rng), foreign(test.circuit, 30, rng),
+                                  num_permutations=B, rng=rng).reject for _ in range(trials))
+    assert rejected <= bounds.at_most(trials, 0.05)
+    assert rejected >= bounds.at_least(trials, 0.03)  # ties of discrete rows make it a little smaller
+
+
+def test_level_by_summaries():
+    test = hld.HLDTest(zoo.circuits()["hclt_like"], metric="standardized")
+    rng, trials, rejected = np.random.default_rng(1), 200, 0
+    for _ in range(trials):
+        one, two = (pcircuit.sample(test.circuit, n, rng=rng) for n in (150, 300))
+        rejected += hld.two_sample(test, test.summarize(one), test.summarize(two)).reject
+    assert bounds.at_least(trials, 0.05) <= rejected <= bounds.at_most(trials, 0.05)
+
+
+def test_a_difference_is_found(test):
+    rng = np.random.default_rng(2)
+    one, two = pcircuit.sample(test.circuit, 200, rng=rng), foreign(test.circuit, 200, rng)
+    by_rows, by_sums = hld.two_sample(test, one, two), hld.two_sample(test, test.summarize(one), test.summarize(two))
+    assert by_rows.reject
+    assert by_sums.reject
+    assert by_rows.null == "permutation"
+    assert by_rows.pvalue == 0.001
+    assert by_rows.effect > 0.2
+    assert set(by_rows.to_dict()) >= {"pvalue", "effect", "num_rows"}
+    noisy = [test.summarize(rows, epsilon=5.0, rng=i) for i, rows in enumerate((one, one))]
+    assert hld.two_sample(test, *noisy).pvalue > 0.001
+
+
+def test_a_detector_compares_tables():
+    rng = np.random.default_rng(3)
+    table = rng.integers(0, 3, size=(400, 2)).astype(float)
+    detector = hld.HLDDetector(num_latents=2, num_epochs=3).fit(table)
+    batch = table[:80].copy()
+    batch[::5, 0] = np.nan
+    assert not hld.two_sample(detector, batch, table[80:160]).reject
+    found = hld.distances(detector, {"a": table[:80], "b": detector.summarize(table[80:160]), "c": table[:80] * 0})
+    assert found.labels == ("a", "b", "c")
+    np.testing.assert_array_equal(found.matrix, found.matrix.T)
+    assert found.matrix[0, 1] < 0.3 < found.matrix[0, 2]
+    assert found.from_reference[2] > 0.3
+
+
+def test_distances_are_those_of_the_distributions(test):
+    pytest.importorskip("matplotlib")
+    days = [pcircuit.sample(test.circuit, 2000, rng=i) for i in range(3)]
+    found = hld.distances(test, days)
+    assert found.matrix.max() < 0.1
+    assert len(found.plot().axes) == 2
+
+
+def test_what_cannot_be_compared_is_refused(test):
+    one = test.summarize(pcircuit.sample(test.circuit, 9, rng=0))
+    other = hld.HLDTest(zoo.circuits()["two_coins"]).summarize([[0, 1]])
+    with pytest.raises(TypeError, match="`second` must be a BatchSummary"):
+        hld.two_sample(test, one, [[0, 1]])
+    with pytest.raises(ValueError, match="`second` must be a summary of this model"):
+        hld.two_sample(test, one, other)
+    with pytest.raises(ValueError, match="`batches` holds a summary of another model"):
+        hld.distances(test, [one, other])

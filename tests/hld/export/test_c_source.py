@@ -1,0 +1,100 @@
+"""The test as C: compiled, called, and compared with the library to 1e-9."""
+import ctypes
+import itertools
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+import hld
+from hld.command.parser import main
+from hld.export.c_source import c_source
+from hld.export.plan import plan_of
+
+CC = shutil.which("cc")
+needs_compiler = pytest.mark.skipif(CC is None, reason="needs a C compiler")
+EVIL = ["*/ int x;", "a\\", "??/", "\u2028\n", 'q"']
+
+
+def table(rng, number, shift=0.0):
+    """Levels with names that would break C, and numbers."""
+    kind = rng.integers(0, 5, number)
+    return {"*/ column": np.array(EVIL, dtype=object)[kind], "n": (kind + rng.normal(size=number) + shift),
+            "k": (kind + rng.integers(0, 2, number)) % 4}
+
+
+@pytest.fixture(scope="module", params=["default", "one metric", "circuit", "tolerance", "normal"])
+def detector(request):
+    options = {"default": {"metric": "likelihoods"}, "one metric": {"metric": "whitened"},
+               "tolerance": {"tolerance": 0.05, "metric": "likelihoods"},
+               "circuit": {"reference": "circuit", "metric": "euclidean", "null": "exact"},
+               "normal": {"reference": "circuit", "metric": "euclidean", "null": "normal"}}[request.param]
+    return hld.HLDDetector(num_latents=3, num_epochs=4, **options).fit(table(np.random.default_rng(0), 600))
+
+
+def compiled(detector, folder):
+    """The function of a detector's source."""
+    (folder / "model.c").write_text(c_source(detector), encoding="ascii")
+    subprocess.run([CC, "-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic", "-shared", "-fPIC", "-o",
+                    folder / "model.so", folder / "model.c", "-lm"], check=True, timeout=120)
+    library, plan = ctypes.CDLL(str(folder / "model.so")), plan_of(detector)
+
+    def call(codes):
+        codes = np.ascontiguousarray(codes, dtype=np.int32)
+        means, distances, pvalues, pvalue = (np.zeros(n) for n in (len(plan.chosen), *[len(plan.metrics)] * 2, 1))
+        status = library.hld_test(*[ctypes.c_void_p(codes.ctypes.data), ctypes.c_long(len(codes))],
+                                  *(ctypes.c_void_p(a.ctypes.data) for a in (means, distances, pvalues, pvalue)))
+        return status, means, distances, pvalues, float(pvalue[0])
+    return call, plan
+
+
+def batches(detector, plan):
+    """Codes of batches, calm and shifted, from the smallest size that has a law."""
+    rng, least = np.random.default_rng(1), max(plan.least_rows, 1)
+    for size, shift in itertools.product((least, least + 7, 3 * least, 1000), (0.0, 0.1, 0.5, 2.0)):
+        yield detector.encoder_.encode(table(rng, size, shift))[0]
+
+
+@needs_compiler
+def test_what_c_computes_is_what_the_library_computes(detector, tmp_path):
+    call, plan = compiled(detector, tmp_path)
+    seen = set()
+    for codes in batches(detector, plan):
+        status, means, distances, pvalues, pvalue = call(codes)
+        expected = detector.test_.judge(detector.test_.vectors.mean(codes), len(codes))
+        np.testing.assert_allclose(means, detector.test_.vectors.mean(codes), rtol=1e-12, atol=1e-300)
+        deltas = means - detector.test_.mean
+        np.testing.assert_allclose(distances, [metric.squared(deltas) ** 0.5 for metric in
+                                               detector.test_.calibration.metrics], rtol=1e-9)
+        if not plan.least_rows:
+            assert (status, np.isnan(pvalue)) == (1, True)
+            continue
+        assert status == 0
+        np.testing.assert_allclose(pvalues, expected.pvalues, rtol=1e-9, atol=1e-290)
+        assert pvalue == pytest.approx(expected.pvalue, rel=1e-9)
+        seen.add(pvalue < 0.01)
+    assert seen == ({True, False} if plan.least_rows else set())
+
+
+@needs_compiler
+def test_what_cannot_be_judged_is_refused(detector, tmp_path):
+    call, plan = compiled(detector, tmp_path)
+    codes = np.zeros((3, 3), dtype=np.int32)
+    if plan.least_rows > 3:
+        status, means, _, pvalues, pvalue = call(codes)
+        assert (status, np.isnan(pvalue), np.isnan(pvalues).all()) == (1, True, True)
+        np.testing.assert_allclose(means, detector.test_.vectors.mean(codes), rtol=1e-12)
+    for wrong in (-1, plan.columns[1].num_categories):
+        codes[2, 1] = wrong
+        assert call(codes)[0] == 2
+    assert call(codes[:0])[0] == 2
+
+
+def test_the_command_writes_the_file(tmp_path, capsys):
+    detector = hld.HLDDetector(2, 2, metric="likelihoods").fit(table(np.random.default_rng(0), 300))
+    detector.save(tmp_path / "m.hld")
+    assert main(["export", str(tmp_path / "m.hld"), "--c", str(tmp_path / "m.c")]) == 0
+    assert (tmp_path / "m.c").read_text(encoding="ascii") == c_source(detector)
+    assert main(["export", str(tmp_path / "m.hld")]) == 2
+    assert "nothing to write" in capsys.readouterr().err

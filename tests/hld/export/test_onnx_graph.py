@@ -1,0 +1,52 @@
+"""The test as an ONNX graph: run by onnxruntime, and compared with the library to 1e-9."""
+import numpy as np
+import pytest
+
+import hld
+
+pytest.importorskip("onnx")
+onnxruntime = pytest.importorskip("onnxruntime")
+
+
+def table(rng, number, shift=0.0):
+    kind = rng.integers(0, 5, number)
+    return {"a": kind, "n": kind + rng.normal(size=number) + shift, "k": (kind + rng.integers(0, 2, number)) % 4}
+
+
+@pytest.mark.parametrize("options", [
+    {}, {"metric": "whitened"}, {"reference": "circuit", "metric": "euclidean", "null": "exact"}, {"tolerance": 0.05},
+    {"reference": "circuit", "metric": "euclidean", "null": "normal"}], ids=str)
+def test_what_the_graph_computes_is_what_the_library_computes(options):
+    from hld.export.onnx_graph import onnx_model
+    from hld.export.plan import plan_of
+    detector = hld.HLDDetector(num_latents=3, num_epochs=4, **options).fit(table(np.random.default_rng(0), 600))
+    plan, test, rng = plan_of(detector), detector.test_, np.random.default_rng(1)
+    settings = onnxruntime.SessionOptions()
+    settings.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(onnx_model(detector).SerializeToString(), settings)
+    names = [output.name for output in session.get_outputs()]
+    assert names == ["means", "distances", "pvalues", "pvalue", "valid"]
+    least, seen = max(plan.least_rows, 1), set()
+    for size in (least, 2 * least + 7, 1000):
+        for shift in (0.0, 0.1, 0.5, 2.0):
+            codes = detector.encoder_.encode(table(rng, size, shift))[0].astype(np.int64)
+            means, distances, pvalues, pvalue, valid = session.run(None, {"codes": codes})
+            mean = test.vectors.mean(codes)
+            expected = test.judge(mean, size)
+            np.testing.assert_allclose(means, mean, rtol=1e-12, atol=1e-300)
+            np.testing.assert_allclose(distances, [metric.squared(mean - test.mean) ** 0.5
+                                                   for metric in test.calibration.metrics], rtol=1e-9)
+            assert valid
+            if plan.least_rows:
+                np.testing.assert_allclose(pvalues, expected.pvalues, rtol=1e-9, atol=1e-290)
+                assert float(pvalue) == pytest.approx(expected.pvalue, rel=1e-9)
+                seen.add(bool(pvalue < 0.01))
+            else:
+                assert np.isnan(pvalue)
+    assert seen == ({True, False} if plan.least_rows else set())
+    for wrong in (-1, plan.columns[1].num_categories):
+        codes[2, 1] = wrong
+        *_, pvalues, pvalue, valid = session.run(None, {"codes": codes})
+        assert (bool(valid), bool(np.isnan(pvalue)), bool(np.isnan(pvalues).all())) == (False, True, True)
+    if plan.least_rows > 3:
+        assert np.isnan(session.run(["pvalue"], {"codes": codes[3:6]})[0])

@@ -1,0 +1,42 @@
+"""Leading eigenpairs by block iteration, against those of the whole matrix."""
+import numpy as np
+import pytest
+
+from hld.metrics.leading import leading_eigenpairs
+
+
+def covariance(rng, spectrum):
+    """A matrix with given eigenvalues."""
+    basis = np.linalg.qr(rng.standard_normal((len(spectrum), len(spectrum))))[0]
+    return (basis * spectrum) @ basis.T
+
+
+@pytest.mark.parametrize("spectrum", [np.arange(1, 301.0) ** -2, 0.97 ** np.arange(300), np.ones(300),
+                                      np.r_[5.0, 5.0, 5.0, np.full(297, 1e-9)], np.r_[1.0, np.zeros(299)]],
+                         ids=["steep", "slow", "equal", "repeated", "rank one"])
+def test_eigenvalues_are_those_of_the_matrix_and_residuals_are_small(spectrum, rng):
+    matrix = covariance(rng, spectrum)
+    values, vectors = leading_eigenpairs(matrix, 300, 20, 1e-6)
+    np.testing.assert_allclose(values, spectrum[:20], atol=1e-6 * spectrum[0])
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(20), atol=1e-12)
+    assert np.linalg.norm(matrix @ vectors - vectors * values, axis=0).max() <= 1e-6 * spectrum[0] * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("m", [1, 5, 33, 70])
+def test_as_many_as_there_are_is_exact(m, rng):
+    matrix = covariance(rng, rng.random(m))
+    values, vectors = leading_eigenpairs(matrix, m, m, 1e-12)
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(matrix)[::-1], atol=1e-13)
+    np.testing.assert_allclose((vectors * values) @ vectors.T, matrix, atol=1e-12)
+
+
+def test_nothing_varies():
+    values, vectors = leading_eigenpairs(np.zeros((100, 100)), 100, 10, 1e-6)
+    assert (values == 0).all()
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(10), atol=1e-12)
+
+
+def test_the_same_at_every_call(rng):
+    matrix = covariance(rng, 0.9 ** np.arange(80))
+    first, second = (leading_eigenpairs(matrix, 80, 5, 1e-6)[1] for _ in range(2))
+    np.testing.assert_array_equal(first, second)

@@ -1,0 +1,47 @@
+"""Planning for tables: names of columns and levels, tables as alternatives, and the plan in words."""
+import json
+
+import numpy as np
+import pytest
+
+import hld
+from hld.planning.alternatives import Edit
+from hld.planning.of_tables import in_codes, plan
+
+
+@pytest.fixture(scope="module")
+def detector():
+    rng = np.random.default_rng(0)
+    sex, age = rng.choice(["F", "M"], size=600), rng.normal(40, 10, size=600)
+    return hld.HLDDetector(num_latents=2, num_epochs=10).fit({"sex": sex, "age": age, "shop": rng.integers(0, 3, 600)})
+
+
+def test_edits_name_columns_and_levels(detector):
+    one, two = in_codes(detector, Edit("sex", "F", 0.1)), in_codes(detector, {"column": 0, "level": "F", "by": 0.1})
+    np.testing.assert_array_equal(one.delta, two.delta)
+    np.testing.assert_array_equal(in_codes(detector, Edit("shop", "1", 0.1)).delta,
+                                  in_codes(detector, Edit("shop", 1, 0.1)).delta)
+    assert in_codes(detector, Edit("age", 40, 0.1)).delta.any()
+    with pytest.raises(ValueError, match="`level` of an edit must be one of those of column 'sex'"):
+        in_codes(detector, Edit("sex", "X", 0.1))
+    with pytest.raises(ValueError, match="`column` of an edit must be one of 'sex'"):
+        in_codes(detector, Edit("size", "X", 0.1))
+
+
+def test_power_grows_with_rows_and_shift(detector):
+    found = [detector.power(Edit("sex", "F", by), T) for by in (0.05, 0.2) for T in (50, 300)]
+    assert found[0] < found[1] < found[3]
+    assert found[0] < found[2] < found[3]
+    assert detector.sample_size(Edit("sex", "F", 0.35)) < detector.sample_size(Edit("sex", "F", 0.25))
+    assert detector.sample_size(Edit("sex", "F", 0.02)) is None  # less than what 300 reference rows leave open
+    table = {"sex": np.array(["F"] * 100), "age": np.full(100, 40.0), "shop": np.zeros(100, int)}
+    assert detector.power(table, 60) > 0.99
+
+
+def test_a_plan_in_words_and_numbers(detector):
+    found = plan(detector, 100, ["sex=F:+0.2", Edit("shop", 0, -0.1)])
+    text, values = str(found), json.loads(json.dumps(found.to_dict()))
+    assert "in a batch of 7 days (700 rows):" in text
+    assert "sex = F: +20 % of rows: found on" in text
+    assert len(values["edits"]) == 2
+    assert set(values["detectable_by_days"]) == {"1", "7", "30"}

@@ -1,0 +1,120 @@
+"""Power against simulation and against its own exact law; sizes, detectable changes, edits that do not fit."""
+import binomial_bounds as bounds
+import naive
+import numpy as np
+import pytest
+import zoo
+
+import hld
+import pcircuit
+from hld.planning.alternatives import Edit, alternative_of, edited
+from hld.planning.detectable import detectable
+from hld.planning.power import Rejections, power, sample_size
+
+SEVERAL = ["euclidean", "standardized", "whitened"]
+
+
+def drawn_under(circuit, edit, T, rng):
+    """Rows of the edited distribution."""
+    p = np.exp(pcircuit.log_probability(circuit, {edit.column: edit.level}))
+    rows, has = pcircuit.sample(circuit, 20 * T, rng=rng), rng.random(T) < p + edit.by
+    own = rows[:, edit.column] == edit.level
+    result = np.empty((T, circuit.num_variables), dtype=rows.dtype)
+    result[has], result[~has] = rows[own][:has.sum()], rows[~own][:(~has).sum()]
+    return result
+
+
+def simulated(test, draw, trials, rng):
+    """Rejected batches."""
+    return sum(test(draw(rng)).reject for _ in range(trials))
+
+
+@pytest.mark.parametrize("metric", ["euclidean", SEVERAL], ids=["one", "several"])
+@pytest.mark.parametrize("null", ["exact", "auto"])
+def test_power_is_that_of_simulated_batches(metric, null):
+    circuit, edit, T, trials = zoo.circuits()["rat_like"], Edit(0, 0, 0.12), 150, 150
+    test = hld.HLDTest(circuit, metric=metric, null=null, rng=0)
+    found = power(test, edit, T)
+    rejected = simulated(test, lambda rng: drawn_under(circuit, edit, T, rng), trials, np.random.default_rng(1))
+    assert 0.2 < found < 0.95
+    assert bounds.at_least(trials, found - 0.02) <= rejected <= bounds.at_most(trials, found + 0.02)
+
+
+def test_power_against_rows_as_reference():
+    circuit, edit, T, each = zoo.circuits()["hclt_like"], Edit(0, 0, 0.15), 150, 10
+    rng, rejected, expected = np.random.default_rng(2), 0, []
+    for _ in range(12):
+        test = hld.HLDTest(circuit, metric=SEVERAL, reference="training", rng=0,
+                           training_data=pcircuit.sample(circuit, 500, rng=rng))
+        alternative = alternative_of(test, drawn_under(circuit, edit, 5000, rng))  # of this reference
+        expected.append(power(test, alternative, T))
+        rejected += simulated(test, lambda rng: drawn_under(circuit, edit, T, rng), each, rng)
+    found = np.mean(expected)
+    assert bounds.at_least(12 * each, found - 0.05) <= rejected <= bounds.at_most(12 * each, found + 0.05)
+    assert abs(power(test, edit, T) - found) < 0.15
+
+
+def test_the_law_and_the_draws_agree():
+    circuit = zoo.circuits()["hclt_like"]
+    test = hld.HLDTest(circuit, tolerance=0.05)
+    found = alternative_of(test, Edit(0, 0, 0.1))
+    for T in (20, 100, 400):
+        drawn = 2000 * Rejections(test, found.covariance, T, 0.05, is_relative=False).share(found.delta)
+        exact = power(test, found, T)
+        assert bounds.at_least(2000, exact) <= drawn <= bounds.at_most(2000, exact)
+
+
+@pytest.mark.parametrize("name", ["hclt_like", "rat_like", "single_units"])
+def test_moments_of_an_edit_are_those_of_its_distribution(name):
+    circuit = zoo.circuits()[name]
+    test, edit = hld.HLDTest(circuit), Edit(1, 0, 0.1)
+    states = naive.states(circuit)
+    probs, vectors = naive.likelihood(circuit, states), naive.node_values(circuit, states)[:, test.nodes]
+    own = states[:, 1] == 0
+    p = probs[own].sum()
+    weights = probs * np.where(own, (p + 0.1) / p, (0.9 - p) / (1 - p))
+    mean = weights @ vectors
+    covariance = (vectors - mean).T @ ((vectors - mean) * weights[:, None])
+    found = edited(test, edit)
+    scale = test.stds.max()
+    np.testing.assert_allclose(found.delta, mean - test.mean, atol=6 * 0.1 / (1 - p) * scale / np.sqrt(20_000))
+    np.testing.assert_allclose(found.covariance, covariance, atol=0.1 * scale ** 2)
+
+
+def test_without_a_shift_power_is_the_level():
+    circuit = zoo.circuits()["rat_like"]
+    for metric in ("euclidean", SEVERAL):
+        test = hld.HLDTest(circuit, metric=metric)
+        assert abs(power(test, circuit, 50) - 0.05) < 0.02
+
+
+def test_sample_size_has_the_power_and_detectable_too():
+    circuit = zoo.circuits()["rat_like"]
+    test = hld.HLDTest(circuit)
+    T = test.sample_size(Edit(0, 0, 0.15), power=0.8)
+    assert test.power(Edit(0, 0, 0.15), T) >= 0.8 > test.power(Edit(0, 0, 0.15), int(0.97 * T) - 1)
+    assert sample_size(test, circuit) is None
+    found = [one for one in test.detectable(300) if one.by is not None]
+    assert [one.by for one in found] == sorted(one.by for one in found)
+    one = min(found, key=lambda one: abs(one.share - 0.5))
+    assert abs(test.power(Edit(one.column, one.level, one.by), 300) - 0.9) < 0.04
+    assert all(one.by is None for one in detectable(test, 1, alpha=1e-6))
+
+
+def test_what_is_no_alternative_is_refused():
+    circuit = zoo.circuits()["rat_like"]
+    test = hld.HLDTest(circuit)
+    for bad, said in [(None, "alternative"), ({"column": 0}, "keys"), (zoo.circuits()["two_coins"], "other variables"),
+                      (Edit(99, 0, 0.1), "`column`"), (Edit(0, 99, 0.1), "`level`"), (Edit(0, 0, 0.99), "`by`"),
+                      ([[0] * circuit.num_variables], "at least two")]:
+        with pytest.raises((TypeError, ValueError), match=said):
+            test.power(bad, 100)
+    for by in (0, 1, -1, "a", True, float("nan")):
+        with pytest.raises(ValueError, match="`by` of an edit"):
+            Edit(0, 0, by)
+    for text in ("", "a", "a=b", "a=b:c", "=b:0.1"):
+        with pytest.raises(ValueError, match="an edit is written"):
+            Edit.read(text)
+    for T in (0, 1.5, "a"):
+        with pytest.raises((TypeError, ValueError), match="`T` must be"):
+            test.power(circuit, T)

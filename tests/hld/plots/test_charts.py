@@ -1,0 +1,221 @@
+"""Pictures: what is drawn is what was given, and nothing else is touched."""
+import sys
+import warnings
+
+import matplotlib
+import numpy as np
+import pytest
+
+import hld
+import pcircuit
+from hld import plots
+from hld.results.localization import Localization
+
+matplotlib.use("Agg")
+
+
+@pytest.fixture
+def ax():
+    """Axes of a figure that pyplot does not know."""
+    return plots.new_figure((5, 4)).add_subplot()
+
+
+@pytest.fixture
+def pyplot():
+    """The module, all figures closed afterwards."""
+    from matplotlib import pyplot
+    yield pyplot
+    pyplot.close("all")
+
+
+def found(*scores):
+    """A localisation with these scores."""
+    return Localization((), np.array(scores, dtype=float))
+
+
+def drawn(ax):
+    """Pixels (height, width, 4) of the figure; a layout that does not fit is a warning, hence an error."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    canvas = FigureCanvasAgg(ax.figure)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        canvas.draw()
+    return np.asarray(canvas.buffer_rgba())
+
+
+def test_training_curve_starts_at_epoch_zero(ax):
+    """History has one entry before the first epoch."""
+    line, = plots.training_curve([-3.0, -2.5, -2.25], ax).lines
+    np.testing.assert_array_equal(line.get_xydata(), [[0, -3.0], [1, -2.5], [2, -2.25]])
+    assert drawn(ax).min() < 255
+
+
+@pytest.mark.parametrize("history", [[], [[1.0, 2.0]], 3.0])
+def test_training_curve_refuses_other_shapes(history, ax):
+    """The shape is named."""
+    with pytest.raises(ValueError, match=r"`history` has shape .*expected \(epochs \+ 1,\)"):
+        plots.training_curve(history, ax)
+
+
+def test_images_keep_their_place_and_their_frames(ax):
+    """Picture i stands in line i // columns; one pixel around each picture belongs to none."""
+    rows = np.arange(5 * 6).reshape(5, 6)
+    grid = plots.images(rows, (2, 3), ax, num_columns=2).get_images()[0].get_array()
+    assert grid.shape == (3 * 3 + 1, 2 * 4 + 1)
+    for i in range(5):
+        top, left = 1 + 3 * (i // 2), 1 + 4 * (i % 2)
+        np.testing.assert_array_equal(grid[top:top + 2, left:left + 3], rows[i].reshape(2, 3))
+    assert grid.mask[::3].all()
+    assert grid.mask[:, ::4].all()
+    assert grid.mask[7:, 5:].all()              # the sixth picture, of which there is none
+    assert (~grid.mask).sum() == rows.size
+    drawn(ax)
+
+
+@pytest.mark.parametrize(("rows", "shape", "message"), [
+    (np.zeros((2, 5)), (2, 3), r"`rows` has shape \(2, 5\), expected \(N, 6\)"),
+    (np.zeros((0, 6)), (2, 3), r"N of at least 1"),
+    (np.zeros(6), (2, 3), r"`rows` has shape \(6,\)"),
+    (np.zeros((2, 6)), (6,), r"`shape` is \(6,\), expected height and width"),
+    (np.zeros((2, 6)), (0, 6), r"`shape` is \(0, 6\)"),
+])
+def test_images_refuse_what_is_no_picture(rows, shape, message, ax):
+    """Rows and shape must agree."""
+    with pytest.raises(ValueError, match=message):
+        plots.images(rows, shape, ax)
+
+
+def test_images_refuse_no_columns(ax):
+    """A grid has a column."""
+    with pytest.raises(ValueError, match="`num_columns` must be at least 1"):
+        plots.images(np.zeros((1, 4)), (2, 2), ax, num_columns=0)
+
+
+def test_localisation_map_shows_shares_on_a_scale_from_zero(ax):
+    """Shares add up to one; pixels in reading order; the colours have a labelled scale."""
+    picture, = plots.localisation_map(found(1, 2, 3, 4, 0, 0), (2, 3), ax).get_images()
+    np.testing.assert_allclose(picture.get_array(), [[0.1, 0.2, 0.3], [0.4, 0, 0]], rtol=1e-12)
+    assert picture.get_clim() == (0, 0.4)
+    assert picture.colorbar.ax.get_ylabel() == "share of d²"
+    drawn(ax)
+
+
+def test_localisation_map_of_no_difference_is_blank(ax):
+    """All scores 0: no division."""
+    picture, = plots.localisation_map(found(0, 0), (1, 2), ax).get_images()
+    assert not picture.get_array().any()
+    drawn(ax)
+
+
+def test_localisation_map_refuses_another_number_of_pixels(ax):
+    """The shape must have V pixels."""
+    with pytest.raises(ValueError, match="`shape` is 2 x 2, but there are 3 variables"):
+        plots.localisation_map(found(1, 2, 3), (2, 2), ax)
+
+
+def test_variable_shares_are_ordered_from_the_top(ax):
+    """The longest bar is first, and first is above."""
+    plots.variable_shares(found(1, 6, 3), ["a", "b$_x$", "c" * 50], ax, top=2)
+    assert [bar.get_width() for bar in ax.patches] == pytest.approx([0.6, 0.3], rel=1e-12)
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["b$_x$", "c" * 31 + "…"]
+    assert ax.yaxis_inverted()
+    drawn(ax)
+
+
+@pytest.mark.parametrize("name", ["$", "$\\frac$", "a_b^c", "%", "\\"])
+def test_names_are_no_formulas(name, ax):
+    """A dollar sign in a column's name is a dollar sign."""
+    plots.variable_shares(found(1, 2), [name, "b"], ax)
+    drawn(ax)
+
+
+def test_variable_shares_refuse_other_names(ax):
+    """One name for each variable, at least one bar."""
+    with pytest.raises(ValueError, match="`names` has 1 entries, expected 2"):
+        plots.variable_shares(found(1, 2), ["a"], ax)
+    with pytest.raises(ValueError, match="`top` must be at least 1, found 0"):
+        plots.variable_shares(found(1, 2), ["a", "b"], ax, top=0)
+
+
+def test_pvalues_are_split_at_the_level(ax):
+    """p = alpha rejects, as in `HLDResult`; p = 0 stays on the logarithmic axis."""
+    pvalues = [0.5, 0.05, 0.0, 1.0]
+    plots.pvalues_over_time(pvalues, 0.05, ax)
+    _, calm, shifted, level = ax.lines
+    np.testing.assert_array_equal(calm.get_xydata(), [[1, 0.5], [4, 1.0]])
+    np.testing.assert_array_equal(shifted.get_xydata(), [[2, 0.05], [3, plots.SMALLEST]])
+    assert set(level.get_ydata()) == {0.05}
+    assert calm.get_marker() != shifted.get_marker()            # shape says what colour says
+    low, high = ax.get_ylim()
+    assert low < plots.SMALLEST
+    assert high > 1
+    drawn(ax)
+
+
+@pytest.mark.parametrize(("pvalues", "alpha", "message"), [
+    ([0.1, 1.1], 0.05, "entries from 0 to 1"),
+    ([np.nan], 0.05, "entries from 0 to 1"),
+    ([[0.1]], 0.05, r"`pvalues` has shape \(1, 1\)"),
+    ([0.1], 0.0, "`alpha` must be between 0 and 1"),
+])
+def test_pvalues_refuse_what_is_no_probability(pvalues, alpha, message, ax):
+    """Both arguments are checked."""
+    with pytest.raises(ValueError, match=message):
+        plots.pvalues_over_time(pvalues, alpha, ax)
+
+
+@pytest.mark.parametrize("draw", [
+    lambda **options: plots.training_curve([-2.0, -1.0], **options),
+    lambda **options: plots.images(np.eye(4), (2, 2), **options),
+    lambda **options: plots.localisation_map(found(1, 2), (1, 2), **options),
+    lambda **options: plots.variable_shares(found(1, 2), ["a", "b"], **options),
+    lambda **options: plots.pvalues_over_time([0.5], 0.05, **options),
+], ids=["training_curve", "images", "localisation_map", "variable_shares", "pvalues_over_time"])
+def test_without_axes_a_figure_of_pyplot_is_made(draw, pyplot, ax):
+    """Given axes are used and returned, and no figure is left behind; else a notebook gets a new one."""
+    assert draw(ax=ax) is ax
+    assert not pyplot.get_fignums()
+    own = draw()
+    assert own.figure.number in pyplot.get_fignums()
+    assert own is not draw()
+
+
+def test_missing_matplotlib_is_explained(monkeypatch):
+    """One sentence, with the command."""
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ImportError, match=r"pip install 'hld\[plot\]'"):
+        plots.new_figure((1, 1))
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match=r"pip install 'hld\[plot\]'"):
+        plots.training_curve([0.0])
+
+
+@pytest.mark.parametrize("null", ["exact", "normal", "monte-carlo", "auto"])
+def test_the_null_law_is_drawn_from_p_values(null, ax):
+    """The bars have area 1, those above the threshold the area alpha, and the line stands at the statistic."""
+    circuit = pcircuit.rat_spn([3] * 6, num_units=2, depth=1, rng=0)
+    test = hld.HLDTest(circuit, null=null, rng=0, num_resamples=199)
+    result = test(pcircuit.sample(circuit, 20, rng=1))
+    plots.null_law(test, result, ax)
+    area = sum(bar.get_width() * bar.get_height() for bar in ax.patches)
+    tail = sum(bar.get_width() * bar.get_height() for bar in ax.patches if bar.get_x() >= result.threshold * (1 - 1e-9))
+    above_zero = 1.0 if null != "normal" else test.calibration.null.pvalue(np.zeros(1), 20).value  # of squares
+    assert area == pytest.approx(above_zero, abs=0.02)
+    assert tail == pytest.approx(result.alpha, abs=0.015)
+    assert ax.lines[0].get_xdata()[0] == result.statistic
+    assert f"p = {result.pvalue:.2g}" in ax.get_legend().get_texts()[0].get_text()
+    drawn(ax)
+
+
+def test_a_far_statistic_is_on_the_page_and_several_metrics_are_refused(ax):
+    """However far away; the law of several metrics is not one law."""
+    circuit = pcircuit.rat_spn([3] * 6, num_units=2, depth=1, rng=0)
+    test = hld.HLDTest(circuit)
+    result = test([[0] * 6] * 500)
+    plots.null_law(test, result, ax)
+    assert ax.get_xlim()[1] > result.statistic
+    assert len(ax.patches) < 200
+    drawn(ax)
+    several = hld.HLDTest(circuit, metric=("euclidean", "standardized"))
+    with pytest.raises(ValueError, match="draw the law of a test with one of them"):
+        plots.null_law(several, several([[0] * 6]), ax)

@@ -1,0 +1,27 @@
+"""The interval of the effect size covers what it should, and the shell can be ruled by it."""
+import binomial_bounds as bounds
+import numpy as np
+import pytest
+from scipy import stats
+
+from hld.results.effects import effect_interval
+
+
+@pytest.mark.parametrize("size", [0.0, 0.05, 0.3])
+@pytest.mark.parametrize("law", ["flat", "steep"])
+def test_the_interval_covers_the_effect(size, law):
+    rng, m, trials, share = np.random.default_rng(7), 12, 400, 1 / 150
+    values = np.ones(m) if law == "flat" else 0.5 ** np.arange(m)
+    vectors = stats.ortho_group.rvs(m, random_state=1)
+    delta = vectors @ (np.sqrt(values) * rng.normal(size=m))
+    delta *= size * np.sqrt(values.sum()) / np.linalg.norm(delta)
+    covered = 0
+    for _ in range(trials):
+        seen = delta + vectors @ (np.sqrt(values * share) * rng.normal(size=m))
+        low, high = effect_interval(seen, (values, vectors), share)
+        covered += low <= size <= high
+    assert covered >= bounds.at_least(trials, 0.95)
+
+
+def test_no_variance_no_effect():
+    assert effect_interval(np.zeros(2), (np.zeros(2), np.eye(2)), 0.1) == (0.0, 0.0)

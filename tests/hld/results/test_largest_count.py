@@ -1,0 +1,118 @@
+"""The largest difference of a single count: by enumeration and SciPy, its level exactly, and what it finds."""
+import itertools
+import math
+
+import numpy as np
+import pytest
+from binomial_bounds import at_least, at_most
+from scipy.stats import fisher_exact, hypergeom
+
+import hld
+from hld.answers.profile import profile_of
+from hld.results.largest_count import SHARE, LargestCount, largest_count
+
+EDGES = np.zeros((0, 2), dtype=np.int64)
+
+
+def profile(rows, sizes):
+    return profile_of(np.asarray(rows), sizes, EDGES)
+
+
+def by_hand(kept, batch, sizes, ordered):
+    """Twice the smaller tail of every category and cut, by SciPy: (smallest, how many)."""
+    found = []
+    for v, C in enumerate(sizes):
+        a, b = (rows[rows[:, v] >= 0, v] for rows in (kept, batch))
+        for c in range(C - 1 if v in ordered or C == 2 else C):
+            before, now = ((one <= c).sum() if v in ordered else (one == c).sum() for one in (a, b))
+            if 0 < before + now < len(a) + len(b) and len(a) and len(b):
+                law = hypergeom(len(a) + len(b), before + now, len(b))
+                found.append(min(1.0, 2 * min(law.sf(now - 1), law.cdf(now))))
+    return min(found), len(found)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_it_is_the_smallest_exact_pvalue_times_their_number(seed):
+    rng = np.random.default_rng(seed)
+    sizes, ordered = (2, 5, 3, 4), (1, 3)
+    kept, batch = (rng.integers(-1, sizes, size=(count, 4)) for count in (60, 25))
+    batch[:, seed % 4] = rng.integers(0, 2, size=25)
+    smallest, m = by_hand(kept, batch, sizes, ordered)
+    found = largest_count(profile(kept, sizes), profile(batch, sizes), ordered)
+    assert found.pvalue == pytest.approx(min(1.0, smallest * m), rel=1e-9)
+    assert found.share == SHARE
+    assert found.is_cut == (found.column in ordered)
+
+
+def test_a_table_of_two_by_two_is_fishers_test():
+    kept, batch = np.repeat([[0], [1]], [30, 10], axis=0), np.repeat([[0], [1]], [2, 8], axis=0)
+    found = largest_count(profile(kept, (2,)), profile(batch, (2,)))
+    tail = fisher_exact([[30, 10], [2, 8]], alternative="greater").pvalue
+    assert found.pvalue == pytest.approx(2 * tail)
+
+
+def test_the_level_is_kept_exactly_over_all_ways_to_divide_the_rows():
+    """Three columns that go together; every division of nine rows into five kept and four of a batch is as likely."""
+    rows, sizes = np.random.default_rng(0).integers(0, (2, 3, 4), size=(9, 3)), (2, 3, 4)
+    pvalues = []
+    for chosen in itertools.combinations(range(9), 4):
+        is_batch = np.isin(np.arange(9), chosen)
+        pvalues.append(largest_count(profile(rows[~is_batch], sizes), profile(rows[is_batch], sizes), (2,)).pvalue)
+    assert len(pvalues) == math.comb(9, 4)
+    for level in set(pvalues):
+        assert np.mean(np.array(pvalues) <= level) <= level * (1 + 1e-12)
+
+
+def test_nothing_to_compare():
+    same = profile(np.zeros((5, 2), int), (2, 2))
+    assert largest_count(same, same) == LargestCount(1.0, 0.0)
+    missing = profile(np.full((5, 1), -1), (2,))
+    assert largest_count(missing, profile([[0], [1]], (2,))).share == 0.0
+
+
+def test_a_tolerated_difference_does_not_alarm():
+    kept = profile(np.repeat([[0], [1]], [50_000, 50_000], axis=0), (2,))
+    batch = profile(np.repeat([[0], [1]], [52_000, 48_000], axis=0), (2,))
+    assert largest_count(kept, batch).pvalue < 1e-10
+    assert largest_count(kept, batch, tolerance=0.05).pvalue == 1.0
+
+
+@pytest.mark.parametrize("num_columns", [10, 100, 1000])
+def test_one_of_many_columns_is_found_as_columns_by_themselves_would(num_columns):
+    """A share of 0.5 that becomes 0.9 in one column, 60 rows: found, and named, as often as the exact power says."""
+    trials, rng, found = 20, np.random.default_rng(num_columns), 0
+    sizes, n, T = (2,) * num_columns, 500, 60
+    kept = profile(rng.integers(0, 2, size=(n, num_columns)), sizes)
+    for _ in range(trials):
+        batch = rng.integers(0, 2, size=(T, num_columns))
+        batch[:, 7] = rng.random(T) < 0.9
+        result = largest_count(kept, profile(batch, sizes))
+        found += result.pvalue <= 0.05 * SHARE and result.column == 7
+    zeros = int(kept.counts[7][0])
+    least = next(h for h in range(T) if 2 * hypergeom.cdf(h, n + T, zeros + h, T) * num_columns > 0.05 * SHARE)
+    power = sum(math.comb(T, h) * 0.1 ** h * 0.9 ** (T - h) for h in range(least))
+    assert found >= at_least(trials, power * 0.99)
+
+
+def test_a_detector_pays_its_share_and_keeps_its_level():
+    rng = np.random.default_rng(0)
+    table = rng.integers(0, 3, size=(300, 6))
+    detector = hld.HLDDetector(num_latents=1, num_epochs=2, num_resamples=99).fit(table)
+    plain = hld.HLDDetector(num_latents=1, num_epochs=2, num_resamples=99, metric="whitened").fit(table)
+    rejected = 0
+    for _ in range(40):
+        batch = rng.integers(0, 3, size=(50, 6))
+        result = detector.test(batch)
+        distance = detector.test_(batch).pvalue
+        assert result.pvalue == min(1.0, distance / (1 - SHARE), result.largest_count.pvalue / SHARE)
+        assert plain.test(batch).largest_count is None
+        rejected += result.reject
+    assert rejected <= at_most(40, 0.05)
+    batch[:, 4] = 0
+    moved = detector.test(batch)
+    assert (moved.largest_count.column, moved.largest_count.category) == (4, 0)
+    assert moved.to_dict()["largest_count"]["column"] == 4
+    assert hld.judge_chunks(detector, [batch[:20], batch[20:]]).pvalue == moved.pvalue
+    summed = detector.test(detector.summarize(batch))
+    assert summed.largest_count == moved.largest_count
+    assert summed.pvalue <= moved.largest_count.pvalue / SHARE

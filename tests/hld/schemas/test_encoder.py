@@ -1,0 +1,308 @@
+"""The table encoder: agreement of its ways, order of rows and columns, decoding, messages, real data."""
+import datetime
+import gzip
+import itertools
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from tables import FINITE, ROWS, column, form, objects
+
+from hld.schemas.encoder import TableEncoder, fit_encoder
+
+# The ways to encode agree
+
+def naive_codes(encoder, table, training):
+    """Codes by comparing cell by cell with the training table, straight from the definition."""
+    rows = []
+    for row in table.tolist():
+        codes = []
+        for fitted, x, known in zip(encoder.columns, row, training.T.tolist(), strict=True):
+            if x is None or x != x:
+                codes.append(-1)
+            elif fitted.kind == "continuous":
+                codes.append(sum(edge <= x for edge in fitted.edges))
+            elif x in fitted.levels:
+                codes.append(fitted.levels.index(x))
+            else:                                   # a rare level, or one that is new
+                codes.append(len(fitted.levels) if x in known else fitted.num_categories - 1)
+        rows.append(codes)
+    return np.array(rows).reshape(table.shape)
+
+
+def number_tables(shape):
+    """Pairs of an integer and a float array (N, V) with few distinct values."""
+    return st.tuples(arrays(np.int64, shape, elements=st.integers(-2, 4), fill=st.nothing()),
+                     arrays(np.float64, shape, elements=st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.5])))
+
+
+@settings(max_examples=150)
+@given(st.tuples(st.integers(1, 12), st.integers(1, 4)).flatmap(number_tables), st.data())
+def test_all_ways_agree_with_the_definition(tables, data):
+    ints, floats = tables
+    fitted = data.draw(st.sampled_from([ints, floats, np.abs(ints), ints > 0]))
+    forced = data.draw(st.sampled_from([None, list(range(ints.shape[1]))]))
+    encoder = fit_encoder(fitted, num_bins=3, max_categories=3, categorical=forced)
+    holes = np.where(floats == 2.5, np.nan, floats)
+    for table in (ints, floats, holes, ints > 0, ints.astype(np.float32), np.asfortranarray(ints), abs(ints)):
+        expected = naive_codes(encoder, table, fitted)
+        codes, report = encoder.encode(table)
+        assert np.array_equal(codes, expected)
+        assert np.array_equal(encoder.encode(table.astype(object))[0], expected)
+        assert np.array_equal(encoder.encode(pd.DataFrame(table, columns=encoder.names))[0], expected)
+        assert report.num_missing.tolist() == np.isnan(table.astype(float)).sum(axis=0).tolist()
+
+
+def test_long_tables_are_encoded_in_blocks():
+    table = np.random.default_rng(1).normal(size=(70_000, 3))
+    encoder = fit_encoder(table[:500])
+    codes, report = encoder.encode(table)
+    for v, fitted in enumerate(encoder.columns):
+        assert np.array_equal(codes[:, v], np.digitize(table[:, v], fitted.edges))
+    low, high = table[:500].min(axis=0), table[:500].max(axis=0)
+    assert report.num_out_of_range.tolist() == ((table < low) | (table > high)).sum(axis=0).tolist()
+
+
+# The order of rows and columns
+
+
+@given(ROWS, st.randoms(use_true_random=False))
+@example([(True,), (1,), (1.0,), ("1",)], None)
+@example([(-0.0,), (0.0,), ("a",)], None)
+def test_the_order_of_the_rows_does_not_matter(rows, random):
+    other = list(reversed(rows))
+    if random is not None:
+        random.shuffle(other)
+    options = {"max_categories": 3, "num_bins": 3}
+    assert form(fit_encoder(objects(rows), **options)) == form(fit_encoder(objects(other), **options))
+
+
+@given(st.lists(st.floats() | st.sampled_from([0.0, -0.0]), min_size=1, max_size=30), st.integers(0, 2 ** 32))
+def test_the_order_of_rows_of_numbers_does_not_matter(values, seed):
+    assume(any(map(math.isfinite, values)) or all(map(math.isnan, values)))
+    table = np.array(values)[:, None]
+    other = np.random.default_rng(seed).permutation(table)
+    assert form(fit_encoder(table, num_bins=4)) == form(fit_encoder(other, num_bins=4))
+
+
+@given(ROWS, st.randoms(use_true_random=False))
+def test_columns_are_fitted_one_by_one(rows, random):
+    table = objects(rows)
+    order = list(range(table.shape[1]))
+    random.shuffle(order)
+    names = [f"column {v}" for v in order]
+    whole, permuted = fit_encoder(table, names=sorted(names)), fit_encoder(table[:, order], names=names)
+    assert permuted.columns == tuple(whole.columns[v] for v in order)
+    assert np.array_equal(permuted.encode(table[:, order])[0], whole.encode(table)[0][:, order])
+
+
+# Round trips
+
+def same_cell(a, b):
+    """Whether two plain cells are equal by value, or both missing."""
+    return (a is None and (b is None or b is pd.NA or b is pd.NaT or b != b)) or a == b
+
+
+@given(ROWS)
+def test_decoding_recovers_levels(rows):
+    table = objects(rows)
+    encoder = fit_encoder(table)
+    codes, report = encoder.encode(table)
+    decoded = encoder.decode(codes)
+    assert report.num_unseen.sum() == 0
+    assert decoded.dtype == object
+    for v, fitted in enumerate(encoder.columns):
+        if fitted.kind != "continuous":
+            assert all(map(same_cell, decoded[:, v], table[:, v]))
+    assert np.array_equal(encoder.encode(decoded)[0], codes)
+
+
+@given(st.lists(FINITE, min_size=2, max_size=40), st.integers(2, 9))
+@example([0.0, 5e-324, 1e-323], 3)
+@example([1.0, 1.0 + 2 ** -52, 1.0 + 2 ** -51], 3)
+@example([-1.7976931348623157e308, 0.5, 1.7976931348623157e308], 3)
+def test_the_middle_of_a_bin_is_in_the_bin(values, num_bins):
+    assume(len(set(values)) > 1)
+    encoder = fit_encoder(np.array(values)[:, None], num_bins=num_bins, continuous=[0])
+    every = np.arange(encoder.num_categories[0])[:, None]
+    codes, report = encoder.encode(encoder.decode(every))
+    assert np.array_equal(codes, every)
+    assert report.num_out_of_range.tolist() == [0]
+
+
+def test_decode_writes_what_is_asked_for_missing_and_unseen():
+    encoder = fit_encoder([[0, "a"], [4, "b"]])
+    assert encoder.decode([[2, 2], [-1, 1]]).tolist() == [["<unseen>", "<unseen>"], [None, "b"]]
+    assert encoder.decode(np.array([[2, -1]]), missing="?", unseen=99).tolist() == [[99, "?"]]
+
+
+def test_decode_refuses_what_is_not_evidence():
+    encoder = fit_encoder([[0, "a"], [4, "b"]], names=["n", "s"])
+    with pytest.raises(ValueError, match=r"`codes` must be integers of shape \(rows, 2\), found shape \(2,\)"):
+        encoder.decode([0, 1])
+    with pytest.raises(ValueError, match=r"column 1 \('s'\) has entries from 0 to 3, expected -1..2"):
+        encoder.decode([[0, 0], [0, 3]])
+    with pytest.raises(ValueError, match=r"column 0 \('n'\) has entries from -2"):
+        encoder.decode([[-2, 0]])
+    with pytest.raises(TypeError, match=r"`codes` must be integers of .* found float64"):
+        encoder.decode([[0.0, 1.0]])
+
+
+# Messages
+
+@pytest.mark.parametrize(("table", "error", "message"), [
+    (np.arange(3), ValueError, r"`table` has 1 dimension\(s\) \(ndarray\), expected 2 .*table\[None, :\]"),
+    (np.zeros((2, 2, 2)), ValueError, "3 dimension"), (5, ValueError, "0 dimension"),
+    ({"a": 1}, ValueError, "mapping whose columns should be sequences, found 1"),
+    (pd.Series([1, 2]), ValueError, r"1 dimension\(s\) \(Series\)"),
+    ([[1, 2], [3]], ValueError, "rows of different lengths"),
+    (np.empty((0, 3)), ValueError, "`table` has 0 rows and 3 columns, expected at least one"),
+    (np.empty((3, 0)), ValueError, "3 rows and 0 columns"),
+    (pd.DataFrame(), ValueError, "0 rows and 0 columns"),
+    (pd.DataFrame([[1, 2]], columns=["a", "a"]), ValueError, "more than one column named 'a'"),
+    (np.array([[1j]]), TypeError, "dtype complex128, expected numbers"),
+    (np.zeros((2, 2), dtype="i4,f8"), TypeError, r"`table` has dtype .*expected numbers"),
+    (column([1], [2]), TypeError, r"column 'x0' holds a list \(\[1\]\), expected text"),
+    (column("a", {}), TypeError, r"holds a dict"), (column((1, 2)), TypeError, "holds a tuple"),
+    (column(1j), TypeError, "holds a complex"), (column(object()), TypeError, "holds a object"),
+    (column(10 ** 400), ValueError, "beyond the range of double precision"),
+    (np.array([[np.inf], [-np.inf]]), ValueError, "'x0' holds no finite number"),
+    (np.array([[np.inf], [np.inf]]), ValueError, "'x0' holds no finite number"),
+])
+def test_tables_that_cannot_be_fitted(table, error, message):
+    with pytest.raises(error, match=message):
+        fit_encoder(table)
+
+
+def test_a_frame_that_cannot_be_read():
+    class Frame:
+        columns = ("a",)
+
+    with pytest.raises(TypeError, match="Frame with neither `iloc` nor `get_column`"):
+        fit_encoder(Frame())
+
+
+@pytest.mark.parametrize(("options", "error", "message"), [
+    ({"num_bins": 1}, ValueError, "`num_bins` must be a whole number of at least 2 .* found 1"),
+    ({"num_bins": 2.5}, TypeError, "`num_bins` must be a whole number .* found 2.5"),
+    ({"max_categories": True}, TypeError, "`max_categories` must be a whole number .* found True"),
+    ({"max_categories": 2 ** 31}, ValueError, "and at most 2147483646, found 2147483648"),
+    ({"categorical": ["z"]}, ValueError, "`categorical` names the column 'z', expected one of a, b"),
+    ({"categorical": "a"}, TypeError, r"`categorical` is 'a', expected a sequence .*write \['a'\]"),
+    ({"continuous": 1}, TypeError, "`continuous` is 1"),
+    ({"continuous": [1.0]}, TypeError, "`continuous` holds 1.0"),
+    ({"continuous": [2]}, ValueError, r"position 2, expected 0..1"),
+    ({"continuous": [-1]}, ValueError, "position -1"),
+    ({"categorical": [True, False]}, TypeError, "np.flatnonzero"),
+    ({"categorical": ["a"], "continuous": [0]}, ValueError, "'a' is in `categorical` and in `continuous`"),
+    ({"continuous": ["b"]}, TypeError, r"column 'b' holds text \('x'\), expected numbers.*astype\(float\)"),
+    ({"names": ["a", "c"]}, ValueError, r"`names` differs from the columns of `table` \(a, b\)"),
+    ({"names": "ab"}, TypeError, "`names` is 'ab'"), ({"names": 3}, TypeError, "`names` is 3"),
+    ({"names": ["a", 2]}, TypeError, "`names` holds 2, expected text"),
+    ({"names": ["a"]}, ValueError, "`names` has 1 entries"),
+    ({"names": ["a", "a"]}, ValueError, "1 of them distinct"),
+])
+def test_options_that_cannot_be_used(options, error, message):
+    with pytest.raises(error, match=message):
+        fit_encoder(pd.DataFrame({"a": [1, 2], "b": ["x", "y"]}), **options)
+
+
+def test_a_continuous_column_needs_a_number():
+    with pytest.raises(ValueError, match="'x0' holds no finite number"):
+        fit_encoder(column(None, None), continuous=[0])
+
+
+@pytest.mark.parametrize("fitted", [[0.5, 1.5, 2.5], [1, 2, 3], [True, False, True], [0.5] * 3], ids=repr)
+@pytest.mark.parametrize(("table", "what"), [
+    (np.array([["1"], ["2"]]), r"text \('1'\)"), (np.array([[b"1"], [b"2"]]), r"text \(b'1'\)"),
+    (column(1, None, "2"), r"text \('2'\)"), (column(datetime.date(2020, 1, 1)), "a date"),
+    (column(1, [2]), "a list"),
+    (column(1j), "a complex"),
+])
+def test_text_in_a_column_of_numbers_is_an_error(fitted, table, what):
+    encoder = fit_encoder(np.array(fitted)[:, None], names=["size"])
+    with pytest.raises(TypeError, match=rf"`table` column 'size' holds {what}.*, expected (text, )?numbers"):
+        encoder.encode(table)
+
+
+def test_cells_that_cannot_be_levels_are_errors_at_encoding_too():
+    encoder = fit_encoder(column("a", "b"))
+    for cell in ([1], {"a": 1}, (1, 2), 1j, object()):
+        with pytest.raises(TypeError, match=f"holds a {type(cell).__name__}"):
+            encoder.encode(column("a", cell))
+
+
+def test_numbers_beyond_double_precision():
+    encoder = fit_encoder(np.array([[0.5], [1.5]]))
+    with pytest.raises(ValueError, match="'x0' holds a number beyond the range of double precision"):
+        encoder.encode(column(0.5, 10 ** 400))
+
+
+# Real data
+
+def read_adult(folder, name, skip):
+    """Rows of one file of the Adult data (UCI; Becker and Kohavi 1996) as text, without the label."""
+    with gzip.open(folder / "adult" / f"{name}.gz", "rt") as lines:
+        rows = [line.strip().split(", ") for line in itertools.islice(lines, skip, None) if line.strip()]
+    return np.array(rows)[:, :14]
+
+
+def adult_frame(text):
+    """The Adult columns with their types, "?" as missing."""
+    names = ["age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation",
+             "relationship", "race", "sex", "capital-gain", "capital-loss", "hours-per-week",
+             "native-country"]
+    numbers = {0, 2, 4, 10, 11, 12}
+    return pd.DataFrame({name: text[:, v].astype(int) if v in numbers else
+                         [None if cell == "?" else cell for cell in text[:, v].tolist()]
+                         for v, name in enumerate(names)})
+
+
+def test_adult(data_folder):
+    text = read_adult(data_folder, "adult.data", 0)
+    train, test = adult_frame(text), adult_frame(read_adult(data_folder, "adult.test", 1))
+    encoder = fit_encoder(train)
+    kinds = [fitted.kind for fitted in encoder.columns]
+    assert [v for v, kind in enumerate(kinds) if kind == "continuous"] == [0, 2, 10, 11, 12]
+    assert kinds[4] == "integer"
+    assert encoder.num_categories[1] == 8 + 1
+    assert encoder.num_categories[13] == 41 + 1
+
+    codes, report = encoder.encode(train)
+    assert codes.shape == (32_561, 14)
+    assert report.num_missing.tolist() == (text == "?").sum(axis=0).tolist()
+    assert report.num_missing[[1, 6, 13]].tolist() == [1836, 1843, 583]
+    assert report.num_unseen.sum() == 0
+    assert report.num_out_of_range.sum() == 0
+    for v, (fitted, size) in enumerate(zip(encoder.columns, encoder.num_categories, strict=True)):
+        counts = np.bincount(codes[codes[:, v] >= 0, v], minlength=size)
+        assert (counts[:size - (fitted.kind != "continuous")] > 0).all()
+        if fitted.kind == "continuous":
+            assert np.array_equal(codes[:, v], np.digitize(train.iloc[:, v], fitted.edges))
+
+    test_codes, test_report = encoder.encode(test)
+    assert test_codes.min() == -1
+    assert (test_codes.max(axis=0) < encoder.num_categories).all()
+    assert test_report.num_unseen.sum() == 0
+    outside = (test["fnlwgt"] < train["fnlwgt"].min()) | (test["fnlwgt"] > train["fnlwgt"].max())
+    assert test_report.num_out_of_range[2] == outside.sum() > 0
+    again = TableEncoder.from_dict(json.loads(form(encoder)))
+    assert np.array_equal(again.encode(test.sample(frac=1, axis=1, random_state=0))[0], test_codes)
+    decoded = encoder.decode(codes[:200])
+    assert np.array_equal(decoded[:, 3], train["education"].to_numpy()[:200])
+    assert np.array_equal(encoder.encode(decoded)[0], codes[:200])
+
+
+def test_adult_as_text_is_categorical_throughout(data_folder):
+    text = read_adult(data_folder, "adult.data", 0)
+    encoder = fit_encoder(text)
+    assert {fitted.kind for fitted in encoder.columns} == {"categorical"}
+    assert encoder.columns[0].rare  # of the rarest of 73 ages
+    assert encoder.num_categories[0] == 65  # 63 levels, the rare ones, unseen ones
+    with pytest.raises(TypeError, match=r"'x0' holds text \('17'\)"):
+        fit_encoder(text, continuous=[0])

@@ -1,0 +1,175 @@
+"""Schemas: learned, printed, changed, written by hand and read back; hostile ones are refused."""
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tables import ROWS, TEXT, column, objects
+
+import hld
+from hld.schemas.learn_schema import count_missing
+from hld.schemas.schema import ColumnSchema, TableSchema
+
+# Learning
+
+
+@settings(max_examples=30)
+@given(ROWS)
+def test_a_learned_schema_makes_the_encoder_of_the_table(rows):
+    table = objects(rows)
+    schema = hld.learn_schema(table, num_bins=3, max_categories=4)
+    encoder = hld.fit_encoder(table, num_bins=3, max_categories=4)
+    kept = [one for one in encoder.columns if schema[one.name].kind != "left out"]
+    assert list(schema.encoder().columns) == kept
+    assert schema.num_rows == len(table)
+    codes, report = schema.encoder().encode(table)
+    assert [schema[one.name].num_missing for one in kept] == report.num_missing.tolist()
+    again = TableSchema.from_dict(json.loads(json.dumps(schema.to_dict())))
+    assert again == schema
+    assert json.dumps(again.to_dict()) == json.dumps(schema.to_dict())
+    np.testing.assert_array_equal(again.encoder().encode(table)[0], codes)
+
+
+@pytest.mark.parametrize(("values", "kind"), [
+    ([f"id {i}" for i in range(200)], "left out"),
+    ([f"id {i % 190}" for i in range(200)], "left out"),            # 180 of 200 are in one row only
+    ([f"id {i % 150}" for i in range(200)], "categorical"),
+    ([f"id {i}" for i in range(60)], "categorical"),                # few enough to be kept
+    (list(range(1000, 1200)), "left out"), (list(range(200))[::-1], "left out"),
+    (np.random.default_rng(0).permutation(200).tolist(), "left out"),
+    ((np.random.default_rng(0).permutation(200) * 7 % 1000).tolist(), "continuous"),
+    (np.linspace(0, 1, 200).tolist(), "continuous"), (list(range(90)), "continuous"),
+])
+def test_columns_that_tell_rows_apart_are_left_out(values, kind):
+    table = pd.DataFrame({"x": values, "y": np.arange(len(values)) % 2})
+    schema = hld.learn_schema(table)
+    assert schema["x"].kind == kind
+    asked = hld.learn_schema(table, categorical=["x"])
+    assert asked["x"].kind == "categorical"
+    assert (schema["x"].note == "") == (kind != "left out")
+
+
+def test_a_table_of_identifiers_alone_has_nothing_to_learn():
+    with pytest.raises(ValueError, match=r"no column to learn from: 'x0' is left out \(nearly unique"):
+        hld.learn_schema(column(*[f"id {i}" for i in range(200)]))
+
+
+def test_missing_cells_are_counted_in_every_type():
+    for values, count in ((np.array([1.0, np.nan]), 1), (np.array([1, 2]), 0), (np.array([True]), 0),
+                          (np.array(["NaT", "2020-01-01"], dtype="M8[D]"), 1), (np.array(["a", ""]), 0),
+                          (np.array([None, pd.NA, pd.NaT, math.nan, 0], dtype=object), 4)):
+        assert count_missing(values) == count
+
+
+# Changing and writing by hand
+
+
+def test_changes_make_another_schema():
+    schema = hld.learn_schema([[i % 3, i / 7, "ab"[i % 2]] for i in range(40)], names=["n", "x", "w"])
+    other = schema.replace("n", levels=(0, 1)).replace("x", kind="categorical").replace("w", policy="refuse")
+    assert schema["n"].levels == (0, 1, 2)
+    assert (other["n"].levels, other["x"].levels, other["w"].policy) == ((0, 1), None, "refuse")
+    with pytest.raises(ValueError, match="leaves levels or edges of 'x' to be learned"):
+        other.encoder()
+    learned = hld.learn_schema([[i % 3, i / 7, "ab"[i % 2]] for i in range(40)], names=["n", "x", "w"], given=other)
+    assert (learned["n"].levels, learned["x"].kind, learned["w"].policy) == ((0, 1), "categorical", "refuse")
+    assert len(learned["x"].levels) == 40
+    with pytest.raises(KeyError, match="no column 'z', expected one of n, x, w"):
+        schema.replace("z", kind="date")
+
+
+@pytest.mark.parametrize(("known", "kind", "part"), [
+    ({"kind": "integer"}, "integer", ("levels", tuple(range(100)))),
+    ({"kind": "continuous", "edges": (10, 50)}, "continuous", ("low", 0.0)),
+    ({"kind": "continuous", "edges": (-5,)}, "continuous", ("low", math.nextafter(-5, -math.inf))),
+    ({"kind": "categorical", "levels": (1, 2)}, "categorical", ("levels", (1, 2))),
+    ({"policy": "missing"}, "continuous", ("policy", "missing")), ({"kind": "left out"}, "left out", ("levels", None)),
+])
+def test_what_a_schema_leaves_open_is_learned(known, kind, part):
+    rows = np.random.default_rng(0).permutation(100).tolist() * 2
+    schema = hld.learn_schema({"x": rows, "y": [0, 1] * 100}, given=TableSchema([ColumnSchema("x", **known)]))
+    assert schema["x"].kind == kind
+    assert getattr(schema["x"], part[0]) == part[1]
+
+
+@pytest.mark.parametrize(("make", "error", "message"), [
+    (lambda: ColumnSchema(3), TypeError, "`name` of a column must be text"),
+    (lambda: ColumnSchema("a", "odd"), ValueError, "`kind` of column 'a' must be one of 'categorical'"),
+    (lambda: ColumnSchema("a", policy="drop"), ValueError, "`policy` of column 'a' must be one of 'keep'"),
+    (lambda: ColumnSchema("a", "categorical", levels="ab"), TypeError, "`levels` of column 'a' must be a sequence"),
+    (lambda: TableSchema([]), ValueError, "must have distinct names"),
+    (lambda: TableSchema([ColumnSchema("a"), ColumnSchema("a")]), ValueError, "must have distinct names"),
+    (lambda: TableSchema(["a"]), TypeError, "must be of ColumnSchema"),
+    (lambda: hld.learn_schema([["x"], ["y"]], names=["a"], given=TableSchema([ColumnSchema("a", "date")])),
+     TypeError, "column 'a' holds text"),
+    (lambda: hld.learn_schema([[0.5], [0.7]], names=["a"], given=TableSchema([ColumnSchema("a", "boolean")])),
+     ValueError, "kind boolean does not allow"),
+    (lambda: hld.learn_schema([[0.5], [0.7]], names=["a"], given=TableSchema([ColumnSchema("a", "duration")])),
+     ValueError, "is continuous, and the schema says duration"),
+])
+def test_what_cannot_be_is_refused(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+# JSON
+
+SCHEMA = {"format": "hld table schema", "version": 1, "by_name": True, "num_rows": 9, "columns": [
+    {"name": "a", "kind": "categorical", "levels": ["x", 2], "missing": 1},
+    {"name": "b", "kind": "continuous", "edges": [1.0], "low": 0.0, "high": 2.0, "missing": 0, "unseen": "missing"},
+    {"name": "c", "kind": "left out", "note": "row numbers"}]}
+
+
+def test_a_schema_is_plain_json():
+    schema = TableSchema.from_dict(SCHEMA)
+    assert schema.to_dict() == SCHEMA
+    assert schema.trained == (9, (1, 0))
+    assert [one.name for one in schema.left_out] == ["c"]
+    extremes = (2 ** 70, -(2 ** 80), math.inf, -math.inf, 0.1, 1e-310, "\ud800", True)
+    odd = TableSchema([ColumnSchema("a", "categorical", levels=extremes)])
+    text = json.dumps(odd.to_dict(), allow_nan=False)
+    assert TableSchema.from_dict(json.loads(text)) == odd
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    ({"format": "other"}, "format 'other'"), ({"version": 2}, "version 2"), ({"version": True}, "version True"),
+    ({"columns": {}}, "list of columns"), ({"columns": []}, "distinct names"), ({"more": 1}, "expected an object"),
+    ({"num_rows": 0}, "num_rows of the schema must be a whole number"), ({"by_name": 1}, "true or false"),
+    ({"columns": [{"kind": "date"}]}, "an object with a name"),
+    ({"columns": [{"name": "a", "kind": "odd"}]}, "must be one of"),
+    ({"columns": [{"name": "a", "missing": 10}]}, "more missing cells than there are rows"),
+    ({"columns": [{"name": "a", "missing": -1}]}, "at least 0"),
+    ({"columns": [{"name": "a", "levels": [None]}]}, "must hold text, numbers"),
+    ({"columns": [{"name": "a", "levels": [{"int": "7"}]}]}, "must hold text, numbers"),
+    ({"columns": [{"name": "a", "edges": ["1"]}]}, "must be a finite number"),
+    ({"columns": [{"name": "a", "edges": [math.nan]}]}, "must be a finite number"),
+    ({"columns": [{"name": "a", "rare": "?"}]}, "digests in base 64"),
+    ({"columns": [{"name": "a", "kind": "continuous", "edges": [2.0, 1.0], "low": 0, "high": 3}]}, "impossible bins"),
+    ({"columns": [{"name": "a", "kind": "integer", "levels": ["x"]}]}, "kind integer does not allow"),
+])
+def test_damaged_schemas_are_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        TableSchema.from_dict({**SCHEMA, **change})
+
+
+JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | TEXT | st.sampled_from(
+    ["continuous", "categorical", "left out", "date", "keep"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3), max_leaves=6)
+
+
+@settings(max_examples=50)
+@given(st.data())
+def test_hostile_schemas_raise_value_errors_only(data):
+    damaged = json.loads(json.dumps(SCHEMA))
+    place = data.draw(st.sampled_from([damaged, *damaged["columns"]]))
+    place[data.draw(st.sampled_from(sorted(place)))] = data.draw(JSON)
+    for hostile in (damaged, data.draw(JSON)):
+        try:
+            schema = TableSchema.from_dict(hostile)
+        except ValueError:
+            continue
+        assert TableSchema.from_dict(schema.to_dict()) == schema
+        assert str(schema)

@@ -1,0 +1,165 @@
+"""What was acknowledged survives a kill; models are replaced under load; a stop loses no request."""
+import contextlib
+import http.client
+import io
+import os
+import shutil
+import signal
+import socket
+import threading
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from live_server import Client, csv_bytes, orders, process, served, wait_until
+
+import hld
+from hld.serve import watches
+from hld.serve.models import model_paths
+from hld.serve.refusals import Refusal
+from hld.serve.server import check_token
+from hld.serve.watches import Watch
+
+
+def test_a_kill_at_any_moment_loses_nothing_that_was_acknowledged(shop, tmp_path):
+    """Two processes, each killed at a chance moment of a stream; the second goes on where the first stood."""
+    rng, told = np.random.default_rng(11), 0
+    batches = [csv_bytes(orders(rng, 7)) for _ in range(400)]
+    for delay in (0.3, 0.45):
+        with process(shop["orders"], "--state", tmp_path, "--watch", 0) as (run, address):
+            client = Client(address)
+            rows = client.json("GET", "/v1/monitor")[1]["num_rows"]
+            assert rows in (told, told + 7)  # the one that nobody was told of may be there
+            told = rows
+            killer = threading.Timer(delay, run.kill)
+            killer.start()
+            with contextlib.suppress(OSError, http.client.HTTPException):  # when it is killed
+                while True:
+                    status, answer = client.json("POST", "/v1/observe", batches[told // 7], "text/csv", after=told)
+                    assert (status, answer["num_rows"]) == (200, told + 7)
+                    told = answer["num_rows"]
+            killer.join()
+            assert told > rows
+            client.close()
+    (state,) = tmp_path.glob("orders-*.monitor")
+    found = hld.Monitor.load(state)
+    assert found.num_rows in (told, told + 7)
+    again = Watch("x", "0" * 64, hld.load(shop["orders"]).test_, None, 0.05, None)
+    encoder = hld.load(shop["orders"]).encoder_
+    for text in batches[:found.num_rows // 7]:
+        last = again.observe([encoder.encode(pd.read_csv(io.BytesIO(text)))[0]])
+    assert found.update(np.zeros((0, 3), dtype=int)).log_e_value == pytest.approx(last.log_e_value, rel=1e-9)
+
+
+def test_a_state_that_cannot_be_written_is_not_taken(shop, tmp_path, monkeypatch):
+    test = hld.load(shop["orders"]).test_
+    watch = Watch("orders", "0" * 64, test, tmp_path, 0.05, None)
+    rows = np.zeros((5, 3), dtype=int)
+    assert watch.observe([rows, rows]).num_rows == 10
+    monkeypatch.setattr(hld.Monitor, "save", lambda self, path: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        watch.observe([rows])
+    assert (watch.monitor.num_rows, watch.last.num_rows) == (10, 10)
+    monkeypatch.undo()
+    assert Watch("orders", "0" * 64, test, tmp_path, 0.05, None).observe([rows], after=10).num_rows == 15
+    with pytest.raises(Refusal, match="have been counted"):
+        watch.observe([rows], after=15)
+    with pytest.raises(ValueError, match="which cannot change while it runs"):
+        Watch("orders", "0" * 64, test, tmp_path, 0.01, None)
+
+
+def test_the_history_of_a_monitor_stays_short(shop, monkeypatch):
+    monkeypatch.setattr(watches, "MOST_POINTS", 16)
+    watch = Watch("orders", "0" * 64, hld.load(shop["orders"]).test_, None, 0.05, None)
+    for _ in range(40):
+        watch.observe([np.zeros((1, 3), dtype=int)])
+    rows = [point[0] for point in watch.history]
+    assert len(rows) <= 16
+    assert (rows[0], rows[-1]) == (0, 40)
+    assert rows == sorted(set(rows))
+
+
+def test_models_are_replaced_without_dropping_a_request(shop, tmp_path):
+    """Files change every 50 ms while clients ask without a pause: every answer is of one of the two versions."""
+    path = tmp_path / "orders.hld"
+    shutil.copy(shop["orders"], path)
+    digests, failures, done = set(), [], threading.Event()
+    body = csv_bytes(shop["calm"])
+    with served({"orders": path}, watch_seconds=0.02) as (address, service):
+        def ask():
+            client = Client(address)
+            while not done.is_set():
+                status, answer = client.json("POST", "/v1/test", body, "text/csv", detail="verdict")
+                digests.add((answer.get("digest"), answer.get("pvalue")))
+                if status != 200:
+                    failures.append(answer)
+            client.close()
+
+        threads = [threading.Thread(target=ask) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for turn in range(6):
+            before = service.models.loaded["orders"]
+            source = shop["other" if turn % 2 == 0 else "orders"]
+            shutil.copy(source, tmp_path / "new")
+            os.replace(tmp_path / "new", path)
+            wait_until(lambda before=before: service.models.loaded["orders"] is not before)
+        good = service.models.loaded["orders"]
+        path.write_bytes(b"half a fi")
+        wait_until(lambda: "orders" in service.models.errors)
+        assert service.models.loaded["orders"] is good
+        client = Client(address)
+        assert "half a fi" not in str(client.json("GET", "/v1/model"))
+        assert client.json("GET", "/v1/model")[1]["models"][0]["reload_error"].startswith("ValueError")
+        assert 'hld_model_reload_failed{model="orders"} 1.0' in client.ask("GET", "/metrics")[2].decode()
+        client.close()
+        done.set()
+        for thread in threads:
+            thread.join(30)
+    assert failures == []
+    assert len(digests) == 2  # two versions, each with its one p-value
+
+
+def test_signals_reload_and_stop(shop, tmp_path):
+    """SIGHUP reads the file again; at SIGTERM a request that is being sent is still answered, then the process ends."""
+    path = tmp_path / "orders.hld"
+    shutil.copy(shop["orders"], path)
+    body = csv_bytes(shop["calm"])
+    with process(path, "--watch", 0) as (run, address):
+        client = Client(address)
+        first = client.json("GET", "/v1/model")[1]["models"][0]["digest"]
+        shutil.copy(shop["other"], path)
+        run.send_signal(signal.SIGHUP)
+        wait_until(lambda: client.json("GET", "/v1/model")[1]["models"][0]["digest"] != first)
+        client.close()
+        with socket.create_connection((client.host, client.port)) as line:
+            head = ("POST /v1/test HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/csv\r\n"
+                    f"Content-Length: {len(body)}\r\n\r\n")
+            line.sendall(head.encode() + body[:100])
+            time.sleep(0.3)
+            run.send_signal(signal.SIGTERM)
+            time.sleep(0.3)
+            line.sendall(body[100:])
+            assert line.makefile("rb").readline().startswith(b"HTTP/1.1 200")
+        assert run.wait(30) == 0
+        assert run.stderr.read() == ""
+
+
+def test_the_command_refuses_what_it_cannot_serve(shop, tmp_path, capsys, monkeypatch):
+    from hld.command.parser import main
+    monkeypatch.delenv("HLD_TOKEN", raising=False)
+    assert main(["serve", str(shop["orders"]), "--host", "0.0.0.0"]) == 2
+    assert "HLD_TOKEN" in capsys.readouterr().err
+    (tmp_path / "token").write_text("short")
+    assert main(["serve", str(shop["orders"]), "--token-file", str(tmp_path / "token")]) == 2
+    assert "at least 16" in capsys.readouterr().err
+    assert main(["serve", str(tmp_path / "nothing.hld")]) == 2
+    with served({"orders": shop["orders"]}) as (address, _):
+        assert main(["serve", str(shop["orders"]), "--port", address.rpartition(":")[2].strip("/")]) == 2
+        assert "cannot listen" in capsys.readouterr().err
+    with pytest.raises(ValueError, match="twice"):
+        model_paths(["a/x.hld", "b/x.hld"])
+    with pytest.raises(ValueError, match="expected letters"):
+        model_paths(["a/x y.hld"])
+    check_token("x" * 16, "0.0.0.0")

@@ -1,0 +1,268 @@
+"""Every endpoint over a real connection: what it answers, and what it refuses in which words."""
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.ipc
+import pyarrow.parquet
+import pytest
+from live_server import Client, arrow, bodies, csv_bytes, orders, parquet, served
+
+import hld
+from hld.answers.plain_json import plain_json
+from hld.serve.limits import Limits
+from hld.serve.openapi import ENDPOINTS, description
+
+TOKEN = "a-token-of-the-tests"
+
+
+@pytest.fixture(scope="module")
+def client(shop):
+    with served({"orders": shop["orders"]}) as (address, _):
+        client = Client(address)
+        yield client
+        client.close()
+
+
+@pytest.fixture(scope="module")
+def guarded(shop):
+    with served({"a": shop["orders"], "b": shop["other"]}, token=TOKEN,
+                limits=Limits(workers=1, max_bytes=20_000, max_rows=200)) as (address, service):
+        client = Client(address, TOKEN)
+        yield client, service
+        client.close()
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "stream", "file", "rows", "columns"])
+@pytest.mark.parametrize("batch", ["calm", "moved"])
+def test_a_batch_in_every_form_has_the_verdict_of_the_library(client, shop, form, batch):
+    status, answer = client.json("POST", "/v1/test", *bodies(shop[batch])[form], alpha=0.01)
+    expected = plain_json(hld.load(shop["orders"]).test(shop[batch], 0.01).to_dict())
+    assert status == 200
+    assert answer["pvalue"] == expected["pvalue"]
+    assert answer["reject"] is (batch == "moved")
+    assert {name: answer[name] for name in expected} == expected
+    assert answer["summary"].startswith("shift" if batch == "moved" else "no shift")
+
+
+def test_holes_and_dates_are_read_in_every_form(tmp_path):
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame({"day": pd.Timestamp("2026-01-01") + pd.to_timedelta(rng.integers(0, 50, 400), "D"),
+                          "size": rng.normal(size=400).round(3)})
+    table.loc[:40, "size"] = np.nan
+    hld.HLDDetector(num_epochs=3, num_latents=2).fit(table).save(tmp_path / "days.hld")
+    batch = table[30:130].reset_index(drop=True)
+    text = batch.assign(day=batch["day"].dt.strftime("%Y-%m-%d"))
+    forms = bodies(text) | {"parquet": (parquet(batch), "application/vnd.apache.parquet"),
+                            "stream": (arrow(batch), "application/vnd.apache.arrow.stream"),
+                            "file": (arrow(batch, pa.ipc.new_file), "application/vnd.apache.arrow.file")}
+    forms["columns"] = (json.dumps({"columns": plain_json(text.astype(object).where(text.notna(), None)
+                                                          .to_dict("list"))}).encode(), "application/json")
+    with served({"days": tmp_path / "days.hld"}) as (address, _):
+        client = Client(address)
+        answers = [client.json("POST", "/v1/test", *forms[form])[1] for form in forms]
+        client.close()
+    expected = hld.load(tmp_path / "days.hld").test(batch)
+    assert {answer["pvalue"] for answer in answers} == {expected.pvalue}
+    assert {answer["num_missing"] for answer in answers} == {expected.num_missing}
+
+
+def test_less_detail_leaves_out_the_columns(client, shop):
+    answer = client.json("POST", "/v1/test", csv_bytes(shop["calm"]), "text/csv", detail="verdict")[1]
+    assert not {"columns", "pairs", "data_quality"} & set(answer)
+
+
+def test_report_of_a_result(client, shop):
+    key = client.json("POST", "/v1/test", csv_bytes(shop["moved"]), "text/csv")[1]["id"]
+    client.json("POST", "/v1/test", csv_bytes(shop["calm"]), "text/csv")
+    status, headers, page = client.ask("GET", "/v1/report", id=key)
+    assert (status, b"<h1>Shift found</h1>" in page, b"<b>blue" in page) == (200, True, False)
+    assert "script" not in headers["content-security-policy"]
+    assert b"<h1>No shift found</h1>" in client.ask("GET", "/v1/report")[2]
+    status, answer = client.json("GET", "/v1/report", id="nothing")
+    assert (status, answer["error"]["field"]) == (404, "id")
+
+
+def test_the_monitor_counts_alarms_and_forgets(client, shop):
+    assert client.json("POST", "/v1/reset")[1]["num_rows"] == 0
+    status, calm = client.json("POST", "/v1/observe", csv_bytes(shop["calm"]), "text/csv", after=0)
+    assert (status, calm["num_rows"], calm["alarm"]) == (200, 300, False)
+    moved = client.json("POST", "/v1/observe", csv_bytes(shop["moved"]), "text/csv", after=300)[1]
+    assert (moved["num_rows"], moved["alarm"]) == (600, True)
+    assert 300 < moved["alarm_row"] <= 600
+    status, answer = client.json("POST", "/v1/observe", csv_bytes(shop["moved"]), "text/csv", after=300)
+    assert (status, answer["error"]["field"]) == (409, "after")
+    state = client.json("GET", "/v1/monitor")[1]
+    assert [point[0] for point in state["history"]] == [0, 300, 600]
+    assert state["pvalue"] == moved["pvalue"] == state["history"][-1][2]
+    text = client.ask("GET", "/metrics")[2].decode()
+    assert 'hld_monitor_alarm{model="orders"} 1.0' in text
+    assert 'hld_monitor_rows{model="orders"} 600.0' in text
+    assert client.json("POST", "/v1/reset")[1]["alarm"] is False
+
+
+def test_a_table_that_is_refused_changes_no_monitor(client, shop):
+    before = client.json("GET", "/v1/monitor")[1]["num_rows"]
+    half = csv_bytes(shop["calm"]) + b"red,1,2,3,4,5\n"
+    assert client.json("POST", "/v1/observe", half, "text/csv")[0] == 400
+    assert client.json("GET", "/v1/monitor")[1]["num_rows"] == before
+
+
+def test_summaries_of_many_workers_are_added_up(client, shop):
+    detector = hld.load(shop["orders"])
+    parts = [detector.summarize(shop["moved"][:100]), detector.summarize(shop["moved"][100:])]
+    expected = detector.test(sum(parts))
+    many = "[" + ",".join(part.to_json() for part in parts) + "]"
+    for body, kind in ((many, "application/json"), (sum(parts).to_json(), "application/json"),
+                       (sum(parts).to_bytes(), "application/octet-stream")):
+        status, answer = client.json("POST", "/v1/summaries", body, kind)
+        assert (status, answer["pvalue"], answer["num_samples"]) == (200, expected.pvalue, 300)
+    damaged = bytearray(parts[0].to_bytes())
+    damaged[40] ^= 1
+    other = hld.load(shop["other"]).summarize(shop["calm"]).to_json()
+    for body, kind, field in ((b"[]", "application/json", "body"), (bytes(damaged), "application/octet-stream", "body"),
+                              (b"[" * 9000, "application/json", "body"), (other, "application/json", "body"),
+                              (many, "text/csv", "content-type")):
+        status, answer = client.json("POST", "/v1/summaries", body, kind)
+        assert (status, answer["error"]["field"]) == (415 if kind == "text/csv" else 400, field)
+
+
+def test_models_are_described(guarded, shop):
+    client, _ = guarded
+    models = client.json("GET", "/v1/model")[1]["models"]
+    assert [model["name"] for model in models] == ["a", "b"]
+    assert [column["kind"] for column in models[0]["columns"]] == ["categorical", "integer", "continuous"]
+    assert client.json("GET", "/v1/model", model="b")[1]["models"] == models[1:]
+
+
+CSV = b"colour,visits,income\nred,1,2.5\n"
+
+
+@pytest.mark.parametrize(("status", "field", "path", "body", "kind", "parameters"), [
+    (400, "model", "/v1/test", CSV, "text/csv", {}),
+    (404, "model", "/v1/test", CSV, "text/csv", {"model": "../../etc/passwd"}),
+    (400, "alpha", "/v1/test", CSV, "text/csv", {"model": "a", "alpha": "2"}),
+    (400, "alpha", "/v1/test", CSV, "text/csv", {"model": "a", "alpha": "nan"}),
+    (400, "detail", "/v1/test", CSV, "text/csv", {"model": "a", "detail": "x"}),
+    (400, "level", "/v1/test", CSV, "text/csv", {"model": "a", "level": "0.1"}),
+    (400, "after", "/v1/observe", CSV, "text/csv", {"model": "a", "after": "-1"}),
+    (415, "content-type", "/v1/test", CSV, "text/html", {"model": "a"}),
+    (415, "content-type", "/v1/test", CSV, "text/csv; charset=utf-16", {"model": "a"}),
+    (400, "body", "/v1/test", b"", "text/csv", {"model": "a"}),
+    (400, "body", "/v1/test", b"colour,visits,income\n", "text/csv", {"model": "a"}),
+    (400, "body", "/v1/test", b"nothing,known\n1,2\n", "text/csv", {"model": "a"}),
+    (400, "body", "/v1/test", b"a\0b", "text/csv", {"model": "a"}),
+    (400, "body", "/v1/test", b"[1, 2]", "application/json", {"model": "a"}),
+    (400, "body", "/v1/test", b'{"rows": [{"income": NaN}]}', "application/json", {"model": "a"}),
+    (400, "body", "/v1/test", b'{"rows": [{"income": 1, "income": 2}]}', "application/json", {"model": "a"}),
+    (400, "body", "/v1/test", b'{"rows": [{"income": [1]}]}', "application/json", {"model": "a"}),
+    (400, "body", "/v1/test", b"[" * 10_000, "application/json", {"model": "a"}),
+    (400, "rows", "/v1/test", b'{"rows": 3}', "application/json", {"model": "a"}),
+    (400, "columns", "/v1/test", b'{"columns": {"income": [1], "visits": []}}', "application/json", {"model": "a"}),
+    (400, "body", "/v1/test", b"PAR1PAR1", "application/vnd.apache.parquet", {"model": "a"}),
+    (400, "body", "/v1/test", b"ARROW1\0\0", "application/vnd.apache.arrow.file", {"model": "a"}),
+    (413, "body", "/v1/test", CSV + b"red,1,2.5\n" * 200, "text/csv", {"model": "a"}),
+    (413, "body", "/v1/test", b"x" * 20_001, "text/csv", {"model": "a"}),
+    (413, "body", "/v1/test", b"," * 2000 + b"\n", "text/csv", {"model": "a"}),
+    (404, "path", "/v1/nothing", CSV, "text/csv", {}),
+    (405, "method", "/v1/model", CSV, "text/csv", {}),
+])
+def test_refusals_name_the_field(guarded, status, field, path, body, kind, parameters):
+    found, answer = guarded[0].json("POST", path, body, kind, **parameters)
+    assert (found, answer["error"]["field"], answer["error"]["status"]) == (status, field, status)
+    assert len(answer["error"]["message"]) > 20
+
+
+def test_refusals_name_the_column(client):
+    answer = client.json("POST", "/v1/test", b'{"rows": [{"income": {"a": 1}}]}', "application/json")[1]
+    assert answer["error"]["column"] == "income"
+
+
+def test_what_decompresses_to_too_much_is_refused(guarded):
+    client, _ = guarded
+    many = pd.DataFrame({"colour": ["red" * 2000] * 150, "income": np.arange(150.0)})
+    wide = pa.table({"colour": pa.array(["red" * 2000 + str(i) for i in range(150)])})
+    file = io.BytesIO()
+    pyarrow.parquet.write_table(wide, file, compression="zstd", use_dictionary=False)
+    assert len(file.getvalue()) < 20_000
+    status, answer = client.json("POST", "/v1/test", file.getvalue(), "application/vnd.apache.parquet", model="a")
+    assert (status, "when read" in answer["error"]["message"]) == (413, True)
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    status, answer = client.json("POST", "/v1/test", arrow(many, options=options),
+                                 "application/vnd.apache.arrow.stream", model="a")
+    assert (status, "compressed" in answer["error"]["message"]) == (400, True)
+    # one long text for many rows is small, and stays so
+    status, answer = client.json("POST", "/v1/test", parquet(many, compression="zstd"),
+                                 "application/vnd.apache.parquet", model="a")
+    assert status == 200
+
+
+def test_the_token_is_needed_and_compared_as_a_whole(guarded, shop):
+    client, _ = guarded
+    for header in ("", "Bearer", "Bearer ", f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", f"Basic {TOKEN}", "Bearer ÿ"):
+        status, headers, _ = client.ask("GET", "/v1/model", headers={"Authorization": header.encode("latin-1")})
+        assert (status, headers["www-authenticate"]) == (401, "Bearer")
+    for path in ("/healthz", "/readyz", "/openapi.json", "/"):
+        assert client.ask("GET", path, headers={"Authorization": ""})[0] == 200
+    assert client.ask("GET", "/metrics", headers={"Authorization": ""})[0] == 401
+    assert client.json("POST", "/v1/reload")[1] == {"models": {"a": "kept", "b": "kept"}}
+
+
+def test_pages_of_other_sites_are_refused(client, guarded):
+    assert client.ask("GET", "/healthz", headers={"Host": "evil.example"})[0] == 403
+    assert client.ask("GET", "/healthz", headers={"Host": "localhost:1"})[0] == 200
+    assert client.ask("POST", "/v1/reset", headers={"Origin": "https://evil.example"})[0] == 403
+    assert client.ask("POST", "/v1/reset", headers={"Origin": f"http://127.0.0.1:{client.port}"})[0] == 200
+    assert guarded[0].ask("GET", "/healthz", headers={"Host": "models.example"})[0] == 200
+    assert client.json("POST", "/v1/reload")[0] == 403
+
+
+def test_a_full_pool_sends_clients_away(guarded, monkeypatch):
+    client, service = guarded
+    monkeypatch.setattr(service.pool, "num_busy", service.pool.capacity)
+    status, headers, body = client.ask("POST", "/v1/test", CSV, "text/csv", model="a")
+    assert (status, headers["retry-after"]) == (503, "1")
+    assert json.loads(body)["error"]["field"] == "service"
+    assert client.ask("GET", "/healthz")[0] == 200
+
+
+def test_work_that_takes_too_long_is_answered(shop):
+    limits = Limits(workers=1, seconds=1e-4)
+    with served({"orders": shop["orders"]}, limits=limits) as (address, _):
+        client = Client(address)
+        status, answer = client.json("POST", "/v1/test", csv_bytes(shop["calm"]), "text/csv")
+        assert (status, answer["error"]["field"]) == (504, "service")
+        client.close()
+
+
+def test_the_description_has_every_endpoint_and_is_of_openapi(client):
+    document = client.json("GET", "/openapi.json")[1]
+    assert document == json.loads(json.dumps(description(Limits())))
+    assert {(path, method) for path, methods in document["paths"].items() for method in methods} == {
+        (one.path, one.method.lower()) for one in ENDPOINTS}
+    names = set(document["components"]["schemas"])
+    text = json.dumps(document)
+    assert all(f'"#/components/schemas/{name}"' in text for name in names)
+    validator = pytest.importorskip("openapi_spec_validator")
+    validator.validate(document)
+
+
+def test_answers_are_of_the_described_schemas(client, shop):
+    jsonschema = pytest.importorskip("jsonschema")
+    document = client.json("GET", "/openapi.json")[1]
+    table = csv_bytes(shop["moved"]), "text/csv"
+    for path, method, arguments in (("/v1/test", "post", table), ("/v1/observe", "post", table),
+                                    ("/v1/model", "get", ()), ("/v1/monitor", "get", ()), ("/v1/reset", "post", ())):
+        answers = document["paths"][path][method]["responses"]
+        schema = answers["200"]["content"]["application/json"]["schema"]
+        jsonschema.validate(client.json(method.upper(), path, *arguments)[1],
+                            {**schema, "components": document["components"]})
+        refused = client.json(method.upper(), path, *arguments, nonsense=1)[1]
+        jsonschema.validate(refused, {"$ref": "#/components/schemas/Error", "components": document["components"]})
+
+
+def test_every_row_of_ten_thousand_counts(client):
+    batch = orders(np.random.default_rng(3), 10_000)
+    assert client.json("POST", "/v1/test", csv_bytes(batch), "text/csv")[1]["num_samples"] == 10_000

@@ -1,0 +1,170 @@
+"""Batches as sums: they add up, go through files, are refused where they do not belong, and give p-values."""
+import json
+
+import binomial_bounds as bounds
+import numpy as np
+import pytest
+import zoo
+
+import hld
+import pcircuit
+
+CIRCUITS = {name: c for name, c in zoo.circuits().items() if name in ("hclt_like", "rat_like", "two_coins")}
+
+METRICS = ("euclidean", "standardized", "marginals", "whitened")  # which summaries with noise take, too
+
+
+@pytest.fixture(scope="module")
+def detector():
+    rng = np.random.default_rng(3)
+    table = rng.integers(0, 3, size=(400, 3))
+    table[:, 1] = (table[:, 0] + rng.integers(0, 2, size=400)) % 3
+    return hld.HLDDetector(num_latents=4, num_epochs=30, metric=METRICS).fit(table), table
+
+
+@pytest.fixture
+def found(detector):
+    return detector[0].summarize(detector[1][:50])
+
+
+@pytest.mark.parametrize("name", CIRCUITS)
+@pytest.mark.parametrize("null", ["exact", "auto"])
+def test_the_pvalue_is_that_of_the_rows(name, null):
+    circuit = CIRCUITS[name]
+    test, rows = hld.HLDTest(circuit, null=null, rng=0), pcircuit.sample(circuit, 200, rng=1)
+    parts = sum(test.summarize(part) for part in np.array_split(rows, 7))
+    one, two = test(parts), test(rows)
+    np.testing.assert_allclose([one.statistic, one.pvalue, one.threshold], [two.statistic, two.pvalue, two.threshold],
+                               rtol=1e-9, atol=1e-12)
+
+
+def test_sums_are_those_of_the_likelihoods():
+    circuit = CIRCUITS["hclt_like"]
+    test, rows = hld.HLDTest(circuit), pcircuit.sample(circuit, 30, rng=2)
+    expected = pcircuit.node_likelihoods(circuit, rows, nodes=test.nodes).sum(axis=0)
+    np.testing.assert_allclose(test.summarize(rows).sums, expected, rtol=1e-12)
+    nothing = test.summarize(rows[:0])
+    assert nothing.num_rows == 0
+    assert nothing + test.summarize(rows) == test.summarize(rows)
+
+
+def test_a_table_gives_what_its_rows_give(detector):
+    detector, table = detector
+    parts = detector.summarize(table[:60]) + detector.summarize(table[60:150])
+    one, two = detector.test(parts), detector.test(table[:150])
+    assert two.pvalue > 0.25  # which is not checked by rows
+    np.testing.assert_allclose(one.pvalue, two.pvalue, rtol=1e-9)
+    assert [column.to_dict() for column in one.columns] == [column.to_dict() for column in two.columns]
+    assert str(one.data_quality) == str(two.data_quality)
+    assert one.pairs == ()
+
+
+def test_an_alarm_is_no_smaller_than_that_of_the_rows(detector):
+    detector, table = detector
+    shifted = table[:120].copy()
+    shifted[:, 1] = np.random.default_rng(3).permutation(shifted[:, 1])
+    one, two = detector.test(detector.summarize(shifted)), detector.test(shifted)
+    assert one.reject
+    assert two.pvalue <= one.pvalue
+
+
+def test_holes_cost_metrics_that_mix_nodes_and_nothing_else(detector):
+    detector, table = detector
+    batch = table[:100].astype(float)
+    batch[np.random.default_rng(1).random(batch.shape) < 0.1] = np.nan
+    found = detector.test(detector.summarize(batch))
+    assert dict(zip(found.metrics, found.pvalues, strict=True))["whitened"] == 1.0
+    assert found.num_missing == int(np.isnan(batch).sum())
+    assert found.data_quality.missingness.pvalue == detector.test(batch).data_quality.missingness.pvalue
+    missing = hld.HLDTest(detector.circuit_, missing="exact")
+    with pytest.raises(ValueError, match="`rows` has 1 missing entries"):
+        missing.summarize([[0, -1, 0]])
+
+
+@pytest.mark.parametrize("odd", [False, True], ids=["plain", "rare level"])
+def test_level_against_few_reference_rows(odd):
+    # A category that one row in fifty has and reference rows may not show: the check by the spread must see to it.
+    circuit = zoo.independent([[0.49, 0.49, 0.02], [0.5, 0.5], [0.3, 0.7]] if odd else [[0.5, 0.5]] * 3)
+    trials, rejected, rng = 150, 0, np.random.default_rng(5)
+    for _ in range(trials):
+        rows = pcircuit.sample(circuit, 120, rng=rng)
+        test = hld.HLDTest(circuit, metric="standardized", reference="training", training_data=rows[:60])
+        rejected += test(test.summarize(rows[60:])).reject
+    assert rejected <= bounds.at_most(trials, 0.05)
+
+
+def test_forms_give_the_summary_back(found, detector):
+    text, data = found.to_json(), found.to_bytes()
+    for back in (hld.BatchSummary.from_json(text), hld.BatchSummary.from_bytes(data)):
+        assert back == found
+        assert hash(back) == hash(found)
+        assert detector[0].test(back).pvalue == detector[0].test(found).pvalue
+    private = detector[0].summarize(detector[1][:50], epsilon=2.0)
+    assert hld.BatchSummary.from_json(private.to_json()) == private
+    assert private.table is None
+    assert private.spread is None
+    assert len(data) < 10_000
+    with pytest.raises(ValueError, match="read-only"):
+        back.sums[0] = 0.0
+
+
+def test_a_model_from_a_file_takes_summaries(found, detector, tmp_path):
+    detector[0].save(tmp_path / "model")
+    assert hld.load(tmp_path / "model").test(found).pvalue == detector[0].test(found).pvalue
+
+
+def test_other_models_and_kinds_are_refused(found, detector):
+    other = hld.HLDDetector(num_latents=2, num_epochs=4).fit(detector[1])
+    with pytest.raises(ValueError, match="`summary` is for the model"):
+        other.test(found)
+    with pytest.raises(ValueError, match="`summary` is for the model"):
+        detector[0].test_(found)
+    with pytest.raises(ValueError, match="`other` is a summary for the model"):
+        found + other.summarize(detector[1][:5])
+    with pytest.raises(ValueError, match="`other` has no `spread`"):
+        found + detector[0].summarize(detector[1][:5], epsilon=1.0)
+    with pytest.raises(TypeError):
+        found + 1
+    with pytest.raises(ValueError, match=r"`batch.num_rows` must be a whole number of at least 1"):
+        detector[0].test(detector[0].summarize(detector[1][:0]))
+
+
+def damaged(found):
+    """Texts that are no summaries, each with a word of what is said."""
+    good = json.loads(found.to_json())
+    changes = [("format", "x", "format"), ("version", 2, "newer"), ("version", "1", "version"), ("model", "x", "model"),
+               ("model", 3, "model"), ("num_rows", -1, "num_rows"), ("num_rows", 1.5, "num_rows"),
+               ("num_missing", None, "num_missing"), ("extra", [3], "extra"), ("absent", "a", "absent"),
+               ("epsilon", 1.0, "lacks"), ("surprise", 1, "unknown")]
+    yield from ((json.dumps(good | {name: value}), word) for name, value, word in changes)
+    arrays = [("sums", [], "fit together"), ("sums", ["a"], "numbers"), ("sums", [[1.0]], "dimensions"),
+              ("odd", [51] * 4, "counts"), ("odd", [-1] * 4, "counts"), ("odd", [0.5] * 4, "numbers"),
+              ("squares", [-1.0] * 4, "at least 0"), ("squares", [0.0], "fit together"),
+              ("cells", [[0]], "fit together"),
+              ("seen", [1], "fit together"), ("x", [1], "unknown"), ("sums", [10 ** 30] * 400, "numbers"),
+              ("categories", [2 ** 63] * 12, "range")]
+    yield from ((json.dumps(good | {"arrays": good["arrays"] | {name: value}}), word) for name, value, word in arrays)
+    for text in ("", "[]", "{", "3", "[" * 10_000, "{}", json.dumps(good | {"arrays": 3})):
+        yield text, "summary"
+
+
+def test_texts_that_are_no_summaries_are_refused(found):
+    cases = list(damaged(found))
+    assert len(cases) > 30
+    for text, word in cases:
+        with pytest.raises(ValueError, match=word):
+            hld.BatchSummary.from_json(text)
+    for wrong in (None, b"{}", 3):
+        with pytest.raises(TypeError, match="`text` must be"):
+            hld.BatchSummary.from_json(wrong)
+
+
+def test_bytes_that_are_no_summaries_are_refused(found):
+    data = found.to_bytes()
+    for i in range(0, len(data), 37):
+        with pytest.raises(ValueError, match="`data`"):
+            hld.BatchSummary.from_bytes(data[:i])
+        with pytest.raises(ValueError, match="`data`"):
+            hld.BatchSummary.from_bytes(data[:i] + bytes([data[i] ^ 1]) + data[i + 1:])
+    with pytest.raises(TypeError, match="`data` must be"):
+        hld.BatchSummary.from_bytes("text")

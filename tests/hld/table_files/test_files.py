@@ -1,0 +1,220 @@
+"""Files of every form, by pyarrow and by pandas: the same rows, whole, in chunks, and as a sample."""
+import bz2
+import gzip
+import io
+import lzma
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom
+
+from hld.schemas.encoder import fit_encoder
+from hld.table_files import files, row_chunks
+from hld.table_files.dialect import ReadOptions
+from hld.tables.factored import whole_cells
+
+pa = pytest.importorskip("pyarrow")
+
+
+def frame(N=300, seed=0):
+    """Text, flags, whole numbers, numbers and dates, with holes in each."""
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame({"word": rng.choice(["red", "tan", "NY"], N).astype(object),
+                          "flag": (rng.random(N) < 0.5).astype(object), "count": rng.integers(0, 4, N).astype(object),
+                          "size": rng.normal(size=N).round(3), "code": rng.choice(["1", "2", "z"], N).astype(object)})
+    for v, name in enumerate(table.columns):
+        table.loc[rng.random(N) < 0.05 * v, name] = None
+    return table.assign(day=np.datetime64("2020-01-01", "us") + rng.integers(0, 1000, N).astype("m8[h]"))
+
+
+def codes_of(encoder, path, options=files.DEFAULT, **how):
+    """Evidence of a file, its chunks one below the other."""
+    return np.concatenate([encoder.encode_counting(chunk)[0] for chunk in
+                           files.read_chunks(str(path), encoder, options, **how)])
+
+
+@pytest.fixture
+def paths(tmp_path):
+    """The same table in many files."""
+    table = frame()
+    table.to_csv(tmp_path / "t.csv", index=False)
+    text = (tmp_path / "t.csv").read_bytes()
+    for ending, compress in ((".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress),
+                             (".zst", lambda data: pa.Codec("zstd").compress(data, asbytes=True))):
+        (tmp_path / f"t.csv{ending}").write_bytes(compress(text))
+    table.to_csv(tmp_path / "index.csv")
+    table.to_csv(tmp_path / "tab.txt", index=False, sep="\t")
+    table.to_csv(tmp_path / "comma.csv", index=False, sep=";", decimal=",")
+    table.to_csv(tmp_path / "latin.csv", index=False, encoding="utf-16")
+    return table, tmp_path
+
+
+def test_every_text_file_is_the_same_table(paths):
+    table, folder = paths
+    read, total = files.read_training(str(folder / "t.csv"))
+    encoder = fit_encoder(read, num_bins=4)
+    kinds = [column.kind for column in encoder.columns]
+    assert (total, kinds) == (300, ["categorical", "boolean", "integer", "continuous", "categorical", "date"])
+    expected = encoder.encode(read)[0]
+    assert (expected == -1).sum(axis=0).tolist() == table.isna().sum().tolist()
+    compressed = [f"t.csv{ending}" for ending in ("", ".gz", ".bz2", ".xz", ".zst")]
+    for name in (*compressed, "index.csv", "tab.txt", "comma.csv", "latin.csv"):
+        options = ReadOptions(encoding="utf-16" if name == "latin.csv" else "utf-8")
+        again = fit_encoder(files.read_training(str(folder / name), options)[0], num_bins=4)
+        assert again == encoder, name
+        for as_text in (False, True):
+            np.testing.assert_array_equal(codes_of(encoder, folder / name, options, as_text=as_text), expected, name)
+
+
+ALONE = """
+import sys; sys.modules["pyarrow"] = None
+import numpy as np
+from hld.table_files import files
+from hld.schemas.encoder import fit_encoder
+encoder = fit_encoder(files.read_training("t.csv")[0], num_bins=4)
+print(*[column.kind for column in encoder.columns])
+for name in ("t.csv", "index.csv", "tab.txt", "comma.csv"):
+    codes = np.concatenate([encoder.encode_counting(chunk)[0] for chunk in files.read_chunks(name, encoder)])
+    print(codes.astype(int).sum(axis=0).tolist())
+try: files.read_training("t.parquet")
+except ImportError as error: print(error)
+"""
+
+
+def test_pandas_alone_reads_the_same(paths):
+    _, folder = paths
+    expected = codes_of(fit_encoder(files.read_training(str(folder / "t.csv"))[0], num_bins=4), folder / "t.csv")
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", ALONE], cwd=folder, capture_output=True, text=True,
+                          timeout=120, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    sums = str(expected.astype(int).sum(axis=0).tolist())
+    lines = done.stdout.splitlines()
+    assert lines[:5] == ["categorical boolean integer continuous categorical date", *[sums] * 4], done.stderr
+    assert lines[5].startswith("reading parquet files needs pyarrow, which is not installed")
+
+
+def test_parquet_and_json_lines(tmp_path):
+    table = frame()
+    arrow = pa.Table.from_pandas(table, preserve_index=False)
+    pa.parquet = pytest.importorskip("pyarrow.parquet")
+    pa.parquet.write_table(arrow, tmp_path / "t.parquet", row_group_size=70)
+    table.assign(day=table["day"].astype(str)).to_json(tmp_path / "t.jsonl", orient="records", lines=True)
+    encoder = fit_encoder(table, num_bins=4)
+    expected = encoder.encode(table)[0]
+    read, total = files.read_training(str(tmp_path / "t.parquet"))
+    assert (total, fit_encoder(read, num_bins=4)) == (300, encoder)
+    np.testing.assert_array_equal(codes_of(encoder, tmp_path / "t.parquet"), expected)
+    np.testing.assert_array_equal(codes_of(encoder, tmp_path / "t.jsonl"), expected)
+    chosen = ReadOptions(columns=("word", "size"))
+    assert files.read_training(str(tmp_path / "t.parquet"), chosen)[0].column_names == ["word", "size"]
+    (tmp_path / "no.parquet").write_text("a,b\n")
+    with pytest.raises(ValueError, match=r"no\.parquet' is not a table in parquet"):
+        files.read_training(str(tmp_path / "no.parquet"))
+
+
+def test_standard_input_is_any_of_them(paths, monkeypatch):
+    _, folder = paths
+    encoder = fit_encoder(files.read_training(str(folder / "t.csv"))[0], num_bins=4)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO((folder / "comma.csv").read_bytes())))
+    np.testing.assert_array_equal(codes_of(encoder, "-", as_text=True), codes_of(encoder, folder / "t.csv"))
+
+
+def test_chunks_are_the_whole(paths, monkeypatch):
+    _, folder = paths
+    encoder = fit_encoder(files.read_training(str(folder / "t.csv"))[0])
+    whole = codes_of(encoder, folder / "t.csv")
+    monkeypatch.setattr(row_chunks, "BLOCK", 1000)
+    assert len(list(files.read_chunks(str(folder / "t.csv"), encoder))) > 5
+    np.testing.assert_array_equal(codes_of(encoder, folder / "t.csv"), whole)
+
+
+def test_cells_of_another_type_need_a_second_reading(tmp_path):
+    encoder = fit_encoder({"size": np.linspace(0, 1, 9), "day": np.arange(9).astype("M8[D]")}, num_bins=2)
+    (tmp_path / "b.csv").write_text("size,day\n0.9,1970-01-02\nmuch,1970-01-08T00:00:00+00:00\n,soon\n")
+    with pytest.raises(row_chunks.OddCells):
+        list(files.read_chunks(str(tmp_path / "b.csv"), encoder))
+    chunk, = files.read_chunks(str(tmp_path / "b.csv"), encoder, as_text=True)
+    codes, report, _, _ = encoder.encode_counting(chunk)
+    assert codes.tolist() == [[1, 0], [-1, 1], [-1, -1]]
+    assert report.num_odd.tolist() == [1, 1]
+
+
+def test_a_long_table_is_learned_from_a_uniform_sample(tmp_path):
+    """Each row is as likely as any other, whatever chunk it is in, and the order is kept."""
+    chunks = [pd.DataFrame({"row": np.arange(start, min(start + 37, 200))}) for start in range(0, 200, 37)]
+    trials, hits = 120, np.zeros(200, dtype=int)
+    for seed in range(trials):
+        held, total = files.sampled(iter(chunks), 50, seed)
+        rows = held["row"].to_numpy()
+        assert (len(rows), total) == (50, 200)
+        assert (np.diff(rows) > 0).all()
+        hits[rows] += 1
+    low, high = binom.ppf([1e-6 / 400, 1 - 1e-6 / 400], trials, 50 / 200)
+    assert low <= hits.min() <= hits.max() <= high
+    all_of_it, _ = files.sampled(iter(chunks), 1000, 0)
+    assert all_of_it["row"].tolist() == list(range(200))
+
+
+def test_missing_marks_of_ones_own(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n1,x\n-999,?\n2,y\n")
+    options = ReadOptions(na_values=("-999", "?"))
+    encoder = fit_encoder(files.read_training(str(tmp_path / "t.csv"), options)[0])
+    assert [column.levels for column in encoder.columns] == [(1, 2), ("x", "y")]
+    for as_text in (False, True):
+        assert codes_of(encoder, tmp_path / "t.csv", options, as_text=as_text).tolist() == [[0, 0], [-1, -1], [1, 1]]
+
+
+def test_files_without_a_header(tmp_path):
+    (tmp_path / "t.csv").write_text("1,x\n2,y\n1,y\n")
+    options = ReadOptions(has_header=False)
+    read, total = files.read_training(str(tmp_path / "t.csv"), options)
+    assert (list(read.columns), total) == (["x0", "x1"], 3)
+    chunk, = files.read_chunks(str(tmp_path / "t.csv"), fit_encoder(read), options)
+    assert [whole_cells(cells).tolist() for cells in chunk.values()] == [[1, 2, 1], ["x", "y", "y"]]
+
+
+def timed(N=120, seed=3):
+    """Durations, times of the day and dates in the German form, with numbers of which -999 is missing."""
+    rng = np.random.default_rng(seed)
+    steps, days = rng.integers(0, 300_000, N), np.datetime64("2026-01-01", "D") + rng.integers(0, 300, N)
+    return pd.DataFrame({"step": pd.to_timedelta(steps, unit="s"),
+                         "clock": [str(pd.Timedelta(int(x) % 86400, unit="s"))[7:] for x in steps],
+                         "day": pd.DatetimeIndex(days).strftime("%d.%m.%Y"),
+                         "size": np.where(rng.random(N) < 0.2, -999.0, rng.normal(size=N).round(2)),
+                         "word": rng.choice(["red", "tan"], N)})
+
+
+@pytest.mark.parametrize("by_pandas", [False, True])
+@pytest.mark.parametrize("has_blanks", [False, True])
+def test_times_blanks_and_numbers_for_missing_are_read_alike_in_training_and_in_batches(
+        tmp_path, monkeypatch, by_pandas, has_blanks):
+    if by_pandas:
+        monkeypatch.setitem(sys.modules, "pyarrow.csv", None)
+    options, table = ReadOptions(na_values=("-999",)), timed()
+    (tmp_path / "t.csv").write_text(table.to_csv(index=False).replace(",", ", " if has_blanks else ","))
+    read, _ = files.read_training(str(tmp_path / "t.csv"), options)
+    encoder = fit_encoder(read, num_bins=4)
+    assert [(one.name, one.kind) for one in encoder.columns] == [
+        ("step", "duration"), ("clock", "time"), ("day", "date"), ("size", "continuous"), ("word", "categorical")]
+    truth = pd.DataFrame({"step": table["step"], "clock": pd.to_timedelta(table["clock"]),
+                          "day": pd.to_datetime(table["day"], format="%d.%m.%Y"), "word": table["word"],
+                          "size": table["size"].where(table["size"] != -999)})[list(table)]
+    want = fit_encoder(truth, num_bins=4).encode(truth)[0]
+    np.testing.assert_array_equal(encoder.encode(read)[0], want)
+    for as_text in (True, False):
+        try:
+            np.testing.assert_array_equal(codes_of(encoder, tmp_path / "t.csv", options, as_text=as_text), want)
+        except row_chunks.OddCells:     # German dates: the caller reads again as text
+            assert not as_text
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, bz2.compress, lzma.compress,
+                                      lambda data: pa.Codec("zstd").compress(data, asbytes=True)])
+def test_standard_input_may_be_compressed(monkeypatch, compress):
+    text = frame().to_csv(index=False).encode()
+    for data in (text, compress(text)):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(data))))
+        assert files.read_training("-")[1] == 300

@@ -1,0 +1,34 @@
+"""Texts that stand for times: every form that is read, and what stays text."""
+import datetime
+
+import pytest
+
+from hld.tables.time_texts import in_iso, text_kind, times_of_texts
+
+DAY = datetime.timedelta(days=1)
+
+
+@pytest.mark.parametrize(("cells", "kind"), [
+    (["2026-01-31", "2026-02-01T12:30:00.5+01:00"], "date"), (["31.01.2026", "1.2.2026 12:30"], "date"),
+    (["2026/01/31", "2026/2/1"], "date"), (["01/31/2026", "02/01/2026"], None), (["2026-01-31"], None),
+    (["12:30", "23:59:59.5"], "time"), (["12:30", "24:00"], "duration"), (["1 days", "12:30:00"], "duration"),
+    (["0 days 00:00:01", "-1 days +23:00:00"], "duration"), (["1 day, 0:00:01", "2 days, 1:00:00"], "duration"),
+    (["12:30", "12:75"], None), (["12:30", ""], None), (["1.5", "2.5"], None), (["1.2.3", "3.2.1"], None)])
+def test_kinds_of_texts(cells, kind):
+    assert text_kind(cells) == kind
+
+
+@pytest.mark.parametrize("step", [DAY, 3 * DAY + datetime.timedelta(hours=2, microseconds=7), -DAY / 3, DAY / 7])
+def test_durations_are_read_as_python_and_data_frames_write_them(step):
+    pandas = pytest.importorskip("pandas")
+    texts = [str(step), str(pandas.Timedelta(step)), "no duration"]
+    assert times_of_texts(texts, "duration").tolist() == [step, step, "no duration"]
+
+
+def test_times_of_the_day_and_dates_are_read_or_left():
+    found = times_of_texts(["23:59:59.25", "24:00", "-1:00", "x"], "time").tolist()
+    assert found == [datetime.time(23, 59, 59, 250000), "24:00", "-1:00", "x"]
+    found = times_of_texts(["31.1.2026", "2026-01-31 01:00+01:00", "30.02.2026", "01/02/2026"], "date").tolist()
+    assert found == [datetime.datetime(2026, 1, 31), datetime.datetime(2026, 1, 31), "30.02.2026", "01/02/2026"]
+    assert times_of_texts(["99999999 days"], "duration").tolist() == [datetime.timedelta(days=99999999)]
+    assert in_iso("1.2.2026 12:30") == "2026-02-01 12:30"

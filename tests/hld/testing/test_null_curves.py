@@ -1,0 +1,29 @@
+"""Curves of the null: a density whose tail beyond the batch is its p-value."""
+import numpy as np
+import pytest
+
+from hld.testing.goodness_of_fit import HLDTest
+from hld.testing.null_curves import null_curves
+from pcircuit import rat_spn, sample
+
+CIRCUIT = rat_spn([2] * 6, num_units=3, depth=2, rng=0)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", ("euclidean", "standardized")])
+def test_tails_are_the_p_values(metric):
+    test = HLDTest(CIRCUIT, metric=metric, null="exact", rng=0)
+    result = test(sample(CIRCUIT, 60, rng=1))
+    curves = null_curves(test, result)
+    assert [curve.metric for curve in curves] == list(result.metrics)
+    for curve, pvalue in zip(curves, result.pvalues, strict=True):
+        x, y = curve.x, curve.density
+        width = np.diff(x)
+        beyond = x[:-1] >= curve.observed
+        mass = (y[:-1] + y[1:]) / 2 * width
+        assert mass[beyond].sum() / mass.sum() == pytest.approx(pvalue, abs=0.06)
+        assert (curve.observed > 1) == (pvalue < result.alpha)
+
+
+def test_far_batches_have_no_place_on_the_axis():
+    test = HLDTest(CIRCUIT, null="exact")
+    assert null_curves(test, test([[0, 1] * 3] * 5000))[0].observed is None

@@ -1,0 +1,140 @@
+"""A service on a free port, in a thread of this process or in a process of its own, and a client for it."""
+import contextlib
+import http.client
+import io
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import threading
+import time
+from urllib.parse import urlencode, urlsplit
+
+import numpy as np
+import pandas as pd
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+
+
+def orders(rng, number, shift=0.0):
+    """Rows of a small table of three columns."""
+    kind = rng.integers(0, 3, number)
+    return pd.DataFrame({"colour": np.array(["red", "green", "<b>blue"])[kind],
+                         "visits": kind + rng.integers(0, 2, number),
+                         "income": (rng.normal(3 * kind) + shift).round(2)})
+
+
+def csv_bytes(frame):
+    """A frame in CSV."""
+    return frame.to_csv(index=False).encode()
+
+
+def parquet(frame, **options):
+    """A frame as a Parquet file."""
+    import pyarrow as pa
+    import pyarrow.parquet
+    file = io.BytesIO()
+    pyarrow.parquet.write_table(pa.Table.from_pandas(frame, preserve_index=False), file, **options)
+    return file.getvalue()
+
+
+def arrow(frame, new=None, options=None):
+    """A frame as an Arrow stream, or as `new` writes it."""
+    import pyarrow as pa
+    import pyarrow.ipc
+    new = new or pa.ipc.new_stream
+    file, table = io.BytesIO(), pa.Table.from_pandas(frame, preserve_index=False)
+    with new(file, table.schema, options=options) as writer:
+        writer.write_table(table)
+    return file.getvalue()
+
+
+def bodies(frame):
+    """The same table in every form, with its media type."""
+    import pyarrow as pa
+    plain = json.loads(frame.to_json(orient="records"))
+    return {"csv": (csv_bytes(frame), "text/csv"), "parquet": (parquet(frame), "application/vnd.apache.parquet"),
+            "stream": (arrow(frame), "application/vnd.apache.arrow.stream"),
+            "file": (arrow(frame, pa.ipc.new_file), "application/vnd.apache.arrow.file"),
+            "rows": (json.dumps({"rows": plain}).encode(), "application/json"),
+            "columns": (json.dumps({"columns": frame.to_dict("list")}).encode(), "application/json; charset=utf-8")}
+
+
+class Client:
+    """One connection to a service, opened when it is needed."""
+
+    def __init__(self, address, token=None):
+        parts = urlsplit(address)
+        self.host, self.port, self.token, self._line = parts.hostname, parts.port, token, None
+
+    def ask(self, method, path, body=None, kind=None, headers=(), **parameters):
+        """Status, headers and bytes of an answer."""
+        if self._line is None:
+            self._line = http.client.HTTPConnection(self.host, self.port, timeout=60)
+        sent = dict(headers) | ({"Content-Type": kind} if kind else {})
+        if self.token is not None:
+            sent.setdefault("Authorization", f"Bearer {self.token}")
+        self._line.request(method, path + (f"?{urlencode(parameters)}" if parameters else ""), body, sent)
+        answer = self._line.getresponse()
+        content = answer.read()
+        if answer.getheader("connection") == "close":
+            self.close()
+        return answer.status, answer.headers, content
+
+    def json(self, method, path, body=None, kind=None, **parameters):
+        """Status and value of an answer in JSON."""
+        status, headers, content = self.ask(method, path, body, kind, **parameters)
+        assert headers["content-type"] == "application/json", content
+        return status, json.loads(content)
+
+    def close(self):
+        """Close the connection."""
+        if self._line is not None:
+            self._line.close()
+            self._line = None
+
+
+@contextlib.contextmanager
+def served(paths, *, token=None, limits=None, watch_seconds=0.0, **options):
+    """The address of a service in a thread, and its `Service`."""
+    from hld.serve.app import Service
+    from hld.serve.limits import Limits
+    from hld.serve.models import Models
+    from hld.serve.server import address_of, opened_socket, server_of
+    service = Service(Models(paths, **options), limits or Limits(workers=2), token)
+    server = server_of(service, watch_seconds)
+    with opened_socket("127.0.0.1", 0) as listening:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+        thread.start()
+        wait_until(lambda: server.started)
+        try:
+            yield address_of(listening), service
+        finally:
+            server.should_exit = True
+            thread.join(60)
+            assert not thread.is_alive()
+
+
+@contextlib.contextmanager
+def process(*arguments, environment=()):
+    """``hld serve`` in a process of its own, and its address; killed in the end if it still runs."""
+    variables = {**os.environ, "PYTHONPATH": str(ROOT), "PCIRCUIT_ENGINE": "numpy", **dict(environment)}
+    command = [sys.executable, "-m", "hld", "serve", "--port", "0", *map(str, arguments)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=variables) as run:
+        try:
+            line = run.stdout.readline()
+            found = re.search(r"http://\S+", line)
+            assert found, (line, run.stderr.read() if not line else "")
+            yield run, found[0]
+        finally:
+            run.kill()
+
+
+def wait_until(is_so, seconds=60):
+    """Wait for something to be so."""
+    end = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.01)
