@@ -7,6 +7,7 @@ import numpy as np
 
 import pcircuit
 from hld.checks import check_alpha, check_names, finite_array, saved_count, saved_number
+from hld.streams.detectors import check_fitted_detector, fingerprint
 from hld.streams.races import Races
 
 FORMAT, VERSION = "hld.stream", 1
@@ -17,7 +18,6 @@ STATE = ("directions", "means")
 
 def stream_parts(monitor) -> tuple[dict, dict]:
     """Header and arrays of a monitor."""
-    from hld.streams.stream_monitor import fingerprint
     header = {"format": FORMAT, "version": VERSION, "circuit": fingerprint(monitor.circuit)}
     header |= {name: getattr(monitor, name) for name in sorted(KEYS - {"format", "version", "library", "circuit"})}
     arrays = {"reference": monitor.codes.astype(np.int32), "sizes": monitor.sizes}
@@ -32,7 +32,6 @@ def stream_parts(monitor) -> tuple[dict, dict]:
 
 def read_stream(cls, path, detector):
     """The monitor of a file; ValueError if the file is damaged, or of another detector."""
-    from hld.streams.stream_monitor import check_fitted_detector
     check_fitted_detector(detector)
     header, arrays = pcircuit.read_archive(path, FORMAT, VERSION)
     try:
@@ -44,7 +43,6 @@ def read_stream(cls, path, detector):
 
 def _read(monitor, header, arrays, detector):
     """Fill a monitor with checked parts."""
-    from hld.streams.stream_monitor import fingerprint
     check_names(header, KEYS, "the header")
     if header["circuit"] != fingerprint(detector.circuit_):
         raise ValueError("the monitor is of another detector")

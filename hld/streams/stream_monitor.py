@@ -12,7 +12,6 @@ for any circuit, good or bad, any number of reference rows, and streams of any l
 """
 from __future__ import annotations
 
-import hashlib
 import threading
 from dataclasses import dataclass, field
 
@@ -20,6 +19,7 @@ import numpy as np
 
 import pcircuit
 from hld.checks import check_alpha
+from hld.streams.detectors import check_fitted_detector
 from hld.streams.directions import FORGETTING, LIVE, first_races, next_start, scores_of, start_directions, starts_at
 from hld.streams.races import FACTORS, FIRST, SHARE, THRESHOLDS, advance
 
@@ -257,12 +257,6 @@ class StreamMonitor:
         return read_stream(cls, path, detector)
 
 
-def check_fitted_detector(detector) -> None:
-    """Raise unless a detector is fitted."""
-    if getattr(detector, "test_", None) is None or getattr(detector, "encoder_", None) is None:
-        raise TypeError(f"`detector` must be a fitted HLDDetector, found {type(detector).__name__}")
-
-
 def _encoded(detector, reference, groups) -> tuple:
     """Codes of the reference, and its groups as numbers or None."""
     from hld.answers.segments import numbered, split_off
@@ -282,11 +276,3 @@ def uniform_numbers(seed: int, first: int, n: int) -> np.ndarray:
     blocks = range(first // BLOCK, (first + n - 1) // BLOCK + 1) if n else ()
     numbers = [np.random.default_rng([seed, 7, block]).random(BLOCK) for block in blocks]
     return np.concatenate([*numbers, np.zeros(0)])[first % BLOCK:][:n]
-
-
-def fingerprint(circuit) -> str:
-    """A digest of a circuit's numbers."""
-    digest = hashlib.sha256()
-    for name, array in sorted(pcircuit.to_arrays(circuit).items()):
-        digest.update(name.encode() + np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()
