@@ -4,6 +4,7 @@ from __future__ import annotations
 import math
 import reprlib
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -45,7 +46,8 @@ def seed_of(rng: int | np.random.Generator | None) -> int:
     return int(pcircuit.check_generator(rng).integers(2 ** 53))
 
 
-def finite_array(arrays: Mapping, name: str, shape: tuple, dtype=np.float64) -> np.ndarray:
+def finite_array(arrays: Mapping[str, Any], name: str, shape: tuple[Any, ...],
+                 dtype: np.dtype[Any] | type[Any] = np.float64) -> np.ndarray:
     """A finite array of a file, of the given shape and type; None in the shape stands for any length."""
     if name not in arrays:
         raise ValueError(f"array {name!r} is missing")
@@ -57,7 +59,7 @@ def finite_array(arrays: Mapping, name: str, shape: tuple, dtype=np.float64) -> 
     return array
 
 
-def saved_number(scalars: Mapping, name: str, least: float = 0.0, most: float = LARGEST) -> float:
+def saved_number(scalars: Mapping[str, Any], name: str, least: float = 0.0, most: float = LARGEST) -> float:
     """A number of a file in a range, as a float.
 
     Examples
@@ -72,7 +74,7 @@ def saved_number(scalars: Mapping, name: str, least: float = 0.0, most: float = 
     return float(value)
 
 
-def saved_count(scalars: Mapping, name: str, least: int = 1, most: int = 2 ** 53) -> int:
+def saved_count(scalars: Mapping[str, Any], name: str, least: int = 1, most: int = 2 ** 53) -> int:
     """A whole number of a file in a range.
 
     Examples
@@ -87,7 +89,8 @@ def saved_count(scalars: Mapping, name: str, least: int = 1, most: int = 2 ** 53
     return value
 
 
-def check_names(found, known, what: str) -> None:
+def check_names(found: dict[str, Any] | list[str] | set[str], known: Any,
+                what: str) -> None:
     """Raise unless the names of entries of a file are exactly those that its format has.
 
     Examples
@@ -103,17 +106,17 @@ def check_names(found, known, what: str) -> None:
         raise ValueError(f"{what} {' and '.join(filter(None, (lacks, more)))}")
 
 
-def with_prefix(prefix: str, arrays: Mapping) -> dict:
+def with_prefix(prefix: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
     """The arrays under names that begin with a prefix."""
     return {prefix + name: array for name, array in arrays.items()}
 
 
-def under_prefix(prefix: str, arrays: Mapping) -> dict:
+def under_prefix(prefix: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
     """The arrays whose names begin with a prefix, without it."""
     return {name[len(prefix):]: array for name, array in arrays.items() if name.startswith(prefix)}
 
 
-def _saved(scalars, name):
+def _saved(scalars: Any, name: str) -> Any:
     """An entry of a JSON object of a file."""
     if not isinstance(scalars, Mapping) or name not in scalars:
         raise ValueError(f"{name!r} is missing in {reprlib.repr(scalars)}")

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from hld.schemas.quality import data_quality
 from hld.testing.row_sums import RowSums
 
 
-def judge_chunks(detector: HLDDetector, chunks: Iterable, alpha: float = 0.05) -> HLDResult:
+def judge_chunks(detector: HLDDetector, chunks: Iterable[Any], alpha: float = 0.05) -> HLDResult:
     """Test whether a batch that comes in chunks follows the distribution of the training table.
 
     Parameters

@@ -11,7 +11,10 @@ that it shows, and as many holes as in training say nothing (`hld.schemas.missin
 from __future__ import annotations
 
 import inspect
+import os
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -41,6 +44,10 @@ from hld.summaries.summary import BatchSummary
 from hld.synthetic.drawing import condition_probability, draw_rows
 from hld.tables.cells import read_table
 from hld.variation.dividing import divide
+
+if TYPE_CHECKING:
+    from hld.answers.segments import SegmentsResult
+    from hld.results.result import HLDResult
 
 
 class HLDDetector:
@@ -73,9 +80,9 @@ class HLDDetector:
         Kinds of the circuit's units that the test looks at.
     metric : "auto", "likelihoods" or see `HLDTest`
         "auto" combines "euclidean", "standardized", "marginals" and "whitened", and where 25 rows and more are held out
-        "whitened_fine" and "score"; without input or sum units among `kinds` those that do not need them; and it looks
-        at the counts of single columns (`hld.results.largest_count`).  "likelihoods" is the same without "score", which
-        is neither exported as C nor summed up with noise.
+        "whitened_fine" and "score"; without input or sum units among `kinds` those that do not need them.  Held-out
+        rows also give the counts of single columns (`hld.results.largest_count`).  "likelihoods" is the same without
+        "score", which is neither exported as C nor summed up with noise.
     null : see `HLDTest`
         By default drawn batches where T is small.
     reference : "auto", "training", "held-out" or "circuit"
@@ -144,10 +151,11 @@ class HLDDetector:
     True
     """
 
-    def __init__(self, num_latents=4, num_epochs=100, pseudocount=1.0, num_bins=8, max_categories=64, *,
-                 categorical=None, continuous=None, schema=None, covariates=None, missingness=True,
-                 kinds=("input", "sum"), metric="auto", null="auto", reference="auto", estimation_error=True,
-                 tolerance=0.0, num_resamples=999, rng=0):
+    def __init__(self, num_latents: int = 4, num_epochs: int = 100, pseudocount: float = 1.0, num_bins: int = 8,
+                 max_categories: int = 64, *, categorical: Any = None, continuous: Any = None, schema: Any = None,
+                 covariates: Any = None, missingness: bool = True, kinds: Sequence[str] = ("input", "sum"),
+                 metric: Any = "auto", null: str = "auto", reference: str = "auto", estimation_error: bool = True,
+                 tolerance: float = 0.0, num_resamples: int = 999, rng: int | np.random.Generator | None = 0) -> None:
         self.num_latents = num_latents
         self.num_epochs = num_epochs
         self.pseudocount = pseudocount
@@ -164,7 +172,8 @@ class HLDDetector:
         self.estimation_error = estimation_error
         self.rng = rng
 
-    def fit(self, table, y=None, *, groups=None, order=None, progress=False, learner=None):
+    def fit(self, table: Any, y: Any = None, *, groups: Any = None, order: str | None = None, progress: bool = False,
+            learner: Any = None) -> HLDDetector:
         """Learn the distribution of a table.
 
         Parameters
@@ -235,7 +244,7 @@ class HLDDetector:
         return self._take_over({"schema": schema, "test": test, "judge": judge, "history": history,
                                 "num_train": num_train, "offset": offset, "new_values": new, **known})
 
-    def test(self, batch, alpha=0.05):
+    def test(self, batch: Any, alpha: float = 0.05) -> HLDResult:
         """Test whether a batch follows the distribution of the training table.
 
         Parameters
@@ -274,7 +283,8 @@ class HLDDetector:
         result = with_quality(lambda level: self.test_(rows, level), quality, alpha, largest_of(self, counts))
         return replace(result, evidence=evidence_of(self, counts, quality))
 
-    def summarize(self, table, *, epsilon=None, delta=1e-6, rng=None):
+    def summarize(self, table: Any, *, epsilon: Any = None, delta: Any = 1e-6,
+                  rng: np.random.Generator | None = None) -> Any:
         """A few sums over the rows of a table, which add up and can be tested in their place: see `hld.BatchSummary`.
 
         With `epsilon`, noise makes them (epsilon, delta)-differentially private: see `hld.summaries.privacy`.
@@ -282,22 +292,23 @@ class HLDDetector:
         check_fitted(self)
         return summarize_table(self, table, epsilon=epsilon, delta=delta, rng=rng)
 
-    def power(self, alternative, T, alpha=0.05) -> float:
+    def power(self, alternative: Any, T: Any, alpha: float = 0.05) -> float:
         """Probability that T rows of an alternative are called shifted: see `hld.planning.of_tables.power_of_table`."""
         check_fitted(self)
         return power_of_table(self, alternative, T, alpha)
 
-    def sample_size(self, alternative, power=0.9, alpha=0.05):
+    def sample_size(self, alternative: Any, power: Any = 0.9, alpha: float = 0.05) -> Any:
         """Rows with which an alternative is found: see `hld.planning.power.sample_size`."""
         check_fitted(self)
         return sample_size_of_table(self, alternative, power, alpha)
 
-    def detectable(self, T, power=0.9, alpha=0.05) -> tuple:
+    def detectable(self, T: Any, power: Any = 0.9, alpha: float = 0.05) -> tuple[Any, ...]:
         """How much more frequent levels have to get: see `hld.planning.detectable.detectable`."""
         check_fitted(self)
         return detectable_of_table(self, T, power, alpha)
 
-    def test_by(self, table, by, alpha=0.05, *, every=None, procedure="bh"):
+    def test_by(self, table: Any, by: Any, alpha: float = 0.05, *, every: str | None = None,
+                procedure: str = "bh") -> SegmentsResult | None:
         """Test each segment of a table, with false discovery control: see `hld.answers.segments.judge_segments`."""
         from hld.answers.segments import judge_segments
         check_fitted(self)
@@ -307,20 +318,21 @@ class HLDDetector:
             largest_of(self, batch_profile(self, rows)) if self.judge_ is self.test_ else None),
             table, by, alpha, every=every, procedure=procedure)
 
-    def score_samples(self, table) -> np.ndarray:
+    def score_samples(self, table: Any) -> np.ndarray:
         """Natural log-likelihood of each row under the circuit; larger is more typical."""
         check_fitted(self)
         return pcircuit.log_likelihood(self.circuit_, self.encoder_.encode(table)[0])
 
-    def decision_function(self, table) -> np.ndarray:
+    def decision_function(self, table: Any) -> np.ndarray:
         """`score_samples` less `offset_`: negative for the rows that `predict` calls odd."""
         return predictions(self, table)[0]
 
-    def predict(self, table) -> np.ndarray:
+    def predict(self, table: Any) -> np.ndarray:
         """1 for each row, -1 for odd ones, at most 5 % of those that follow the training distribution."""
         return predictions(self, table)[1]
 
-    def sample(self, num_samples, *, where=None, rng=None):
+    def sample(self, num_samples: int, *, where: str | None = None,
+               rng: int | np.random.Generator | None = None) -> Any:
         """(num_samples, V) object array of rows drawn from the circuit; None for rare, new and missing values.
 
         Numbers are drawn inside their bins and types kept; `where` is a condition that all rows fulfil, such as
@@ -329,12 +341,12 @@ class HLDDetector:
         check_fitted(self)
         return draw_rows(self.circuit_, self.encoder_.columns, self.values_, num_samples, where=where, rng=rng)
 
-    def probability(self, where) -> float:
+    def probability(self, where: str) -> float:
         """Probability of a condition under the circuit, such as ``'age > 40 and sex == "F"'``."""
         check_fitted(self)
         return condition_probability(self.circuit_, self.encoder_.columns, self.values_, where)
 
-    def save(self, path) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted detector to one file, atomically and without pickle; read it with `hld.load`."""
         check_fitted(self)
         fitted = {"schema": self.schema_, "test": self.test_, "judge": self.judge_, "history": self.history_,
@@ -343,7 +355,7 @@ class HLDDetector:
         pcircuit.write_archive(path, *detector_parts(self.get_params(), fitted))
 
     @classmethod
-    def from_parts(cls, header: dict, arrays: dict) -> HLDDetector:
+    def from_parts(cls, header: dict[str, Any], arrays: dict[str, Any]) -> HLDDetector:
         """The detector of a file's header and arrays; ValueError if they are not of this format."""
         params, fitted = read_parts(header, arrays, cls().get_params())
         return cls(**params)._take_over(fitted)
@@ -353,25 +365,25 @@ class HLDDetector:
         check_fitted(self)
         return describe(self)
 
-    def get_params(self, deep=True) -> dict:
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Constructor parameters, as scikit-learn expects."""
         return {name: getattr(self, name) for name in inspect.signature(type(self).__init__).parameters
                 if name != "self"}
 
-    def set_params(self, **params):
+    def set_params(self, **params: Any) -> HLDDetector:
         """Change constructor parameters; takes effect at the next `fit`."""
         known = self.get_params()
         for name, value in params.items():
             if name not in known:
-                raise ValueError(f"`{name}` is not a parameter of HLDDetector: expected one of {', '.join(known)}")
+                raise ValueError(f"`{name}` is not a parameter of HLDDetector, expected one of {', '.join(known)}")
             setattr(self, name, value)
         return self
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         state = f"fitted to {self.num_train_} rows" if hasattr(self, "circuit_") else "not fitted"
         return f"HLDDetector(num_latents={self.num_latents}, {state})"
 
-    def _take_over(self, fitted):
+    def _take_over(self, fitted: dict[str, Any]) -> HLDDetector:
         """Become fitted: with what `fit` computed, or what a file held."""
         self.schema_, self.encoder_ = fitted["schema"], fitted["schema"].encoder()
         self.test_, self.circuit_ = fitted["test"], fitted["test"].circuit
@@ -385,6 +397,6 @@ class HLDDetector:
             del self.feature_names_in_
         return self
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         """What scikit-learn asks of an estimator."""
         return sklearn_tags()

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import pcircuit
 from hld.metrics.named import COMBINATIONS, DEFAULT, METRICS
@@ -10,7 +11,7 @@ from hld.nulls.named import NULLS, OF_ONE_METRIC, ON_DEMAND
 REFERENCES = ("auto", "training", "held-out", "circuit")
 
 
-def check_options(options: Mapping) -> None:
+def check_options(options: Mapping[str, Any]) -> None:
     """Raise a TypeError or a ValueError for the first option of an `HLDDetector` that cannot be used.
 
     Parameters
@@ -38,20 +39,20 @@ def check_options(options: Mapping) -> None:
         raise ValueError(f"`null` {options['null']!r} draws from the circuit: use null='auto', or reference='circuit', "
                          f"found reference={options['reference']!r}")
     if options["null"] in OF_ONE_METRIC and _num_names(options["metric"]) > 1:
-        raise ValueError(f"`null` {options['null']!r} is for a single `metric`, found metric={options['metric']!r}")
+        raise ValueError(f"`null` {options['null']!r} needs a single `metric`, found metric={options['metric']!r}")
     pcircuit.check_flag(options["estimation_error"], "estimation_error")
     pcircuit.check_flag(options["missingness"], "missingness")
     pcircuit.check_generator(options["rng"])
 
 
-def _num_names(metric) -> int:
+def _num_names(metric: Any) -> int:
     """Number of metrics that are named."""
     if isinstance(metric, str):
         return len(DEFAULT) if metric in COMBINATIONS else 1
     return sum(isinstance(part, str) for part in metric) if isinstance(metric, (list, tuple)) else 1
 
 
-def _check_metric(metric) -> None:
+def _check_metric(metric: str) -> None:
     """Raise unless `metric` is a combination, names of metrics, or positive numbers, whose count is not known yet."""
     expected = (f"'auto', 'likelihoods', one of {', '.join(map(repr, METRICS))}, several different ones, or positive "
                 "node weights")

@@ -3,8 +3,11 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
+
+import numpy as np
 
 import pcircuit
 from hld.metrics.named import COMBINATIONS, default_metrics
@@ -21,7 +24,8 @@ SUPPORTED_LEVEL = 0.05  # below the smallest p-value of a single row `fit` warns
 MOST_NAMED = 8  # columns that a warning names
 
 
-def build_test(options: Mapping, circuit, kept, num_learned: int, seed: int, ordered: tuple) -> HLDTest:
+def build_test(options: Mapping[str, Any], circuit: pcircuit.Circuit, kept: np.ndarray, num_learned: int, seed: int,
+               ordered: tuple[Any, ...]) -> HLDTest:
     """The test of a fitted circuit against the rows `kept`, or, if these are None, against the circuit."""
     nodes, metric = pcircuit.select_nodes(circuit, options["kinds"]), options["metric"]
     if isinstance(metric, str) and metric in COMBINATIONS:
@@ -33,7 +37,7 @@ def build_test(options: Mapping, circuit, kept, num_learned: int, seed: int, ord
                    rng=seed, num_resamples=options["num_resamples"], tolerance=options["tolerance"], ordered=ordered)
 
 
-def judge_table_summary(detector, summary: BatchSummary, alpha: float) -> HLDResult:
+def judge_table_summary(detector: Any, summary: BatchSummary, alpha: float) -> HLDResult:
     """Test a batch of which a fitted detector has a summary."""
     check_summary(summary, "batch")
     if detector.judge_ is not detector.test_:
@@ -48,7 +52,7 @@ def judge_table_summary(detector, summary: BatchSummary, alpha: float) -> HLDRes
 
 
 @contextlib.contextmanager
-def batch_as_named():
+def batch_as_named() -> Iterator[None]:
     """Errors about a `table` speak of the `batch`, which is what `HLDDetector.test` calls it."""
     try:
         yield
@@ -59,7 +63,7 @@ def batch_as_named():
         raise type(error)(said.replace("`table`", "`batch`", 1)) from None
 
 
-def describe(detector) -> str:
+def describe(detector: Any) -> str:
     """The columns of a fitted detector and how each is treated, the circuit, and the test."""
     left_out = [f"{column.name!r}: left out, {column.note or 'as the schema says'}" for column in
                 detector.schema_.left_out]
@@ -70,7 +74,7 @@ def describe(detector) -> str:
         f"missing values: {MISSING[detector.test_.missing]}; {_tested_shares(detector)}"])
 
 
-def _kept_rows(detector) -> list:
+def _kept_rows(detector: Any) -> list[Any]:
     """A line about the rows of the reference, if they were kept from learning."""
     test = detector.test_
     if test.reference == "circuit" or test.num_train == detector.num_train_:
@@ -78,7 +82,7 @@ def _kept_rows(detector) -> list:
     return [f"reference: {test.num_train} of the {detector.num_train_} rows, kept from learning"]
 
 
-def _tested_shares(detector) -> str:
+def _tested_shares(detector: Any) -> str:
     """What is done with the shares of missing values."""
     if not detector.missingness or detector.judge_ is not detector.test_:
         return "their shares are not tested"
@@ -87,7 +91,7 @@ def _tested_shares(detector) -> str:
     return "their shares are tested against those of training"
 
 
-def warn_of_few(judge, num_rows: int) -> None:
+def warn_of_few(judge: Any, num_rows: int) -> None:
     """A warning if nothing can be rejected at the default level, so little there is to compare with."""
     if not isinstance(judge, HLDTest):
         if judge.least_pvalue() > SUPPORTED_LEVEL:  # only groups have one
@@ -103,7 +107,7 @@ def warn_of_few(judge, num_rows: int) -> None:
                       UserWarning, stacklevel=3)
 
 
-def warn_of_left_out(schema, given) -> None:
+def warn_of_left_out(schema: Any, given: Any) -> None:
     """A warning that names the columns that are left out without having been asked for."""
     asked = {column.name for column in given.left_out} if given is not None else set()
     found = [f"{column.name!r} ({column.note})" for column in schema.left_out if column.name not in asked]

@@ -7,6 +7,7 @@ has nothing to transform, so there is no ``set_output``.
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,7 @@ class NotFittedError(ValueError, AttributeError):
     """An estimator is used before it is fitted; of the same bases as scikit-learn's error of this name."""
 
 
-def check_fitted(detector) -> None:
+def check_fitted(detector: Any) -> None:
     """Raise unless `fit` has run."""
     if hasattr(detector, "circuit_"):
         return
@@ -33,7 +34,7 @@ def check_fitted(detector) -> None:
     raise kind("this HLDDetector is not fitted: call `fit(table)` first, or `hld.load(path)`")
 
 
-def row_offset(scores) -> float:
+def row_offset(scores: np.ndarray) -> float:
     """The largest log-likelihood that at most a twentieth of the rows after k reference rows fall below.
 
     It is the r-th smallest of the k scores, r = floor((k + 1) / 20): the rank of a fresh row among k + 1 exchangeable
@@ -48,23 +49,23 @@ def row_offset(scores) -> float:
     return min(float(np.sort(scores)[rank - 1]), 0.0) if rank else -np.inf
 
 
-def predictions(detector, table) -> tuple:
+def predictions(detector: Any, table: Any) -> tuple[Any, ...]:
     """(n,) scores less the offset, and (n,) 1 or -1 for odd rows."""
     scores = detector.score_samples(table)
     if detector.offset_ is None:
-        raise ValueError("this detector is from a file of an older format, which has no offset for single rows: fit it "
+        raise ValueError("`offset_` is not known, as the model file is of an older format: fit the detector "
                          "again, or use `score_samples`")
     with np.errstate(invalid="ignore"):
         differences = np.where(np.isneginf(scores), -np.inf, scores - detector.offset_)
     return differences, np.where(differences < 0, -1, 1)
 
 
-def feature_names(schema):
+def feature_names(schema: Any) -> np.ndarray | None:
     """(V,) object array of the names of the training table's columns; None if it had no names."""
     return np.array(schema.names, dtype=object) if schema.by_name else None
 
 
-def sklearn_tags():
+def sklearn_tags() -> Any:
     """The tags of an outlier detector that takes tables of anything, with holes."""
     from sklearn.utils import InputTags, Tags, TargetTags
     return Tags(estimator_type="outlier_detector", target_tags=TargetTags(required=False), requires_fit=True,

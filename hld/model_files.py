@@ -2,13 +2,14 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import pcircuit
 from hld.detector import HLDDetector
 from hld.files.detector import FORMAT, FORMAT_VERSION
 
 
-def save(detector, path) -> None:
+def save(detector: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted detector to one file, whole or not at all.
 
     Parameters
@@ -42,7 +43,7 @@ def save(detector, path) -> None:
     detector.save(path)
 
 
-def load(path) -> HLDDetector:
+def load(path: str | os.PathLike[str]) -> HLDDetector:
     """Read a fitted detector that `save` wrote; safe for files from strangers.
 
     Parameters

@@ -79,8 +79,9 @@ class Mixture:
             raise ValueError("`circuits` is empty: a mixture needs at least one")
         for m, circuit in enumerate(members):
             if not np.array_equal(circuit.num_categories, members[0].num_categories):
-                raise ValueError(f"circuits[{m}] and circuits[0] must have the same variables and numbers of "
-                                 f"categories, found {circuit.num_variables} and {members[0].num_variables} variables"
+                raise ValueError(f"`circuits` must have the same variables and numbers of categories, "
+                                 f"number {m} beside number 0, found {circuit.num_variables} and "
+                                 f"{members[0].num_variables} variables"
                                  + _first_difference(circuit, members[0]))
         object.__setattr__(self, "circuits", members)
         object.__setattr__(self, "weights", _checked_weights(weights, len(members)))

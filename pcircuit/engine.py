@@ -27,7 +27,7 @@ def chosen_engine() -> str:
     """"numpy", "numba" or "auto": what ``PCIRCUIT_ENGINE`` says, or who called within `engine_set_to`."""
     engine = _within.get() or os.environ.get(ENGINE_VARIABLE) or AUTO
     if engine not in ENGINES:
-        raise ValueError(f"environment variable {ENGINE_VARIABLE} is {engine!r}: expected 'auto', 'numpy' or 'numba'")
+        raise ValueError(f"environment variable {ENGINE_VARIABLE} is {engine!r}, expected 'auto', 'numpy' or 'numba'")
     return engine
 
 

@@ -102,7 +102,7 @@ def refuse_out_of_range(circuit: Circuit, data: Evidence, name: str = "data") ->
     if not len(data) or ((data.max(axis=0) < categories).all() and int(data.min()) >= MISSING):
         return
     row, column = first((data < MISSING) | (data >= categories))
-    raise ValueError(f"`{name}` holds {data[row, column]} at row {row}, column {column}: expected a category "
+    raise ValueError(f"`{name}` holds {data[row, column]} at row {row}, column {column}, expected a category "
                      f"0..{categories[column] - 1}, or -1 for a missing value")
 
 
@@ -187,7 +187,7 @@ def _whole(array: NDArray[Any], name: str) -> Ints:
     wrong = ~(is_missing | ((array == np.floor(array)) & (np.abs(array) < 2.0 ** 63)))
     if wrong.any():
         place = first(wrong)
-        raise ValueError(f"`{name}` holds {array[place]}{at(place)}: {FLOATS}")
+        raise ValueError(f"`{name}` holds {array[place]}{at(place)}, {FLOATS}")
     return np.where(is_missing, array.dtype.type(MISSING), array).astype(np.int64)
 
 
@@ -198,7 +198,7 @@ def _of_objects(array: NDArray[Any], name: str) -> Ints:
         code = _code_of_object(entry)
         if code is None:
             wrong = ValueError if is_real(entry) else TypeError
-            raise wrong(f"`{name}` holds {shown(entry)}{at(place)}: {OBJECTS}")
+            raise wrong(f"`{name}` holds {shown(entry)}{at(place)}, {OBJECTS}")
         codes[place] = code
     return codes
 

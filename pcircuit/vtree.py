@@ -290,7 +290,7 @@ def _checked_first(parents: Ints, variables: Ints) -> Ints:
             first[r] = first[open_subtrees.pop()]
             arity += 1
         if is_leaf == (arity > 0):
-            raise ValueError(f"v-tree node {r} has {arity} children in post-order and variable {variables[r]}: "
+            raise ValueError(f"`variables` has {variables[r]} at node {r}, which has {arity} children in post-order: "
                              "a leaf has a variable and no children, an inner node -1 and at least one")
         if open_subtrees and parents[open_subtrees[-1]] < parent_list != -1:
             raise ValueError(f"`parents` is not a post-order numbering: node {open_subtrees[-1]} must be attached "

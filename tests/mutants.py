@@ -1,21 +1,27 @@
 """Do the tests notice bugs?  Plants some hundreds, one at a time, and runs the tests that should fail.
 
-    python tests/mutants.py --work /tmp/mutants                       goes on where it stopped
+    python tests/mutants.py --work /tmp/mutants                       goes on where it stopped, in random order
+    python tests/mutants.py --work /tmp/mutants --minutes 30          stops after the bug in hand by then
+    python tests/mutants.py --work /tmp/mutants --again --wide        tries survivors against all tests of the package
     python tests/mutants.py --work /tmp/mutants --report              only the table and the survivors
 
 The bugs are those of `PLANTED` below, chosen by hand because they once went unnoticed, and a fixed random choice of the
 mutations of `mutations`, a few per module.  Everything happens in a copy of the checkout inside the work folder.  A bug
-is *caught* when a test fails, an import fails or the time is up; tests run in the order of `plan`, those of the module
-itself first, and stop at the first failure.  Kernels run as plain Python (NUMBA_DISABLE_JIT), since Numba's cache does
-not see that a function which another one calls has changed; all else runs on the NumPy engine.
+is *caught* when a test fails, an import fails or the time is up, and the same test passes without the bug; tests run
+in the order of `plan`, those of the module itself first, then those of its room, and stop at the first failure.  Each
+run is a fork of one process that has imported what all of them need.  Kernels run as plain Python (NUMBA_DISABLE_JIT),
+since Numba's cache does not see that a function which another one calls has changed; all else runs on the NumPy engine.
 
+What was found is also written to `benchmarks/results/mutants.json`.
 Bugs that no test can notice, because results stay the same, are listed with the reason in `mutants_equivalent.json`.
 """
 from __future__ import annotations
 
 import argparse
+import contextlib
 import itertools
 import json
+import math
 import os
 import pathlib
 import random
@@ -30,6 +36,7 @@ from mutations import Mutation, mutations
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 EQUIVALENT = pathlib.Path(__file__).with_name("mutants_equivalent.json")
+RECORD = ROOT / "benchmarks" / "results" / "mutants.json"
 LINES_PER_MUTANT, MOST_PER_MODULE = 220, 3
 CPU_SECONDS = 240  # of one run of tests
 KERNELS = "numba, interpreted"
@@ -54,8 +61,8 @@ PLANTED = [
 ]
 
 
-def plan(path: str) -> list[tuple[str, list[str]]]:
-    """(environment, arguments of pytest) of the runs for one source file, narrow ones first."""
+def plan(path: str, *, wide: bool = False) -> list[tuple[str, list[str]]]:
+    """(environment, arguments of pytest) of the runs for one source file, narrow ones first; `wide` adds packages."""
     package, *rooms, name = pathlib.PurePath(path).with_suffix("").parts
     folder = pathlib.PurePath("tests", package, *rooms)
     while not (ROOT / folder).is_dir():  # rooms whose tests are one file of the package's folder
@@ -75,12 +82,12 @@ def plan(path: str) -> list[tuple[str, list[str]]]:
         return [("numpy", ["tests/test_layers.py"])]
     runs = [("numpy", [path])]  # examples
     runs += [("numpy", [test, *NOT_NUMBA]) for test in mirror]
-    runs.append(("numpy", [str(folder), *NOT_NUMBA]))
+    beside = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "tests" / package).glob("test_*.py"))
+    runs.append(("numpy", [*([str(folder)] if folder.parts[2:] else beside), *NOT_NUMBA]))
     if package == "pcircuit" and rooms in (["inference"], []):
         runs.append((KERNELS, inner))
-        runs.append(("numpy", ["tests/pcircuit", *NOT_NUMBA]))
-    if package == "hld":
-        runs.append(("numpy", ["tests/hld", *NOT_NUMBA]))
+    if wide:
+        runs.append(("numpy", [f"tests/{package}", *NOT_NUMBA]))
     return runs
 
 
@@ -136,7 +143,8 @@ def _run_tests(copy, environment, arguments, log):
         numba.config.DISABLE_JIT = environment == KERNELS
         import pytest
         code = pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "-p", "no:xdist",
-                            "-W", "ignore::RuntimeWarning", *arguments])
+                            "-W", "ignore::RuntimeWarning", "-W", "ignore::pytest.PytestAssertRewriteWarning",
+                            *arguments])
         os._exit(int(code))
     except BaseException as error:
         print(repr(error))
@@ -150,7 +158,7 @@ class Work:
         self.folder, self.copy = folder, folder / "copy"
         self.results, self.log = folder / "results.jsonl", folder / "last.log"
         folder.mkdir(parents=True, exist_ok=True)
-        self.known = {}
+        self.known, self.broken = {}, set()  # outcomes; tests that fail without a bug
         if self.results.exists():
             for line in self.results.read_text(encoding="utf-8").splitlines():
                 entry = json.loads(line)
@@ -162,6 +170,10 @@ class Work:
         skip = shutil.ignore_patterns(".git", "__pycache__", "results", "figures", ".pytest_cache", "*.egg-info")
         shutil.copytree(ROOT, self.copy, ignore=skip)
 
+    def deselected(self):
+        """Options that leave out the tests that fail anyway."""
+        return [f"--deselect={test}" for test in sorted(self.broken)]
+
     def note(self, **entry):
         """Keep one result."""
         self.known[entry["key"]] = entry
@@ -169,45 +181,43 @@ class Work:
             file.write(json.dumps(entry) + "\n")
 
 
-def without_failing(work: Work, runs) -> list:
-    """The runs without tests that fail or take too long where nothing is planted, found once and kept."""
-    usable = []
-    for environment, arguments in runs:
-        key = f"baseline :: {environment} :: {' '.join(arguments)}"
-        if key not in work.known:
-            started, deselected = time.process_time(), []
-            while (result := run(work.copy, environment, [*arguments, *deselected], work.log)) == "failed":
-                failed = [line.split()[1] for line in work.log.read_text(errors="replace").splitlines()
-                          if line.startswith(("FAILED ", "ERROR "))]
-                if not failed or len(deselected) > 60:
-                    break
-                deselected += [f"--deselect={test}" for test in failed]
-            work.note(key=key, outcome=result, deselected=deselected, seconds=time.process_time() - started)
-            print(f"baseline: {environment}: {' '.join(arguments)}: {result}, without {deselected}", flush=True)
-        entry = work.known[key]
-        if entry["outcome"] == "passed":
-            usable.append((environment, [*arguments, *entry["deselected"]]))
-    return usable
-
-
-def judge(work: Work, mutation: Mutation) -> dict:
+def judge(work: Work, mutation: Mutation, *, wide: bool = False) -> dict:
     """Plant one bug, run the tests, take it out again."""
     target = work.copy / mutation.path
     source = target.read_text(encoding="utf-8")
-    runs, started = without_failing(work, plan(mutation.path)), time.perf_counter()
-    outcome, by = "survived", ""
+    started, by = time.perf_counter(), ""
     try:
-        target.write_text(mutation.apply(source), encoding="utf-8")
-        for environment, arguments in runs:
-            result = run(work.copy, environment, arguments, work.log)
-            if result != "passed":
-                lines = work.log.read_text(errors="replace").splitlines()
-                failed = [line for line in lines if line.startswith(("FAILED ", "ERROR "))] or lines[-1:]
-                outcome, by = "caught", result if result != "failed" else failed[0][:160] if failed else "no output"
+        for environment, arguments in plan(mutation.path, wide=wide):
+            target.write_text(mutation.apply(source), encoding="utf-8")
+            while (result := run(work.copy, environment, [*arguments, *work.deselected()], work.log)) != "passed":
+                failed = failures(work.log)
+                target.write_text(source, encoding="utf-8")
+                if not fails_anyway(work, environment, arguments, failed if result == "failed" else []):
+                    by = result if result != "failed" else f"{failed[0]}" if failed else "nothing can be imported"
+                    break
+                if result == "failed" and not failed:
+                    raise RuntimeError(f"no tests run, with a bug or without: see {work.log}")
+                if not failed:
+                    break  # tests that take too long even without the bug say nothing
+                work.broken |= set(failed)
+                target.write_text(mutation.apply(source), encoding="utf-8")
+            if by:
                 break
     finally:
         target.write_text(source, encoding="utf-8")
-    return {"key": mutation.key, "outcome": outcome, "by": by, "seconds": round(time.perf_counter() - started, 1)}
+    return {"key": mutation.key, "outcome": "caught" if by else "survived", "by": by[:160],
+            "seconds": round(time.perf_counter() - started, 1)}
+
+
+def failures(log: pathlib.Path) -> list[str]:
+    """The tests that failed in a run, by its last lines."""
+    lines = log.read_text(errors="replace").splitlines()
+    return [line.partition(" ")[2].partition(" - ")[0] for line in lines if line.startswith(("FAILED ", "ERROR "))]
+
+
+def fails_anyway(work: Work, environment: str, arguments: list[str], failed: list[str]) -> bool:
+    """Whether what failed, or took too long, does so where nothing is planted."""
+    return run(work.copy, environment, failed or [*arguments, *work.deselected()], work.log) != "passed"
 
 
 def report(work: Work, bugs: list[Mutation]) -> None:
@@ -240,6 +250,8 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="only files whose path holds this")
     parser.add_argument("--again", action="store_true", help="try the survivors once more")
+    parser.add_argument("--wide", action="store_true", help="run all tests of the package in the end")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="begin no further bug after so long")
     parser.add_argument("--report", action="store_true", help="print what has been found and stop")
     options = parser.parse_args()
     work = Work(options.work)
@@ -257,16 +269,33 @@ def judge_all(work: Work, options) -> None:
     import pytest  # noqa: F401
     import scipy.sparse.linalg
     import scipy.stats  # noqa: F401
+    with contextlib.suppress(ImportError):
+        import hypothesis  # noqa: F401
+        import matplotlib.pyplot  # noqa: F401
+        import polars  # noqa: F401
+        import pyarrow.csv  # noqa: F401
     work.renew()
     bugs = [bug for bug in chosen(options.seed, work.copy) if options.only in bug.path]
+    random.Random(options.seed).shuffle(bugs)  # so that those judged by then are spread over both packages
+    end = time.monotonic() + 60 * options.minutes
     for bug in bugs:
         known = work.known.get(bug.key, {}).get("outcome")
         if known == "caught" or (known == "survived" and not options.again):
             continue
-        entry = judge(work, bug)
+        if time.monotonic() > end:
+            break
+        entry = judge(work, bug, wide=options.wide)
         work.note(**entry)
         print(f"{entry['outcome']:8} {entry['seconds']:6.1f} s  {bug.key}  {entry['by']}", flush=True)
+    record(work, bugs)
     report(work, bugs)
+
+
+def record(work: Work, bugs: list[Mutation]) -> None:
+    """Write what is known of these bugs to the results of the repository."""
+    found = [work.known[bug.key] for bug in sorted(bugs, key=lambda bug: bug.key) if bug.key in work.known]
+    RECORD.parent.mkdir(parents=True, exist_ok=True)
+    RECORD.write_text("[\n" + ",\n".join(json.dumps(entry) for entry in found) + "\n]\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

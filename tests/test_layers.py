@@ -47,7 +47,7 @@ ROOMS = {
         "references": {"checks", "vectors"},
         "metrics": {"references", "vectors"},
         "nulls": {"checks", "references", "gchi2", "vectors"},
-        "planning": {"checks", "schemas", "answers", "references", "nulls", "gchi2"},
+        "planning": {"results", "checks", "schemas", "answers", "references", "nulls", "gchi2"},
         "summaries": {"checks", "schemas", "answers", "vectors", "references", "nulls"},
         "monitoring": {"checks"},
         "baselines": {"checks", "nulls", "gchi2", "vectors"},

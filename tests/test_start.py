@@ -107,7 +107,7 @@ for call in (lambda: pcircuit.log_likelihood(circuit, [[0] * 4]), lambda: pcircu
     except ValueError as error:
         print(error)
 """
-    expected = "environment variable PCIRCUIT_ENGINE is 'jax': expected 'auto', 'numpy' or 'numba'"
+    expected = "environment variable PCIRCUIT_ENGINE is 'jax', expected 'auto', 'numpy' or 'numba'"
     assert run(program, PCIRCUIT_ENGINE="jax") == [expected] * 2
 
 

@@ -37,7 +37,7 @@ def test_the_packages_their_lazy_names_and_wrong_uses(tmp_path, pytestconfig):
         (tmp_path / f"wrong_{i}.py").write_text(f"import pcircuit\n{line}\n")
     cache = pytestconfig.cache.mkdir("mypy") if hasattr(pytestconfig, "cache") else tmp_path / "cache"
     run = subprocess.run([sys.executable, "-m", "mypy", "--config-file", str(ROOT / "pyproject.toml"), "--cache-dir",
-                          str(cache), "pcircuit", *map(str, sorted(tmp_path.glob("*.py")))],
+                          str(cache), "pcircuit", "hld", *map(str, sorted(tmp_path.glob("*.py")))],
                          cwd=ROOT, capture_output=True, text=True, timeout=600)
     assert run.stderr == ""
     lines = run.stdout.splitlines()

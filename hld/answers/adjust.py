@@ -10,10 +10,13 @@ each at most 1.  An adjusted p-value of at most a calls the test at level a.
 """
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 
-def holm(pvalues) -> np.ndarray:
+def holm(pvalues: Any) -> np.ndarray:
     """(m,) p-values adjusted by Holm's step-down procedure.
 
     Examples
@@ -27,7 +30,7 @@ def holm(pvalues) -> np.ndarray:
     return _in_order(order, stepped)
 
 
-def benjamini_hochberg(pvalues) -> np.ndarray:
+def benjamini_hochberg(pvalues: ArrayLike) -> np.ndarray:
     """(m,) p-values adjusted by the step-up procedure of Benjamini and Hochberg.
 
     Examples
@@ -41,7 +44,7 @@ def benjamini_hochberg(pvalues) -> np.ndarray:
     return _in_order(order, stepped)
 
 
-def benjamini_yekutieli(pvalues) -> np.ndarray:
+def benjamini_yekutieli(pvalues: list[float]) -> np.ndarray:
     """(m,) p-values adjusted by the step-up procedure of Benjamini and Yekutieli.
 
     Examples
@@ -53,7 +56,7 @@ def benjamini_yekutieli(pvalues) -> np.ndarray:
     return np.minimum(benjamini_hochberg(pvalues) * (1 / np.arange(1, m + 1)).sum(), 1.0)
 
 
-def _in_order(order, stepped) -> np.ndarray:
+def _in_order(order: np.ndarray, stepped: np.ndarray) -> np.ndarray:
     """Adjusted p-values (m,) from the order of their size to that of the tests."""
     adjusted = np.empty(len(order))
     adjusted[order] = np.minimum(stepped, 1.0)

@@ -12,11 +12,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hld.answers.adjust import holm
 from hld.answers.frequencies import homogeneity_pvalue
+
+if TYPE_CHECKING:
+    from hld.answers.profile import Profile
+    from hld.schemas.columns import LevelColumn
 
 UNSEEN, RARE, MISSING = "(unseen)", "(rare)", "(missing)"
 CLEAR = 0.01  # |A - 1/2| below which no direction is told
@@ -45,7 +50,7 @@ class ColumnShift:
 
     name: str
     kind: str
-    labels: tuple
+    labels: tuple[Any, ...]
     expected: np.ndarray
     observed: np.ndarray
     difference: float
@@ -60,7 +65,7 @@ class ColumnShift:
             return ""
         return "higher" if self.above > 0.5 else "lower"
 
-    def largest_changes(self, count: int = SHOWN_CHANGES) -> list:
+    def largest_changes(self, count: int = SHOWN_CHANGES) -> list[Any]:
         """Positions of the levels or bins whose shares changed most, at most `count` of them."""
         change = np.abs(self.observed - self.expected)
         order = np.argsort(-change, kind="stable")[:count].tolist()
@@ -72,7 +77,7 @@ class ColumnShift:
                             for k in self.largest_changes())
         return ", ".join(part for part in (self.direction, changes) if part) or "as expected"
 
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, Any]:
         """All of it as plain Python values."""
         return {"name": self.name, "kind": self.kind, "pvalue": self.pvalue, "adjusted_pvalue": self.adjusted,
                 "difference": self.difference, "direction": self.direction, "above": self.above,
@@ -80,7 +85,7 @@ class ColumnShift:
                            for label, a, b in zip(self.labels, self.expected, self.observed, strict=True)]}
 
 
-def column_shifts(columns, reference, batch, seed: int) -> tuple:
+def column_shifts(columns: tuple[LevelColumn, ...], reference: Profile, batch: Profile, seed: int) -> tuple[Any, ...]:
     """How each column moved, the smallest p-value first.
 
     Parameters
@@ -109,7 +114,8 @@ def column_shifts(columns, reference, batch, seed: int) -> tuple:
     return tuple(sorted(shifts, key=lambda one: (one.pvalue, -one.difference)))
 
 
-def _shift(column, expected, observed, pvalue, adjusted) -> ColumnShift:
+def _shift(column: LevelColumn, expected: np.ndarray, observed: np.ndarray, pvalue: float,
+           adjusted: float) -> ColumnShift:
     """How a column with counts (C + 1,) moved."""
     a, b = expected / max(expected.sum(), 1), observed / max(observed.sum(), 1)
     labels = labels_of(column)
@@ -119,12 +125,12 @@ def _shift(column, expected, observed, pvalue, adjusted) -> ColumnShift:
                        _above(expected[levels], observed[levels]) if ordered else None)
 
 
-def is_ordered(column) -> bool:
+def is_ordered(column: LevelColumn) -> bool:
     """Whether the categories of a column have an order: bins and whole numbers."""
     return hasattr(column, "edges") or column.kind == "integer"
 
 
-def labels_of(column) -> tuple:
+def labels_of(column: Any) -> tuple[Any, ...]:
     """Names of the categories of a column, and "(missing)" behind them.
 
     Examples
@@ -156,7 +162,7 @@ def percent(share: float) -> str:
     return f"{share:.2g}%" if share < 9.95 else f"{share:.0f}%"
 
 
-def _texts(edges) -> list:
+def _texts(edges: tuple[float, float]) -> list[Any]:
     """Edges as short as they can be without looking alike."""
     for digits in range(DIGITS, 17):
         texts = [f"{edge:.{digits}g}" for edge in edges]
@@ -165,7 +171,7 @@ def _texts(edges) -> list:
     return list(map(repr, edges))
 
 
-def _above(expected, observed) -> float | None:
+def _above(expected: np.ndarray, observed: np.ndarray) -> float | None:
     """P(batch above reference) + P(level) / 2 of counts (C,) in ascending order; None where a side is empty."""
     if not expected.sum() or not observed.sum():
         return None

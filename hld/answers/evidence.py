@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,7 @@ class Evidence:
     seed : int
     """
 
-    fitted: tuple
+    fitted: tuple[Any, ...]
     reference: Profile
     batch: Profile
     num_unseen: np.ndarray
@@ -36,16 +37,16 @@ class Evidence:
     seed: int
 
     @cached_property
-    def columns(self) -> tuple:
+    def columns(self) -> tuple[Any, ...]:
         """A `ColumnShift` for each column, the smallest p-value first."""
         return column_shifts(self.fitted, self.reference, self.batch, self.seed)
 
     @cached_property
-    def pairs(self) -> tuple:
+    def pairs(self) -> tuple[Any, ...]:
         """A `PairShift` for each edge of the tree with enough rows, the smallest p-value first."""
         return pair_shifts(self.fitted, self.reference, self.batch)
 
-    def odd_cells(self) -> list:
+    def odd_cells(self) -> list[Any]:
         """(name, missing, unseen, out of range) of each column that has such cells."""
         counts = zip(self.fitted, self.batch.counts, self.num_unseen.tolist(), self.num_out_of_range.tolist(),
                      strict=True)

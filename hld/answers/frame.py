@@ -1,8 +1,10 @@
 """The columns of a result as a pandas data frame, for those who have pandas."""
 from __future__ import annotations
 
+from typing import Any
 
-def columns_frame(columns):
+
+def columns_frame(columns: Any) -> Any:
     """One row a column: its p-values, how much it moved, where to, and in words.
 
     Parameters

@@ -21,7 +21,7 @@ DRAWS, MORE_DRAWS, ENOUGH = 999, 9_999, 10
 LARGEST = 10 ** 9  # pooled rows that NumPy's sampler takes
 
 
-def homogeneity_pvalue(reference, batch, rng) -> float:
+def homogeneity_pvalue(reference: np.ndarray, batch: np.ndarray, rng: np.random.Generator) -> float:
     """p-value of "reference and batch have the same frequencies".
 
     Parameters
@@ -70,7 +70,7 @@ def homogeneity_pvalue(reference, batch, rng) -> float:
     return min(1.0, 2 * min(between, within)) if len(rest) else within
 
 
-def _law(reference, batch) -> float:
+def _law(reference: np.ndarray, batch: np.ndarray) -> float:
     """By the chi-square law."""
     from scipy.special import chdtrc
     if len(batch) < 2:
@@ -78,7 +78,7 @@ def _law(reference, batch) -> float:
     return float(chdtrc(len(batch) - 1, _pearson(reference + batch, batch[None], int(batch.sum()))[0]))
 
 
-def _drawn(reference, batch, rng) -> float:
+def _drawn(reference: np.ndarray, batch: np.ndarray, rng: np.random.Generator) -> float:
     """By draws of the batch's counts given the pooled ones."""
     pooled, T = reference + batch, int(batch.sum())
     if not 0 < T < pooled.sum() or pooled.sum() >= LARGEST:
@@ -92,7 +92,7 @@ def _drawn(reference, batch, rng) -> float:
     return (1 + extreme) / (1 + draws)
 
 
-def _pearson(pooled, batches, T) -> np.ndarray:
+def _pearson(pooled: np.ndarray, batches: np.ndarray, T: int) -> np.ndarray:
     """(B,) Pearson's statistic of batches (B, K) of T rows out of pooled counts (K,)."""
     N = pooled.sum()
     share, rest = pooled * (T / N), pooled * ((N - T) / N)

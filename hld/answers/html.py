@@ -5,16 +5,20 @@ Names of columns and levels are somebody else's text: everything goes through `e
 from __future__ import annotations
 
 import html
+from typing import TYPE_CHECKING, Any
 
 from hld.answers.column_shifts import percent
 from hld.answers.picture import shown_levels
 from hld.answers.words import headline, p_text
 
+if TYPE_CHECKING:
+    from hld.answers.column_shifts import ColumnShift
+
 WIDTH, ROW, LABEL = 420, 26, 150  # of a histogram in SVG units: width, height of a level, room for labels
 LONGEST = 22
 
 
-def escaped(text) -> str:
+def escaped(text: int | str) -> str:
     """Text as HTML shows it, control characters as Python writes them.
 
     Examples
@@ -26,7 +30,7 @@ def escaped(text) -> str:
     return html.escape(plain, quote=True)
 
 
-def histogram(column) -> str:
+def histogram(column: ColumnShift) -> str:
     """Expected and observed shares of the levels of a column as an SVG picture, with the numbers in it."""
     shown = shown_levels(column)
     most = max(float(max(column.expected[shown].max(), column.observed[shown].max())), 1e-12)
@@ -47,7 +51,7 @@ def histogram(column) -> str:
             f'aria-label="expected and observed shares of {escaped(column.name)}">{"".join(parts)}</svg>')
 
 
-def columns_table(columns, alpha: float) -> str:
+def columns_table(columns: list[ColumnShift], alpha: float) -> str:
     """A table of columns: name, adjusted p-value, difference, what happened."""
     rows = "".join(
         f'<tr class="{"moved" if one.adjusted <= alpha else "calm"}"><th scope="row">{escaped(one.name)}</th>'
@@ -57,7 +61,7 @@ def columns_table(columns, alpha: float) -> str:
             f"<th>expected -&gt; observed</th></tr></thead><tbody>{rows}</tbody></table>")
 
 
-def notebook_view(result) -> str:
+def notebook_view(result: Any) -> str:
     """The verdict, and the columns that moved, for a notebook."""
     view = f"<div><p><strong>{escaped(headline(result))}</strong></p>"
     moved = [one for one in result.columns if one.adjusted <= result.alpha]

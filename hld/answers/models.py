@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +21,10 @@ import pcircuit
 from hld.answers.column_shifts import RARE, UNSEEN, percent
 from hld.answers.pair_shifts import cramers_v
 from hld.synthetic.values import grids, is_binned
+
+if TYPE_CHECKING:
+    from hld.schemas.columns import LevelColumn
+    from hld.synthetic.values import Grid
 
 MOST_PAIRS = 2_000
 
@@ -44,9 +49,9 @@ class ColumnDistance:
     name: str
     distance: float | None
     note: str = ""
-    labels: tuple = ()
-    first: tuple = ()
-    second: tuple = ()
+    labels: tuple[Any, ...] = ()
+    first: tuple[Any, ...] = ()
+    second: tuple[Any, ...] = ()
 
     def describe(self) -> str:
         """The cell that changed most, in words."""
@@ -55,7 +60,7 @@ class ColumnDistance:
         k = int(np.argmax(np.abs(np.subtract(self.first, self.second))))
         return f"{self.labels[k]} {percent(self.first[k])} -> {percent(self.second[k])}"
 
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, Any]:
         """All of it as plain Python values."""
         cells = [{"label": label, "first": a, "second": b}
                  for label, a, b in zip(self.labels, self.first, self.second, strict=True)]
@@ -77,9 +82,9 @@ class ModelsDistance:
         Training rows of both.
     """
 
-    columns: tuple
-    pairs: tuple
-    num_train: tuple
+    columns: tuple[Any, ...]
+    pairs: tuple[Any, ...]
+    num_train: tuple[Any, ...]
 
     def headline(self) -> str:
         """The farthest column in a line."""
@@ -89,13 +94,13 @@ class ModelsDistance:
         return (f"{len(found)} columns in common; {found[0].name} differs most, in {percent(found[0].distance)} of "
                 f"rows (models of {self.num_train[0]} and {self.num_train[1]} rows)")
 
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, Any]:
         """All of it as plain Python values."""
         return {"num_train": list(self.num_train), "columns": [one.to_dict() for one in self.columns],
                 "pairs": list(self.pairs)}
 
 
-def compare_models(first, second) -> ModelsDistance:
+def compare_models(first: Any, second: Any) -> ModelsDistance:
     """Compare two detectors.
 
     Parameters
@@ -142,7 +147,7 @@ def compare_models(first, second) -> ModelsDistance:
 class _Side:
     """One of the two models: its columns by name, their marginals and their values."""
 
-    def __init__(self, model):
+    def __init__(self, model: Any) -> None:
         self.circuit, self.columns = model.circuit_, model.encoder_.columns
         self.at = {column.name: v for v, column in enumerate(self.columns)}
         self.marginals = pcircuit.marginal_tables(model.circuit_)
@@ -150,18 +155,18 @@ class _Side:
         self.edges = [] if model.profile_ is None else [
             tuple(self.columns[v].name for v in edge) for edge in model.profile_.edges.tolist()]
 
-    def column(self, name):
+    def column(self, name: str) -> LevelColumn:
         """A column by name."""
         return self.columns[self.at[name]]
 
-    def pair_tables(self, pairs) -> list:
+    def pair_tables(self, pairs: Any) -> list[Any]:
         """Pair tables of columns by name."""
         numbers = [(self.at[a], self.at[b]) for a, b in pairs]
         found = pcircuit.pairwise_tables(self.circuit, numbers) if numbers else {}
         return [found[pair] for pair in numbers]
 
 
-def _common(name, first, second):
+def _common(name: str, first: _Side, second: _Side) -> tuple[Any, ...]:
     """Labels of the common cells of a column, and for each side the (C, K) shares of its categories in them."""
     columns = first.column(name), second.column(name)
     if not is_binned(columns[0]):
@@ -173,14 +178,14 @@ def _common(name, first, second):
             shares[np.arange(len(own)), [labels.index(value) for value in own]] = 1
             maps.append(shares)
         return tuple(map(str, labels)), maps
-    marks = sorted({*columns[0].edges, *columns[1].edges})
+    marks = sorted({*columns[0].edges, *columns[1].edges})  # type: ignore[attr-defined]
     texts = [columns[0].text(mark) if hasattr(columns[0], "text") else f"{mark:.4g}" for mark in marks]
-    labels = (f"< {texts[0]}", *(f"{a} to {b}" for a, b in pairwise(texts)),
+    labels = (f"< {texts[0]}", *(f"{a} to {b}" for a, b in pairwise(texts)),  # type: ignore[assignment]
               f">= {texts[-1]}") if texts else ("all",)
     return labels, [_shares(side.column(name), side.grids[side.at[name]], np.array(marks)) for side in (first, second)]
 
 
-def _shares(column, grid, marks) -> np.ndarray:
+def _shares(column: Any, grid: Grid, marks: np.ndarray) -> np.ndarray:
     """(C, K) shares that the bins of a column have in cells cut at marks."""
     shares = np.zeros((len(column.edges) + 1, len(marks) + 1))
     ends = [-np.inf, *column.edges, np.inf]
@@ -194,10 +199,10 @@ def _shares(column, grid, marks) -> np.ndarray:
     return shares
 
 
-def _pairs(sides, shared) -> tuple:
+def _pairs(sides: list[_Side], shared: Any) -> tuple[Any, ...]:
     """Distances of pair tables along the edges that either model has, the farthest first."""
     edges = dict.fromkeys(tuple(sorted(edge)) for side in sides for edge in side.edges)
-    edges = [edge for edge in edges if edge[0] in shared and edge[1] in shared][:MOST_PAIRS]
+    edges = [edge for edge in edges if edge[0] in shared and edge[1] in shared][:MOST_PAIRS]  # type: ignore[assignment]
     found = []
     for edge, *tables in zip(edges, *(side.pair_tables(edges) for side in sides), strict=True):
         cells = [shared[edge[0]][k].T @ table @ shared[edge[1]][k] for k, table in enumerate(tables)]
@@ -206,6 +211,6 @@ def _pairs(sides, shared) -> tuple:
     return tuple(sorted(found, key=lambda one: -one["distance"]))
 
 
-def _distance(a, b) -> float:
+def _distance(a: np.ndarray, b: np.ndarray) -> float:
     """Total variation distance of two tables of shares."""
     return float(min(np.abs(a - b).sum() / 2, 1.0))

@@ -24,11 +24,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hld.answers.adjust import holm
 from hld.answers.column_shifts import is_ordered, labels_of, percent
+
+if TYPE_CHECKING:
+    from hld.answers.profile import Profile
+    from hld.schemas.columns import LevelColumn
 
 ROWS_PER_CELL = 8
 MOST_GROUPS = 6
@@ -53,12 +58,12 @@ class PairShift:
         Shares of the batch's rows: with the dependence of the reference and the batch's own marginals, and as found.
     """
 
-    names: tuple
+    names: tuple[Any, ...]
     expected: float
     observed: float
     pvalue: float
     adjusted: float
-    labels: tuple
+    labels: tuple[Any, ...]
     expected_table: np.ndarray
     observed_table: np.ndarray
 
@@ -70,7 +75,7 @@ class PairShift:
         return (f"{how}, {self.expected:.2f} -> {self.observed:.2f}; {self.labels[0][i]} with {self.labels[1][j]} "
                 f"{percent(self.expected_table[i, j])} -> {percent(self.observed_table[i, j])}")
 
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, Any]:
         """All of it as plain Python values."""
         return {"columns": list(self.names), "expected_association": self.expected,
                 "observed_association": self.observed, "pvalue": self.pvalue, "adjusted_pvalue": self.adjusted,
@@ -78,7 +83,7 @@ class PairShift:
                 "observed": self.observed_table.tolist()}
 
 
-def pair_shifts(columns, reference, batch) -> tuple:
+def pair_shifts(columns: tuple[LevelColumn, ...], reference: Profile, batch: Profile) -> tuple[Any, ...]:
     """Whether the dependence along each edge changed, the smallest p-value first.
 
     Parameters
@@ -101,12 +106,12 @@ def pair_shifts(columns, reference, batch) -> tuple:
     found = [_compared(columns[u], columns[v], R, B)
              for (u, v), R, B in zip(reference.edges.tolist(), reference.pairs, batch.pairs, strict=True)]
     found = [one for one in found if one is not None]
-    adjusted = holm([one["pvalue"] for one in found])
+    adjusted = holm([one["pvalue"] for one in found])  # type: ignore[index]
     shifts = [PairShift(adjusted=float(q), **one) for one, q in zip(found, adjusted, strict=True)]
     return tuple(sorted(shifts, key=lambda one: (one.pvalue, -abs(one.observed - one.expected))))
 
 
-def _compared(first, second, R, B) -> dict | None:
+def _compared(first: LevelColumn, second: LevelColumn, R: np.ndarray, B: np.ndarray) -> dict[str, Any] | None:
     """Fields of a PairShift of two columns with pair tables (a, b); None where there is nothing to compare."""
     least = min(R.sum(), B.sum())
     most = min(MOST_GROUPS, math.isqrt(int(least) // ROWS_PER_CELL))
@@ -126,7 +131,7 @@ def _compared(first, second, R, B) -> dict | None:
             "expected_table": expected / B.sum(), "observed_table": B / B.sum()}
 
 
-def fitted(tables) -> np.ndarray:
+def fitted(tables: np.ndarray) -> np.ndarray:
     """Expected counts without a three-way interaction of two pair tables (2, a, b).
 
     Examples
@@ -146,7 +151,7 @@ def fitted(tables) -> np.ndarray:
     return E
 
 
-def cramers_v(table) -> float:
+def cramers_v(table: np.ndarray) -> float:
     """Cramer's V of a pair table (a, b) of counts: sqrt(X^2 / (N (min(a, b) - 1))) over the rows and columns in use.
 
     Examples
@@ -163,7 +168,7 @@ def cramers_v(table) -> float:
     return float(np.sqrt(((table - expected) ** 2 / expected).sum() / N / (min(table.shape) - 1)))
 
 
-def _groups(column, totals, most: int):
+def _groups(column: LevelColumn, totals: np.ndarray, most: int) -> tuple[Any, ...]:
     """(C,) the group of each category, and the labels of the groups: neighbours where there is an order."""
     labels, C = labels_of(column)[:-1], len(totals)
     used = np.flatnonzero(totals)
@@ -180,14 +185,14 @@ def _groups(column, totals, most: int):
     return groups, tuple(_label(names) for names in named)
 
 
-def _label(names) -> str:
+def _label(names: list[str]) -> str:
     """The label of a group of categories."""
     if len(names) <= 1:
         return "".join(names)
     return f"{names[0]} ... {names[-1]}" if len(names) > 2 else " or ".join(names)
 
 
-def _grouped(table, rows, cols) -> np.ndarray:
+def _grouped(table: np.ndarray, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
     """A pair table with the categories of each group added up."""
     grouped = np.zeros((rows.max() + 1, cols.max() + 1))
     np.add.at(grouped, (rows[:, None], cols[None, :]), table)

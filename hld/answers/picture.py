@@ -1,7 +1,12 @@
 """A picture of a result: the frequencies of its columns, expected and observed, side by side."""
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
+
+if TYPE_CHECKING:
+    from hld.answers.column_shifts import ColumnShift
 
 EXPECTED_COLOUR, OBSERVED_COLOUR, SHIFT_COLOUR = "#999999", "#0072B2", "#D55E00"
 SMALLEST = 1e-6  # p-values below are drawn here
@@ -9,7 +14,7 @@ MOST_LEVELS = 12
 LONGEST = 18
 
 
-def draw_columns(figure, columns, top: int):
+def draw_columns(figure: Any, columns: Any, top: int) -> Any:
     """Draw the first columns of a result into a figure.
 
     Parameters
@@ -35,7 +40,7 @@ def draw_columns(figure, columns, top: int):
     return figure
 
 
-def shown_levels(column, most: int = MOST_LEVELS) -> list:
+def shown_levels(column: ColumnShift, most: int = MOST_LEVELS) -> list[Any]:
     """Positions of the levels worth showing, in their order: those with rows, the largest changes if they are many.
 
     Examples
@@ -54,7 +59,7 @@ def shown_levels(column, most: int = MOST_LEVELS) -> list:
     return np.sort(used[np.lexsort((-size, -change))[:most]]).tolist()
 
 
-def draw_segments(result, ax=None):
+def draw_segments(result: Any, ax: Any = None) -> Any:
     """Draw the adjusted p-values of segments in their order: shifted ones are triangles, the others dots.
 
     Parameters
@@ -90,7 +95,7 @@ def draw_segments(result, ax=None):
     return ax
 
 
-def _draw(ax, column):
+def _draw(ax: Any, column: Any) -> None:
     """Bars of one column."""
     shown = shown_levels(column)
     place = np.arange(len(shown))

@@ -2,9 +2,10 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 
-def plain_json(value):
+def plain_json(value: Any) -> Any:
     """A value as JSON can hold it: arrays become lists, NaN and infinities null, other objects their text.
 
     Examples

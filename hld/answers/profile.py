@@ -12,8 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 MOST_ROWS = 2 ** 53
 MOST_CELLS = 2_000_000  # of all pair tables together; pairs beyond are left out
@@ -36,9 +38,9 @@ class Profile:
     """
 
     num_rows: int
-    counts: tuple
+    counts: tuple[Any, ...]
     edges: np.ndarray
-    pairs: tuple
+    pairs: tuple[Any, ...]
 
     def __add__(self, other: Profile) -> Profile:
         """The profile of both tables together."""
@@ -46,13 +48,13 @@ class Profile:
                        tuple(a + b for a, b in zip(self.counts, other.counts, strict=True)), self.edges,
                        tuple(a + b for a, b in zip(self.pairs, other.pairs, strict=True)))
 
-    def to_arrays(self) -> dict:
+    def to_arrays(self) -> dict[str, Any]:
         """Flat arrays for a file."""
         return {"counts": np.concatenate(self.counts), "edges": self.edges,
                 "pairs": np.concatenate([np.zeros(0, np.int64), *(table.ravel() for table in self.pairs)])}
 
     @classmethod
-    def from_arrays(cls, arrays: dict, num_categories) -> Profile:
+    def from_arrays(cls, arrays: dict[str, Any], num_categories: tuple[int, ...]) -> Profile:
         """A profile that `to_arrays` wrote, for columns with so many categories; ValueError where it does not fit."""
         sizes, V = [C + 1 for C in num_categories], len(num_categories)
         counts, edges = _whole(arrays, "counts", (sum(sizes),)), _whole(arrays, "edges", (None, 2))
@@ -72,7 +74,7 @@ class Profile:
         return cls(num_rows, counts, edges, tables)
 
 
-def profile_of(codes, num_categories, edges) -> Profile:
+def profile_of(codes: np.ndarray, num_categories: tuple[int, ...], edges: ArrayLike) -> Profile:
     """The profile of a table.
 
     Parameters
@@ -139,12 +141,12 @@ def tree_edges(tree: np.ndarray, num_categories: Sequence[int]) -> np.ndarray:
     return np.array([edges[i] for i in kept.tolist()], dtype=np.int64).reshape(-1, 2)
 
 
-def _total(counts) -> int:
+def _total(counts: np.ndarray) -> int:
     """The sum of counts of a file, which may be beyond 64 bits."""
     return sum(counts.tolist())
 
 
-def _whole(arrays, name, shape) -> np.ndarray:
+def _whole(arrays: dict[str, np.ndarray], name: str, shape: tuple[Any, ...]) -> np.ndarray:
     """An array of counts or positions, of a shape (None is any length)."""
     array = arrays[name]
     fits = array.ndim == len(shape) and all(a in (None, b) for a, b in zip(shape, array.shape, strict=True))

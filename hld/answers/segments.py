@@ -14,7 +14,9 @@ whole table.  To see drift, group by a column that the model does not know.
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -58,16 +60,16 @@ class SegmentsResult:
     """
 
     by: str
-    labels: tuple
+    labels: tuple[Any, ...]
     num_rows: np.ndarray
-    results: tuple
+    results: tuple[Any, ...]
     pvalues: np.ndarray
     adjusted: np.ndarray
     reject: np.ndarray
     alpha: float
     procedure: str
 
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, Any]:
         """All of it as plain Python values, ready for JSON, with the columns that moved in shifted segments."""
         segments = [
             {"label": label, "num_rows": int(T), "pvalue": float(p), "adjusted_pvalue": float(q),
@@ -77,7 +79,7 @@ class SegmentsResult:
         return {"by": self.by, "alpha": self.alpha, "procedure": self.procedure, "num_segments": len(self.labels),
                 "num_shifted": int(self.reject.sum()), "reject": bool(self.reject.any()), "segments": segments}
 
-    def to_frame(self):
+    def to_frame(self) -> Any:
         """One row a segment as a pandas data frame, in the order of the labels; ImportError without pandas."""
         try:
             import pandas
@@ -87,12 +89,12 @@ class SegmentsResult:
                                  "adjusted_pvalue": self.adjusted, "shift": self.reject,
                                  "effect": [result.effect for result in self.results]})
 
-    def plot(self, ax=None):
+    def plot(self, ax: Any = None) -> Any:
         """The adjusted p-values of the segments in order, on a logarithmic axis of matplotlib; by default a new one."""
         from hld.answers.picture import draw_segments
         return draw_segments(self, ax)
 
-    def __str__(self):
+    def __str__(self) -> str:
         order = np.flatnonzero(self.reject)[np.argsort(self.adjusted[self.reject], kind="stable")]
         lines = [repr(self)]
         for i in order[:LISTED].tolist():
@@ -101,13 +103,14 @@ class SegmentsResult:
                          f"effect size {self.results[i].effect:.2g}{'  ' + moved if moved else ''}")
         return "\n".join(lines + [f"  and {len(order) - LISTED} more"] * (len(order) > LISTED))
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         name = {"bh": "Benjamini-Hochberg", "by": "Benjamini-Yekutieli"}[self.procedure]
         return (f"{int(self.reject.sum())} of {len(self.labels)} segments of {self.by} shifted (false discovery rate "
                 f"{self.alpha:g}, {name})")
 
 
-def judge_segments(detector, judge, table, by, alpha, *, every=None, procedure="bh") -> SegmentsResult:
+def judge_segments(detector: Any, judge: Callable[..., Any], table: Any, by: list[str] | str, alpha: float, *,
+                   every: str | None = None, procedure: Any = "bh") -> SegmentsResult:
     """Test each segment of a table.
 
     Parameters
@@ -164,7 +167,7 @@ def judge_segments(detector, judge, table, by, alpha, *, every=None, procedure="
     rows = np.split(order, np.cumsum(np.bincount(groups))[:-1])
     results = [judge(codes[one], _quality(detector, codes[one], hidden)) for one in rows]
     pvalues = np.array([result.pvalue for result in results])
-    adjusted = ADJUST[procedure](pvalues)
+    adjusted = ADJUST[procedure](pvalues)  # type: ignore[arg-type]
     called = adjusted <= alpha
     for i in np.flatnonzero(called)[:MOST_EXPLAINED].tolist():
         results[i] = replace(results[i], evidence=evidence_of(detector, batch_profile(detector, codes[rows[i]])))
@@ -172,7 +175,7 @@ def judge_segments(detector, judge, table, by, alpha, *, every=None, procedure="
                           alpha, procedure)
 
 
-def _quality(detector, codes, hidden) -> DataQuality:
+def _quality(detector: Any, codes: np.ndarray, hidden: Any) -> DataQuality:
     """The test of missing values of one segment, without the column that is hidden from it."""
     trained = detector.schema_.trained
     if trained is None or not detector.missingness:
@@ -183,12 +186,12 @@ def _quality(detector, codes, hidden) -> DataQuality:
     return DataQuality(len(codes), (), (), compare_missing(trained[0], before, len(codes), now, detector.tolerance))
 
 
-def _moved(result) -> list:
+def _moved(result: Any) -> list[Any]:
     """Names of the columns that moved."""
     return [one.name for one in result.columns if one.adjusted <= result.alpha]
 
 
-def split_off(columns, by, fitted=(), argument="by"):
+def split_off(columns: Columns, by: Any, fitted: Any = (), argument: str = "by") -> tuple[Any, ...]:
     """The table without the column to group by (unless it was fitted), that column (N,), and its name.
 
     `argument` is what errors call `by`.
@@ -213,13 +216,13 @@ def split_off(columns, by, fitted=(), argument="by"):
     return rest, columns.arrays[at], names[at]
 
 
-def numbered(cells, every, name):
+def numbered(cells: Any, every: str | None, name: str) -> tuple[Any, ...]:
     """(N,) the number of each row's segment, and the labels of the segments in order."""
     cells = whole_cells(cells)
     if cells.dtype.kind in "biu" and every is None:
         distinct, groups = np.unique(cells, return_inverse=True)
         return groups, tuple(map(str, distinct.tolist()))
-    found, numbers = {}, np.empty(len(cells), dtype=np.int64)
+    found, numbers = {}, np.empty(len(cells), dtype=np.int64)  # type: ignore[var-annotated]
     for i, cell in enumerate(cells.tolist()):
         if is_missing(cell):
             value = None

@@ -1,6 +1,8 @@
 """What a detector keeps of its training table beside the circuit (counts, quantiles), and what of a batch."""
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from hld.answers.evidence import Evidence
@@ -10,8 +12,15 @@ from hld.tables.cells import as_numbers
 from hld.tables.factored import whole_cells
 from hld.tables.times import TIMES, as_seconds
 
+if TYPE_CHECKING:
+    from hld.schemas.columns import BinColumn
+    from hld.schemas.encoder import TableEncoder
+    from hld.schemas.quality import DataQuality
+    from hld.tables.cells import Columns
 
-def table_facts(encoder, columns, rows, reference, tree) -> dict:
+
+def table_facts(encoder: TableEncoder, columns: Columns, rows: np.ndarray, reference: np.ndarray,
+                tree: np.ndarray) -> dict[str, Any]:
     """Counts of the reference rows ("profile") and quantiles of the rows learned from ("values").
 
     Parameters
@@ -34,26 +43,26 @@ def table_facts(encoder, columns, rows, reference, tree) -> dict:
             "values": value_tables(encoder.columns, numbers)}
 
 
-def cells_by_name(encoder, columns) -> dict:
+def cells_by_name(encoder: TableEncoder, columns: Columns) -> dict[str, Any]:
     """The arrays of a table by the names that the encoder has for them."""
     names = columns.names if encoder.by_name and columns.names is not None else encoder.table_names
     return dict(zip(names, columns.arrays, strict=False))
 
 
-def numbers_of(column, cells) -> np.ndarray:
+def numbers_of(column: BinColumn, cells: np.ndarray) -> np.ndarray:
     """(N,) the cells of a column with bins as numbers, NaN where missing; times in seconds."""
     cells = whole_cells(cells)
     return as_seconds(cells, column.kind)[0] if column.kind in TIMES else as_numbers(cells, column.name)
 
 
-def batch_profile(detector, codes) -> Profile | None:
+def batch_profile(detector: Any, codes: np.ndarray) -> Profile | None:
     """Counts of an encoded batch (T, V); None for model files without counts.  Those of parts of a batch add up."""
     if detector.profile_ is None:
         return None
     return profile_of(codes, detector.encoder_.num_categories, detector.profile_.edges)
 
 
-def evidence_of(detector, batch: Profile | None, quality=None) -> Evidence | None:
+def evidence_of(detector: Any, batch: Profile | None, quality: DataQuality | None = None) -> Evidence | None:
     """Counts of a batch beside those of the reference; None for model files without counts.
 
     `quality` is a `hld.DataQuality` of the batch with all columns.

@@ -1,7 +1,12 @@
 """Results in words."""
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from hld.answers.column_shifts import percent
+
+if TYPE_CHECKING:
+    from hld.answers.column_shifts import ColumnShift
 
 LEAST_SHOWN = 1e-300  # smaller p-values are not told apart
 MOST_LINES = 10
@@ -18,7 +23,7 @@ def p_text(pvalue: float) -> str:
     return f"p = {pvalue:.3g}" if pvalue >= LEAST_SHOWN else f"p < {LEAST_SHOWN:g}"
 
 
-def headline(result) -> str:
+def headline(result: Any) -> str:
     """Verdict, p-value and effect size in one line."""
     found = [f"{'shift' if result.reject else 'no shift'}: {p_text(result.pvalue)} at level {result.alpha:g}, "
              f"{result.num_samples} row{'s' * (result.num_samples != 1)}"]
@@ -30,7 +35,7 @@ def headline(result) -> str:
     return ", ".join(found)
 
 
-def in_words(result) -> str:
+def in_words(result: Any) -> str:
     """The verdict; and where the columns of the batch are known, which of them moved and how."""
     lines = [headline(result), *([] if result.context is None else result.context.lines())]
     if result.columns:
@@ -43,7 +48,7 @@ def in_words(result) -> str:
     return "\n".join(lines)
 
 
-def column_lines(columns, alpha: float) -> list:
+def column_lines(columns: tuple[ColumnShift], alpha: float) -> list[Any]:
     """Lines about the columns that moved."""
     moved = [one for one in columns if one.adjusted <= alpha]
     if not moved:
@@ -54,7 +59,7 @@ def column_lines(columns, alpha: float) -> list:
             "expected -> observed):", *_aligned(rows), *_more(moved)]
 
 
-def pair_lines(pairs, alpha: float) -> list:
+def pair_lines(pairs: tuple[Any, ...], alpha: float) -> list[Any]:
     """Lines about the pairs of columns whose dependence changed."""
     moved = [one for one in pairs if one.adjusted <= alpha]
     if not moved:
@@ -64,13 +69,13 @@ def pair_lines(pairs, alpha: float) -> list:
             "Holm):", *_aligned(rows), *_more(moved)]
 
 
-def _aligned(rows) -> list:
+def _aligned(rows: Any) -> list[Any]:
     """Rows of text, their cells below one another."""
     widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
     return ["  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
             for row in rows]
 
 
-def _more(found) -> list:
+def _more(found: list[ColumnShift]) -> list[Any]:
     """How many are not listed."""
     return [f"  and {len(found) - MOST_LINES} more"] if len(found) > MOST_LINES else []

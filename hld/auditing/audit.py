@@ -147,16 +147,16 @@ def audit(detectors: object, held_out: object, sizes: Sequence[int] = SIZES, edi
     if not isinstance(sizes, Sequence) or isinstance(sizes, str):
         raise TypeError(f"`sizes` must be a sequence of batch sizes, found {sizes!r}")
     sizes = [pcircuit.check_whole_number(T, "sizes", 1) for T in sizes]
+    edits, named = read_edits(edits), dict(detectors) if isinstance(detectors, Mapping) else {"detector": detectors}
+    run = {name: pvalue_function(one, "detectors" if one is detectors else f"detectors[{name!r}]")
+           for name, one in named.items()}
     if not sizes or max(sizes) > n:
         raise ValueError(f"`sizes` must be at least one batch size of at most the {n} rows of `held_out`, found "
                          f"{sizes}")
-    edits, named = read_edits(edits), dict(detectors) if isinstance(detectors, Mapping) else {"detector": detectors}
     if train is not None:
         for one in named.values():
             if callable(getattr(one, "fit", None)):
                 one.fit(train)
-    run = {name: pvalue_function(one, "detectors" if one is detectors else f"detectors[{name!r}]")
-           for name, one in named.items()}
     rows = []
     for T in sizes:
         plans = {"unshifted": _drawn(n, T, B, rng), "in order": _windows(n, T, B)}

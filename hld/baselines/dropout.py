@@ -17,7 +17,10 @@ parents, and too small else: both children of a sum may hang on the same masks f
 """
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 import pcircuit
 
@@ -25,7 +28,7 @@ CHUNK_VALUES = 2_000_000  # numbers in the largest array of a chunk of rows
 LARGE = 500.0  # ln(1 + C) beyond which exp would come near its range
 
 
-def dropout_moments(circuit, data, *, rate=0.1):
+def dropout_moments(circuit: pcircuit.Circuit, data: ArrayLike, *, rate: float = 0.1) -> tuple[np.ndarray, np.ndarray]:
     r"""Mean and relative spread of the likelihood of rows under dropout of the edges of sums.
 
     With S(x) the random root value, E S = p(x), and c^2 = Var S / (E S)^2 by the recursion of the module.
@@ -87,9 +90,9 @@ def dropout_moments(circuit, data, *, rate=0.1):
     return log_mean, log_spread
 
 
-def _upward(circuit, data, rate):
+def _upward(circuit: pcircuit.Circuit, data: np.ndarray, rate: float) -> tuple[np.ndarray, np.ndarray]:
     """ln E and ln(1 + C) of the root for a chunk of rows, each (N,)."""
-    waiting: list = [None] * len(circuit.regions)  # of finished regions: (N, K) ln E, (N, K) ln(1 + C)
+    waiting: list[Any] = [None] * len(circuit.regions)  # of finished regions: (N, K) ln E, (N, K) ln(1 + C)
     for r, region in enumerate(circuit.regions):
         if isinstance(region, pcircuit.InputRegion):
             log_values = _inputs(region, data[:, region.variable])
@@ -107,14 +110,15 @@ def _upward(circuit, data, rate):
     return log_root[:, 0], spread[:, 0]
 
 
-def _inputs(region, column):
+def _inputs(region: pcircuit.InputRegion, column: np.ndarray) -> np.ndarray:
     """ln p(x) (N, K) of an input region, 0 where x is missing."""
     with np.errstate(divide="ignore"):
         table = np.log(np.column_stack([region.probs, np.ones(region.num_units)]))  # -1 is the last column
     return table.T[column]
 
 
-def _sums(weights, log_products, spreads, cut):
+def _sums(weights: np.ndarray, log_products: Any, spreads: Any,
+          cut: float) -> tuple[np.ndarray, np.ndarray]:
     """ln E (N, K) and ln(1 + C) of the sums; `cut` is rate/q, or 0 where edges are safe."""
     top = np.maximum(log_products.max(axis=1, keepdims=True), np.finfo(float).min)  # all impossible: no NaN
     values = np.exp(log_products - top)
@@ -128,17 +132,17 @@ def _sums(weights, log_products, spreads, cut):
     return log_sums, _log1p(relative, scale)
 
 
-def _scale(largest):
+def _scale(largest: np.ndarray) -> np.ndarray:
     """(N,) 0, or the largest ln(1 + C) of a row where it is beyond LARGE."""
     return np.where(largest > LARGE, largest, 0.0)
 
 
-def _expm1(spreads, scale):
+def _expm1(spreads: np.ndarray, scale: np.ndarray) -> np.ndarray:
     """C = exp(spread) - 1, times exp(-scale)."""
     return np.expm1(spreads - scale) + -np.expm1(-scale)
 
 
-def _log1p(relative, scale):
+def _log1p(relative: np.ndarray, scale: np.ndarray) -> np.ndarray:
     """ln(1 + C) from C exp(-scale)."""
     with np.errstate(divide="ignore"):
         return np.where(scale > 0, scale + np.log(np.exp(-scale) + relative), np.log1p(relative))

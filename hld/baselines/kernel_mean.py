@@ -37,7 +37,7 @@ class HammingKernel:
         """(C, C) values k_v of one variable."""
         return np.exp((np.eye(num_categories) - 1.0) / self.bandwidth)
 
-    def matrix(self, left, right) -> np.ndarray:
+    def matrix(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """(n, n') values k(x_i, y_j) for complete rows (n, V) and (n', V)."""
         return np.exp(-_distances(left, right) / self.bandwidth)
 
@@ -46,7 +46,7 @@ class HammingKernel:
         return HammingKernel(self.bandwidth / 2)
 
 
-def product_kernel(circuit, kernel, bandwidth, rng) -> HammingKernel:
+def product_kernel(circuit: pcircuit.Circuit, kernel: str, bandwidth: float | None, rng: int) -> HammingKernel:
     """The kernel of a name, with the median heuristic where no bandwidth is given."""
     pcircuit.check_choice(kernel, "kernel", KERNELS)
     if bandwidth is None:
@@ -56,14 +56,14 @@ def product_kernel(circuit, kernel, bandwidth, rng) -> HammingKernel:
     return HammingKernel(pcircuit.check_number(bandwidth, "bandwidth", above=0))
 
 
-def smoothed(circuit, kernel) -> pcircuit.Circuit:
+def smoothed(circuit: pcircuit.Circuit, kernel: HammingKernel) -> pcircuit.Circuit:
     """The circuit of x -> E k(x, X'), X' from `circuit`; not normalised."""
     regions = [pcircuit.InputRegion(region.variable, region.probs @ kernel.table(region.num_categories))
                if isinstance(region, pcircuit.InputRegion) else region for region in circuit.regions]
     return pcircuit.Circuit(circuit.vtree, regions)
 
 
-def pair_sum(kernel, rows) -> float:
+def pair_sum(kernel: HammingKernel, rows: np.ndarray) -> float:
     """sum_{i, j} k(x_i, x_j) over all pairs of complete rows, i = j included."""
     total, step = 0.0, max(1, BLOCK_PAIRS // len(rows))
     for start in range(0, len(rows), step):
@@ -74,7 +74,7 @@ def pair_sum(kernel, rows) -> float:
     return total
 
 
-def _distances(left, right) -> np.ndarray:
+def _distances(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """(n, n') Hamming distances."""
     from scipy.spatial.distance import cdist
     left, right = np.asarray(left, dtype=np.float64), np.asarray(right, dtype=np.float64)

@@ -25,8 +25,10 @@ Functions: `MMDTest`, a test; `one_sample_mmd_squared`, the number M alone, also
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 import pcircuit
 from hld import gchi2
@@ -34,6 +36,9 @@ from hld.baselines.kernel_mean import pair_sum, product_kernel, smoothed
 from hld.checks import check_alpha, check_verdict, seed_of
 from hld.nulls.monte_carlo import monte_carlo_error, monte_carlo_pvalue, rejection_threshold
 from hld.vectors.completion import complete
+
+if TYPE_CHECKING:
+    from hld.baselines.kernel_mean import HammingKernel
 
 NULLS = ("monte-carlo", "spectral")
 SPECTRAL_ROWS, LEADING = 500, 50
@@ -81,14 +86,14 @@ class MMDResult:
     null_error: float | None
     num_missing: int
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_verdict(self.statistic, self.pvalue)
 
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, Any]:
         """The fields as plain Python values, ready for JSON."""
         return dict(vars(self))
 
-    def __str__(self):
+    def __str__(self) -> str:
         verdict = "shift" if self.reject else "no shift"
         return (f"{verdict}: MMD^2 {self.statistic:.4g} (threshold {self.threshold:.4g}), p = {self.pvalue:.3g}, "
                 f"alpha = {self.alpha:g}, T = {self.num_samples}, null {self.null}, "
@@ -152,7 +157,8 @@ class MMDTest:
     True
     """
 
-    def __init__(self, circuit, kernel="hamming", bandwidth=None, null="monte-carlo", rng=None, *, num_resamples=999):
+    def __init__(self, circuit: pcircuit.Circuit, kernel: str = "hamming", bandwidth: Any = None,
+                 null: str = "monte-carlo", rng: int | None = None, *, num_resamples: int = 999) -> None:
         pcircuit.check_distribution(circuit)
         pcircuit.check_choice(null, "null", NULLS)
         self.num_resamples = pcircuit.check_whole_number(num_resamples, "num_resamples", 1)
@@ -165,7 +171,7 @@ class MMDTest:
         self._drawn = {}
         self._spectrum = self._prepared_spectrum() if null == "spectral" else None
 
-    def __call__(self, batch, alpha=0.05) -> MMDResult:
+    def __call__(self, batch: ArrayLike, alpha: float = 0.05) -> MMDResult:
         """Test a batch.
 
         Parameters
@@ -196,15 +202,15 @@ class MMDTest:
         return MMDResult(statistic, threshold, pvalue, bool(pvalue <= alpha), alpha, T, self.null, self.kernel,
                          self.bandwidth, error, num_missing)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (f"MMDTest({self.circuit.num_variables} variables, {self.kernel} kernel of bandwidth "
                 f"{self.bandwidth:.4g}, null {self.null})")
 
-    def _statistic(self, rows) -> float:
+    def _statistic(self, rows: np.ndarray) -> float:
         """M of complete rows."""
         return max(_mmd_of_rows(self._smoothed, self._kernel, rows, self.expected_kernel), 0.0)
 
-    def _monte_carlo(self, statistic, T, alpha):
+    def _monte_carlo(self, statistic: float, T: Any, alpha: float) -> tuple[float, float, float]:
         """p-value, its standard error and the threshold, from batches of T rows drawn once and kept."""
         if T not in self._drawn:
             rng, values = np.random.default_rng([self._seed, T, 0]), []
@@ -217,7 +223,7 @@ class MMDTest:
         pvalue = monte_carlo_pvalue(null, statistic, ROUND_OFF)
         return pvalue, monte_carlo_error(pvalue, len(null)), rejection_threshold(null, alpha)
 
-    def _prepared_spectrum(self):
+    def _prepared_spectrum(self) -> Any:
         """The law of T M for large T, for `hld.gchi2`: leading eigenvalues, and one gamma term for all others."""
         rows = pcircuit.sample(self.circuit, SPECTRAL_ROWS, rng=np.random.default_rng([self._seed, 0]))
         witness, c = np.exp(pcircuit.log_likelihood(self._smoothed, rows)), self.expected_kernel
@@ -235,7 +241,8 @@ class MMDTest:
         return gchi2.prepare(np.append(leading[:k], c2 / c1), np.append(np.ones(k), c1 ** 2 / c2))
 
 
-def one_sample_mmd_squared(circuit, data, *, kernel="hamming", bandwidth=None, rng=0) -> float:
+def one_sample_mmd_squared(circuit: pcircuit.Circuit, data: list[list[int]], *, kernel: str = "hamming",
+                           bandwidth: float | None = None, rng: int = 0) -> float:
     """Squared Maximum Mean Discrepancy between data, or another circuit, and a circuit.
 
     M = (1/T^2) sum_{i,j} k(x_i, x_j) - (2/T) sum_i E k(x_i, Y) + E k(Y, Y'), Y and Y' from the circuit, exactly.
@@ -302,7 +309,7 @@ def one_sample_mmd_squared(circuit, data, *, kernel="hamming", bandwidth=None, r
 mmd_squared = one_sample_mmd_squared  # its public name, as hld.mmd_squared
 
 
-def _mmd_of_rows(smooth, kernel, rows, expected) -> float:
+def _mmd_of_rows(smooth: pcircuit.Circuit, kernel: HammingKernel, rows: np.ndarray, expected: float) -> float:
     """M of complete rows."""
     witness = np.exp(pcircuit.log_likelihood(smooth, rows)).mean()
     return pair_sum(kernel, rows) / len(rows) ** 2 - 2 * float(witness) + expected

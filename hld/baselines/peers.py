@@ -19,7 +19,9 @@ p = (1 + #{statistic_b >= statistic}) / (1 + B), which is valid at every T.
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -71,10 +73,10 @@ class BaselineResult:
     num_samples: int
     null: str = "monte-carlo"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_verdict(self.statistic, self.pvalue)
 
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, Any]:
         """The fields as plain Python values."""
         return asdict(self)
 
@@ -97,13 +99,13 @@ class BaselineTest:
     """
 
     circuit: pcircuit.Circuit
-    summary: object
-    statistic: object
+    summary: Any
+    statistic: Any
     num_resamples: int
     seed: int
-    _drawn: dict = field(default_factory=dict, repr=False)
+    _drawn: dict[str, Any] = field(default_factory=dict, repr=False)
 
-    def __call__(self, batch, alpha=0.05) -> BaselineResult:
+    def __call__(self, batch: np.ndarray, alpha: float = 0.05) -> BaselineResult:
         """Test a batch.
 
         Parameters
@@ -132,7 +134,7 @@ class BaselineTest:
         return BaselineResult(statistic, rejection_threshold(null, alpha), pvalue, bool(pvalue <= alpha), alpha,
                               len(batch))
 
-    def drawn(self, T):
+    def drawn(self, T: Any) -> tuple[np.ndarray, np.ndarray]:
         """Summary of T reference rows, and the (B,) sorted null statistics of pairs of batches of T rows."""
         if T not in self._drawn:
             rng = np.random.default_rng([self.seed, T])
@@ -145,7 +147,8 @@ class BaselineTest:
         return self._drawn[T]
 
 
-def root_likelihood_test(circuit, *, num_resamples=999, rng=None) -> BaselineTest:
+def root_likelihood_test(circuit: pcircuit.Circuit, *, num_resamples: int = 999,
+                         rng: int | None = None) -> BaselineTest:
     """Test by the mean log-likelihood: | mean ln p(x) - mean ln p(y) |, x drawn from the circuit.
 
     Parameters
@@ -176,7 +179,8 @@ def root_likelihood_test(circuit, *, num_resamples=999, rng=None) -> BaselineTes
     return _test(circuit, lambda rows: pcircuit.log_likelihood(circuit, rows), mean_difference, num_resamples, rng)
 
 
-def typicality_test(circuit, *, entropy=None, num_resamples=999, rng=None) -> BaselineTest:
+def typicality_test(circuit: pcircuit.Circuit, *, entropy: Any = None, num_resamples: int = 999,
+                    rng: Any = None) -> BaselineTest:
     """Test whether a batch is typical: | -mean ln p(y) - H |.
 
     Parameters
@@ -216,7 +220,8 @@ def typicality_test(circuit, *, entropy=None, num_resamples=999, rng=None) -> Ba
                  lambda reference, batch: typicality(batch, entropy), num_resamples, rng)
 
 
-def dropout_test(circuit, *, rate=0.1, score="log_std", num_resamples=999, rng=None) -> BaselineTest:
+def dropout_test(circuit: pcircuit.Circuit, *, rate: float = 0.1, score: str = "log_std", num_resamples: int = 999,
+                 rng: int | None = None) -> BaselineTest:
     """Test by the mean uncertainty under tractable dropout: | mean u(x) - mean u(y) |, x drawn from the circuit.
 
     Parameters
@@ -245,7 +250,7 @@ def dropout_test(circuit, *, rate=0.1, score="log_std", num_resamples=999, rng=N
     >>> dropout_test(circuit, num_resamples=99, rng=0)(pcircuit.sample(circuit, 50, rng=1)).reject
     False
     """
-    def summary(rows):
+    def summary(rows: np.ndarray) -> np.ndarray:
         return dropout_scores(circuit, rows, rate=rate, score=score)
 
     pcircuit.check_distribution(circuit)
@@ -253,7 +258,8 @@ def dropout_test(circuit, *, rate=0.1, score="log_std", num_resamples=999, rng=N
     return _test(circuit, summary, mean_difference, num_resamples, rng)
 
 
-def mmd_test(circuit, *, bandwidth=None, num_resamples=199, rng=None) -> BaselineTest:
+def mmd_test(circuit: pcircuit.Circuit, *, bandwidth: Any = None, num_resamples: int = 199,
+             rng: Any = None) -> BaselineTest:
     """Test by the maximum mean discrepancy between the batch and T rows drawn from the circuit.
 
     Parameters
@@ -289,19 +295,20 @@ def mmd_test(circuit, *, bandwidth=None, num_resamples=199, rng=None) -> Baselin
     else:
         bandwidth = median_bandwidth(pcircuit.sample(circuit, BANDWIDTH_ROWS, rng=rng))
 
-    def summary(rows):
+    def summary(rows: np.ndarray) -> np.ndarray:
         if rows.size and rows.min() < 0:
             raise ValueError("`batch` has missing entries (-1), for which the kernel has no value: complete them, for "
                              "instance with pcircuit.sample(circuit, evidence=batch), or use another test")
         return rows
 
-    def statistic(first, second):
+    def statistic(first: np.ndarray, second: np.ndarray) -> float:
         return two_sample_mmd_squared(first, second, bandwidth)
 
     return _test(circuit, summary, statistic, num_resamples, rng)
 
 
-def _test(circuit, summary, statistic, num_resamples, rng):
+def _test(circuit: pcircuit.Circuit, summary: Callable[..., Any], statistic: Callable[..., Any], num_resamples: int,
+          rng: Any) -> BaselineTest:
     """A BaselineTest after the checks that all share."""
     num_resamples = pcircuit.check_whole_number(num_resamples, "num_resamples", 1)
     return BaselineTest(pcircuit.check_distribution(circuit), summary, statistic, num_resamples, seed_of(rng))

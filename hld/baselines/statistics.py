@@ -11,8 +11,10 @@ r"""The statistics of the baseline tests, as functions of numbers and rows.
 from __future__ import annotations
 
 import reprlib
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 import pcircuit
 from hld.baselines.dropout import dropout_moments
@@ -20,7 +22,7 @@ from hld.baselines.dropout import dropout_moments
 SCORES = ("log_std", "variation")
 
 
-def mean_difference(reference, batch) -> float:
+def mean_difference(reference: ArrayLike, batch: ArrayLike) -> float:
     """Distance of two means, | mean of `reference` - mean of `batch` |.
 
     Parameters
@@ -42,7 +44,7 @@ def mean_difference(reference, batch) -> float:
     return 0.0 if first == second else abs(first - second)
 
 
-def typicality(log_likelihoods, entropy) -> float:
+def typicality(log_likelihoods: ArrayLike, entropy: float) -> float:
     """How far the mean surprise of a batch is from the entropy, | -mean ln p - H |.
 
     Parameters
@@ -66,7 +68,7 @@ def typicality(log_likelihoods, entropy) -> float:
     return float(np.abs(-_mean_of(log_likelihoods, "log_likelihoods") - entropy))
 
 
-def two_sample_mmd_squared(first, second, bandwidth) -> float:
+def two_sample_mmd_squared(first: ArrayLike, second: ArrayLike, bandwidth: float) -> float:
     """Squared maximum mean discrepancy of two samples, all pairs included (V-statistic).
 
     (1/n^2) sum k(x_i, x_j) + (1/m^2) sum k(y_i, y_j) - (2/nm) sum k(x_i, y_j), k = exp(-||x - y||^2 / (2 sigma^2)).
@@ -99,7 +101,7 @@ def two_sample_mmd_squared(first, second, bandwidth) -> float:
 mmd_squared = two_sample_mmd_squared  # its public name, as hld.baselines.mmd_squared
 
 
-def median_bandwidth(rows) -> float:
+def median_bandwidth(rows: ArrayLike) -> float:
     """Median Euclidean distance between different rows of a sample; 1 where that is 0.
 
     Parameters
@@ -129,7 +131,8 @@ def median_bandwidth(rows) -> float:
     return float(np.sqrt(np.median(squared))) or 1.0
 
 
-def dropout_scores(circuit, data, *, rate=0.1, score="log_std") -> np.ndarray:
+def dropout_scores(circuit: pcircuit.Circuit, data: ArrayLike, *, rate: float = 0.1,
+                   score: str = "log_std") -> np.ndarray:
     """Uncertainty u(x) of the likelihood of each row under tractable dropout.
 
     With mean p(x) and relative variance c^2 of the root: "log_std" is ln sqrt(Var) = ln p(x) + ln c, "variation" is
@@ -171,7 +174,7 @@ def dropout_scores(circuit, data, *, rate=0.1, score="log_std") -> np.ndarray:
     return np.where(np.isneginf(log_mean), np.inf, log_variation)
 
 
-def _mean_of(values, name) -> float:
+def _mean_of(values: Any, name: str) -> float:
     """Mean of one or more numbers, infinite ones among them but not NaN."""
     expected = "a sequence of at least one number, none of them NaN"
     numbers = pcircuit.check_numbers(values, name, expected, finite=False)
@@ -180,7 +183,7 @@ def _mean_of(values, name) -> float:
     return float(np.mean(numbers))
 
 
-def _rows_of_numbers(rows, name) -> np.ndarray:
+def _rows_of_numbers(rows: Any, name: str) -> np.ndarray:
     """`rows` as a table of finite numbers with at least one row."""
     expected = "a table (n, V) of finite numbers with at least one row"
     numbers = pcircuit.check_numbers(rows, name, expected)
@@ -189,12 +192,12 @@ def _rows_of_numbers(rows, name) -> np.ndarray:
     return numbers
 
 
-def _mean_kernel(first, second, bandwidth):
+def _mean_kernel(first: np.ndarray, second: np.ndarray, bandwidth: float) -> float:
     """Mean of k over all pairs."""
     return np.exp(_squared_distances(first, second) / (-2 * bandwidth ** 2)).mean()
 
 
-def _squared_distances(first, second):
+def _squared_distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """(n, m) squared Euclidean distances; exact for whole numbers below 2^26."""
     squares = (first ** 2).sum(axis=1)[:, None] + (second ** 2).sum(axis=1)
     return np.maximum(squares - 2 * first @ second.T, 0.0)

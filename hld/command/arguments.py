@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
+from typing import Any
 
 from hld.command import (
     auditing,
@@ -78,7 +80,7 @@ def build_parser() -> argparse.ArgumentParser:
 class Parser(argparse.ArgumentParser):
     """Escapes what it quotes of the arguments, such as the names of files."""
 
-    def error(self, message):
+    def error(self, message: Any) -> None:  # type: ignore[override]
         """One line on standard error, and status 2."""
         from hld.command.output import shown
         super().error(shown(message))
@@ -87,13 +89,13 @@ class Parser(argparse.ArgumentParser):
 class _Version(argparse.Action):
     """Prints the version, which is only imported when asked for."""
 
-    def __call__(self, parser, namespace, values, option_string=None):
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: Any = None) -> None:
         import pcircuit
         print(f"hld {pcircuit.__version__}")
         parser.exit()
 
 
-def _add(commands, name, run, text, note=""):
+def _add(commands: Any, name: str, run: Callable[..., Any], text: str, note: str = "") -> Parser:
     """A command, with an example."""
     epilog = f"example:\n  {EXAMPLES[name]}" + (f"\n\n{note}" if note else "")
     command = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.", epilog=epilog,
@@ -105,7 +107,7 @@ def _add(commands, name, run, text, note=""):
     return command
 
 
-def _add_fit(commands):
+def _add_fit(commands: Any) -> None:
     """``hld fit``."""
     fit = _add(commands, "fit", learning.fit, "learn the distribution of a table")
     fit.add_argument("table", metavar="TRAIN.csv", help="training rows, with a header")
@@ -130,7 +132,7 @@ def _add_fit(commands):
     add_reading_options(fit)
 
 
-def _add_test(commands):
+def _add_test(commands: Any) -> None:
     """``hld test``."""
     test = _add(commands, "test", judging.test, "test whether a batch follows a model", STATUS)
     _add_batch(test, "?")
@@ -146,7 +148,7 @@ def _add_test(commands):
                       help="with --by, control of false discoveries: Benjamini-Hochberg (default), or -Yekutieli")
 
 
-def _add_explain(commands):
+def _add_explain(commands: Any) -> None:
     """``hld explain``."""
     explain = _add(commands, "explain", judging.explain, "test a batch and name the columns that carry the shift",
                    STATUS)
@@ -155,7 +157,7 @@ def _add_explain(commands):
     explain.add_argument("--plot", metavar="FILE.png", help="draw the columns' shares (needs hld[plot])")
 
 
-def _add_batch(command, number=None):
+def _add_batch(command: Parser, number: Any = None) -> None:
     """What ``hld test`` and ``hld explain`` share."""
     command.add_argument("model", metavar="MODEL", help="model file")
     command.add_argument("table", metavar="BATCH.csv", help="rows with the columns of training", nargs=number)
@@ -164,7 +166,7 @@ def _add_batch(command, number=None):
     add_reading_options(command)
 
 
-def _add_sample(commands):
+def _add_sample(commands: Any) -> None:
     """``hld sample``."""
     sample = _add(commands, "sample", drawing.sample, "draw rows from a model, as CSV")
     sample.add_argument("model", metavar="MODEL", help="model file")
@@ -179,7 +181,7 @@ def _add_sample(commands):
     _add_separator(sample)
 
 
-def _add_monitor(commands):
+def _add_monitor(commands: Any) -> None:
     """``hld monitor``."""
     monitor = _add(commands, "monitor", streaming.monitor,
                    "watch rows on standard input: a JSON line for every n rows, and at the alarm",
@@ -200,7 +202,7 @@ def _add_monitor(commands):
     _add_separator(monitor)
 
 
-def _add_serve(commands):
+def _add_serve(commands: Any) -> None:
     """``hld serve``."""
     serve = _add(commands, "serve", serving.serve, "serve models over HTTP, with a page in the browser",
                  "stops at SIGTERM; SIGHUP reads the model files again (docs/how-to/serve.md)")
@@ -223,7 +225,7 @@ def _add_serve(commands):
     limits.add_argument("--queue", type=_seed, default=64, help="requests that may wait for a thread (default 64)")
 
 
-def _add_diff(commands):
+def _add_diff(commands: Any) -> None:
     """``hld diff``."""
     diff = _add(commands, "diff", compare.diff, "compare two models, column by column")
     diff.add_argument("first", metavar="MODEL_A", help="model file")
@@ -231,7 +233,7 @@ def _add_diff(commands):
     diff.add_argument("--json", action="store_true", help=JSON)
 
 
-def _add_plan(commands):
+def _add_plan(commands: Any) -> None:
     """``hld plan``."""
     plan = _add(commands, "plan", planning.plan, "what a model will find with so many rows a day, and when")
     plan.add_argument("model", metavar="MODEL", help="model file")
@@ -243,7 +245,7 @@ def _add_plan(commands):
     plan.add_argument("--json", action="store_true", help=JSON)
 
 
-def _add_summarize(commands):
+def _add_summarize(commands: Any) -> None:
     """``hld summarize``."""
     summarize = _add(commands, "summarize", planning.summarize, "write sums over a table that are tested in its place")
     summarize.add_argument("model", metavar="MODEL", help="model file")
@@ -254,7 +256,7 @@ def _add_summarize(commands):
     add_reading_options(summarize)
 
 
-def _add_audit(commands):
+def _add_audit(commands: Any) -> None:
     """``hld audit``."""
     audit = _add(commands, "audit", auditing.audit, "measure level, power and drift on rows that a model has not seen",
                  "exit status: 0 the level is kept, 1 it is not, 2 error")
@@ -269,12 +271,12 @@ def _add_audit(commands):
     audit.add_argument("--seed", type=_seed, default=0, help="of the batches (default 0)")
 
 
-def _sizes(text) -> list:
+def _sizes(text: Any) -> list[Any]:
     """Whole numbers of at least 1, separated by commas."""
     return [_positive(part) for part in text.split(",")]
 
 
-def _add_demo(commands):
+def _add_demo(commands: Any) -> None:
     """``hld demo``."""
     demo = _add(commands, "demo", drawing.demo, "the method on handwritten digits (needs hld[demo])")
     demo.add_argument("--json", action="store_true", help=JSON)
@@ -285,32 +287,32 @@ def _add_demo(commands):
     demo.add_argument("--seed", type=_seed, default=0, help="default 0")
 
 
-def _add_alpha(command):
+def _add_alpha(command: Parser) -> None:
     """``--alpha``."""
     command.add_argument("--alpha", type=float, default=0.05, help="level of the test (default 0.05)")
 
 
-def _add_separator(command):
+def _add_separator(command: Parser) -> None:
     """``--sep``."""
     command.add_argument("--sep", type=separator, default=",",
                          help=r"separates cells (default ','; '\t' is a tab)")
 
 
-def _count(text) -> int:
+def _count(text: Any) -> int:
     """A whole number of at least 4."""
     if not text.isdecimal() or int(text) < 4:
         raise argparse.ArgumentTypeError(f"expected a whole number of at least 4, found {text!r}")
     return int(text)
 
 
-def _seed(text) -> int:
+def _seed(text: Any) -> int:
     """A whole number of at least 0."""
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"expected a whole number of at least 0, found {text!r}")
     return int(text)
 
 
-def _positive(text) -> int:
+def _positive(text: str) -> int:
     """A whole number of at least 1."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"expected a whole number of at least 1, found {text!r}")

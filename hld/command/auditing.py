@@ -3,9 +3,10 @@ from __future__ import annotations
 
 import pathlib
 import shlex
+from typing import Any
 
 
-def audit(args) -> int:
+def audit(args: Any) -> int:
     """Measure level, power and drift."""
     from hld.auditing.audit import audit as audited
     from hld.command.judging import read_inputs

@@ -1,8 +1,10 @@
 """``hld diff``: how far two models are from each other, column by column."""
 from __future__ import annotations
 
+import argparse
 
-def diff(args) -> int:
+
+def diff(args: argparse.Namespace) -> int:
     """Compare two model files."""
     from hld.answers.column_shifts import percent
     from hld.answers.models import compare_models

@@ -4,6 +4,7 @@ from __future__ import annotations
 import csv
 import io
 import sys
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,8 +16,13 @@ from hld.table_files.dialect import ReadOptions
 from hld.table_files.row_chunks import OddCells
 from hld.tables.factored import whole_cells
 
+if TYPE_CHECKING:
+    from hld.results.result import HLDResult
+    from hld.schemas.encoder import TableEncoder
 
-def read_training(path, options=None, *, max_rows=files.MOST_ROWS, seed=0):
+
+def read_training(path: str, options: ReadOptions | None = None, *, max_rows: int = files.MOST_ROWS,
+                  seed: int = 0) -> tuple[Any, int]:
     """A file as a table to learn from; of long ones a sample of the rows.
 
     Parameters
@@ -42,7 +48,7 @@ def read_training(path, options=None, *, max_rows=files.MOST_ROWS, seed=0):
     return files.read_training(path, options or ReadOptions(), max_rows=max_rows, seed=seed)
 
 
-def read_batch(path, encoder, options=None):
+def read_batch(path: str, encoder: TableEncoder, options: ReadOptions | None = None) -> Any:
     """A whole file as a data frame whose columns have the types that the encoder was fitted to.
 
     Parameters
@@ -67,7 +73,7 @@ def read_batch(path, encoder, options=None):
     return pandas.DataFrame({name: np.concatenate([whole_cells(chunk[name]) for chunk in chunks]) for name in names})
 
 
-def judge_file(detector, path, alpha, options=None):
+def judge_file(detector: Any, path: str, alpha: float, options: ReadOptions | None = None) -> HLDResult:
     """The test of a file that is read in chunks, whatever its size.
 
     Parameters
@@ -81,13 +87,13 @@ def judge_file(detector, path, alpha, options=None):
     -------
     HLDResult
     """
-    def judged(as_text):
+    def judged(as_text: bool) -> HLDResult:
         chunks = files.read_chunks(path, detector.encoder_, options or ReadOptions(), as_text=as_text)
         return judge_chunks(detector, chunks, alpha)
     return retried(path, judged)
 
 
-def retried(path, read):
+def retried(path: Any, read: Any) -> Any:
     """What a reader makes of a file: again as text where a cell is not of its column's type."""
     if path == "-":
         return read(True)   # standard input is there once
@@ -97,7 +103,7 @@ def retried(path, read):
         return read(True)
 
 
-def write_rows(names, rows, path=None, separator=","):
+def write_rows(names: Any, rows: Any, path: str | None = None, separator: str = ",") -> None:
     """Write rows as CSV with a header.
 
     Parameters
@@ -123,7 +129,7 @@ def write_rows(names, rows, path=None, separator=","):
         file.detach()  # which flushes, and leaves the file open
 
 
-def _write(names, rows, file, separator):
+def _write(names: list[str] | tuple[str, ...], rows: Any, file: Any, separator: str) -> None:
     """Header and rows to an open text file."""
     writer = csv.writer(file, delimiter=separator, lineterminator="\n")
     writer.writerow(names)

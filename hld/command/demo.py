@@ -13,7 +13,7 @@ alarm, at a level of 5 %.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,7 +31,7 @@ class Trial(NamedTuple):
     """One tested batch: its digit, what the test said, and whether that was right."""
 
     digit: int
-    result: object
+    result: Any
     right: bool
 
 
@@ -62,14 +62,14 @@ class Demo:
     digit: int
     num_train: int
     history: np.ndarray
-    trials: tuple
+    trials: tuple[Any, ...]
     real: np.ndarray
     drawn: np.ndarray
     mean: np.ndarray
     shifted: Trial
     shifted_mean: np.ndarray
 
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, Any]:
         """The table as plain values, ready for JSON."""
         return {"digit": self.digit, "num_train": self.num_train, "log_likelihood": float(self.history[-1]),
                 "num_right": sum(trial.right for trial in self.trials), "num_tests": len(self.trials),
@@ -77,7 +77,7 @@ class Demo:
                           for trial in self.trials]}
 
 
-def run(digit=2, seed=0, *, num_epochs=NUM_EPOCHS, progress=False) -> Demo:
+def run(digit: Any = 2, seed: Any = 0, *, num_epochs: Any = NUM_EPOCHS, progress: bool = False) -> Demo:
     """Learn one digit and test batches of all.
 
     Parameters
@@ -123,7 +123,7 @@ def run(digit=2, seed=0, *, num_epochs=NUM_EPOCHS, progress=False) -> Demo:
                 batches[shown].mean(axis=0))
 
 
-def summary(demo) -> str:
+def summary(demo: Any) -> str:
     """How many of the tests were right, in words that do not flatter.
 
     Parameters
@@ -143,7 +143,7 @@ def summary(demo) -> str:
             f"batch in {1 / ALPHA:.0f} without a shift raises a false alarm.")
 
 
-def draw(demo, path):
+def draw(demo: Any, path: Any) -> None:
     """Draw training curve, shift and images into a picture file.
 
     Parameters
@@ -180,7 +180,7 @@ def draw(demo, path):
     save_figure(figure, path, dpi=130)
 
 
-def _digits():
+def _digits() -> Any:
     """Images (N, 64) of zeros and ones, and the digit (N,) of each."""
     try:
         from sklearn.datasets import load_digits
@@ -191,9 +191,9 @@ def _digits():
     return (data.data >= THRESHOLD).astype(np.int8), data.target
 
 
-def _hardest_found(trials, digit) -> int:
+def _hardest_found(trials: Any, digit: Any) -> int:
     """Position of the largest batch of another digit that was found with the least margin."""
-    def margin(i):
+    def margin(i: Any) -> Any:
         trial = trials[i]
         return (not trial.right, -trial.result.num_samples, trial.result.statistic / trial.result.threshold)
     return min((i for i, trial in enumerate(trials) if trial.digit != digit), key=margin)

@@ -1,13 +1,16 @@
 """``hld sample`` and ``hld demo``: rows drawn from a model, and the method on handwritten digits."""
 from __future__ import annotations
 
+import argparse
 import contextlib
 import os
+from collections.abc import Iterator
+from typing import Any
 
 ENGINE = "PCIRCUIT_ENGINE"  # environment variable
 
 
-def sample(args) -> int:
+def sample(args: argparse.Namespace) -> int:
     """Write rows drawn from a model as CSV, and how good they are."""
     from hld.command.csv_files import write_rows
     from hld.command.output import check_output
@@ -30,7 +33,7 @@ def sample(args) -> int:
     return 0
 
 
-def _write_report(args, detector, rows) -> None:
+def _write_report(args: argparse.Namespace, detector: Any, rows: Any) -> None:
     """The page on how good drawn rows are."""
     import pathlib
 
@@ -47,7 +50,7 @@ def _write_report(args, detector, rows) -> None:
         write_page(quality_report(quality, model_name=pathlib.Path(args.model).name), args.report)
 
 
-def demo(args) -> int:
+def demo(args: Any) -> int:
     """Train on one handwritten digit, test batches of all, draw a picture."""
     from hld.command.demo import draw, run, summary
     from hld.command.output import check_output, print_json, print_table, print_text
@@ -67,7 +70,7 @@ def demo(args) -> int:
 
 
 @contextlib.contextmanager
-def _plain_engine():
+def _plain_engine() -> Iterator[Any]:
     """NumPy instead of Numba, unless the user has chosen: for 90 rows, compiling would take longest."""
     if ENGINE in os.environ:
         yield

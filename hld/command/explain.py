@@ -10,13 +10,18 @@ move it: that is why the number of such nodes is said, whatever the test finds.
 """
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from hld.command.output import print_table, print_text, save_figure
 from hld.results.localization import adjusted_pvalues, z_scores
+
+if TYPE_CHECKING:
+    pass
 
 SHOWN_NAMES = 6  # columns named for the scope of a node
 
 
-def explanation(detector, result, top) -> dict:
+def explanation(detector: Any, result: Any, top: int) -> dict[str, Any]:
     """The result of a test with its localisation, in names of columns.
 
     Parameters
@@ -52,7 +57,7 @@ def explanation(detector, result, top) -> dict:
                                "variables": variables}
 
 
-def print_explanation(result, found):
+def print_explanation(result: Any, found: Any) -> None:
     """Print the verdict, the columns and the nodes.
 
     Parameters
@@ -73,7 +78,7 @@ def print_explanation(result, found):
                   entry["pvalue"], entry["share"], _listed(entry["variables"])) for entry in found["nodes"]])
 
 
-def draw_shares(detector, result, top, path):
+def draw_shares(detector: Any, result: Any, top: Any, path: Any) -> None:
     """Draw the columns' shares of a shift into a picture file.
 
     Parameters
@@ -95,7 +100,7 @@ def draw_shares(detector, result, top, path):
     save_figure(figure, path, dpi=150)
 
 
-def _listed(names) -> str:
+def _listed(names: Any) -> str:
     """The first names of a scope, and how many more there are."""
     more = len(names) - SHOWN_NAMES
     return ", ".join(names[:SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")

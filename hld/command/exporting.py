@@ -1,8 +1,10 @@
 """``hld export``: a test as a program that needs no Python."""
 from __future__ import annotations
 
+from typing import Any
 
-def export(args) -> int:
+
+def export(args: Any) -> int:
     """Write the file, or both."""
     import pcircuit
     from hld.command.output import check_output, print_text
@@ -19,7 +21,7 @@ def export(args) -> int:
     if args.onnx is not None:
         from hld.export.onnx_graph import onnx_model
         with step("building the ONNX graph"):
-            contents.append(onnx_model(detector).SerializeToString())
+            contents.append(onnx_model(detector).SerializeToString())  # type: ignore[no-untyped-call]
     for path, content in zip(targets, contents, strict=True):
         with pcircuit.replace_file(path) as file:
             file.write(content)

@@ -1,14 +1,19 @@
 """``hld test`` and ``hld explain``: whether a batch follows a model, which segments do not, and where it departs."""
 from __future__ import annotations
 
+import argparse
 import hashlib
 import pathlib
 import shlex
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    pass
 
 SHIFT = 1
 
 
-def test(args) -> int:
+def test(args: argparse.Namespace) -> int:
     """Test a batch, or each segment of it: the verdict."""
     from hld.command.output import check_output, print_json, print_text
     from hld.command.steps import step
@@ -38,7 +43,7 @@ def test(args) -> int:
     return SHIFT if (is_large(result, args.min_effect) if args.by is None else result.reject.any()) else 0
 
 
-def is_large(result, least) -> bool:
+def is_large(result, least) -> bool:  # type: ignore[no-untyped-def]
     """Whether a batch is called shifted and, if asked for, its effect size is surely no smaller than a number."""
     if not result.reject or least is None:
         return bool(result.reject)
@@ -48,7 +53,7 @@ def is_large(result, least) -> bool:
 test.__test__ = False  # its name must not make a test runner collect it
 
 
-def explain(args) -> int:
+def explain(args: argparse.Namespace) -> int:
     """Test a batch: the verdict, and the nodes and columns that carry the shift."""
     from hld.command.explain import draw_shares, explanation, print_explanation
     from hld.command.output import check_output, print_json
@@ -65,7 +70,7 @@ def explain(args) -> int:
     return SHIFT if result.reject else 0
 
 
-def _tested(args) -> tuple:
+def _tested(args: argparse.Namespace) -> tuple[Any, ...]:
     """The detector of a model file and the result of the batch, which is read in chunks."""
     from hld.command.csv_files import judge_file
     from hld.command.reading import reading_options
@@ -80,7 +85,7 @@ def _tested(args) -> tuple:
         return detector, judge_file(detector, args.table, args.alpha, reading_options(args))
 
 
-def read_inputs(args) -> tuple:
+def read_inputs(args: argparse.Namespace) -> tuple[Any, ...]:
     """The detector of a model file and the batch as a data frame."""
     from hld.command.csv_files import read_batch
     from hld.command.reading import reading_options
@@ -93,7 +98,7 @@ def read_inputs(args) -> tuple:
     return detector, table
 
 
-def _write_report(args, detector, result) -> None:
+def _write_report(args: Any, detector: Any, result: Any) -> None:
     """The page about a test, or about segments."""
     from hld.command.steps import step
     from hld.reports.batch_report import batch_report

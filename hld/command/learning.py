@@ -1,11 +1,13 @@
 """``hld fit`` and ``hld info``: make a model file, and say what is in one."""
 from __future__ import annotations
 
+import argparse
 import json
 import os
+from typing import Any
 
 
-def fit(args) -> int:
+def fit(args: argparse.Namespace) -> int:
     """Learn a table and write the model file."""
     from hld.command.csv_files import read_training
     from hld.command.output import check_output, print_text
@@ -32,7 +34,7 @@ def fit(args) -> int:
     return 0
 
 
-def _read_schema(path):
+def _read_schema(path: Any) -> Any:
     """The schema in a JSON file."""
     from hld.schemas.schema import TableSchema
     try:
@@ -42,7 +44,7 @@ def _read_schema(path):
         raise ValueError(f"cannot read the schema {path!r}: {error}") from None
 
 
-def info(args) -> int:
+def info(args: argparse.Namespace) -> int:
     """Print what a model file holds."""
     from hld.command.output import print_json, print_text
     from hld.model_files import load

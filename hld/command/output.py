@@ -13,29 +13,30 @@ import contextlib
 import json
 import pathlib
 import sys
+from typing import Any
 
 import pcircuit
 from hld.answers.plain_json import plain_json
 
 
-def shown(text) -> str:
+def shown(text: str) -> str:
     """Text without control characters, line feeds among them: what is not printable is escaped."""
     return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
 
 
-def print_text(text):
+def print_text(text: str) -> None:
     """Print lines; control characters are escaped, and what the terminal's encoding cannot show."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     text = "\n".join(map(shown, text.split("\n")))
     print(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
-def print_json(value):
+def print_json(value: dict[str, Any]) -> None:
     """Print one JSON object, see `plain_json`."""
     print(json.dumps(plain_json(value), indent=2, allow_nan=False))
 
 
-def print_table(header, rows):
+def print_table(header: tuple[str, ...], rows: list[Any]) -> None:
     """Print a table.
 
     Parameters
@@ -58,30 +59,30 @@ def print_table(header, rows):
         print_text("  ".join(cells).rstrip())
 
 
-def save_figure(figure, path, dpi):
+def save_figure(figure: Any, path: Any, dpi: Any) -> None:
     """Write a figure of matplotlib to a file, whole or not at all; the ending of its name decides the format."""
     path = check_output(path)
     with pcircuit.replace_file(path) as file:
         figure.savefig(file, dpi=dpi, format=path.suffix.lower().lstrip(".") or "png")
 
 
-def check_output(path) -> pathlib.Path:
+def check_output(path: Any) -> pathlib.Path:
     """The path of a file that can be written, so that long work does not end with a wrong name."""
     path = pathlib.Path(path)
     if path.is_dir():
-        raise ValueError(f"{str(path)!r} is a folder: expected the name of a file to write")
+        raise ValueError(f"{str(path)!r} is a folder, expected the name of a file to write")
     if not path.parent.is_dir():
         raise ValueError(f"{str(path)!r} cannot be written, as there is no folder {str(path.parent)!r}: "
                          f"create it")
     return path
 
 
-def _cell(value) -> str:
+def _cell(value: float | str) -> str:
     """The text of a cell, on one line."""
     return f"{value:.4g}" if isinstance(value, float) else shown(str(value))
 
 
-def _print_rich(texts, right):
+def _print_rich(texts: list[list[str]], right: list[bool]) -> None:
     """The table, header first, as rich draws it; `right` says which columns are numbers."""
     from rich.console import Console
     from rich.table import Table

@@ -29,6 +29,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from typing import Any
 
 from hld.command.arguments import build_parser
 
@@ -36,7 +37,7 @@ ERROR, INTERRUPTED, PIPE_CLOSED = 2, 130, 141
 EXPECTED = (ValueError, TypeError, OSError, ImportError)  # what the library raises for a user's mistake
 
 
-def main(argv=None) -> int:
+def main(argv: list[str] | None = None) -> int:
     r"""Run the command line.
 
     Parameters
@@ -95,9 +96,9 @@ def main(argv=None) -> int:
         return ERROR
 
 
-def _joined(argv) -> list:
+def _joined(argv: Any) -> list[Any]:
     """The arguments with a list of missing values tied to its option: -999 alone would be taken for another option."""
-    found = []
+    found = []  # type: ignore[var-annotated]
     for argument in argv:
         if found and found[-1] == "--na-values":
             found[-1] = f"--na-values={argument}"
@@ -106,14 +107,14 @@ def _joined(argv) -> list:
     return found
 
 
-def _complain(message):
+def _complain(message: str) -> None:
     """One line on standard error, if there is one."""
     from hld.command.output import shown
     if sys.stderr is not None:
         print(f"hld: {shown(message)}", file=sys.stderr)
 
 
-def _one_line(error) -> str:
+def _one_line(error: Any) -> str:
     """What went wrong, in one line."""
     text = " ".join(str(error).split())
     if isinstance(error, OSError) and error.strerror and error.filename is not None:

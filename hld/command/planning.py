@@ -1,8 +1,10 @@
 """``hld plan`` and ``hld summarize``: before a model is deployed, and where rows may not leave their site."""
 from __future__ import annotations
 
+from typing import Any
 
-def plan(args) -> int:
+
+def plan(args: Any) -> int:
     """What a model will find with so many rows a day, and when."""
     from hld.command.output import print_json, print_text
     from hld.model_files import load
@@ -15,7 +17,7 @@ def plan(args) -> int:
     return 0
 
 
-def summarize(args) -> int:
+def summarize(args: Any) -> int:
     """Write the summary of a table."""
     import pcircuit
     from hld.command.csv_files import retried
@@ -26,7 +28,7 @@ def summarize(args) -> int:
     from hld.table_files import files
     detector, path = load(args.model), check_output(args.output)
 
-    def summed(as_text):
+    def summed(as_text: Any) -> Any:
         chunks = files.read_chunks(args.table, detector.encoder_, reading_options(args), as_text=as_text)
         return summarize_chunks(detector, chunks, epsilon=args.epsilon, delta=args.delta)
     found = retried(args.table, summed)
@@ -36,7 +38,7 @@ def summarize(args) -> int:
     return 0
 
 
-def read_summaries(paths):
+def read_summaries(paths: Any) -> Any:
     """The sum of the summaries of some files."""
     from hld.summaries.summary import BatchSummary
     found = []

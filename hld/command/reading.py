@@ -3,9 +3,13 @@ from __future__ import annotations
 
 import argparse
 import csv
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hld.table_files.dialect import ReadOptions
 
 
-def add_reading_options(command) -> None:
+def add_reading_options(command: Any) -> None:
     """``--sep`` and the other options that say how a table is written."""
     group = command.add_argument_group("how the table is written (found out where it is not said)")
     group.add_argument("--sep", type=separator, help=r"separates cells: one character ('\\t' is a tab)")
@@ -19,19 +23,19 @@ def add_reading_options(command) -> None:
     group.add_argument("--format", choices=("csv", "parquet", "jsonl"), help="default by the ending of the name")
 
 
-def reading_options(args):
+def reading_options(args: argparse.Namespace) -> ReadOptions:
     """The `ReadOptions` of parsed arguments."""
     from hld.table_files.dialect import ReadOptions
     return ReadOptions(args.sep, not args.no_header, args.decimal, args.encoding, tuple(args.na_values),
                        None if args.columns is None else tuple(args.columns), tuple(args.drop), args.format)
 
 
-def names(text) -> list:
+def names(text: Any) -> list[Any]:
     """Column names in a list separated by commas; a name with a comma is put in double quotes."""
     return next(csv.reader([text], skipinitialspace=True), [])
 
 
-def separator(text) -> str:
+def separator(text: str) -> str:
     """One character; backslash t is a tab."""
     text = "\t" if text == r"\t" else text
     if len(text) != 1 or text in "\r\n\"":

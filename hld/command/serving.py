@@ -2,12 +2,13 @@
 from __future__ import annotations
 
 import importlib.util
+from typing import Any
 
 NEEDED = {"starlette": "starlette", "uvicorn": "uvicorn", "prometheus_client": "prometheus-client",
           "pyarrow": "pyarrow"}
 
 
-def serve(args) -> int:
+def serve(args: Any) -> int:
     """Load the models and serve until the process is told to stop."""
     absent = [package for module, package in NEEDED.items() if importlib.util.find_spec(module) is None]
     if absent:
@@ -25,7 +26,7 @@ def serve(args) -> int:
     with step(f"loading {', '.join(args.models)}"):
         models = Models(model_paths(args.models), args.state, args.alpha, args.margin)
 
-    def told(address):
+    def told(address: Any) -> None:
         print_text(f"serving {', '.join(models.loaded)} at {address}")
         import sys
         sys.stdout.flush()

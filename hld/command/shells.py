@@ -1,10 +1,13 @@
 """``hld completion``: a script that completes commands and options, for bash and zsh by shtab, for fish by us."""
 from __future__ import annotations
 
+import argparse
+from typing import Any
+
 SHELLS = ("bash", "zsh", "fish")
 
 
-def completion(args) -> int:
+def completion(args: argparse.Namespace) -> int:
     """Print the script of a shell."""
     if args.shell == "fish":
         print(fish_script(args.parser), end="")
@@ -17,7 +20,7 @@ def completion(args) -> int:
     return 0
 
 
-def fish_script(parser) -> str:
+def fish_script(parser: Any) -> str:
     """Completions for fish, which shtab does not write: a line for each command and option."""
     commands = next(action for action in parser._actions if action.dest == "command")
     helps = {choice.dest: choice.help or "" for choice in commands._choices_actions}

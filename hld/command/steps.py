@@ -9,6 +9,8 @@ import contextlib
 import logging
 import sys
 import time
+from collections.abc import Iterator
+from typing import Any
 
 LOG = logging.getLogger("hld.command")
 
@@ -23,7 +25,7 @@ def log_to_standard_error() -> None:
 
 
 @contextlib.contextmanager
-def step(text: str):
+def step(text: str) -> Iterator[None]:
     """Do a step; a terminal shows its text as long as it takes."""
     from hld.command.output import shown
     start = time.perf_counter()
@@ -35,12 +37,12 @@ def step(text: str):
 class _Escaping(logging.Formatter):
     """Writes control characters in messages as Python does."""
 
-    def format(self, record):
+    def format(self, record: Any) -> str:
         from hld.command.output import shown
         return shown(super().format(record))
 
 
-def _status(text):
+def _status(text: str) -> Any:
     """A moving sign with a text on standard error, where a person looks and rich is installed."""
     if sys.stderr is None or not sys.stderr.isatty():
         return contextlib.nullcontext()

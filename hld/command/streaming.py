@@ -15,15 +15,22 @@ error included.
 """
 from __future__ import annotations
 
+import argparse
 import csv
 import io
 import json
 import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hld.monitoring.monitor import MonitorResult
+    from hld.schemas.encoder import TableEncoder
 
 ALARM = 1
 
 
-def monitor(args) -> int:
+def monitor(args: argparse.Namespace) -> int:
     """Watch standard input."""
     from hld.command.steps import step
     from hld.model_files import load
@@ -49,14 +56,14 @@ def monitor(args) -> int:
         if is_new and args.stop:
             break
     if result is None:
-        raise ValueError("standard input has no rows: expected a header and rows")
+        raise ValueError("standard input has no rows, expected a header and rows")
     _print_line("end", result)
     if args.state is not None:
         watch.save(args.state)
     return ALARM if result.alarm else 0
 
 
-def _among_rows(detector, args):
+def _among_rows(detector: Any, args: Any) -> Any:
     """The monitor that compares with rows of a file, or the one that was saved."""
     import os
 
@@ -73,12 +80,12 @@ def _among_rows(detector, args):
     return StreamMonitor(detector, rows, args.alpha)
 
 
-def _blocks(lines, size: int, separator: str):
+def _blocks(lines: Any, size: int, separator: str) -> Iterator[str]:
     """Texts of CSV, each the header and `size` rows or fewer at the end."""
     reader = csv.reader(lines, delimiter=separator)
     header, rows = next(reader, None), []
     if header is None:
-        raise ValueError("standard input is empty: expected a header and rows")
+        raise ValueError("standard input is empty, expected a header and rows")
     for row in reader:
         if not row:
             continue
@@ -90,7 +97,7 @@ def _blocks(lines, size: int, separator: str):
         yield _text([header, *rows], separator)
 
 
-def _cells(text, encoder, separator) -> dict:
+def _cells(text: str, encoder: TableEncoder, separator: str) -> dict[str, Any]:
     """Columns of cells, each of the type that its column was fitted to."""
     try:
         import pandas
@@ -105,14 +112,14 @@ def _cells(text, encoder, separator) -> dict:
     return {name: as_fitted(frame[name], fitted.get(name), ".") for name in frame.columns}
 
 
-def _text(rows, separator) -> str:
+def _text(rows: list[list[str]], separator: str) -> str:
     """Rows as CSV."""
     text = io.StringIO()
     csv.writer(text, delimiter=separator, lineterminator="\n").writerows(rows)
     return text.getvalue()
 
 
-def _print_line(event, result) -> None:
+def _print_line(event: str, result: MonitorResult) -> None:
     """One line of JSON, at once."""
     from hld.answers.plain_json import plain_json
     print(json.dumps({"event": event, **plain_json(result.to_dict())}, allow_nan=False), flush=True)

@@ -4,9 +4,10 @@ from __future__ import annotations
 import os
 import sys
 import time
+from typing import Any
 
 
-def warm_up(args) -> int:
+def warm_up(args: Any) -> int:
     """Compile all kernels, with a line on standard error for each kind."""
     import pcircuit
     from hld.command.output import print_text
@@ -24,7 +25,7 @@ def warm_up(args) -> int:
     return 0
 
 
-def _watch_a_row():
+def _watch_a_row() -> None:
     """The monitor's kernel, by an example."""
     import pcircuit
     from hld.monitoring.monitor import Monitor
@@ -32,7 +33,7 @@ def _watch_a_row():
     Monitor(circuit, rng=0).update([[0] * 4])
 
 
-def _say(name):
+def _say(name: Any) -> None:
     """A line about a kind of kernels."""
     if sys.stderr is not None:
         print(f"kernels for {name}: compiled, or found in the cache", file=sys.stderr, flush=True)

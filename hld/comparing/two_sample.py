@@ -137,9 +137,10 @@ def two_sample(model: pcircuit.Circuit | HLDTest | HLDDetector, first: object, s
     each = ranks / (1 + B)
     together = harmonic_mean(each)
     value = float((together <= together[0] * (1 + 1e-12)).mean())
-    return TwoSampleResult(value, value <= alpha, alpha, _effect(vectors[0].mean(axis=0) - vectors[1].mean(axis=0),
-                                                                 every.var(axis=0).sum(), n, m),
-                           test.metric_names, tuple(map(float, each[0])), (n, m), "permutation")
+    k = len(test.nodes)
+    gap = (vectors[0].mean(axis=0) - vectors[1].mean(axis=0))[:k], every.var(axis=0)[:k].sum()
+    return TwoSampleResult(value, value <= alpha, alpha, _effect(*gap, n, m), test.metric_names,
+                           tuple(map(float, each[0])), (n, m), "permutation")
 
 
 def test_of(model) -> HLDTest:
@@ -224,9 +225,10 @@ def _by_law(model, test, first, second, alpha) -> TwoSampleResult:
         squared.append(float(metric.squared(delta)))
     null = laws[0] if len(laws) == 1 else JointNull(tuple(laws), joint_law(
         covariance_factor(row), parts.metrics, np.random.default_rng([test.settings.seed, 6])))
-    found = null.pvalue(np.array(squared), 1)
-    return TwoSampleResult(found.value, found.value <= alpha, alpha, _effect(delta, float(np.trace(row)), *sizes),
-                           test.metric_names, tuple(map(float, found.each)), sizes, "exact")
+    found, k = null.pvalue(np.array(squared), 1), len(test.nodes)
+    effect = _effect(delta[:k], float(np.trace(row[:k, :k])), *sizes)
+    return TwoSampleResult(found.value, found.value <= alpha, alpha, effect, test.metric_names,
+                           tuple(map(float, found.each)), sizes, "exact")
 
 
 def _stretch(i, metric, batches, mean, trace) -> float:

@@ -116,8 +116,8 @@ def plan_of(detector) -> Plan:
     """
     test = detector.test_
     if test.vectors.features is not None:
-        raise ValueError("`detector` tests the metric 'score', which is not exported: fit with metric='likelihoods', "
-                         "the default without it")
+        raise ValueError("`detector` tests the metric 'score', which is not exported: fit with "
+                         "metric='likelihoods', the default without it")
     null = test.calibration.null
     laws, joint = _laws(null)
     least = 0 if not laws else 1 if not isinstance(null, AutoNull) else null.switch or 0

@@ -9,8 +9,11 @@ kept.*                               sums over the rows of a reference
 """
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+import pcircuit
 from hld.checks import check_names, finite_array, under_prefix, with_prefix
 from hld.nulls.named import Context
 from hld.references.circuit import CircuitReference
@@ -20,7 +23,7 @@ from hld.vectors.score_features import ScoreFeatures
 from hld.vectors.windows import read_map
 
 
-def calibration_parts(calibration) -> tuple[dict, dict]:
+def calibration_parts(calibration: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Scalars, as JSON holds them, and arrays of a calibration.
 
     Examples
@@ -32,7 +35,7 @@ def calibration_parts(calibration) -> tuple[dict, dict]:
     ([{'form': 'Scaled', 'name': 'euclidean'}], ['margins', 'mean', 'metric.0.weights'])
     """
     null, null_arrays = calibration.null.to_parts()
-    scalars: dict = {"metrics": [], "null": null, "kept": None}
+    scalars: dict[str, Any] = {"metrics": [], "null": null, "kept": None}
     arrays = {name: getattr(calibration, name) for name in ("nodes", "mean", "stds", "margins")}
     for i, metric in enumerate(calibration.metrics):
         own, own_arrays = metric.to_parts()
@@ -47,7 +50,8 @@ def calibration_parts(calibration) -> tuple[dict, dict]:
     return scalars, arrays | with_prefix("null.", null_arrays)
 
 
-def read_calibration(circuit, scalars, arrays, seed) -> Calibration:
+def read_calibration(circuit: pcircuit.Circuit, scalars: dict[str, Any], arrays: dict[str, np.ndarray],
+                     seed: int) -> Calibration:
     """A calibration from its parts; raises ValueError where they do not fit together.
 
     Parameters
@@ -96,7 +100,7 @@ def read_calibration(circuit, scalars, arrays, seed) -> Calibration:
                        None if features is None else finite_array(arrays, "feature.scores", (circuit.num_parameters,)))
 
 
-def saved_nodes(circuit, arrays) -> np.ndarray:
+def saved_nodes(circuit: pcircuit.Circuit, arrays: dict[str, np.ndarray]) -> np.ndarray:
     """(m,) the nodes of a test in a file."""
     nodes = finite_array(arrays, "nodes", (None,), np.int64)
     if not len(nodes) or nodes.min() < 0 or nodes.max() >= circuit.num_nodes:
@@ -104,7 +108,7 @@ def saved_nodes(circuit, arrays) -> np.ndarray:
     return nodes
 
 
-def read_features(circuit, arrays) -> ScoreFeatures | None:
+def read_features(circuit: pcircuit.Circuit, arrays: dict[str, np.ndarray]) -> ScoreFeatures | None:
     """The features of the score that a file holds, if it does."""
     if "feature.places" not in arrays and "feature.factors" not in arrays:
         return None

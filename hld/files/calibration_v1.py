@@ -7,13 +7,15 @@ read into the parts of today's format (`hld.files.calibration`), which then chec
 from __future__ import annotations
 
 import reprlib
+from typing import Any
 
 import numpy as np
 
 from hld.checks import check_names, finite_array, saved_number, with_prefix
 
 
-def parts_of_version_1(scalars: dict, arrays: dict, tolerance: float) -> tuple[dict, dict]:
+def parts_of_version_1(scalars: dict[str, Any], arrays: dict[str, Any],
+                       tolerance: float) -> tuple[dict[str, Any], dict[str, Any]]:
     """Scalars and arrays of today's format from those of version 1.
 
     Raises
@@ -29,7 +31,7 @@ def parts_of_version_1(scalars: dict, arrays: dict, tolerance: float) -> tuple[d
     found = {"nodes": arrays["nodes"], **{name: finite_array(arrays, name, (None,)) for name in ("mean", "stds")}}
     metrics = []
     for i in range(q):
-        base = saved_number(dict(enumerate(scalars["bases"])), i)
+        base = saved_number(dict(enumerate(scalars["bases"])), i)  # type: ignore[arg-type]
         own, parts = _metric(arrays, i, scalars["metrics"][i], base, len(found["mean"]))
         metrics.append(own)
         found |= with_prefix(f"metric.{i}.", parts)
@@ -38,7 +40,7 @@ def parts_of_version_1(scalars: dict, arrays: dict, tolerance: float) -> tuple[d
     return {"metrics": metrics, "null": null, "kept": None}, found | with_prefix("null.", parts)
 
 
-def _names(scalars, has_table) -> list:
+def _names(scalars: Any, has_table: Any) -> list[Any]:
     """Names of the arrays that a calibration has."""
     names = ["nodes", "mean", "stds", *["joint"] * (len(scalars["laws"]) > 1),
              *["table.sizes", "table.squared"] * has_table]
@@ -54,7 +56,7 @@ def _names(scalars, has_table) -> list:
     return names
 
 
-def _metric(arrays, i, name, base, m):
+def _metric(arrays: Any, i: Any, name: Any, base: Any, m: Any) -> Any:
     """The map of metric i: rows, node weights or directions; the parts of the other two are empty, or ones."""
     weights, vectors, gains, coefficients = (
         finite_array(arrays, f"metric.{i}.{part}", shape) for part, shape in (
@@ -71,9 +73,9 @@ def _metric(arrays, i, name, base, m):
             {"vectors": vectors, "factors": np.sqrt(np.maximum(base + gains, 0.0))})
 
 
-def _null(scalars, arrays):
+def _null(scalars: Any, arrays: Any) -> Any:
     """Scalars and arrays of the null: laws, where there are several metrics their joint law, and drawn batches."""
-    laws, parts = [], {}
+    laws, parts = [], {}  # type: ignore[var-annotated]
     joint = len(scalars["laws"]) > 1
     for i, law in enumerate(scalars["laws"]):
         laws.append({"kind": "normal" if "trace" in law else "limit", **law})
@@ -92,7 +94,7 @@ def _null(scalars, arrays):
             with_prefix("small.", drawn) | with_prefix("large.", parts))
 
 
-def _mean(arrays, i, law) -> float:
+def _mean(arrays: Any, i: Any, law: Any) -> float:
     """E[T d^2] under law i."""
     if "trace" in law:
         return saved_number(law, "trace")

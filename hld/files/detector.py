@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import reprlib
 from dataclasses import asdict, fields
+from typing import Any
 
 import numpy as np
 
@@ -42,7 +43,7 @@ JUDGE = "judge."  # prefix of the arrays of what judges batches, where that is m
 NEW = "new."  # prefix of how often rows kept from learning have new values; older files have none
 
 
-def detector_parts(params: dict, fitted: dict) -> tuple:
+def detector_parts(params: dict[str, Any], fitted: dict[str, Any]) -> tuple[Any, ...]:
     """Header and arrays of a fitted detector.
 
     Parameters
@@ -80,7 +81,7 @@ def detector_parts(params: dict, fitted: dict) -> tuple:
     return header, arrays | {"history": fitted["history"]}
 
 
-def check_storable(params: dict, schema) -> None:
+def check_storable(params: dict[str, Any], schema: TableSchema) -> None:
     """Raise unless parameters and schema fit into a file: before anything is learned, not after.
 
     Raises
@@ -96,7 +97,7 @@ def check_storable(params: dict, schema) -> None:
                          "leave out columns of free text") from None
 
 
-def read_parts(header: dict, arrays: dict, defaults: dict) -> tuple:
+def read_parts(header: dict[str, Any], arrays: dict[str, Any], defaults: dict[str, Any]) -> tuple[Any, ...]:
     """Constructor parameters and fitted parts, each checked: the inverse of `detector_parts`.
 
     Parameters
@@ -123,7 +124,7 @@ def read_parts(header: dict, arrays: dict, defaults: dict) -> tuple:
         raise ValueError(said if len(said) <= LONGEST_ERROR else f"{said[:LONGEST_ERROR]}...") from error
 
 
-def _read_parts(header: dict, arrays: dict, defaults: dict) -> tuple:
+def _read_parts(header: dict[str, Any], arrays: dict[str, Any], defaults: dict[str, Any]) -> tuple[Any, ...]:
     """What `read_parts` returns; TypeError or ValueError where the parts do not fit together."""
     is_old = header["version"] < 3
     check_names(header, KEYS_BEFORE_3 if is_old else KEYS | ({"judge"} & set(header)), "the header")
@@ -157,7 +158,7 @@ def _read_parts(header: dict, arrays: dict, defaults: dict) -> tuple:
     return params, fitted
 
 
-def _read_profile(arrays: dict, encoder, num_train: int) -> Profile | None:
+def _read_profile(arrays: dict[str, Any], encoder: TableEncoder, num_train: int) -> Profile | None:
     """The counts of a file; None if it has none."""
     if not arrays:
         return None
@@ -168,7 +169,7 @@ def _read_profile(arrays: dict, encoder, num_train: int) -> Profile | None:
     return profile
 
 
-def _read_values(arrays: dict, encoder) -> ValueTables | None:
+def _read_values(arrays: dict[str, Any], encoder: TableEncoder) -> ValueTables | None:
     """The quantiles of continuous columns of a file; None if it has none."""
     if not arrays:
         return None
@@ -176,7 +177,7 @@ def _read_values(arrays: dict, encoder) -> ValueTables | None:
     return ValueTables.from_arrays(arrays, sum(map(is_binned, encoder.columns)))
 
 
-def _read_new(arrays: dict, encoder, num_train: int) -> KeptValues | None:
+def _read_new(arrays: dict[str, Any], encoder: Any, num_train: int) -> KeptValues | None:
     """How often rows kept from learning have new values; None if a file does not say."""
     if not arrays:
         return None
@@ -184,19 +185,19 @@ def _read_new(arrays: dict, encoder, num_train: int) -> KeptValues | None:
     return KeptValues.from_arrays(arrays, len(encoder.columns), num_train)
 
 
-def _offset_form(offset):
+def _offset_form(offset: float) -> Any:
     """The offset of single rows as JSON holds it: -inf is text."""
     return "-inf" if offset == -np.inf else offset
 
 
-def _read_offset(value):
+def _read_offset(value: Any) -> Any:
     """The offset of single rows: a log-likelihood, or None where an older file was read."""
     if value is None or value == "-inf":
         return None if value is None else -np.inf
     return -saved_number({"offset": -value if type(value) is float else value}, "offset")
 
 
-def _read_test(circuit, header: dict, arrays: dict, num_train: int) -> HLDTest:
+def _read_test(circuit: pcircuit.Circuit, header: dict[str, Any], arrays: dict[str, Any], num_train: int) -> HLDTest:
     """The test of a file, its parts checked against one another."""
     if not isinstance(header["test"], dict):
         raise ValueError(f"'test' must be a mapping, found {reprlib.repr(header['test'])}")

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import reprlib
 from numbers import Real
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,11 +32,15 @@ from hld.nulls.table import TableTails
 from hld.nulls.version_1 import DrawnNull, SwitchedNull, TabulatedNull
 from hld.references.named import FROM_ROWS
 
+if TYPE_CHECKING:
+    from hld.testing.calibration import Calibration
+    from hld.testing.settings import Settings
+
 MOST_WORK = 4096  # operations for each number of a circuit that computing the means again may take
 SLACK = 1e-6
 
 
-def check_settings(saved: dict, num_train: int) -> None:
+def check_settings(saved: dict[str, Any], num_train: int) -> None:
     """Raise unless the settings of a test, as JSON holds them, are those of a detector of so many rows."""
     for name in ("null", "reference", "missing"):
         if not isinstance(saved.get(name), str):
@@ -48,7 +53,7 @@ def check_settings(saved: dict, num_train: int) -> None:
         saved_count(saved, "num_train", 2 if saved["reference"] in FROM_ROWS else 1, num_train)
 
 
-def check_calibration(circuit, settings, calibration) -> None:
+def check_calibration(circuit: pcircuit.Circuit, settings: Settings, calibration: Calibration) -> None:
     """Raise unless moments, null and margins fit the circuit and the settings of the test."""
     nodes, m = calibration.nodes, len(calibration.nodes)
     mean, stds = calibration.mean[:m], calibration.stds[:m]  # of likelihoods
@@ -67,7 +72,7 @@ def check_calibration(circuit, settings, calibration) -> None:
     check_margins(calibration, settings.tolerance)
 
 
-def check_null(null, name: str, *, from_rows: bool) -> None:
+def check_null(null: Any, name: str, *, from_rows: bool) -> None:
     """Raise unless a null is of the kind that `null=` names, and draws from rows or the circuit as the test does."""
     drawn = TabulatedNull if from_rows else DrawnNull
     if name == "auto" and isinstance(null, SwitchedNull):
@@ -91,7 +96,7 @@ def check_null(null, name: str, *, from_rows: bool) -> None:
         raise ValueError(f"the null is a {type(null).__name__}, which does not fit null={name!r}")
 
 
-def check_margins(calibration, tolerance: float) -> None:
+def check_margins(calibration: Calibration, tolerance: float) -> None:
     """Raise unless the margins are the tolerance times sqrt(E |F (L - mu)|^2), or at most what that can be."""
     large = getattr(calibration.null, "large", calibration.null)
     laws = _laws(large) if _is_law(large) else [None] * len(calibration.metrics)
@@ -104,7 +109,7 @@ def check_margins(calibration, tolerance: float) -> None:
                              f"{tolerance}")
 
 
-def check_history(history) -> None:
+def check_history(history: np.ndarray) -> None:
     """Raise unless a history is one of mean log-likelihoods."""
     if history.ndim != 1 or not len(history) or history.dtype != np.float64:
         raise ValueError(f"the history must be one-dimensional of float64, found shape {history.shape} of "
@@ -113,7 +118,7 @@ def check_history(history) -> None:
         raise ValueError("the history must hold mean log-likelihoods, numbers of at most 0")
 
 
-def check_same(found, written, place: str) -> None:
+def check_same(found: Any, written: Any, place: str) -> None:
     """Raise unless an entry of a file, or all in it, is what is written again of what was read."""
     if isinstance(written, np.ndarray):
         alike = found.dtype == written.dtype and np.array_equal(found, written)
@@ -132,12 +137,12 @@ def check_same(found, written, place: str) -> None:
         raise ValueError(f"{place!r} is not what a file of this format holds: {reprlib.repr(found)}")
 
 
-def _is_law(null) -> bool:
+def _is_law(null: Any) -> bool:
     """Whether a null is the limit law of each metric, alone or together."""
     return isinstance(null, LimitLaw) or (
         isinstance(null, JointNull) and all(isinstance(one, LimitLaw) for one in null.nulls))
 
 
-def _laws(null) -> list:
+def _laws(null: Any) -> list[Any]:
     """The limit laws of the metrics."""
     return list(null.nulls) if isinstance(null, JointNull) else [null]

@@ -8,7 +8,9 @@ kept.
 from __future__ import annotations
 
 import reprlib
+from collections.abc import Callable
 from numbers import Integral
+from typing import Any
 
 import pcircuit
 from hld.detector_options import REFERENCES
@@ -22,7 +24,7 @@ COUNTS = {"num_latents": 1, "num_epochs": 0, "num_bins": 2, "max_categories": 2,
 LONGEST_SEED = 20  # characters of a whole number as such
 
 
-def plain_params(params: dict) -> dict:
+def plain_params(params: dict[str, Any]) -> dict[str, Any]:
     """Constructor parameters of a detector as JSON holds them.
 
     Parameters
@@ -45,10 +47,10 @@ def plain_params(params: dict) -> dict:
     >>> plain_params({"num_latents": np.int64(4), "kinds": "sum", "rng": 2 ** 70})
     {'num_latents': 4, 'kinds': ['sum'], 'rng': '0x400000000000000000'}
     """
-    return {name: _CHECKS[name](value, name) for name, value in params.items()}
+    return {name: _CHECKS[name](value, name) for name, value in params.items()}  # type: ignore[operator]
 
 
-def read_params(form: dict, defaults: dict) -> dict:
+def read_params(form: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
     """Constructor parameters from what `plain_params` gave; those that a file of before does not have are the defaults.
 
     Raises ValueError or TypeError for anything else.
@@ -65,23 +67,23 @@ def read_params(form: dict, defaults: dict) -> dict:
     return params
 
 
-def _count(value, name) -> int:
+def _count(value: int, name: str) -> int:
     """A whole number in the range of the parameter."""
     most = MOST_RESAMPLES if name == "num_resamples" else 2 ** 31 - 1
     return pcircuit.check_whole_number(value, name, COUNTS[name], most)
 
 
-def _amount(value, name) -> float:
+def _amount(value: float, name: str) -> float:
     """A finite number of at least 0."""
     return pcircuit.check_number(value, name, least=0)
 
 
-def _choice(known):
+def _choice(known: dict[str, Callable[..., Any]] | tuple[str, ...]) -> Callable[..., Any]:
     """A check for one of some words."""
     return lambda value, name: str(pcircuit.check_choice(value, name, tuple(known)))
 
 
-def _columns(value, name) -> list | None:
+def _columns(value: Any, name: str) -> list[Any] | None:
     """Names and positions of columns; whether there are such columns is for the encoder to say."""
     if value is None:
         return None
@@ -94,7 +96,7 @@ def _columns(value, name) -> list | None:
     return entries
 
 
-def _kinds(value, name) -> list:
+def _kinds(value: str | tuple[str, str], name: str) -> list[Any]:
     """Kinds of units."""
     kinds = [value] if isinstance(value, str) else list(value) if hasattr(value, "__iter__") else [value]
     for kind in kinds:
@@ -104,7 +106,7 @@ def _kinds(value, name) -> list:
     return [str(kind) for kind in kinds]
 
 
-def _metric(value, name):
+def _metric(value: str, name: str) -> str:
     """The name of a metric, names of several, or node weights; whether these fit the nodes is seen later."""
     if isinstance(value, str):
         return _choice((*COMBINATIONS, *METRICS))(value, name)
@@ -113,7 +115,7 @@ def _metric(value, name):
     return pcircuit.check_numbers(value, name, "names of metrics, or finite positive node weights", above=0).tolist()
 
 
-def _seed(value, name):
+def _seed(value: int, name: str) -> Any:
     """A seed that can be kept; None for a generator, and for no seed."""
     if not _is_whole(value):
         return None
@@ -122,14 +124,14 @@ def _seed(value, name):
     return hex(value) if value >= 10 ** LONGEST_SEED else int(value)
 
 
-def _schema(value, name) -> dict | None:
+def _schema(value: Any, name: str) -> dict[str, Any] | None:
     """A schema as JSON holds it."""
     if value is not None and not isinstance(value, TableSchema):
         raise TypeError(f"`{name}` must be a TableSchema, found {type(value).__name__}")
     return None if value is None else value.to_dict()
 
 
-def _is_whole(value) -> bool:
+def _is_whole(value: int) -> bool:
     """Whether a value is a whole number, of Python or NumPy."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 

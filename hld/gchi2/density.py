@@ -2,6 +2,7 @@ r"""The density of a weighted sum of chi-squares, from the nodes of the contour 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +12,7 @@ from hld.gchi2.saddle_contour import tail_probability
 from hld.gchi2.spectrum import Spectrum, prepare
 
 
-def pdf(q: ArrayLike, weights: ArrayLike | Spectrum):
+def pdf(q: ArrayLike, weights: ArrayLike | Spectrum) -> Any:
     r"""Density of :math:`Q = \sum_j \lambda_j \chi^2_{n_j}(\delta_j)`.
 
     Parameters
@@ -43,7 +44,7 @@ def pdf(q: ArrayLike, weights: ArrayLike | Spectrum):
     return values[0] if array.ndim == 0 else np.array(values, dtype=float).reshape(array.shape)
 
 
-def _density(q, spectrum) -> float:
+def _density(q: Any, spectrum: Any) -> float:
     """The density at a float."""
     if math.isnan(q) or q == 0.0 or spectrum.scale == 0.0:
         return math.nan

@@ -22,6 +22,7 @@ Imhof (1961), Computing the distribution of quadratic forms in normal variables,
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -43,7 +44,7 @@ def shifted_saddle(spectrum: Spectrum, x: float) -> tuple[float, np.ndarray]:
         numerator = ratios * delta
         inverse = 1.0 / (gaps + numerator)
         factors = numerator * inverse
-        first, second = (float((counts + k * shifts * inverse) @ factors**k) for k in (1, 2))
+        first, second = (float((counts + k * shifts * inverse) @ factors**k) for k in (1, 2))  # type: ignore[operator]
         if first > x * delta:
             low = delta
         else:
@@ -67,6 +68,6 @@ def pulled(pulls: np.ndarray, reach: np.ndarray, path: np.ndarray) -> np.ndarray
     return total
 
 
-def _root(count, shift, x):
+def _root(count: Any, shift: Any, x: Any) -> Any:
     """The delta with count / delta + shift / delta^2 = x."""
     return float((count + math.sqrt(count * count + 4.0 * x * shift)) / (2.0 * x))

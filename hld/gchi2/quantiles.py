@@ -35,6 +35,7 @@ Imhof (1961), Computing the distribution of quadratic forms in normal variables,
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from hld.gchi2.saddle_contour import tail_probability
 from hld.gchi2.spectrum import Spectrum
@@ -91,7 +92,7 @@ def quantile(spectrum: Spectrum, log_p: float, upper: bool) -> float:
     raise ArithmeticError(f"the quantile iteration did not settle between {low!r} and {high!r}.")
 
 
-def _halley(spectrum, x, log_p, upper):
+def _halley(spectrum: Spectrum, x: float, log_p: float, upper: bool) -> tuple[float, ...]:
     """Misfit G of the logarithms, Halley's step relative to x (or in log x), |dG / dlog x|, noise of G."""
     tail = tail_probability(spectrum, x, density=True)
     log_value, odds = tail.log_value, 1.0
@@ -106,7 +107,7 @@ def _halley(spectrum, x, log_p, upper):
     return misfit, step, slope, odds * tail.error
 
 
-def _gamma_start(spectrum, log_p, upper):
+def _gamma_start(spectrum: Spectrum, log_p: float, upper: bool) -> float:
     """Quantile of a gamma law with the first three (upper) or two (lower) moments of Q / scale."""
     first, second, third = spectrum.power_sums
     degrees, unit = (second**3 / third**2, third / second) if upper else (first**2 / second, second / first)
@@ -116,20 +117,20 @@ def _gamma_start(spectrum, log_p, upper):
     return first + unit * degrees * (cube - 1.0) if upper else unit * degrees * cube
 
 
-def _normal_deviate(log_p):
+def _normal_deviate(log_p: float) -> float:
     """Normal deviate z >= 0 with P(Z > z) = p <= 1/2, to 5e-4 (Abramowitz and Stegun 1964, 26.2.23)."""
     t = math.sqrt(-2.0 * log_p)
     top = 2.515517 + t * (0.802853 + 0.010328 * t)
     return t - top / (1.0 + t * (1.432788 + t * (0.189269 + 0.001308 * t)))
 
 
-def _power_law_bound(spectrum, log_p):
+def _power_law_bound(spectrum: Spectrum, log_p: float) -> float:
     """A lower bound of the lower quantile, and its limit as p goes to 0."""
     half = 0.5 * spectrum.degrees
     return 2.0 * math.exp((log_p + 0.5 * spectrum.log_ratio_sum + math.lgamma(half + 1.0)) / half)
 
 
-def _between(low, high):
+def _between(low: Any, high: Any) -> Any:
     """A point inside the bracket, on a logarithmic scale."""
     if high == math.inf:
         return 2.0 * low

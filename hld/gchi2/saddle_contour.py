@@ -63,7 +63,7 @@ Trefethen and Weideman (2014), The exponentially convergent trapezoidal rule, SI
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -156,7 +156,7 @@ def tail_probability(spectrum: Spectrum, x: float, density: bool = False) -> Tai
     return Tail(upper, value, log_value, error, half * slopes[0] / total, -half * half * slopes[1] / total)
 
 
-def _derivatives(spectrum, factors, delta):
+def _derivatives(spectrum: Any, factors: Any, delta: Any) -> Any:
     """The first three derivatives of K at the saddle, scaled, and the pulls p_j (k,), None without noncentrality."""
     counts, shifts = spectrum.counts, spectrum.shifts
     if shifts is None:
@@ -166,7 +166,7 @@ def _derivatives(spectrum, factors, delta):
     return (*(float((counts + k * pulls) @ factors**k) for k in (1, 2, 3)), pulls)
 
 
-def _saddle(spectrum, x):
+def _saddle(spectrum: Spectrum, x: float) -> tuple[float, np.ndarray]:
     """Return delta, the scaled distance of the saddle point from the cut, and the factors a_j (k,).
 
     Newton on 1/g, g(delta) = sum n r / ((1 - r) + r delta) = x: 1/g is concave and increasing, so the
@@ -189,7 +189,7 @@ def _saddle(spectrum, x):
     return delta, factors
 
 
-def _log_peak(spectrum, delta, x):
+def _log_peak(spectrum: Spectrum, delta: float, x: float) -> tuple[float, float]:
     """K(c) - q c, and a bound on the relative error that rounding gives to the whole result."""
     cosaddle = 1.0 - delta
     y, counts = cosaddle * spectrum.ratios, spectrum.counts
@@ -212,7 +212,7 @@ def _log_peak(spectrum, delta, x):
     return -0.5 * (log_product + tilt), round_off
 
 
-def _contour_sum(frame, step, density):
+def _contour_sum(frame: _Frame, step: float, density: bool) -> tuple[Any, ...]:
     """Midpoint sums with steps h and 3h, the sum of moduli, the pair for density and derivative (or None)."""
     nodes = _HYPERBOLA if step == _STEP else _hyperbola(step)
     end = _node_count(frame, nodes)
@@ -235,7 +235,7 @@ def _contour_sum(frame, step, density):
     return fine, coarse, scale * gross, slopes
 
 
-def _exponent(frame, path, square):
+def _exponent(frame: _Frame, path: np.ndarray, square: np.ndarray) -> np.ndarray:
     """(1/2) sum n psi(a z) + (1/2) tilt z at the nodes z = b path; square is |path|^2. Shapes (nodes,)."""
     x, y = path.real, path.imag
     log_moduli, angles = np.zeros(path.size), np.zeros(path.size)
@@ -261,7 +261,7 @@ def _exponent(frame, path, square):
     return exponent if frame.pulls is None else exponent + pulled(frame.pulls, frame.unit * frame.factors, path)
 
 
-def _node_count(frame, nodes):
+def _node_count(frame: _Frame, nodes: tuple[np.ndarray, np.ndarray, np.ndarray]) -> int:
     """How many nodes stand above exp(-46) of the peak, judged from one atom with two moments of all."""
     second, third = frame.moments
     typical = third / second
@@ -271,7 +271,7 @@ def _node_count(frame, nodes):
     return 4 * int(np.searchsorted(0.25 * second / typical**2 * psi, _NEGLIGIBLE)) + 1
 
 
-def _pole_correction(frame, delta, step):
+def _pole_correction(frame: _Frame, delta: float, step: float) -> float:
     """Logarithm of what a midpoint rule with this step leaves out of the pole's residue 1."""
     cosine = _COS - frame.pole
     # Deep in the lower tail the pole merges with the branch point and its share is below 1e-16.
@@ -286,7 +286,7 @@ def _pole_correction(frame, delta, step):
     return -exponent - math.log1p(math.exp(-exponent))
 
 
-def _hyperbola(step):
+def _hyperbola(step: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Nodes of the unit hyperbola up to u = 20: (path, tangent, |path|^2), read-only."""
     u = step * (np.arange(round(_LENGTH / step)) + 0.5)
     path = np.cosh(u + 1j * _ALPHA) - _COS

@@ -38,6 +38,7 @@ Trefethen (2008), Is Gauss quadrature better than Clenshaw-Curtis?, SIAM Review 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -137,15 +138,15 @@ def prepare(weights: ArrayLike | Spectrum, multiplicities: ArrayLike | None = No
     if isinstance(weights, Spectrum):
         if multiplicities is not None or noncentralities is not None:
             name = "multiplicities" if multiplicities is not None else "noncentralities"
-            raise ValueError(f"`{name}` was given beside a prepared Spectrum, which has its own; pass "
-                             "the plain weights instead.")
+            raise ValueError(f"`{name}` was given beside a prepared Spectrum, which has its own: pass "
+                             "the plain weights instead")
         return weights
-    values, counts, shifts = _checked(weights, multiplicities, noncentralities)
+    values, counts, shifts = _checked(weights, multiplicities, noncentralities)  # type: ignore[misc]
     scale = float(values[0]) if values.size else 0.0
     degrees = float(counts.sum())
     if scale and degrees < _LEAST_DEGREES:
-        raise ValueError(f"`multiplicities` of the positive weights sum to {degrees:.6g}; expected at least "
-                         f"{_LEAST_DEGREES:g}: so few degrees of freedom are numerically none.")
+        raise ValueError(f"`multiplicities` of the positive weights sum to {degrees:.6g}, expected at least "
+                         f"{_LEAST_DEGREES:g}: so few degrees of freedom are numerically none")
     gaps = (scale - values) / scale if scale else values
     ratios = values / scale if scale else values
     log_sum = float(counts @ np.log(ratios))
@@ -158,19 +159,19 @@ def prepare(weights: ArrayLike | Spectrum, multiplicities: ArrayLike | None = No
             ratios, gaps, counts = _compress(ratios, gaps, counts)
     for array in (ratios, gaps, counts):
         array.flags.writeable = False
-    return Spectrum(scale, ratios, gaps, counts, degrees, powers, log_sum, shifts)
+    return Spectrum(scale, ratios, gaps, counts, degrees, powers, log_sum, shifts)  # type: ignore[arg-type]
 
 
-def _checked(weights, multiplicities, noncentralities):
+def _checked(weights: Any, multiplicities: Any, noncentralities: Any) -> tuple[np.ndarray, np.ndarray]:
     """Validated, positive, descending weights (k,) without ties, their multiplicities and shifts (k,) or None."""
     values = np.array(pcircuit.check_numbers(weights, "weights", "a one-dimensional array of finite numbers"))
     if values.ndim != 1 or values.size == 0:
-        raise ValueError(f"`weights` has shape {values.shape}; expected a non-empty one-dimensional array.")
+        raise ValueError(f"`weights` has shape {values.shape}, expected a non-empty one-dimensional array")
     top, bottom = float(values.max()), float(values.min())
     if bottom < -16.0 * values.size * np.finfo(float).eps * max(top, 0.0):
         raise ValueError(f"`weights` contains {bottom:.6g} beside a largest weight of {top:.6g}, more than "
-                         "round-off explains; expected weights >= 0: check that the matrix whose eigenvalues "
-                         "they are is positive semi-definite.")
+                         "round-off explains, expected weights >= 0: check that the matrix whose eigenvalues "
+                         "they are is positive semi-definite")
     counts = np.ones(values.size)
     if multiplicities is not None:
         expected = f"{values.size} finite positive numbers, one per weight"
@@ -181,21 +182,21 @@ def _checked(weights, multiplicities, noncentralities):
         shifts = np.array(pcircuit.check_numbers(noncentralities, "noncentralities", expected, counts.shape, least=0))
     # Weights this small move log P by less than 1e-290 unless q is as small, where P is no number any more.
     keep = values > max(top, 0.0) * 1e-290
-    values, counts, shifts = _merge_ties(values[keep], counts[keep], shifts[keep])
-    return values, counts, shifts if shifts.any() else None
+    values, counts, shifts = _merge_ties(values[keep], counts[keep], shifts[keep])  # type: ignore[misc]
+    return values, counts, shifts if shifts.any() else None  # type: ignore[return-value]
 
 
-def _merge_ties(values, counts, shifts):
+def _merge_ties(values: np.ndarray, counts: np.ndarray, shifts: Any) -> tuple[np.ndarray, np.ndarray]:
     """Distinct values (k,), descending, with the summed counts and shifts (k,) of each."""
     if values.size == 0:
-        return values, counts, shifts
+        return values, counts, shifts  # type: ignore[return-value]
     order = np.argsort(values)[::-1]
     values, counts, shifts = values[order], counts[order], shifts[order]
     first = np.flatnonzero(np.concatenate(([True], values[1:] != values[:-1])))
-    return values[first], np.add.reduceat(counts, first), np.add.reduceat(shifts, first)
+    return values[first], np.add.reduceat(counts, first), np.add.reduceat(shifts, first)  # type: ignore[return-value]
 
 
-def _compress(ratios, gaps, counts):
+def _compress(ratios: Any, gaps: Any, counts: Any) -> Any:
     """Atoms (k,) replaced piece by piece by the Gauss rule of the piece; pieces of few atoms stay."""
     near = gaps < 0.5
     # frexp cuts at powers of two: the coordinate of an atom in its piece is the mantissa, in [1/2, 1).
@@ -216,7 +217,7 @@ def _compress(ratios, gaps, counts):
     return new_ratios[order], new_gaps[order], masses[order]
 
 
-def _gauss_rules(points, counts, begin, length):
+def _gauss_rules(points: Any, counts: Any, begin: Any, length: Any) -> Any:
     """Gauss nodes and weights (pieces, 12) of all pieces at once; a piece is points[begin:begin + length].
 
     The three-term recurrence of the orthonormal polynomials (Lanczos) gives a Jacobi matrix per piece; its

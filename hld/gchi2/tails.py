@@ -70,6 +70,8 @@ Trefethen and Weideman (2014), The exponentially convergent trapezoidal rule, SI
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -82,7 +84,7 @@ from hld.gchi2.spectrum import Spectrum, prepare
 __all__ = ["Spectrum", "cdf", "isf", "logsf", "ppf", "prepare", "sf", "sf_with_error"]
 
 
-def sf(q: ArrayLike, weights: ArrayLike | Spectrum):
+def sf(q: ArrayLike, weights: ArrayLike | Spectrum) -> Any:
     r"""Survival function :math:`P(Q \ge q)` of :math:`Q = \sum_j \lambda_j \chi^2_1`.
 
     Parameters
@@ -120,7 +122,7 @@ def sf(q: ArrayLike, weights: ArrayLike | Spectrum):
     return _each(lambda value: _upper(_tail(value, spectrum)), q, "q")
 
 
-def logsf(q: ArrayLike, weights: ArrayLike | Spectrum):
+def logsf(q: ArrayLike, weights: ArrayLike | Spectrum) -> Any:
     r"""Natural logarithm of :math:`P(Q \ge q)`, also where the probability underflows.
 
     Parameters
@@ -149,7 +151,7 @@ def logsf(q: ArrayLike, weights: ArrayLike | Spectrum):
     return _each(lambda value: _log_upper(_tail(value, spectrum)), q, "q")
 
 
-def sf_with_error(q: ArrayLike, weights: ArrayLike | Spectrum):
+def sf_with_error(q: ArrayLike, weights: ArrayLike | Spectrum) -> Any:
     r"""Survival function :math:`P(Q \ge q)` together with a bound on its absolute error.
 
     The bound adds the error of the quadrature, judged from the rule with three times the step on the same
@@ -184,7 +186,7 @@ def sf_with_error(q: ArrayLike, weights: ArrayLike | Spectrum):
     return pair if isinstance(pair, tuple) else (pair[..., 0], pair[..., 1])
 
 
-def cdf(q: ArrayLike, weights: ArrayLike | Spectrum):
+def cdf(q: ArrayLike, weights: ArrayLike | Spectrum) -> Any:
     r"""Distribution function :math:`P(Q < q) = 1 - P(Q \ge q)`, with relative accuracy in the lower tail.
 
     Parameters
@@ -215,7 +217,7 @@ def cdf(q: ArrayLike, weights: ArrayLike | Spectrum):
     return _each(lambda value: _lower(_tail(value, spectrum)), q, "q")
 
 
-def isf(p: ArrayLike, weights: ArrayLike | Spectrum):
+def isf(p: ArrayLike, weights: ArrayLike | Spectrum) -> Any:
     r"""Critical value: the q with :math:`P(Q \ge q) = p`.
 
     Parameters
@@ -250,7 +252,7 @@ def isf(p: ArrayLike, weights: ArrayLike | Spectrum):
     return _each(lambda value: _quantile(value, spectrum, upper=True), p, "p")
 
 
-def ppf(p: ArrayLike, weights: ArrayLike | Spectrum):
+def ppf(p: ArrayLike, weights: ArrayLike | Spectrum) -> Any:
     r"""Quantile function: the q with :math:`P(Q < q) = p`.
 
     Parameters
@@ -279,7 +281,7 @@ def ppf(p: ArrayLike, weights: ArrayLike | Spectrum):
     return _each(lambda value: _quantile(value, spectrum, upper=False), p, "p")
 
 
-def _each(function, values, name):
+def _each(function: Callable[..., Any], values: Any, name: str) -> Any:
     """`function` of a number, or of every entry of an array; tuples of results become a last axis."""
     array = pcircuit.check_numbers(values, name, "a number or an array of numbers", finite=False)
     if array.ndim == 0:
@@ -290,7 +292,7 @@ def _each(function, values, name):
     return np.array(results, dtype=float).reshape(array.shape + shape)
 
 
-def _tail(q, spectrum) -> Tail:
+def _tail(q: float, spectrum: Spectrum) -> Tail:
     """The tail of Q at a float q that is easier to compute, degenerate cases included."""
     if math.isnan(q):
         return Tail(True, q, q, q, q, q)
@@ -302,29 +304,29 @@ def _tail(q, spectrum) -> Tail:
     return tail_probability(spectrum, x)
 
 
-def _upper(tail):
+def _upper(tail: Tail) -> float:
     return tail.value if tail.upper else 1.0 - tail.value
 
 
-def _lower(tail):
+def _lower(tail: Tail) -> float:
     return 1.0 - tail.value if tail.upper else tail.value
 
 
-def _log_upper(tail):
+def _log_upper(tail: Tail) -> float:
     return tail.log_value if tail.upper else 0.0 + math.log1p(-tail.value)
 
 
-def _upper_with_error(tail):
+def _upper_with_error(tail: Tail) -> tuple[float, float]:
     # The rounding of 1 - value counts only where the other tail was computed.
     return _upper(tail), tail.error * tail.value + (0.0 if tail.upper else 2.0**-53)
 
 
-def _quantile(p, spectrum, upper):
+def _quantile(p: float, spectrum: Spectrum, upper: bool) -> float:
     """The quantile for a float p on the named side, degenerate cases included."""
     if math.isnan(p):
         return p
     if not 0.0 <= p <= 1.0:
-        raise ValueError(f"`p` contains {p!r}; expected probabilities between 0 and 1.")
+        raise ValueError(f"`p` contains {p!r}, expected probabilities between 0 and 1")
     if spectrum.scale == 0.0:
         return 0.0
     if p in (0.0, 1.0):

@@ -17,6 +17,7 @@ A factor v on the variance at unchanged mean multiplies the weights by v and the
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -45,7 +46,7 @@ class ThreeMoments:
     second: float
     third: float
 
-    def tail(self, x, v=1.0) -> np.ndarray:
+    def tail(self, x: Any, v: float = 1.0) -> np.ndarray:
         """P(Q >= x), with the variance times v."""
         from scipy.special import gammaincc
         x = np.asarray(x, dtype=np.float64)
@@ -54,7 +55,7 @@ class ThreeMoments:
         scale, dof = self._shape(v)
         return gammaincc(dof / 2, np.maximum((x - self.first) / scale + dof, 0.0) / 2)
 
-    def quantile(self, p, v=1.0) -> np.ndarray:
+    def quantile(self, p: float, v: float = 1.0) -> np.ndarray:
         """The value that Q exceeds with probability p, with the variance times v; at least 0."""
         from scipy.special import gammainccinv
         if not self.second > 0:
@@ -62,7 +63,7 @@ class ThreeMoments:
         scale, dof = self._shape(v)
         return np.maximum(self.first + scale * (2 * gammainccinv(dof / 2, p) - dof), 0.0)
 
-    def _shape(self, v):
+    def _shape(self, v: float) -> tuple[float, float]:
         """s and l."""
         return v * self.third / self.second, self.second ** 3 / (v * self.third ** 2)
 

@@ -14,6 +14,8 @@ products of matrices, which take a tenth of the time, and nothing is restarted.
 """
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 BLOCK = 32  # columns at a time
@@ -21,7 +23,7 @@ MOST_COLUMNS, MOST_BLOCKS = 4, 12  # of the basis, times k and BLOCK: beyond bot
 WEAK = 1e-10  # share of a column's length below which nothing of it is left but rounding
 
 
-def leading_eigenpairs(operator, m: int, k: int, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
+def leading_eigenpairs(operator: Any, m: int, k: int, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
     """The k largest eigenvalues and their vectors.
 
     Parameters
@@ -67,7 +69,7 @@ def leading_eigenpairs(operator, m: int, k: int, epsilon: float) -> tuple[np.nda
         block = image
 
 
-def _orthonormal(block, basis, rng):
+def _orthonormal(block: Any, basis: Any, rng: np.random.Generator) -> Any:
     """An orthonormal basis of what a block adds to another basis; random directions for what it does not add."""
     lengths = np.linalg.norm(block, axis=0)
     for _ in range(2):  # once leaves rounding of the size of what was taken away
@@ -78,7 +80,7 @@ def _orthonormal(block, basis, rng):
     return np.linalg.qr(block - basis @ (basis.T @ block))[0]
 
 
-def _ritz(basis, images, k):
+def _ritz(basis: Any, images: Any, k: Any) -> Any:
     """The k leading eigenvalues in the span of a basis, their vectors, and the lengths of the residuals."""
     small = basis.T @ images
     values, rotation = np.linalg.eigh((small + small.T) / 2)

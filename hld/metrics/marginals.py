@@ -14,6 +14,8 @@ With P = U s V^t, d^2 is the sum of the squares of U^t Z / s: a row of at most K
 """
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 import pcircuit
@@ -23,7 +25,7 @@ from hld.vectors.linear_maps import SparseRows
 RANK = 1e-6  # singular values below this share of the largest count as zero
 
 
-def marginals(reference: Reference, **options) -> SparseRows:
+def marginals(reference: Reference, **options: Any) -> SparseRows:
     """The metric "marginals" for the input units among the nodes of a reference.
 
     Parameters
@@ -62,7 +64,7 @@ def marginals(reference: Reference, **options) -> SparseRows:
     return sparse_rows("marginals", rows, len(reference.nodes))
 
 
-def input_tables(reference: Reference, name: str) -> list:
+def input_tables(reference: Reference, name: str) -> list:  # type: ignore[type-arg]
     """For each variable whose input units are among the nodes: itself, their places, and their table P (K, C)."""
     circuit, nodes = reference.circuit, reference.nodes
     regions, kinds = circuit.nodes.region[nodes], circuit.nodes.kind[nodes]
@@ -78,7 +80,7 @@ def input_tables(reference: Reference, name: str) -> list:
     return found
 
 
-def sparse_rows(name: str, rows: list, m: int) -> SparseRows:
+def sparse_rows(name: str, rows: list, m: int) -> SparseRows:  # type: ignore[type-arg]
     """A map of m nodes from its rows, pairs of places and coefficients."""
     width = max(len(places) for places, _ in rows)
     index, coefficients = np.zeros((len(rows), width), np.int32), np.zeros((len(rows), width))

@@ -23,6 +23,7 @@ need not be the right ones for the level to hold.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -54,7 +55,7 @@ OF_SCORES = ("score",)  # those that compare features of the score
 ENOUGH = 25  # rows from which on the default has more metrics
 
 
-def parse_metric(metric: str | ArrayLike | Sequence[str], m: int) -> tuple:
+def parse_metric(metric: str | ArrayLike | Sequence[str], m: int) -> tuple[Any, ...]:
     """Names and weight vectors that a `metric` argument asks for.
 
     Parameters
@@ -88,12 +89,12 @@ def parse_metric(metric: str | ArrayLike | Sequence[str], m: int) -> tuple:
     return tuple(parts)
 
 
-def asks_for_scores(parts: tuple) -> bool:
+def asks_for_scores(parts: tuple[Any, ...]) -> bool:
     """Whether one of the entries of `parse_metric` compares features of the score."""
     return any(isinstance(part, str) and part in OF_SCORES for part in parts)
 
 
-def build_metric(part: str | np.ndarray, reference: Reference, **options) -> LinearMap:
+def build_metric(part: str | np.ndarray, reference: Reference, **options: Any) -> LinearMap:
     """The metric of one entry of `parse_metric` for a reference.
 
     Examples
@@ -109,7 +110,7 @@ def build_metric(part: str | np.ndarray, reference: Reference, **options) -> Lin
 
 
 def default_metrics(circuit: pcircuit.Circuit, nodes: np.ndarray, num_fresh: int | None, *,
-                    scores: bool = True) -> tuple:
+                    scores: bool = True) -> tuple[Any, ...]:
     """Names of the metrics that `HLDDetector` combines.
 
     Without input units there are no marginals, and scores are of both kinds of units.  Small ridges and scores see how

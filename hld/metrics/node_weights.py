@@ -1,6 +1,8 @@
 """Metrics that weigh nodes: the paper's, the standardised one, and any positive weights."""
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from hld.references.reference import Reference
@@ -9,12 +11,12 @@ from hld.vectors.linear_maps import Scaled
 LEAST = 1e-6  # share of the largest deviation below which none is taken
 
 
-def euclidean(reference: Reference, **options) -> Scaled:
+def euclidean(reference: Reference, **options: Any) -> Scaled:
     """The paper's metric: every node with weight 1, so that those with the largest likelihoods decide."""
     return Scaled("euclidean", np.ones(len(reference.nodes)))
 
 
-def standardized(reference: Reference, **options) -> Scaled:
+def standardized(reference: Reference, **options: Any) -> Scaled:
     """Every node with weight 1 / sigma_j: the circuit's deviation, which is not small by chance as that of rows is."""
     stds = np.sqrt(np.maximum(reference.model.diagonal(), 0.0))
     largest = stds.max()

@@ -17,6 +17,8 @@ Mathematical Statistics 23.
 """
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 import pcircuit
@@ -27,7 +29,7 @@ from hld.vectors.linear_maps import SparseRows
 FLOOR = 0.01  # f, of variances: cuts that leave less than a hundredth on one side count less
 
 
-def ordered(reference: Reference, *, ordered: tuple | None = None, **options) -> SparseRows:
+def ordered(reference: Reference, *, ordered: tuple[Any, ...] | None = None, **options: Any) -> SparseRows:
     """The metric "ordered" for the input units among the nodes of a reference.
 
     Parameters
@@ -69,7 +71,7 @@ def ordered(reference: Reference, *, ordered: tuple | None = None, **options) ->
     return sparse_rows("ordered", rows, len(reference.nodes))
 
 
-def _cumulative(table, margin):
+def _cumulative(table: Any, margin: Any) -> Any:
     """Rows (r, K) with the norm of W L P^+."""
     below = np.cumsum(margin)[:-1]
     weights = 1.0 / np.sqrt(np.maximum(below * (1 - below), 0.0) + FLOOR)

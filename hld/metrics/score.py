@@ -15,13 +15,15 @@ parameters as a circuit has, and units of deviation, with a floor, found as much
 """
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from hld.vectors.linear_maps import Scaled
 from hld.vectors.windows import Window
 
 
-def score(reference, **options) -> Window:
+def score(reference: Any, **options: Any) -> Window:
     """The metric "score" for a reference whose vectors hold features of the score.
 
     Parameters

@@ -23,6 +23,7 @@ Statistics 52; arXiv 2308.04561 for goodness of fit.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +38,7 @@ NEGLIGIBLE = 0.01  # of the ridge: directions of less variance get the factor of
 RESIDUAL = 1e-6  # of the largest eigenvalue, a hundredth of the finer ridge: the null is that of the map that is used
 
 
-def whitened(reference: Reference, *, ridge: float = RIDGE, **options) -> Stretched:
+def whitened(reference: Reference, *, ridge: float = RIDGE, **options: Any) -> Stretched:
     """The metric "whitened" for a reference, by the covariance of the circuit.
 
     Parameters
@@ -56,21 +57,21 @@ def whitened(reference: Reference, *, ridge: float = RIDGE, **options) -> Stretc
     all ridges.
     """
     model = reference.model
-    if "eigenpairs" not in model.kept:  # both ridges need the same
-        model.kept["eigenpairs"] = _eigenpairs(model, len(reference.nodes))
-    values, vectors = model.kept["eigenpairs"]
+    if "eigenpairs" not in model.kept:  # type: ignore[attr-defined]  # both ridges need the same
+        model.kept["eigenpairs"] = _eigenpairs(model, len(reference.nodes))  # type: ignore[attr-defined]
+    values, vectors = model.kept["eigenpairs"]  # type: ignore[attr-defined]
     ridge = ridge * values[0] if values[0] > 0 else 1.0
     kept = values > NEGLIGIBLE * ridge
     return Stretched("whitened", np.ascontiguousarray(vectors[:, kept]), 1.0 / np.sqrt(values[kept] + ridge),
                      float(1.0 / np.sqrt(ridge)))
 
 
-def whitened_fine(reference: Reference, *, ridge: float = RIDGE, **options) -> Stretched:
+def whitened_fine(reference: Reference, *, ridge: float = RIDGE, **options: Any) -> Stretched:
     """The same with a ridge that is thirty times smaller."""
     return replace(whitened(reference, ridge=ridge / FINER), name="whitened_fine")
 
 
-def _eigenpairs(covariance, m):
+def _eigenpairs(covariance: Any, m: int) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvalues, descending, and eigenvectors of S: all, or the leading ones where there are many nodes."""
     if m <= MAX_FULL_SPECTRUM:
         values, vectors = np.linalg.eigh(covariance.covariance())

@@ -138,23 +138,16 @@ def make_bets(circuit: pcircuit.Circuit, nodes: np.ndarray, mean: np.ndarray, st
     num_bets = 1 + 2 * len(RATES) * len(DIRECTION_STAKES) + 2 * len(nodes) * len(NODE_STAKES)
     on_direction = ON_DIRECTIONS / (2 * len(RATES) * len(DIRECTION_STAKES))
     on_node = usable * ON_NODES / (max(usable.sum(), 1) * 2 * len(NODE_STAKES))
-    return Bets(
-        mean=_read_only(mean), doubts=doubts, scale=scale, scaled_mean=mean * scale, scaled_bound=top * scale,
+    return Bets(  # copies, which may be written to: a kernel is compiled anew for arrays that may not
+        mean=np.array(mean), doubts=doubts, scale=scale, scaled_mean=mean * scale, scaled_bound=top * scale,
         rise=_inverse(rise, usable), fall=_inverse(fall, usable),
         euclidean=np.square(stds / max(stds.max(), SMALLEST)) * usable,
-        kept=kept_nodes(top, mean, stds, doubts), whitening=_read_only(whitening), groups=floor.groups,
+        kept=kept_nodes(top, mean, stds, doubts), whitening=np.array(whitening), groups=floor.groups,
         starts=floor.starts, columns=floor.columns, values=floor.values, margin=float(margin),
         direction_stakes=np.array(DIRECTION_STAKES), node_stakes=np.array(NODE_STAKES), rates=np.array(RATES),
         on_direction=on_direction, on_node=on_node,
         cash=1.0 - ON_DIRECTIONS - 2 * len(NODE_STAKES) * on_node.sum(), share=SHARE, refresh=REFRESH, spare=SPARE,
         least_drop=EPS * (2 * num_bets + LEAST_DROP))
-
-
-def _read_only(array) -> np.ndarray:
-    """A view that may not be written to, wherever the array is from: a kernel is compiled for each kind of array."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
 
 
 def relative_errors(circuit: pcircuit.Circuit, nodes: np.ndarray, bounds: np.ndarray, mean: np.ndarray) -> np.ndarray:
@@ -200,11 +193,11 @@ def new_wealth(bets: Bets) -> Wealth:
                   np.zeros((len(bets.rates), m)), np.zeros((m, D)), np.zeros(D), np.zeros(D))
 
 
-def _inverse(values, where) -> np.ndarray:
+def _inverse(values: np.ndarray, where: np.ndarray) -> np.ndarray:
     """1 / values (m,), and 0 elsewhere."""
     return np.divide(1.0, values, out=np.zeros(len(values)), where=where)
 
 
-def _usable(bounds, mean, stds, doubts) -> np.ndarray:
+def _usable(bounds: np.ndarray, mean: np.ndarray, stds: np.ndarray, doubts: np.ndarray) -> np.ndarray:
     """(m,) which nodes are bet on: those that vary by more than rounding, in numbers that a double can hold."""
     return (stds > SMALLEST) & (stds > doubts * mean) & (mean > SMALLEST) & (bounds <= LARGEST_GAIN * mean)

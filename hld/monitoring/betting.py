@@ -55,14 +55,14 @@ def advance(values: np.ndarray, bets: Bets, wealth: Wealth, log_values: np.ndarr
             _refresh(bets, wealth)
 
 
-def _bet_on_directions(bets, wealth, scaled, scaled_doubt):
+def _bet_on_directions(bets: Bets, wealth: Wealth, scaled: np.ndarray, scaled_doubt: np.ndarray) -> None:
     """Multiply the money on directions, from y (m,) and its doubts (m,)."""
     scores = (scaled[:, None] * wealth.directions - scaled_doubt[:, None] * np.abs(wealth.directions)).sum(axis=0)
     scores = (scores - wealth.tolls) * wealth.gains
     wealth.on_directions[:] *= 1.0 + scores[:, None] * bets.direction_stakes
 
 
-def _bet_on_nodes(bets, wealth, deviation, doubt):
+def _bet_on_nodes(bets: Bets, wealth: Wealth, deviation: np.ndarray, doubt: np.ndarray) -> None:
     """Multiply the money on nodes, up and down."""
     num_stakes = len(bets.node_stakes)
     rise = (deviation - doubt - bets.margin) * bets.rise
@@ -71,7 +71,7 @@ def _bet_on_nodes(bets, wealth, deviation, doubt):
     wealth.on_nodes[:, num_stakes:] *= 1.0 + fall[:, None] * bets.node_stakes
 
 
-def _share(bets, wealth, total):
+def _share(bets: Bets, wealth: Wealth, total: float) -> None:
     """Divide by the total, and give a share of it back to the bets in their first proportions."""
     moved = bets.share / (wealth.num_rows[0] + 1.0)
     kept = (1.0 - moved) / total
@@ -80,13 +80,13 @@ def _share(bets, wealth, total):
     wealth.on_nodes[:] = wealth.on_nodes * kept + moved * bets.on_node[:, None]
 
 
-def _learn(bets, wealth, scaled):
+def _learn(bets: Bets, wealth: Wealth, scaled: np.ndarray) -> None:
     """Move the running means of y towards this row."""
     rates = np.maximum(bets.rates, 1.0 / wealth.num_rows[0])
     wealth.means[:] += rates[:, None] * (scaled - wealth.means)
 
 
-def _refresh(bets, wealth):
+def _refresh(bets: Bets, wealth: Wealth) -> None:
     """New directions from the running means: two for each of them."""
     for h, mean in enumerate(wealth.means):
         _take(bets, wealth, 2 * h, bets.euclidean * mean)
@@ -97,7 +97,7 @@ def _refresh(bets, wealth):
         _take(bets, wealth, 2 * h + 1, whitened)
 
 
-def _take(bets, wealth, d, direction):
+def _take(bets: Bets, wealth: Wealth, d: int, direction: np.ndarray) -> None:
     """Install direction d with its largest possible loss; a direction without length is not bet on."""
     largest = np.abs(direction).max()
     wealth.directions[:, d], wealth.tolls[d], wealth.gains[d] = 0.0, 0.0, 0.0
@@ -117,7 +117,7 @@ def toll_and_gain(bets: Bets, direction: np.ndarray) -> tuple[float, float]:
     return toll, 1.0 / loss
 
 
-def _floor(bets, direction):
+def _floor(bets: Bets, direction: np.ndarray) -> float:
     """Lower bound of direction . (L / sigma) over all states: the least row of each group, summed over the groups."""
     row = np.repeat(np.arange(len(bets.starts) - 1), np.diff(bets.starts))
     products = np.bincount(row, weights=bets.values * direction[bets.columns], minlength=len(bets.starts) - 1)

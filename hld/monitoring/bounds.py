@@ -17,7 +17,9 @@ one form: the smallest entry in each group of rows of a sparse matrix times a.
 """
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -115,14 +117,15 @@ def floor_rows(circuit: pcircuit.Circuit, nodes: np.ndarray, factors: np.ndarray
                      np.concatenate([values for _, values in rows] or [np.empty(0)]))
 
 
-def _rows_of_inputs(region, columns, factors) -> list:
+def _rows_of_inputs(region: pcircuit.InputRegion, columns: np.ndarray, factors: np.ndarray) -> list[Any]:
     """Columns and values of one row for each category, over the units with columns that are not -1."""
     used = np.flatnonzero(columns >= 0)
     columns = columns[used]
     return [(columns, probs * factors[columns]) for probs in region.probs[used].T]
 
 
-def _rows_of_products(region, columns, factors, bounds):
+def _rows_of_products(region: pcircuit.InnerRegion, columns: np.ndarray, factors: np.ndarray,
+                      bounds: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Columns and values of one row for each product: of the product itself and of the sums that it is in."""
     P = region.num_products
     used = np.flatnonzero(columns[P:] >= 0)
@@ -130,8 +133,8 @@ def _rows_of_products(region, columns, factors, bounds):
     weights = region.weights[used].T.tocsr() if region.is_sparse else np.ascontiguousarray(region.weights[used].T)
     for p, own in enumerate(columns[:P].tolist()):
         if region.is_sparse:
-            entries = slice(weights.indptr[p], weights.indptr[p + 1])
-            of_row, of_weights = of_sums[weights.indices[entries]], weights.data[entries]
+            entries = slice(weights.indptr[p], weights.indptr[p + 1])  # type: ignore[union-attr]
+            of_row, of_weights = of_sums[weights.indices[entries]], weights.data[entries]  # type: ignore[union-attr]
         else:
             of_row, of_weights = of_sums, weights[p]
         if own >= 0:

@@ -1,7 +1,12 @@
 """The bets of the monitor, row by row, compiled: `hld.monitoring.betting` is the same text on NumPy.
 
 A row's sums run in a fixed order and nothing is reassociated, so cutting the rows into several calls changes no bit.
+Loops stand where array expressions would be shorter: these take three times as long to compile.
 """
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 import pcircuit
@@ -9,7 +14,7 @@ from hld.monitoring.bets import EPS
 
 
 @pcircuit.compile_kernel
-def advance(values, bets, wealth, log_values):
+def advance(values: Any, bets: Any, wealth: Any, log_values: Any) -> None:
     """Bet on the rows `values` (n, m) of node likelihoods, one after the other; fills log W_t (n,) after each.
 
     Changes the arrays of `wealth` in place.
@@ -18,7 +23,8 @@ def advance(values, bets, wealth, log_values):
     G, N = len(bets.direction_stakes), len(bets.node_stakes)
     scores, deviation, doubt = np.empty(D), np.empty(m), np.empty(m)
     for t in range(len(values)):
-        scores[:] = 0.0
+        for d in range(D):
+            scores[d] = 0.0
         for j in range(m):
             deviation[j] = values[t, j] - bets.mean[j]
             doubt[j] = bets.doubts[j] * (values[t, j] + bets.mean[j])
@@ -45,11 +51,11 @@ def advance(values, bets, wealth, log_values):
         _share(bets, wealth, total)
         _learn(bets, wealth, deviation)
         if wealth.num_rows[0] % bets.refresh == 0:
-            _refresh(bets, wealth)
+            _refresh(bets, wealth, doubt, deviation)
 
 
 @pcircuit.compile_kernel
-def _share(bets, wealth, total):
+def _share(bets: Any, wealth: Any, total: Any) -> None:
     """Divide by the total, and give a share of it back to the bets in their first proportions."""
     moved = bets.share / (wealth.num_rows[0] + 1.0)
     kept = (1.0 - moved) / total
@@ -63,7 +69,7 @@ def _share(bets, wealth, total):
 
 
 @pcircuit.compile_kernel
-def _learn(bets, wealth, deviation):
+def _learn(bets: Any, wealth: Any, deviation: Any) -> None:
     """Move the running means of the standardised deviations towards this row."""
     for h in range(len(bets.rates)):
         rate = max(bets.rates[h], 1.0 / wealth.num_rows[0])
@@ -72,45 +78,48 @@ def _learn(bets, wealth, deviation):
 
 
 @pcircuit.compile_kernel
-def _refresh(bets, wealth):
-    """New directions from the running means: two for each of them."""
-    m = len(bets.mean)
+def _refresh(bets: Any, wealth: Any, direction: Any, part: Any) -> None:
+    """New directions from the running means: two for each of them.  `direction` and `part` (m,) are scratch."""
+    m, w, is_identity = len(bets.mean), len(bets.kept), len(bets.whitening) == 0
     for h in range(len(bets.rates)):
-        _take(bets, wealth, 2 * h, bets.euclidean * wealth.means[h])
-        whitened = np.zeros(m)
-        if len(bets.whitening) == 0:
-            for j in bets.kept:
-                whitened[j] = wealth.means[h, j]
-        else:
-            part = np.zeros(len(bets.kept))
-            for i in range(len(part)):
-                part += bets.whitening[i] * wealth.means[h, bets.kept[i]]
-            whitened[bets.kept] = part
-        _take(bets, wealth, 2 * h + 1, whitened)
+        for j in range(m):
+            direction[j] = bets.euclidean[j] * wealth.means[h, j]
+        _take(bets, wealth, 2 * h, direction)
+        for k in range(w):
+            part[k] = wealth.means[h, bets.kept[k]] if is_identity else 0.0
+        for i in range(0 if is_identity else w):
+            mean = wealth.means[h, bets.kept[i]]
+            for k in range(w):
+                part[k] += bets.whitening[i, k] * mean
+        for j in range(m):
+            direction[j] = 0.0
+        for k in range(w):
+            direction[bets.kept[k]] = part[k]
+        _take(bets, wealth, 2 * h + 1, direction)
 
 
 @pcircuit.compile_kernel
-def _take(bets, wealth, d, direction):
+def _take(bets: Any, wealth: Any, d: Any, direction: Any) -> None:
     """Install direction d with its largest possible loss; a direction without length is not bet on."""
-    largest = np.abs(direction).max()
-    if not largest > 0.0:
-        wealth.directions[:, d] = 0.0
-        wealth.tolls[d], wealth.gains[d] = 0.0, 0.0
-        return
+    largest = 0.0
+    for j in range(len(direction)):
+        largest = max(largest, abs(direction[j]))
+    wealth.tolls[d], wealth.gains[d] = 0.0, 0.0
     expected, spare, squared = 0.0, 0.0, 0.0
     for j in range(len(direction)):
-        direction[j] /= largest
+        direction[j] = direction[j] / largest if largest > 0.0 else 0.0
+        wealth.directions[j, d] = direction[j]
         expected += direction[j] * bets.scaled_mean[j]
         spare += abs(direction[j]) * bets.doubts[j] * (bets.scaled_bound[j] + bets.scaled_mean[j])
         squared += (direction[j] * bets.scale[j]) ** 2
-    toll = bets.margin * np.sqrt(squared) * (1.0 + bets.least_drop)
-    loss = max(expected - _floor(bets, direction), 0.0) + bets.spare * spare + toll
-    wealth.directions[:, d] = direction
-    wealth.tolls[d], wealth.gains[d] = toll, 1.0 / loss
+    if largest > 0.0:
+        toll = bets.margin * np.sqrt(squared) * (1.0 + bets.least_drop)
+        loss = max(expected - _floor(bets, direction), 0.0) + bets.spare * spare + toll
+        wealth.tolls[d], wealth.gains[d] = toll, 1.0 / loss
 
 
 @pcircuit.compile_kernel
-def _floor(bets, direction):
+def _floor(bets: Any, direction: Any) -> Any:
     """Lower bound of direction . (L / sigma) over all states."""
     total = 0.0
     for g in range(len(bets.groups) - 1):

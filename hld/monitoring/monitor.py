@@ -35,6 +35,7 @@ import os
 import sys
 import threading
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -43,6 +44,9 @@ from hld.checks import check_alpha, check_verdict, seed_of
 from hld.monitoring import monitor_file as _monitor_files
 from hld.monitoring.bets import make_bets, new_wealth, whitening_matrix
 from hld.monitoring.rows import completed_rows
+
+if TYPE_CHECKING:
+    from hld.monitoring.bets import Wealth
 
 BLOCK_VALUES = 2_000_000  # node likelihoods held at once
 
@@ -84,13 +88,13 @@ class MonitorResult:
     margin: float
     log_e_values: np.ndarray = field(repr=False)
 
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, Any]:
         """The scalar fields as plain Python values, ready for JSON."""
         return {"e_value": self.e_value, "log_e_value": self.log_e_value, "pvalue": self.pvalue, "alarm": self.alarm,
                 "alarm_row": self.alarm_row, "num_rows": self.num_rows, "num_missing": self.num_missing,
                 "alpha": self.alpha, "margin": self.margin}
 
-    def __str__(self):
+    def __str__(self) -> str:
         verdict = f"alarm at row {self.alarm_row}" if self.alarm else "no alarm"
         return (f"{verdict}: e-value {self.e_value:.4g}, anytime-valid p = {self.pvalue:.3g}, alpha = {self.alpha:g}, "
                 f"{self.num_rows} rows" + (f", margin {self.margin:g}" if self.margin else ""))
@@ -162,7 +166,8 @@ class Monitor:
     (True, True)
     """
 
-    def __init__(self, circuit, alpha=0.05, nodes=None, *, margin=0.0, rng=None):
+    def __init__(self, circuit: pcircuit.Circuit, alpha: float = 0.05, nodes: Any = None, *, margin: float = 0.0,
+                 rng: Any = None) -> None:
         pcircuit.check_distribution(circuit)
         alpha, margin = check_alpha(alpha), pcircuit.check_number(margin, "margin", least=0)
         nodes = pcircuit.check_nodes(circuit, pcircuit.select_nodes(circuit) if nodes is None else nodes)
@@ -171,18 +176,19 @@ class Monitor:
         whitening = whitening_matrix(circuit, moments)
         self._set(circuit, alpha, margin, seed_of(rng), (nodes, np.array(moments.mean), stds, whitening))
 
-    def _set(self, circuit, alpha, margin, seed, arrays):
+    def _set(self, circuit: Any, alpha: float, margin: Any, seed: int,
+             arrays: Any) -> Monitor:
         """Take over what the constructor computed, or what a file held, and start anew."""
         for array in arrays:
             array.flags.writeable = False
         self.circuit, self.alpha, self.margin, self._seed = circuit, alpha, margin, seed
         self.nodes, self.mean, self.stds, self._whitening = arrays
-        self._bets = make_bets(circuit, *arrays, margin)
+        self._bets = make_bets(circuit, *arrays, margin)  # type: ignore[call-arg]
         self._lock = threading.Lock()
         self._start()
         return self
 
-    def _start(self):
+    def _start(self) -> None:
         """The state before the first row."""
         self._wealth = new_wealth(self._bets)
         self._best, self._alarm_row, self._num_missing = 0.0, None, 0
@@ -193,7 +199,7 @@ class Monitor:
         """Rows so far."""
         return int(self._wealth.num_rows[0])
 
-    def update(self, rows) -> MonitorResult:
+    def update(self, rows: Any) -> MonitorResult:
         """Let rows happen, in their order.
 
         Parameters
@@ -228,7 +234,7 @@ class Monitor:
                 alarm_row = self.num_rows + int(crossed[0]) + 1
             num_missing += self._num_missing
             self._wealth, self._best, self._alarm_row, self._num_missing, self._rng = (
-                wealth, best, alarm_row, num_missing, rng)
+                wealth, best, alarm_row, num_missing, rng)  # type: ignore[assignment]
             return self._result(log_values)
 
     def reset(self) -> None:
@@ -239,7 +245,7 @@ class Monitor:
         with self._lock:
             self._start()
 
-    def save(self, path) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the monitor with its circuit and its state to one file, whole or not at all.
 
         Parameters
@@ -257,7 +263,7 @@ class Monitor:
         pcircuit.write_archive(path, header, arrays)
 
     @classmethod
-    def load(cls, path) -> Monitor:
+    def load(cls, path: str | os.PathLike[str]) -> Monitor:
         """Read a monitor that `save` wrote; it goes on where that one stood.
 
         Parameters
@@ -282,7 +288,7 @@ class Monitor:
             raise ValueError(f"cannot read {os.fspath(path)!r}: {error}") from error
 
     @classmethod
-    def from_parts(cls, header, arrays) -> Monitor:
+    def from_parts(cls, header: Any, arrays: Any) -> Monitor:
         """The monitor of a file's header and arrays; ValueError if they are not of this format."""
         with np.errstate(all="ignore"):  # numbers of a file may be anything, and what comes of them is checked
             monitor = cls.__new__(cls)._set(*_monitor_files.fixed_parts(header, arrays))
@@ -300,18 +306,18 @@ class Monitor:
             + ("" if len(self._whitening) or not whitened else " (variances only: too many for correlations)"),
             f"alarm at an e-value of {1 / self.alpha:g} (alpha = {self.alpha:g}), margin {self.margin:g}"])
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (f"Monitor({self.circuit.num_variables} variables, {len(self.nodes)} nodes, alpha {self.alpha:g}, "
                 f"{self.num_rows} rows so far)")
 
-    def __getstate__(self):  # a copy has its own lock
+    def __getstate__(self) -> Any:  # a copy has its own lock
         with self._lock:
             return {name: value for name, value in self.__dict__.items() if name != "_lock"}
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: Any) -> None:
         self.__dict__.update(state, _lock=threading.Lock())
 
-    def _bet(self, rows, wealth, log_values):
+    def _bet(self, rows: np.ndarray, wealth: Wealth, log_values: np.ndarray) -> None:
         """Bet on complete rows; changes the wealth and fills log_values (n,)."""
         if pcircuit.engine_is_numpy():
             from hld.monitoring.betting import advance
@@ -319,7 +325,7 @@ class Monitor:
             from hld.monitoring.kernel import advance
         advance(pcircuit.node_likelihoods(self.circuit, rows, nodes=self.nodes), self._bets, wealth, log_values)
 
-    def _result(self, log_values) -> MonitorResult:
+    def _result(self, log_values: np.ndarray) -> MonitorResult:
         """The result of an update."""
         log_value = float(self._wealth.log[0])
         check_verdict(log_value, float(np.exp(-self._best)))

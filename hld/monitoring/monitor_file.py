@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import re
 import reprlib
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +39,7 @@ MOST_LOG = 800.0  # by which log W_t can change in one row: a double holds no la
 HEX = re.compile("0x[0-9a-f]{1,32}")
 
 
-def to_parts(monitor) -> tuple[dict, dict]:
+def to_parts(monitor: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Header and arrays of a monitor; the arrays of its state are copies."""
     generator = monitor._rng.bit_generator.state
     header = {"format": FORMAT, "version": VERSION, "alpha": monitor.alpha, "margin": monitor.margin,
@@ -50,7 +51,7 @@ def to_parts(monitor) -> tuple[dict, dict]:
     return header, arrays | {STATE + name: array.copy() for name, array in monitor._wealth._asdict().items()}
 
 
-def fixed_parts(header, arrays):
+def fixed_parts(header: Any, arrays: Any) -> Any:
     """Circuit, alpha, margin, seed and fixed arrays of a file, each checked against the others."""
     _check_names(header, arrays)
     circuit = pcircuit.check_distribution(pcircuit.from_arrays({
@@ -70,7 +71,7 @@ def fixed_parts(header, arrays):
     return circuit, alpha, margin, _count(header["seed"], "seed", MOST_SEED - 1), (nodes, mean, stds, whitening)
 
 
-def _check_names(header, arrays):
+def _check_names(header: Any, arrays: Any) -> None:
     """Raise unless header and arrays have the names of this format; those of circuit and state are checked later."""
     if set(header) != KEYS:
         raise ValueError(f"the header must have the keys {', '.join(sorted(KEYS))}: missing are "
@@ -82,7 +83,7 @@ def _check_names(header, arrays):
         raise ValueError(f"'nodes' must hold integers, found {arrays['nodes'].dtype}")
 
 
-def moving_parts(header, arrays, circuit, bets, start):
+def moving_parts(header: Any, arrays: Any, circuit: pcircuit.Circuit, bets: Any, start: Any) -> Any:
     """The wealth of a file, and best log e-value, alarm row, missing entries, generator.
 
     `bets` are those of the fixed parts and `start` is their wealth before the first row.
@@ -106,7 +107,7 @@ def moving_parts(header, arrays, circuit, bets, start):
     return wealth if num_rows else start, (best, alarm_row, num_missing, generator)
 
 
-def _check_moments(circuit, nodes, mean, stds, bounds, doubts):
+def _check_moments(circuit: pcircuit.Circuit, nodes: Any, mean: Any, stds: Any, bounds: Any, doubts: Any) -> None:
     """Raise unless mean and standard deviations (m,) can be those of the likelihoods of the nodes, in [0, bounds]."""
     if (mean < 0).any() or (mean > bounds * (1 + 8 * doubts)).any():
         raise ValueError("'mean' holds numbers that no likelihoods of these nodes can have")
@@ -120,7 +121,7 @@ def _check_moments(circuit, nodes, mean, stds, bounds, doubts):
             raise ValueError("'mean' is not the mean of the node likelihoods under the circuit")
 
 
-def _whitening(arrays, bounds, mean, stds, doubts) -> np.ndarray:
+def _whitening(arrays: Any, bounds: Any, mean: Any, stds: Any, doubts: Any) -> np.ndarray:
     """The matrix of whitened directions, of the nodes that are bet on in them."""
     kept = kept_nodes(bounds, mean, stds, doubts)
     before = kept_nodes(bounds, mean, stds, np.zeros(len(mean)))  # as 0.1.0 chose them
@@ -137,7 +138,7 @@ def _whitening(arrays, bounds, mean, stds, doubts) -> np.ndarray:
     return matrix
 
 
-def _check_money(wealth, num_rows):
+def _check_money(wealth: Any, num_rows: Any) -> None:
     """Raise unless the money of the bets is a set of fractions of 1, and log W_t in the range of so many rows."""
     money = (wealth.cash, wealth.on_directions, wealth.on_nodes)
     if min(part.min(initial=0) for part in money) < 0 or abs(sum(part.sum() for part in money) - 1) > 1e-9:
@@ -146,7 +147,7 @@ def _check_money(wealth, num_rows):
         raise ValueError(f"the logarithm of the wealth is {wealth.log[0]} after {num_rows} rows")
 
 
-def _progress(header, log, num_rows):
+def _progress(header: Any, log: Any, num_rows: Any) -> Any:
     """The largest logarithm of the wealth so far and the row of the alarm, from the logarithm after the last row."""
     best, alarm_row, level = _number(header["best"], "best"), header["alarm_row"], -np.log(header["alpha"])
     if not max(log, 0.0) <= best <= MOST_LOG * num_rows:
@@ -159,7 +160,7 @@ def _progress(header, log, num_rows):
     return best, alarm_row
 
 
-def _check_means(bets, wealth, num_rows):
+def _check_means(bets: Any, wealth: Any, num_rows: Any) -> None:
     """Raise unless the running means are possible; those of nodes that are not bet on become 0."""
     means, is_used = wealth.means, bets.scale > 0
     room = 1e-6 * (bets.scaled_bound + bets.scaled_mean)
@@ -169,7 +170,7 @@ def _check_means(bets, wealth, num_rows):
     means[:, ~is_used] = 0.0
 
 
-def _check_directions(bets, wealth, num_rows, margin):
+def _check_directions(bets: Any, wealth: Any, num_rows: Any, margin: Any) -> None:
     """Raise unless no direction can lose more than it has; nodes that are not bet on leave the directions."""
     raised = max(margin / bets.margin if bets.margin else 1.0, 1.0)  # 0.1.0 took margins that no row can reach as such
     for d, direction in enumerate(wealth.directions.T):
@@ -189,11 +190,11 @@ def _check_directions(bets, wealth, num_rows, margin):
                              f"{most}")
 
 
-def _generator(saved, seed, num_missing) -> np.random.Generator:
+def _generator(saved: Any, seed: Any, num_missing: Any) -> np.random.Generator:
     """The random generator where it stood: of this seed, and where it began if it has completed nothing."""
     if not isinstance(saved, dict) or set(saved) != {"state", "inc"} or not all(
             isinstance(value, str) and HEX.fullmatch(value) for value in saved.values()):
-        raise ValueError("'generator' and this format do not fit together: expected 'state' and 'inc', hexadecimal "
+        raise ValueError("'generator' and this format do not fit together, expected 'state' and 'inc', hexadecimal "
                          "numbers of at most 128 bits")
     bits = np.random.PCG64(seed)
     start = bits.state["state"]
@@ -204,7 +205,7 @@ def _generator(saved, seed, num_missing) -> np.random.Generator:
     return np.random.Generator(bits)
 
 
-def _finite(arrays, name, shape) -> np.ndarray:
+def _finite(arrays: Any, name: Any, shape: Any) -> np.ndarray:
     """A copy of an array of finite float64 of a shape."""
     array = arrays[name]
     if array.shape != shape or array.dtype != np.float64:
@@ -214,14 +215,14 @@ def _finite(arrays, name, shape) -> np.ndarray:
     return np.array(array, order="C")
 
 
-def _number(value, name) -> float:
+def _number(value: Any, name: Any) -> float:
     """A finite number of the header."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not np.isfinite(float(value)):
         raise ValueError(f"{name!r} must be a finite number, found {reprlib.repr(value)}")
     return float(value)
 
 
-def _count(value, name, most=MOST_ROWS) -> int:
+def _count(value: Any, name: Any, most: Any = MOST_ROWS) -> int:
     """A whole number of the header."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
         raise ValueError(f"{name!r} must be a whole number from 0 to {most}, found {reprlib.repr(value)}")

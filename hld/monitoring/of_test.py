@@ -1,10 +1,13 @@
 """The monitor that belongs to a test: of its circuit and nodes, with the misfit of its reference as margin."""
 from __future__ import annotations
 
+from typing import Any
+
+import pcircuit
 from hld.monitoring.monitor import Monitor
 
 
-def monitor_of(test, alpha: float = 0.05, margin: float | None = None) -> Monitor:
+def monitor_of(test: Any, alpha: float = 0.05, margin: float | None = None) -> Monitor:
     """A monitor of the circuit and the nodes of a test.
 
     Parameters
@@ -29,7 +32,7 @@ def monitor_of(test, alpha: float = 0.05, margin: float | None = None) -> Monito
     return Monitor(test.circuit, alpha, test.nodes, margin=margin, rng=0) if margin else exact
 
 
-def misfit(reference, circuit) -> float:
+def misfit(reference: Any, circuit: pcircuit.Circuit) -> float:
     """Distance of the means (m,) of reference rows from those of the circuit: what the circuit does not get right."""
     difference = reference - circuit
     return float((difference @ difference) ** 0.5)

@@ -6,7 +6,7 @@ import numpy as np
 import pcircuit
 
 
-def completed_rows(circuit: pcircuit.Circuit, rows: np.ndarray, rng: np.random.Generator):
+def completed_rows(circuit: pcircuit.Circuit, rows: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, int]:
     """Rows without missing entries, and how many there were.
 
     As `hld.vectors.completion.complete`, but for a stream: draws come from one generator, row by row, so that it does

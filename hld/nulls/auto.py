@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -53,7 +54,7 @@ class AutoNull:
         Smallest T that the law judges; None where drawn batches judge all.
     """
 
-    tails: object
+    tails: Any
     large: Null
     switch: int | None
 
@@ -66,53 +67,53 @@ class AutoNull:
         """Whether drawn batches judge a batch of T rows."""
         return self.switch is None or self.switch > T
 
-    def pvalue(self, squared, T) -> PValue:
+    def pvalue(self, squared: np.ndarray, T: int) -> PValue:
         """By drawn batches or by the law."""
         if not self.drawn(T):
             return self.large.pvalue(squared, T)
         return self.tails.pvalue(self.score(np.asarray(squared)[None], T)[0], T)
 
-    def sketch(self, squared, T) -> float:
+    def sketch(self, squared: Any, T: Any) -> float:
         """The p-value by the first stage of draws only: for pictures, where further stages would not be seen."""
         if not self.drawn(T) or not isinstance(self.tails, StagedTails):
             return self.pvalue(squared, T).value
         return self.tails.tails(T, 0)[-1].pvalue(self.score(np.asarray(squared)[None], T)[0][-1])
 
-    def of_pvalues(self, each, T) -> PValue:
+    def of_pvalues(self, each: Any, T: Any) -> PValue:
         """Of p-values under limit laws of the batch's own, which serve as scores where drawn batches judge."""
         if not self.drawn(T):
             return self.large.of_pvalues(each, T)
         return self.tails.pvalue(together([each])[0], T)
 
-    def level(self, alpha, T, draws=0) -> float:
+    def level(self, alpha: float, T: Any, draws: Any = 0) -> float:
         """The p-value of the law from which on a batch is not rejected; 0 where none is rejected."""
         return self.tails.threshold(alpha, T, draws) if self.drawn(T) else alpha
 
-    def threshold(self, alpha, T, draws=0) -> float:
+    def threshold(self, alpha: float, T: Any, draws: Any = 0) -> float:
         """The squared distance from which on batches are rejected; infinite where none is."""
         if not self.drawn(T) or len(self.score.laws) > 1:  # which refuses
             return self.large.threshold(alpha, T)
         level = self.level(alpha, T, draws)
         return self.score.squared(level, T) if level > 0 else float("inf")
 
-    def least(self, T) -> float:
+    def least(self, T: int) -> float:
         """The smallest p-value of a batch of T rows."""
         return self.tails.least(T) if self.drawn(T) else 0.0
 
-    def describe(self, names) -> list:
+    def describe(self, names: tuple[str, ...]) -> list[Any]:
         """A line about the draws, and those of the law."""
         if self.switch is None:
             return [f"  {self.tails.describe()}"]
         return [f"  T < {self.switch}: {self.tails.describe()}; from there on:", *self.large.describe(names)]
 
-    def to_parts(self) -> tuple[dict, dict]:
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """The parts of both."""
         (tails, below), (large, above) = self.tails.to_parts(), self.large.to_parts()
         return ({"kind": "auto", "switch": self.switch, "tails": tails, "large": large},
                 with_prefix("tails.", below) | with_prefix("large.", above))
 
     @classmethod
-    def from_parts(cls, scalars, arrays, context) -> AutoNull:
+    def from_parts(cls, scalars: Any, arrays: Any, context: Any) -> AutoNull:
         """A null that `to_parts` wrote."""
         large = context.read(scalars["large"], under_prefix("large.", arrays))
         kind = TAILS[scalars["tails"]["kind"]]
@@ -126,13 +127,13 @@ def law_part(null: Null) -> Null:
     return null.large if isinstance(null, AutoNull) else null
 
 
-def laws_of(null: Null) -> tuple:
+def laws_of(null: Null) -> tuple[Any, ...]:
     """The limit laws of a null, one for each metric."""
     law = law_part(null)
     return law.nulls if isinstance(law, JointNull) else (law,)
 
 
-def auto_null(reference: Reference, metrics: tuple, options: NullOptions) -> AutoNull:
+def auto_null(reference: Reference, metrics: tuple[Any, ...], options: NullOptions) -> AutoNull:
     """Drawn batches below the size from which the law's tails are right, and the corrected law from there on."""
     most = int(np.clip(PILOT_BYTES // (8 * len(reference.mean)), 500, PILOT_ROWS))
     pilot = reference.rows(most, options.rng)
@@ -148,7 +149,7 @@ def auto_null(reference: Reference, metrics: tuple, options: NullOptions) -> Aut
     return AutoNull(table_of([1, *kept], [single, *kept.values()]), large, switch)
 
 
-def drawn_null(reference: Reference, metrics: tuple, options: NullOptions) -> AutoNull:
+def drawn_null(reference: Reference, metrics: tuple[Any, ...], options: NullOptions) -> AutoNull:
     """Batches drawn when one is tested, at every size."""
     laws = limit_laws(reference, metrics)
     large = combined(laws, reference, metrics, options.rng)
@@ -156,7 +157,8 @@ def drawn_null(reference: Reference, metrics: tuple, options: NullOptions) -> Au
     return AutoNull(tails, large, None)
 
 
-def settle(pilot: Reference, metrics: tuple, large: Null, score: Score, options: NullOptions, largest: int):
+def settle(pilot: np.ndarray, metrics: tuple[Any, ...], large: Null, score: Score, options: NullOptions,
+           largest: int) -> Any:
     """{T: (B, q + 1) scores of batches of T pilot rows}, and the size from which on the law judges.
 
     That is the first of AGREEING successive sizes at which the law rejects no more of the drawn batches than it should;

@@ -30,6 +30,8 @@ For a single row that is 1 / (k + 1), the smallest p-value that exchangeability 
 """
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from hld.gchi2.three_moments import ThreeMoments
@@ -40,7 +42,8 @@ ASKED_BELOW = 0.25  # larger p-values are not checked
 MOST_VECTORS = 500  # rows of a batch that its covariance is computed from
 
 
-def confirmed(kept: KeptRows, metrics: tuple, vectors: np.ndarray, squared: np.ndarray, T: int) -> tuple:
+def confirmed(kept: KeptRows, metrics: tuple[Any, ...], vectors: np.ndarray, squared: np.ndarray,
+              T: int) -> tuple[Any, ...]:
     """For each metric the p-value that the batch's own rows allow.
 
     Parameters
@@ -91,7 +94,8 @@ def pooled_pvalue(k: int, norms: np.ndarray, fourth: float, mapped: np.ndarray, 
                            (float(np.linalg.norm(center)), squared, T))
 
 
-def pooled_of_norms(k: int, norms: np.ndarray, fourth: float, own_norms, own: float, batch: tuple):
+def pooled_of_norms(k: int, norms: np.ndarray, fourth: float, own_norms: Any, own: float,
+                    batch: tuple[Any, ...]) -> Any:
     """The pooled p-value of one metric, from sums over the rows of the batch.
 
     Parameters
@@ -128,13 +132,13 @@ def odd_rows_pvalue(k: int, norms: np.ndarray, fourth: float, farthest: float, m
     rest = T - h
     scaled = float((mapped[~odd].mean(axis=0) ** 2).sum()) / (1 / rest + 1 / k)
     stretch = max(1.0 + excess_of(norms[0], norms[1], fourth) / rest, 1.0)
-    return min(out, _widest_tail(*norms, scaled, stretch))
+    return min(out, _widest_tail(*norms, scaled, stretch))  # type: ignore[call-arg]
 
 
-def excess_of(trace, frobenius, fourth):
+def excess_of(trace: float, frobenius: float, fourth: float) -> float:
     """By how much the variance of a row's squared distance exceeds that of a normal row, relative."""
     square = np.maximum(2 * frobenius ** 2, np.finfo(float).tiny)
-    return np.where(frobenius > 0, (fourth - trace ** 2) / square - 1, 0.0)
+    return np.where(frobenius > 0, (fourth - trace ** 2) / square - 1, 0.0)  # type: ignore[return-value]
 
 
 def sample_norms(rows: np.ndarray) -> np.ndarray:
@@ -145,7 +149,7 @@ def sample_norms(rows: np.ndarray) -> np.ndarray:
     return np.array([np.trace(gram), np.linalg.norm(gram), max(np.linalg.eigvalsh(gram)[-1], 0.0)])
 
 
-def _widest_tail(trace, frobenius, largest, x, v):
+def _widest_tail(trace: float, frobenius: float, largest: float, x: float, v: float) -> float:
     """P(Q >= x) for the widest law with these norms, with its variance times v."""
     if np.ndim(x):
         from scipy.special import gammaincc

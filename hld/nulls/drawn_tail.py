@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -79,7 +80,7 @@ def drawn_tail(scores: np.ndarray) -> DrawnTail:
     return DrawnTail(ordered[ranks - 1], ranks)
 
 
-def read_tail(arrays: Mapping, name: str) -> DrawnTail:
+def read_tail(arrays: Mapping[str, Any], name: str) -> DrawnTail:
     """A tail that `DrawnTail.to_arrays` wrote; raises ValueError where it is none."""
     values, ranks = finite_array(arrays, name, (2, None))
     if not len(values) or (np.diff(values) < 0).any() or (np.diff(ranks) <= 0).any() or ranks[0] != 1 \

@@ -16,6 +16,7 @@ that small comes from a single p-value (its inverse is a sum of variables with t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from hld.vectors.row_products import row_products
 DRAWS = 20_000
 RESOLVED = 100  # draws below which F is not trusted
 BLOCK = 2_000
-FACTOR_ROWS = 400  # whose sample covariance stands in for that of more nodes than these
+FACTOR_ROWS = 300  # whose sample covariance stands in for that of more nodes than these
 SMALL_SHARE = 1e-4  # of a trace, whose directions are put at their mean
 
 
@@ -72,35 +73,35 @@ class JointNull:
     law : JointLaw
     """
 
-    nulls: tuple
+    nulls: tuple[Any, ...]
     law: JointLaw
 
-    def pvalue(self, squared, T) -> PValue:
+    def pvalue(self, squared: np.ndarray, T: int) -> PValue:
         """The combined p-value; its error is the largest relative error of the parts, and that of the law."""
         found = [null.pvalue(squared[i:i + 1], T) for i, null in enumerate(self.nulls)]
         together = self.of_pvalues(tuple(one.value for one in found), T)
         value = together.value
         error = max((one.error or 0.0) * value / one.value if one.value > 0 else 0.0 for one in found)
-        return together._replace(error=error + together.error, null=found[0].null)
+        return together._replace(error=error + together.error, null=found[0].null)  # type: ignore[operator]
 
-    def of_pvalues(self, each, T) -> PValue:
+    def of_pvalues(self, each: Any, T: int) -> PValue:
         """The combined p-value of p-values one by one, with the error of the law."""
         value = self.law.tail(float(harmonic_mean(each)))
         return PValue(value, tuple(each), self.law.error(value), "exact")
 
-    def least(self, T) -> float:
+    def least(self, T: Any) -> float:
         """None that is not zero."""
         return 0.0
 
-    def threshold(self, alpha, T, draws=0) -> float:
+    def threshold(self, alpha: float, T: Any, draws: Any = 0) -> float:
         """Refused: several distances have no common threshold."""
         raise ValueError("several metrics have a p-value and no threshold of a distance: test with a single `metric`")
 
-    def describe(self, names) -> list:
+    def describe(self, names: tuple[str, ...]) -> list[Any]:
         """A line for each metric."""
         return [line for null, name in zip(self.nulls, names, strict=True) for line in null.describe((name,))]
 
-    def to_parts(self) -> tuple[dict, dict]:
+    def to_parts(self) -> tuple[dict, dict[str, Any]]:  # type: ignore[type-arg]
         """The parts of the nulls, numbered, and the draws of the law."""
         parts = [null.to_parts() for null in self.nulls]
         arrays = {"means": self.law.means}
@@ -109,7 +110,7 @@ class JointNull:
         return {"kind": "joint", "nulls": [scalars for scalars, _ in parts]}, arrays
 
     @classmethod
-    def from_parts(cls, scalars, arrays, context) -> JointNull:
+    def from_parts(cls, scalars: dict[str, Any], arrays: dict[str, np.ndarray], context: Any) -> JointNull:
         """A null that `to_parts` wrote."""
         means = finite_array(arrays, "means", (None,), np.float32)
         if len(means) <= RESOLVED or means[0] <= 0 or means[-1] > 1 or (np.diff(means) < 0).any():
@@ -121,7 +122,7 @@ class JointNull:
         return cls(nulls, JointLaw(means))
 
 
-def combined(nulls: tuple, reference: Reference, metrics: tuple, rng: np.random.Generator):
+def combined(nulls: tuple[Any, ...], reference: Reference, metrics: tuple[Any, ...], rng: np.random.Generator) -> Any:
     """The null of all metrics together: the only one, or all and their joint law under the reference."""
     return nulls[0] if len(nulls) == 1 else JointNull(nulls, joint_law(factor_of(reference, rng), metrics, rng))
 
@@ -147,7 +148,8 @@ def harmonic_mean(pvalues: np.ndarray) -> np.ndarray:
         return 1.0 / (1.0 / np.asarray(pvalues, dtype=np.float64)).mean(axis=-1)
 
 
-def joint_law(factor: np.ndarray, metrics: tuple, rng: np.random.Generator, *, num_draws: int = DRAWS) -> JointLaw:
+def joint_law(factor: np.ndarray, metrics: tuple[Any, ...], rng: np.random.Generator, *,
+              num_draws: int = DRAWS) -> JointLaw:
     """Joint law of the p-values of several metrics in the limit of large batches.
 
     Parameters
@@ -207,7 +209,7 @@ def covariance_factor(covariance: np.ndarray) -> np.ndarray:
     return np.sqrt(values[kept])[:, None] * vectors[:, kept].T
 
 
-def _form(product):
+def _form(product: Any) -> Any:
     """A (n, k), and a number c, with G = A A^t in directions that matter and c the trace of the others."""
     values, vectors = np.linalg.eigh(product)
     values = np.maximum(values, 0.0)
@@ -215,12 +217,12 @@ def _form(product):
     return vectors[:, kept] * np.sqrt(values[kept]), float(values[~kept].sum())
 
 
-def _statistics(n, forms, rng, size):
+def _statistics(n: Any, forms: Any, rng: np.random.Generator, size: int) -> np.ndarray:
     """(size, q) squared statistics of normal draws, all metrics of the same draw."""
     draws = rng.standard_normal((size, n))
     return np.stack([((draws @ factor) ** 2).sum(axis=1) + rest for factor, rest in forms], axis=1)
 
 
-def _blocks(total: int) -> list:
+def _blocks(total: int) -> list[Any]:
     """Block sizes that add up to the total."""
     return [min(BLOCK, total - start) for start in range(0, total, BLOCK)]

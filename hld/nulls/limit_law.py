@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +25,9 @@ from hld.nulls.joint import combined
 from hld.nulls.null import NullOptions, PValue
 from hld.references.covariances import DenseCovariance
 from hld.references.reference import Covariance, Reference
+
+if TYPE_CHECKING:
+    from hld.gchi2.spectrum import Spectrum
 
 QUANTILE_TOLERANCE = 1e-3  # relative error of the quantiles up to which leading eigenvalues are added
 LEADING = (32, 64, 128, 256)
@@ -54,14 +58,14 @@ class LimitLaw:
     quantile_error: float
     num_eigenvalues: int
     excess: float = 0.0
-    _prepared: dict = field(default_factory=dict, repr=False)
+    _prepared: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @cached_property
-    def spectrum(self):
+    def spectrum(self) -> Spectrum:
         """The limit law, prepared for `hld.gchi2`."""
         return gchi2.prepare(self.eigenvalues, self.multiplicities)
 
-    def at(self, T: int):
+    def at(self, T: int) -> Spectrum:
         """The law at batch size T, prepared for `hld.gchi2`."""
         if not self.excess or not self.spectrum.scale:
             return self.spectrum
@@ -74,22 +78,22 @@ class LimitLaw:
                 self._prepared[T] = law
         return law
 
-    def pvalue(self, squared, T) -> PValue:
+    def pvalue(self, squared: Any, T: Any) -> PValue:
         """P(d^2 >= squared), and the estimated error of it."""
         pvalue, error = gchi2.sf_with_error(squared[0] * T, self.at(T))
         doubt = self.quantile_error * max(1.0, -np.log(max(pvalue, 1e-300)))
         value = float(pvalue)
         return PValue(value, (value,), float(error) + value * doubt, "exact")
 
-    def of_pvalues(self, each, T) -> PValue:
+    def of_pvalues(self, each: Any, T: Any) -> PValue:
         """Itself: one metric."""
         return PValue(each[0], tuple(each), 0.0, "exact")
 
-    def least(self, T) -> float:
+    def least(self, T: Any) -> float:
         """None that is not zero."""
         return 0.0
 
-    def threshold(self, alpha, T, draws=0) -> float:
+    def threshold(self, alpha: float, T: int, draws: int = 0) -> float:
         """The value of d^2 that is exceeded with probability alpha."""
         key = (alpha, T if self.excess else 0)
         value = self._prepared.get(key)
@@ -104,19 +108,19 @@ class LimitLaw:
         limit = self.spectrum.variance
         return replace(self, excess=variance / limit - 1 if limit > 0 else 0.0, _prepared={})
 
-    def describe(self, names) -> list:
+    def describe(self, names: tuple[str]) -> list[Any]:
         """One line."""
         exactness = (f"relative error of quantiles at most {self.quantile_error:.1g}" if self.quantile_error
                      else "all there are")
         return [f"  {names[0]}: generalised chi-square, {self.num_eigenvalues} eigenvalues ({exactness})"]
 
-    def to_parts(self) -> tuple[dict, dict]:
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Eigenvalues and multiplicities, and three numbers."""
         return ({"kind": "limit", "quantile_error": self.quantile_error, "num_eigenvalues": self.num_eigenvalues,
                  "excess": self.excess}, {"eigenvalues": self.eigenvalues, "multiplicities": self.multiplicities})
 
     @classmethod
-    def from_parts(cls, scalars, arrays, context) -> LimitLaw:
+    def from_parts(cls, scalars: dict[str, float | str], arrays: dict[str, np.ndarray], context: Any) -> LimitLaw:
         """A law that `to_parts` wrote."""
         values = finite_array(arrays, "eigenvalues", (None,))
         counts = finite_array(arrays, "multiplicities", values.shape)
@@ -132,12 +136,12 @@ class LimitLaw:
         return law
 
 
-def limit_null(reference: Reference, metrics: tuple, options: NullOptions):
+def limit_null(reference: Reference, metrics: tuple[Any, ...], options: NullOptions) -> Any:
     """The limit law of each metric, and where there are several, of their combination."""
     return combined(limit_laws(reference, metrics), reference, metrics, options.rng)
 
 
-def limit_laws(reference: Reference, metrics: tuple) -> tuple:
+def limit_laws(reference: Reference, metrics: tuple[Any, ...]) -> tuple[Any, ...]:
     """The limit law of each metric under a reference."""
     return tuple(limit_law(reference.under(metric)) for metric in metrics)
 
@@ -217,7 +221,7 @@ def law_of_values(leading: np.ndarray, c1: float = 0.0, c2: float = 0.0, bound: 
     return LimitLaw(*smooth, float(np.max(np.abs(np.divide(*quantiles) - 1))), k)
 
 
-def _with_rest(leading, rest):
+def _with_rest(leading: Any, rest: Any) -> Any:
     """Eigenvalues and multiplicities: the leading ones, and (eigenvalue, multiplicity) pairs for the rest."""
     values = np.concatenate([leading, [value for value, _ in rest]])
     return values, np.concatenate([np.ones(len(leading)), [count for _, count in rest]])

@@ -12,6 +12,7 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -53,24 +54,24 @@ class Context:
     seed : int
     """
 
-    reference: object
-    metrics: tuple
+    reference: Any
+    metrics: tuple[Any, ...]
     stds: np.ndarray
     seed: int
 
-    def read(self, scalars: dict, arrays: dict) -> Null:
+    def read(self, scalars: dict[str, Any], arrays: dict[str, Any]) -> Null:
         """A null that its `to_parts` wrote."""
         kind = scalars.get("kind") if isinstance(scalars, dict) else None
         if not isinstance(kind, str) or kind not in KINDS:
             raise ValueError(f"the null must be one of {', '.join(KINDS)}, found {reprlib.repr(scalars)}")
-        return KINDS[kind].from_parts(scalars, arrays, self)
+        return KINDS[kind].from_parts(scalars, arrays, self)  # type: ignore[attr-defined]
 
     def only(self, i: int) -> Context:
         """The same for metric i alone."""
         return replace(self, metrics=self.metrics[i:i + 1])
 
     @property
-    def farthest(self) -> list:
+    def farthest(self) -> list[Any]:
         """For each metric, a bound on d^2: likelihoods are at most 1."""
         return [metric.reach(np.ones(len(self.stds))) ** 2 * (1 + 1e-6) for metric in self.metrics]
 

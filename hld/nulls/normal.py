@@ -7,6 +7,7 @@ P(chi2_2 > 2 + 1.645 * 2) = 7.1 %, with a single one at a nominal 1 % it is P(ch
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -28,37 +29,37 @@ class NormalLaw:
     trace: float
     trace_sq: float
 
-    def pvalue(self, squared, T) -> PValue:
+    def pvalue(self, squared: Any, T: Any) -> PValue:
         """P(d^2 >= squared); the error of the approximation is not estimated."""
         from scipy.special import ndtr
         scaled, spread = float(squared[0]) * T, np.sqrt(2 * self.trace_sq)
         value = float(ndtr((self.trace - scaled) / spread)) if spread > 0 else float(scaled <= self.trace)
         return PValue(value, (value,), None, "normal")
 
-    def of_pvalues(self, each, T) -> PValue:
+    def of_pvalues(self, each: Any, T: Any) -> PValue:
         """Itself: one metric."""
         return PValue(each[0], tuple(each), None, "normal")
 
-    def least(self, T) -> float:
+    def least(self, T: Any) -> float:
         """None that is not zero."""
         return 0.0
 
-    def threshold(self, alpha, T, draws=0) -> float:
+    def threshold(self, alpha: float, T: Any, draws: Any = 0) -> float:
         """(tr(S) + z_{1-alpha} sqrt(2 tr(S^2))) / T: the squared closed-form threshold of the paper."""
         from scipy.special import ndtri
         return max(float(self.trace - ndtri(alpha) * np.sqrt(2 * self.trace_sq)), 0.0) / T
 
-    def describe(self, names) -> list:
+    def describe(self, names: Any) -> list[Any]:
         """One line."""
         return [f"  {names[0]}: normal approximation, tr(S) = {self.trace:.6g}, tr(S^2) = {self.trace_sq:.6g} "
                 "(anti-conservative)"]
 
-    def to_parts(self) -> tuple[dict, dict]:
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """The two traces."""
         return {"kind": "normal", "trace": self.trace, "trace_sq": self.trace_sq}, {}
 
     @classmethod
-    def from_parts(cls, scalars, arrays, context) -> NormalLaw:
+    def from_parts(cls, scalars: Any, arrays: Any, context: Any) -> NormalLaw:
         """A law that `to_parts` wrote."""
         law = cls(saved_number(scalars, "trace"), saved_number(scalars, "trace_sq"))
         context.check_mean(law.trace)
@@ -67,7 +68,7 @@ class NormalLaw:
         return law
 
 
-def normal_null(reference: Reference, metrics: tuple, options: NullOptions) -> NormalLaw:
+def normal_null(reference: Reference, metrics: tuple[Any, ...], options: NullOptions) -> NormalLaw:
     """The normal law of one metric under a reference."""
     (metric,) = metrics
     seen = reference.under(metric)

@@ -8,7 +8,7 @@ two in `hld.nulls.named`.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -31,7 +31,7 @@ class PValue(NamedTuple):
     """
 
     value: float
-    each: tuple
+    each: tuple[Any, ...]
     error: float | None
     null: str
     draws: int = 0
@@ -43,7 +43,7 @@ class Null(Protocol):
     def pvalue(self, squared: np.ndarray, T: int) -> PValue:
         """P-values of squared distances (q,) of a batch of T rows."""
 
-    def of_pvalues(self, each: tuple, T: int) -> PValue:
+    def of_pvalues(self, each: tuple[Any, ...], T: int) -> PValue:
         """The p-value of a batch of T rows whose metrics have these p-values under limit laws of its own."""
 
     def threshold(self, alpha: float, T: int, draws: int = 0) -> float:
@@ -52,10 +52,10 @@ class Null(Protocol):
     def least(self, T: int) -> float:
         """The smallest p-value that a batch of T rows can have, as far as this null is concerned."""
 
-    def describe(self, names: tuple) -> list:
+    def describe(self, names: tuple[Any, ...]) -> list[Any]:
         """Lines about it, for metrics of these names."""
 
-    def to_parts(self) -> tuple[dict, dict]:
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Scalars, with its "kind", and arrays that `hld.nulls.named.null_from_parts` makes it from again."""
 
 

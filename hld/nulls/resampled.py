@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from hld.nulls.staged import squared_distances
 from hld.references.rows import resampled_weights
 from hld.vectors.linear_maps import Stretched
 from hld.vectors.row_products import row_products
+from hld.vectors.windows import Window
 
 MOST_PRODUCTS = 2 ** 27  # bytes of all G together, beyond which they are formed only where n <= m
 LOOK_UP, MULTIPLY = 65.0, 0.1  # of a place in all G, and a multiplication in a matrix product, in additions to a mean
@@ -50,7 +52,7 @@ class ResampledDistances:
     [0.0, 1.0]
     """
 
-    metrics: tuple
+    metrics: tuple[Any, ...]
     rows: np.ndarray
 
     def __call__(self, T: int, B: int, rng: np.random.Generator) -> np.ndarray:
@@ -71,7 +73,7 @@ class ResampledDistances:
         return self._way(T)[1]
 
     @cached_property
-    def products(self) -> list:
+    def products(self) -> list[Any]:
         """(n, n) G of each metric."""
         return row_products(self.metrics, self.rows)
 
@@ -80,7 +82,7 @@ class ResampledDistances:
         """(n n, q) the same, the entries of all metrics side by side: one look-up finds them all."""
         return np.stack([product.ravel() for product in self.products], axis=1)
 
-    def _way(self, T):
+    def _way(self, T: Any) -> Any:
         """How batches of T rows are drawn, and what one costs."""
         (n, m), q = self.rows.shape, len(self.metrics)
         costs = {"means": min(T, n) * m + MULTIPLY * sum(_width(metric) for metric in self.metrics)}
@@ -92,12 +94,12 @@ class ResampledDistances:
         return min(costs.items(), key=lambda item: item[1])
 
 
-def resampled_distances(metrics: tuple, rows: np.ndarray) -> ResampledDistances:
+def resampled_distances(metrics: tuple[Any, ...], rows: np.ndarray) -> ResampledDistances:
     """`ResampledDistances` of some metrics and centred rows (n, m)."""
     return ResampledDistances(tuple(metrics), rows)
 
 
-def _by_entries(entries, n, picked):
+def _by_entries(entries: Any, n: Any, picked: Any) -> Any:
     """(B, q) sums of the entries (n n, q) between the rows picked (B, T) of a batch."""
     B, T = picked.shape
     first, second = np.triu_indices(T, 1)
@@ -111,6 +113,7 @@ def _by_entries(entries, n, picked):
     return np.maximum(result, 0.0)
 
 
-def _width(metric) -> float:
+def _width(metric: Any) -> float:
     """Multiplications of `LinearMap.squared` of one vector, about."""
+    metric = metric.inner if isinstance(metric, Window) else metric
     return metric.vectors.size if isinstance(metric, Stretched) else 60 * metric.width

@@ -9,6 +9,7 @@ found by drawing (`hld.nulls.staged`, `hld.nulls.table`), whatever the law is.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -29,10 +30,10 @@ class Score:
         Excess of the variance at finite T, see `hld.nulls.limit_law`.
     """
 
-    laws: tuple
-    excesses: tuple
+    laws: tuple[Any, ...]
+    excesses: tuple[Any, ...]
 
-    def __call__(self, squared, T: int) -> np.ndarray:
+    def __call__(self, squared: np.ndarray, T: int) -> np.ndarray:
         """(n, q) scores of squared distances (n, q); with several metrics (n, q + 1), the last of all together."""
         parts = zip(self.laws, self.excesses, np.asarray(squared).T, strict=True)
         each = np.stack([law.tail(column * T, finite(excess, T)) for law, excess, column in parts], axis=1)

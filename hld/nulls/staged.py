@@ -16,6 +16,7 @@ The last stage is what MOST_ROWS rows and MOST_VALUES node likelihoods allow, fo
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -50,13 +51,13 @@ class StagedTails:
     """
 
     score: Score
-    reference: object
-    metrics: tuple
+    reference: Any
+    metrics: tuple[Any, ...]
     num_resamples: int
     seed: int
-    _drawn: dict = field(default_factory=dict, repr=False)
+    _drawn: dict[Any, Any] = field(default_factory=dict, repr=False)
 
-    def pvalue(self, scores, T: int) -> PValue:
+    def pvalue(self, scores: Any, T: int) -> PValue:
         """Of scores (q,) or (q + 1,): the last decides how far to go."""
         stages = self.stages(T)
         for stage in range(len(stages)):
@@ -77,7 +78,7 @@ class StagedTails:
         """The smallest p-value of a batch of T rows."""
         return 1.0 / (1.0 + self.stages(T)[-1])
 
-    def stages(self, T: int) -> list:
+    def stages(self, T: int) -> list[Any]:
         """Numbers of batches, B_1 first, ascending."""
         most = min(MOST_BATCHES, MOST_ROWS // T, MOST_VALUES // (T * len(self.reference.nodes)))
         stages = [self.num_resamples]
@@ -85,7 +86,7 @@ class StagedTails:
             stages.append(10 * (1 + stages[-1]) - 1)
         return stages + [most] * (most > 2 * stages[-1])
 
-    def tails(self, T: int, stage: int) -> tuple:
+    def tails(self, T: int, stage: int) -> tuple[Any, ...]:
         """The tails of one stage: of each score by itself, and of all metrics together if there are several."""
         if (T, stage) not in self._drawn:
             rng, B, scores = np.random.default_rng([self.seed, T, stage]), self.stages(T)[stage], []
@@ -99,12 +100,12 @@ class StagedTails:
         """A few words."""
         return f"{self.num_resamples} batches drawn from the circuit, and more for small p-values"
 
-    def to_parts(self) -> tuple[dict, dict]:
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """B_1: the rest is in the test."""
         return {"kind": "staged", "num_resamples": self.num_resamples}, {}
 
     @classmethod
-    def from_parts(cls, scalars, arrays, context, score) -> StagedTails:
+    def from_parts(cls, scalars: Any, arrays: Any, context: Any, score: Any) -> StagedTails:
         """Tails that `to_parts` wrote, to be drawn again."""
         B = pcircuit.check_whole_number(scalars["num_resamples"], "num_resamples", 1)
         if B > MOST_RESAMPLES:
@@ -112,6 +113,6 @@ class StagedTails:
         return cls(score, context.reference, context.metrics, B, context.seed)
 
 
-def squared_distances(metrics: tuple, means: np.ndarray) -> np.ndarray:
+def squared_distances(metrics: tuple[Any, ...], means: np.ndarray) -> np.ndarray:
     """(n, q) squared distances of differences of means (n, m)."""
     return np.stack([metric.squared(means) for metric in metrics], axis=1)

@@ -18,6 +18,7 @@ extrapolated: a single row cannot be odder than one in n + 1.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +26,10 @@ from hld.checks import under_prefix, with_prefix
 from hld.nulls.drawn_tail import drawn_tail, read_tail
 from hld.nulls.monte_carlo import monte_carlo_error
 from hld.nulls.null import PValue
+
+if TYPE_CHECKING:
+    from hld.nulls.drawn_tail import DrawnTail
+    from hld.nulls.score import Score
 
 RESOLVED = 20  # draws below which a tail is extrapolated
 
@@ -42,9 +47,9 @@ class TableTails:
     """
 
     sizes: np.ndarray
-    tails: tuple
+    tails: tuple[Any, ...]
 
-    def pvalue(self, scores, T: int) -> PValue:
+    def pvalue(self, scores: np.ndarray, T: int) -> PValue:
         """Of scores (q,) or (q + 1,), in the order of the tails."""
         each = np.zeros(len(scores))
         for share, tails in self._around(T):
@@ -68,7 +73,7 @@ class TableTails:
         """1 / (n + 1) for single rows, and 0 for larger batches."""
         return self.tails[0][-1].pvalue(0.0) if T == 1 else 0.0
 
-    def _around(self, T):
+    def _around(self, T: int) -> list[tuple[float, tuple[Any, ...]]]:
         """[(share, tails)] of the sizes around T."""
         i = min(int(np.searchsorted(self.sizes, T)), len(self.sizes) - 1)
         high = self.sizes[i]
@@ -83,7 +88,7 @@ class TableTails:
         return (f"{self.tails[-1][-1].num_drawn} batches of reference rows, at {len(self.sizes)} sizes up to "
                 f"{self.sizes[-1]}; single rows by rank")
 
-    def to_parts(self) -> tuple[dict, dict]:
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """The sizes, and a (2, k) array for each tail."""
         arrays = {"sizes": self.sizes}
         for i, tails in enumerate(self.tails):
@@ -91,7 +96,8 @@ class TableTails:
         return {"kind": "table"}, arrays
 
     @classmethod
-    def from_parts(cls, scalars, arrays, context, score) -> TableTails:
+    def from_parts(cls, scalars: dict[str, str], arrays: dict[str, np.ndarray], context: Any,
+                   score: Score) -> TableTails:
         """Tails that `to_parts` wrote."""
         sizes, q = arrays["sizes"], len(context.metrics)
         if sizes.ndim != 1 or sizes.dtype.kind not in "iu" or not len(sizes) or sizes[0] != 1 \
@@ -107,7 +113,7 @@ def table_of(sizes: np.ndarray, scores: np.ndarray) -> TableTails:
     return TableTails(np.asarray(sizes), tuple(tuple(drawn_tail(column) for column in one.T) for one in scores))
 
 
-def _pvalue(tail, score, T) -> float:
+def _pvalue(tail: DrawnTail, score: float, T: int) -> float:
     """The p-value of a score, proportional to it below the resolution of the draws, but not for single rows."""
     i = min(RESOLVED, len(tail.values)) - 1  # the rank of the score at the resolution is i + 1
     edge = float(tail.values[i])

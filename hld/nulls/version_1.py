@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -45,7 +46,7 @@ class DrawnBatches:
         columns = zip(self.squared.T, self.ordered, strict=True)
         return len(self.squared) - np.stack([np.searchsorted(ordered, column) for column, ordered in columns], axis=1)
 
-    def pvalues(self, squared) -> tuple[np.ndarray, float]:
+    def pvalues(self, squared: Any) -> tuple[np.ndarray, float]:
         """Monte Carlo p-values of squared distances (q,): one by one, and of the harmonic mean of ranks."""
         observed = np.asarray(squared) * (1 - TIE)
         B = len(self.squared)
@@ -63,10 +64,10 @@ class _Drawn:
     The p-value is the average by shares, after squared distances have been multiplied by the factors.
     """
 
-    def at(self, T: int) -> list:
+    def at(self, T: int) -> list[Any]:
         raise NotImplementedError
 
-    def pvalue(self, squared, T) -> PValue:
+    def pvalue(self, squared: Any, T: Any) -> PValue:
         """Monte Carlo p-values and their standard error."""
         each, value = 0.0, 0.0
         for share, batches, factor in self.at(T):
@@ -74,11 +75,11 @@ class _Drawn:
             each, value, B = each + share * single, value + share * together, len(batches.squared)
         return PValue(value, tuple(map(float, each)), monte_carlo_error(value, B), "monte-carlo")
 
-    def least(self, T) -> float:
+    def least(self, T: Any) -> float:
         """1 / (1 + B)."""
         return 1.0 / (1.0 + len(self.at(T)[0][1].squared))
 
-    def threshold(self, alpha, T, draws=0) -> float:
+    def threshold(self, alpha: float, T: Any, draws: Any = 0) -> float:
         """Largest squared distance that is not rejected; infinite where B is too small to reject."""
         parts = [share * max(rejection_threshold(batches.ordered[0], alpha), 0.0) / factor
                  for share, batches, factor in self.at(T)]
@@ -99,29 +100,29 @@ class DrawnNull(_Drawn):
         What is drawn is a function of seed and T.
     """
 
-    reference: object
-    metrics: tuple
+    reference: Any
+    metrics: tuple[Any, ...]
     num_resamples: int
     seed: int
-    _drawn: dict = field(default_factory=dict, repr=False)
+    _drawn: dict[Any, Any] = field(default_factory=dict, repr=False)
 
-    def at(self, T: int) -> list:
+    def at(self, T: int) -> list[Any]:
         """The batches of T rows."""
         if T not in self._drawn:
             means = self.reference.batch_means(T, self.num_resamples, np.random.default_rng([self.seed, T]))
             self._drawn[T] = DrawnBatches(squared_distances(self.metrics, means))
         return [(1.0, self._drawn[T], 1.0)]
 
-    def describe(self, names) -> list:
+    def describe(self, names: Any) -> list[Any]:
         """One line."""
         return [f"  {self.num_resamples} batches drawn from the circuit"]
 
-    def to_parts(self) -> tuple[dict, dict]:
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """B: the rest is in the test."""
         return {"kind": "drawn", "num_resamples": self.num_resamples}, {}
 
     @classmethod
-    def from_parts(cls, scalars, arrays, context) -> DrawnNull:
+    def from_parts(cls, scalars: Any, arrays: Any, context: Any) -> DrawnNull:
         """A null that `to_parts` wrote."""
         return cls(context.reference, context.metrics, saved_count(scalars, "num_resamples", 1, MOST_RESAMPLES),
                    context.seed)
@@ -142,11 +143,11 @@ class TabulatedNull(_Drawn):
     squared: np.ndarray
 
     @cached_property
-    def batches(self) -> tuple:
+    def batches(self) -> tuple[Any, ...]:
         """DrawnBatches of each size."""
         return tuple(map(DrawnBatches, self.squared))
 
-    def at(self, T: int) -> list:
+    def at(self, T: int) -> list[Any]:
         """The batches of T rows themselves, or those of the sizes around it, scaled to T."""
         i = int(np.searchsorted(self.sizes, T))
         if i == len(self.sizes) or self.sizes[i] == T or i == 0:
@@ -156,17 +157,17 @@ class TabulatedNull(_Drawn):
         share = (1 / T - 1 / high) / (1 / low - 1 / high)  # the law is nearly linear in 1 / T
         return [(share, self.batches[i - 1], T / low), (1 - share, self.batches[i], T / high)]
 
-    def describe(self, names) -> list:
+    def describe(self, names: Any) -> list[Any]:
         """One line."""
         return [f"  {self.squared.shape[1]} batches of training rows, at {len(self.sizes)} sizes up to "
                 f"{self.sizes[-1]}"]
 
-    def to_parts(self) -> tuple[dict, dict]:
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """The two arrays."""
         return {"kind": "tabulated"}, {"sizes": self.sizes, "squared": self.squared}
 
     @classmethod
-    def from_parts(cls, scalars, arrays, context) -> TabulatedNull:
+    def from_parts(cls, scalars: Any, arrays: Any, context: Any) -> TabulatedNull:
         """A null that `to_parts` wrote."""
         sizes = finite_array(arrays, "sizes", (None,), np.int64)
         if not len(sizes) or sizes[0] < 1 or sizes[-1] > 2 ** 53 or (np.diff(sizes) <= 0).any():
@@ -196,31 +197,31 @@ class SwitchedNull:
         """The null of batches of T rows."""
         return self.small if self.switch > T else self.large
 
-    def pvalue(self, squared, T) -> PValue:
+    def pvalue(self, squared: Any, T: Any) -> PValue:
         """That of the null in charge."""
         return self.null_for(T).pvalue(squared, T)
 
-    def least(self, T) -> float:
+    def least(self, T: Any) -> float:
         """That of the null in charge."""
         return self.null_for(T).least(T)
 
-    def threshold(self, alpha, T, draws=0) -> float:
+    def threshold(self, alpha: float, T: Any, draws: Any = 0) -> float:
         """That of the null in charge."""
         return self.null_for(T).threshold(alpha, T)
 
-    def describe(self, names) -> list:
+    def describe(self, names: Any) -> list[Any]:
         """A line about the small, and those of the large."""
         small = " ".join(line.strip() for line in self.small.describe(names))
         return [f"  T < {self.switch}: {small}; from there on:", *self.large.describe(names)]
 
-    def to_parts(self) -> tuple[dict, dict]:
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """The parts of both."""
         (small, below), (large, above) = self.small.to_parts(), self.large.to_parts()
         return ({"kind": "switched", "switch": self.switch, "small": small, "large": large},
                 with_prefix("small.", below) | with_prefix("large.", above))
 
     @classmethod
-    def from_parts(cls, scalars, arrays, context) -> SwitchedNull:
+    def from_parts(cls, scalars: Any, arrays: Any, context: Any) -> SwitchedNull:
         """A null that `to_parts` wrote."""
         return cls(context.read(scalars["small"], under_prefix("small.", arrays)),
                    context.read(scalars["large"], under_prefix("large.", arrays)),

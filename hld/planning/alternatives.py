@@ -26,6 +26,7 @@ import numpy as np
 
 import pcircuit
 from hld.references.circuit import CircuitReference
+from hld.references.reference import MAX_FULL_SPECTRUM
 
 NUM_DRAWN = 20_000
 SEED = 14
@@ -83,12 +84,21 @@ def read_edits(edits: object) -> list[Edit]:
     found: list = []
     for one in edits:
         try:
-            found.append(Edit.read(one) if isinstance(one, str) else Edit(**one) if isinstance(one, Mapping) else one)
+            one = _of_mapping(one, "a mapping") if isinstance(one, Mapping) else one
+            found.append(Edit.read(one) if isinstance(one, str) else one)
         except (TypeError, ValueError) as error:
             raise ValueError(f"`edits` has {reprlib.repr(one)}: {error}") from error
         if not isinstance(found[-1], Edit):
             raise TypeError(f"`edits` must be a list of edits such as 'sex=F:+0.05', found {reprlib.repr(one)} in it")
     return found
+
+
+def _of_mapping(what: Mapping, name: str) -> Edit:
+    """The edit that a mapping spells."""
+    if set(what) != {"column", "level", "by"}:
+        found = reprlib.repr(sorted(map(str, what)))
+        raise ValueError(f"{name} has the keys 'column', 'level' and 'by', found {found}")
+    return Edit(**what)
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,13 +144,11 @@ def alternative_of(test, what: object) -> Alternative:
     if isinstance(what, Alternative):
         return what
     if isinstance(what, Mapping):
-        if set(what) != {"column", "level", "by"}:
-            raise ValueError("`alternative` as a mapping has the keys 'column', 'level' and 'by', found "
-                             f"{reprlib.repr(sorted(map(str, what)))}")
-        what = Edit(**what)
+        what = _of_mapping(what, "`alternative` as a mapping")
     if isinstance(what, Edit):
         return edited(test, what)
     if isinstance(what, pcircuit.Circuit):
+        pcircuit.check_distribution(what, "alternative")
         if tuple(what.num_categories) != tuple(test.circuit.num_categories):
             raise ValueError("`alternative` is a circuit over other variables than the test's")
         what = pcircuit.sample(what, NUM_DRAWN, rng=np.random.default_rng([SEED, 0]))
@@ -181,11 +189,16 @@ def under_level(circuit: pcircuit.Circuit, variable: int, level: int, n: int) ->
 
 
 def own_mean(test) -> np.ndarray:
-    """(size,) mean of the likelihood vector under the circuit."""
-    if test.vectors.features is not None:
-        raise ValueError("`alternative` as an edit needs exact means, which features of the metric 'score' have not: "
-                         "give rows or a circuit")
-    return test.mean if test.calibration.kept is None else CircuitReference(test.circuit, test.nodes).mean
+    """(size,) mean of the vector under the circuit: of likelihoods exact, and the mean score is zero."""
+    if len(test.mean) > MAX_FULL_SPECTRUM:
+        raise ValueError(f"`alternative` as an edit needs a covariance of at most {MAX_FULL_SPECTRUM} numbers, "
+                         f"but the test looks at {len(test.mean)}: give fewer `nodes`, or leave out the metric 'score'")
+    if test.calibration.kept is None:
+        return test.mean
+    means, features = CircuitReference(test.circuit, test.nodes).mean, test.vectors.features
+    if features is None:
+        return means
+    return np.append(means, features.of_scores(np.zeros_like(test.calibration.mean_score)))
 
 
 def _moments(test, rows) -> tuple:

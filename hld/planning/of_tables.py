@@ -10,7 +10,9 @@ from hld.checks import check_alpha
 from hld.planning.alternatives import Alternative, Edit, alternative_of, read_edits
 from hld.planning.detectable import Detectable, detectable
 from hld.planning.power import power, sample_size
-from hld.schemas.missingness import SHARE
+from hld.results.largest_count import SHARE as COUNTS_SHARE
+from hld.schemas.missingness import SHARE as MISSING_SHARE
+from hld.schemas.new_values import SHARE as NEW_SHARE
 
 DAYS = (1, 7, 30)
 
@@ -34,16 +36,26 @@ def detectable_of_table(detector, T: int, power: float = 0.9, alpha: float = 0.0
 
 
 def own_level(detector, alpha: float) -> float:
-    """The part of the level that the distance has where missing values are tested, too."""
-    trained = detector.schema_.trained
-    shares = detector.missingness and trained is not None and any(trained[1])
-    return check_alpha(alpha) * (1 - SHARE if shares else 1)
+    """The part of the level that the distance has, where counts, new and missing values are tested beside it.
+
+    What these tests find is left out, so that the power of a detector is at least what is said here.
+    """
+    trained, has_new = detector.schema_.trained, detector.new_values_ is not None
+    rest = 1.0
+    if detector.missingness and trained is not None and any(trained[1]):
+        rest -= MISSING_SHARE
+    if has_new:
+        rest -= NEW_SHARE
+    if has_new and detector.profile_ is not None and isinstance(detector.metric, str) \
+            and detector.metric in ("auto", "likelihoods"):
+        rest -= COUNTS_SHARE
+    return check_alpha(alpha) * rest
 
 
 def in_codes(detector, alternative: object) -> Alternative:
     """An alternative of a table as one of the detector's test."""
     if isinstance(alternative, Mapping) and set(alternative) == {"column", "level", "by"}:
-        alternative = Edit(**alternative)
+        (alternative,) = read_edits([alternative])
     if isinstance(alternative, Edit):
         alternative = replace(alternative, **_place(detector.encoder_, alternative))
     elif not isinstance(alternative, (pcircuit.Circuit, Alternative)):

@@ -19,6 +19,9 @@ Needs matplotlib (``pip install 'hld[plot]'``), which is imported when a functio
 """
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from hld.plots.figure import BLUE, GREY, VERMILLION, axes, matplotlib_module, plain_frame
@@ -27,7 +30,7 @@ FRAME = "#BFD9EA"  # between pictures of black, grey and white: a tint that none
 SMALLEST = 1e-6  # p-values below are drawn here: on a logarithmic axis the tiny ones would flatten all others
 
 
-def training_curve(history, ax=None):
+def training_curve(history: Any, ax: Any = None) -> Any:
     """Draw the mean training log-likelihood of each epoch.
 
     Parameters
@@ -64,7 +67,7 @@ def training_curve(history, ax=None):
     return plain_frame(ax)
 
 
-def images(rows, shape, ax=None, *, num_columns=10):
+def images(rows: Any, shape: tuple[int, int], ax: Any = None, *, num_columns: int = 10) -> Any:
     """Draw rows of data as small pictures, side by side.
 
     Parameters
@@ -115,7 +118,7 @@ def images(rows, shape, ax=None, *, num_columns=10):
     return ax
 
 
-def localisation_map(localisation, shape, ax=None):
+def localisation_map(localisation: Any, shape: tuple[int, int], ax: Any = None) -> Any:
     """Draw the variables' shares of a shift as a picture, for variables that are pixels.
 
     The share of variable v is score_v / d^2, so the shares add up to 1.
@@ -151,7 +154,7 @@ def localisation_map(localisation, shape, ax=None):
     shares = _shares(localisation)
     height, width = _checked_shape(shape)
     if len(shares) != height * width:
-        raise ValueError(f"`shape` is {height} x {width}, but there are {len(shares)} variables: expected a "
+        raise ValueError(f"`shape` is {height} x {width}, but there are {len(shares)} variables, expected a "
                          f"shape with as many pixels")
     ax = axes(ax)
     picture = ax.imshow(shares.reshape(height, width), cmap="cividis", vmin=0, interpolation="nearest")
@@ -161,7 +164,7 @@ def localisation_map(localisation, shape, ax=None):
     return ax
 
 
-def variable_shares(localisation, names, ax=None, *, top=10):
+def variable_shares(localisation: Any, names: Sequence[str], ax: Any = None, *, top: int = 10) -> Any:
     """Draw the largest shares of a shift as bars, for variables that have names.
 
     Parameters
@@ -209,7 +212,7 @@ def variable_shares(localisation, names, ax=None, *, top=10):
     return plain_frame(ax)
 
 
-def pvalues_over_time(pvalues, alpha, ax=None):
+def pvalues_over_time(pvalues: Any, alpha: Any, ax: Any = None) -> Any:
     """Draw the p-values of successive batches on a logarithmic axis, and the level.
 
     Batches with p <= alpha are large triangles, the others are dots; p-values below 1e-6 stand at 1e-6.
@@ -259,7 +262,7 @@ def pvalues_over_time(pvalues, alpha, ax=None):
     return plain_frame(ax)
 
 
-def new_figure(size):
+def new_figure(size: Any) -> Any:
     """An empty figure of a size in inches, laid out so that nothing overlaps, without pyplot's global state.
 
     Parameters
@@ -286,14 +289,14 @@ def new_figure(size):
     return figure
 
 
-def _shares(localisation) -> np.ndarray:
+def _shares(localisation: Any) -> np.ndarray:
     """(V,) scores as parts of their sum; all 0 where nothing differs."""
     scores = np.asarray(localisation.variable_scores, dtype=float)
     total = scores.sum()
     return scores / total if total > 0 else scores
 
 
-def _checked_shape(shape) -> tuple:
+def _checked_shape(shape: Any) -> tuple[Any, ...]:
     """Height and width of a picture."""
     shape = tuple(shape)
     if len(shape) != 2 or min(shape) < 1:
@@ -301,6 +304,6 @@ def _checked_shape(shape) -> tuple:
     return shape
 
 
-def _shortened(name) -> str:
+def _shortened(name: str) -> str:
     """A name that leaves room for the bars."""
     return name if len(name) <= 32 else name[:31] + "…"

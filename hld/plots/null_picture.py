@@ -5,6 +5,8 @@ are drawn, it is content with the first 999 of them.
 """
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from hld.plots.figure import BLUE, SKY, VERMILLION, axes, plain_frame
@@ -13,7 +15,7 @@ NUM_BARS = 60  # below the threshold; as wide ones go on above it
 ROOM = 1.15  # beyond the larger of statistic and threshold
 
 
-def null_law(test, result, ax=None):
+def null_law(test: Any, result: Any, ax: Any = None) -> Any:
     """Draw the null distribution of the distance, and where the distance of a batch falls.
 
     P(d in a bar) under H0 over the width of the bar; bars above the threshold, which sum to alpha, are orange.
@@ -64,7 +66,7 @@ def null_law(test, result, ax=None):
     return plain_frame(ax)
 
 
-def null_tail(test, result) -> tuple[np.ndarray, np.ndarray]:
+def null_tail(test: Any, result: Any) -> tuple[np.ndarray, np.ndarray]:
     """Edges of bars, the threshold among them, and the probabilities under H0 of a distance at least as large."""
     threshold, statistic = result.threshold, result.statistic
     width = threshold / NUM_BARS if 0 < threshold < np.inf else max(statistic, 1e-300) / NUM_BARS

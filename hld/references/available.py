@@ -60,7 +60,7 @@ class Shown:
         return self.pairs / np.outer(counts, counts)
 
 
-def shown(vectors: RowVectors, rows) -> Shown:
+def shown(vectors: RowVectors, rows: np.ndarray) -> Shown:
     """What rows (T, V), -1 for a hole, show of the numbers of a vector.
 
     Examples
@@ -86,13 +86,13 @@ def shown(vectors: RowVectors, rows) -> Shown:
     return Shown(sums / np.maximum(counts, 1), counts, len(rows), pairs)
 
 
-def weights(batch: Shown, counts, num_rows: int) -> np.ndarray:
+def weights(batch: Shown, counts: np.ndarray, num_rows: int) -> np.ndarray:
     """(m,) g_j for a batch, and for k_j of k reference rows; 0 where a node is not shown by enough of both."""
     enough = batch.enough & (counts >= max(min(num_rows / 2, FEWEST), 1))
     spread = 1 / np.maximum(batch.counts, 1) + 1 / np.maximum(counts, 1)
     return np.where(enough, np.sqrt((1 / batch.num_rows + 1 / num_rows) / spread), 0.0)
 
 
-def correlations(batch: Shown, g, shared, num_rows: int) -> np.ndarray:
+def correlations(batch: Shown, g: np.ndarray, shared: float, num_rows: int) -> np.ndarray:
     """(m, m) R for weights g (m,), and for k_ij / (k_i k_j) of the reference (1 / k where it has no holes)."""
     return np.outer(g, g) * (batch.shared + shared) / (1 / batch.num_rows + 1 / num_rows)

@@ -8,6 +8,7 @@ coordinates has a small image, and any other is estimated from drawn rows.
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -45,9 +46,9 @@ class CircuitReference:
 
     num_rows = None
 
-    def __init__(self, circuit, nodes, mean=None):
+    def __init__(self, circuit: pcircuit.Circuit, nodes: np.ndarray, mean: np.ndarray | None = None) -> None:
         self.circuit, self.nodes, self.vectors = circuit, nodes, RowVectors(circuit, nodes)
-        self.kept: dict = {}  # what metrics computed of S, for those that need the same
+        self.kept: dict = {}  # type: ignore[type-arg]  # what metrics computed of S, for those that need the same
         self.mean = np.array(self.moments.mean) if mean is None else mean
 
     @cached_property
@@ -84,23 +85,23 @@ class CircuitReference:
         return self._covariance
 
     @cached_property
-    def _covariance(self):
+    def _covariance(self) -> np.ndarray:
         return self.moments.covariance()
 
-    def operator(self):
+    def operator(self) -> Any:
         """S as a linear operator that never forms it."""
         return self.moments.operator()
 
-    def eigenvalues(self, k=None) -> np.ndarray:
+    def eigenvalues(self, k: Any = None) -> np.ndarray:
         """All eigenvalues, or the k largest, in descending order."""
         return self.moments.eigenvalues(k)
 
-    def rows(self, n, rng) -> np.ndarray:
+    def rows(self, n: int, rng: np.random.Generator) -> np.ndarray:
         """(n, m) centred likelihood vectors of rows drawn from the circuit."""
         rows = pcircuit.sample(self.circuit, n, rng=rng)
         return pcircuit.node_likelihoods(self.circuit, rows, nodes=self.nodes) - self.mean
 
-    def batch_means(self, T, B, rng) -> np.ndarray:
+    def batch_means(self, T: Any, B: Any, rng: np.random.Generator) -> np.ndarray:
         """(B, m) centred means over batches of T rows drawn from the circuit."""
         means = np.empty((B, len(self.nodes)))
         step = max(1, BLOCK_ROWS // T)
@@ -112,14 +113,14 @@ class CircuitReference:
                 batches[b:b + each] = self._means_of_batches(rows[b * T:(b + each) * T], T)
         return means - self.mean
 
-    def _means_of_batches(self, rows, T):
+    def _means_of_batches(self, rows: Any, T: Any) -> Any:
         """(b, m) means of the likelihoods of b successive batches of T rows."""
         if len(rows) == T > 1:
             return pcircuit.mean_node_likelihoods(self.circuit, rows, nodes=self.nodes)[None]
         vectors = pcircuit.node_likelihoods(self.circuit, rows, nodes=self.nodes)
         return vectors.reshape(-1, T, len(self.nodes)).mean(axis=1)
 
-    def under(self, metric: LinearMap):
+    def under(self, metric: LinearMap) -> Any:
         """F S F^T."""
         m = len(self.nodes)
         if m <= MAX_FULL_SPECTRUM:
@@ -137,10 +138,10 @@ class CircuitReference:
         return RowCovariance(metric.apply(drawn))
 
 
-def _transposed(metric, m):
+def _transposed(metric: Any, m: Any) -> Any:
     """F^T (m, l), or None where it would be too large: unit vectors, mapped."""
     step = max(1, MOST_MAPPED // m)
-    blocks: list = []
+    blocks: list[Any] = []
     for start in range(0, m, step):
         units = np.zeros((min(step, m - start), m))
         units[np.arange(len(units)), start + np.arange(len(units))] = 1.0

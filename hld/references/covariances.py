@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -44,12 +45,12 @@ class DenseCovariance:
         """(l, l) S."""
         return self.matrix
 
-    def operator(self):
+    def operator(self) -> Any:
         """S as a linear operator."""
         from scipy.sparse.linalg import aslinearoperator
         return aslinearoperator(self.matrix)
 
-    def eigenvalues(self, k=None) -> np.ndarray:
+    def eigenvalues(self, k: Any = None) -> np.ndarray:
         """All eigenvalues, or the k largest, in descending order; what is zero to working precision is 0."""
         return pcircuit.without_rounding(np.linalg.eigvalsh(self.matrix)[::-1])[:k]
 
@@ -90,13 +91,13 @@ class RowCovariance:
         """(l, l) sample covariance."""
         return self.table.T @ self.table / (len(self.table) - 1)
 
-    def operator(self):
+    def operator(self) -> Any:
         """S as a linear operator that never forms it."""
         from scipy.sparse.linalg import LinearOperator
         X = self.table
         return LinearOperator((X.shape[1],) * 2, matvec=lambda v: X.T @ (X @ v) / (len(X) - 1), dtype=float)
 
-    def eigenvalues(self, k=None) -> np.ndarray:
+    def eigenvalues(self, k: Any = None) -> np.ndarray:
         """All eigenvalues, or the k largest, in descending order; what is zero to working precision is 0.
 
         X^T X and X X^T have the same ones, but for zeros: the smaller of the two is formed where that is possible.
@@ -127,11 +128,11 @@ class StretchedCovariance:
         F.
     """
 
-    inner: object
-    metric: object
+    inner: Any
+    metric: Any
 
     @cached_property
-    def _along(self):
+    def _along(self) -> Any:
         """S V (m, k) and V^T S V (k, k)."""
         image = self.inner.operator() @ self.metric.vectors
         return image, self.metric.vectors.T @ image
@@ -154,18 +155,18 @@ class StretchedCovariance:
         """A bound on the eigenvalues that `eigenvalues` leaves out."""
         return float(self.metric.rest ** 2 * np.linalg.eigvalsh(self._along[1])[0])
 
-    def eigenvalues(self, k=None) -> np.ndarray:
+    def eigenvalues(self, k: Any = None) -> np.ndarray:
         """Those along V, in descending order, all of them whatever k is."""
         factors = self.metric.factors
         return np.linalg.eigvalsh(factors[:, None] * self._along[1] * factors)[::-1]
 
     @property
-    def _gains(self):
+    def _gains(self) -> Any:
         """(k,) f^2 - r^2."""
         return self.metric.factors ** 2 - self.metric.rest ** 2
 
 
-def through(metric, covariance: np.ndarray) -> DenseCovariance:
+def through(metric: Any, covariance: np.ndarray) -> DenseCovariance:
     """F S F^T for a covariance S (m, m).
 
     Examples

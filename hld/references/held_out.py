@@ -6,12 +6,14 @@ something else or there are too few.
 """
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 FEWEST_ROWS = 4  # so that two are kept from learning
 
 
-def split_rows(num_rows: int, reference: str, rng: np.random.Generator) -> tuple:
+def split_rows(num_rows: int, reference: str, rng: np.random.Generator) -> tuple[Any, ...]:
     """Positions of the rows to learn from and of those of the reference.
 
     Parameters

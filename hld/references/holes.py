@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -72,26 +73,26 @@ class HoleReference(DenseCovariance):
         """The reference of complete rows of the circuit."""
         return CircuitReference(self.circuit, self.nodes)
 
-    def under(self, metric):
+    def under(self, metric: Any) -> Any:
         """F S F^T."""
         return through(metric, self.matrix)
 
-    def rows(self, n, rng) -> np.ndarray:
+    def rows(self, n: Any, rng: np.random.Generator) -> np.ndarray:
         """(n, m) vectors of rows of the circuit with holes drawn from those of the batch, minus their means."""
         return self._centred(rng.choice(self.which, n), rng)
 
-    def batch_means(self, T, B, rng) -> np.ndarray:
+    def batch_means(self, T: Any, B: Any, rng: np.random.Generator) -> np.ndarray:
         """(B, m) centred means over batches of T rows; for the batch's own T they have exactly its holes."""
         each = max(1, BLOCK_VALUES // (T * len(self.nodes)))  # many batches at a time: a call takes longer than one
         means = [self._means(T, min(each, B - start), rng) for start in range(0, B, each)]
         return np.concatenate(means)
 
-    def _means(self, T, B, rng):
+    def _means(self, T: Any, B: Any, rng: np.random.Generator) -> Any:
         """(B, m) means of B batches of T rows."""
         which = np.tile(self.which, B) if len(self.which) == T else rng.choice(self.which, B * T)
         return self._centred(which, rng).reshape(B, T, -1).mean(axis=1)
 
-    def _centred(self, which, rng):
+    def _centred(self, which: Any, rng: np.random.Generator) -> Any:
         """Vectors of rows drawn from the circuit with the holes of the patterns `which`, minus their means."""
         rows = pcircuit.sample(self.circuit, len(which), rng=rng).astype(np.int64)
         rows[self.patterns[which]] = -1
@@ -121,14 +122,14 @@ class HolePatterns:
     (1.0, True)
     """
 
-    def __init__(self, circuit, nodes):
+    def __init__(self, circuit: pcircuit.Circuit, nodes: np.ndarray) -> None:
         if len(nodes) > MAX_FULL_SPECTRUM:
             raise ValueError(f"`missing` 'exact' forms covariances of at most {MAX_FULL_SPECTRUM} nodes, found "
                              f"{len(nodes)}: select fewer `nodes`, or use missing='complete'")
         self.circuit, self.nodes = circuit, nodes
-        self._kept: dict[bytes, tuple] = {}
+        self._kept: dict[bytes, tuple[Any, ...]] = {}
 
-    def reference(self, batch) -> HoleReference:
+    def reference(self, batch: np.ndarray) -> HoleReference:
         """What a batch (T, V) with these holes is compared with."""
         patterns, which = np.unique(np.asarray(batch) < 0, axis=0, return_inverse=True)
         which = which.reshape(-1)  # NumPy 2.0 gives it another axis
@@ -137,7 +138,7 @@ class HolePatterns:
         covariance = sum(share * one for share, (_, one) in zip(shares, found, strict=True))
         return HoleReference(covariance, self.circuit, self.nodes, patterns, np.stack([one for one, _ in found]), which)
 
-    def moments(self, pattern):
+    def moments(self, pattern: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Mean (m,) and covariance (m, m) of marginal likelihoods where the variables of `pattern` (V,) are missing."""
         key = np.packbits(pattern).tobytes()
         if key in self._kept:

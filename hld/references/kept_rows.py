@@ -13,6 +13,7 @@ and each pair of nodes.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -54,13 +55,13 @@ class KeptRows:
         """Whether reference rows had holes."""
         return len(self.counts) > 0
 
-    def to_parts(self) -> tuple[dict, dict]:
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """k, and the arrays."""
         arrays = {part.name: getattr(self, part.name) for part in fields(self)[1:]}
         return {"num_rows": self.num_rows}, arrays
 
     @classmethod
-    def from_parts(cls, scalars, arrays, m: int, q: int) -> KeptRows:
+    def from_parts(cls, scalars: dict[str, int], arrays: dict[str, np.ndarray], m: int, q: int) -> KeptRows:
         """Sums that `to_parts` wrote, for m nodes and q metrics; raises ValueError where they do not fit."""
         k = pcircuit.check_whole_number(scalars["num_rows"], "num_rows", 2)
         norms = finite_array(arrays, "norms", (q, 3))
@@ -72,10 +73,10 @@ class KeptRows:
         counts = finite_array(arrays, "counts", (m,) if arrays["counts"].size else (0,), np.int64)
         if ((counts < 0) | (counts > k) | (counts != np.floor(counts))).any():
             raise ValueError(f"rows that show a node must be whole numbers up to {k}")
-        return cls(k, norms, *sums, covariance, counts.astype(np.int64), shared)
+        return cls(k, norms, *sums, covariance, counts.astype(np.int64), shared)  # type: ignore[call-arg]
 
 
-def kept_rows(reference: Reference, metrics: tuple, laws: tuple) -> KeptRows | None:
+def kept_rows(reference: Reference, metrics: tuple[Any, ...], laws: tuple[Any, ...]) -> KeptRows | None:
     """What is kept of a reference's rows; None of a reference that is not made of rows.
 
     Parameters
@@ -87,9 +88,9 @@ def kept_rows(reference: Reference, metrics: tuple, laws: tuple) -> KeptRows | N
     """
     if reference.num_rows is None:
         return None
-    squared = [metric.squared(reference.table) for metric in metrics]
+    squared = [metric.squared(reference.table) for metric in metrics]  # type: ignore[attr-defined]
     formed = len(reference.mean) <= MAX_FULL_SPECTRUM
-    holes = reference.holes
+    holes = reference.holes  # type: ignore[attr-defined]
     return KeptRows(
         reference.num_rows,
         np.array([_norms(law.eigenvalues, law.multiplicities) for law in laws]),
@@ -101,6 +102,6 @@ def kept_rows(reference: Reference, metrics: tuple, laws: tuple) -> KeptRows | N
     )
 
 
-def _norms(values, counts) -> tuple:
+def _norms(values: np.ndarray, counts: np.ndarray) -> tuple[Any, ...]:
     """Trace, Frobenius norm and largest of eigenvalues with multiplicities."""
     return (counts * values).sum(), np.sqrt((counts * values ** 2).sum()), values.max()

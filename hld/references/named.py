@@ -2,13 +2,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
+import numpy as np
+
+import pcircuit
 from hld.references.circuit import CircuitReference
 from hld.references.reference import Reference
 from hld.references.rows import row_reference
 
 
-def _of_circuit(circuit, nodes, rows, features=None):
+def _of_circuit(circuit: pcircuit.Circuit, nodes: np.ndarray, rows: Any, features: Any = None) -> CircuitReference:
     """The circuit's own; features have no exact moments."""
     if features is not None:
         raise ValueError("`metric` 'score' compares rows with rows: use reference='training' with `training_data`")
@@ -17,7 +21,7 @@ def _of_circuit(circuit, nodes, rows, features=None):
 
 # name -> function of circuit, nodes, training rows (None where there are none), and features of the score, if any
 REFERENCES: dict[str, Callable[..., Reference]] = {
-    "circuit": _of_circuit,
-    "training": row_reference,
+    "circuit": _of_circuit,  # type: ignore[dict-item]
+    "training": row_reference,  # type: ignore[dict-item]
 }
 FROM_ROWS = ("training",)  # those that need rows

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +27,9 @@ from hld.references.circuit import CircuitReference
 from hld.references.covariances import RowCovariance, through
 from hld.references.reference import MAX_FULL_SPECTRUM
 from hld.vectors.row_vectors import RowVectors
+
+if TYPE_CHECKING:
+    from hld.vectors.linear_maps import Scaled, SparseRows, Stretched
 
 MOST_BYTES = 2 ** 29  # of the table of likelihood vectors while a test is built
 
@@ -71,14 +75,14 @@ class RowReference(RowCovariance):
         return CircuitReference(self.circuit, self.nodes)
 
     @cached_property
-    def _formed(self):
+    def _formed(self) -> np.ndarray:
         return super().covariance()
 
     def covariance(self) -> np.ndarray:
         """(m, m) S, kept."""
         return self._formed
 
-    def rows(self, n, rng) -> np.ndarray:
+    def rows(self, n: int, rng: np.random.Generator) -> np.ndarray:
         """(n, m) of the centred vectors, without replacement; all of them where there are fewer."""
         return self.table[rng.permutation(len(self.table))[:n]]
 
@@ -91,23 +95,23 @@ class RowReference(RowCovariance):
         n = len(self.table)
         return self.table * (np.sqrt(n * (n + 1)) / (n - 1))
 
-    def batch_means(self, T, B, rng) -> np.ndarray:
+    def batch_means(self, T: Any, B: Any, rng: np.random.Generator) -> np.ndarray:
         """(B, m) means of T vectors that are drawn with replacement, with covariance S / T."""
         return resampled_means(self.table, T, B, rng)
 
-    def under(self, metric):
+    def under(self, metric: Scaled | SparseRows | Stretched) -> Any:
         """F S F^T: formed for few nodes, else, and of fewer rows than nodes, by its mapped rows."""
         if len(self.mean) <= min(MAX_FULL_SPECTRUM, len(self.table)):
             return through(metric, self.covariance())
         return RowCovariance(metric.apply(self.table))
 
 
-def resampled_means(table, T: int, B: int, rng) -> np.ndarray:
+def resampled_means(table: Any, T: int, B: int, rng: np.random.Generator) -> np.ndarray:
     """(B, m) means of T rows drawn with replacement from a centred table (n, m), times sqrt(n / (n - 1))."""
     return resampled_weights(len(table), T, B, rng) @ table
 
 
-def resampled_weights(n: int, T: int, B: int, rng):
+def resampled_weights(n: int, T: int, B: int, rng: np.random.Generator) -> Any:
     """(B, n) array, sparse where that pays: what each of n rows counts in B means of T rows drawn with replacement.
 
     How often it is drawn, divided by T and times sqrt(n / (n - 1)), so that variances are not too small.
@@ -122,7 +126,7 @@ def resampled_weights(n: int, T: int, B: int, rng):
     return np.bincount(picked + np.repeat(np.arange(B) * n, T), minlength=B * n).reshape(B, n) * weight
 
 
-def row_reference(circuit, nodes, data, features=None) -> RowReference:
+def row_reference(circuit: pcircuit.Circuit, nodes: np.ndarray, data: np.ndarray, features: Any = None) -> RowReference:
     """The reference of the rows of a table.
 
     Parameters

@@ -1,12 +1,14 @@
 """The report of an audit: whether detectors keep their level, and what they find."""
 from __future__ import annotations
 
+from typing import Any
+
 import pcircuit
 from hld.answers.html import escaped
 from hld.reports.page import facts, page, table
 
 
-def audit_report(result, *, table_name="the table", commands=()) -> str:
+def audit_report(result: Any, *, table_name: Any = "the table", commands: Any = ()) -> str:
     """The page about an audit.
 
     Parameters

@@ -5,6 +5,8 @@ dependence changed; then the state of the data, the facts of the model, and how 
 """
 from __future__ import annotations
 
+from typing import Any
+
 import pcircuit
 from hld.answers.column_shifts import percent
 from hld.answers.html import columns_table, escaped, histogram
@@ -18,7 +20,8 @@ LEGEND = ('<p class="legend"><span><i style="background:var(--expected)"></i>exp
           '<span><i style="background:var(--observed)"></i>observed (lower bar)</span></p>')
 
 
-def batch_report(detector, result, *, batch_name="the batch", model_name="the model", commands=(), digest=None) -> str:
+def batch_report(detector: Any, result: Any, *, batch_name: str = "the batch", model_name: str = "the model",
+                 commands: tuple[Any, ...] = (), digest: Any = None) -> str:
     """The page about one test.
 
     Parameters
@@ -55,7 +58,7 @@ def batch_report(detector, result, *, batch_name="the batch", model_name="the mo
         _quality(result), _model(detector), _again(detector, result, commands, digest)])
 
 
-def _verdict(result, batch_name, model_name) -> str:
+def _verdict(result: Any, batch_name: str, model_name: str) -> str:
     """The box on top."""
     moved = [one.name for one in result.columns if one.adjusted <= result.alpha]
     words = ("The batch no longer follows the distribution that the model learned." if result.reject else
@@ -73,7 +76,7 @@ def _verdict(result, batch_name, model_name) -> str:
             + "</section>")
 
 
-def _null(detector, result) -> str:
+def _null(detector: Any, result: Any) -> str:
     """The statistic against its null."""
     curves = null_curves(detector.test_, result)
     if not curves:
@@ -93,7 +96,7 @@ def _null(detector, result) -> str:
             "sampling makes of it; 0 is no shift.</small></p>")
 
 
-def _columns(result) -> str:
+def _columns(result: Any) -> str:
     """The columns that moved, with their histograms, and the others in a table."""
     if not result.columns:
         return ("<h2>Columns</h2><p>The model file holds no counts of its columns: fit it again to see how they moved."
@@ -111,7 +114,7 @@ def _columns(result) -> str:
     return f"<h2>Columns</h2><p>{intro}</p>{LEGEND if moved else ''}<div class=\"grid\">{cards}</div>{others}"
 
 
-def _pairs(result) -> str:
+def _pairs(result: Any) -> str:
     """Where dependence changed."""
     if not result.pairs:
         return ""
@@ -126,7 +129,7 @@ def _pairs(result) -> str:
     return f"<h2>Dependence</h2><p>{intro}</p><div class=\"grid\">{cards}</div>"
 
 
-def _quality(result) -> str:
+def _quality(result: Any) -> str:
     """Missing, unseen and out-of-range cells."""
     if result.evidence is None:
         return ""
@@ -144,7 +147,7 @@ def _quality(result) -> str:
             + table(("column", "missing", "level not seen in training", "out of range"), rows))
 
 
-def _model(detector) -> str:
+def _model(detector: Any) -> str:
     """Facts of the model."""
     test, circuit = detector.test_, detector.circuit_
     reference = {"circuit": "exact means of the circuit"}.get(
@@ -156,7 +159,7 @@ def _model(detector) -> str:
         + f"<details><summary>full description</summary><pre>{escaped_lines(detector.describe())}</pre></details>")
 
 
-def _again(detector, result, commands, digest) -> str:
+def _again(detector: Any, result: Any, commands: tuple[Any, ...], digest: Any) -> str:
     """How to get the same numbers."""
     lines = [*commands, f"# hld {pcircuit.__version__}, null {result.null}, {result.num_samples} rows",
              *([f"# SHA-256 of the model file: {digest}"] if digest else [])]

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import pathlib
+from typing import Any
 
 import pcircuit
 from hld.answers.html import escaped
@@ -10,7 +11,7 @@ from hld.reports.style import STYLE
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 
 
-def page(title: str, sections) -> str:
+def page(title: str, sections: list[str]) -> str:
     """A whole document.
 
     Parameters
@@ -37,19 +38,19 @@ def page(title: str, sections) -> str:
             f"<body><main>\n" + "\n".join(sections) + "\n</main></body></html>\n")
 
 
-def write_page(text: str, path) -> None:
+def write_page(text: str, path: str) -> None:
     """Write a document to a file, whole or not at all."""
     with pcircuit.replace_file(pathlib.Path(path)) as file:
         file.write(text.encode("utf-8"))
 
 
-def facts(pairs) -> str:
+def facts(pairs: list[Any]) -> str:
     """Names with values, as a list of definitions, both escaped here."""
     inner = "".join(f"<div><dt>{escaped(name)}</dt><dd>{escaped(value)}</dd></div>" for name, value in pairs)
     return f'<dl class="facts">{inner}</dl>'
 
 
-def table(header, rows) -> str:
+def table(header: tuple[str, ...], rows: list[Any]) -> str:
     """A table of plain cells, escaped here; the first cell of a row is its heading."""
     head = "".join(f'<th scope="col">{escaped(name)}</th>' for name in header)
     body = "".join(f'<tr><th scope="row">{escaped(row[0])}</th>'

@@ -1,9 +1,18 @@
 """Pictures of a page, drawn as inline SVG and as tables of colour."""
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
 from hld.answers.column_shifts import percent
 from hld.answers.html import escaped
 from hld.answers.words import p_text
+
+if TYPE_CHECKING:
+    from hld.answers.pair_shifts import PairShift
+    from hld.testing.null_curves import NullCurve
 
 WIDTH, HEIGHT, BASE = 420, 130, 104  # of a curve, and the height of its axis
 REACH = 2.2  # critical distances that the axis shows
@@ -11,7 +20,7 @@ PLAIN = {"euclidean": "all nodes alike", "standardized": "each node by its sprea
          "marginals": "columns by themselves", "whitened": "directions of small spread", "weights": "weighted nodes"}
 
 
-def null_curve(curve, alpha: float) -> str:
+def null_curve(curve: NullCurve, alpha: float) -> str:
     """The law of a distance under the null hypothesis, its tail beyond the level, and the batch.
 
     Parameters
@@ -24,7 +33,7 @@ def null_curve(curve, alpha: float) -> str:
     str
         A figure of HTML.
     """
-    def at(x):
+    def at(x: float) -> float:
         return min(x, REACH) / REACH * (WIDTH - 20) + 10
     points = [(at(float(x)), BASE - 78 * float(y)) for x, y in zip(curve.x, curve.density, strict=True) if x <= REACH]
     outline = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
@@ -45,7 +54,7 @@ def null_curve(curve, alpha: float) -> str:
             f"</figure>")
 
 
-def _mark(curve, at) -> str:
+def _mark(curve: NullCurve, at: Callable[..., Any]) -> str:
     """The batch: a line at its distance, or an arrow to where it is beyond the axis."""
     if curve.observed is not None and curve.observed <= REACH:
         x = at(curve.observed)
@@ -59,7 +68,7 @@ def _mark(curve, at) -> str:
             f'<text x="{x}" y="{BASE - 32}" text-anchor="end">this batch{far}</text>')
 
 
-def heat_tables(pair) -> str:
+def heat_tables(pair: PairShift) -> str:
     """Expected and observed shares of a pair of columns as two tables, the darker the more rows."""
     most = max(float(pair.expected_table.max()), float(pair.observed_table.max()), 1e-12)
     both = "".join(_heat(pair, caption, shares, most) for caption, shares in (
@@ -67,7 +76,7 @@ def heat_tables(pair) -> str:
     return f'<div class="heats">{both}</div>'
 
 
-def _heat(pair, caption, shares, most) -> str:
+def _heat(pair: PairShift, caption: str, shares: np.ndarray, most: float) -> str:
     """One of the two."""
     head = "".join(f'<th scope="col">{escaped(label)}</th>' for label in pair.labels[1])
     rows = "".join(

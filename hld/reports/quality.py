@@ -15,6 +15,7 @@ What they are compared with: real rows if given, else the counts of the referenc
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -49,9 +50,9 @@ class SampleQuality:
     """
 
     num_rows: int
-    columns: dict
-    pairs: dict
-    result: object
+    columns: dict[str, Any]
+    pairs: dict[str, Any]
+    result: Any
     auc: float | None
     closest: np.ndarray | None
     real_closest: np.ndarray | None
@@ -66,9 +67,9 @@ class SampleQuality:
         """Mean agreement of the pairs; None for a single column."""
         return float(np.mean(list(self.pairs.values()))) if self.pairs else None
 
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, Any]:
         """All of it as plain Python values."""
-        def told(distances):
+        def told(distances: Any) -> Any:
             return None if distances is None else {
                 "median": float(np.median(distances)), "share_identical": float((distances == 0).mean())}
         return {"num_rows": self.num_rows, "shape": self.shape, "trend": self.trend, "auc": self.auc,
@@ -77,7 +78,8 @@ class SampleQuality:
                 "test": self.result.to_dict(), "closest": told(self.closest), "real_closest": told(self.real_closest)}
 
 
-def sample_quality(detector, rows, *, real=None, training=None, rng=0) -> SampleQuality:
+def sample_quality(detector: Any, rows: Any, *, real: Any = None, training: Any = None,
+                   rng: Any = 0) -> SampleQuality:
     """Compare drawn rows with real ones.
 
     Parameters
@@ -105,7 +107,7 @@ def sample_quality(detector, rows, *, real=None, training=None, rng=0) -> Sample
     codes = encoder.encode(rows)[0]
     other = None if real is None else encoder.encode(real)[0]
     if other is None and detector.profile_ is None:
-        raise ValueError("`real` is needed, as the model file holds no counts to compare with")
+        raise ValueError("`real` is needed, as the model file holds no counts to compare with: give a table")
     edges = _chosen_pairs(codes.shape[1], rng) if other is not None else detector.profile_.edges
     own = profile_of(codes, encoder.num_categories, edges)
     theirs = detector.profile_ if other is None else profile_of(other, encoder.num_categories, edges)
@@ -114,16 +116,16 @@ def sample_quality(detector, rows, *, real=None, training=None, rng=0) -> Sample
     pairs = {(names[u], names[v]): _agreement(a, b)
              for (u, v), a, b in zip(edges.tolist(), own.pairs, theirs.pairs, strict=True)}
     features = None if real is None else [_features(encoder, table) for table in (rows, real)]
-    auc = None if features is None else classifier_auc(*features, rng)
+    auc = None if features is None else classifier_auc(*features, rng)  # type: ignore[arg-type, call-arg]
     closest = [None, None]
     if training is not None:
         learned = _features(encoder, training)
         shown = [_features(encoder, rows)] + ([] if features is None else [features[1]])
-        closest[:len(shown)] = [closest_rows(encoder, one, learned, rng) for one in shown]
-    return SampleQuality(len(codes), columns, pairs, detector.test(rows), auc, *closest)
+        closest[:len(shown)] = [closest_rows(encoder, one, learned, rng) for one in shown]  # type: ignore[misc]
+    return SampleQuality(len(codes), columns, pairs, detector.test(rows), auc, *closest)  # type: ignore[arg-type]
 
 
-def classifier_auc(drawn, real, rng) -> float | None:
+def classifier_auc(drawn: Any, real: np.ndarray, rng: np.random.Generator) -> float | None:
     """Area under the ROC curve of boosted trees that tell drawn rows from real ones; None without scikit-learn."""
     try:
         from sklearn.ensemble import HistGradientBoostingClassifier
@@ -141,7 +143,7 @@ def classifier_auc(drawn, real, rng) -> float | None:
     return float(roc_auc_score(y, predicted))
 
 
-def closest_rows(encoder, rows, learned, rng) -> np.ndarray:
+def closest_rows(encoder: Any, rows: np.ndarray, learned: np.ndarray, rng: Any) -> np.ndarray:
     """(n,) distances to the closest training row: mean over the columns of 1 for other levels, |x - y| / range."""
     rows = rows[rng.choice(len(rows), min(len(rows), MEASURED), replace=False)]
     learned = learned[rng.choice(len(learned), min(len(learned), CLOSE_TO), replace=False)]
@@ -157,7 +159,7 @@ def closest_rows(encoder, rows, learned, rng) -> np.ndarray:
     return found
 
 
-def _features(encoder, table) -> np.ndarray:
+def _features(encoder: Any, table: Any) -> np.ndarray:
     """(N, V) numbers: values in columns with bins, categories in the others, NaN where missing."""
     parts = read_table(table)
     codes = encoder.encode(table)[0]
@@ -169,12 +171,12 @@ def _features(encoder, table) -> np.ndarray:
     return numbers
 
 
-def _agreement(a, b) -> float:
+def _agreement(a: np.ndarray, b: np.ndarray) -> float:
     """1 - total variation distance of counts."""
     return 1 - float(np.abs(a / max(a.sum(), 1) - b / max(b.sum(), 1)).sum() / 2)
 
 
-def _chosen_pairs(V, rng) -> np.ndarray:
+def _chosen_pairs(V: int, rng: Any) -> np.ndarray:
     """All pairs of columns, or some of them."""
     pairs = np.array([(u, v) for u in range(V) for v in range(u + 1, V)], dtype=np.int64).reshape(-1, 2)
     return pairs if len(pairs) <= MOST_PAIRS else pairs[np.sort(rng.choice(len(pairs), MOST_PAIRS, replace=False))]

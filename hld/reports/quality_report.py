@@ -1,6 +1,8 @@
 """The report on drawn rows: four numbers, the columns and pairs that agree least, and the distance to training rows."""
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from hld.answers.column_shifts import percent
@@ -8,12 +10,15 @@ from hld.answers.html import escaped, histogram
 from hld.answers.words import p_text
 from hld.reports.page import facts, page, table
 
+if TYPE_CHECKING:
+    from hld.reports.quality import SampleQuality
+
 WORST = 6
 LEGEND = ('<p class="legend"><span><i style="background:var(--expected)"></i>real (upper bar)</span>'
           '<span><i style="background:var(--observed)"></i>drawn (lower bar)</span></p>')
 
 
-def quality_report(quality, *, model_name="the model") -> str:
+def quality_report(quality: Any, *, model_name: str = "the model") -> str:
     """The page on how good drawn rows are.
 
     Parameters
@@ -50,7 +55,7 @@ def quality_report(quality, *, model_name="the model") -> str:
         "<h2>Pairs that agree least</h2>" + table(("pair", "agreement"), rows) if rows else "", _closest(quality)])
 
 
-def _closest(quality) -> str:
+def _closest(quality: SampleQuality) -> str:
     """Distances to the closest training row."""
     if quality.closest is None:
         return ""

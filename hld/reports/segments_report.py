@@ -2,17 +2,22 @@
 from __future__ import annotations
 
 import datetime
+from typing import TYPE_CHECKING, Any
 
 import pcircuit
 from hld.answers.html import escaped
 from hld.answers.words import p_text
 from hld.reports.page import facts, page, table
 
+if TYPE_CHECKING:
+    from hld.answers.segments import SegmentsResult
+
 MOST_ROWS = 500
 PROCEDURES = {"bh": "Benjamini-Hochberg", "by": "Benjamini-Yekutieli"}
 
 
-def segments_report(detector, result, *, batch_name="the table", model_name="the model", commands=(), digest=None):
+def segments_report(detector: Any, result: Any, *, batch_name: str = "the table",
+                    model_name: Any = "the model", commands: Any = (), digest: Any = None) -> str:
     """The page about a test of segments.
 
     Parameters
@@ -49,7 +54,7 @@ def segments_report(detector, result, *, batch_name="the table", model_name="the
         f"<h2>How to reproduce</h2><pre>{again}</pre>"])
 
 
-def picture(result) -> str:
+def picture(result: SegmentsResult) -> str:
     """A calendar where the labels are days, else one mark for each segment in order."""
     days = [_day(label) for label in result.labels]
     if all(days):
@@ -58,7 +63,7 @@ def picture(result) -> str:
     return f'<div class="segments">{marks}</div>'
 
 
-def _calendar(at, result) -> str:
+def _calendar(at: dict[Any, int], result: SegmentsResult) -> str:
     """A row for each month, a mark for each day of it."""
     months = sorted({(day.year, day.month) for day in at})
     rows = []
@@ -71,14 +76,14 @@ def _calendar(at, result) -> str:
             f'<tbody>{"".join(rows)}</tbody></table></div>')
 
 
-def _mark(result, i) -> str:
+def _mark(result: SegmentsResult, i: int) -> str:
     """The mark of one segment, its numbers where the pointer rests."""
     said = f"{result.labels[i]}: adjusted {p_text(float(result.adjusted[i]))}, {int(result.num_rows[i])} rows"
     shift = " class=\"shift\"" if result.reject[i] else ""
     return f'<span{shift} title="{escaped(said)}"></span>'
 
 
-def _table(result) -> str:
+def _table(result: SegmentsResult) -> str:
     """Segments by their p-value."""
     order = result.adjusted.argsort(kind="stable")[:MOST_ROWS].tolist()
     rows = [(result.labels[i], f"{int(result.num_rows[i]):,}", p_text(float(result.pvalues[i])),
@@ -91,7 +96,7 @@ def _table(result) -> str:
             + table((result.by, "rows", "p", "adjusted p", "effect size", "verdict", "columns that moved"), rows))
 
 
-def _day(label):
+def _day(label: str) -> Any:
     """The date that a label of the form 2026-03-07 names, or None."""
     try:
         return datetime.date.fromisoformat(label) if len(label) == 10 else None
@@ -99,7 +104,7 @@ def _day(label):
         return None
 
 
-def _date(year, month, day):
+def _date(year: int, month: int, day: int) -> Any:
     """A date, or None where there is none."""
     try:
         return datetime.date(year, month, day)

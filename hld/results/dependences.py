@@ -17,6 +17,7 @@ the batch's own hidden states let expect; what is left tells that the variable g
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -40,12 +41,13 @@ class DependenceShift:
     """
 
     region: int
-    parts: tuple
+    parts: tuple[Any, ...]
     statistic: float
     zscore: float
 
 
-def localize_dependences(circuit, mean_score, num_samples, *, top=10) -> tuple:
+def localize_dependences(circuit: pcircuit.Circuit, mean_score: np.ndarray, num_samples: Any, *,
+                         top: Any = 10) -> tuple[Any, ...]:
     """Rank the regions of a circuit by how far their parameters are from those that fit a batch.
 
     Parameters
@@ -92,14 +94,14 @@ def localize_dependences(circuit, mean_score, num_samples, *, top=10) -> tuple:
     return tuple(sorted(shifts, key=lambda shift: -shift.zscore)[:top])
 
 
-def _moments(scaled) -> tuple:
+def _moments(scaled: np.ndarray) -> tuple[Any, ...]:
     """Mean and standard deviation of T |mean of T rows|^2 for rows of mean zero, for large T: tr S, sqrt(2 tr S^2)."""
     gram = scaled @ scaled.T if len(scaled) < scaled.shape[1] else scaled.T @ scaled
     mean, squares = np.trace(gram) / len(scaled), float((gram ** 2).sum()) / len(scaled) ** 2
     return float(mean), float(np.sqrt(2 * squares)) + FLOOR
 
 
-def _parts(circuit, r: int) -> tuple:
+def _parts(circuit: pcircuit.Circuit, r: int) -> tuple[Any, ...]:
     """Variables under each child of a region, or its own variable."""
     region = circuit.regions[r]
     if isinstance(region, pcircuit.InputRegion):

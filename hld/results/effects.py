@@ -25,6 +25,7 @@ Pearson (1959), Note on an approximation to the distribution of non-central chi-
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +33,8 @@ STEPS = 60
 CAREFUL = 3.0  # deviations of |Delta|^2 without a shift, up to which its direction counts as the one that varies most
 
 
-def effect_interval(deltas: np.ndarray, spectrum: tuple, share: float, level: float = 0.95) -> tuple[float, float]:
+def effect_interval(deltas: np.ndarray, spectrum: tuple[Any, ...], share: float,
+                    level: float = 0.95) -> tuple[float, float]:
     """Confidence interval of the effect size.
 
     Parameters
@@ -71,9 +73,9 @@ def effect_interval(deltas: np.ndarray, spectrum: tuple, share: float, level: fl
     return math.sqrt(ends[0] / total), math.sqrt(ends[1] / total)
 
 
-def _root(observed, sums, pulls, p) -> float:
+def _root(observed: Any, sums: Any, pulls: Any, p: Any) -> float:
     """The t at which a distance of at least the observed one has the probability p; it grows with t."""
-    def tail(t):
+    def tail(t: Any) -> Any:
         return _pearson_tail(observed, sums[0] + t, 2 * sums[1] + 4 * t * pulls[0], 8 * sums[2] + 24 * t * pulls[1])
     if tail(0.0) >= p:
         return 0.0
@@ -86,7 +88,7 @@ def _root(observed, sums, pulls, p) -> float:
     return high
 
 
-def _pearson_tail(x, mean, variance, third) -> float:
+def _pearson_tail(x: Any, mean: Any, variance: Any, third: Any) -> float:
     """P(Q >= x) of the shifted gamma law with these cumulants."""
     from scipy.special import gammaincc
     shape, scale = 4 * variance ** 3 / third ** 2, third / (2 * variance)

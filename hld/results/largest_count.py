@@ -56,7 +56,7 @@ class LargestCount:
     is_cut: bool = False
 
 
-def largest_count(kept: Any, batch: Any, ordered: tuple = (), tolerance: float = 0.0) -> LargestCount:
+def largest_count(kept: Any, batch: Any, ordered: tuple[Any, ...] = (), tolerance: float = 0.0) -> LargestCount:
     """Compare the counts of a batch with those of rows kept from learning.
 
     Parameters
@@ -113,7 +113,7 @@ def largest_of(detector: Any, batch: Any) -> LargestCount | None:
     return largest_count(detector.profile_, batch, detector.encoder_.ordered, detector.tolerance)
 
 
-def _events(kept, batch, ascends) -> tuple:
+def _events(kept: Any, batch: Any, ascends: Any) -> tuple[Any, ...]:
     """Column, category, whether it is a cut, and the counts of both sides, for everything that is compared."""
     sizes = np.array([len(one) - 1 for one in kept])
     columns = np.repeat(np.arange(len(sizes)), sizes)
@@ -130,7 +130,7 @@ def _events(kept, batch, ascends) -> tuple:
     return columns[chosen], categories[chosen], is_cut[chosen], *counts
 
 
-def _likelihood_ratio(j, T, K, N) -> np.ndarray:
+def _likelihood_ratio(j: Any, T: Any, K: Any, N: Any) -> np.ndarray:
     """The statistic of the likelihood ratio of tables of two by two, which ranks them nearly as their p-values do."""
     from scipy.special import xlogy
     rest = N - T
@@ -138,7 +138,7 @@ def _likelihood_ratio(j, T, K, N) -> np.ndarray:
     return found - xlogy(T, T) - xlogy(rest, rest) - xlogy(K, K) - xlogy(N - K, N - K) + xlogy(N, N)
 
 
-def _pvalue(N, K, T, j, expected) -> float:
+def _pvalue(N: Any, K: Any, T: Any, j: Any, expected: Any) -> float:
     """Twice the tail of a count on its side of the mean, at most 1."""
     if j == expected:
         return 1.0

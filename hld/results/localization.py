@@ -25,6 +25,7 @@ the nodes above it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -58,7 +59,7 @@ class NodeShift:
 
     node: int
     kind: str
-    scope: tuple
+    scope: tuple[Any, ...]
     delta: float
     zscore: float
     own_zscore: float
@@ -77,10 +78,10 @@ class Localization:
         Shares of the squared statistic; they sum to it.
     """
 
-    nodes: tuple
+    nodes: tuple[Any, ...]
     variable_scores: np.ndarray
 
-    def __str__(self):
+    def __str__(self) -> str:
         lines = [f"{'node':>6} {'kind':<8} {'delta':>10} {'z':>8} {'own z':>8} {'p (adj.)':>9}  scope"]
         for shift in self.nodes:
             scope = ",".join(map(str, shift.scope[:12])) + (",..." if len(shift.scope) > 12 else "")
@@ -175,7 +176,7 @@ def own_zscores(circuit: pcircuit.Circuit, nodes: np.ndarray, zscores: np.ndarra
     return own
 
 
-def _next_below(circuit, nodes, j) -> np.ndarray:
+def _next_below(circuit: Any, nodes: np.ndarray, j: Any) -> np.ndarray:
     """Positions in `nodes` of the nodes of the nearest regions below that of node j that have any."""
     regions = circuit.nodes.region[nodes]
     kinds = circuit.nodes.kind[nodes]

@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +13,9 @@ from hld.answers.words import headline, in_words
 from hld.checks import check_verdict
 from hld.results.effects import effect_interval
 from hld.results.largest_count import LargestCount
+
+if TYPE_CHECKING:
+    from hld.results.localization import Localization
 
 FEW_COLUMNS = 9  # that a picture shows by default
 
@@ -87,8 +91,8 @@ class HLDResult:
     inflation: float
     null_error: float | None
     num_missing: int
-    metrics: tuple
-    pvalues: tuple
+    metrics: tuple[Any, ...]
+    pvalues: tuple[Any, ...]
     deltas: np.ndarray = field(repr=False)
     stds: np.ndarray = field(repr=False)
     nodes: np.ndarray = field(repr=False)
@@ -98,9 +102,9 @@ class HLDResult:
     largest_count: LargestCount | None = field(default=None, repr=False)
     context: object = field(default=None, repr=False)
     _scores: np.ndarray | None = field(default=None, repr=False)
-    _spectrum: Callable | None = field(default=None, repr=False)
+    _spectrum: Callable[..., Any] | None = field(default=None, repr=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_verdict(self.statistic, self.pvalue)
 
     @property
@@ -124,13 +128,13 @@ class HLDResult:
         return float(np.sqrt(max(squared, 0.0)))
 
     @cached_property
-    def effect_interval(self) -> tuple | None:
+    def effect_interval(self) -> tuple[Any, ...] | None:
         """95 % confidence interval of `effect`: see `hld.results.effects`; None with more nodes than are decomposed."""
         spectrum = None if self._spectrum is None else self._spectrum()
         return None if spectrum is None else effect_interval(self.deltas, spectrum, self.inflation / self.num_samples)
 
     @property
-    def columns(self) -> tuple:
+    def columns(self) -> tuple[Any, ...]:
         """How each column moved, the smallest p-value first: `hld.answers.column_shifts.ColumnShift`.
 
         Empty without a table, that is for results of `HLDTest` and of model files without counts.
@@ -138,29 +142,29 @@ class HLDResult:
         return () if self.evidence is None else self.evidence.columns
 
     @property
-    def pairs(self) -> tuple:
+    def pairs(self) -> tuple[Any, ...]:
         """Where dependence changed, the smallest p-value first: `hld.answers.pair_shifts.PairShift`; or empty."""
         return () if self.evidence is None else self.evidence.pairs
 
-    def localize(self, *, top=10):
+    def localize(self, *, top: Any = 10) -> Localization:
         """Nodes and variables that carry the shift: see `hld.results.localization.localize`."""
         from hld.results.localization import localize
         return localize(self._circuit, self.nodes, self.deltas, self.stds, self.num_samples / self.inflation, top=top)
 
-    def localize_dependences(self, *, top=10):
+    def localize_dependences(self, *, top: Any = 10) -> Any:
         """Which variables go together in another way, where the test has the metric "score"."""
         from hld.results.dependences import localize_dependences
         if self._scores is None:
-            raise ValueError("dependences are found by the score: test with `metric` 'score' among others, and rows "
-                             "without holes")
+            raise ValueError("`metric` must have 'score' among others, by which dependences are found, and the rows no "
+                             "holes: build such a test")
         return localize_dependences(self._circuit, self._scores, self.num_samples / self.inflation, top=top)
 
-    def to_frame(self):
+    def to_frame(self) -> Any:
         """The columns as a pandas data frame, the smallest p-value first; ImportError without pandas."""
         from hld.answers.frame import columns_frame
         return columns_frame(self.columns)
 
-    def plot(self, *, top=FEW_COLUMNS):
+    def plot(self, *, top: Any = FEW_COLUMNS) -> Any:
         """Expected and observed frequencies of the `top` columns that moved most, as a figure of matplotlib.
 
         Raises ValueError where the columns are not known, ImportError without matplotlib.
@@ -168,11 +172,11 @@ class HLDResult:
         from hld.answers.picture import draw_columns
         from hld.plots import new_figure
         if not self.columns:
-            raise ValueError("the columns of the batch are not known: test a table with an `HLDDetector`")
+            raise ValueError("`columns` of the batch are not known: test a table with an `HLDDetector`")
         count = min(top, len(self.columns))
         return draw_columns(new_figure((3.6 * min(count, 3), 2.8 * -(-count // 3))), self.columns, top)
 
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, Any]:
         """The result as plain Python values, ready for JSON; with `columns` and `pairs` where they are known."""
         values = {name: _plain(getattr(self, name)) for name in (
             "statistic", "threshold", "pvalue", "reject", "alpha", "num_samples", "null", "inflation", "null_error",
@@ -190,17 +194,17 @@ class HLDResult:
                        "pairs": [one.to_dict() for one in self.pairs]}
         return values
 
-    def __str__(self):
+    def __str__(self) -> str:
         return in_words(self)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return headline(self)
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> Any:
         from hld.answers.html import notebook_view
         return notebook_view(self)
 
 
-def _plain(value):
+def _plain(value: Any) -> Any:
     """A NumPy scalar as Python's."""
     return value.item() if isinstance(value, np.generic) else value

@@ -10,7 +10,7 @@ from hld.results.largest_count import LargestCount
 from hld.results.result import HLDResult
 
 
-def with_quality(test: Callable, quality: Any, alpha: float, counts: LargestCount | None = None) -> HLDResult:
+def with_quality(test: Callable[..., Any], quality: Any, alpha: float, counts: LargestCount | None = None) -> HLDResult:
     """The result of a batch with its data quality, and its missing values, new ones and counts in the p-value.
 
     Parameters
@@ -40,7 +40,7 @@ def with_quality(test: Callable, quality: Any, alpha: float, counts: LargestCoun
     return replace(found, data_quality=quality, largest_count=counts, **changes)
 
 
-def combined(pvalue: float, *tests) -> float:
+def combined(pvalue: float, *tests: Any) -> float:
     """The p-value of the distance and of tests that have shares of its level, together.
 
     Parameters

@@ -26,12 +26,16 @@ it counts as missing; "refuse", an error.
 Only the distinct values and their counts are used: the order of the rows cannot matter. `fit_column` chooses
 the kind and makes the column.
 """
+from __future__ import annotations
+
 import math
 import reprlib
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hld.schemas.rare_levels import MOST_RARE, SIZE, digests_of
 from hld.tables.cells import distinct_values, level_order, not_a_number
@@ -55,12 +59,12 @@ class LevelColumn:
 
     name: str
     kind: str
-    levels: tuple
+    levels: tuple[Any, ...]
     merged: bool = False
     rare: bytes = b""
     unseen: str = "keep"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _check_policy(self)
         where, kind, levels = f"column {self.name!r} of the encoder", self.kind, self.levels
         if kind not in _LEVEL_TYPES:
@@ -83,15 +87,15 @@ class LevelColumn:
                              f"{kind}")
 
     @property
-    def num_categories(self):
+    def num_categories(self) -> int:
         """Number of levels, one for rare levels if there are any, and one for whatever is none of them."""
         return len(self.levels) + bool(self.rare) + 1
 
-    def values(self, unseen, rare):
+    def values(self, unseen: str, rare: str) -> list[Any]:
         """Value of each category, `unseen` standing for the last, `rare` for that of rare levels."""
         return [*self.levels, *[rare] * bool(self.rare), unseen]
 
-    def describe(self):
+    def describe(self) -> str:
         """One line: kind, levels, what happens to other values."""
         count, num_rare = len(self.levels), len(self.rare) // SIZE
         shown = ", ".join(map(reprlib.repr, self.levels[:_SHOWN])) + ", ..." * (count > _SHOWN)
@@ -107,13 +111,13 @@ class BinColumn:
     """A column of numbers or times cut at `edges` (E ascending floats); training values were in [low, high]."""
 
     name: str
-    edges: tuple
+    edges: tuple[Any, ...]
     low: float
     high: float
     kind: str = "continuous"
     unseen: str = "keep"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _check_policy(self)
         if self.kind not in BINNED:
             raise ValueError(f"column {self.name!r} of the encoder has kind {reprlib.repr(self.kind)}, expected one of "
@@ -125,11 +129,11 @@ class BinColumn:
                              f"numbers low < first edge < ... < last edge <= high")
 
     @property
-    def num_categories(self):
+    def num_categories(self) -> int:
         """Number of bins."""
         return len(self.edges) + 1
 
-    def values(self, unseen, rare):
+    def values(self, unseen: str, rare: str) -> Any:
         """Middle of each bin, the outermost ending at `low` and `high`; none is for rare or unseen values."""
         middles = [(a, 0.5 * a + 0.5 * b, b) for a, b in pairwise((self.low, *self.edges, self.high))]
         # Rounding can push the middle of two neighbouring doubles onto the upper end, which the bin excludes.
@@ -140,7 +144,7 @@ class BinColumn:
         """A number of this column as a person reads it."""
         return f"{mark:.6g}" if self.kind == "continuous" else time_text(mark, self.kind)
 
-    def describe(self):
+    def describe(self) -> str:
         """One line: number of bins, edges, what happens to other values."""
         count = self.num_categories
         shown = ", ".join(map(self.text, self.edges[:_SHOWN])) + ", ..." * (count - 1 > _SHOWN)
@@ -150,14 +154,15 @@ class BinColumn:
                 f"{self.text(self.high)}] {beyond[self.unseen]}; missing is -1")
 
 
-def _check_policy(column):
+def _check_policy(column: BinColumn | LevelColumn) -> None:
     """Raise unless the policy of a column is known."""
     if column.unseen not in UNSEEN:
         raise ValueError(f"column {column.name!r} of the encoder has unseen {reprlib.repr(column.unseen)}, expected "
                          f"one of {', '.join(UNSEEN)}")
 
 
-def fit_column(name, values, role, *, num_bins, max_categories):
+def fit_column(name: str, values: ArrayLike, role: str | None, *, num_bins: int,
+               max_categories: int) -> BinColumn | LevelColumn:
     """The column for values (N,); `role` is "categorical", "continuous", or None to choose by the values."""
     times = None if role == "categorical" else time_kind(values)
     if times is not None:
@@ -181,7 +186,8 @@ def fit_column(name, values, role, *, num_bins, max_categories):
     return _quantile_bins(name, distinct, counts, num_bins)
 
 
-def narrowed_column(column, values, *, num_bins, max_categories):
+def narrowed_column(column: BinColumn | LevelColumn, values: ArrayLike, *, num_bins: int,
+                    max_categories: int) -> Any:
     """A column of the same kind with the levels or edges of some of its values; itself if these are all missing.
 
     Examples
@@ -200,12 +206,12 @@ def narrowed_column(column, values, *, num_bins, max_categories):
     return column if empty or (column.kind in BINNED and found.kind != column.kind) else found
 
 
-def _is_whole(number):
+def _is_whole(number: float) -> bool:
     """Whether a bool, int or float is a finite whole number."""
     return not isinstance(number, float) or number.is_integer()
 
 
-def _most_frequent(name, levels, counts, max_categories):
+def _most_frequent(name: str, levels: list[str], counts: np.ndarray, max_categories: int) -> LevelColumn:
     """Categorical column of all levels, or of the max_categories - 1 most frequent."""
     if len(levels) <= max_categories:
         return LevelColumn(name, "categorical", tuple(levels))
@@ -215,7 +221,8 @@ def _most_frequent(name, levels, counts, max_categories):
     return LevelColumn(name, "categorical", tuple(levels[i] for i in kept), rare=digests_of(levels[i] for i in rare))
 
 
-def _quantile_bins(name, distinct, counts, num_bins, kind="continuous"):
+def _quantile_bins(name: str, distinct: Any, counts: np.ndarray, num_bins: int,
+                   kind: str = "continuous") -> BinColumn:
     """Binned column with order statistics of the finite values as edges."""
     number = np.array(distinct, dtype=np.float64)
     finite = np.isfinite(number)

@@ -40,7 +40,10 @@ The result depends on nothing random, and not on the order of the rows.
 `TableEncoder`    ``encode``, ``encode_training``, ``decode``, ``describe``, ``to_dict``, ``from_dict``
 ================  =================================================================
 """
+from __future__ import annotations
+
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -52,9 +55,14 @@ from hld.schemas.quality import data_quality
 from hld.tables.cells import read_table
 from hld.tables.column_names import arrange, column_names, column_roles, matched
 
+if TYPE_CHECKING:
+    from hld.schemas.encoding import EncodingReport
+    from hld.schemas.quality import DataQuality
+    from hld.tables.cells import Columns
 
-def fit_encoder(table, *, num_bins=8, max_categories=64, categorical=None, continuous=None, names=None,
-                rows=None):
+
+def fit_encoder(table: Any, *, num_bins: int = 8, max_categories: int = 64, categorical: Any = None,
+                continuous: Any = None, names: Any = None, rows: Any = None) -> TableEncoder:
     r"""Learn how the columns of a table become categories.
 
     A column of numbers with N sorted values x is cut at :math:`x_{(\lfloor kN/B \rfloor + 1)}`, k = 1..B - 1,
@@ -153,34 +161,34 @@ class TableEncoder:
     True
     """
 
-    columns: tuple
+    columns: tuple[Any, ...]
     by_name: bool
-    table_names: tuple = ()
+    table_names: tuple[Any, ...] = ()
     _tables: CodeTables = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not self.columns or len(set(self.names)) < len(self.columns):
-            raise ValueError(f"the encoder has {len(self.columns)} columns with {len(set(self.names))} "
+            raise ValueError(f"`columns` are {len(self.columns)} with {len(set(self.names))} "
                              f"distinct names, expected at least one column and no name twice")
         object.__setattr__(self, "table_names", self.table_names or self.names)
         object.__setattr__(self, "_tables", code_tables(self.columns))
 
     @property
-    def names(self):
+    def names(self) -> tuple[str, ...]:
         """Names of the columns, a tuple of V str."""
         return tuple(column.name for column in self.columns)
 
     @property
-    def num_categories(self):
+    def num_categories(self) -> tuple[int, ...]:
         """Number of categories C_v of each column, the one for unseen levels included: a tuple of V int."""
         return tuple(column.num_categories for column in self.columns)
 
     @property
-    def ordered(self):
+    def ordered(self) -> Any:
         """Positions of the columns whose categories ascend, bins and whole numbers: a tuple of int."""
         return tuple(v for v, column in enumerate(self.columns) if column.kind in (*BINNED, "integer"))
 
-    def encode(self, table):
+    def encode(self, table: Any) -> tuple[np.ndarray, EncodingReport]:
         """Turn a table into evidence.
 
         Parameters
@@ -211,7 +219,7 @@ class TableEncoder:
         """
         return encoded(self.columns, self._tables, *self._arranged(table))
 
-    def encode_training(self, table):
+    def encode_training(self, table: Any) -> tuple[np.ndarray, EncodingReport]:
         """Turn the training table into evidence to learn from: every row as it is seen from the others.
 
         Differs from `encode` where a column has rare levels: a level that is in one row only is unseen in that row.
@@ -235,16 +243,16 @@ class TableEncoder:
         """
         return encoded(self.columns, self._tables, *self._arranged(table), leave_one_out=True)
 
-    def _arranged(self, table):
+    def _arranged(self, table: Any) -> tuple[Any, ...]:
         """Arrays (N,) of the columns in their order, the number of rows, and the whole table if it is one array."""
         parts = read_table(table)
         return arrange(self.names, self.table_names, self.by_name, parts), parts.num_rows, self._whole(parts)
 
-    def _whole(self, parts):
+    def _whole(self, parts: Columns) -> np.ndarray | None:
         """The whole table if it is one array and no column is left out."""
         return parts.whole if len(self.table_names) == len(self.columns) else None
 
-    def encode_counting(self, table):
+    def encode_counting(self, table: Any) -> tuple[Any, ...]:
         """Turn a batch into evidence, and count differences from training instead of refusing them.
 
         Parameters
@@ -271,7 +279,8 @@ class TableEncoder:
         codes, report = encoded(self.columns, self._tables, arrays, parts.num_rows, self._whole(parts), is_strict=False)
         return codes, report, absent, extra
 
-    def check(self, table, trained=None, tolerance=0.0, *, kept=None, is_tested=True):
+    def check(self, table: Any, trained: tuple[Any, ...] | None = None, tolerance: float = 0.0, *, kept: Any = None,
+              is_tested: bool = True) -> tuple[np.ndarray, DataQuality]:
         """Turn a batch into evidence and say how it differs from training.
 
         Parameters
@@ -291,7 +300,7 @@ class TableEncoder:
         return codes, data_quality(self.columns, trained, report, absent, extra, kept=kept, tolerance=tolerance,
                                    is_tested=is_tested)
 
-    def decode(self, codes, *, missing=None, unseen="<unseen>", rare="<rare>"):
+    def decode(self, codes: Any, *, missing: Any = None, unseen: str = "<unseen>", rare: str = "<rare>") -> np.ndarray:
         """Turn evidence back into rows of a table.
 
         Parameters
@@ -330,15 +339,15 @@ class TableEncoder:
             table[:, v] = values[codes[:, v].astype(np.intp)]
         return table
 
-    def describe(self):
+    def describe(self) -> str:
         """One line a column: kind, bins or levels, what happens to unseen and missing values (str)."""
         return "\n".join(column.describe() for column in self.columns)
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """The encoder as JSON-serialisable dicts, lists, str, int and bool; floats are hexadecimal text."""
         return encoder_form(self.columns, self.by_name)
 
     @classmethod
-    def from_dict(cls, form):
+    def from_dict(cls, form: dict[str, Any]) -> TableEncoder:
         """Encoder from what `to_dict` returned; ValueError, saying where and what, for anything else."""
         return cls(*read_form(form))

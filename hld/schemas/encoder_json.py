@@ -16,9 +16,12 @@ and everything that is wrong is a ValueError naming its place.
 
 Functions: `encoder_form`, `read_form`.
 """
+from __future__ import annotations
+
 import base64
 import re
 import reprlib
+from typing import Any
 
 from hld.schemas.columns import BinColumn, LevelColumn
 
@@ -30,13 +33,13 @@ _BIN_KEYS = {"name", "kind", "edges", "low", "high"}
 _LEVEL_KEYS = {1: {"name", "kind", "levels", "merged"}, 2: {"name", "kind", "levels", "merged", "rare"}}
 
 
-def encoder_form(columns, by_name):
+def encoder_form(columns: tuple[LevelColumn, LevelColumn], by_name: bool) -> dict[str, Any]:
     """Plain dicts, lists, str, int and bool for the columns and the flag of an encoder."""
     forms = [_column_form(column) for column in columns]
     return {"format": _FORMAT, "version": _VERSION, "by_name": by_name, "columns": forms}
 
 
-def _column_form(column):
+def _column_form(column: Any) -> dict[str, Any]:
     """JSON form of one column."""
     if column.kind == "continuous":
         return {"name": column.name, "kind": column.kind, "edges": [edge.hex() for edge in column.edges],
@@ -46,14 +49,14 @@ def _column_form(column):
             "rare": base64.b64encode(column.rare).decode("ascii")}
 
 
-def _level_form(level):
+def _level_form(level: Any) -> int | str:
     """JSON form of the value of a level."""
     if isinstance(level, float):
         return level.hex()
     return hex(level) if isinstance(level, int) and len(str(level)) > _SHORT else level
 
 
-def read_form(form):
+def read_form(form: dict[str, Any]) -> tuple[Any, ...]:
     """Columns and flag from what `encoder_form` returned; ValueError for anything else."""
     if not isinstance(form, dict) or set(form) != _KEYS:
         raise ValueError(f"the encoder is {reprlib.repr(form)}, expected an object with the keys "
@@ -71,7 +74,7 @@ def read_form(form):
     return columns, form["by_name"]
 
 
-def _column(form, where, version):
+def _column(form: dict[str, Any], where: str, version: int) -> Any:
     """`LevelColumn` or `BinColumn` from its JSON form."""
     keys = _BIN_KEYS if isinstance(form, dict) and form.get("kind") == "continuous" else _LEVEL_KEYS[version]
     if not isinstance(form, dict) or set(form) != keys:
@@ -91,7 +94,7 @@ def _column(form, where, version):
                        _bytes(form.get("rare", ""), where))
 
 
-def _level(entry, where):
+def _level(entry: list[Any], where: str) -> int | str:
     """Plain value from its pair of type name and value."""
     if not isinstance(entry, list) or len(entry) != 2 or entry[0] not in ("bool", "int", "float", "str"):
         raise ValueError(f"{where} has level {reprlib.repr(entry)}, expected a pair such as [\"str\", \"a\"]")
@@ -107,7 +110,7 @@ def _level(entry, where):
     return value
 
 
-def _bytes(text, where):
+def _bytes(text: str, where: str) -> bytes:
     """Bytes from their text in base 64."""
     try:
         return base64.b64decode(text.encode("ascii"), validate=True)
@@ -115,7 +118,7 @@ def _bytes(text, where):
         raise ValueError(f"{where} has rare levels {reprlib.repr(text)}, expected digests in base 64") from None
 
 
-def _double(text, where):
+def _double(text: Any, where: Any) -> Any:
     """Float from its hexadecimal text."""
     try:
         return float.fromhex(text)

@@ -4,11 +4,14 @@ Three ways lead to the same codes.  Whole numbers for levels 0, 1, ... in all co
 go by step functions (`hld.schemas.number_codes`); text, objects and what has rare levels by look-up
 (`hld.schemas.level_codes`).
 """
+from __future__ import annotations
+
 import reprlib
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hld.schemas.columns import BINNED
 from hld.schemas.level_codes import level_lookup, look_up
@@ -17,6 +20,10 @@ from hld.schemas.rare_levels import seen_once
 from hld.tables.cells import NUMERIC, as_numbers, objects_of, plain_value
 from hld.tables.factored import Factored, whole_cells
 from hld.tables.times import TIMES, as_seconds
+
+if TYPE_CHECKING:
+    from hld.schemas.columns import LevelColumn
+    from hld.schemas.level_codes import LevelLookup
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,12 +62,12 @@ class EncodingReport:
     num_rare: np.ndarray
     num_odd: np.ndarray
 
-    def __add__(self, other):
+    def __add__(self, other: object) -> EncodingReport:
         """The counts of two parts of a table together."""
         names = ("num_rows", "num_missing", "num_unseen", "num_out_of_range", "num_rare", "num_odd")
         return EncodingReport(*(getattr(self, name) + getattr(other, name) for name in names))
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for counts in (self.num_missing, self.num_unseen, self.num_out_of_range, self.num_rare, self.num_odd):
             counts.flags.writeable = False
 
@@ -69,12 +76,12 @@ class CodeTables(NamedTuple):
     """What the codes of V columns are read from, prepared once."""
 
     steps: StepTables
-    lookups: tuple              # a `LevelLookup` for each column of levels
+    lookups: tuple[Any, ...]              # a `LevelLookup` for each column of levels
     unseen: np.ndarray          # (V,) the category of unseen levels, -2 where there is none
     is_counting: bool           # all columns have the levels 0, 1, ...
 
 
-def code_tables(columns) -> CodeTables:
+def code_tables(columns: tuple[Any, ...]) -> CodeTables:
     """Prepare V columns: `LevelColumn` and `BinColumn`."""
     levels = [None if column.kind in BINNED else column for column in columns]
     unseen = np.array([-2 if one is None else one.num_categories - 1 for one in levels])
@@ -83,7 +90,8 @@ def code_tables(columns) -> CodeTables:
                       all(one and not one.rare and one.levels == tuple(range(len(one.levels))) for one in levels))
 
 
-def encoded(columns, tables, arrays, num_rows, whole, *, leave_one_out=False, is_strict=True):
+def encoded(columns: tuple[Any, ...], tables: CodeTables, arrays: list[Any], num_rows: int, whole: np.ndarray | None, *,
+            leave_one_out: bool = False, is_strict: bool = True) -> tuple[np.ndarray, EncodingReport]:
     """Codes (N, V) of arrays (N,) and their `EncodingReport`.
 
     With `leave_one_out` a rare level that is in one row only counts as unseen there: see `hld.schemas.rare_levels`.
@@ -115,10 +123,10 @@ def encoded(columns, tables, arrays, num_rows, whole, *, leave_one_out=False, is
     return codes, report
 
 
-def _numbers(column, values, is_strict):
+def _numbers(column: Any, values: np.ndarray, is_strict: Any) -> tuple[np.ndarray, int]:
     """A column of numbers or times as numbers, and how many of its cells are neither."""
     if column.kind not in TIMES:
-        odd = None if is_strict else []
+        odd = None if is_strict else []  # type: ignore[var-annotated]
         return as_numbers(whole_cells(values), column.name, odd=odd), len(odd or ())
     cells = whole_cells(values)
     seconds, odd = as_seconds(cells, column.kind)
@@ -129,7 +137,7 @@ def _numbers(column, values, is_strict):
     return seconds, int(odd.sum())
 
 
-def _looked_up(column, lookup, values, is_strict):
+def _looked_up(column: LevelColumn, lookup: LevelLookup, values: ArrayLike, is_strict: bool) -> tuple[np.ndarray, int]:
     """Categories of a column of levels, and how many of its cells are of another type."""
     if not isinstance(values, Factored):
         return look_up(column, lookup, objects_of(values), is_strict=is_strict)
@@ -137,7 +145,7 @@ def _looked_up(column, lookup, values, is_strict):
     return np.append(found, -1)[values.codes], odd
 
 
-def _leave_one_out(column, values, codes) -> None:
+def _leave_one_out(column: LevelColumn, values: np.ndarray, codes: np.ndarray) -> None:
     """Write rare levels that only one row has as unseen."""
     rows = np.flatnonzero(codes == len(column.levels))
     cells = objects_of(values[rows]).tolist()
@@ -145,7 +153,7 @@ def _leave_one_out(column, values, codes) -> None:
     codes[rows[once]] = column.num_categories - 1
 
 
-def _apply_policy(column, numbers, codes) -> None:
+def _apply_policy(column: Any, numbers: Any, codes: Any) -> None:
     """Make values that training did not show missing, or refuse them."""
     if column.kind in BINNED:
         new = (numbers < column.low) | (numbers > column.high)
@@ -158,14 +166,14 @@ def _apply_policy(column, numbers, codes) -> None:
     codes[new] = -1
 
 
-def _code_dtype(num_categories, arrays):
+def _code_dtype(num_categories: int, arrays: list[Any]) -> type[Any]:
     """Smallest dtype for codes below num_categories, signed where columns (N,) can hold missing values."""
     if any(values is None or values.dtype.kind in "fOMm" for values in arrays):
         return np.int16 if num_categories <= 2 ** 15 else np.int32
     return np.uint8 if num_categories <= 2 ** 8 else np.uint16 if num_categories <= 2 ** 16 else np.int32
 
 
-def _copy_counting(numbers, num_levels, codes):
+def _copy_counting(numbers: np.ndarray, num_levels: np.ndarray, codes: np.ndarray) -> None:
     """Write numbers (N, V) whose levels are 0..n_v - 1 into codes (N, V): they are their own categories."""
     np.copyto(codes, numbers, casting="unsafe")
     unseen = numbers >= num_levels
@@ -175,7 +183,8 @@ def _copy_counting(numbers, num_levels, codes):
         np.copyto(codes, num_levels, where=unseen, casting="unsafe")
 
 
-def _report(columns, codes, unseen, beyond, odd):
+def _report(columns: tuple[Any, ...], codes: np.ndarray, unseen: np.ndarray, beyond: np.ndarray,
+            odd: np.ndarray) -> EncodingReport:
     """`EncodingReport` of codes (N, V), the codes (V,) of unseen categories, counts (V,) out of range and odd."""
     missing = np.zeros_like(beyond) if codes.dtype.kind == "u" else np.count_nonzero(codes == -1, axis=0)
     rare = np.zeros_like(beyond)

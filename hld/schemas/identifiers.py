@@ -9,16 +9,21 @@ and left out of a schema that is learned, unless its kind is given.
 """
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from hld.tables.cells import distinct_values
 from hld.tables.factored import Factored
 
+if TYPE_CHECKING:
+    pass
+
 NEARLY_UNIQUE = 0.9
 FEWEST_CELLS, FEWEST_NUMBERS = 50, 100  # below which different levels, and different whole numbers, say nothing
 
 
-def identifier_note(name: str, values, column) -> str:
+def identifier_note(name: str, values: Any, column: Any) -> str:
     """Why a fitted column is taken for an identifier; empty if it is not.
 
     Parameters
@@ -46,7 +51,7 @@ def identifier_note(name: str, values, column) -> str:
     return ""
 
 
-def _row_numbers(numbers) -> str:
+def _row_numbers(numbers: Any) -> str:
     """A note on whole numbers that number the rows; empty for others."""
     if len(numbers) < FEWEST_NUMBERS or int(numbers.max()) - int(numbers.min()) < len(numbers) - 1:
         return ""

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,9 +15,13 @@ from hld.tables.column_names import column_names, column_roles
 from hld.tables.factored import Factored, whole_cells
 from hld.tables.times import TIMES, as_seconds
 
+if TYPE_CHECKING:
+    pass
 
-def learn_schema(table, *, num_bins: int = 8, max_categories: int = 64, categorical=None, continuous=None, names=None,
-                 rows=None, given: TableSchema | None = None) -> TableSchema:
+
+def learn_schema(table: Any, *, num_bins: int = 8, max_categories: int = 64, categorical: Any = None,
+                 continuous: Any = None, names: Any = None, rows: np.ndarray | None = None,
+                 given: TableSchema | None = None) -> TableSchema:
     """Learn what the columns of a table are.
 
     Parameters
@@ -76,7 +81,7 @@ def learn_schema(table, *, num_bins: int = 8, max_categories: int = 64, categori
     return TableSchema(tuple(columns), parts.num_rows, by_name)
 
 
-def count_missing(values) -> int:
+def count_missing(values: Any) -> int:
     """How many cells of a column (N,) are missing.
 
     Examples
@@ -91,7 +96,7 @@ def count_missing(values) -> int:
     return sum(map(is_missing, values.tolist())) if values.dtype.kind == "O" else 0
 
 
-def _known(given, names) -> dict:
+def _known(given: TableSchema | None, names: Any) -> dict[str, Any]:
     """The columns of a given schema by name; all that take part must be in the table."""
     if given is None:
         return {}
@@ -102,7 +107,8 @@ def _known(given, names) -> dict:
     return {column.name: column for column in given.columns}
 
 
-def _learned(name, values, role, known, rows, sizes, is_asked_for) -> ColumnSchema:
+def _learned(name: str, values: Any, role: Any, known: ColumnSchema | None, rows: Any,
+             sizes: Any, is_asked_for: bool) -> ColumnSchema:
     """The schema of one column."""
     if known is not None and known.kind == LEFT_OUT:
         return ColumnSchema(name, LEFT_OUT, note=known.note)
@@ -122,12 +128,12 @@ def _learned(name, values, role, known, rows, sizes, is_asked_for) -> ColumnSche
     return found if policy == "keep" else ColumnSchema.of(_with_policy(found, policy), missing)
 
 
-def _with_policy(schema, policy):
+def _with_policy(schema: Any, policy: Any) -> Any:
     """The column of a schema with another policy."""
     return TableSchema((schema,)).replace(schema.name, policy=policy).columns[0].column()
 
 
-def _of_kind(name, values, known, rows, sizes):
+def _of_kind(name: Any, values: Any, known: Any, rows: Any, sizes: Any) -> Any:
     """A column of a given kind, with what the schema leaves open."""
     if known.kind in BINNED and known.edges is not None:
         low, high = _range(name, values, known.kind)
@@ -147,7 +153,7 @@ def _of_kind(name, values, known, rows, sizes):
     return column if rows is None else narrowed_column(column, values[rows], **sizes)
 
 
-def _range(name, values, kind) -> tuple:
+def _range(name: Any, values: Any, kind: Any) -> tuple[Any, ...]:
     """The smallest and the largest finite value of a column."""
     cells = whole_cells(values)
     numbers = as_seconds(cells, kind)[0] if kind in TIMES else as_numbers(objects_of(cells), name).astype(np.float64)

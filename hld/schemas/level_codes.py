@@ -7,12 +7,17 @@ date, bytes, a decimal), rare, or unseen.
 
 Functions: `level_lookup` (column to `LevelLookup`), `look_up` (cells to categories).
 """
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from hld.schemas.rare_levels import digest, digest_set
 from hld.tables.cells import first_unhashable, is_missing, not_a_level, not_a_number, plain_value
+
+if TYPE_CHECKING:
+    from hld.schemas.columns import LevelColumn
 
 _UNKNOWN, _ODD = -2, -3
 
@@ -20,18 +25,19 @@ _UNKNOWN, _ODD = -2, -3
 class LevelLookup(NamedTuple):
     """Categories of levels, with the usual missing values at -1; digests of rare levels."""
 
-    categories: dict
-    rare: frozenset
+    categories: dict[str, Any]
+    rare: frozenset[str]
 
 
-def level_lookup(column):
+def level_lookup(column: LevelColumn) -> LevelLookup:
     """`LevelLookup` of a `LevelColumn`."""
     # np.nan is a key because data frames fill holes with this one object; other NaNs are found one by one.
     categories = {None: -1, np.nan: -1, **{level: code for code, level in enumerate(column.levels)}}
     return LevelLookup(categories, digest_set(column.rare))
 
 
-def look_up(column, lookup, values, *, is_strict=True, used=None):
+def look_up(column: LevelColumn, lookup: LevelLookup, values: np.ndarray, *, is_strict: bool = True,
+            used: np.ndarray | None = None) -> tuple[np.ndarray, int]:
     """Categories (N,) of the cells (N,) of a `LevelColumn`, and how many cells are of another type.
 
     These are text in a column of numbers: a TypeError if `is_strict`, as is what cannot be a level at all; else the
@@ -53,7 +59,7 @@ def look_up(column, lookup, values, *, is_strict=True, used=None):
     return np.where(codes == _UNKNOWN, -1, codes), odd
 
 
-def _code_of(column, lookup, cell, is_strict):
+def _code_of(column: Any, lookup: Any, cell: str, is_strict: bool) -> int:
     """Category of one cell that is not a key as it stands; `_ODD` for text among numbers."""
     if is_missing(cell):
         return -1

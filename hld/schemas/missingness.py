@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -47,11 +48,12 @@ class Missingness:
     """
 
     pvalue: float
-    pvalues: tuple
+    pvalues: tuple[Any, ...]
     share: float
 
 
-def compare_missing(num_train: int, train_missing, num_rows: int, missing, tolerance: float = 0.0) -> Missingness:
+def compare_missing(num_train: int, train_missing: list[int] | tuple[int, ...], num_rows: int, missing: list[int],
+                    tolerance: float = 0.0) -> Missingness:
     """Compare the missing values of a batch with those of training.
 
     Parameters
@@ -83,7 +85,7 @@ def compare_missing(num_train: int, train_missing, num_rows: int, missing, toler
     return Missingness(min(1.0, len(some) * min(some)), pvalues, SHARE) if some else Missingness(1.0, pvalues, 0.0)
 
 
-def _pvalue(n, k, T, j, tolerance) -> float:
+def _pvalue(n: int, k: int, T: int, j: int, tolerance: float) -> float:
     """Twice the smaller tail of the number of holes in the batch, at most 1."""
     K, N = k + j, n + T
     if K in (0, N):
@@ -116,7 +118,7 @@ def hypergeometric_tail(N: int, K: int, T: int, j: int) -> float:
     return 1.0 - min(1.0, _falling_terms(N, N - K, T, T - j + 1, T - lowest))
 
 
-def _falling_terms(N, K, T, j, highest) -> float:
+def _falling_terms(N: int, K: int, T: int, j: int, highest: int) -> float:
     """The sum of P(J = i) from j on, each term from the one before."""
     from scipy.special import gammaln
     up, down = np.array([K, N - K, T, N - T]) + 1.0, np.array([j, K - j, T - j, N - K - T + j, N]) + 1.0

@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -51,16 +52,16 @@ class KeptValues:
     shown: np.ndarray
     new: np.ndarray
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for counts in (self.shown, self.new):
             counts.flags.writeable = False
 
-    def to_arrays(self) -> dict:
+    def to_arrays(self) -> dict[str, Any]:
         """Two arrays for a file."""
         return {"shown": self.shown, "new": self.new}
 
     @classmethod
-    def from_arrays(cls, arrays: dict, num_columns: int, num_rows: int) -> KeptValues:
+    def from_arrays(cls, arrays: dict[str, Any], num_columns: int, num_rows: int) -> KeptValues:
         """Counts that `to_arrays` wrote, of at most so many rows; ValueError where they do not fit."""
         counts = [arrays[name] for name in ("shown", "new")]
         if any(one.dtype != np.int64 or one.shape != (num_columns,) or one.min(initial=0) < 0 for one in counts) \
@@ -85,11 +86,11 @@ class NewValues:
     """
 
     pvalue: float
-    pvalues: tuple
+    pvalues: tuple[Any, ...]
     share: float
 
 
-def reference_rows(encoder, columns, data, kept) -> tuple:
+def reference_rows(encoder: Any, columns: Any, data: Any, kept: Any) -> tuple[Any, ...]:
     """Codes of the rows that batches are compared with, and what they have that learning did not show.
 
     Rows that nothing was learned from are read as a batch is.  `data` are the codes of all rows as learning reads them,
@@ -101,7 +102,7 @@ def reference_rows(encoder, columns, data, kept) -> tuple:
     return codes[kept], kept_values(codes[kept], report)
 
 
-def kept_values(codes, report) -> KeptValues:
+def kept_values(codes: Any, report: Any) -> KeptValues:
     """What the kept rows show.
 
     Parameters
@@ -122,7 +123,7 @@ def kept_values(codes, report) -> KeptValues:
     return KeptValues(shown, np.minimum(report.num_unseen + report.num_out_of_range, shown).astype(np.int64))
 
 
-def compare_new(kept: KeptValues, shown, new, tolerance: float = 0.0) -> NewValues:
+def compare_new(kept: KeptValues, shown: Any, new: Any, tolerance: float = 0.0) -> NewValues:
     """Compare the new values of a batch with those of rows kept from learning.
 
     Parameters
@@ -152,7 +153,7 @@ def compare_new(kept: KeptValues, shown, new, tolerance: float = 0.0) -> NewValu
     return NewValues(min(1.0, len(some) * min(some)), pvalues, SHARE) if some else NewValues(1.0, pvalues, 0.0)
 
 
-def _pvalue(k, before, T, now, tolerance) -> float:
+def _pvalue(k: Any, before: Any, T: Any, now: Any, tolerance: Any) -> float:
     """P(H >= h) of one column, with h less the tolerated excess."""
     N, K = k + T, before + now
     now = math.ceil(now - tolerance * T * math.sqrt(K / N * (1 - K / N))) if tolerance and N else now

@@ -19,12 +19,18 @@ have no step function and are looked up as Python numbers instead.
 
 `step_tables` prepares the breaks, `step_codes` encodes.
 """
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hld.schemas.columns import BINNED
+
+if TYPE_CHECKING:
+    from hld.schemas.columns import BinColumn, LevelColumn
 
 _EXACT = 2 ** 53            # below this magnitude every integer is a double
 _BLOCK_CELLS = 2 ** 16      # cells encoded at a time: the positions of a block stay in the cache
@@ -34,13 +40,13 @@ _BLOCK_CELLS = 2 ** 16      # cells encoded at a time: the positions of a block 
 class StepTables:
     """Breaks of each column (None: no step function); codes and flags of the slots of all columns."""
 
-    breaks: tuple
+    breaks: tuple[Any, ...]
     first_slot: np.ndarray
     slot_code: np.ndarray
     slot_beyond: np.ndarray
 
 
-def step_tables(columns):
+def step_tables(columns: tuple[Any, ...]) -> StepTables:
     """Step functions of V columns: `LevelColumn` with `levels`, `BinColumn` with `edges`, `low`, `high`."""
     steps = [(_bin_steps if column.kind in BINNED else _level_steps)(column) for column in columns]
     lengths = [len(slots) for _, slots, _ in steps]
@@ -52,14 +58,14 @@ def step_tables(columns):
     return StepTables(tuple(breaks for breaks, _, _ in steps), first_slot, slot_code, slot_beyond)
 
 
-def _bin_steps(column):
+def _bin_steps(column: BinColumn) -> tuple[Any, ...]:
     """Breaks (E + 3,), slot codes and beyond-the-range flags (E + 4) of a binned column."""
     last = len(column.edges)
     breaks = np.array([column.low, *column.edges, math.nextafter(column.high, np.inf), np.nan])
     return breaks, [0, *range(last + 1), last, -1], [True, *[False] * (last + 1), True, False]
 
 
-def _level_steps(column):
+def _level_steps(column: LevelColumn) -> tuple[Any, ...]:
     """Breaks (2n + 1,), slot codes and flags (2n + 2) of n levels; None, [], [] where doubles cannot tell."""
     if column.rare or any(isinstance(level, str) or abs(level) >= _EXACT for level in column.levels):
         return None, [], []
@@ -73,7 +79,7 @@ def _level_steps(column):
     return np.array([*breaks, np.nan]), [*slots, -1], [False] * (len(slots) + 1)
 
 
-def step_codes(tables, which, values, codes):
+def step_codes(tables: StepTables, which: list[int], values: list[np.ndarray], codes: np.ndarray) -> np.ndarray:
     """Write the categories of the columns `which`, given as number arrays (N,), into codes (N, V).
 
     Returns, for each of these columns, how many values lie beyond the training range (len(which),).

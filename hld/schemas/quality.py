@@ -11,6 +11,7 @@ Every difference is counted, none is hidden, and none stops a check that can go 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from hld.schemas.missingness import Missingness, compare_missing
 from hld.schemas.new_values import KeptValues, NewValues, compare_new
@@ -58,7 +59,7 @@ class ColumnQuality:
     is_absent: bool = False
     new_pvalue: float | None = None
 
-    def lines(self, num_rows: int) -> list:
+    def lines(self, num_rows: int) -> list[Any]:
         """Sentences about what differs; none where nothing does."""
         if self.is_absent:
             return [f"column {self.name!r} is not there: all of its cells count as missing"]
@@ -100,31 +101,31 @@ class DataQuality:
     """
 
     num_rows: int
-    columns: tuple
-    extra: tuple = ()
+    columns: tuple[Any, ...]
+    extra: tuple[Any, ...] = ()
     missingness: Missingness | None = None
     new_values: NewValues | None = None
 
     @property
-    def absent(self) -> tuple:
+    def absent(self) -> tuple[Any, ...]:
         """Names of the columns that the batch does not have."""
         return tuple(column.name for column in self.columns if column.is_absent)
 
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
         tested = {name: None if found is None else {"pvalue": found.pvalue, "share_of_level": found.share}
                   for name, found in (("missingness", self.missingness), ("new_values", self.new_values))}
         return {"num_rows": self.num_rows, "absent": list(self.absent), "extra": list(self.extra), **tested,
                 "columns": [asdict(column) for column in self.columns]}
 
-    def __str__(self):
+    def __str__(self) -> str:
         lines = [f"{self.num_rows} rows", *[f"column {name!r} was not in training: left aside" for name in self.extra],
                  *[line for column in self.columns for line in column.lines(self.num_rows)]]
         return "\n".join(lines) if len(lines) > 1 else f"{lines[0]}, nothing that the schema does not know"
 
 
-def data_quality(columns, trained, report, absent=(), extra=(), *, kept: KeptValues | None = None, tolerance=0.0,
-                 is_tested=True) -> DataQuality:
+def data_quality(columns: tuple[Any, ...], trained: Any, report: Any, absent: Any = (), extra: Any = (), *,
+                 kept: KeptValues | None = None, tolerance: Any = 0.0, is_tested: bool = True) -> DataQuality:
     """The data quality of a batch.
 
     Parameters

@@ -19,8 +19,12 @@ level no other row has).
 References: I. J. Good (1953), The population frequencies of species and the estimation of population parameters,
 Biometrika 40.
 """
+from __future__ import annotations
+
 import collections
 import hashlib
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -28,17 +32,17 @@ SIZE = 8                    # bytes of a digest
 MOST_RARE = 2 ** 16         # levels whose digests are kept
 
 
-def digests_of(levels) -> bytes:
+def digests_of(levels: Iterator[Any]) -> bytes:
     """The digests of levels, in ascending order, one after the other."""
     return b"".join(sorted({digest(level) for level in levels}))
 
 
-def digest_set(digests: bytes) -> frozenset:
+def digest_set(digests: bytes) -> frozenset[str]:
     """The single digests."""
-    return frozenset(digests[i:i + SIZE] for i in range(0, len(digests), SIZE))
+    return frozenset(digests[i:i + SIZE] for i in range(0, len(digests), SIZE))  # type: ignore[misc]
 
 
-def digest(level) -> bytes:
+def digest(level: Any) -> bytes:
     """Digest of a plain value; values that are equal have the same."""
     if isinstance(level, str):
         text = f"text {level}"
@@ -47,7 +51,7 @@ def digest(level) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=SIZE).digest()
 
 
-def seen_once(values: list) -> np.ndarray:
+def seen_once(values: list[Any]) -> np.ndarray:
     """(n,) flags of the plain values that occur only once among n."""
     keys = [digest(value) for value in values]
     counts = collections.Counter(keys)

@@ -29,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from numbers import Real
+from typing import Any
 
 import numpy as np
 
@@ -72,8 +73,8 @@ class ColumnSchema:
 
     name: str
     kind: str | None = None
-    levels: tuple | None = None
-    edges: tuple | None = None
+    levels: tuple[Any, ...] | None = None
+    edges: tuple[Any, ...] | None = None
     low: float | None = None
     high: float | None = None
     num_missing: int | None = None
@@ -82,7 +83,7 @@ class ColumnSchema:
     merged: bool = False
     note: str = ""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not isinstance(self.name, str):
             raise TypeError(f"`name` of a column must be text, found {self.name!r}")
         if self.kind is not None and self.kind not in KINDS:
@@ -99,7 +100,7 @@ class ColumnSchema:
                 object.__setattr__(self, name, tuple(map(_mark, values) if name == "edges" else values))
 
     @classmethod
-    def of(cls, column, num_missing=None) -> ColumnSchema:
+    def of(cls, column: BinColumn | LevelColumn, num_missing: int | None = None) -> ColumnSchema:
         """The schema of a column of an encoder."""
         if isinstance(column, BinColumn):
             return cls(column.name, column.kind, None, column.edges, column.low, column.high, num_missing,
@@ -162,11 +163,11 @@ class TableSchema:
     True
     """
 
-    columns: tuple
+    columns: tuple[Any, ...]
     num_rows: int | None = None
     by_name: bool = True
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(self.columns))
         odd = [column for column in self.columns if not isinstance(column, ColumnSchema)]
         if odd:
@@ -175,12 +176,12 @@ class TableSchema:
             raise ValueError(f"`columns` of a schema must have distinct names, found {list(self.names)}")
 
     @property
-    def names(self) -> tuple:
+    def names(self) -> tuple[Any, ...]:
         """Names of all columns."""
         return tuple(column.name for column in self.columns)
 
     @property
-    def left_out(self) -> tuple:
+    def left_out(self) -> tuple[Any, ...]:
         """The columns that take no part."""
         return tuple(column for column in self.columns if column.kind == LEFT_OUT)
 
@@ -194,7 +195,7 @@ class TableSchema:
         """The column of a name, None if there is none."""
         return next((column for column in self.columns if column.name == name), None)
 
-    def replace(self, name: str, **changes) -> TableSchema:
+    def replace(self, name: str, **changes: Any) -> TableSchema:
         """The schema with one column changed: any attribute of `ColumnSchema`.
 
         A column that gets another kind and nothing else loses levels, edges and note, which are learned again.
@@ -212,26 +213,26 @@ class TableSchema:
         kept = [column for column in self.columns if column.kind != LEFT_OUT]
         open_ones = [column.name for column in kept if not column.is_learned]
         if open_ones:
-            raise ValueError(f"the schema leaves levels or edges of {', '.join(map(repr, open_ones))} to be learned: "
+            raise ValueError(f"`levels` or `edges` of {', '.join(map(repr, open_ones))} are still to be learned: "
                              "fit a detector with it, or give it to `learn_schema`")
         return TableEncoder(tuple(column.column() for column in kept), self.by_name, self.names)
 
     @property
-    def trained(self) -> tuple | None:
+    def trained(self) -> tuple[Any, ...] | None:
         """Rows of training and the missing cells of each column that takes part; None if not known."""
         counts = tuple(column.num_missing for column in self.columns if column.kind != LEFT_OUT)
         return None if self.num_rows is None or None in counts else (self.num_rows, counts)
 
-    def check(self, table) -> DataQuality:
+    def check(self, table: list[list[Any]]) -> DataQuality:
         """How a table differs from the schema; nothing is refused that has at least one of the columns."""
         return self.encoder().check(table, self.trained)[1]
 
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, Any]:
         """The schema as JSON-serialisable dicts, lists, str, int, float and bool."""
         return schema_form(self.by_name, self.num_rows, [column_form(column) for column in self.columns])
 
     @classmethod
-    def from_dict(cls, form: dict) -> TableSchema:
+    def from_dict(cls, form: dict[str, Any]) -> TableSchema:
         """Schema from what `to_dict` returned; ValueError, saying where and what, for anything else."""
         by_name, num_rows, columns = read_schema(form)
         try:
@@ -248,13 +249,13 @@ class TableSchema:
         """The schema of an encoder of an older model file: what was missing in training is not known."""
         return cls(tuple(map(ColumnSchema.of, encoder.columns)), None, encoder.by_name)
 
-    def __str__(self):
+    def __str__(self) -> str:
         rows = [("column", "kind", "categories", "missing", "unseen", "values"), *map(self._row, self.columns)]
         widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
         return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
                          for row in rows)
 
-    def _row(self, column) -> tuple:
+    def _row(self, column: Any) -> tuple[Any, ...]:
         """The cells of a line of the printed table."""
         name = repr(column.name)[1:-1]
         if column.kind == LEFT_OUT:
@@ -265,7 +266,7 @@ class TableSchema:
                 column.values_text())
 
 
-def _mark(edge):
+def _mark(edge: float) -> float:
     """An edge as a double; that of a column of dates may be written as text such as 2020-01-31."""
     if isinstance(edge, str):
         return float(np.datetime64(edge, "us").astype(np.int64)) / 1e6

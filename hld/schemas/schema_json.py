@@ -19,6 +19,8 @@ import base64
 import math
 import re
 import reprlib
+from collections.abc import Callable
+from typing import Any
 
 FORMAT, VERSION = "hld table schema", 1
 _KEYS = {"format", "version", "by_name", "num_rows", "columns"}
@@ -27,12 +29,12 @@ _LONG = re.compile("-?0x[0-9a-f]{1,256}")
 _NAMES = {"num_missing": "missing", "policy": "unseen"}  # attributes that JSON calls otherwise
 
 
-def schema_form(by_name: bool, num_rows: int | None, columns: list) -> dict:
+def schema_form(by_name: bool, num_rows: int | None, columns: list[Any]) -> dict[str, Any]:
     """The JSON object of a schema."""
     return {"format": FORMAT, "version": VERSION, "by_name": by_name, "num_rows": num_rows, "columns": columns}
 
 
-def column_form(column) -> dict:
+def column_form(column: Any) -> dict[str, Any]:
     """The JSON object of a `ColumnSchema`: what is not the default."""
     form = {"name": column.name}
     for name in ("kind", "low", "high", "num_missing"):
@@ -48,14 +50,14 @@ def column_form(column) -> dict:
     return form | ({"rare": base64.b64encode(column.rare).decode("ascii")} if column.rare else {})
 
 
-def _level_form(level):
+def _level_form(level: int | str) -> Any:
     """JSON form of a level."""
     if isinstance(level, float) and not math.isfinite(level):
         return {"float": repr(level)}
     return {"int": hex(level)} if type(level) is int and len(str(level)) > _SHORT else level
 
 
-def read_schema(form) -> tuple:
+def read_schema(form: dict[str, bool | int | str]) -> tuple[Any, ...]:
     """The flag, the rows, and the attributes of each column; ValueError for anything that is no schema."""
     if not isinstance(form, dict) or set(form) - _KEYS or not {"format", "version", "columns"} <= set(form):
         raise ValueError(f"the schema is {reprlib.repr(form)}, expected an object with the keys {sorted(_KEYS)}")
@@ -71,7 +73,7 @@ def read_schema(form) -> tuple:
     return by_name, num_rows, columns
 
 
-def _column(form, where: str, num_rows) -> dict:
+def _column(form: Any, where: str, num_rows: int) -> dict[str, Any]:
     """The attributes of a column."""
     if not isinstance(form, dict) or "name" not in form or set(form) - set(_READERS):
         raise ValueError(f"{where} is {reprlib.repr(form)}, expected an object with a name and some of "
@@ -80,47 +82,47 @@ def _column(form, where: str, num_rows) -> dict:
     found = {attributes.get(key, key): _READERS[key](value, f"{key} of {where}") for key, value in form.items()}
     if num_rows is not None and (found.get("num_missing") or 0) > num_rows:
         raise ValueError(f"{where} has more missing cells than there are rows")
-    return found
+    return found  # type: ignore[return-value]
 
 
-def _text(value, where):
+def _text(value: str, where: str) -> str:
     """Text as it is."""
     if not isinstance(value, str):
         raise ValueError(f"{where} must be text, found {reprlib.repr(value)}")
     return value
 
 
-def _flag(value, where):
+def _flag(value: Any, where: Any) -> Any:
     """True or false."""
     if not isinstance(value, bool):
         raise ValueError(f"{where} must be true or false, found {reprlib.repr(value)}")
     return value
 
 
-def _count(value, least, where):
+def _count(value: int, least: int, where: str) -> int:
     """A whole number."""
     if type(value) is not int or not least <= value <= 2 ** 53:
         raise ValueError(f"{where} must be a whole number of at least {least}, found {reprlib.repr(value)}")
     return value
 
 
-def _number(value, where):
+def _number(value: float, where: Any) -> float:
     """A finite number as a double."""
     if type(value) not in (int, float) or not math.isfinite(value) or abs(value) > 1e308:
         raise ValueError(f"{where} must be a finite number, found {reprlib.repr(value)}")
     return float(value)
 
 
-def _list(read):
+def _list(read: Callable[..., Any]) -> Callable[..., Any]:
     """A reader of lists."""
-    def items(value, where):
+    def items(value: list[Any], where: str) -> Any:
         if not isinstance(value, list):
             raise ValueError(f"{where} must be a list, found {reprlib.repr(value)}")
         return tuple(read(one, where) for one in value)
     return items
 
 
-def _level(value, where):
+def _level(value: int | str, where: str) -> int | str:
     """A level: text, a flag, a number, or one of the two forms for numbers that JSON does not hold."""
     if isinstance(value, dict) and list(value) == ["int"] and isinstance(value["int"], str) \
             and _LONG.fullmatch(value["int"]):
@@ -133,7 +135,7 @@ def _level(value, where):
     return value
 
 
-def _bytes(text, where):
+def _bytes(text: Any, where: Any) -> Any:
     """Bytes from their text in base 64."""
     try:
         return base64.b64decode(_text(text, where).encode("ascii"), validate=True)

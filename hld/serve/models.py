@@ -95,6 +95,8 @@ class Models:
     """
 
     def __init__(self, paths: dict, state=None, alpha: float = 0.05, margin: float | None = None):
+        if state is not None and not pathlib.Path(state).is_dir():
+            raise ValueError(f"`state` {str(state)!r} is not a folder, expected one that can be written: create it")
         self.paths = {name: pathlib.Path(path).absolute() for name, path in paths.items()}
         self.options = (state, alpha, margin)
         self.errors: dict = {}

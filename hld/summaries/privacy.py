@@ -25,6 +25,9 @@ means has the covariance S (1/T + 1/n) + diag(tau^2 s_j^2) / T^2 (`hld.testing.s
 sampling fades as 1/sqrt(T): it is the larger part below T of about tau^2 s_j^2 / sigma_j^2.  Summaries of several sites
 add up, and so do their variances; each row is at one site, so the guarantee is that of one.
 
+Features of the score have no such bound: in their place stand those of the reference, so that the metric "score" says
+nothing (its p-value is 1), which the law of all metrics together does not make up for: it is careful.
+
 **Limits.**  Noise comes from the operating system's generator; the noisy sum is rounded to a grid of 2^-20 deviations,
 which takes away the low digits that could tell of the sum without noise, but the arithmetic is that of doubles and no
 proof covers its last digits (Mironov 2012).  Asking twice for the same rows adds up epsilon and delta: keep account.
@@ -76,25 +79,19 @@ def with_noise(test, summary: BatchSummary, epsilon: float, delta: float, rng=No
     Returns
     -------
     BatchSummary
-
-    Raises
-    ------
-    ValueError
-        If the test looks at features of the score, for which no bound is known.
     """
-    if test.vectors.features is not None:
-        raise ValueError("`epsilon` is for tests of likelihoods, which are bounded: the features of the metric 'score' "
-                         "are not; test with other metrics, such as metric='likelihoods' of a detector")
     deviations = noise_deviations(test.circuit, test.nodes, test.stds, epsilon, delta)
-    size = len(summary.sums)
+    m = size = len(test.nodes)
     if rng is None:
         system = random.SystemRandom()
         noise = np.array([system.gauss(0.0, 1.0) for _ in range(size)])
     else:
         noise = pcircuit.check_generator(rng).standard_normal(size)
     grid = np.exp2(np.floor(np.log2(np.where(deviations > 0, deviations, 1.0)))) * GRID
-    sums = np.round((summary.sums + noise * deviations) / grid) * grid
-    return replace(summary, sums=sums, spread=None, table=None, privacy=Privacy(epsilon, delta, deviations ** 2))
+    sums = np.round((summary.sums[:m] + noise * deviations) / grid) * grid
+    rest = test.mean[m:]  # in place of features of the score, for which no bound is known: their metric says nothing
+    return replace(summary, sums=np.append(sums, summary.num_rows * rest), spread=None, table=None,
+                   privacy=Privacy(epsilon, delta, np.append(deviations ** 2, np.zeros(len(rest)))))
 
 
 def noise_deviations(circuit: pcircuit.Circuit, nodes: np.ndarray, stds: np.ndarray, epsilon: float,

@@ -7,6 +7,8 @@ P(box), exactly, and a row is drawn from a box with probability P(box) / P(condi
 """
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 import pcircuit
@@ -14,8 +16,12 @@ from hld.synthetic.expressions import Condition, cut_edges, read_condition
 from hld.synthetic.values import grids
 from hld.tables.times import from_seconds
 
+if TYPE_CHECKING:
+    from hld.synthetic.values import Grid, ValueTables
 
-def draw_rows(circuit, columns, tables, num_samples, *, where=None, rng=None) -> np.ndarray:
+
+def draw_rows(circuit: pcircuit.Circuit, columns: tuple[Any, Any, Any], tables: ValueTables, num_samples: Any, *,
+              where: Any = None, rng: Any = None) -> np.ndarray:
     """Rows of a table drawn from a circuit.
 
     Parameters
@@ -54,13 +60,13 @@ def draw_rows(circuit, columns, tables, num_samples, *, where=None, rng=None) ->
             values[:] = column.values(None, None)
             rows[:, v] = values[codes[:, v]]
             continue
-        marks = cut_edges(column, condition.cuts.get(v, ()))
+        marks = cut_edges(column, condition.cuts.get(v, ()))  # type: ignore[call-overload]
         numbers = grid.draw(marks[codes[:, v]], marks[codes[:, v] + 1], rng.random(num_samples))
         rows[:, v] = _plain(numbers, column.kind, grid.unit)
     return rows
 
 
-def condition_probability(circuit, columns, tables, where) -> float:
+def condition_probability(circuit: pcircuit.Circuit, columns: Any, tables: Any, where: Any) -> float:
     """P(where) under the circuit, exact up to the values inside bins."""
     inside = grids(columns, tables)
     condition = read_condition(where, columns, inside)
@@ -68,7 +74,8 @@ def condition_probability(circuit, columns, tables, where) -> float:
     return float(sum(np.exp(pcircuit.log_probability(finer, box)) for box in condition.boxes))
 
 
-def cut_circuit(circuit, columns, grids, cuts):
+def cut_circuit(circuit: pcircuit.Circuit, columns: tuple[Any, Any, Any], grids: list[Grid | None],
+                cuts: Any) -> pcircuit.Circuit:
     """The circuit over bins that are cut: every part of a bin has its share of the bin's probability."""
     if not cuts:
         return circuit
@@ -82,18 +89,18 @@ def cut_circuit(circuit, columns, grids, cuts):
         bins = np.searchsorted(coarse, fine[:-1], side="right") - 1
         shares = np.concatenate([grids[v].shares(np.append(fine[:-1][bins == k], coarse[k + 1]))
                                  for k in range(len(coarse) - 1)])
-        regions.append(pcircuit.InputRegion(v, region.probs[:, bins] * shares))
+        regions.append(pcircuit.InputRegion(v, region.probs[:, bins] * shares))  # type: ignore[union-attr]
     return pcircuit.Circuit(circuit.vtree, regions)
 
 
-def _plain(numbers, kind: str, unit: float) -> list:
+def _plain(numbers: np.ndarray, kind: str, unit: float) -> list[Any]:
     """Numbers (N,) as Python has them: whole ones, floats, or times."""
     if kind != "continuous":
         return [from_seconds(x, kind) for x in numbers.tolist()]
     return [int(x) for x in numbers] if unit == 1 else numbers.tolist()
 
 
-def _drawn(circuit, boxes, count, rng) -> np.ndarray:
+def _drawn(circuit: pcircuit.Circuit, boxes: list[Any], count: int, rng: Any) -> np.ndarray:
     """(count, V) categories drawn from the circuit given that one of some disjoint boxes holds."""
     if boxes == [{}]:
         return pcircuit.sample(circuit, count, rng=rng).astype(np.int64)

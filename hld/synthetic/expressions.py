@@ -21,12 +21,15 @@ from __future__ import annotations
 import ast
 import datetime
 import re
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from hld.synthetic.values import is_binned
 from hld.tables.times import as_seconds
+
+if TYPE_CHECKING:
+    from hld.synthetic.values import Grid
 
 MOST_BOXES = 512
 LONGEST = 10_000  # characters
@@ -39,11 +42,11 @@ EXPECTED = "expected comparisons of columns with values, joined by and, or, not"
 class Condition(NamedTuple):
     """A condition that was read: cut points by column, and disjoint boxes over the cut bins."""
 
-    cuts: dict
-    boxes: list
+    cuts: dict[str, Any]
+    boxes: list[Any]
 
 
-def read_condition(text: str, columns, grids) -> Condition:
+def read_condition(text: str, columns: Any, grids: Any) -> Condition:
     """Read a condition.
 
     Parameters
@@ -73,7 +76,7 @@ def read_condition(text: str, columns, grids) -> Condition:
     return Condition(cuts, _Reader(text, columns, grids, names, reader.cuts).boxes(tree))
 
 
-def cut_edges(column, cuts) -> np.ndarray:
+def cut_edges(column: Any, cuts: set[float] | tuple[float, ...]) -> np.ndarray:
     """Ascending marks of the bins of a continuous column: low, its edges and the cuts between, and the end."""
     end = np.nextafter(column.high, np.inf)
     inside = [c for c in cuts if column.low < c < end]
@@ -83,11 +86,12 @@ def cut_edges(column, cuts) -> np.ndarray:
 class _Reader:
     """Turns parts of a condition into boxes; `cuts` collects where bins are to be cut."""
 
-    def __init__(self, text, columns, grids, names, cuts):
+    def __init__(self, text: str, columns: tuple[Any, ...], grids: list[Grid | None], names: dict[str, int],
+                 cuts: dict[int, Any]) -> None:
         self.text, self.columns, self.grids, self.names = text, columns, grids, names
         self.cuts = {v: set(points) for v, points in cuts.items()}
 
-    def boxes(self, node) -> list:
+    def boxes(self, node: Any) -> list[Any]:
         """Disjoint boxes of a part."""
         if isinstance(node, ast.BoolOp):
             parts = [self.boxes(part) for part in node.values]
@@ -105,7 +109,7 @@ class _Reader:
             return found
         raise self._refuse(node, EXPECTED)
 
-    def _atom(self, left, op, right, node) -> list:
+    def _atom(self, left: Any, op: Any, right: Any, node: Any) -> list[Any]:
         """Boxes of one comparison."""
         kind = type(op)
         if self._is_name(right) and not self._is_name(left) and kind in FLIPPED:
@@ -129,7 +133,7 @@ class _Reader:
             raise self._refuse(node, "expected ==, !=, <, <=, >, >=, in or not in")
         return self._box(v, found if kind is ast.Eq else self._all(v) - found)
 
-    def _equal(self, v, value) -> frozenset:
+    def _equal(self, v: int, value: Any) -> frozenset[str]:
         """Categories with a value."""
         column = self.columns[v]
         if is_binned(column):
@@ -139,39 +143,39 @@ class _Reader:
                    == isinstance(value, str)]
         if not matches:
             shown = ", ".join(map(repr, column.levels[:8])) + ", ..." * (len(column.levels) > 8)
-            raise ValueError(f"`where` compares column {column.name!r} with {value!r}, which is none of its levels: "
+            raise ValueError(f"`where` compares column {column.name!r} with {value!r}, which is none of its levels, "
                              f"expected one of {shown}")
         return frozenset(matches)
 
-    def _at_least(self, v, value, above) -> frozenset:
+    def _at_least(self, v: Any, value: Any, above: Any) -> frozenset[str]:
         """Categories of numbers that are at least a value, or above it."""
         column = self.columns[v]
         if not is_binned(column):
             if any(isinstance(level, str) for level in column.levels) or isinstance(value, (str, bool)):
                 raise ValueError(f"`where` compares column {column.name!r} with {value!r} by size, which is for "
-                                 "numbers alone: expected ==, != or in")
+                                 "numbers alone, expected ==, != or in")
             return frozenset(c for c, level in enumerate(column.levels) if (level > value if above else level >= value))
         cut = self.grids[v].cut(_number(column, value), above)
         self.cuts.setdefault(v, set()).add(cut)
         starts = cut_edges(column, self.cuts[v])[:-1]
         return frozenset(np.flatnonzero(starts >= cut).tolist())
 
-    def _all(self, v) -> frozenset:
+    def _all(self, v: int) -> frozenset[str]:
         """All categories of a column."""
         column = self.columns[v]
         count = len(cut_edges(column, self.cuts.get(v, ()))) - 1 if is_binned(column) else column.num_categories
         return frozenset(range(count))
 
-    def _numbers(self, v) -> frozenset:
+    def _numbers(self, v: Any) -> frozenset[str]:
         """Categories that a comparison by size can be true or false of: not those of rare and unseen levels."""
         column = self.columns[v]
         return self._all(v) if is_binned(column) else frozenset(range(len(column.levels)))
 
-    def _box(self, v, categories) -> list:
+    def _box(self, v: int, categories: Any) -> list[Any]:
         """A box on one column, or none."""
         return [{v: categories}] if categories else []
 
-    def _complement(self, boxes) -> list:
+    def _complement(self, boxes: list[dict[int, Any]]) -> list[Any]:
         """Disjoint boxes of what is in none of some."""
         found = [{}]
         for box in boxes:
@@ -184,11 +188,11 @@ class _Reader:
             found = _checked(_both(found, outside))
         return found
 
-    def _either(self, one, other) -> list:
+    def _either(self, one: list[dict[int, Any]], other: list[dict[int, Any]]) -> list[Any]:
         """Disjoint boxes of what is in either."""
         return one + _both(other, self._complement(one))
 
-    def _is_name(self, node) -> bool:
+    def _is_name(self, node: Any) -> bool:
         """Whether a part is the name of a column; an unknown name is refused."""
         if not isinstance(node, ast.Name):
             return False
@@ -198,7 +202,7 @@ class _Reader:
                              "names that are no words in backquotes")
         return True
 
-    def _value(self, node):
+    def _value(self, node: Any) -> Any:
         """The constant of a part."""
         sign = 1
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
@@ -211,13 +215,13 @@ class _Reader:
             raise self._refuse(node, "expected a number that double precision can hold")
         return sign * node.value if sign < 0 else node.value
 
-    def _refuse(self, node, expected):
+    def _refuse(self, node: Any, expected: str) -> Any:
         """The error for a part that is none of the grammar."""
         part = getattr(node, "col_offset", 0)
         return ValueError(f"`where` {self.text!r} cannot be read at character {part + 1}: {expected}")
 
 
-def _number(column, value) -> float:
+def _number(column: Any, value: Any) -> float:
     """A value as the numbers of a column with bins are, times in seconds."""
     if column.kind in TEXT_TIMES and isinstance(value, str):
         try:
@@ -231,13 +235,13 @@ def _number(column, value) -> float:
     return value
 
 
-def _parsed(text, numbers):
+def _parsed(text: Any, numbers: dict[str, int]) -> tuple[Any, ...]:
     """The syntax tree of a text, and column numbers by the names in it: backquoted ones are replaced."""
     if len(text) > LONGEST:
         raise ValueError(f"`where` has {len(text)} characters, expected at most {LONGEST}")
     names = dict(numbers)
 
-    def word(match):
+    def word(match: Any) -> str | None:
         if match[1] not in numbers:
             raise ValueError(f"`where` names the column {match[1]!r}, expected one of {', '.join(map(repr, numbers))}")
         stand_in = f"column_{numbers[match[1]]}_".ljust(len(match[0]), "_")
@@ -253,7 +257,7 @@ def _parsed(text, numbers):
         raise ValueError("`where` is nested too deeply: write it with fewer parentheses") from None
 
 
-def _both(one, other) -> list:
+def _both(one: list[Any], other: list[dict[int, Any]]) -> list[Any]:
     """Intersections of two lists of disjoint boxes, empty ones left out."""
     found = []
     for a in one:
@@ -264,7 +268,7 @@ def _both(one, other) -> list:
     return found
 
 
-def _checked(boxes) -> list:
+def _checked(boxes: Any) -> list[Any]:
     """Boxes, if they are not too many."""
     if len(boxes) > MOST_BOXES:
         raise ValueError(f"`where` splits into more than {MOST_BOXES} parts: write it with fewer `or`")

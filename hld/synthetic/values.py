@@ -12,8 +12,10 @@ values are multiples of, a day or a millionth: whole numbers stay whole, and dat
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 GRID = 64
 ROWS_PER_KNOT = 10  # a model file shall not hold each value of a small table
@@ -40,12 +42,12 @@ class ValueTables:
     quantiles: np.ndarray
     units: np.ndarray
 
-    def to_arrays(self) -> dict:
+    def to_arrays(self) -> dict[str, Any]:
         """For a file."""
         return {"quantiles": self.quantiles, "units": self.units}
 
     @classmethod
-    def from_arrays(cls, arrays: dict, num_columns: int) -> ValueTables:
+    def from_arrays(cls, arrays: dict[str, Any], num_columns: int) -> ValueTables:
         """Tables that `to_arrays` wrote, for so many columns with bins; ValueError where they do not fit."""
         quantiles, units = arrays["quantiles"], arrays["units"]
         fits = quantiles.shape == (num_columns, GRID + 1) and quantiles.dtype == np.float64
@@ -57,12 +59,12 @@ class ValueTables:
         return cls(quantiles, units)
 
 
-def is_binned(column) -> bool:
+def is_binned(column: Any) -> bool:
     """Whether a column is cut into bins: of numbers or of times."""
     return hasattr(column, "edges")
 
 
-def value_tables(columns, arrays) -> ValueTables:
+def value_tables(columns: tuple[Any, ...], arrays: list[Any]) -> ValueTables:
     """Quantiles and units of the columns of a table that are cut into bins.
 
     Parameters
@@ -86,7 +88,7 @@ def value_tables(columns, arrays) -> ValueTables:
     return ValueTables(np.array(quantiles, dtype=np.float64).reshape(-1, GRID + 1), np.array(units, dtype=np.float64))
 
 
-def _quantiles(numbers, unit) -> np.ndarray:
+def _quantiles(numbers: np.ndarray, unit: float) -> np.ndarray:
     """(65,) quantiles of ascending numbers; of few rows only every tenth number is kept, and lines between these."""
     knots = np.linspace(0, len(numbers) - 1, 1 + int(np.clip(len(numbers) // ROWS_PER_KNOT, 1, GRID)))
     kept = numbers[np.floor(knots + 0.5).astype(int)]
@@ -112,7 +114,7 @@ class Grid:
     quantiles: np.ndarray
     unit: float
 
-    def below(self, x):
+    def below(self, x: ArrayLike) -> np.ndarray:
         """F(x) = P(X < x) of numbers of any shape."""
         x = np.asarray(x, dtype=np.float64)
         at = np.searchsorted(self.quantiles, x, side="left")
@@ -132,22 +134,22 @@ class Grid:
             return float(self.of_steps(near + 1))
         return float(self.of_steps(np.ceil(steps - CLOSE)))
 
-    def steps(self, x):
+    def steps(self, x: Any) -> Any:
         """Numbers in units."""
         return x / self.unit if self.unit >= 1 else x * np.round(1 / self.unit)
 
-    def of_steps(self, steps):
+    def of_steps(self, steps: Any) -> Any:
         """Whole numbers of units as numbers, as near to the decimal text as doubles are."""
         return steps * self.unit if self.unit >= 1 else steps / np.round(1 / self.unit)
 
-    def shares(self, marks) -> np.ndarray:
+    def shares(self, marks: np.ndarray) -> np.ndarray:
         """Shares of a bin [m_0, m_n) that its parts [m_k, m_k+1) have."""
         F = self.below(marks)
         if F[-1] <= F[0]:
             F = np.asarray(marks, dtype=np.float64)
         return np.diff(F) / (F[-1] - F[0])
 
-    def draw(self, low, high, uniforms) -> np.ndarray:
+    def draw(self, low: np.ndarray, high: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
         """Numbers in [low, high) from uniforms on [0, 1), all (N,)."""
         a, b = self.below(low), self.below(high)
         x = np.where(b > a, np.interp((a + uniforms * (b - a)) * GRID, np.arange(GRID + 1), self.quantiles),
@@ -159,12 +161,12 @@ class Grid:
         return np.where(most >= least, self.of_steps(np.clip(np.round(self.steps(x)), least, most)), x)
 
 
-def grids(columns, tables: ValueTables | None) -> list:
+def grids(columns: Any, tables: ValueTables | None) -> list[Any]:
     """A `Grid` for each column with bins, None for the others; uniform in each bin without tables."""
-    found, at = [], 0
+    found, at = [], 0  # type: ignore[var-annotated]
     for column in columns:
         if not is_binned(column):
-            found.append(None)
+            found.append(None)  # type: ignore[arg-type]
         elif tables is None:
             marks = np.array([column.low, *column.edges, column.high])
             found.append(Grid(column.low, column.high, _uniform(marks), UNROUNDED))
@@ -174,12 +176,12 @@ def grids(columns, tables: ValueTables | None) -> list:
     return found
 
 
-def _uniform(marks) -> np.ndarray:
+def _uniform(marks: Any) -> np.ndarray:
     """(65,) quantiles of values that are uniform between marks, as many between each two."""
     return np.interp(np.linspace(0, 1, GRID + 1), np.linspace(0, 1, len(marks)), marks)
 
 
-def _unit(numbers, is_time: bool) -> float:
+def _unit(numbers: np.ndarray, is_time: bool) -> float:
     """What all numbers are multiples of, as far as doubles tell; 0 for none of the known units."""
     if np.abs(numbers).max() >= LARGEST:    # too large for fractions
         is_whole = np.abs(numbers).max() <= WIDEST and np.array_equal(np.round(numbers), numbers)

@@ -9,6 +9,8 @@ import lzma
 import os
 import pathlib
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 from hld.table_files.dialect import SNIFFED, ReadOptions
 
@@ -32,13 +34,13 @@ def form_of(path: str, options: ReadOptions) -> str:
     return options.form or FORMS.get(ending, "csv")
 
 
-def called(path) -> str:
+def called(path: str) -> str:
     """What a message calls the input."""
     return "standard input" if path == "-" else repr(str(path))
 
 
 @contextlib.contextmanager
-def opened(path: str):
+def opened(path: str) -> Iterator[Any]:
     """The bytes of a file, decompressed as its name says, standard input as its first bytes say."""
     if path == "-":
         yield _decompressed(sys.stdin.buffer)
@@ -51,23 +53,23 @@ def opened(path: str):
         with pyarrow.OSFile(str(name)) as raw, pyarrow.CompressedInputStream(raw, "zstd") as file:
             yield file
         return
-    with OPENERS.get(ending, open)(name, "rb") as file:
+    with OPENERS.get(ending, open)(name, "rb") as file:  # type: ignore[operator]
         yield file
 
 
-def _decompressed(file):
+def _decompressed(file: Any) -> Any:
     """Standard input, which has no name that would say how it is compressed: its first bytes do."""
     head = file.peek(8)[:8] if hasattr(file, "peek") else b""
     for mark, ending in MARKS.items():
         if head.startswith(mark):
-            return OPENERS[ending](file, "rb")
+            return OPENERS[ending](file, "rb")  # type: ignore[operator]
     if head.startswith(ZSTD):
         import pyarrow
         return pyarrow.CompressedInputStream(file, "zstd")
     return file
 
 
-def with_head(file) -> tuple:
+def with_head(file: Any) -> tuple[Any, ...]:
     """The first bytes of a file, and the file with them in front."""
     head = b""
     while len(head) < SNIFFED and (more := file.read(SNIFFED - len(head))):
@@ -78,14 +80,14 @@ def with_head(file) -> tuple:
 class _Replayed(io.RawIOBase):
     """A file of which the first bytes have been read, from its beginning."""
 
-    def __init__(self, head, file):
+    def __init__(self, head: bytes, file: Any) -> None:
         self.head, self.file = head, file
 
-    def readable(self):
+    def readable(self) -> bool:
         """True."""
         return True
 
-    def readinto(self, buffer):
+    def readinto(self, buffer: Any) -> Any:
         """Read from the head, then from the file."""
         data = self.head[:len(buffer)] if self.head else self.file.read(len(buffer))
         self.head = self.head[len(data):]

@@ -13,6 +13,7 @@ import io
 import itertools
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from hld.tables.forms import is_row_index
 
@@ -22,7 +23,7 @@ UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 OTHER = "or another encoding (--encoding latin-1, for example)"
 # first bytes of files that are no text
 MAGIC = {b"PAR1": "a Parquet file: read it as such (--format parquet)", b"ARROW1": "an Arrow file: write it as Parquet",
-         b"PK\x03\x04": "a ZIP archive, a spreadsheet or a model file: expected a CSV file",
+         b"PK\x03\x04": "a ZIP archive, a spreadsheet or a model file, expected a CSV file",
          b"[{": "a list in JSON: write one object a line (--format jsonl)"}
 SHOWN_ROWS = 50  # of them, by which a file is judged
 NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
@@ -58,13 +59,13 @@ class ReadOptions:
     has_header: bool = True
     decimal: str | None = None
     encoding: str = "utf-8"
-    na_values: tuple = ()
-    columns: tuple | None = None
-    drop: tuple = ()
+    na_values: tuple[Any, ...] = ()
+    columns: tuple[Any, ...] | None = None
+    drop: tuple[Any, ...] = ()
     form: str | None = None
 
     @property
-    def missing_texts(self) -> list:
+    def missing_texts(self) -> list[Any]:
         """All cells that are missing; a number of `na_values` also as data frames write it, -999 as -999.0.
 
         Examples
@@ -74,7 +75,7 @@ class ReadOptions:
         """
         return [*NA_VALUES, *(form for text in self.na_values for form in _written(text))]
 
-    def chosen(self, names, called: str) -> list:
+    def chosen(self, names: tuple[str], called: str) -> list[Any]:
         """Those of the names that are to be read; ValueError where an option names a column that is not there."""
         for option, wanted in (("columns", self.columns or ()), ("drop", self.drop)):
             absent = [name for name in wanted if name not in names]
@@ -86,7 +87,7 @@ class ReadOptions:
         return found if self.columns is None else [name for name in found if name in self.columns]
 
 
-def _written(text: str) -> list:
+def _written(text: str) -> list[Any]:
     """A text and, if it is a whole number, the forms of that."""
     try:
         number = float(text)
@@ -112,7 +113,7 @@ class Dialect:
 
     separator: str
     decimal: str
-    names: tuple
+    names: tuple[Any, ...]
     encoding: str = "utf-8"
     has_blanks: bool = False
 
@@ -171,21 +172,21 @@ def _text(head: bytes, encoding: str, called: str) -> str:
         text = cut.decode(encoding).removeprefix("\ufeff")
     except (UnicodeDecodeError, LookupError) as error:
         what = f"text in {encoding.upper()}" if isinstance(error, UnicodeDecodeError) else f"readable: {error}"
-        raise ValueError(f"{called} is not {what}: expected a CSV file, {OTHER}") from None
+        raise ValueError(f"{called} is not {what}, expected a CSV file, {OTHER}") from None
     if "\0" in text:
-        raise ValueError(f"{called} is not text in {encoding.upper()}: expected a CSV file, {OTHER}")
+        raise ValueError(f"{called} is not text in {encoding.upper()}, expected a CSV file, {OTHER}")
     if not text.strip():
-        raise ValueError(f"{called} is empty: expected a header and rows")
+        raise ValueError(f"{called} is empty, expected a header and rows")
     return text
 
 
-def _rows(text: str, separator: str) -> list:
+def _rows(text: str, separator: str) -> list[Any]:
     """The cells of the first rows that are not empty."""
     rows = (row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator) if row)
     return list(itertools.islice(rows, SHOWN_ROWS))
 
 
-def _likely_separator(text) -> str:
+def _likely_separator(text: str) -> str:
     """The separator that cuts most of the first rows into the same number of cells, more than one."""
     best, most = ",", (0, 0)
     for separator in SEPARATORS:
@@ -196,7 +197,7 @@ def _likely_separator(text) -> str:
     return best
 
 
-def _likely_decimal(rows, separator: str) -> str:
+def _likely_decimal(rows: list[list[str]], separator: str) -> str:
     """A comma where some column has numbers with commas only, and no cell is a number with a point."""
     if separator == "," or not rows:
         return "."
@@ -207,12 +208,12 @@ def _likely_decimal(rows, separator: str) -> str:
     return "," if any(is_comma) and not has_point else "."
 
 
-def _rectangle(rows) -> list:
+def _rectangle(rows: list[list[str]]) -> list[Any]:
     """The rows that are as long as the first."""
     return [row for row in rows if len(row) == len(rows[0])]
 
 
-def _check_header(names, rows, called: str) -> None:
+def _check_header(names: list[str], rows: Any, called: str) -> None:
     """Raise if names occur twice or if the header looks like a row.
 
     A name looks like a cell if it stands in the column beneath it, too, or is a number; but names that count, such as

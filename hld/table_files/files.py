@@ -15,6 +15,7 @@ its levels or bins are numbers, text otherwise.  A cell that cannot be that stay
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,12 +24,16 @@ from hld.table_files.dialect import ReadOptions, find_dialect
 from hld.table_files.row_chunks import ROWS, columns_of, smaller, text_chunks, together, typed_chunks
 from hld.table_files.text_cells import as_fitted, typed_frame
 
+if TYPE_CHECKING:
+    from hld.schemas.encoder import TableEncoder
+
 TYPED = ("continuous", "date")  # kinds of columns whose cells are parsed while the file is read
 DEFAULT = ReadOptions()
 MOST_ROWS = 200_000  # that a detector of the command line learns from
 
 
-def read_training(path: str, options: ReadOptions = DEFAULT, *, max_rows: int = MOST_ROWS, seed: int = 0):
+def read_training(path: str, options: ReadOptions = DEFAULT, *, max_rows: int = MOST_ROWS,
+                  seed: int = 0) -> tuple[Any, int]:
     """A file as a table to learn from, and how many rows it has in all.
 
     Parameters
@@ -62,7 +67,8 @@ def read_training(path: str, options: ReadOptions = DEFAULT, *, max_rows: int = 
     return typed_frame(text, dialect, options), total
 
 
-def read_chunks(path: str, encoder, options: ReadOptions = DEFAULT, *, as_text: bool = False) -> Iterator:
+def read_chunks(path: str, encoder: TableEncoder, options: ReadOptions = DEFAULT, *,
+                as_text: bool = False) -> Iterator[Any]:
     """A file as chunks of a batch.
 
     Parameters
@@ -116,10 +122,10 @@ def read_text(raw, name: str, encoder, options: ReadOptions = DEFAULT, *, as_tex
         yield {given: np.zeros(0, dtype=object) for given in options.chosen(dialect.names, name)}
 
 
-def sampled(chunks, max_rows: int, seed: int) -> tuple:
+def sampled(chunks: Iterator[Any], max_rows: int, seed: int) -> tuple[Any, ...]:
     """A uniform sample of the rows of chunks, in their order, and how many there are."""
     rng = np.random.default_rng([seed, 3])
-    held, numbers, total = [], np.zeros(0), 0
+    held, numbers, total = [], np.zeros(0), 0  # type: ignore[var-annotated]
     for chunk in chunks:
         total += len(chunk)
         new = rng.random(len(chunk))
@@ -130,11 +136,11 @@ def sampled(chunks, max_rows: int, seed: int) -> tuple:
         if len(numbers) > max_rows + ROWS:  # not for every row that comes in
             held, numbers = _smallest(held, numbers, max_rows)
     if not held:
-        raise ValueError("the table has 0 rows: expected some to learn from")
+        raise ValueError("the table has 0 rows, expected some to learn from")
     return together(_smallest(held, numbers, max_rows)[0]), total
 
 
-def _smallest(held, numbers, max_rows) -> tuple:
+def _smallest(held: list[Any], numbers: np.ndarray, max_rows: int) -> tuple[Any, ...]:
     """Those rows of the chunks that have the smallest numbers."""
     if len(numbers) <= max_rows:
         return held, numbers

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from typing import Any
 
 from hld.table_files.byte_files import called, form_of, opened
 from hld.table_files.dialect import Dialect, ReadOptions
@@ -19,7 +20,8 @@ class OddCells(ValueError):
     """A cell is not of its column's type: the file has to be read as text."""
 
 
-def text_chunks(file, dialect: Dialect, options: ReadOptions, name: str, typed) -> Iterator:
+def text_chunks(file: Any, dialect: Dialect, options: ReadOptions, name: str,
+                typed: dict[str, Any] | None) -> Iterator[Any]:
     """Chunks of a text file.
 
     Parameters
@@ -57,7 +59,7 @@ def text_chunks(file, dialect: Dialect, options: ReadOptions, name: str, typed) 
         raise ValueError(f"{name} is not a table separated by {dialect.separator!r}: {error}") from None
 
 
-def typed_chunks(path: str, options: ReadOptions) -> Iterator:
+def typed_chunks(path: str, options: ReadOptions) -> Iterator[Any]:
     """Chunks of a Parquet file or of JSON lines, only the columns that are asked for."""
     form, name = form_of(path, options), called(path)
     try:
@@ -76,7 +78,7 @@ def typed_chunks(path: str, options: ReadOptions) -> Iterator:
         raise ValueError(f"{name} is not a table in {form}: {error}") from None
 
 
-def columns_of(chunk) -> Iterator:
+def columns_of(chunk: Any) -> Iterator[Any]:
     """(name, column) of a chunk: an Arrow column or a pandas one."""
     if hasattr(chunk, "column_names"):
         yield from ((name, chunk.column(j)) for j, name in enumerate(chunk.column_names))
@@ -84,12 +86,12 @@ def columns_of(chunk) -> Iterator:
         yield from ((name, chunk[name]) for name in chunk.columns)
 
 
-def smaller(chunk, rows):
+def smaller(chunk: Any, rows: Any) -> Any:
     """The rows at some positions."""
     return chunk.take(rows) if hasattr(chunk, "column_names") else chunk.iloc[rows]
 
 
-def together(chunks: list):
+def together(chunks: list[Any]) -> Any:
     """Chunks one below the other."""
     if len(chunks) == 1:
         return chunks[0]
@@ -100,7 +102,7 @@ def together(chunks: list):
     return pandas.concat(chunks, ignore_index=True)
 
 
-def _trimmed(table, missing):
+def _trimmed(table: Any, missing: Any) -> Any:
     """A table whose texts lose the blank in front; what is then one of `missing` is missing."""
     import pyarrow
     import pyarrow.compute
@@ -114,7 +116,7 @@ def _trimmed(table, missing):
     return table
 
 
-def _types(dialect, typed) -> dict:
+def _types(dialect: Any, typed: Any) -> dict[str, Any]:
     """The Arrow types of the columns of a text file."""
     import pyarrow
     if typed is None:
@@ -124,7 +126,7 @@ def _types(dialect, typed) -> dict:
     return {name: known.get(typed.get(name), coded) for name in dialect.names}
 
 
-def _parquet(path):
+def _parquet(path: Any) -> Iterator[Any]:
     """Record batches of a Parquet file, of standard input from memory."""
     import pyarrow.parquet
     with opened(path) as file:
@@ -132,14 +134,14 @@ def _parquet(path):
         yield from pyarrow.parquet.ParquetFile(source).iter_batches(ROWS)
 
 
-def _json(path):
+def _json(path: Any) -> Iterator[Any]:
     """Record batches of JSON lines."""
     import pyarrow.json
     with opened(path) as file:
         yield from pyarrow.json.open_json(file, pyarrow.json.ReadOptions(block_size=BLOCK))
 
 
-def _by_pandas(file, dialect, options, name, typed) -> Iterator:
+def _by_pandas(file: Any, dialect: Any, options: Any, name: Any, typed: Any) -> Iterator[Any]:
     """Chunks of a text file by pandas, which is slower: all of it as text."""
     try:
         import pandas

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import io
 import re
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,12 +14,15 @@ from hld.tables.forms import arrow_column
 from hld.tables.time_texts import text_kind, times_of_texts
 from hld.tables.times import TIMES
 
+if TYPE_CHECKING:
+    from hld.schemas.columns import LevelColumn
+
 UNSEEN = "<unseen>"  # how `TableEncoder.decode` writes the category of levels that training did not have
 WHOLE = re.compile(r"[+-]?[0-9]{1,400}")  # longer numbers are infinite as doubles
 WORDS = {"True": "1", "TRUE": "1", "true": "1", "False": "0", "FALSE": "0", "false": "0", UNSEEN: "inf"}
 
 
-def typed_frame(text, dialect: Dialect, options: ReadOptions):
+def typed_frame(text: Any, dialect: Dialect, options: ReadOptions) -> Any:
     """Text cells, an Arrow table or a pandas frame, as a pandas frame of types that all cells of a column can be."""
     try:
         import pandas
@@ -41,7 +45,7 @@ def typed_frame(text, dialect: Dialect, options: ReadOptions):
     return frame
 
 
-def as_fitted(column, fitted, decimal: str):
+def as_fitted(column: Any, fitted: Any, decimal: str) -> Any:
     """A column of text cells (N,), or of numbers or dates that were parsed already, as what its column was fitted to.
 
     Parameters
@@ -69,7 +73,7 @@ def as_fitted(column, fitted, decimal: str):
     return Factored(cells.codes, levels) if fitted.kind not in BINNED else Factored(cells.codes, levels).cells()
 
 
-def _levels(cells, fitted, decimal) -> np.ndarray:
+def _levels(cells: np.ndarray, fitted: LevelColumn, decimal: str) -> np.ndarray:
     """Distinct text cells (n,) as objects of the fitted type where they can be that, else as they are."""
     levels = () if fitted.kind in BINNED else fitted.levels
     result = np.empty(len(cells), dtype=object)
@@ -82,7 +86,7 @@ def _levels(cells, fitted, decimal) -> np.ndarray:
     return result
 
 
-def _number(cell, decimal, is_level):
+def _number(cell: str, decimal: Any, is_level: bool) -> Any:
     """The number that a text stands for, the text if it stands for none."""
     text = WORDS.get(cell, cell).strip() if is_level else cell.strip()
     if WHOLE.fullmatch(text):
@@ -93,7 +97,7 @@ def _number(cell, decimal, is_level):
         return cell
 
 
-def _times_or_text(cells):
+def _times_or_text(cells: Any) -> Any:
     """A pandas column as times if every distinct cell is one and there are several, else as it is."""
     codes, levels = cells.factorize()
     levels = levels.tolist()
@@ -104,4 +108,4 @@ def _times_or_text(cells):
     if any(isinstance(cell, str) for cell in found):    # a 30th of February
         return cells
     import pandas
-    return pandas.Series(np.append(found, None)[codes], index=cells.index)
+    return pandas.Series(np.append(found, None)[codes], index=cells.index)  # type: ignore[call-overload]

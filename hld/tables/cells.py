@@ -21,14 +21,18 @@ Nothing is rounded on the way: whole numbers stay whole numbers, whatever their 
 `is_missing`         one cell
 ===================  ==================================================================
 """
+from __future__ import annotations
+
 import collections
 import collections.abc
 import numbers
 import reprlib
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hld.tables.factored import Factored
 from hld.tables.forms import arrow_parts, from_stream, is_arrow, is_mapping, is_stream, mapping_parts, structured_parts
@@ -45,14 +49,14 @@ _PREFERENCE = {int: 0, float: 1, bool: 2, str: 3}  # which of 1, 1.0, True names
 class Columns:
     """A table taken apart: names or None, V arrays (N,), V flags "declared categories", the whole or None."""
 
-    names: tuple | None
+    names: tuple[Any, ...] | None
     num_rows: int
-    arrays: list
-    declared: list
+    arrays: list[Any]
+    declared: list[Any]
     whole: np.ndarray | None = None
 
 
-def read_table(table):
+def read_table(table: Any) -> Columns:
     """Take a table apart into `Columns`; ValueError or TypeError says what is wrong with its form."""
     if isinstance(table, Columns):
         return table
@@ -71,7 +75,7 @@ def read_table(table):
     return Columns(None, len(whole), arrays, [False] * len(arrays), whole)
 
 
-def _named_parts(table):
+def _named_parts(table: Any) -> tuple[Any, ...] | None:
     """Names, columns and flags of a table whose columns have names; None for others."""
     if is_arrow(table):
         return arrow_parts(table)
@@ -86,7 +90,7 @@ def _named_parts(table):
     return names, arrays, [False] * len(names)
 
 
-def _as_array(table) -> np.ndarray:
+def _as_array(table: ArrayLike) -> np.ndarray:
     """An array, or a list of rows as an array of objects; None in place of masked entries."""
     if isinstance(table, np.ma.MaskedArray):
         return _unmasked(table)
@@ -103,7 +107,7 @@ def _as_array(table) -> np.ndarray:
     return np.asarray(table, dtype=object)
 
 
-def _row_of_objects(row):
+def _row_of_objects(row: list[Any]) -> list[Any]:
     """A row as an array of objects takes it: None in place of masked cells, dates one by one."""
     if isinstance(row, np.ma.MaskedArray):
         row = _unmasked(row)
@@ -113,17 +117,17 @@ def _row_of_objects(row):
     return list(row) if isinstance(row, np.ndarray) and row.dtype.kind in "Mm" else row
 
 
-def _unmasked(array) -> np.ndarray:
+def _unmasked(array: Any) -> np.ndarray:
     """Cells of a masked array (any shape), None where masked, or NaT."""
     mask = np.ma.getmaskarray(array) if array.dtype.names is None else np.False_
     # None among objects keeps large integers exact, which a detour through NaN would not.
     cells = _checked_dtype(array.data, "`table`")
     if cells.dtype.kind in "Mm":
         return np.where(mask, np.array("NaT", dtype=cells.dtype), cells)
-    return np.where(mask, None, cells) if mask.any() else cells
+    return np.where(mask, None, cells) if mask.any() else cells  # type: ignore[return-value]
 
 
-def _checked_dtype(array, what):
+def _checked_dtype(array: Any, what: Any) -> Any:
     """The array itself; TypeError for dtypes that no level has."""
     if isinstance(array, Factored):
         return array
@@ -133,7 +137,7 @@ def _checked_dtype(array, what):
     return array
 
 
-def distinct_values(values, name):
+def distinct_values(values: Any, name: str) -> tuple[Any, ...]:
     """Distinct plain values of a column (N,), in the order of `level_order`, and their counts (n,)."""
     if values.dtype.kind in NUMERIC:
         if values.dtype.kind == "f":
@@ -142,7 +146,7 @@ def distinct_values(values, name):
         distinct, counts = np.unique(values, return_counts=True)
         return distinct.tolist(), counts
     cell_counts = _cell_counts(values, name)
-    chosen, totals = {}, collections.Counter()
+    chosen, totals = {}, collections.Counter()  # type: ignore[var-annotated]
     for (_, cell), count in cell_counts.items():
         if not is_missing(cell):
             value = plain_value(cell, name)
@@ -152,7 +156,7 @@ def distinct_values(values, name):
     return levels, np.array([totals[level] for level in levels], dtype=np.int64)
 
 
-def _cell_counts(values, name):
+def _cell_counts(values: ArrayLike, name: str) -> Any:
     """How often each pair of type and cell occurs: else the first row would decide between the levels 1 and True."""
     if isinstance(values, Factored):
         counted = zip(values.levels.tolist(), values.counts().tolist(), strict=True)
@@ -168,17 +172,17 @@ def _cell_counts(values, name):
         raise not_a_level(first_unhashable(cells), name) from None
 
 
-def objects_of(values) -> np.ndarray:
+def objects_of(values: Any) -> np.ndarray:
     """A column (N,) whose dates and durations, if it has such a dtype, are Python objects."""
     return times_as_objects(values) if values.dtype.kind in "Mm" else values
 
 
-def level_order(level):
+def level_order(level: float | str) -> tuple[Any, ...]:
     """Sort key of plain values: type name first, so that mixed columns have an order too."""
     return type(level).__name__, level
 
 
-def is_missing(cell):
+def is_missing(cell: float | str | None) -> bool:
     """Whether a cell holds no value: None, NaN, NaT or pandas.NA (masked entries have become None)."""
     if cell is None:
         return True
@@ -188,7 +192,7 @@ def is_missing(cell):
         return type(cell).__name__ == "NAType"
 
 
-def plain_value(cell, name):
+def plain_value(cell: float | str, name: str) -> float | str:
     """The bool, int, float or str that stands for a cell which is not missing."""
     if isinstance(cell, np.generic):
         # item() would turn dates with nanoseconds into bare integers.
@@ -212,7 +216,7 @@ def plain_value(cell, name):
     return str(cell)
 
 
-def as_numbers(values, name, *, odd=None):
+def as_numbers(values: np.ndarray, name: str, *, odd: list[Any] | None = None) -> np.ndarray:
     """A column (N,) as an array of numbers, missing as NaN; TypeError where it holds anything else.
 
     With a list `odd` there is no error: its entry for a position with anything else is appended, and the cell is NaN.
@@ -232,7 +236,7 @@ def as_numbers(values, name, *, odd=None):
         raise _too_large(name) from None
 
 
-def as_doubles(values, name):
+def as_doubles(values: Any, name: str) -> np.ndarray:
     """Floats (N,) as doubles, as levels and edges are; ValueError for what a double cannot hold."""
     if values.dtype.itemsize <= 8:
         return values.astype(np.float64, copy=False)
@@ -243,14 +247,14 @@ def as_doubles(values, name):
     return doubles
 
 
-def _nan_or_refuse(cell, name, is_strict):
+def _nan_or_refuse(cell: Any, name: str, is_strict: bool) -> float:
     """NaN for a missing cell, and TypeError for a value that is not a number, or NaN, too."""
     if not is_strict or is_missing(cell):
         return np.nan
     raise not_a_number(cell, name)
 
 
-def not_a_number(cell, name):
+def not_a_number(cell: str, name: str) -> Any:
     """The TypeError for a value in a column of numbers (text that could be parsed included)."""
     what = "text" if isinstance(cell, (str, bytes)) else f"a {type(cell).__name__}"
     return TypeError(f"`table` column {name!r} holds {what} ({reprlib.repr(cell)}), expected numbers, "
@@ -258,13 +262,13 @@ def not_a_number(cell, name):
                      f"astype(float)")
 
 
-def not_a_level(cell, name):
+def not_a_level(cell: Any, name: Any) -> Any:
     """The TypeError for a container, a complex number or an object that no text tells from another."""
     return TypeError(f"`table` column {name!r} holds a {type(cell).__name__} ({reprlib.repr(cell)}), "
                      f"expected text, numbers, booleans or dates: convert the column first")
 
 
-def first_unhashable(cells):
+def first_unhashable(cells: Any) -> Any:
     """The first cell that cannot be looked up, None if there is none."""
     for cell in cells:
         try:
@@ -274,7 +278,7 @@ def first_unhashable(cells):
     return None
 
 
-def _too_large(name):
+def _too_large(name: Any) -> Any:
     """The ValueError for numbers that no double can hold."""
     return ValueError(f"`table` column {name!r} holds a number beyond the range of double precision, "
                       f"expected magnitudes below 1.8e308: keep such values as text, or write them as inf")

@@ -5,13 +5,19 @@ where the user points at columns, text is a name and a whole number is a positio
 
 Functions: `column_names`, `column_roles` (at fitting), `arrange`, `matched` (at encoding).
 """
+from __future__ import annotations
+
 import operator
 from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+if TYPE_CHECKING:
+    from hld.tables.cells import Columns
 
-def column_names(names, table_names, num_columns):
+
+def column_names(names: Any, table_names: Any, num_columns: int) -> Any:
     """Names of the V columns: those given, else those of the frame, else x0, x1, ..."""
     if names is None:
         return table_names or tuple(f"x{v}" for v in range(num_columns))
@@ -30,9 +36,9 @@ def column_names(names, table_names, num_columns):
     return names
 
 
-def column_roles(names, categorical, continuous):
+def column_roles(names: Any, categorical: Any, continuous: Any) -> dict[str, Any]:
     """Dictionary from name to "categorical" or "continuous" for the columns that the user singled out."""
-    roles = {}
+    roles: dict[Any, Any] = {}
     for role, chosen in (("categorical", categorical), ("continuous", continuous)):
         if isinstance(chosen, str) or not isinstance(chosen, Iterable | None):
             raise TypeError(f"`{role}` is {chosen!r}, expected a sequence of column names or positions: "
@@ -40,12 +46,12 @@ def column_roles(names, categorical, continuous):
         for entry in () if chosen is None else chosen:
             name = _column_name(entry, names, role)
             if roles.setdefault(name, role) != role:
-                raise ValueError(f"column {name!r} is in `categorical` and in `continuous`, expected one of "
-                                 f"them: remove it from the other")
+                raise ValueError(f"`categorical` and `continuous` both hold {name!r}, expected one of "
+                                 f"them to: remove it from the other")
     return roles
 
 
-def _column_name(entry, names, role):
+def _column_name(entry: Any, names: Any, role: Any) -> Any:
     """Name of the column that a name (text) or a position (whole number) points at."""
     if isinstance(entry, str):
         if entry not in names:
@@ -65,7 +71,7 @@ def _column_name(entry, names, role):
     return names[position]
 
 
-def arrange(fitted_names, all_names, by_name, parts):
+def arrange(fitted_names: tuple[str, ...], all_names: tuple[str, ...], by_name: bool, parts: Columns) -> list[Any]:
     """The arrays of a table in the order of the fitted columns; ValueError for missing or extra ones.
 
     Parameters
@@ -88,7 +94,8 @@ def arrange(fitted_names, all_names, by_name, parts):
     return found
 
 
-def matched(fitted_names, all_names, by_name, parts):
+def matched(fitted_names: tuple[str, ...], all_names: tuple[str, ...], by_name: bool,
+            parts: Columns) -> tuple[Any, ...]:
     """The arrays of a table in the order of the fitted columns, None for one that is not there; and what is odd.
 
     Returns
@@ -111,6 +118,6 @@ def matched(fitted_names, all_names, by_name, parts):
     return found, absent, sorted(set(parts.names) - set(all_names))
 
 
-def _listed(names):
+def _listed(names: Any) -> Any:
     """Names in a row, control characters in them escaped as `repr` does."""
     return ", ".join(repr(name)[1:-1] for name in names)

@@ -6,6 +6,7 @@ a column can number its distinct values, only these become objects, and everythi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -35,14 +36,14 @@ class Factored:
     def __len__(self) -> int:
         return len(self.codes)
 
-    def __getitem__(self, rows) -> Factored:
+    def __getitem__(self, rows: Any) -> Factored:
         return Factored(self.codes[rows], self.levels)
 
     def cells(self) -> np.ndarray:
         """(N,) object array of the cells, None where missing."""
-        return np.append(self.levels, None)[self.codes]
+        return np.append(self.levels, None)[self.codes]  # type: ignore[call-overload]
 
-    def tolist(self) -> list:
+    def tolist(self) -> list[Any]:
         """The cells as a list."""
         return self.cells().tolist()
 
@@ -51,6 +52,6 @@ class Factored:
         return np.bincount(self.codes + 1, minlength=len(self.levels) + 1)[1:]
 
 
-def whole_cells(values) -> np.ndarray:
+def whole_cells(values: Any) -> np.ndarray:
     """The cells of a column (N,), whether it is an array or factored."""
     return values.cells() if isinstance(values, Factored) else values

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hld.tables.factored import Factored
 
@@ -17,22 +19,22 @@ _ROW_INDEX = re.compile(r"__index_level_\d+__")
 EXACT = 2.0 ** 53  # below this magnitude every whole number is a double
 
 
-def is_arrow(table) -> bool:
+def is_arrow(table: Any) -> bool:
     """Whether a table is a table or a record batch of pyarrow."""
     return hasattr(table, "num_columns") and hasattr(table, "column") and hasattr(table, "schema")
 
 
-def is_stream(table) -> bool:
+def is_stream(table: ArrayLike) -> bool:
     """Whether a table is not known otherwise and offers the Arrow stream interface."""
     return hasattr(table, "__arrow_c_stream__") and not hasattr(table, "__array__")
 
 
-def is_mapping(table) -> bool:
+def is_mapping(table: ArrayLike) -> bool:
     """Whether a table is a mapping from names to columns."""
     return isinstance(table, Mapping)
 
 
-def from_stream(table):
+def from_stream(table: Any) -> Any:
     """A table that offers the Arrow stream interface, as a table of pyarrow."""
     try:
         import pyarrow
@@ -42,7 +44,7 @@ def from_stream(table):
     return pyarrow.table(table)
 
 
-def arrow_parts(table) -> tuple[tuple, list, list]:
+def arrow_parts(table: Any) -> tuple[tuple[Any, ...], list[Any], list[Any]]:
     """Names, columns (N,) and flags "declared as categories" of an Arrow table or record batch."""
     names = tuple(str(field.name) for field in table.schema)
     refuse_repeated(names)
@@ -63,7 +65,7 @@ def is_row_index(name: str) -> bool:
     return bool(_ROW_INDEX.fullmatch(name))
 
 
-def arrow_column(column, name):
+def arrow_column(column: Any, name: str) -> Any:
     """An Arrow column as an array where that holds it exactly, else as objects; text by number."""
     import pyarrow
     kind = str(column.type)
@@ -85,7 +87,7 @@ def arrow_column(column, name):
     return _objects(column) if has_holes or kind.startswith(("decimal", "month")) else _plain(column)
 
 
-def mapping_parts(table) -> tuple[tuple, list]:
+def mapping_parts(table: Any) -> tuple[tuple[Any, ...], list[Any]]:
     """Names and arrays (N,) of a mapping from names to columns of one length."""
     names = tuple(str(name) for name in table)
     refuse_repeated(names)
@@ -101,7 +103,7 @@ def mapping_parts(table) -> tuple[tuple, list]:
     return names, arrays
 
 
-def structured_parts(table) -> tuple[tuple, list]:
+def structured_parts(table: Any) -> tuple[tuple[Any, ...], list[Any]]:
     """Names and arrays (N,) of a structured array (N,)."""
     for name in table.dtype.names:
         if table.dtype[name].shape or table.dtype[name].names:
@@ -110,7 +112,7 @@ def structured_parts(table) -> tuple[tuple, list]:
     return tuple(table.dtype.names), [table[name] for name in table.dtype.names]
 
 
-def refuse_repeated(names) -> None:
+def refuse_repeated(names: Any) -> None:
     """Raise if a name occurs twice."""
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
@@ -118,38 +120,38 @@ def refuse_repeated(names) -> None:
                          f"distinct names (a name that is not text counts as its text): rename them")
 
 
-def _column(values) -> np.ndarray:
+def _column(values: np.ndarray) -> np.ndarray:
     """A sequence as an array; lists as objects, so that one text among them does not make all of them text."""
     if hasattr(values, "__array__"):
         return np.asarray(values)
     cells = list(values) if hasattr(values, "__iter__") and not isinstance(values, str) else None
     if cells is None:
-        raise ValueError(f"`table` is a mapping whose columns should be sequences, found {values!r}")
+        raise ValueError(f"`table` is a mapping whose columns must be sequences, found {values!r}")
     array = np.empty(len(cells), dtype=object)
     array[:] = cells
     return array
 
 
-def _plain(column) -> np.ndarray:
+def _plain(column: Any) -> np.ndarray:
     """An Arrow column as NumPy has it."""
     column = column.combine_chunks() if hasattr(column, "combine_chunks") else column
     return column.to_numpy(zero_copy_only=False)
 
 
-def _objects(column) -> np.ndarray:
+def _objects(column: Any) -> np.ndarray:
     """An Arrow column as Python objects."""
     array = np.empty(len(column), dtype=object)
     array[:] = column.to_pylist()
     return array
 
 
-def _dates(column) -> np.ndarray:
+def _dates(column: Any) -> np.ndarray:
     """Days as NumPy's dates."""
     import pyarrow
     return _plain(column.cast(pyarrow.timestamp("s"), safe=False))
 
 
-def _time_column(column, kind) -> np.ndarray:
+def _time_column(column: Any, kind: Any) -> np.ndarray:
     """Time stamps as NumPy's dates in UTC; times of the day as Python's."""
     import pyarrow
     if not kind.startswith("timestamp"):
@@ -157,7 +159,7 @@ def _time_column(column, kind) -> np.ndarray:
     return _plain(column.cast(pyarrow.timestamp(column.type.unit)) if column.type.tz else column)
 
 
-def _factored(column) -> Factored:
+def _factored(column: Any) -> Factored:
     """Text by number."""
     import pyarrow
     if not str(column.type).startswith("dictionary"):

@@ -7,19 +7,23 @@ their nanoseconds.  Such columns are taken as Python objects instead.
 Frames are recognised by what they can do (``columns`` with ``iloc`` or ``get_column``), so that none of their
 libraries is imported.
 """
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 from hld.tables.factored import Factored
 from hld.tables.forms import EXACT, refuse_repeated
 
 
-def is_frame(table) -> bool:
+def is_frame(table: Any) -> bool:
     """Whether a table is a data frame."""
     # asked of the type first: to answer for itself, a frame that is not computed yet would have to look at its files
     return (hasattr(type(table), "columns") or hasattr(table, "columns")) and not isinstance(table, np.ndarray)
 
 
-def frame_parts(frame) -> tuple[tuple, list, list]:
+def frame_parts(frame: Any) -> tuple[tuple[Any, ...], list[Any], list[Any]]:
     """Names as text, arrays (N,), and flags "declared as categories" of the columns of a data frame."""
     if not hasattr(frame, "iloc") and not hasattr(frame, "get_column"):
         how = "collect it first, `.collect()`" if hasattr(frame, "collect") else "convert it first"
@@ -36,7 +40,7 @@ def frame_parts(frame) -> tuple[tuple, list, list]:
     return names, arrays, declared
 
 
-def _exact_array(series, name) -> np.ndarray:
+def _exact_array(series: Any, name: str) -> np.ndarray:
     """The cells of a column (N,), as an array of its type where that holds them exactly, else as Python objects."""
     kind = str(series.dtype)
     if kind in ("Int128", "UInt128"):       # NumPy has no such integers
@@ -47,7 +51,7 @@ def _exact_array(series, name) -> np.ndarray:
         return series.dt.to_timestamp().to_numpy()
     if kind in ("str", "string", "category") and hasattr(series, "factorize"):
         codes, levels = series.factorize()
-        return Factored(codes, _objects(np.asarray(levels, dtype=object).tolist()))
+        return Factored(codes, _objects(np.asarray(levels, dtype=object).tolist()))  # type: ignore[return-value]
     array = series.to_numpy()
     if array.ndim != 1:
         raise TypeError(f"`table` column {name!r} holds nested values ({kind}), expected one value in each cell: "
@@ -58,7 +62,7 @@ def _exact_array(series, name) -> np.ndarray:
     return array
 
 
-def _times_of_day(series) -> np.ndarray:
+def _times_of_day(series: Any) -> np.ndarray:
     """Times of the day in nanoseconds: Python's times where they are whole microseconds, else their text."""
     cells = series.to_list()
     for i, nanoseconds in enumerate(series.to_physical().to_list()):
@@ -67,7 +71,7 @@ def _times_of_day(series) -> np.ndarray:
     return _objects(cells)
 
 
-def _objects(cells) -> np.ndarray:
+def _objects(cells: list[str]) -> np.ndarray:
     """Cells (N,) as an array of objects, whatever they are."""
     array = np.empty(len(cells), dtype=object)
     array[:] = cells if isinstance(cells, list) else cells.to_numpy(dtype=object)

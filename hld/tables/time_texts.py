@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import datetime
 import re
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +26,7 @@ DURATION = re.compile(rf"((?P<days>-?\d{{1,8}}) days?,? ?)?(?P<sign>[+-])?({CLOC
 DAY = 86400
 
 
-def text_kind(cells) -> str | None:
+def text_kind(cells: Any) -> str | None:
     """One of "date", "duration", "time" for distinct texts (n,) all of which are such, else None.
 
     Examples
@@ -43,7 +44,7 @@ def text_kind(cells) -> str | None:
     return "time" if all(map(_is_clock, cells)) and max(seconds) < DAY else "duration"
 
 
-def times_of_texts(cells, kind: str) -> np.ndarray:
+def times_of_texts(cells: Any, kind: str) -> np.ndarray:
     """(n,) objects: the times that texts stand for, and the texts that stand for none, as they are.
 
     Examples
@@ -65,7 +66,7 @@ def in_iso(cell: str) -> str:
     return f"{year}-{month:0>2}-{day:0>2}{cell[found.end():]}" if found else cell
 
 
-def _dates(cells) -> list:
+def _dates(cells: Any) -> list[Any]:
     """Dates in UTC without a zone; texts where they are no dates."""
     import pandas
     texts = pandas.Series([in_iso(cell) for cell in cells], dtype=object)
@@ -74,7 +75,7 @@ def _dates(cells) -> list:
     return [cell if moment is None else moment for cell, moment in zip(cells, dates.tolist(), strict=True)]
 
 
-def _time(cell: str, kind: str):
+def _time(cell: str, kind: str) -> Any:
     """A duration, or a time of the day; the text if it is none."""
     seconds = _seconds(cell)
     if seconds is None or (kind == "time" and not (_is_clock(cell) and seconds < DAY)):
@@ -86,7 +87,7 @@ def _time(cell: str, kind: str):
     return step if kind == "duration" else (datetime.datetime.min + step).time()
 
 
-def _seconds(cell: str):
+def _seconds(cell: str) -> Any:
     """Seconds of a duration or a time of the day as text; None if it is neither."""
     found = DURATION.fullmatch(cell.strip())
     if not found or (found["days"] is None and found["hours"] is None):

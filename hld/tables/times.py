@@ -16,8 +16,11 @@ needed as it is written (a time stamp that is somebody's category), what Python 
 ``timedelta``, and what it cannot becomes the text that it would have if Python could:
 "2020-01-01 00:00:00.000000001", as data frames write it, too.
 """
+from __future__ import annotations
+
 import datetime
 import math
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +33,7 @@ _OF = (("date", (datetime.date, np.datetime64)), ("duration", (datetime.timedelt
        ("time", (datetime.time,)))
 
 
-def time_kind(values):
+def time_kind(values: Any) -> str | None:
     """One of "date", "duration", "time" for a column (N,) all of whose values are such, else None.
 
     Examples
@@ -47,7 +50,7 @@ def time_kind(values):
     return next((name for name, known in _OF if types and all(issubclass(one, known) for one in types)), None)
 
 
-def as_seconds(values, kind):
+def as_seconds(values: np.ndarray, kind: str) -> Any:
     """(N,) seconds of a column of times, NaN where missing; (N,) flags of cells that are no such times.
 
     Examples
@@ -68,7 +71,7 @@ def as_seconds(values, kind):
     return seconds, odd
 
 
-def from_seconds(seconds: float, kind: str):
+def from_seconds(seconds: float, kind: str) -> Any:
     """The Python object for a number of seconds, not before it; text where Python has no such date.
 
     Examples
@@ -93,7 +96,7 @@ def time_text(seconds: float, kind: str) -> str:
     return text.removesuffix(" 00:00:00") if kind == "date" else text
 
 
-def times_as_objects(values) -> np.ndarray:
+def times_as_objects(values: Any) -> np.ndarray:
     """Dates or durations (any shape) as Python objects or text, NaT as None."""
     kind = values.dtype.kind
     rounded = values.astype(f"{kind}8[us]")     # wraps around where it does not fit
@@ -108,7 +111,7 @@ def times_as_objects(values) -> np.ndarray:
     return objects
 
 
-def _counted_seconds(values) -> np.ndarray:
+def _counted_seconds(values: np.ndarray) -> np.ndarray:
     """Seconds of an array of NumPy's dates or durations."""
     unit, count = np.datetime_data(values.dtype)
     if unit not in _FINE:   # years and months have no fixed length
@@ -120,7 +123,7 @@ def _counted_seconds(values) -> np.ndarray:
     return numbers
 
 
-def _seconds_of(cell, kind):
+def _seconds_of(cell: Any, kind: Any) -> Any:
     """Seconds of one cell, None if it is no such time or missing."""
     known = dict(_OF)[kind]
     if not isinstance(cell, known) or _is_hole(cell):
@@ -136,12 +139,12 @@ def _seconds_of(cell, kind):
     return cell.timestamp() if cell.tzinfo is not None else (cell - EPOCH).total_seconds()
 
 
-def _is_hole(cell) -> bool:
+def _is_hole(cell: Any) -> bool:
     """Whether a cell is missing: None, NaN, NaT, NA."""
     return cell is None or type(cell).__name__ in ("NaTType", "NAType") or cell != cell
 
 
-def _text_of(value) -> str:
+def _text_of(value: Any) -> str:
     """Text of one date or duration that Python cannot hold."""
     if value.dtype.kind == "M":
         return str(value).replace("T", " ")

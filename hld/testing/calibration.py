@@ -9,6 +9,7 @@ A `Calibration` is what is left of them when the test stands, and what a model f
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -49,20 +50,20 @@ class Calibration:
     nodes: np.ndarray
     mean: np.ndarray
     stds: np.ndarray
-    metrics: tuple
+    metrics: tuple[Any, ...]
     null: Null
     margins: np.ndarray
     kept: KeptRows | None = None
     features: ScoreFeatures | None = None
     mean_score: np.ndarray | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for array in (self.nodes, self.mean, self.stds, self.margins):
             array.flags.writeable = False
 
 
-def calibrate(reference: Reference, parts: tuple, null: str, *, tolerance: float, num_resamples: int, seed: int,
-              **options) -> Calibration:
+def calibrate(reference: Reference, parts: tuple[Any, ...], null: str, *, tolerance: float, num_resamples: int,
+              seed: int, **options: Any) -> Calibration:
     """Compute a calibration.
 
     Parameters

@@ -1,12 +1,14 @@
 """A test in words."""
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 SHOWN_SIZES = (1, 2, 5, 10, 100, 1000, 10_000)  # whose smallest p-values are told
 
 
-def described(test) -> str:
+def described(test: Any) -> str:
     """What an `HLDTest` does, in a few lines."""
     kinds, counts = np.unique(test.circuit.nodes.kind[test.nodes], return_counts=True)
     m = len(test.nodes)

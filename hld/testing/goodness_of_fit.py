@@ -15,8 +15,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 import pcircuit
 from hld.checks import check_alpha, seed_of
@@ -43,6 +45,10 @@ from hld.testing.verdict import LEAST_PVALUE, spectrum_of, verdict
 from hld.vectors.completion import check_rows, complete
 from hld.vectors.row_vectors import RowVectors
 from hld.vectors.score_features import score_features
+
+if TYPE_CHECKING:
+    from hld.testing.calibration import Calibration
+    from hld.testing.row_sums import RowSums
 
 
 class HLDTest:
@@ -135,9 +141,11 @@ class HLDTest:
     True
     """
 
-    def __init__(self, circuit, nodes=None, metric="euclidean", null="exact", reference="circuit", num_train=None,
-                 training_data=None, rng=None, *, ridge=RIDGE, num_resamples=999, tolerance=0.0, missing=None,
-                 ordered=None):
+    def __init__(self, circuit: pcircuit.Circuit, nodes: ArrayLike | None = None, metric: Any = "euclidean",
+                 null: str = "exact", reference: str = "circuit", num_train: int | None = None,
+                 training_data: ArrayLike | None = None, rng: int | np.random.Generator | None = None, *,
+                 ridge: float = RIDGE, num_resamples: int = 999, tolerance: float = 0.0, missing: str | None = None,
+                 ordered: Any = None) -> None:
         pcircuit.check_distribution(circuit)
         num_resamples = pcircuit.check_whole_number(num_resamples, "num_resamples", 1, MOST_RESAMPLES)
         if ordered is not None:
@@ -148,7 +156,7 @@ class HLDTest:
             missing = "available" if reference in FROM_ROWS and null in CHECKED else "complete"
         settings = Settings(null, reference, num_train, tolerance, missing, seed_of(rng))
         if (reference in FROM_ROWS) != (training_data is not None):
-            raise ValueError(f"`training_data` {'is needed' if training_data is None else 'is used only'} with "
+            raise ValueError(f"`training_data` must be {'given' if training_data is None else 'left out except'} with "
                              f"reference='training', found reference={reference!r}")
         nodes = pcircuit.select_nodes(circuit) if nodes is None else pcircuit.check_nodes(circuit, nodes)
         parts = parse_metric(metric, len(nodes))
@@ -165,13 +173,13 @@ class HLDTest:
                                                ordered=ordered, num_resamples=num_resamples, seed=settings.seed))
 
     @classmethod
-    def from_parts(cls, circuit, settings, calibration) -> HLDTest:
+    def from_parts(cls, circuit: pcircuit.Circuit, settings: Settings, calibration: Calibration) -> HLDTest:
         """A test from the circuit, `Settings` and `Calibration` of another one, without computing anything."""
         test = object.__new__(cls)
         test._set(circuit, settings, calibration)
         return test
 
-    def _set(self, circuit, settings, calibration):
+    def _set(self, circuit: pcircuit.Circuit, settings: Settings, calibration: Calibration) -> None:
         """Keep the parts."""
         self.circuit, self.settings, self.calibration = circuit, settings, calibration
         self.nodes, self.mean, self.stds = calibration.nodes, calibration.mean, calibration.stds
@@ -181,14 +189,15 @@ class HLDTest:
         metrics = calibration.metrics
         self.metric_names = tuple(metric.name for metric in metrics)
         # a law of zeros leaves no room for rounding
-        self.round_offs = tuple(metric.round_off(self.mean) for metric in metrics)
+        magnitudes = self.vectors.magnitudes(self.mean)
+        self.round_offs = tuple(metric.round_off(magnitudes) for metric in metrics)
         # differences are reported in the metric's own weights where it is a weighting of nodes
         single = metrics[0].node_weights if len(metrics) == 1 else None
         self.shown_weights = 1.0 if single is None else single
-        self.noisy_nulls: dict = {}  # those of summaries with noise, by T and variances
+        self.noisy_nulls: dict[str, Any] = {}  # those of summaries with noise, by T and variances
         self._patterns = HolePatterns(circuit, self.nodes) if settings.missing == "exact" else None
 
-    def __call__(self, batch, alpha=0.05) -> HLDResult:
+    def __call__(self, batch: ArrayLike, alpha: float = 0.05) -> HLDResult:
         """Test a batch.
 
         Parameters
@@ -222,31 +231,32 @@ class HLDTest:
             return self._against_rows(RowBatch(self.vectors, self.calibration, batch), check_alpha(alpha), num_missing)
         return self.judge(self.vectors.mean(batch), len(batch), alpha, num_missing=num_missing)
 
-    def summarize(self, rows, *, epsilon=None, delta=1e-6, rng=None) -> BatchSummary:
+    def summarize(self, rows: Any, *, epsilon: Any = None, delta: Any = 1e-6,
+                  rng: np.random.Generator | None = None) -> BatchSummary:
         """A few sums over rows (n, V), which add up and can be tested in their place: see `hld.BatchSummary`.
 
         With `epsilon`, noise makes the sums (epsilon, delta)-differentially private: see `hld.summaries.privacy`.
         """
         return summarize_rows(self, rows, epsilon=epsilon, delta=delta, rng=rng)
 
-    def power(self, alternative, T, alpha=0.05) -> float:
+    def power(self, alternative: Any, T: Any, alpha: float = 0.05) -> float:
         """Probability that T rows of an alternative are called shifted: see `hld.planning.power.power`."""
         return power(self, alternative, T, alpha)
 
-    def sample_size(self, alternative, power=0.9, alpha=0.05) -> int | None:
+    def sample_size(self, alternative: Any, power: Any = 0.9, alpha: float = 0.05) -> int | None:
         """Rows with which an alternative is found: see `hld.planning.power.sample_size`."""
         return sample_size(self, alternative, power, alpha)
 
-    def detectable(self, T, power=0.9, alpha=0.05) -> tuple:
+    def detectable(self, T: Any, power: Any = 0.9, alpha: float = 0.05) -> tuple[Any, ...]:
         """How much more frequent levels have to get: see `hld.planning.detectable.detectable`."""
         return detectable(self, T, power, alpha)
 
-    def effect_spectrum(self):
+    def effect_spectrum(self) -> Any:
         """Eigenvalues and eigenvectors behind the interval of the effect size, computed once; None for many nodes."""
         return self._effect_spectrum
 
     @cached_property
-    def _effect_spectrum(self):
+    def _effect_spectrum(self) -> Any:
         return spectrum_of(self)
 
     @cached_property
@@ -254,7 +264,7 @@ class HLDTest:
         """64 hexadecimal digits, by which a summary for another test is told."""
         return test_fingerprint(self.circuit, self.calibration)
 
-    def judge(self, mean, num_samples, alpha=0.05, *, num_missing=0) -> HLDResult:
+    def judge(self, mean: np.ndarray, num_samples: int, alpha: float = 0.05, *, num_missing: int = 0) -> HLDResult:
         """Test a batch of which only the mean hierarchical likelihood vector is at hand.
 
         Means of parts of a batch, weighted by their numbers of rows, add up: machines that each see a part need to send
@@ -294,7 +304,7 @@ class HLDTest:
         num_missing = pcircuit.check_whole_number(num_missing, "num_missing", 0)
         return verdict(self, mean - self.mean, T, alpha, num_missing, self.calibration.null)
 
-    def judge_sums(self, sums, alpha=0.05) -> HLDResult:
+    def judge_sums(self, sums: RowSums, alpha: float = 0.05) -> HLDResult:
         """Test a batch that came in chunks, of which `hld.testing.row_sums.RowSums` are at hand (one row or more).
 
         The result is that of the rows in one piece, if they are few enough to be held; else up to the sample of rows by
@@ -309,15 +319,15 @@ class HLDTest:
         batch = RowBatch(self.vectors, self.calibration, sums.rows(), sums.shown())
         return self._against_rows(batch, check_alpha(alpha), sums.num_missing)
 
-    def _test_with_holes(self, batch, alpha) -> HLDResult:
+    def _test_with_holes(self, batch: Any, alpha: float) -> HLDResult:
         """Test a batch by its marginal likelihoods and their own null."""
-        reference = self._patterns.reference(batch)
+        reference = self._patterns.reference(batch)  # type: ignore[union-attr]
         options = NullOptions(1, self.settings.seed, np.random.default_rng([self.settings.seed, 1]))
-        null = limit_null(reference, self.calibration.metrics, options)
+        null = limit_null(reference, self.calibration.metrics, options)  # type: ignore[arg-type]
         mean = pcircuit.mean_node_likelihoods(self.circuit, batch, nodes=self.nodes)
         return verdict(self, mean - reference.mean, len(batch), alpha, int((batch < 0).sum()), null)
 
-    def _against_rows(self, batch, alpha, num_missing) -> HLDResult:
+    def _against_rows(self, batch: RowBatch, alpha: float, num_missing: int) -> HLDResult:
         """Test a batch whose rows are at hand against reference rows."""
         deltas, null, factors = batch.difference()
         result = verdict(self, deltas, batch.num_rows, alpha, num_missing, null,
@@ -344,8 +354,8 @@ class HLDTest:
         T, kept = pcircuit.check_whole_number(T, "T", 1), self.calibration.kept
         least = max(self.calibration.null.least(T), LEAST_PVALUE)
         is_exact = kept is None or (T == 1 and least > LEAST_PVALUE)
-        return least if is_exact else max(least, least_pvalue(kept.num_rows, T))
+        return least if is_exact else max(least, least_pvalue(kept.num_rows, T))  # type: ignore[union-attr]
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (f"HLDTest({self.circuit.num_variables} variables, {len(self.nodes)} nodes, null {self.null}, "
                 f"reference {self.reference})")

@@ -12,12 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import pcircuit
 from hld.answers.adjust import benjamini_hochberg
 from hld.checks import check_alpha
+
+if TYPE_CHECKING:
+    from hld.testing.goodness_of_fit import HLDTest
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,20 +39,20 @@ class BatchesResult:
     alpha : float
     """
 
-    results: tuple
+    results: tuple[Any, ...]
     pvalues: np.ndarray
     adjusted: np.ndarray
     reject: np.ndarray
     alpha: float
 
-    def __str__(self):
+    def __str__(self) -> str:
         return (f"{int(self.reject.sum())} of {len(self.reject)} batches shifted (false discovery rate "
                 f"{self.alpha:g}); smallest adjusted p = {self.adjusted.min():.3g}")
 
     __repr__ = __str__
 
 
-def test_batches(test, batches, alpha=0.05) -> BatchesResult:  # noqa: PT028
+def test_batches(test: HLDTest, batches: list[np.ndarray], alpha: float = 0.05) -> BatchesResult:  # noqa: PT028
     """Test several batches and adjust for their number.
 
     Parameters
@@ -98,4 +102,4 @@ def test_batches(test, batches, alpha=0.05) -> BatchesResult:  # noqa: PT028
     return BatchesResult(results, pvalues, adjusted, adjusted <= alpha, alpha)
 
 
-test_batches.__test__ = False  # its name must not make a test runner collect it
+test_batches.__test__ = False  # type: ignore[attr-defined]  # its name must not make a test runner collect it

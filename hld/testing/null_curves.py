@@ -8,10 +8,16 @@ metrics of different units share one axis and the critical value is 1.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hld.nulls.auto import laws_of
+
+if TYPE_CHECKING:
+    from hld.nulls.limit_law import LimitLaw
+    from hld.results.result import HLDResult
+    from hld.testing.goodness_of_fit import HLDTest
 
 LEVELS = np.concatenate([[0.9999, 0.999, 0.995], np.linspace(0.99, 0.02, 41), [0.01, 0.005, 0.001, 1e-4]])
 LEAST = 1e-12  # smaller p-values are beyond any axis
@@ -38,7 +44,7 @@ class NullCurve:
     pvalue: float
 
 
-def null_curves(test, result) -> list:
+def null_curves(test: HLDTest, result: HLDResult) -> list[Any]:
     """A curve for each metric of a test.
 
     Parameters
@@ -71,6 +77,6 @@ def null_curves(test, result) -> list:
     return curves
 
 
-def _distance(law, level: float, T: int) -> float:
+def _distance(law: LimitLaw, level: float, T: int) -> float:
     """The distance that chance exceeds with some probability."""
     return float(np.sqrt(max(law.threshold(level, T), 0.0)))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +24,9 @@ from hld.vectors.linear_maps import Scaled
 from hld.vectors.row_vectors import RowVectors
 from hld.vectors.windows import Window
 
+if TYPE_CHECKING:
+    from hld.vectors.linear_maps import SparseRows, Stretched
+
 
 @dataclass(frozen=True, eq=False)
 class HoledNull:
@@ -36,15 +40,15 @@ class HoledNull:
         Null of batches without holes.
     """
 
-    laws: tuple
+    laws: tuple[Any, ...]
     inner: Null
 
-    def pvalue(self, squared, T) -> PValue:
+    def pvalue(self, squared: np.ndarray, T: int) -> PValue:
         """By the laws of the batch, and together as without holes."""
         each = tuple(1.0 if law is None else law.pvalue(squared[i:i + 1], T).value for i, law in enumerate(self.laws))
         return self.inner.of_pvalues(each, T)
 
-    def threshold(self, alpha, T, draws=0) -> float:
+    def threshold(self, alpha: float, T: Any, draws: Any = 0) -> float:
         """Largest squared distance that is not rejected."""
         level = self.inner.level(alpha, T, draws) if isinstance(self.inner, AutoNull) else alpha
         return self.laws[0].threshold(level, T) if self.laws[0] is not None and level > 0 else float("inf")
@@ -66,7 +70,7 @@ class RowBatch:
     """
 
     vectors: RowVectors
-    calibration: object
+    calibration: Any
     rows: np.ndarray
     shown: Shown | None = None
 
@@ -76,18 +80,18 @@ class RowBatch:
         return len(self.rows) if self.shown is None else self.shown.num_rows
 
     @cached_property
-    def mean_score(self):
+    def mean_score(self) -> Any:
         """(P,) mean score of the rows, if the test looks at features of it."""
         return None if self.vectors.features is None else pcircuit.mean_score(self.vectors.circuit, self.rows)
 
-    def score_shift(self):
+    def score_shift(self) -> Any:
         """(P,) its difference from that of the reference, if both have no holes."""
         held = self.vectors.features is not None and self.shown is None
         if not held or self.rows.min() < 0 or self.calibration.kept.has_holes:
             return None
         return self.mean_score - self.calibration.mean_score
 
-    def difference(self):
+    def difference(self) -> Any:
         """(m,) the difference of means, its null, and (m,) factors on the differences of single rows, or None."""
         parts = self.calibration
         if self.shown is not None and (self.shown.counts == self.num_rows).all() and not parts.kept.has_holes:
@@ -101,7 +105,7 @@ class RowBatch:
         factors = g * batch.num_rows / np.maximum(batch.counts, 1)
         return g * (batch.means - parts.mean), HoledNull(self._laws(batch, g), parts.null), factors
 
-    def confirmed(self, found: PValue, squared, factors) -> PValue:
+    def confirmed(self, found: PValue, squared: np.ndarray, factors: Any) -> PValue:
         """A small p-value, raised to what the batch's own rows allow."""
         parts, T = self.calibration, self.num_rows
         if found.value > ASKED_BELOW or (T == 1 and found.draws):  # single rows have been ranked
@@ -111,14 +115,14 @@ class RowBatch:
         each = tuple(map(max, found.each, own))
         return found if allowed.value <= found.value else replace_value(found, allowed.value, each)
 
-    def _vectors(self, factors) -> np.ndarray:
+    def _vectors(self, factors: Any) -> np.ndarray:
         """(R, m) differences of the rows from the mean of the reference; of many rows some, evenly spread."""
         num_held, parts = len(self.rows), self.calibration
         rows = self.rows[np.linspace(0, num_held - 1, min(num_held, MOST_VECTORS)).astype(int)]
         vectors = self.vectors.rows(rows) - parts.mean
         return vectors if factors is None else vectors * self.vectors.seen(rows) * factors
 
-    def _laws(self, batch: Shown, g) -> tuple:
+    def _laws(self, batch: Shown, g: np.ndarray) -> tuple[Any, ...]:
         """The laws of a batch with holes: from its own covariance, or without one where it cannot be wider."""
         parts, laws = self.calibration, laws_of(self.calibration.null)
         if not len(parts.kept.covariance):
@@ -129,12 +133,12 @@ class RowBatch:
         return tuple(_own_law(metric, own, law) for law, metric in zip(laws, parts.metrics, strict=True))
 
 
-def _own_law(metric, covariance, law: LimitLaw) -> LimitLaw:
+def _own_law(metric: Scaled | SparseRows | Stretched, covariance: np.ndarray, law: LimitLaw) -> LimitLaw:
     """The law of a metric for the covariance of one batch, corrected for T as without holes."""
     return replace(limit_law(through(metric, covariance)), excess=law.excess, _prepared={})
 
 
-def keeps_apart(metric, vectors: RowVectors) -> bool:
+def keeps_apart(metric: Any, vectors: RowVectors) -> bool:
     """Whether a metric mixes only numbers that the same rows show: then holes cannot widen its law."""
     metric = metric.inner if isinstance(metric, Window) else metric
     if isinstance(metric, Scaled):
@@ -144,7 +148,7 @@ def keeps_apart(metric, vectors: RowVectors) -> bool:
     return regions is not None and bool((regions == regions[:, :1]).all())
 
 
-def replace_value(found: PValue, value: float, each: tuple) -> PValue:
+def replace_value(found: PValue, value: float, each: tuple[Any, ...]) -> PValue:
     """A p-value that is raised, with its relative error."""
     error = found.error if found.error is None or found.value == 0 else found.error * value / found.value
     return found._replace(value=value, each=each, error=error)

@@ -10,6 +10,7 @@ Where the columns have few categories many rows are alike, and each distinct row
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +42,7 @@ class RowSums:
     (None, None, 100)
     """
 
-    def __init__(self, test, seed: int = 0):
+    def __init__(self, test: Any, seed: int = 0) -> None:
         self.test, self.num_rows, self.num_missing = test, 0, 0
         self._rng = np.random.default_rng([seed, 2])
         self._sizes = tuple(size + 1 for size in test.circuit.num_categories)  # and a hole
@@ -49,7 +50,7 @@ class RowSums:
         self._sums, self._counts = np.zeros(test.vectors.size), np.zeros(test.vectors.size, dtype=np.int64)
         self._chosen, self._numbers = np.zeros((0, len(self._sizes)), dtype=np.int32), np.zeros(0)
 
-    def add(self, rows) -> None:
+    def add(self, rows: np.ndarray) -> None:
         """Take in a chunk (n, V) of evidence, -1 for a hole."""
         if not len(rows):
             return
@@ -88,7 +89,7 @@ class RowSums:
         np.fill_diagonal(pairs, self._counts)
         return Shown(self._sums / np.maximum(self._counts, 1), self._counts.copy(), self.num_rows, pairs)
 
-    def _evaluate(self, rows, times) -> None:
+    def _evaluate(self, rows: Any, times: Any) -> None:
         """Add the likelihoods of rows, each as often as it occurs."""
         look, step = self.test.vectors, max(1, BLOCK_VALUES // self.test.vectors.size)
         for start in range(0, len(rows), step):
@@ -102,7 +103,7 @@ class RowSums:
             self._sums += weights @ np.where(seen, look.rows(block), 0.0)
             self._counts += weights @ seen
 
-    def _choose(self, rows) -> None:
+    def _choose(self, rows: np.ndarray) -> None:
         """Keep the rows with the smallest random numbers, in their order."""
         numbers = self._rng.random(len(rows))
         if len(self._numbers) == MOST_PAIRED:

@@ -31,14 +31,14 @@ class Settings:
     missing: str
     seed: int
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name, known in (("null", NULLS), ("reference", REFERENCES), ("missing", MISSING)):
             pcircuit.check_choice(getattr(self, name), name, tuple(known))
         if self.missing == "exact" and (self.reference, self.null) not in SUMMED_OUT:
-            raise ValueError("`missing` 'exact' is for reference='circuit' and null='exact' or 'auto', found "
+            raise ValueError("`missing` 'exact' needs reference='circuit' and null='exact' or 'auto', found "
                              f"reference={self.reference!r} and null={self.null!r}")
         if self.missing == "available" and (self.reference not in FROM_ROWS or self.null not in CHECKED):
-            raise ValueError("`missing` 'available' is for a reference of rows and null='exact' or 'auto', found "
+            raise ValueError("`missing` 'available' needs a reference of rows and null='exact' or 'auto', found "
                              f"reference={self.reference!r} and null={self.null!r}")
         if self.null in ON_DEMAND and self.reference in FROM_ROWS:
             raise ValueError(f"`null` {self.null!r} draws from the circuit: use null='auto' with "

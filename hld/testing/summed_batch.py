@@ -14,6 +14,7 @@ replaced by what cannot make a p-value smaller than it should be:
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -39,7 +40,7 @@ from hld.testing.verdict import verdict
 MOST_KEPT = 16  # nulls with noise that a test keeps
 
 
-def judge_summary(test, summary: BatchSummary, alpha: float) -> HLDResult:
+def judge_summary(test: Any, summary: BatchSummary, alpha: float) -> HLDResult:
     """Test a batch by its summary.
 
     Parameters
@@ -67,7 +68,7 @@ def judge_summary(test, summary: BatchSummary, alpha: float) -> HLDResult:
     deltas, null, stretch = _difference(test, summary)
     check = None
     if parts.kept is not None and summary.spread is not None:
-        def check(found, squared):
+        def check(found: Any, squared: Any) -> Any:
             if found.value > ASKED_BELOW or (T == 1 and found.draws):  # single rows have been ranked
                 return found
             own = confirmed_by_spread(parts.kept, parts.metrics, summary.spread, deltas, squared, T, stretch)
@@ -77,7 +78,7 @@ def judge_summary(test, summary: BatchSummary, alpha: float) -> HLDResult:
     return verdict(test, deltas, T, alpha, summary.num_missing, null, check)
 
 
-def _difference(test, summary) -> tuple:
+def _difference(test: Any, summary: Any) -> tuple[Any, ...]:
     """(m,) the difference of means, its null, and by how much the difference of a row may count more with holes."""
     parts, T = test.calibration, summary.num_rows
     if parts.kept is None or (summary.is_whole and not parts.kept.has_holes):
@@ -90,7 +91,7 @@ def _difference(test, summary) -> tuple:
     return g * (summary.means - test.mean), HoledNull(laws, parts.null), stretch
 
 
-def noisy_null(test, summary: BatchSummary) -> Null:
+def noisy_null(test: Any, summary: BatchSummary) -> Null:
     """The null of a batch with noise in its sums.
 
     Parameters
@@ -108,7 +109,7 @@ def noisy_null(test, summary: BatchSummary) -> Null:
     if len(test.mean) > MAX_FULL_SPECTRUM or (parts.kept is not None and parts.kept.has_holes):
         raise ValueError(f"`summary` has noise, whose null needs at most {MAX_FULL_SPECTRUM} nodes and a reference "
                          "without holes: make summaries without `epsilon` for this model")
-    own = summary.privacy.variances / (T * (1.0 if n is None else 1.0 + T / n))
+    own = summary.privacy.variances / (T * (1.0 if n is None else 1.0 + T / n))  # type: ignore[union-attr]
     key, kept = (T, own.tobytes()), test.noisy_nulls
     if key not in kept:
         null = _noisy_null(test, T, own)
@@ -118,7 +119,7 @@ def noisy_null(test, summary: BatchSummary) -> Null:
     return kept[key]
 
 
-def _noisy_null(test, T: int, own) -> Null:
+def _noisy_null(test: Any, T: int, own: Any) -> Null:
     """The null for the variances (m,) of the noise, in units of those of rows."""
     parts = test.calibration
     source = CircuitReference(test.circuit, test.nodes, test.mean) if parts.kept is None else None
@@ -134,7 +135,7 @@ def _noisy_null(test, T: int, own) -> Null:
     return JointNull(laws, joint_law(covariance_factor(covariance), parts.metrics, rng))
 
 
-def _corrected(law, without):
+def _corrected(law: Any, without: Any) -> Any:
     """A law with the excess of the law without noise: what rows add to the fourth cumulant is the same."""
     excess, variance = getattr(without, "excess", 0.0), law.spectrum.variance
     return replace(law, excess=excess * without.spectrum.variance / variance if variance > 0 and excess else 0.0,
@@ -157,31 +158,31 @@ class NoisyDraws:
     """
 
     reference: CircuitReference
-    metrics: tuple
+    metrics: tuple[Any, ...]
     score: object
     deviations: np.ndarray
     seed: int
     num_draws: int = 1999
-    _drawn: dict = field(default_factory=dict, repr=False)
+    _drawn: dict[str, Any] = field(default_factory=dict, repr=False)
 
-    def pvalue(self, squared, T) -> PValue:
+    def pvalue(self, squared: Any, T: Any) -> PValue:
         """(1 + #{drawn scores that are as small}) / (1 + B)."""
-        drawn, own = self._scores(T), self.score(np.asarray(squared)[None], T)[0]
+        drawn, own = self._scores(T), self.score(np.asarray(squared)[None], T)[0]  # type: ignore[operator]
         each = (1 + (drawn <= own * (1 + 1e-9)).sum(axis=0)) / (1 + self.num_draws)
         value = float(each[-1])
         return PValue(value, tuple(map(float, each[:len(self.metrics)])), monte_carlo_error(value, self.num_draws),
                       "monte-carlo", self.num_draws)
 
-    def threshold(self, alpha, T, draws=0) -> float:
+    def threshold(self, alpha: float, T: Any, draws: Any = 0) -> float:
         """The largest squared distance of a single metric that is not rejected."""
         allowed = int(alpha * (1 + self.num_draws) + 1e-9) - 1
         return float("inf") if allowed < 0 else self.score.squared(float(np.sort(self._scores(T)[:, 0])[allowed]), T)
 
-    def _scores(self, T) -> np.ndarray:
+    def _scores(self, T: Any) -> np.ndarray:
         """(B, q) or (B, q + 1) scores of drawn batches."""
         if T not in self._drawn:
             rng = np.random.default_rng([self.seed, T, 4])
             means = self.reference.batch_means(T, self.num_draws, rng)
             means += rng.standard_normal(means.shape) * self.deviations
-            self._drawn[T] = self.score(squared_distances(self.metrics, means), T)
+            self._drawn[T] = self.score(squared_distances(self.metrics, means), T)  # type: ignore[operator]
         return self._drawn[T]

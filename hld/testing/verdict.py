@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from hld.results.result import HLDResult
 LEAST_PVALUE = 1e-300
 
 
-def spectrum_of(test) -> tuple | None:
+def spectrum_of(test: Any) -> tuple[Any, ...] | None:
     """Eigenvalues and eigenvectors of the covariance of a row's likelihoods, in the weights in which they are shown."""
     m, kept, weights = len(test.nodes), test.calibration.kept, test.shown_weights
     if m > MAX_FULL_SPECTRUM or (kept is not None and not len(kept.covariance)):
@@ -23,7 +24,8 @@ def spectrum_of(test) -> tuple | None:
     return np.linalg.eigh(covariance * np.multiply.outer(weights, weights))
 
 
-def verdict(test, deltas, T: int, alpha: float, num_missing: int, null, check: Callable | None = None) -> HLDResult:
+def verdict(test: Any, deltas: Any, T: int, alpha: float, num_missing: int, null: Any,
+            check: Callable[..., Any] | None = None) -> HLDResult:
     """The result of a batch.
 
     Parameters

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 import pcircuit
 
 
-def complete(circuit: pcircuit.Circuit, rows: ArrayLike, seed: int, *, name: str = "batch"):
+def complete(circuit: pcircuit.Circuit, rows: ArrayLike, seed: int, *, name: str = "batch") -> tuple[np.ndarray, int]:
     """Fill missing entries by draws from the circuit's conditional distribution.
 
     Parameters

@@ -17,6 +17,8 @@ where q is the top-down mass of the units of P: the probability that a sample fr
 """
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -79,7 +81,7 @@ def distance(circuit: pcircuit.Circuit, first: pcircuit.Circuit | ArrayLike,
     return float(scale * np.linalg.norm(weights / scale * (means[0] - means[1])))
 
 
-def _mean_under(circuit, source, nodes, name) -> np.ndarray:
+def _mean_under(circuit: pcircuit.Circuit, source: Any, nodes: np.ndarray, name: str) -> np.ndarray:
     """(m,) mean of the nodes' likelihoods under a circuit or a data set."""
     if not isinstance(source, pcircuit.Circuit):
         rows = pcircuit.check_evidence(circuit, source, name=name)
@@ -93,19 +95,19 @@ def _mean_under(circuit, source, nodes, name) -> np.ndarray:
     return np.concatenate(_means_by_region(circuit, source))[nodes]
 
 
-def _means_by_region(circuit, source) -> list:
+def _means_by_region(circuit: pcircuit.Circuit, source: pcircuit.Circuit) -> list[Any]:
     """Means of all units of `circuit` under `source`, region by region, in node-id order."""
     masses = pcircuit.unit_masses(source)
     tables, means = [], []
     for r, (region, other) in enumerate(zip(circuit.regions, source.regions, strict=True)):
         if isinstance(region, pcircuit.InputRegion):
-            tables.append(other.probs @ region.probs.T)
+            tables.append(other.probs @ region.probs.T)  # type: ignore[union-attr]
         else:
-            pairs = np.ones((other.num_products, region.num_products))
+            pairs = np.ones((other.num_products, region.num_products))  # type: ignore[union-attr]
             for a, c in enumerate(circuit.vtree.children(r).tolist()):
-                pairs = pairs * tables[c][other.products[:, a]][:, region.products[:, a]]
+                pairs = pairs * tables[c][other.products[:, a]][:, region.products[:, a]]  # type: ignore[union-attr]
                 tables[c] = None
-            means.append(masses[r][1] @ pairs)
-            tables.append(other.weights @ (region.weights @ pairs.T).T)
+            means.append(masses[r][1] @ pairs)  # type: ignore[operator]
+            tables.append(other.weights @ (region.weights @ pairs.T).T)  # type: ignore[union-attr]
         means.append(masses[r][0] @ tables[r])
     return means

@@ -21,6 +21,7 @@ from __future__ import annotations
 import reprlib
 from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -52,7 +53,7 @@ class LinearMap:
         """A bound on |F z| for |z_j| <= sizes_j."""
         raise NotImplementedError
 
-    def squared(self, rows: np.ndarray):
+    def squared(self, rows: np.ndarray) -> Any:
         """d^2 = |F z|^2 of a vector z (m,), or of each row of (n, m)."""
         return (self.apply(rows) ** 2).sum(axis=-1)
 
@@ -60,7 +61,7 @@ class LinearMap:
         """A distance that rounding in means (m,) can cause alone."""
         return 8 * EPS * max(self.reach(mean), float(np.sqrt(np.finfo(float).tiny)))
 
-    def to_parts(self) -> tuple[dict, dict]:
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Scalars, as JSON holds them, and arrays: together all that `map_from_parts` needs."""
         values = {part.name: getattr(self, part.name) for part in fields(self)}
         arrays = {key: value for key, value in values.items() if isinstance(value, np.ndarray)}
@@ -85,25 +86,25 @@ class Scaled(LinearMap):
 
     weights: np.ndarray
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.weights.ndim != 1 or not (self.weights > 0).all() or not np.isfinite(self.weights).all():
             raise ValueError(f"metric {self.name!r} is not a norm: node weights must be positive")
 
     @property
-    def node_weights(self):
+    def node_weights(self) -> Any:  # type: ignore[override]
         """(m,) w."""
         return self.weights
 
     @property
-    def width(self):
+    def width(self) -> Any:  # type: ignore[override]
         """m."""
         return len(self.weights)
 
-    def apply(self, rows):
+    def apply(self, rows: np.ndarray) -> np.ndarray:
         """w_j z_j."""
         return rows * self.weights
 
-    def reach(self, sizes):
+    def reach(self, sizes: np.ndarray) -> float:
         """|w s|."""
         return _length(self.weights * sizes)
 
@@ -132,13 +133,13 @@ class Stretched(LinearMap):
     factors: np.ndarray
     rest: float
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.vectors.ndim != 2 or self.factors.shape != self.vectors.shape[1:] or not (self.factors >= 0).all() \
                 or not 0 <= self.rest < np.inf:
             raise ValueError(f"metric {self.name!r} is not a norm: every direction needs a factor of at least 0")
 
     @property
-    def width(self):
+    def width(self) -> Any:  # type: ignore[override]
         """m."""
         return len(self.vectors)
 
@@ -147,16 +148,16 @@ class Stretched(LinearMap):
         products = self.vectors.T @ self.vectors
         return bool(np.abs(products - np.eye(len(products))).max(initial=0.0) <= ORTHONORMAL)
 
-    def apply(self, rows):
+    def apply(self, rows: np.ndarray) -> np.ndarray:
         """R z + V (f - r) V^T z."""
         return self.rest * rows + (rows @ self.vectors * (self.factors - self.rest)) @ self.vectors.T
 
-    def squared(self, rows):
+    def squared(self, rows: Any) -> Any:
         """r^2 |z|^2 + sum_k (f_k^2 - r^2) (v_k . z)^2: by Pythagoras, at half the cost of `apply`."""
         gains = self.factors ** 2 - self.rest ** 2
         return self.rest ** 2 * (rows ** 2).sum(axis=-1) + (rows @ self.vectors) ** 2 @ gains
 
-    def reach(self, sizes):
+    def reach(self, sizes: np.ndarray) -> float:
         """|s| times the largest factor."""
         return _length(sizes) * max(self.rest, float(self.factors.max(initial=0.0)))
 
@@ -183,26 +184,26 @@ class SparseRows(LinearMap):
     coefficients: np.ndarray
     width: int
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         index = self.index
         if index.ndim != 2 or index.dtype.kind not in "iu" or not index.size \
                 or not 0 <= index.min() <= index.max() < self.width or index.shape != self.coefficients.shape:
             raise ValueError(f"metric {self.name!r} refers to nodes that are not there")
 
     @cached_property
-    def matrix(self):
+    def matrix(self) -> Any:
         """(l, m) F."""
         from scipy.sparse import csr_array
         starts = np.arange(0, self.index.size + 1, self.index.shape[1])
         return csr_array((self.coefficients.ravel(), self.index.ravel(), starts), shape=(len(self.index), self.width))
 
-    def apply(self, rows):
+    def apply(self, rows: np.ndarray) -> np.ndarray:
         """F z."""
         if rows.ndim == 1:  # of one batch: SciPy's sparse arrays would take longer to import
             return (self.coefficients * rows[self.index]).sum(axis=1)
         return (self.matrix @ rows.T).T
 
-    def reach(self, sizes):
+    def reach(self, sizes: np.ndarray) -> float:
         """||F| s|."""
         return _length((np.abs(self.coefficients) * sizes[self.index]).sum(axis=1))
 
@@ -226,15 +227,15 @@ class DenseRows(LinearMap):
     matrix: np.ndarray
 
     @property
-    def width(self):
+    def width(self) -> Any:  # type: ignore[override]
         """m."""
         return self.matrix.shape[1]
 
-    def apply(self, rows):
+    def apply(self, rows: np.ndarray) -> np.ndarray:
         """F z."""
         return rows @ self.matrix.T
 
-    def reach(self, sizes):
+    def reach(self, sizes: Any) -> Any:
         """||F| s|."""
         return _length(np.abs(self.matrix) @ sizes)
 
@@ -242,7 +243,7 @@ class DenseRows(LinearMap):
 FORMS = {form.__name__: form for form in (Scaled, Stretched, SparseRows, DenseRows)}
 
 
-def map_from_parts(scalars: dict, arrays: dict, m: int) -> LinearMap:
+def map_from_parts(scalars: dict[str, Any], arrays: dict[str, Any], m: int) -> LinearMap:
     """A map of vectors (m,) from what `LinearMap.to_parts` gave.
 
     Raises
@@ -250,7 +251,7 @@ def map_from_parts(scalars: dict, arrays: dict, m: int) -> LinearMap:
     ValueError, KeyError, TypeError
         Where the parts are not a map of m nodes.
     """
-    form = FORMS.get(scalars.get("form")) if isinstance(scalars, dict) else None
+    form = FORMS.get(scalars.get("form")) if isinstance(scalars, dict) else None  # type: ignore[arg-type]
     if form is None:
         raise ValueError(f"a metric must be one of the forms {', '.join(FORMS)}, found {reprlib.repr(scalars)}")
     known = {part.name for part in fields(form)}
@@ -262,7 +263,7 @@ def map_from_parts(scalars: dict, arrays: dict, m: int) -> LinearMap:
                                   else np.float64) for name, array in arrays.items()}
     for name in set(scalars) - {"name"}:
         (saved_count if name == "width" else saved_number)(scalars, name)
-    found = form(**scalars, **checked)
+    found = form(**scalars, **checked)  # type: ignore[arg-type]
     if found.width != m:
         raise ValueError(f"metric {found.name!r} does not fit {m} nodes")
     if isinstance(found, Stretched) and not found.is_orthonormal():
@@ -270,7 +271,7 @@ def map_from_parts(scalars: dict, arrays: dict, m: int) -> LinearMap:
     return found
 
 
-def _length(vector) -> float:
+def _length(vector: np.ndarray) -> float:
     """|v|, also where squares of its entries leave the range of doubles."""
     largest = float(np.abs(vector).max(initial=0.0))
     return largest * float(np.linalg.norm(vector / largest)) if 0 < largest < np.inf else largest

@@ -6,6 +6,8 @@ rows.
 """
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 import pcircuit
@@ -25,8 +27,8 @@ def unit_ranges(circuit: pcircuit.Circuit) -> np.ndarray:
     ...     InputRegion(0, [[0.5, 0.5]]), InputRegion(1, [[0.25, 0.75]]), InnerRegion([[0, 0]], [[1.0]])])).tolist()
     [[0.5, 0.5], [0.25, 0.75], [0.125, 0.375], [0.125, 0.375]]
     """
-    shown: list = []
-    parts: list = []
+    shown: list[Any] = []
+    parts: list[Any] = []
     for r, region in enumerate(circuit.regions):
         if isinstance(region, pcircuit.InputRegion):
             shown.append(np.stack([region.probs.min(axis=1), region.probs.max(axis=1)], axis=1))

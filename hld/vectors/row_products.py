@@ -8,9 +8,12 @@ holds all that the metric can tell of linear combinations of the rows: |F sum_i 
 """
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from hld.vectors.linear_maps import LinearMap, Scaled, Stretched
+from hld.vectors.windows import Window
 
 
 def row_products(metrics: tuple[LinearMap, ...], rows: np.ndarray) -> list[np.ndarray]:
@@ -36,17 +39,26 @@ def row_products(metrics: tuple[LinearMap, ...], rows: np.ndarray) -> list[np.nd
     [array([[5., 2.],
            [2., 4.]])]
     """
-    plain, found = None, []
-    for metric in metrics:
-        is_plain = isinstance(metric, Scaled) and (metric.weights == 1).all()
-        if not is_plain and not isinstance(metric, Stretched):
-            mapped = metric.apply(rows)
-            found.append(mapped @ mapped.T)
-            continue
-        plain = rows @ rows.T if plain is None else plain
-        if is_plain:
-            found.append(plain)
-        else:  # r^2 |z|^2 + sum_k (f_k^2 - r^2) (v_k . z)^2
-            along = rows @ metric.vectors
-            found.append(metric.rest ** 2 * plain + (along * (metric.factors ** 2 - metric.rest ** 2)) @ along.T)
-    return found
+    plain: dict[tuple[int, int], np.ndarray] = {}
+    return [_products(*_window(metric, rows), plain) for metric in metrics]  # type: ignore[call-arg]
+
+
+def _window(metric: Any, rows: Any) -> Any:
+    """The map that a window shows, and the coordinates that it sees, with their place."""
+    if isinstance(metric, Window):
+        return metric.inner, rows[:, metric.seen], (metric.seen.start, metric.seen.stop)
+    return metric, rows, (0, rows.shape[1])
+
+
+def _products(metric: Any, rows: Any, place: Any, plain: Any) -> Any:
+    """(n, n) G of one metric; `plain` keeps that of the plain norm of each window."""
+    is_plain = isinstance(metric, Scaled) and (metric.weights == 1).all()
+    if not is_plain and not isinstance(metric, Stretched):
+        mapped = metric.apply(rows)
+        return mapped @ mapped.T
+    if place not in plain:
+        plain[place] = rows @ rows.T
+    if is_plain:
+        return plain[place]
+    along = rows @ metric.vectors  # r^2 |z|^2 + sum_k (f_k^2 - r^2) (v_k . z)^2
+    return metric.rest ** 2 * plain[place] + (along * (metric.factors ** 2 - metric.rest ** 2)) @ along.T

@@ -7,6 +7,7 @@ them go together.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -40,14 +41,14 @@ class RowVectors:
         """Numbers of a vector: m, and those of the features."""
         return len(self.nodes) + (0 if self.features is None else self.features.num_features)
 
-    def rows(self, data) -> np.ndarray:
+    def rows(self, data: np.ndarray) -> np.ndarray:
         """(n, size) vectors of rows (n, V)."""
         likelihoods = pcircuit.node_likelihoods(self.circuit, data, nodes=self.nodes)
         if self.features is None:
             return likelihoods
         return np.concatenate([likelihoods, self.features.of_rows(self.circuit, data)], axis=1)
 
-    def mean(self, data, mean_score=None) -> np.ndarray:
+    def mean(self, data: np.ndarray, mean_score: Any = None) -> np.ndarray:
         """(size,) their mean over the rows, in two passes; the mean score (P,) may be known."""
         likelihoods = pcircuit.mean_node_likelihoods(self.circuit, data, nodes=self.nodes)
         if self.features is None:
@@ -55,7 +56,7 @@ class RowVectors:
         mean_score = pcircuit.mean_score(self.circuit, data) if mean_score is None else mean_score
         return np.concatenate([likelihoods, self.features.of_scores(mean_score)])
 
-    def seen(self, data) -> np.ndarray:
+    def seen(self, data: Any) -> np.ndarray:
         """(n, size) bool whether a row shows what a number is about: the scope of a node, for features all of the row.
 
         From the leaves of the v-tree up.
@@ -68,17 +69,27 @@ class RowVectors:
         regions = circuit.nodes.region[self.nodes]
         return seen[np.append(regions, np.full(self.size - len(regions), circuit.num_regions - 1))].T
 
-    def rounding(self, mean, num_rows: int) -> np.ndarray:
+    def rounding(self, mean: np.ndarray, num_rows: int) -> np.ndarray:
         """(size,) errors that rounding can make in differences from a mean over so many rows."""
         eps, m = float(np.finfo(np.float64).eps), len(self.nodes)
         errors = (pcircuit.rounding_errors(self.circuit, self.nodes) + num_rows * eps) * mean[:m]
         if self.features is None:
             return errors
+        return np.append(errors, (circuit_depth(self.circuit) + num_rows) * eps * self._largest())
+
+    def magnitudes(self, mean) -> np.ndarray:
+        """(size,) numbers whose roundings are those of means: a feature is a difference of flows times a factor."""
+        if self.features is None:
+            return mean
+        return np.append(mean[:len(self.nodes)], circuit_depth(self.circuit) * self._largest())
+
+    def _largest(self) -> np.ndarray:
+        """(r,) the largest factor in each feature."""
         largest = np.zeros(self.features.num_features)
         np.maximum.at(largest, self.features.places, np.abs(self.features.factors))
-        return np.append(errors, (circuit_depth(self.circuit) + num_rows) * eps * largest)
+        return largest
 
 
-def circuit_depth(circuit) -> int:
+def circuit_depth(circuit: pcircuit.Circuit) -> int:
     """A bound on the roundings on the way to a flow, which is at most 1: four for each region."""
     return 4 * circuit.num_regions

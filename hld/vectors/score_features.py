@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -52,22 +53,22 @@ class ScoreFeatures:
     num_features: int
 
     @cached_property
-    def matrix(self):
+    def matrix(self) -> Any:
         """(P, r) the map, transposed."""
         from scipy.sparse import csr_array
         P = len(self.places)
         return csr_array((self.factors, self.places, np.arange(P + 1)), shape=(P, self.num_features))
 
-    def of_scores(self, scores) -> np.ndarray:
+    def of_scores(self, scores: np.ndarray) -> np.ndarray:
         """(..., r) features of scores (..., P)."""
         return scores @ self.matrix
 
-    def of_rows(self, circuit, rows) -> np.ndarray:
+    def of_rows(self, circuit: pcircuit.Circuit, rows: np.ndarray) -> np.ndarray:
         """(n, r) features of each row, with no more scores at hand than those of one region and a block of rows."""
         return pcircuit.scores(circuit, rows, directions=self.matrix)
 
 
-def score_features(circuit, *, most: int = MOST_FEATURES) -> ScoreFeatures:
+def score_features(circuit: pcircuit.Circuit, *, most: int = MOST_FEATURES) -> ScoreFeatures:
     """The features of a circuit.
 
     Parameters
@@ -107,20 +108,20 @@ def score_features(circuit, *, most: int = MOST_FEATURES) -> ScoreFeatures:
     return ScoreFeatures(places, factors, r)
 
 
-def score_variances(circuit) -> np.ndarray:
+def score_variances(circuit: pcircuit.Circuit) -> np.ndarray:
     """(P,) variances of the scores of rows drawn from the circuit, about zero, which is their mean."""
     return (sampled_scores(circuit) ** 2).mean(axis=0)
 
 
-def sampled_scores(circuit) -> np.ndarray:
+def sampled_scores(circuit: pcircuit.Circuit) -> np.ndarray:
     """(n, P) scores of rows drawn from the circuit, the same at every call."""
     n = int(np.clip(DRAWN_VALUES // circuit.num_parameters, FEWEST_DRAWN, MOST_DRAWN))
     return pcircuit.scores(circuit, pcircuit.sample(circuit, n, rng=SEED))
 
 
-def parameter_slices(circuit) -> list:
+def parameter_slices(circuit: pcircuit.Circuit) -> list[Any]:
     """Where the parameters of each region are in a score: those of inner regions first, then variable by variable."""
-    parts: list = [None] * circuit.num_regions
+    parts: list[Any] = [None] * circuit.num_regions
     leaves, end = circuit.vtree.leaf_of().tolist(), 0
     for r in [*sorted(set(range(circuit.num_regions)) - set(leaves)), *leaves]:
         parts[r] = slice(end, end + int(_choices(circuit.regions[r]).sum()))
@@ -128,7 +129,7 @@ def parameter_slices(circuit) -> list:
     return parts
 
 
-def _owners(circuit) -> np.ndarray:
+def _owners(circuit: pcircuit.Circuit) -> np.ndarray:
     """(P,) the parameter whose coordinate each has: itself, or the other one of a unit with two choices."""
     owner = np.arange(circuit.num_parameters)
     for region, part in zip(circuit.regions, parameter_slices(circuit), strict=True):
@@ -138,7 +139,7 @@ def _owners(circuit) -> np.ndarray:
     return owner
 
 
-def _choices(region) -> np.ndarray:
+def _choices(region: pcircuit.InnerRegion | pcircuit.InputRegion) -> np.ndarray:
     """(K,) parameters of each unit of a region."""
     if isinstance(region, pcircuit.InputRegion):
         return np.full(region.num_units, region.num_categories)
@@ -147,7 +148,7 @@ def _choices(region) -> np.ndarray:
     return np.full(region.num_units, region.weights.shape[1])
 
 
-def _shared_places(variances, most: int):
+def _shared_places(variances: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray, int]:
     """(n,) places of parameters, (n,) signs, and the number of places."""
     n = len(variances)
     if n <= most:

@@ -6,6 +6,9 @@ vectors.  To files a window goes as the map that it shows, with one entry more.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from hld.vectors.linear_maps import LinearMap, map_from_parts
 
@@ -36,7 +39,7 @@ class Window(LinearMap):
     start: int
     width: int
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not 0 <= self.start <= self.width - self.inner.width:
             raise ValueError(f"metric {self.name!r} refers to numbers of a row that are not there")
 
@@ -45,19 +48,19 @@ class Window(LinearMap):
         """The coordinates that it looks at."""
         return slice(self.start, self.start + self.inner.width)
 
-    def apply(self, rows):
+    def apply(self, rows: np.ndarray) -> np.ndarray:
         """F z, of the part."""
         return self.inner.apply(rows[..., self.seen])
 
-    def squared(self, rows):
+    def squared(self, rows: Any) -> Any:
         """d^2, of the part."""
         return self.inner.squared(rows[..., self.seen])
 
-    def reach(self, sizes):
+    def reach(self, sizes: Any) -> Any:
         """That of the part."""
         return self.inner.reach(sizes[self.seen])
 
-    def to_parts(self):
+    def to_parts(self) -> Any:
         """Those of the part, and where it is."""
         scalars, arrays = self.inner.to_parts()
         return {**scalars, "window": [self.start, self.seen.stop, self.width]}, arrays
@@ -68,7 +71,7 @@ def widened(metric: LinearMap, width: int) -> LinearMap:
     return metric if metric.width == width else Window(metric.name, metric, 0, width)
 
 
-def read_map(scalars: dict, arrays: dict, width: int) -> LinearMap:
+def read_map(scalars: dict[str, Any], arrays: dict[str, Any], width: int) -> LinearMap:
     """A map, or a window of one, from what its `to_parts` gave; raises ValueError unless it is of so many numbers."""
     if not isinstance(scalars, dict) or "window" not in scalars:
         return map_from_parts(scalars, arrays, width)

@@ -67,7 +67,7 @@ def read_uai(path: str | os.PathLike[str]) -> Circuit:
     words = _Words(path)
     kind = words.next("kind of the network")
     if kind != "BAYES":
-        raise words.fail(f"only Bayesian networks are read: expected the word BAYES, found {kind[:40]!r}")
+        raise words.fail(f"only Bayesian networks are read, expected the word BAYES, found {kind[:40]!r}")
     num_variables = words.integer("number of variables", 1, MOST_CATEGORIES)
     categories = [words.integer("number of categories", 1, MOST_CATEGORIES) for _ in range(num_variables)]
     if words.integer("number of tables", 1, MOST_CATEGORIES) != num_variables:

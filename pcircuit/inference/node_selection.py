@@ -184,7 +184,7 @@ def check_kinds(kinds: str | Sequence[str]) -> list[str]:
         if kind == "leaf":
             raise ValueError("`kinds` holds 'leaf': leaf nodes of the paper are called 'input' here")
         if kind not in KINDS:
-            raise ValueError(f"`kinds` holds {kind!r}: expected one of {KINDS}")
+            raise ValueError(f"`kinds` holds {kind!r}, expected one of {KINDS}")
     if len(set(kinds)) < len(kinds):
         raise ValueError(f"`kinds` names a kind twice: {kinds}; name each once")
     return kinds

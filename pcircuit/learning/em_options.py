@@ -128,7 +128,7 @@ def grouped(steps: EMSteps | None, watch: EMWatch | None, keywords: dict[str, An
     known = {field.name: kind for kind in (EMSteps, EMWatch) for field in fields(kind)}
     for name in keywords:
         if name not in known:
-            raise TypeError(f"`fit_em` has no argument `{name}`: expected one of {', '.join(sorted(known))} besides "
+            raise TypeError(f"`fit_em` has no argument `{name}`, expected one of {', '.join(sorted(known))} besides "
                             "those of its signature")
     return _one_way("steps", EMSteps, steps, keywords), _one_way("watch", EMWatch, watch, keywords)
 

@@ -155,7 +155,7 @@ def refuse_large_pairs(categories: Ints) -> None:
     """Raise if the table of a pair of variables would not fit into memory."""
     column = int(np.argmax(categories))
     if categories[column] ** 2 > MAX_CELLS:
-        raise ValueError(f"column {column} of `data` has {categories[column]} categories, pairs can be counted up to "
+        raise ValueError(f"`data` column {column} has {categories[column]} categories, pairs can be counted up to "
                          f"{int(MAX_CELLS**0.5)}: group them, or lower `num_categories`")
 
 

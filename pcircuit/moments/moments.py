@@ -127,8 +127,8 @@ class Moments:
                              "moments are of: select it in `exact_moments`")
         size, max_bytes = 8 * len(nodes) ** 2, check_whole_number(max_bytes, "max_bytes", 0)
         if size > max_bytes:
-            raise ValueError(f"the covariance of {len(nodes)} nodes takes {size} bytes, more than `max_bytes` = "
-                             f"{max_bytes}: name fewer `nodes`, raise `max_bytes`, or use .operator(), .diagonal() "
+            raise ValueError(f"`max_bytes` is {max_bytes}, and the covariance of {len(nodes)} nodes takes {size}: "
+                             "name fewer `nodes`, raise `max_bytes`, or use .operator(), .diagonal() "
                              "and .trace_sq, which never form it")
         plan, arrays = self._plan, self._arrays()
         if len(nodes) < len(self.nodes):

@@ -131,7 +131,7 @@ def sum_distribution(circuit: Circuit, functions: Sequence[ArrayLike]) -> tuple[
     lows, highs = (np.array([op(g) for g in values]) for op in (np.min, np.max))
     size = float((highs - lows).sum()) + 1
     if size > MOST_VALUES:
-        raise ValueError(f"`functions` let the sum take {size:.0f} values, at most {MOST_VALUES} are worked with")
+        raise ValueError(f"`functions` let the sum take {size:.0f} values, expected at most {MOST_VALUES}")
     laws: list[Any] = []  # per region (K, n): laws of the units' sums, counted from their smallest value
     for r, region in enumerate(circuit.regions):
         if isinstance(region, InputRegion):

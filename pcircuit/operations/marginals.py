@@ -122,7 +122,7 @@ def marginalize(circuit: Circuit, variables: Iterable[int] | None = None, *,
 def _kept_variables(num_variables: int, variables: Iterable[int] | None, keep: Iterable[int] | None) -> Bools:
     """(V,) bool: which variables remain."""
     if (variables is None) == (keep is None):
-        raise ValueError("give exactly one of `variables` (to sum out) and `keep`, found "
+        raise ValueError("`variables` (to sum out) or `keep` must be given, one of the two, found "
                          + ("neither" if keep is None else "both"))
     name, listed = ("variables", variables) if keep is None else ("keep", keep)
     chosen = np.zeros(num_variables, dtype=bool)

@@ -193,8 +193,8 @@ def check_one_space(circuits: Sequence[Circuit], names: Sequence[str] = ("a", "b
                                  "scopes or another order: circuits can be multiplied on one v-tree only")
         for v, (found, expected) in enumerate(zip(circuit.num_categories, categories, strict=True)):
             if found != expected:
-                raise ValueError(f"variable {v} has {expected} categories in `{names[0]}` and {found} in `{name}`: "
-                                 "circuits can be multiplied on the same states only")
+                raise ValueError(f"`{name}` has {found} categories of variable {v}, expected {expected} as in "
+                                 f"`{names[0]}`: circuits can be multiplied on the same states only")
 
 
 def _alike(left: Weights, right: Weights) -> tuple[Weights, Weights]:

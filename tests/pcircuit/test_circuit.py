@@ -9,7 +9,7 @@ from hypothesis import given, settings
 
 from pcircuit import Circuit, InnerRegion, InputRegion, StructureError, VTree
 
-LONG = 100_000
+LONG = [20_000, pytest.param(100_000, marks=pytest.mark.slow)]
 ZOO = zoo.all_circuits()
 
 
@@ -164,20 +164,21 @@ def test_any_change_makes_it_different():
         hash(coins)
 
 
-def test_hundred_thousand_variables_in_a_chain():
-    vtree = VTree.right_linear(LONG)
+@pytest.mark.parametrize("V", LONG)
+def test_many_thousand_variables_in_a_chain(V):
+    vtree = VTree.right_linear(V)
     table = np.full((2, 2), 0.5)
     pair, root = InnerRegion([[0, 0], [1, 1]], table), InnerRegion([[0, 0], [1, 1]], table[:1])
-    leaves = [InputRegion(v, table) for v in range(LONG)]
-    circuit = Circuit(vtree, [*leaves, *[pair] * (LONG - 2), root])  # here leaves come first
-    assert circuit.num_nodes == 2 * LONG + 4 * (LONG - 2) + 3
-    assert circuit.num_parameters == 4 * LONG + 4 * (LONG - 2) + 2
-    assert circuit.num_categories == (2,) * LONG
+    leaves = [InputRegion(v, table) for v in range(V)]
+    circuit = Circuit(vtree, [*leaves, *[pair] * (V - 2), root])  # here leaves come first
+    assert circuit.num_nodes == 2 * V + 4 * (V - 2) + 3
+    assert circuit.num_parameters == 4 * V + 4 * (V - 2) + 2
+    assert circuit.num_categories == (2,) * V
     assert len(circuit.nodes) == circuit.num_nodes
-    assert circuit.nodes.scope_size[-1] == LONG
+    assert circuit.nodes.scope_size[-1] == V
     assert circuit.scope(0).tolist() == [0]
-    assert len(circuit.scope(circuit.num_nodes - 1)) == LONG
+    assert len(circuit.scope(circuit.num_nodes - 1)) == V
     assert circuit.describe(max_regions=1).endswith("more regions")
-    message = f"region {LONG + 1} with scope .*: `products` asks for unit 1 of child region {LONG}"
+    message = f"region {V + 1} with scope .*: `products` asks for unit 1 of child region {V}"
     with pytest.raises(StructureError, match=message):
-        with_region(circuit, LONG, root)
+        with_region(circuit, V, root)

@@ -72,14 +72,14 @@ def test_binary_tables_may_be_booleans():
 
 
 BAD = [  # entry (1, 0) of a table of two rows and two columns; part of the error
-    (2.5, ValueError, "`data` holds 2.5 at row 1, column 0: expected whole numbers"),
-    (np.inf, ValueError, "`data` holds inf at row 1, column 0: expected whole numbers"),
-    (-np.inf, ValueError, "`data` holds -inf at row 1, column 0: expected whole numbers"),
+    (2.5, ValueError, "`data` holds 2.5 at row 1, column 0, expected whole numbers"),
+    (np.inf, ValueError, "`data` holds inf at row 1, column 0, expected whole numbers"),
+    (-np.inf, ValueError, "`data` holds -inf at row 1, column 0, expected whole numbers"),
     (1e300, ValueError, "`data` holds 1e\\+300 at row 1, column 0"),
     (2 ** 63, ValueError, "`data` holds 9.?22337203685477.* at row 1, column 0"),  # NumPy makes floats of such lists
     (2 ** 64 - 1, ValueError, "`data` holds 1.?844674407370955.* at row 1, column 0"),
-    (2 ** 64, ValueError, "`data` holds 18446744073709551616 at row 1, column 0: expected whole numbers"),
-    (-2 ** 70, ValueError, "`data` holds -1180591620717411303424 at row 1, column 0: expected whole numbers"),
+    (2 ** 64, ValueError, "`data` holds 18446744073709551616 at row 1, column 0, expected whole numbers"),
+    (-2 ** 70, ValueError, "`data` holds -1180591620717411303424 at row 1, column 0, expected whole numbers"),
     (2 ** 63 - 1, ValueError, "`data` holds 9223372036854775807 at row 1, column 0"),
     (2 ** 40, ValueError, "`data` holds 1099511627776 at row 1, column 0"),
     (-2, ValueError, "`data` holds -2 at row 1, column 0"),
@@ -89,8 +89,8 @@ BAD = [  # entry (1, 0) of a table of two rows and two columns; part of the erro
     (1j, TypeError, "`data` must hold integers .* found complex128"),
     (np.datetime64(1, "D"), TypeError, "`data` "),
     (np.timedelta64(1, "s"), TypeError, "`data` "),
-    ({}, TypeError, "`data` holds {} at row 1, column 0: expected whole numbers"),
-    (object, TypeError, "`data` holds <class 'object'> at row 1, column 0: expected whole numbers"),
+    ({}, TypeError, "`data` holds {} at row 1, column 0, expected whole numbers"),
+    (object, TypeError, "`data` holds <class 'object'> at row 1, column 0, expected whole numbers"),
 ]
 
 

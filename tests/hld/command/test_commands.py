@@ -59,11 +59,45 @@ def check(name, value):
     ("test", ["test", "model.hld", "moved.csv"]), ("test", ["test", "model.hld", "calm.csv"]),
     ("explain", ["explain", "model.hld", "moved.csv"]), ("info", ["info", "model.hld"]),
     ("segments", ["test", "model.hld", "days.csv", "--by", "day", "--every", "day"]),
+    ("plan", ["plan", "model.hld", "--rows-per-day", "100", "--edit", "colour=red:+0.2"]),
+    ("audit", ["audit", "model.hld", "calm.csv", "--sizes", "20", "--num-batches", "10", "--edit", "colour=red:+0.2"]),
     ("diff", ["diff", "model.hld", "other.hld"])])
 def test_json_is_of_its_schema(schema, argv, run):
     status, out, err = run(*argv, "--json")
     assert (status in (0, 1), err) == (True, "")
     check(schema, json.loads(out))
+
+
+def test_summaries_of_sites_are_tested_together(run, folder):
+    for name in ("calm", "moved"):
+        status, out, err = run("summarize", "model.hld", f"{name}.csv", "-o", f"{name}.json")
+        assert (status, err) == (0, "")
+        assert out.startswith(f"wrote {name}.json: 400 rows")
+    assert run("test", "model.hld", "--summary", "calm.json")[0] == 0
+    status, out, _ = run("test", "model.hld", "--summary", "calm.json", "moved.json")
+    assert (status, "800 rows" in out, "income" in out) == (1, True, True)
+    assert run("summarize", "model.hld", "calm.csv", "-o", "private.json", "--epsilon", "1")[0] == 0
+    assert hld.BatchSummary.from_json((folder / "private.json").read_text()).privacy.epsilon == 1.0
+    for argv, said in ((["calm.csv", "--summary", "calm.json"], "found both"), ([], "found neither"),
+                       (["--summary", "model.hld"], ""), (["--summary", "calm.csv"], "cannot read 'calm.csv'"),
+                       (["--summary", "calm.json", "--by", "colour"], "--summary goes neither")):
+        status, _, err = run("test", "model.hld", *argv)
+        assert (status, said in err, err.count("\n")) == (2, True, 1)
+    assert run("test", "model.hld", "--summary", "moved.json", "private.json")[0] == 2  # of two kinds
+
+
+def test_a_trifle_is_no_alarm_if_so_asked(run):
+    assert run("test", "model.hld", "moved.csv", "--min-effect", "0.01")[0] == 1
+    status, out, _ = run("test", "model.hld", "moved.csv", "--min-effect", "9")
+    assert (status, "95 % between" in out) == (0, True)
+
+
+def test_an_audit_as_a_page(run, folder):
+    arguments = "audit", "model.hld", "calm.csv", "--sizes", "5,20", "--num-batches", "15", "--report", "audit.html"
+    assert run(*arguments)[0] == 0
+    page = (folder / "audit.html").read_text(encoding="utf-8")
+    assert "<h1>Level kept</h1>" in page
+    assert run("audit", "model.hld", "calm.csv", "--sizes", "9999")[0] == 2
 
 
 def test_report_of_a_batch(run, folder):
@@ -170,12 +204,17 @@ def test_completion(shell, run):
     status, out, err = run("completion", shell)
     assert (status, err) == (0, "")
     assert all(word in out for word in ("monitor", "every", "report", "procedure"))
+    if shell == "fish":  # options that take a value are told from those that do not
+        test = [line for line in out.splitlines() if "__fish_seen_subcommand_from test" in line]
+        assert [" -r" in line for line in test if " -l alpha" in line] == [True]
+        assert [" -r" in line for line in test if " -l json" in line] == [False]
     if shell == "bash":
         subprocess.run(["bash", "-n"], input=out, text=True, check=True)
 
 
 def test_every_command_has_an_example(run, capsys):
-    for command in ("fit", "test", "explain", "info", "sample", "monitor", "diff", "demo", "completion"):
+    for command in ("fit", "test", "explain", "info", "sample", "monitor", "serve", "export", "diff", "demo",
+                    "completion"):
         with pytest.raises(SystemExit):
             main([command, "--help"])
         assert f"hld {command}" in capsys.readouterr().out.partition("example:\n  ")[2]

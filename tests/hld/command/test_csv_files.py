@@ -144,7 +144,7 @@ def test_whole_numbers_beyond_64_bits_keep_their_gaps(largest, csv_file):
 
 
 @pytest.mark.parametrize(("lines", "message"), [
-    ([], "is empty: expected a header and rows"),
+    ([], "is empty, expected a header and rows"),
     (["a,b", "1,2,3"], "is not a table separated by ','"),
     (["a,b", "1,2", "1,2,3,4"], "is not a table separated by ','"),
     (['a,b', '"1,2'], "is not a table separated by ','"),
@@ -170,7 +170,7 @@ def test_text_in_a_column_of_numbers_is_counted(encoder, csv_file):
 def test_bytes_that_are_no_text(tmp_path):
     """Not a message about codecs."""
     (tmp_path / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n\xff\xfe\x00")
-    with pytest.raises(ValueError, match="is not text in UTF-8: expected a CSV file"):
+    with pytest.raises(ValueError, match="is not text in UTF-8, expected a CSV file"):
         read_training(str(tmp_path / "picture.png"))
 
 

@@ -129,7 +129,7 @@ def test_a_figure_that_fails_leaves_the_old_file(tmp_path):
 
 def test_places_that_cannot_be_written(tmp_path):
     """Said before the work, not after."""
-    with pytest.raises(ValueError, match="is a folder: expected the name of a file"):
+    with pytest.raises(ValueError, match="is a folder, expected the name of a file"):
         check_output(tmp_path)
     with pytest.raises(ValueError, match=r"there is no folder .*nowhere"):
         check_output(tmp_path / "nowhere" / "out.txt")

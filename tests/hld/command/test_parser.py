@@ -251,7 +251,7 @@ def test_mistakes_end_with_2_and_one_line(argv, message, run, files):
 
 
 @pytest.mark.parametrize("argv", [
-    [], ["guess"], ["test", "model.hld"], ["fit", "train.csv"],
+    [], ["guess"], ["test"], ["fit", "train.csv"],
     ["test", "model.hld", "calm.csv", "--alpha", "x"],
     ["fit", "train.csv", "-o", "m.hld", "--seed", "-1"], ["fit", "train.csv", "-o", "m.hld", "--sep", ",,"],
     ["sample", "model.hld"], ["demo", "--digit", "10"],

@@ -20,7 +20,7 @@ def relative(expected, rtol):
     ([1.0, -math.inf], "`weights` must be a one-dimensional array of finite numbers, found -inf at position 1"),
     ([1.0, -0.5], "`weights` contains -0.5 beside a largest weight of 1"),
     ([-1e-30], "`weights` contains -1e-30 beside a largest weight of -1e-30"),
-    ([], r"`weights` has shape \(0,\); expected a non-empty one-dimensional array"),
+    ([], r"`weights` has shape \(0,\), expected a non-empty one-dimensional array"),
     (3.0, r"`weights` has shape \(\)"),
     ([[1.0, 2.0]], r"`weights` has shape \(1, 2\)"),
 ])
@@ -34,7 +34,7 @@ def test_bad_weights_are_refused(weights, message):
     ([1.0], r"`multiplicities` must be 2 finite positive numbers, one per weight, found shape \(1,\)"),
     ([1.0, 0.0], "`multiplicities` must be 2 finite positive numbers, one per weight, found 0.0 at position 1"),
     ([1.0, math.nan], "`multiplicities` must be 2 finite positive numbers, one per weight, found nan at position 1"),
-    ([1e-7, 1e-7], "`multiplicities` of the positive weights sum to 2e-07; expected at least 1e-06"),
+    ([1e-7, 1e-7], "`multiplicities` of the positive weights sum to 2e-07, expected at least 1e-06"),
 ])
 def test_bad_multiplicities_are_refused(multiplicities, message):
     with pytest.raises(ValueError, match=message):

@@ -83,7 +83,7 @@ def test_very_many_degrees_of_freedom():
 @pytest.mark.parametrize("p", [-0.1, 1.0000001, math.inf, [0.5, 2.0]])
 def test_bad_probabilities_are_refused(p):
     for function in (gchi2.isf, gchi2.ppf):
-        with pytest.raises(ValueError, match=r"`p` contains .*; expected probabilities between 0 and 1"):
+        with pytest.raises(ValueError, match=r"`p` contains .*, expected probabilities between 0 and 1"):
             function(p, [1.0])
 
 

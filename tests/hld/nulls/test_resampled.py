@@ -5,7 +5,8 @@ import pytest
 from hld.nulls.resampled import resampled_distances
 from hld.nulls.staged import squared_distances
 from hld.references.rows import resampled_means
-from hld.vectors.linear_maps import DenseRows, Scaled
+from hld.vectors.linear_maps import DenseRows, Scaled, Stretched
+from hld.vectors.windows import Window
 
 
 @pytest.mark.parametrize("n", [2, 5, 30, 200])
@@ -21,6 +22,19 @@ def test_both_ways_give_the_distances_of_the_means(n, T, rng):
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-13 * scale)
     plain = (means ** 2).sum(axis=1)
     np.testing.assert_allclose(found[:, 0], plain, rtol=1e-9, atol=1e-13 * scale)
+
+
+@pytest.mark.parametrize("T", [2, 40, 300])
+def test_stretched_maps_and_windows_too(T, rng):
+    rows = rng.normal(size=(12, 30))
+    rows -= rows.mean(axis=0)
+    vectors = np.linalg.qr(rng.normal(size=(30, 4)))[0]
+    stretched, plain = Stretched("steep", vectors, np.array([3.0, 2.0, 0.5, 0.0]), 0.7), Scaled("plain", np.ones(30))
+    behind = Window("last", Scaled("last", np.ones(10)), 20, 30)
+    metrics = [stretched, plain, Window("steep", Stretched("steep", vectors[:20] * 0, np.ones(4), 1.0), 0, 30), behind]
+    found = resampled_distances(metrics, rows)(T, 25, np.random.default_rng(1))
+    expected = squared_distances(metrics, resampled_means(rows, T, 25, np.random.default_rng(1)))
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-13 * expected.max())
 
 
 def test_constant_rows_have_no_distance(rng):

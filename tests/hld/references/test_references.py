@@ -1,4 +1,6 @@
 """What every reference promises: moments of what it draws, and the covariance that a metric sees, by every route."""
+import functools
+
 import naive
 import numpy as np
 import pytest
@@ -17,7 +19,9 @@ CIRCUIT = zoo.circuits()["hclt_like"]
 NODES = select_nodes(CIRCUIT)
 
 
+@functools.cache
 def references():
+    """One of each kind, which no test changes."""
     rows = sample(CIRCUIT, 60, rng=0)
     holes = np.where(np.random.default_rng(0).random(rows.shape) < 0.3, -1, rows.astype(int))
     return {"circuit": CircuitReference(CIRCUIT, NODES), "rows": row_reference(CIRCUIT, NODES, rows),

@@ -55,12 +55,14 @@ def test_tables_without_holes_pay_nothing(detector):
     batch = table(50, 1, holes=0)
     result = plain.test(batch)
     rows = plain.encoder_.encode(batch)[0]
-    assert result.pvalue == combined(plain.test_(rows).pvalue, result.data_quality.new_values)
+    assert result.pvalue == combined(plain.test_(rows).pvalue, result.data_quality.new_values,
+                                     result.largest_count)
     assert result.data_quality.missingness.share == 0.0
     with_holes = detector.test(table(50, 1))
     alone = detector.test_(detector.encoder_.encode(table(50, 1))[0])
     holes, new = with_holes.data_quality.missingness, with_holes.data_quality.new_values
-    assert with_holes.pvalue == min(alone.pvalue / (1 - (0.1 + 0.02)), holes.pvalue / 0.1, new.pvalue / 0.02)
+    assert with_holes.pvalue == combined(alone.pvalue, holes, new, with_holes.largest_count)
+    assert (holes.share, new.share) == (0.1, 0.02)
 
 
 def test_every_difference_is_counted_and_the_check_goes_on(detector):

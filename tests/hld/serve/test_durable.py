@@ -155,6 +155,8 @@ def test_the_command_refuses_what_it_cannot_serve(shop, tmp_path, capsys, monkey
     assert main(["serve", str(shop["orders"]), "--token-file", str(tmp_path / "token")]) == 2
     assert "at least 16" in capsys.readouterr().err
     assert main(["serve", str(tmp_path / "nothing.hld")]) == 2
+    assert main(["serve", str(shop["orders"]), "--state", str(tmp_path / "nothing")]) == 2
+    assert "`state`" in capsys.readouterr().err
     with served({"orders": shop["orders"]}) as (address, _):
         assert main(["serve", str(shop["orders"]), "--port", address.rpartition(":")[2].strip("/")]) == 2
         assert "cannot listen" in capsys.readouterr().err

@@ -91,9 +91,16 @@ def test_what_has_no_guarantee_is_refused():
             test.summarize(rows, epsilon=bad)
         with pytest.raises((TypeError, ValueError), match="`delta` must be"):
             test.summarize(rows, epsilon=1.0, delta=bad)
-    scored = hld.HLDTest(circuit, metric=["score", "euclidean"], reference="training", training_data=rows)
-    with pytest.raises(ValueError, match="`epsilon` is for tests of likelihoods"):
-        scored.summarize(rows, epsilon=1.0)
     holed = hld.HLDTest(circuit, null="exact", reference="training", training_data=np.append(rows, [[0, -1]], axis=0))
     with pytest.raises(ValueError, match="a reference without holes"):
         holed(holed.summarize(rows, epsilon=1.0))
+
+
+def test_features_of_the_score_are_left_out():
+    circuit = zoo.circuits()["hclt_like"]
+    rows = pcircuit.sample(circuit, 300, rng=0)
+    test = hld.HLDTest(circuit, metric=["score", "euclidean"], reference="training", training_data=rows[:200])
+    m = len(test.nodes)
+    one, two = (test.summarize(part, epsilon=1.0, rng=1) for part in (rows[:50], rows[50:100]))
+    np.testing.assert_array_equal(one.sums[m:], two.sums[m:])
+    assert test(one).pvalues[0] == 1.0

@@ -52,7 +52,7 @@ def test_counts_of_the_paper_for_a_hidden_chow_liu_tree_on_14_variables():
 @pytest.mark.parametrize(("kinds", "error", "message"), [
     ("leaf", ValueError, "called 'input' here"),
     (("input", "leaf"), ValueError, "called 'input' here"),
-    ("inputs", ValueError, "`kinds` holds 'inputs': expected one of"),
+    ("inputs", ValueError, "`kinds` holds 'inputs', expected one of"),
     ((), ValueError, "`kinds` is empty"),
     (("sum", "sum"), ValueError, "names a kind twice"),
     ((1,), TypeError, "must hold strings"),

@@ -216,7 +216,7 @@ def test_missing_entries_count_where_both_variables_are_present():
 
 @pytest.mark.parametrize("function", [chow_liu_tree, chow_liu_circuit])
 @pytest.mark.parametrize(("data", "options", "error", "message"), [
-    ([[0.0, 1.5]], {}, ValueError, "`data` holds 1.5 at row 0, column 1: expected whole numbers"),
+    ([[0.0, 1.5]], {}, ValueError, "`data` holds 1.5 at row 0, column 1, expected whole numbers"),
     ([["a", "b"]], {}, TypeError, "`data` must hold integers .* found <U1"),
     ([0, 1], {}, ValueError, r"`data` must be a table .* found shape \(2,\)"),
     (np.zeros((0, 3), int), {}, ValueError, r"at least one row .* found shape \(0, 3\)"),

@@ -142,5 +142,5 @@ def test_hclt_refuses(options, error, message):
 
 
 def test_hclt_refuses_data_that_are_not_categories():
-    with pytest.raises(ValueError, match=r"`data` holds 0.5 at row 0, column 0: expected whole numbers"):
+    with pytest.raises(ValueError, match=r"`data` holds 0.5 at row 0, column 0, expected whole numbers"):
         hclt([[0.5, 1.0]])
