@@ -21,6 +21,8 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from hld.comparing.distances import distances as distances
     from hld.comparing.two_sample import TwoSampleResult as TwoSampleResult
     from hld.comparing.two_sample import two_sample as two_sample
+    from hld.conditional.label_shift import LabelShift as LabelShift
+    from hld.conditional.label_shift import label_shift as label_shift
     from hld.detector import HLDDetector as HLDDetector
     from hld.model_files import load as load
     from hld.model_files import save as save
@@ -37,6 +39,8 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from hld.schemas.quality import DataQuality as DataQuality
     from hld.schemas.schema import ColumnSchema as ColumnSchema
     from hld.schemas.schema import TableSchema as TableSchema
+    from hld.streams.stream_monitor import StreamMonitor as StreamMonitor
+    from hld.streams.stream_monitor import StreamResult as StreamResult
     from hld.summaries.summary import BatchSummary as BatchSummary
     from hld.testing.goodness_of_fit import HLDTest as HLDTest
     from hld.testing.many_batches import BatchesResult as BatchesResult
@@ -64,6 +68,8 @@ _HOME = {
     "TableEncoder": "schemas.encoder", "fit_encoder": "schemas.encoder",
     "TableSchema": "schemas.schema", "ColumnSchema": "schemas.schema", "learn_schema": "schemas.learn_schema",
     "calendar_columns": "schemas.learn_schema", "DataQuality": "schemas.quality",
+    "StreamMonitor": "streams.stream_monitor", "StreamResult": "streams.stream_monitor",
+    "LabelShift": "conditional.label_shift", "label_shift": "conditional.label_shift",
 }
 _FROM_PCIRCUIT = ("Moments", "exact_moments", "select_nodes")
 _MODULES = ("baselines", "gchi2", "plots")

@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from hld.answers.table_facts import batch_profile, evidence_of
 from hld.checks import check_alpha
 from hld.detector import HLDDetector
@@ -57,6 +59,8 @@ def judge_chunks(detector: HLDDetector, chunks: Iterable[Any], alpha: float = 0.
     check_fitted(detector)
     if not isinstance(chunks, Iterable):
         raise TypeError(f"`chunks` must be a sequence of tables, found {chunks!r}")
+    if detector.judge_ is not detector.test_:
+        return _judge_whole(detector, chunks, check_alpha(alpha))
     alpha, sums, total, absent, extra = check_alpha(alpha), RowSums(detector.test_), None, set(), set()
     encoder, counts = detector.encoder_, None
     for chunk in chunks:
@@ -73,3 +77,18 @@ def judge_chunks(detector: HLDDetector, chunks: Iterable[Any], alpha: float = 0.
     result = with_quality(lambda level: detector.test_.judge_sums(sums, level), quality, alpha,
                           largest_of(detector, counts))
     return replace(result, evidence=evidence_of(detector, counts, quality))
+
+
+def _judge_whole(detector, chunks, alpha) -> HLDResult:
+    """The test of a detector that needs the rows together: their codes are held."""
+    codes, total, absent, extra = [], None, set(), set()
+    for chunk in chunks:
+        own, report, not_there, new = detector.encoder_.encode_counting(chunk)
+        codes.append(own)
+        total = report if total is None else total + report
+        absent, extra = absent | set(not_there), extra | set(new)
+    if total is None:
+        raise ValueError("`chunks` has no table: at least one is needed")
+    quality = data_quality(detector.encoder_.columns, detector.schema_.trained, total, absent, sorted(extra),
+                           tolerance=detector.tolerance, is_tested=False)
+    return with_quality(lambda level: detector.judge_(np.concatenate(codes), level), quality, alpha)

@@ -21,19 +21,20 @@ import numpy as np
 import pcircuit
 from hld.answers.table_facts import batch_profile, evidence_of, table_facts
 from hld.checks import check_alpha
+from hld.conditional.covariates import covariate_mask
+from hld.conditional.judges import build_judge
 from hld.detector_options import check_options
 from hld.detector_parts import (
     batch_as_named,
     build_test,
     describe,
     judge_table_summary,
-    warn_of_few_rows,
+    warn_of_few,
     warn_of_left_out,
 )
 from hld.estimator import check_fitted, feature_names, predictions, row_offset, sklearn_tags, width_as_expected
 from hld.files.detector import check_storable, detector_parts, read_parts
 from hld.planning.of_tables import detectable_of_table, power_of_table, sample_size_of_table
-from hld.references.held_out import split_rows
 from hld.results.largest_count import largest_of
 from hld.results.with_quality import with_quality
 from hld.schemas.learn_schema import learn_schema
@@ -42,6 +43,7 @@ from hld.summaries.of_tables import summarize_table
 from hld.summaries.summary import BatchSummary
 from hld.synthetic.drawing import condition_probability, draw_rows
 from hld.tables.cells import read_table
+from hld.variation.dividing import divide
 
 if TYPE_CHECKING:
     from hld.answers.segments import SegmentsResult
@@ -68,6 +70,9 @@ class HLDDetector:
         Columns to treat so whatever their type.  Columns named here are kept even if they are nearly unique.
     schema : TableSchema, optional
         What is known of the columns; the rest is learned.
+    covariates : sequence of column names or positions, optional
+        Columns that may move: then batches are tested for whether the others given these are as learned
+        (`hld.conditional`), and results say which of both moved.
     missingness : bool
         Whether shares of missing values are tested, too, and numbers of values that learning did not show, and count in
         the p-value (`hld.schemas.missingness`, `hld.schemas.new_values`).
@@ -101,6 +106,9 @@ class HLDDetector:
     encoder_ : TableEncoder
     circuit_ : pcircuit.Circuit
     test_ : HLDTest
+        The test against independent rows.
+    judge_ : HLDTest, GroupTest, TimeTest or ConditionalTest
+        What judges batches: `test_`, unless the detector was fitted to groups or a series or has covariates.
     history_ : (epochs + 1,) float array
         Mean training log-likelihood per row, natural.
     num_train_ : int
@@ -145,16 +153,16 @@ class HLDDetector:
 
     def __init__(self, num_latents: int = 4, num_epochs: int = 100, pseudocount: float = 1.0, num_bins: int = 8,
                  max_categories: int = 64, *, categorical: Any = None, continuous: Any = None, schema: Any = None,
-                 missingness: bool = True, kinds: Sequence[str] = ("input", "sum"), metric: Any = "auto",
-                 null: str = "auto", reference: str = "auto", estimation_error: bool = True, tolerance: float = 0.0,
-                 num_resamples: int = 999, rng: int | np.random.Generator | None = 0) -> None:
+                 covariates: Any = None, missingness: bool = True, kinds: Sequence[str] = ("input", "sum"),
+                 metric: Any = "auto", null: str = "auto", reference: str = "auto", estimation_error: bool = True,
+                 tolerance: float = 0.0, num_resamples: int = 999, rng: int | np.random.Generator | None = 0) -> None:
         self.num_latents = num_latents
         self.num_epochs = num_epochs
         self.pseudocount = pseudocount
         self.num_bins = num_bins
         self.max_categories = max_categories
         self.categorical, self.continuous, self.schema = categorical, continuous, schema
-        self.missingness = missingness
+        self.covariates, self.missingness = covariates, missingness
         self.kinds = kinds
         self.metric = metric
         self.null = null
@@ -164,7 +172,8 @@ class HLDDetector:
         self.estimation_error = estimation_error
         self.rng = rng
 
-    def fit(self, table: Any, y: Any = None, *, progress: bool = False, learner: Any = None) -> HLDDetector:
+    def fit(self, table: Any, y: Any = None, *, groups: Any = None, order: str | None = None, progress: bool = False,
+            learner: Any = None) -> HLDDetector:
         """Learn the distribution of a table.
 
         Parameters
@@ -173,6 +182,13 @@ class HLDDetector:
             Training rows, at least two.
         y : ignored
             For compatibility with scikit-learn.
+        groups : column name or position, or (n,) array_like, optional
+            Day, site, customer of each row: a batch is then tested as a group like those before, which differ from
+            each other by nature (`hld.variation`).  The column is not learned.  Half of the groups, or 19 if these are
+            more, are kept from learning, and a batch is compared with them.
+        order : "time", optional
+            The rows are in order of time, without gaps, and resemble their neighbours: batches of successive rows are
+            compared with such stretches of the later half, and the earlier half is learned from.
         progress : bool
             Draw a progress bar on standard error where a person looks.
         learner : callable, optional
@@ -195,12 +211,17 @@ class HLDDetector:
         columns = read_table(table)
         if columns.num_rows == 1:
             raise ValueError("`table` has 1 row: one sample is too few to learn a distribution of, give at least two")
-        learned, kept = rows = split_rows(columns.num_rows, self.reference, rng)
+        if (groups is not None or order is not None) and self.covariates is not None:
+            raise ValueError(f"`{'order' if groups is None else 'groups'}` and `covariates` answer different questions"
+                             ": fit one detector for each")
+        columns, (learned, kept), labels = divide(columns, groups, order, self.reference, rng)
+        rows = learned, kept
         schema = learn_schema(columns, num_bins=self.num_bins, max_categories=self.max_categories, rows=learned,
                               categorical=self.categorical, continuous=self.continuous, given=self.schema)
         encoder = schema.encoder()
         check_storable(self.get_params(), schema)
         warn_of_left_out(schema, self.schema)
+        given = covariate_mask(encoder.names, self.covariates, self.reference)
         data, _ = encoder.encode_training(columns)
         kept, new = reference_rows(encoder, columns, data, kept)
         learned = data[learned]
@@ -216,11 +237,12 @@ class HLDDetector:
         test = build_test(self.get_params(), circuit, kept, num_learned, int(rng.integers(2 ** 53)),
                           encoder.ordered)
         num_train = len(data) + num_learned - len(learned)
-        warn_of_few_rows(test, num_train)
+        judge = build_judge(test, kept, None if labels is None else labels[rows[1]], given, order)
+        warn_of_few(judge, num_train)
         history.flags.writeable = False
         offset = row_offset(pcircuit.log_likelihood(circuit, learned if kept is None else kept))
-        return self._take_over({"schema": schema, "test": test, "history": history, "num_train": num_train,
-                                "offset": offset, "new_values": new, **known})
+        return self._take_over({"schema": schema, "test": test, "judge": judge, "history": history,
+                                "num_train": num_train, "offset": offset, "new_values": new, **known})
 
     def test(self, batch: Any, alpha: float = 0.05) -> HLDResult:
         """Test whether a batch follows the distribution of the training table.
@@ -251,8 +273,12 @@ class HLDDetector:
         if isinstance(batch, BatchSummary):
             return judge_table_summary(self, batch, alpha)
         with batch_as_named():
-            rows, quality = self.encoder_.check(batch, self.schema_.trained, self.tolerance, kept=self.new_values_,
-                                                is_tested=self.missingness)
+            alone = self.judge_ is self.test_  # shares and counts are tested as those of independent rows
+            rows, quality = self.encoder_.check(batch, self.schema_.trained, self.tolerance,
+                                                kept=self.new_values_ if alone else None,
+                                                is_tested=self.missingness and alone)
+        if not alone:
+            return with_quality(lambda level: self.judge_(rows, level), quality, alpha)
         counts = batch_profile(self, rows)
         result = with_quality(lambda level: self.test_(rows, level), quality, alpha, largest_of(self, counts))
         return replace(result, evidence=evidence_of(self, counts, quality))
@@ -288,7 +314,8 @@ class HLDDetector:
         check_fitted(self)
         alpha = check_alpha(alpha)
         return judge_segments(self, lambda rows, quality: with_quality(
-            lambda level: self.test_(rows, level), quality, alpha, largest_of(self, batch_profile(self, rows))),
+            lambda level: self.judge_(rows, level), quality, alpha,
+            largest_of(self, batch_profile(self, rows)) if self.judge_ is self.test_ else None),
             table, by, alpha, every=every, procedure=procedure)
 
     def score_samples(self, table: Any) -> np.ndarray:
@@ -323,9 +350,9 @@ class HLDDetector:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted detector to one file, atomically and without pickle; read it with `hld.load`."""
         check_fitted(self)
-        fitted = {"schema": self.schema_, "test": self.test_, "history": self.history_, "num_train": self.num_train_,
-                  "offset": self.offset_, "profile": self.profile_, "values": self.values_,
-                  "new_values": self.new_values_}
+        fitted = {"schema": self.schema_, "test": self.test_, "judge": self.judge_, "history": self.history_,
+                  "num_train": self.num_train_, "offset": self.offset_, "profile": self.profile_,
+                  "values": self.values_, "new_values": self.new_values_}
         pcircuit.write_archive(path, *detector_parts(self.get_params(), fitted))
 
     @classmethod
@@ -361,6 +388,7 @@ class HLDDetector:
         """Become fitted: with what `fit` computed, or what a file held."""
         self.schema_, self.encoder_ = fitted["schema"], fitted["schema"].encoder()
         self.test_, self.circuit_ = fitted["test"], fitted["test"].circuit
+        self.judge_ = fitted["judge"]
         self.history_, self.num_train_, self.offset_ = fitted["history"], fitted["num_train"], fitted["offset"]
         self.profile_, self.values_, self.new_values_ = (fitted[name] for name in ("profile", "values", "new_values"))
         self.n_features_in_, names = len(self.schema_.table_names), feature_names(self.schema_)

@@ -30,7 +30,7 @@ def build_test(options: Mapping[str, Any], circuit: pcircuit.Circuit, kept: np.n
     nodes, metric = pcircuit.select_nodes(circuit, options["kinds"]), options["metric"]
     if isinstance(metric, str) and metric in COMBINATIONS:
         fresh = None if kept is None or options["reference"] == "training" else len(kept)
-        metric = default_metrics(circuit, nodes, fresh, scores=metric == "auto")
+        metric = default_metrics(circuit, nodes, fresh, scores=metric == "auto" and options["covariates"] is None)
     return HLDTest(circuit, nodes=nodes, metric=metric, null=options["null"],
                    reference="circuit" if kept is None else "training", training_data=kept,
                    num_train=num_learned if options["estimation_error"] and kept is None else None,
@@ -40,6 +40,9 @@ def build_test(options: Mapping[str, Any], circuit: pcircuit.Circuit, kept: np.n
 def judge_table_summary(detector: Any, summary: BatchSummary, alpha: float) -> HLDResult:
     """Test a batch of which a fitted detector has a summary."""
     check_summary(summary, "batch")
+    if detector.judge_ is not detector.test_:
+        raise ValueError("`batch` is a summary, which holds what independent rows need: this detector judges groups, a "
+                         "series, or rows given covariates, and needs the rows")
     summary, quality, evidence = facts_of(detector, summary)
     if quality is None:
         return detector.test_(summary, alpha)
@@ -67,6 +70,7 @@ def describe(detector: Any) -> str:
     return "\n".join([
         f"HLDDetector fitted to {detector.num_train_} rows, mean log-likelihood {detector.history_[-1]:.4f}",
         detector.encoder_.describe(), *left_out, detector.test_.describe(), *_kept_rows(detector),
+        *([] if detector.judge_ is detector.test_ else [detector.judge_.describe()]),
         f"missing values: {MISSING[detector.test_.missing]}; {_tested_shares(detector)}"])
 
 
@@ -80,15 +84,22 @@ def _kept_rows(detector: Any) -> list[Any]:
 
 def _tested_shares(detector: Any) -> str:
     """What is done with the shares of missing values."""
-    if not detector.missingness:
+    if not detector.missingness or detector.judge_ is not detector.test_:
         return "their shares are not tested"
     if detector.schema_.trained is None:
         return "their shares are not tested, as those of training are not in this older file"
     return "their shares are tested against those of training"
 
 
-def warn_of_few_rows(test: HLDTest, num_rows: int) -> None:
-    """A warning if single rows cannot be rejected at the default level, so few rows there are to compare them with."""
+def warn_of_few(judge: Any, num_rows: int) -> None:
+    """A warning if nothing can be rejected at the default level, so little there is to compare with."""
+    if not isinstance(judge, HLDTest):
+        if judge.least_pvalue() > SUPPORTED_LEVEL:  # only groups have one
+            warnings.warn(f"`groups` leaves {judge.num_groups} groups to compare with, so p-values are at least "
+                          f"{judge.least_pvalue():.2g}: a test at a lower level never rejects", UserWarning,
+                          stacklevel=3)
+        return
+    test = judge
     least = test.least_pvalue(1)
     if least > SUPPORTED_LEVEL:
         warnings.warn(f"`table` has {num_rows} rows, so the smallest p-value of a single row is {least:.2g}: a test at "

@@ -53,11 +53,14 @@ ROOMS = {
         "baselines": {"checks", "nulls", "gchi2", "vectors"},
         "testing": {"checks", "answers", "vectors", "references", "metrics", "nulls", "results",
                     "planning", "summaries"},
+        "conditional": {"checks", "vectors", "nulls", "gchi2", "answers", "results", "testing", "variation"},
+        "variation": {"checks", "answers", "vectors", "references", "nulls", "results", "testing"},
+        "streams": {"checks", "tables", "answers"},
         CORE: {"metrics", "nulls", "testing", "results", "summaries"},
         "files": {"checks", "schemas", "answers", "synthetic", "references", "vectors", "nulls", "metrics", "testing",
-                  CORE},
+                  "variation", "conditional", CORE},
         "detector": {"checks", "tables", "schemas", "answers", "synthetic", "summaries", "planning", "references",
-                     "results", "files", CORE},
+                     "results", "files", "variation", "conditional", CORE},
         "auditing": {"checks", "planning"},
         "comparing": {"checks", "nulls", "references", "summaries", "testing", "plots", "detector"},
         "model_files": {"detector", "files"},
@@ -68,13 +71,13 @@ ROOMS = {
         "serve": {"chunks", "model_files", "answers", "summaries", "table_files", "reports", "monitoring"},
         "command": {"chunks", "model_files", "detector", "answers", "tables", "table_files", "schemas", "plots",
                     "results", "testing", "reports", "monitoring", "serve", "export", "planning", "summaries",
-                    "auditing"},
+                    "auditing", "streams"},
         "__main__": {"command"},
     },
 }
 # modules beside the folders that are a floor of their own
 TOP = {"hld.__main__", "hld.checks", "hld.detector", "hld.model_files", "hld.chunks"}
-NUMBA = {"pcircuit/compiled", "pcircuit/moments/compiled", "hld/monitoring/kernel.py"}
+NUMBA = {"pcircuit/compiled", "pcircuit/moments/compiled", "hld/monitoring/kernel.py", "hld/streams/kernel.py"}
 PUBLIC = [f"{package}.{name}" for package, module in PACKAGES.items() for name in module.__all__]
 
 

@@ -153,7 +153,7 @@ def judge_segments(detector: Any, judge: Callable[..., Any], table: Any, by: lis
     if every is not None:
         pcircuit.check_choice(every, "every", tuple(PERIODS))
     encoder = detector.encoder_
-    columns, cells, name = _split_off(read_table(table), by, (*encoder.names, *(one.source for one in encoder.derived)))
+    columns, cells, name = split_off(read_table(table), by, (*encoder.names, *(one.source for one in encoder.derived)))
     codes = encoder.encode_counting(columns)[0]  # columns that were not fitted do not matter
     if not len(codes):
         raise ValueError("`table` has no rows: give at least one")
@@ -162,7 +162,7 @@ def judge_segments(detector: Any, judge: Callable[..., Any], table: Any, by: lis
     if hidden:
         codes = codes.astype(np.int32) if codes.dtype.kind == "u" else codes.copy()
         codes[:, hidden] = -1
-    groups, labels = _groups(whole_cells(cells), every, name)
+    groups, labels = numbered(cells, every, name)
     order = np.argsort(groups, kind="stable")
     rows = np.split(order, np.cumsum(np.bincount(groups))[:-1])
     results = [judge(codes[one], _quality(detector, codes[one], hidden)) for one in rows]
@@ -191,19 +191,22 @@ def _moved(result: Any) -> list[Any]:
     return [one.name for one in result.columns if one.adjusted <= result.alpha]
 
 
-def _split_off(columns: Columns, by: list[str] | str, fitted: tuple[str, str, str]) -> tuple[Any, ...]:
-    """The table without the column to group by (unless it was fitted), that column (N,), and its name."""
+def split_off(columns: Columns, by: Any, fitted: Any = (), argument: str = "by") -> tuple[Any, ...]:
+    """The table without the column to group by (unless it was fitted), that column (N,), and its name.
+
+    `argument` is what errors call `by`.
+    """
     if not isinstance(by, (str, int, np.integer)) or isinstance(by, bool):
         labels = np.asarray(by, dtype=object) if isinstance(by, (list, tuple)) else np.asarray(by)
         if labels.shape != (columns.num_rows,):
-            raise ValueError(f"`by` has shape {labels.shape}, expected a column, or {columns.num_rows} labels, one for "
-                             "each row of `table`")
+            raise ValueError(f"`{argument}` has shape {labels.shape}, expected a column, or {columns.num_rows} labels, "
+                             "one for each row of `table`")
         return columns, labels, "labels"
     names = columns.names or tuple(f"x{v}" for v in range(len(columns.arrays)))
     if isinstance(by, str) and by not in names:
-        raise ValueError(f"`by` names the column {by!r}, expected one of {', '.join(map(repr, names))}")
+        raise ValueError(f"`{argument}` names the column {by!r}, expected one of {', '.join(map(repr, names))}")
     if not isinstance(by, str) and not 0 <= by < len(names):
-        raise ValueError(f"`by` is position {by}, expected 0..{len(names) - 1}")
+        raise ValueError(f"`{argument}` is position {by}, expected 0..{len(names) - 1}")
     at = names.index(by) if isinstance(by, str) else int(by)
     if names[at] in fitted:
         return columns, columns.arrays[at], names[at]
@@ -213,8 +216,9 @@ def _split_off(columns: Columns, by: list[str] | str, fitted: tuple[str, str, st
     return rest, columns.arrays[at], names[at]
 
 
-def _groups(cells: Any, every: str | None, name: str) -> tuple[Any, ...]:
+def numbered(cells: Any, every: str | None, name: str) -> tuple[Any, ...]:
     """(N,) the number of each row's segment, and the labels of the segments in order."""
+    cells = whole_cells(cells)
     if cells.dtype.kind in "biu" and every is None:
         distinct, groups = np.unique(cells, return_inverse=True)
         return groups, tuple(map(str, distinct.tolist()))

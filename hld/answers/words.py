@@ -27,7 +27,7 @@ def headline(result: Any) -> str:
     """Verdict, p-value and effect size in one line."""
     found = [f"{'shift' if result.reject else 'no shift'}: {p_text(result.pvalue)} at level {result.alpha:g}, "
              f"{result.num_samples} row{'s' * (result.num_samples != 1)}"]
-    if len(result.pvalues) == 1:
+    if len(result.pvalues) == 1 and result.context is None:
         found.append(f"distance {result.statistic:.4g} (threshold {result.threshold:.4g})")
     between = result.effect_interval
     found.append(f"effect size {result.effect:.2g}" + ("" if between is None else
@@ -37,7 +37,7 @@ def headline(result: Any) -> str:
 
 def in_words(result: Any) -> str:
     """The verdict; and where the columns of the batch are known, which of them moved and how."""
-    lines = [headline(result)]
+    lines = [headline(result), *([] if result.context is None else result.context.lines())]
     if result.columns:
         lines += column_lines(result.columns, result.alpha) + pair_lines(result.pairs, result.alpha)
         if not result.reject and any(one.adjusted <= result.alpha for one in result.columns):

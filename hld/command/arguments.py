@@ -122,6 +122,12 @@ def _add_fit(commands: Any) -> None:
                      help="what is known of the columns (docs/tables.md); the rest is learned")
     fit.add_argument("--max-rows", type=_count, default=200_000, metavar="N",
                      help="learn from a uniform sample of so many rows of longer tables (default 200000)")
+    fit.add_argument("--groups", metavar="COLUMN",
+                     help="day or site of each row: a batch is tested as a group like those before")
+    fit.add_argument("--order", choices=("time",),
+                     help="rows are in order of time and resemble their neighbours: batches are stretches of it")
+    fit.add_argument("--covariates", metavar="A,B", type=names,
+                     help="columns that may move: tested is whether the others given these are as learned")
     fit.add_argument("--categorical", metavar="A,B", type=names, help="columns to treat as categorical")
     fit.add_argument("--continuous", metavar="C,D", type=names, help="columns to treat as continuous")
     fit.add_argument("--calendar", metavar="A,B", type=names,
@@ -189,6 +195,11 @@ def _add_monitor(commands: Any) -> None:
                          help="rows between two lines (default 100)")
     monitor.add_argument("--alarm-only", action="store_true", help="print the line of the alarm alone, and the last")
     monitor.add_argument("--stop", action="store_true", help="leave at the alarm")
+    monitor.add_argument("--reference", metavar="HELDOUT.csv",
+                         help="rows that the model did not learn from: then alarms are false with probability at most "
+                              "alpha, ever (docs/monitoring.md); without it rows are compared with the model itself")
+    monitor.add_argument("--state", metavar="FILE",
+                         help="with --reference: go on from this file if it is there, and write it at the end")
     monitor.add_argument("--margin", type=float,
                          help="distance from the model that is still no shift (default: that of its reference rows)")
     _add_alpha(monitor)

@@ -19,11 +19,11 @@ def fit(args: argparse.Namespace) -> int:
         raise ValueError(f"{args.output!r} is the training table: give the model file another name")
     detector = HLDDetector(num_latents=args.num_latents, num_epochs=args.num_epochs, num_bins=args.num_bins,
                            categorical=args.categorical, continuous=args.continuous, rng=args.seed, metric=args.metric,
-                           schema=_schema(args))
+                           covariates=args.covariates, schema=_schema(args))
     with step(f"reading {args.table}"):
         table, num_rows = read_training(args.table, reading_options(args), max_rows=args.max_rows, seed=args.seed)
     LOG.info("learning %d of %d rows", len(table), num_rows)
-    detector.fit(table, progress=True)
+    detector.fit(table, groups=args.groups, order=args.order, progress=True)
     with step(f"writing {args.output}"):
         detector.save(target)
     count = detector.n_features_in_

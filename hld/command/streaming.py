@@ -7,9 +7,11 @@ a line is written:
     {"event": "alarm", "num_rows": 400, "alarm": true, "alarm_row": 365, ...}
     {"event": "end", ...}
 
-The probability that an unshifted stream ever causes an alarm is at most alpha, however long it runs.  "Unshifted" means
-that rows follow the circuit up to what it does not get right itself: by default the margin is the distance between its
-means and those of the rows that the model kept from learning, sampling error included.
+The probability that an unshifted stream ever causes an alarm is at most alpha, however long it runs.  With --reference,
+a table that the model did not learn from, "unshifted" means that rows are like those of the reference
+(`hld.StreamMonitor`).  Without, it means that rows follow the circuit up to what it does not get right itself: by
+default the margin is the distance between its means and those of the rows that the model kept from learning, sampling
+error included.
 """
 from __future__ import annotations
 
@@ -33,13 +35,21 @@ def monitor(args: argparse.Namespace) -> int:
     from hld.command.steps import step
     from hld.model_files import load
     from hld.monitoring.of_test import monitor_of
+    if args.reference is None and args.state is not None:
+        raise ValueError("--state is for --reference: without it there is no state to keep")
     with step(f"reading {args.model}"):
         detector = load(args.model)
-        encoder, watch = detector.encoder_, monitor_of(detector.test_, args.alpha, args.margin)
+        encoder = detector.encoder_
+    if args.reference is None:
+        watch = monitor_of(detector.test_, args.alpha, args.margin)
+        update = watch.update
+    else:
+        watch = _among_rows(detector, args)
+        update = watch.update_codes
     was_alarm, result = False, None
     for text in _blocks(sys.stdin, args.every, args.sep):
         codes, *_ = encoder.encode_counting(_cells(text, encoder, args.sep))
-        result = watch.update(codes)
+        result = update(codes)
         is_new, was_alarm = result.alarm and not was_alarm, result.alarm
         if is_new or not args.alarm_only:
             _print_line("alarm" if is_new else "rows", result)
@@ -48,7 +58,26 @@ def monitor(args: argparse.Namespace) -> int:
     if result is None:
         raise ValueError("standard input has no rows, expected a header and rows")
     _print_line("end", result)
+    if args.state is not None:
+        watch.save(args.state)
     return ALARM if result.alarm else 0
+
+
+def _among_rows(detector: Any, args: Any) -> Any:
+    """The monitor that compares with rows of a file, or the one that was saved."""
+    import os
+
+    from hld.command.csv_files import read_batch
+    from hld.command.steps import step
+    from hld.streams.stream_monitor import StreamMonitor
+    from hld.table_files.dialect import ReadOptions
+    if args.margin is not None:
+        raise ValueError("--margin is for the model as reference: leave it out with --reference")
+    if args.state is not None and os.path.exists(args.state):
+        return StreamMonitor.load(args.state, detector)
+    with step(f"reading {args.reference}"):
+        rows = read_batch(args.reference, detector.encoder_, ReadOptions())
+    return StreamMonitor(detector, rows, args.alpha)
 
 
 def _blocks(lines: Any, size: int, separator: str) -> Iterator[str]:

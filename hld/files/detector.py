@@ -22,6 +22,7 @@ from hld.files.calibration import calibration_parts, read_calibration
 from hld.files.calibration_v1 import parts_of_version_1
 from hld.files.detector_checks import check_calibration, check_history, check_same, check_settings
 from hld.files.detector_params import plain_params, read_params
+from hld.files.judges import judge_parts, read_judge
 from hld.schemas.encoder import TableEncoder
 from hld.schemas.new_values import KeptValues
 from hld.schemas.schema import TableSchema
@@ -38,6 +39,7 @@ CIRCUIT = "circuit."  # prefix of the circuit's arrays
 TEST = "test."  # prefix of the arrays of its test
 PROFILE = "profile."  # prefix of the counts of the rows that batches are compared with; older files have none
 VALUES = "values."  # prefix of the quantiles of continuous columns; older files have none
+JUDGE = "judge."  # prefix of the arrays of what judges batches, where that is more than the test
 NEW = "new."  # prefix of how often rows kept from learning have new values; older files have none
 
 
@@ -49,7 +51,7 @@ def detector_parts(params: dict[str, Any], fitted: dict[str, Any]) -> tuple[Any,
     params : dict
         Constructor parameters.
     fitted : dict
-        "schema", "test", "history", "num_train", "offset", "profile", "values" and "new_values".
+        "schema", "test", "judge", "history", "num_train", "offset", "profile", "values" and "new_values".
 
     Returns
     -------
@@ -74,6 +76,8 @@ def detector_parts(params: dict[str, Any], fitted: dict[str, Any]) -> tuple[Any,
         arrays |= with_prefix(VALUES, fitted["values"].to_arrays())
     if fitted["new_values"] is not None:
         arrays |= with_prefix(NEW, fitted["new_values"].to_arrays())
+    more, own = judge_parts(fitted["judge"], test)
+    header, arrays = header | more, arrays | with_prefix(JUDGE, own)
     return header, arrays | {"history": fitted["history"]}
 
 
@@ -123,8 +127,8 @@ def read_parts(header: dict[str, Any], arrays: dict[str, Any], defaults: dict[st
 def _read_parts(header: dict[str, Any], arrays: dict[str, Any], defaults: dict[str, Any]) -> tuple[Any, ...]:
     """What `read_parts` returns; TypeError or ValueError where the parts do not fit together."""
     is_old = header["version"] < 3
-    check_names(header, KEYS_BEFORE_3 if is_old else KEYS, "the header")
-    parts = (CIRCUIT, TEST, PROFILE, VALUES, NEW)
+    check_names(header, KEYS_BEFORE_3 if is_old else KEYS | ({"judge"} & set(header)), "the header")
+    parts = (CIRCUIT, TEST, PROFILE, VALUES, NEW, JUDGE)
     check_names([name for name in arrays if not name.startswith(parts)], {"history"}, "the file")
     schema = TableSchema.of_encoder(TableEncoder.from_dict(header["encoder"])) if is_old else TableSchema.from_dict(
         header["schema"])
@@ -139,7 +143,8 @@ def _read_parts(header: dict[str, Any], arrays: dict[str, Any], defaults: dict[s
     params = read_params(header["params"], defaults)
     if schema.num_rows not in (None, num_train):
         raise ValueError(f"the schema is of {schema.num_rows} rows, expected {num_train}")
-    fitted = {"schema": schema, "test": test, "history": arrays["history"], "num_train": num_train,
+    fitted = {"schema": schema, "test": test, "judge": read_judge(header, under_prefix(JUDGE, arrays), test),
+              "history": arrays["history"], "num_train": num_train,
               "offset": None if is_old else _read_offset(header["offset"]),
               "profile": profile, "values": _read_values(under_prefix(VALUES, arrays), encoder),
               "new_values": _read_new(under_prefix(NEW, arrays), encoder, num_train)}

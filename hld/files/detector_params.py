@@ -139,7 +139,7 @@ def _is_whole(value: int) -> bool:
 _CHECKS = {
     **dict.fromkeys(COUNTS, _count), "pseudocount": _amount, "tolerance": _amount,
     "estimation_error": pcircuit.check_flag, "missingness": pcircuit.check_flag, "schema": _schema,
-    "categorical": _columns, "continuous": _columns, "kinds": _kinds,
+    "categorical": _columns, "continuous": _columns, "covariates": _columns, "kinds": _kinds,
     "metric": _metric,
     "null": _choice(NULLS), "reference": _choice(REFERENCES), "rng": _seed,
 }

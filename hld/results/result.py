@@ -66,6 +66,10 @@ class HLDResult:
         values, which is part of `pvalue`.
     largest_count : hld.results.largest_count.LargestCount or None
         Where a batch of a detector with the default metrics differs most in a single count: part of `pvalue`, too.
+    context : GroupContext, CovariateContext or None
+        What the batch was judged by, where that is more than independent rows: groups, stretches of time
+        (`hld.variation.context`), covariates that may move (`hld.conditional.context`).  Then `statistic` is
+        -log10 of `pvalue`.
 
     Examples
     --------
@@ -96,6 +100,7 @@ class HLDResult:
     evidence: Evidence | None = field(default=None, repr=False)
     data_quality: object = field(default=None, repr=False)
     largest_count: LargestCount | None = field(default=None, repr=False)
+    context: object = field(default=None, repr=False)
     _scores: np.ndarray | None = field(default=None, repr=False)
     _spectrum: Callable[..., Any] | None = field(default=None, repr=False)
 
@@ -114,6 +119,8 @@ class HLDResult:
         What sampling alone makes of it on average is taken off, so an unshifted batch has about 0 whatever its size; it
         is in the units of `tolerance`.
         """
+        if self.context is not None:
+            return self.context.effect
         total = float(self.stds @ self.stds)
         if total <= 0:
             return 0.0
@@ -180,6 +187,8 @@ class HLDResult:
             values["data_quality"] = self.data_quality.to_dict()
         if self.largest_count is not None:
             values["largest_count"] = asdict(self.largest_count)
+        if self.context is not None:
+            values["context"] = self.context.to_dict()
         if self.evidence is not None:
             values |= {"columns": [one.to_dict() for one in self.columns],
                        "pairs": [one.to_dict() for one in self.pairs]}

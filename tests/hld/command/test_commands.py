@@ -218,3 +218,40 @@ def test_every_command_has_an_example(run, capsys):
         with pytest.raises(SystemExit):
             main([command, "--help"])
         assert f"hld {command}" in capsys.readouterr().out.partition("example:\n  ")[2]
+
+
+def test_groups_on_the_command_line(run, folder):
+    rng = np.random.default_rng(8)
+    days = pd.concat([rows(rng, 40, shift) for shift in rng.normal(size=30)])
+    days["day"] = np.repeat(np.arange(30), 40)
+    days.to_csv(folder / "grouped.csv", index=False)
+    status, out, err = run("fit", "grouped.csv", "-o", "grouped.hld", "--groups", "day", "--num-epochs", "3")
+    assert (status, out.startswith("fitted 1200 rows of 3 columns")) == (0, True), err
+    status, out, _ = run("test", "grouped.hld", "calm.csv")
+    assert "among 19 groups of this size" in out
+    status, out, _ = run("explain", "grouped.hld", "moved.csv", "--json")
+    assert status == 1
+    check("explain", json.loads(out))
+    assert json.loads(out)["context"]["num_groups"] == 19
+    status, out, _ = run("test", "grouped.hld", "moved.csv", "--json")
+    check("test", json.loads(out))
+    assert run("fit", "grouped.csv", "-o", "other.hld", "--groups", "week")[2].startswith(
+        "hld: error: `groups` names the column 'week'")
+
+
+def test_monitor_among_held_out_rows(run, folder):
+    moved = (folder / "moved.csv").read_text(encoding="utf-8")
+    calm = (folder / "calm.csv").read_text(encoding="utf-8")
+    held = rows(np.random.default_rng(11), 300)
+    held.to_csv(folder / "held.csv", index=False)
+    options = ("--reference", "held.csv", "--state", "stream.state")
+    status, out, err = run("monitor", "model.hld", *options, stdin="\n".join(calm.splitlines()[:200]))
+    assert (status, err) == (0, "")
+    status, out, err = run("monitor", "model.hld", *options, stdin=moved)
+    lines = [json.loads(line) for line in out.splitlines()]
+    for line in lines:
+        check("monitor", line)
+    assert status == 1
+    assert lines[-1]["num_rows"] == 199 + 400  # it went on
+    assert run("monitor", "model.hld", "--state", "x", stdin=calm)[0] == 2
+    assert "leave it out with --reference" in run("monitor", "model.hld", *options, "--margin", "1", stdin=calm)[2]

@@ -1,0 +1,243 @@
+r"""The test whether the rest of a row given its covariates is as learned, while these may move.
+
+    H0: P(Y | X) is that of the reference rows        H1: it is not        P(X) may be anything
+
+The statistic is made of residuals r(x, y) = L(x, y) - E[L(x, Y) | X = x] (`hld.conditional.residuals`), whose mean is
+zero under the circuit whatever P(X) is.
+
+**What the circuit gets wrong.**  Real rows have E[r | x] = b(x), not zero, and a batch with other x has another mean of
+b.  The part of b that is a sum of functions of single covariates and of pairs of them is taken off: with phi(x) a
+constant, the indicators of their values and those of pairs of values, for as many pairs as the reference has rows for,
+the residuals of k reference rows are regressed on phi.  For a batch of T rows then
+
+.. math:: Z = \bar r - \hat\beta^t \bar\phi, \qquad
+          \mathrm{Cov}(Z) = S \, (1/T + h), \quad h = \bar\phi^t (\Phi^t \Phi)^+ \bar\phi,
+
+h the leverage of the batch in the regression: 1/k for a batch like the reference, more for one whose covariates the
+reference hardly has.
+
+**Their covariance** depends on x as well, so that S of a batch is not that of the reference.  The batch's own rows
+tell it, in the limit; S is taken to be between the two, the batch's share T / (T + 50).  Trace, Frobenius norm and
+largest eigenvalue in each metric give the p-value of the widest law with them (`hld.gchi2.three_moments`), its variance
+stretched for a finite T as in `hld.nulls.confirmation`.  Several metrics are combined by their joint law.
+"""
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+import pcircuit
+from hld.checks import check_alpha, finite_array
+from hld.conditional.context import CovariateContext
+from hld.conditional.residuals import residuals
+from hld.gchi2.three_moments import ThreeMoments
+from hld.nulls.confirmation import excess_of, sample_norms
+from hld.nulls.joint import RESOLVED, JointLaw, harmonic_mean, joint_law
+from hld.results.result import HLDResult
+from hld.testing.goodness_of_fit import HLDTest
+from hld.testing.verdict import LEAST_PVALUE
+from hld.vectors.completion import check_rows
+
+PRIOR_ROWS = 50  # of the reference's covariance beside that of a batch's own rows
+MOST_VECTORS = 2_000  # rows that covariances are computed from
+FEWEST_EACH = 10  # reference rows for each function of the regression
+MOST_FUNCTIONS, MOST_VALUES = 500, 40_000_000  # and of all reference rows together
+RANK = 1e-9
+ARRAYS = ("beta", "inverse", "norms", "fourth", "stds", "joint")
+
+
+@dataclass(frozen=True, eq=False)
+class ConditionalTest:
+    """Test of batches given their covariates.
+
+    Attributes
+    ----------
+    inner : HLDTest
+        Circuit, vectors and metrics; as a test it alarms on moved covariates, too.
+    given : (V,) bool array
+        Which variables are covariates.
+    num_rows : int
+        k, rows of the reference.
+    beta : (f, m) float array
+        The regression of residuals on functions of the covariates; f = 1 is a constant.
+    inverse : (f, f) float array
+        Pseudo-inverse of the sums of products of these functions.
+    norms, fourth : (q, 3), (q,) float arrays
+        Of the residuals' covariance in each metric, and mean fourth powers of their distances.
+    stds : (m,) float array
+        Their standard deviations.
+    joint : (B,) float32 array
+        Sorted draws of the harmonic mean of the metrics' p-values; empty for one metric.
+
+    Examples
+    --------
+    >>> import pcircuit
+    >>> circuit = pcircuit.rat_spn([2] * 6, num_units=3, depth=2, rng=0)
+    >>> test = conditional_test(HLDTest(circuit), pcircuit.sample(circuit, 2000, rng=1), np.arange(6) < 3, seed=0)
+    >>> moved = pcircuit.sample(circuit, 3000, rng=2)
+    >>> moved = moved[moved[:, 0] == 1]                       # other covariates, the same given them
+    >>> test.inner(moved).reject, test(moved).reject, test(moved).context.moved
+    (True, False, 'covariates')
+    """
+
+    inner: HLDTest
+    given: np.ndarray
+    num_rows: int
+    beta: np.ndarray
+    inverse: np.ndarray
+    norms: np.ndarray
+    fourth: np.ndarray
+    stds: np.ndarray
+    joint: np.ndarray
+    kind = "covariates"
+
+    def __call__(self, batch, alpha=0.05) -> HLDResult:
+        """Test a batch (T, V) of codes, -1 for a hole, at a level in (0, 1)."""
+        inner, alpha = self.inner, check_alpha(alpha)
+        batch = check_rows(inner.circuit, batch)
+        T, functions = len(batch), self._functions(batch)
+        own = residuals(inner.circuit, inner.nodes, batch, self.given) - functions @ self.beta
+        share, difference = functions.mean(axis=0), own.mean(axis=0)
+        width = 1 / T + float(share @ self.inverse @ share)
+        each = self._pvalues(own, difference, T, width)
+        pvalue = max(self._combined(each), LEAST_PVALUE)
+        covariates = self.covariate_pvalue(batch)
+        moved = {(False, False): "nothing", (False, True): "covariates", (True, False): "conditional",
+                 (True, True): "both"}[pvalue <= alpha, covariates <= alpha]
+        total = float(self.stds @ self.stds)
+        effect = math.sqrt(max(float(difference @ difference) / total - width, 0.0)) if total > 0 else 0.0
+        return HLDResult(statistic=0.0 - math.log10(pvalue), threshold=-math.log10(alpha), pvalue=pvalue,
+                         reject=bool(pvalue <= alpha), alpha=alpha, num_samples=T, null="conditional",
+                         inflation=width * T, null_error=None, num_missing=int((batch < 0).sum()),
+                         metrics=tuple(metric.name for metric in inner.calibration.metrics), pvalues=each,
+                         deltas=difference * inner.shown_weights, stds=self.stds * inner.shown_weights,
+                         nodes=inner.nodes, _circuit=inner.circuit,
+                         context=CovariateContext(self.kind, moved, pvalue, covariates, effect))
+
+    def covariate_pvalue(self, batch: np.ndarray) -> float:
+        """The p-value of the covariates alone: the other columns are hidden from the test."""
+        hidden = np.where(self.given, batch.astype(np.int64), -1)
+        return self.inner(hidden).pvalue if self.given.any() else 1.0
+
+    def least_pvalue(self) -> float:
+        """None that is not zero."""
+        return 0.0
+
+    def describe(self) -> str:
+        """A line."""
+        return (f"covariates: {int(self.given.sum())} of {len(self.given)} columns, which may move; the others given "
+                f"them are compared with {self.num_rows} rows, {len(self.beta)} functions of the covariates taken off")
+
+    def _pvalues(self, own, difference, T, width) -> tuple:
+        """The p-value of each metric for residuals (T, m) with this mean and Cov(Z) = width S."""
+        rows = own[np.linspace(0, T - 1, min(T, MOST_VECTORS)).astype(int)] - difference
+        share = T / (T + PRIOR_ROWS) if T > 1 else 0.0
+        finite = (T ** -3.0 + self.num_rows ** -3.0) / width ** 2
+        found = []
+        for metric, norms, fourth in zip(self.inner.calibration.metrics, self.norms, self.fourth, strict=True):
+            mapped = metric.apply(rows)
+            trace, frobenius, largest = share * sample_norms(mapped) + (1 - share) * norms
+            powers = share * float(((mapped ** 2).sum(axis=1) ** 2).mean()) + (1 - share) * fourth
+            stretch = max(1.0, 1.0 + excess_of(trace, frobenius, powers) * finite)
+            law = ThreeMoments(trace, frobenius ** 2, largest * frobenius ** 2)
+            found.append(float(law.tail(float(metric.squared(difference)) / width, stretch)))
+        return tuple(found)
+
+    def _combined(self, each) -> float:
+        """One p-value for all metrics."""
+        return each[0] if len(each) == 1 else JointLaw(self.joint).tail(float(harmonic_mean(each)))
+
+    def _functions(self, rows) -> np.ndarray:
+        """(n, f) the functions of the covariates in the regression."""
+        return covariate_functions(self.inner.circuit, rows, self.given, len(self.beta))
+
+    def to_arrays(self) -> dict:
+        """All numbers, for a file."""
+        return {"given": np.flatnonzero(self.given), "num_rows": np.array([self.num_rows]),
+                **{name: getattr(self, name) for name in ARRAYS}}
+
+    @classmethod
+    def from_arrays(cls, inner: HLDTest, arrays: dict) -> ConditionalTest:
+        """What `to_arrays` gave, checked."""
+        V, q, m = inner.circuit.num_variables, len(inner.calibration.metrics), len(inner.nodes)
+        given = finite_array(arrays, "given", (None,), np.int64)
+        if len(given) and (given.min() < 0 or given.max() >= V or (np.diff(given) <= 0).any()):
+            raise ValueError("the covariates of the test must be ascending columns")
+        k = finite_array(arrays, "num_rows", (1,), np.int64)
+        mask = np.isin(np.arange(V), given)
+        beta = finite_array(arrays, "beta", (None, m))
+        if len(beta) not in [end for _, end in function_ends(inner.circuit, mask)]:
+            raise ValueError("the regression of the test does not fit its covariates")
+        inverse = finite_array(arrays, "inverse", (len(beta),) * 2)
+        norms, fourth, stds = (finite_array(arrays, *one) for one in (("norms", (q, 3)), ("fourth", (q,)),
+                                                                      ("stds", (m,))))
+        joint = finite_array(arrays, "joint", (None,), np.float32)
+        if k[0] < 2 or min(norms.min(), fourth.min(), stds.min()) < 0 or (np.linalg.eigvalsh(inverse) < -1e-9).any() \
+                or (q > 1) != (len(joint) > RESOLVED) or (np.diff(joint) < 0).any():
+            raise ValueError("the sums of the test given covariates are not those of rows")
+        return cls(inner, mask, int(k[0]), beta, inverse, norms, fourth, stds, joint)
+
+
+def conditional_test(inner: HLDTest, rows: np.ndarray, given: np.ndarray, *, seed: int) -> ConditionalTest:
+    """The test given covariates, from rows that nothing was learned from.
+
+    Parameters
+    ----------
+    inner : HLDTest
+        Of node likelihoods: without the metric "score".
+    rows : (k, V) int array
+    given : (V,) bool array
+    seed : int
+    """
+    if inner.vectors.features is not None:
+        raise ValueError("`metric` 'score' has no conditional expectation: leave it out with `covariates`")
+    metrics, rng = inner.calibration.metrics, np.random.default_rng([seed, 4])
+    found = residuals(inner.circuit, inner.nodes, rows, given)
+    most = min(len(rows) // FEWEST_EACH, MOST_FUNCTIONS, MOST_VALUES // len(rows))
+    ends = [end for parts, end in function_ends(inner.circuit, given) if not parts or end <= most]
+    functions = covariate_functions(inner.circuit, rows, given, ends[-1])
+    inverse = np.linalg.pinv(functions.T @ functions, rcond=RANK, hermitian=True)
+    beta = inverse @ (functions.T @ found)
+    found -= functions @ beta
+    found *= math.sqrt(len(rows) / max(len(rows) - round(float((functions @ inverse * functions).sum())), 1))
+    some = found[rng.permutation(len(found))[:MOST_VECTORS]]
+    mapped = [metric.apply(some) for metric in metrics]
+    joint = joint_law(some / math.sqrt(len(some)), metrics, rng).means if len(metrics) > 1 else np.zeros(0, np.float32)
+    return ConditionalTest(inner, np.asarray(given), len(rows), beta, inverse,
+                           np.array([sample_norms(one) for one in mapped]),
+                           np.array([float(((one ** 2).sum(axis=1) ** 2).mean()) for one in mapped]),
+                           found.std(axis=0), joint)
+
+
+def covariate_functions(circuit: pcircuit.Circuit, rows: np.ndarray, given: np.ndarray, f: int) -> np.ndarray:
+    """(n, f) a constant, indicators of the values of each covariate, a hole is one, and of pairs of values."""
+    found, codes = np.zeros((len(rows), f)), rows.astype(np.int64) + 1
+    found[:, 0], start = 1.0, 1
+    for parts, end in function_ends(circuit, given):
+        if not start < end <= f:
+            continue
+        for part in parts:
+            place = np.zeros(len(rows), dtype=np.int64)
+            for v in part:
+                place = place * (circuit.num_categories[v] + 1) + codes[:, v]
+            found[np.arange(len(rows)), start + place] = 1.0
+            start += num_values(circuit, part)
+    return found
+
+
+def function_ends(circuit: pcircuit.Circuit, given: np.ndarray) -> list:
+    """(sets of covariates, functions up to these): a constant, all covariates, then pairs, few values first."""
+    single = [(v,) for v in np.flatnonzero(given).tolist()]
+    pairs = sorted(((v, w) for (v,) in single for (w,) in single if v < w), key=lambda pair: num_values(circuit, pair))
+    found, end = [((), 1)], 1
+    for parts in [single, *([pair] for pair in pairs)] if single else []:
+        end += sum(num_values(circuit, part) for part in parts)
+        found.append((parts, end))
+    return found
+
+
+def num_values(circuit: pcircuit.Circuit, variables) -> int:
+    """Joint values of some variables, holes included."""
+    return math.prod(circuit.num_categories[v] + 1 for v in variables)

@@ -1,0 +1,42 @@
+"""What a result of a test given covariates says beside the verdict."""
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+from hld.answers.words import p_text
+
+
+@dataclass(frozen=True)
+class CovariateContext:
+    """Which part of the distribution moved.
+
+    Attributes
+    ----------
+    kind : str
+        "covariates".
+    moved : str
+        "nothing", "covariates", "conditional" or "both": what is called shifted at the level of the test.
+    conditional_pvalue, covariate_pvalue : float
+        Of P(rest | covariates), which is the p-value of the result, and of P(covariates).
+    effect : float
+        Distance of the mean residual over the typical distance of one row's, less what sampling makes of it.
+    """
+
+    kind: str
+    moved: str
+    conditional_pvalue: float
+    covariate_pvalue: float
+    effect: float
+
+    def lines(self) -> list:
+        """For people."""
+        said = {"nothing": "neither the covariates nor the rest given them moved",
+                "covariates": "the covariates moved, the rest given them is as learned (covariate shift)",
+                "conditional": "the rest given the covariates changed (concept drift), the covariates are as learned",
+                "both": "the covariates moved, and the rest given them changed (concept drift)"}[self.moved]
+        return [f"{said}: rest given covariates {p_text(self.conditional_pvalue)}, covariates "
+                f"{p_text(self.covariate_pvalue)}"]
+
+    def to_dict(self) -> dict:
+        """Ready for JSON."""
+        return asdict(self)

@@ -1,0 +1,49 @@
+"""Which columns are covariates: named by the user, found among those that were fitted."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+
+def covariate_mask(names: Sequence, covariates, reference: str) -> np.ndarray | None:
+    """(V,) bool; None without covariates.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `covariates` is no sequence, a column is unknown, all are named or none is, or `reference` has no rows.
+
+    Examples
+    --------
+    >>> covariate_mask(("age", "sex", "income"), ["sex", 0], "auto")
+    array([ True,  True, False])
+    >>> covariate_mask(("age", "sex"), ["age", "sex"], "auto")
+    Traceback (most recent call last):
+    ValueError: `covariates` names all 2 columns: leave out those that are tested given the others
+    """
+    if covariates is None:
+        return None
+    if isinstance(covariates, str) or not isinstance(covariates, Iterable):
+        raise TypeError(f"`covariates` is {covariates!r}, expected a sequence of column names or positions")
+    places = [column_position(names, one, "covariates") for one in covariates]
+    if not places:
+        raise ValueError("`covariates` names no column: give at least one, or None")
+    if len(set(places)) == len(names):
+        raise ValueError(f"`covariates` names all {len(names)} columns: leave out those that are tested given the "
+                         "others")
+    if reference not in ("auto", "held-out", "training"):
+        raise ValueError("`covariates` need rows to compare with, as the circuit is only nearly right about the rest "
+                         f"given them: use reference='held-out', found reference={reference!r}")
+    return np.isin(np.arange(len(names)), places)
+
+
+def column_position(names: Sequence, column, argument: str) -> int:
+    """The position of a column that is named or numbered; ValueError says what there is."""
+    names = list(names)
+    if isinstance(column, str) and column in names:
+        return names.index(column)
+    if isinstance(column, (int, np.integer)) and not isinstance(column, bool) and 0 <= column < len(names):
+        return int(column)
+    raise ValueError(f"`{argument}` names the column {column!r}, expected one of {', '.join(map(repr, names))}, or a "
+                     f"position from 0 to {len(names) - 1}")

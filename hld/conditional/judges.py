@@ -1,0 +1,31 @@
+"""Which test judges the batches of a detector."""
+from __future__ import annotations
+
+import numpy as np
+
+from hld.conditional.conditional_test import ConditionalTest, conditional_test
+from hld.testing.goodness_of_fit import HLDTest
+from hld.variation.group_test import GroupTest, group_test
+from hld.variation.time_test import TimeTest, time_test
+
+
+def build_judge(test: HLDTest, kept: np.ndarray | None, labels: np.ndarray | None, given: np.ndarray | None,
+                order: str | None) -> HLDTest | GroupTest | TimeTest | ConditionalTest:
+    """The test itself, or where there are covariates, or reference rows have groups or an order of time, one of those.
+
+    Parameters
+    ----------
+    test : HLDTest
+    kept : (n, V) int array or None
+        Rows of the reference.
+    labels : (n,) int array or None
+        Their groups.
+    given : (V,) bool array or None
+        Which columns are covariates.
+    order : "time" or None
+    """
+    if given is not None:
+        return conditional_test(test, kept, given, seed=test.settings.seed)
+    if order is not None:
+        return time_test(test, kept)
+    return test if labels is None else group_test(test, kept, labels, seed=test.settings.seed)

@@ -1,0 +1,173 @@
+r"""How often each label occurs in a batch without labels, if only that has changed.
+
+Under label shift P(x | y) is fixed and P(y) may be anything.  The circuit knows P(x | y = c) = P(x, c) / P(c), so a
+batch x_1..x_T has the log-likelihood
+
+.. math:: l(q) = \sum_t \log \sum_c q_c P(x_t \mid c)
+
+in the new frequencies q.  It is concave; expectation and maximisation (Saerens, Latinne and Decaestecker 2002) climbs
+it by q_c <- the mean over t of the posterior probability of c.  With a_tc = P(x_t | c) / sum_k q_k P(x_t | k) the
+observed Fisher information is sum_t a_t a_t^t, restricted to changes that sum to 0, and its inverse is the covariance
+of the estimate in the limit of many rows.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+import pcircuit
+from hld.conditional.covariates import column_position
+
+STEPS, SMALL = 5_000, 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class LabelShift:
+    """Frequencies of labels, estimated from rows without them.
+
+    Attributes
+    ----------
+    labels : tuple
+        Values of the label column.
+    before : (C,) float array
+        Their frequencies under the circuit.
+    now, lower, upper : (C,) float arrays
+        Estimates for the batch, and intervals, each by itself.
+    pvalue : float
+        Of the likelihood-ratio test that nothing has changed.
+    num_rows : int
+        T.
+    confidence : float
+        Of the intervals.
+    """
+
+    labels: tuple
+    before: np.ndarray
+    now: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    pvalue: float
+    num_rows: int
+    confidence: float
+
+    def to_dict(self) -> dict:
+        """Plain Python values, ready for JSON."""
+        return {"num_rows": self.num_rows, "pvalue": self.pvalue, "confidence": self.confidence, "labels": [
+            {"label": label, "before": float(a), "now": float(b), "lower": float(c), "upper": float(d)}
+            for label, a, b, c, d in zip(self.labels, self.before, self.now, self.lower, self.upper, strict=True)]}
+
+    def __str__(self):
+        lines = [f"label frequencies of {self.num_rows} rows, if rows of each label are as learned: "
+                 f"changed with p = {self.pvalue:.3g}"]
+        return "\n".join(lines + [
+            f"  {label!s}: {b:.1%} ({c:.1%} to {d:.1%}), learned {a:.1%}"
+            for label, a, b, c, d in zip(self.labels, self.before, self.now, self.lower, self.upper, strict=True)])
+
+    __repr__ = __str__
+
+
+def label_shift(detector, table, label: str | int, *, confidence: float = 0.95) -> LabelShift:
+    """Estimate the frequencies of a label in a table that need not have it.
+
+    Parameters
+    ----------
+    detector : HLDDetector
+        Fitted to a table with the label.
+    table : array_like or data frame
+        Rows; their labels, if there are any, are not looked at.
+    label : str or int
+        The column, by name or by position.
+    confidence : float
+        Of the intervals, in (0, 1).
+
+    Returns
+    -------
+    LabelShift
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the detector is not fitted, has no such column, or all labels but one are impossible in the table.
+
+    Notes
+    -----
+    P(x | y) is the circuit's: what it gets wrong about it biases the estimate, and the intervals do not cover that.
+    One pass of the rows for each label.
+
+    References
+    ----------
+    Saerens, Latinne and Decaestecker (2002), Adjusting the outputs of a classifier to new a priori probabilities,
+    Neural Computation 14, 21.
+
+    Examples
+    --------
+    >>> import hld
+    >>> rng = np.random.default_rng(0)
+    >>> sick = rng.random(3000) < 0.2
+    >>> rows = np.column_stack([sick, *(rng.random((3, 3000)) < 0.1 + 0.6 * sick)]).astype(int)
+    >>> detector = hld.HLDDetector(num_epochs=20).fit(rows)
+    >>> more = np.concatenate([rows[sick], rows[~sick][:400]])
+    >>> found = label_shift(detector, more, 0)
+    >>> bool(found.lower[1] < sick.sum() / len(more) < found.upper[1])
+    True
+    """
+    confidence = pcircuit.check_number(confidence, "confidence", above=0, below=1)
+    encoder, circuit = getattr(detector, "encoder_", None), getattr(detector, "circuit_", None)
+    if encoder is None or circuit is None:
+        raise TypeError(f"`detector` must be a fitted HLDDetector, found {type(detector).__name__}")
+    v = column_position(encoder.names, label, "label")
+    codes = encoder.encode_counting(table)[0].astype(np.int64)
+    if not len(codes):
+        raise ValueError("`table` has no rows: give at least one")
+    labels, classes = _classes(encoder.columns[v])
+    log_given = np.stack([_log_given(circuit, codes, v, c) for c in classes], axis=1)
+    before = np.exp([_log_label(circuit, v, c) for c in classes])
+    usable = np.isfinite(log_given).any(axis=1)
+    if not usable.any():
+        raise ValueError("`table` has no row that is possible under the circuit, whatever its label")
+    found = estimate(log_given[usable], before / before.sum(), confidence)
+    return LabelShift(labels, before / before.sum(), *found, len(codes), confidence)
+
+
+def estimate(log_given: np.ndarray, before: np.ndarray, confidence: float) -> tuple:
+    """(C,) estimate, lower and upper ends, and the p-value of no change, from (T, C) log P(x_t | c)."""
+    from scipy.special import gammaincc, ndtri
+    largest = log_given.max(axis=1, keepdims=True)
+    given = np.exp(log_given - largest)
+    q = np.maximum(before, SMALL) / np.maximum(before, SMALL).sum()
+    for _ in range(STEPS):
+        joint = given * q
+        new = (joint / joint.sum(axis=1, keepdims=True)).mean(axis=0)
+        done, q = np.abs(new - q).max() < SMALL, new
+        if done:
+            break
+    ratio = given / (given @ q)[:, None]
+    tangent = np.linalg.svd(np.ones((1, len(q))))[2][1:].T  # (C, C - 1): changes that sum to 0
+    covariance = tangent @ np.linalg.pinv(tangent.T @ (ratio.T @ ratio) @ tangent, hermitian=True) @ tangent.T
+    half = ndtri(0.5 + confidence / 2) * np.sqrt(np.maximum(covariance.diagonal(), 0.0))
+    gain = 2 * float(np.log((given @ q) / np.maximum(given @ before, 1e-300)).sum())
+    pvalue = float(gammaincc((len(q) - 1) / 2, max(gain, 0.0) / 2))
+    return q, np.maximum(q - half, 0.0), np.minimum(q + half, 1.0), pvalue
+
+
+def _classes(column) -> tuple:
+    """The labels of a categorical column and their codes."""
+    levels = tuple(getattr(column, "levels", None) or ())
+    if len(levels) < 2:
+        raise ValueError(f"`label` {column.name!r} has {len(levels)} levels, expected a column with two or more")
+    return levels, np.arange(len(levels))
+
+
+def _log_given(circuit, codes, v, c) -> np.ndarray:
+    """(T,) log P(x | label c)."""
+    rows = codes.copy()
+    rows[:, v] = c
+    return pcircuit.log_likelihood(circuit, rows) - _log_label(circuit, v, c)
+
+
+def _log_label(circuit, v, c) -> float:
+    """log P(label c)."""
+    row = np.full((1, circuit.num_variables), -1)
+    row[0, v] = c
+    return float(pcircuit.log_likelihood(circuit, row)[0])

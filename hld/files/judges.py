@@ -1,0 +1,29 @@
+"""What judges the batches of a detector, if that is more than its test, as entries of a file."""
+from __future__ import annotations
+
+import reprlib
+
+from hld.checks import check_names
+from hld.conditional.conditional_test import ConditionalTest
+from hld.variation.group_test import GroupTest
+from hld.variation.time_test import TimeTest
+
+JUDGES = {"groups": GroupTest, "time": TimeTest, "covariates": ConditionalTest}
+
+
+def judge_parts(judge, test) -> tuple[dict, dict]:
+    """Entries of the header and arrays; none where the test itself judges."""
+    if judge is test:
+        return {}, {}
+    return {"judge": judge.kind}, judge.to_arrays()
+
+
+def read_judge(header: dict, arrays: dict, test):
+    """What judges batches, from what `judge_parts` gave; raises ValueError where it is no judge."""
+    if "judge" not in header:
+        check_names(arrays, (), "the file")
+        return test
+    kind = header["judge"]
+    if not isinstance(kind, str) or kind not in JUDGES:
+        raise ValueError(f"'judge' must be one of {', '.join(JUDGES)}, found {reprlib.repr(kind)}")
+    return JUDGES[kind].from_arrays(test, arrays)

@@ -1,0 +1,129 @@
+r"""A batch among groups like it: p-values by rank, and beyond the ranks by a law.
+
+Under the null hypothesis the mean vectors M_0 of the batch and M_1..M_G of the groups are exchangeable.  Let each of
+the N = G + 1 get a score that is a function of itself and of the set of all N.  The scores are exchangeable as well, so
+
+.. math:: p = \#\{g \in 0..G : s_g \ge s_0\} / (G + 1)
+
+is at most a with probability at most a, for every G and whatever the law of the groups is (Vovk, Gammerman and Shafer
+2005).  The batch is in the set: no group is treated in another way than it.
+
+**The score.**  With U the N differences from the mean of all N, there are for each metric F the squared distances
+|F u_g|^2, and for one metric the leverages
+
+.. math:: h_g = [K (K + c I)^{-1}]_{gg}, \qquad K = (F U)(F U)^t, \quad c = \mathrm{tr}(K) / G,
+
+which by Sherman and Morrison rank the N as their Mahalanobis distances from the other N - 1 do, with the covariance of
+these and a ridge: what groups vary in by nature counts little in it, and a shift of another kind much.  The logarithm
+of each is put in units of its standard deviation over the N, and the largest of them is the score.
+
+**Beyond the ranks.**  A batch that is odder than every group has p <= 1 / (G + 1).  Of many groups a law tells how
+much less: if the M_g are normal with covariance C, then Z = M_0 - mean has (1 + 1/G) C, and |F Z|^2 is a sum of
+chi-squares with the eigenvalues of F C F^t.  These are estimated from G - 1 degrees of freedom.  The estimate is taken
+to be off by one common factor chi2 / (G - 1), which is the error that the leading eigenvalue has alone and more than
+that of a sum of several; p is the tail of the widest law with these sums (`hld.gchi2.three_moments`), averaged over
+that factor: for one eigenvalue the exact F law.  So at levels of 1 / (G + 1) and above nothing is assumed of the groups
+but exchangeability, and below that they are taken to be normal.
+"""
+from __future__ import annotations
+
+import numpy as np
+
+from hld.gchi2.three_moments import ThreeMoments
+from hld.nulls.confirmation import sample_norms
+from hld.nulls.monte_carlo import TIE
+from hld.nulls.null import PValue
+
+MANY = 100  # groups from which on a law goes beyond the ranks
+NODES = 400  # of the integral over the common factor
+
+
+def exchangeable_pvalue(own: np.ndarray, others: np.ndarray, metrics: tuple, *, many: int = MANY) -> PValue:
+    """The p-value of one mean vector among exchangeable ones.
+
+    Parameters
+    ----------
+    own : (size,) float array
+        M_0.
+    others : (G, size) float array
+        M_1..M_G.
+    metrics : tuple of LinearMap
+    many : int
+        The least G with which a law goes beyond the ranks.
+
+    Returns
+    -------
+    PValue
+        `each` are the p-values by rank of the distances in each metric.
+
+    References
+    ----------
+    Vovk, Gammerman and Shafer (2005), Algorithmic Learning in a Random World, Springer.
+
+    Examples
+    --------
+    >>> from hld.vectors.linear_maps import Scaled
+    >>> plain = (Scaled("euclidean", np.ones(1)),)
+    >>> exchangeable_pvalue(np.array([9.0]), np.array([[0.0], [1.0], [2.0]]), plain).value
+    0.25
+    """
+    together = np.concatenate([own[None], others])
+    distances, scores = symmetric_scores(together, metrics)
+    value = _rank(scores)
+    each = tuple(_rank(column) for column in distances.T)
+    if value * len(together) > 1.5 or len(others) < many:
+        return PValue(value, each, 0.0, "groups")
+    return PValue(min(value, normal_pvalue(own, others, metrics)), each, 0.0, "groups")
+
+
+def symmetric_scores(together: np.ndarray, metrics: tuple) -> tuple:
+    """(N, q) squared distances and (N,) scores of N mean vectors (N, size), each the same function of it and of all."""
+    centred = together - together.mean(axis=0)
+    mapped = [metric.apply(centred) for metric in metrics]
+    distances = np.stack([(one ** 2).sum(axis=1) for one in mapped], axis=1)
+    names = [metric.name for metric in metrics]
+    last = mapped[names.index("whitened") if "whitened" in names else -1]
+    parts = np.column_stack([distances, leverages(last)])
+    logs = np.log(np.maximum(parts, 1e-300))
+    spread = logs.std(axis=0)
+    standard = (logs - logs.mean(axis=0)) / np.where(spread > TIE, spread, np.inf)
+    return distances, standard.max(axis=1)
+
+
+def leverages(mapped: np.ndarray) -> np.ndarray:
+    """(N,) diagonal of K (K + c I)^-1 for K = X X^t of rows X (N, l), by the smaller of the two products."""
+    N, width = mapped.shape
+    ridge = float((mapped ** 2).sum()) / max(N - 1, 1)
+    if ridge <= 0:
+        return np.zeros(N)
+    if width < N:
+        return (np.linalg.solve(mapped.T @ mapped + ridge * np.eye(width), mapped.T).T * mapped).sum(axis=1)
+    return 1 - ridge * np.linalg.inv(mapped @ mapped.T + ridge * np.eye(N)).diagonal()
+
+
+def normal_pvalue(own: np.ndarray, others: np.ndarray, metrics: tuple) -> float:
+    """The p-value of normal groups with an estimated covariance; of several metrics the smallest times their number."""
+    G, center = len(others), others.mean(axis=0)
+    found = []
+    for metric in metrics:
+        squared = float(metric.squared(own - center)) / (1 + 1 / G)
+        found.append(_estimated_tail(sample_norms(metric.apply(others - center)), squared, G - 1))
+    return min(1.0, len(metrics) * min(found))
+
+
+def _estimated_tail(norms, squared, dof) -> float:
+    """P(Q >= squared s), averaged over s = chi2_dof / dof, for the widest law with these norms."""
+    from scipy.special import gammainc
+    trace, frobenius, largest = norms
+    if not trace > 0:
+        return 1.0 if squared <= 0 else 0.0
+    edges = np.concatenate([[0.0], np.geomspace(1e-3, 1 + 20 / np.sqrt(dof), NODES)])
+    weights = np.diff(gammainc(dof / 2, edges * dof / 2))
+    lower = edges[:-1]  # of each cell: tails are not made smaller by the grid
+    return float(weights @ ThreeMoments(trace, frobenius ** 2, largest * frobenius ** 2).tail(squared * lower))
+
+
+def _rank(scores) -> float:
+    """The share of all scores (N,) that are at least the first one."""
+    slack = TIE * max(abs(float(scores[0])), 1e-300)
+    return float((scores >= scores[0] - slack).mean())

@@ -1,0 +1,211 @@
+r"""Groups as reference: days, sites, customers, each a batch by itself, none exactly like another.
+
+Let group g have an effect theta_g, drawn independently of the others from one law, and rows that are independent given
+theta_g.  The mean vector M of T rows of a fresh group has
+
+.. math:: E[M] = \mu, \qquad \mathrm{Cov}(M) = B + S / T,
+
+B the covariance of the groups' own means and S that of a row within its group.  More rows make S / T small and leave B:
+a test that knows S alone alarms on every large batch.  From G groups with means M_1..M_G, all of T rows, the sample
+covariance of the M_g estimates B + S / T whole, of rank G - 1 at the most: neither matrix is formed.
+
+**Equal sizes.**  Batches and groups have different numbers of rows, and what they vary by depends on it.  So of each
+group are kept the means of its first 1, 4, 16, 64, ... rows in a random order, and of all n_g.  For s < T < s' between
+two of these sizes, with b the mean of rows s + 1..s' (which is known from the two),
+
+.. math:: M_g(T) = w M_g(s) + (1 - w) b, \qquad \frac{w^2}{s} + \frac{(1 - w)^2}{s' - s} = \frac{1}{T}
+
+has covariance B + S_g / T exactly, with the group's own S_g.  A group of fewer than T rows gives its mean: it varies
+by more than the batch, which makes p-values larger, never smaller.
+
+**Holes.**  A number of a vector that a row does not show counts as `fill`, a constant, in groups and batches alike.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hld.checks import finite_array
+from hld.references.covariances import RowCovariance
+from hld.vectors.row_vectors import RowVectors
+
+STEP = 4  # ratio of the sizes at which means are kept
+MOST_BYTES = 2 ** 26  # of all means
+FEWEST_NEEDED = 19  # groups among which a batch can have p = 0.05
+FEWEST_GROUPS = 3  # one to learn from and two to compare with
+BLOCK_VALUES = 20_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class GroupReference:
+    """Means of groups at several numbers of rows.
+
+    Attributes
+    ----------
+    counts : (G,) int array
+        n_g, rows of each group.
+    means : (R, G, size) float array
+        Mean vector of the first min(4^r, n_g) rows of each group, in a random order; at the end of all of them.
+    within : (size,) float array
+        Variances of a row within its group, pooled over the groups; 0 where no group has two rows.
+    fill : (size,) float array
+        What numbers count as that a row does not show.
+
+    Examples
+    --------
+    >>> means = np.array([[[0.0], [1.0]], [[0.25], [0.75]]])          # two groups of four rows, one number each
+    >>> groups = GroupReference(np.array([4, 4]), means, np.zeros(1), np.zeros(1))
+    >>> groups.at(1)[:, 0], groups.at(9)[:, 0]
+    (array([0., 1.]), array([0.25, 0.75]))
+    """
+
+    counts: np.ndarray
+    means: np.ndarray
+    within: np.ndarray
+    fill: np.ndarray
+
+    @property
+    def num_groups(self) -> int:
+        """G."""
+        return len(self.counts)
+
+    def at(self, num_rows: int) -> np.ndarray:
+        """(G, size) means of the groups with the covariance that means of so many rows have."""
+        ends = np.minimum(STEP ** np.arange(len(self.means), dtype=np.float64)[:, None], self.counts)  # (R, G)
+        T = np.minimum(num_rows, self.counts).astype(np.float64)
+        below = np.maximum((ends <= T).sum(axis=0) - 1, 0)
+        above, places = np.minimum(below + 1, len(self.means) - 1), np.arange(len(T))
+        s, more = ends[below, places], ends[above, places] - ends[below, places]
+        first, whole = self.means[below, places], self.means[above, places]
+        gap = np.maximum(more, 1.0)
+        rest = (whole * (s + more)[:, None] - first * s[:, None]) / gap[:, None]
+        a = 1 / s + 1 / gap
+        w = (1 / gap + np.sqrt(np.maximum(gap ** -2.0 - a * (1 / gap - 1 / T), 0.0))) / a
+        w = np.where(more > 0, np.clip(w, 0.0, 1.0), 1.0)[:, None]
+        return w * first + (1 - w) * rest
+
+    def covariance_at(self, num_rows: int) -> RowCovariance:
+        """The sample covariance of these means: B + S / T, by its rows."""
+        means = self.at(num_rows)
+        return RowCovariance(means - means.mean(axis=0))
+
+    def mean_of(self, vectors: RowVectors, rows: np.ndarray) -> np.ndarray:
+        """(size,) mean vector of the rows of a batch, holes filled as in the groups."""
+        step = max(1, BLOCK_VALUES // vectors.size)
+        return sum(filled_rows(vectors, rows[start:start + step], self.fill).sum(axis=0)
+                   for start in range(0, len(rows), step)) / len(rows)
+
+    def to_arrays(self) -> dict:
+        """All arrays, by name."""
+        return {"counts": self.counts, "means": self.means, "within": self.within, "fill": self.fill}
+
+    @classmethod
+    def from_arrays(cls, arrays, size: int) -> GroupReference:
+        """What `to_arrays` gave, for vectors with so many numbers; raises ValueError where it is none."""
+        counts = finite_array(arrays, "counts", (None,), np.int64)
+        if len(counts) < 2 or counts.min() < 1:
+            raise ValueError("the groups of the test must be two or more, of one row or more each")
+        means = finite_array(arrays, "means", (num_sizes(counts), len(counts), size))
+        within, fill = (finite_array(arrays, name, (size,)) for name in ("within", "fill"))
+        if (within < 0).any():
+            raise ValueError("variances within groups must be at least 0")
+        return cls(counts, means, within, fill)
+
+
+def group_reference(vectors: RowVectors, rows: np.ndarray, labels: np.ndarray, fill: np.ndarray,
+                    rng: np.random.Generator) -> GroupReference:
+    """The reference of labelled rows.
+
+    Parameters
+    ----------
+    vectors : RowVectors
+    rows : (n, V) int array
+        -1 for a hole.
+    labels : (n,) int array
+        0..G - 1.
+    fill : (size,) float array
+        A constant, not made from these rows.
+    rng : numpy.random.Generator
+        Draws the order of the rows in their groups, and the groups that are kept where all would be too many.
+
+    Notes
+    -----
+    One pass over the rows; at most 64 MiB of means, for which some groups may be left out.
+    """
+    order = np.argsort(labels, kind="stable")
+    groups = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
+    sizes = num_sizes(np.array([len(one) for one in groups]))
+    most = max(MOST_BYTES // (8 * vectors.size * sizes), 2)
+    if len(groups) > most:
+        groups = [groups[g] for g in np.sort(rng.permutation(len(groups))[:most])]
+    counts = np.array([len(one) for one in groups], dtype=np.int64)
+    sizes = num_sizes(counts)
+    means, squares = np.empty((sizes, len(groups), vectors.size)), np.zeros(vectors.size)
+    for some in _together(counts, max(1, BLOCK_VALUES // vectors.size)):
+        ordered = [rows[rng.permutation(groups[g])] for g in some]
+        values = filled_rows(vectors, np.concatenate(ordered), fill)
+        for g, own in zip(some, np.split(values, np.cumsum(counts[some])[:-1]), strict=True):
+            means[:, g] = [own[:end].mean(axis=0) for end in np.minimum(STEP ** np.arange(sizes), counts[g])]
+            squares += ((own - means[-1, g]) ** 2).sum(axis=0)
+    return GroupReference(counts, means, squares / max(int((counts - 1).sum()), 1), fill)
+
+
+def num_sizes(counts: np.ndarray) -> int:
+    """R, numbers of rows at which means are kept: 1, 4, 16, ... up to all rows of the largest group."""
+    return 1 + int(np.ceil(np.log(counts.max()) / np.log(STEP) - 1e-9)) if counts.max() > 1 else 1
+
+
+def filled_rows(vectors: RowVectors, rows: np.ndarray, fill: np.ndarray) -> np.ndarray:
+    """(n, size) vectors of rows, with `fill` where a row does not show a number."""
+    values = vectors.rows(rows)
+    if rows.dtype.kind == "i" and rows.min() < 0:
+        return np.where(vectors.seen(rows), values, fill)
+    return values
+
+
+def _together(counts, most: int) -> list:
+    """Numbers of successive groups with at most so many rows together, or of one."""
+    found, total = [], 0
+    for g, count in enumerate(counts.tolist()):
+        if found and total + count <= most:
+            found[-1].append(g)
+            total += count
+        else:
+            found.append([g])
+            total = count
+    return found
+
+
+def split_groups(labels: np.ndarray, rng: np.random.Generator) -> tuple:
+    """Positions of the rows to learn from and of those of the reference, by whole groups.
+
+    A circuit is a better model of the groups that it learned from than of any other: their means and that of a fresh
+    group are not exchangeable, also if other rows of theirs are taken.  So learning has groups of its own, and the
+    reference has the others: half of all, or 19 where these are more, but one is always learned from.
+
+    Parameters
+    ----------
+    labels : (n,) int array
+        0..G - 1.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    int array, int array
+        Both ascending.
+
+    Examples
+    --------
+    >>> learned, kept = split_groups(np.arange(60) // 3, np.random.default_rng(0))    # 20 groups of 3 rows
+    >>> len(learned), len(kept)
+    (3, 57)
+    """
+    G = int(labels.max()) + 1 if len(labels) else 0
+    if G < FEWEST_GROUPS:
+        raise ValueError(f"`groups` names {G} group{'s' * (G != 1)}, expected at least {FEWEST_GROUPS}: one to learn "
+                         f"from and two to compare with; p-values are at least 1 / (1 + groups compared with)")
+    is_kept = np.zeros(G, dtype=bool)
+    is_kept[rng.permutation(G)[:max(-(-G // 2), min(FEWEST_NEEDED, G - 1))]] = True
+    kept = is_kept[labels]
+    return np.flatnonzero(~kept), np.flatnonzero(kept)

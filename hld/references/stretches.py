@@ -1,0 +1,140 @@
+r"""Stretches of time as reference: rows that hang together, as those before and after them do.
+
+The mean of T successive rows of a stationary series varies by
+
+.. math:: \mathrm{Cov}(M_T) = \frac{1}{T} \sum_{|h| < T} (1 - |h| / T) \, \Gamma_h \;\to\; \Omega / T,
+
+Gamma_h the covariance of rows h apart: more than S / T where rows resemble their neighbours.  It is not put together
+from Gamma_h but read off the series: the means of its stretches of T rows vary by just that.  Of n reference rows the
+means of up to 200 stretches, evenly spread and not overlapping, are kept for T = 1, 2, 4, ... up to
+
+    b = the largest power of 2 that is at most n / 30,
+
+which is the block length of this estimate of the long-run covariance Omega (block means; Carlstein 1986): thirty blocks
+for its error, which the test covers, and as long as that allows, for its bias.  With v_s the trace of Cov(M_s):
+
+* a batch of T rows is compared with stretches of s <= T rows, the longest there are, shrunk by sqrt(v_T / v_s), where
+  v_T is interpolated between two sizes (log v in log T), and v_b b / T beyond b;
+* the mean of the reference has an error of its own, with the trace v_b b / n, by which the stretches are widened.
+
+S / v_T is the **effective size** of T rows: so many independent ones would vary by as much.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hld.checks import finite_array
+from hld.references.groups import BLOCK_VALUES, filled_rows
+from hld.vectors.row_vectors import RowVectors
+
+FEWEST_STRETCHES, MOST_STRETCHES = 30, 200
+FEWEST_ROWS = 2 * FEWEST_STRETCHES
+
+
+@dataclass(frozen=True, eq=False)
+class StretchReference:
+    """Means of stretches of a series.
+
+    Attributes
+    ----------
+    counts : (R,) int array
+        Stretches of 1, 2, 4, ..., 2^(R - 1) rows.
+    means : (sum of counts, size) float array
+        Their mean vectors, the shortest first.
+    mean, fill : (size,) float arrays
+        Mean vector of all rows; what numbers count as that a row does not show.
+    num_rows : int
+        n.
+    """
+
+    counts: np.ndarray
+    means: np.ndarray
+    mean: np.ndarray
+    fill: np.ndarray
+    num_rows: int
+
+    @property
+    def longest(self) -> int:
+        """b."""
+        return 2 ** (len(self.counts) - 1)
+
+    def stretches(self, r: int) -> np.ndarray:
+        """(J, size) means of the stretches of 2^r rows, less their mean, with their variance made unbiased."""
+        first = int(self.counts[:r].sum())
+        found = self.means[first:first + self.counts[r]]
+        return (found - found.mean(axis=0)) * np.sqrt(len(found) / (len(found) - 1))
+
+    def traces(self) -> np.ndarray:
+        """(R,) v_s: as s grows never larger than before, nor smaller than independence makes it."""
+        v = np.array([(self.stretches(r) ** 2).sum() / self.counts[r] for r in range(len(self.counts))])
+        for r in range(1, len(v)):
+            v[r] = np.clip(v[r], v[r - 1] / 2, v[r - 1])
+        return v
+
+    def trace_at(self, T: float) -> float:
+        """v_T."""
+        v, place = self.traces(), float(np.log2(T))
+        if self.longest <= T:
+            return float(v[-1] * self.longest / T)
+        low = int(place)
+        if v[low] <= 0:
+            return 0.0
+        return float(np.exp(np.interp(place, [low, low + 1], np.log(np.maximum(v[low:low + 2], 1e-300)))))
+
+    def effective_rows(self, T: int) -> float:
+        """Independent rows that would vary by as much as T successive ones."""
+        v = self.trace_at(T)
+        return float(self.traces()[0] / v) if v > 0 else float(T)
+
+    def at(self, T: int) -> np.ndarray:
+        """(J, size) differences from the mean as that of a batch of T rows has them."""
+        r, v = min(int(np.log2(T)), len(self.counts) - 1), self.traces()
+        wanted = self.trace_at(T) + v[-1] * self.longest / self.num_rows
+        return self.stretches(r) * np.sqrt(wanted / v[r] if v[r] > 0 else 0.0)
+
+    def to_arrays(self) -> dict:
+        """All arrays, by name."""
+        return {"counts": self.counts, "means": self.means, "mean": self.mean, "fill": self.fill,
+                "num_rows": np.array([self.num_rows])}
+
+    @classmethod
+    def from_arrays(cls, arrays, size: int) -> StretchReference:
+        """What `to_arrays` gave, for vectors with so many numbers; raises ValueError where it is none."""
+        counts = finite_array(arrays, "counts", (None,), np.int64)
+        n = int(finite_array(arrays, "num_rows", (1,), np.int64)[0])
+        if not 1 <= len(counts) <= 50 or counts.min() < 2 or counts.max() > MOST_STRETCHES or n < 2:
+            raise ValueError("the stretches of the test do not fit together")
+        means = finite_array(arrays, "means", (int(counts.sum()), size))
+        return cls(counts, means, *(finite_array(arrays, name, (size,)) for name in ("mean", "fill")), n)
+
+
+def stretch_reference(vectors: RowVectors, rows: np.ndarray, fill: np.ndarray) -> StretchReference:
+    """The reference of rows in their order of time.
+
+    Parameters
+    ----------
+    vectors : RowVectors
+    rows : (n, V) int array
+        At least 60; -1 for a hole.
+    fill : (size,) float array
+        A constant, not made from these rows.
+
+    Notes
+    -----
+    One pass over the rows, and sums of all of them at a time: 8 n size bytes, of at most 20 million numbers a block.
+    """
+    n, step = len(rows), max(1, BLOCK_VALUES // vectors.size)
+    sums = [np.zeros((1, vectors.size))]
+    for start in range(0, n, step):
+        sums.append(sums[-1][-1] + filled_rows(vectors, rows[start:start + step], fill).cumsum(axis=0))
+    total = np.concatenate(sums)
+    sizes = 2 ** np.arange(int(np.log2(n // FEWEST_STRETCHES)) + 1)
+    counts, means = [], []
+    for s in sizes.tolist():
+        J = min(n // s, MOST_STRETCHES)
+        starts = np.linspace(0, n - s, J).astype(int)
+        counts.append(J)
+        means.append((total[starts + s] - total[starts]) / s)
+    return StretchReference(np.array(counts, dtype=np.int64), np.concatenate(means), total[-1] / n, fill, n)

@@ -1,0 +1,85 @@
+"""The file of a stream monitor: the reference rows, encoded, and the state; checked when it is read."""
+from __future__ import annotations
+
+import os
+
+import numpy as np
+
+import pcircuit
+from hld.checks import check_alpha, check_names, finite_array, saved_count, saved_number
+from hld.streams.detectors import check_fitted_detector, fingerprint
+from hld.streams.races import Races
+
+FORMAT, VERSION = "hld.stream", 1
+KEYS = {"format", "version", "library", "alpha", "seed", "circuit", "best", "alarm_row", "num_rows", "num_starts",
+        "num_missing", "leader"}
+STATE = ("directions", "means")
+
+
+def stream_parts(monitor) -> tuple[dict, dict]:
+    """Header and arrays of a monitor."""
+    header = {"format": FORMAT, "version": VERSION, "circuit": fingerprint(monitor.circuit)}
+    header |= {name: getattr(monitor, name) for name in sorted(KEYS - {"format", "version", "library", "circuit"})}
+    arrays = {"reference": monitor.codes.astype(np.int32), "sizes": monitor.sizes}
+    arrays |= {name: getattr(monitor, name).copy() for name in STATE}
+    races = {f"races.{name}": array.copy() for name, array in monitor.races._asdict().items() if name != "log_weights"}
+    weights = monitor.races.log_weights  # -inf is written as 1, which no weight has
+    finite = np.where(np.isfinite(monitor.races.edges), monitor.races.edges, 0.0)
+    return header, arrays | races | {"races.edges": finite, "races.log_weights": np.where(np.isfinite(weights), weights,
+                                                                                           1.0),
+                                     "races.num_edges": np.isfinite(monitor.races.edges).sum(axis=1)}
+
+
+def read_stream(cls, path, detector):
+    """The monitor of a file; ValueError if the file is damaged, or of another detector."""
+    check_fitted_detector(detector)
+    header, arrays = pcircuit.read_archive(path, FORMAT, VERSION)
+    try:
+        with np.errstate(all="ignore"):
+            return _read(cls.__new__(cls), header, arrays, detector)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"cannot read {os.fspath(path)!r}: {error}") from error
+
+
+def _read(monitor, header, arrays, detector):
+    """Fill a monitor with checked parts."""
+    check_names(header, KEYS, "the header")
+    if header["circuit"] != fingerprint(detector.circuit_):
+        raise ValueError("the monitor is of another detector")
+    codes = finite_array(arrays, "reference", (None, detector.circuit_.num_variables), np.int32)
+    sizes = finite_array(arrays, "sizes", (None,), np.int64)
+    if (len(sizes) and (sizes.min() < 1 or sizes.sum() != len(codes))) or len(codes) < 2:
+        raise ValueError("the groups of the reference do not fit its rows")
+    codes = pcircuit.check_evidence(detector.circuit_, codes, name="reference")
+    monitor.set_parts(detector, check_alpha(header["alpha"]), saved_count(header, "seed", 0), codes, sizes)
+    fresh = {name: getattr(monitor, name) for name in STATE}
+    for name, example in fresh.items():
+        setattr(monitor, name, finite_array(arrays, name, example.shape).copy())
+    monitor.races = _read_races(arrays, monitor.races)
+    for name in ("num_rows", "num_starts", "num_missing", "leader"):
+        setattr(monitor, name, saved_count(header, name, 0))
+    monitor.best, monitor.alarm_row = saved_number(header, "best"), header["alarm_row"]
+    if monitor.alarm_row is not None:
+        saved_count(header, "alarm_row", 1, max(monitor.num_rows, 1))
+    if (monitor.best >= -np.log(monitor.alpha)) != (monitor.alarm_row is not None) or \
+            monitor.leader >= len(monitor.races.log):
+        raise ValueError("the alarm does not fit the evidence")
+    return monitor
+
+
+def _read_races(arrays, start: Races) -> Races:
+    """The races of a file, for places like these."""
+    check_names([name for name in arrays if name.startswith("races.")],
+                {f"races.{name}" for name in (*start._fields, "num_edges")}, "the file")
+    found = {name: finite_array(arrays, f"races.{name}", array.shape, array.dtype).copy()
+             for name, array in start._asdict().items()}
+    num = finite_array(arrays, "races.num_edges", start.log.shape, np.int64)
+    found["edges"][np.arange(found["edges"].shape[1]) >= num[:, None]] = np.inf
+    weights = found["log_weights"]
+    weights[weights > 0] = -np.inf
+    live = np.isfinite(weights)
+    money = found["money"]
+    if np.exp(weights[live]).sum() > 1 + 1e-9 or found["counts"].min() < 0 or found["ages"].min() < 0 \
+            or money.min() < 0 or (np.abs(money.sum(axis=1) - 1) > 1e-9).any():
+        raise ValueError("the races of the file are none")
+    return Races(**found)

@@ -1,0 +1,278 @@
+"""Monitoring a service: rows of a table as they come, ranked among rows that nothing was learned from.
+
+    H0: the rows of the stream and the reference rows are exchangeable
+
+(as independent rows of one distribution are).  `hld.Monitor` bets that rows do not follow the circuit; real rows never
+do quite, so that it alarms in the end unless it is given a margin.  Here the circuit only says what to look at in a
+row; what is usual is what rows show that were kept from learning (`hld.streams.races`).  So
+
+    P(any alarm, ever)  <=  alpha
+
+for any circuit, good or bad, any number of reference rows, and streams of any length.
+"""
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+
+import numpy as np
+
+import pcircuit
+from hld.checks import check_alpha
+from hld.streams.detectors import check_fitted_detector
+from hld.streams.directions import FORGETTING, LIVE, first_races, next_start, scores_of, start_directions, starts_at
+from hld.streams.races import FACTORS, FIRST, SHARE, THRESHOLDS, advance
+
+FEWEST_ROWS = 40
+MOST_ROWS = 9_000  # of the reference that are used
+BLOCK = 1024  # uniform numbers made at a time
+
+
+@dataclass(frozen=True, eq=False)
+class StreamResult:
+    """Where a stream stands after an update.
+
+    Attributes
+    ----------
+    log_e_value : float
+        Largest log(w W) of all races after the last row.
+    pvalue : float
+        1 over the largest w W so far, at most 1; valid at any time.
+    alarm : bool
+        ``pvalue <= alpha``; stays on until `StreamMonitor.reset`.
+    alarm_row : int or None
+        The first row at which it was, counted from 1; batches, where the reference has groups.
+    num_rows, num_missing : int
+        Rows, or batches, and missing entries so far.
+    alpha : float
+    columns : tuple of str
+        Of the node whose race is ahead; all columns if it is that of a direction.
+    log_e_values : (n,) float array
+        After each row of this update.
+    """
+
+    log_e_value: float
+    pvalue: float
+    alarm: bool
+    alarm_row: int | None
+    num_rows: int
+    num_missing: int
+    alpha: float
+    columns: tuple
+    log_e_values: np.ndarray = field(repr=False)
+
+    @property
+    def e_value(self) -> float:
+        """w W of the race that is ahead; at most the largest float."""
+        return float(np.exp(min(self.log_e_value, 709.0)))
+
+    def to_dict(self) -> dict:
+        """Plain Python values, ready for JSON."""
+        return {"e_value": self.e_value, "log_e_value": self.log_e_value, "pvalue": self.pvalue, "alarm": self.alarm,
+                "alarm_row": self.alarm_row, "num_rows": self.num_rows, "num_missing": self.num_missing,
+                "alpha": self.alpha, "margin": 0.0, "columns": list(self.columns)}
+
+    def __str__(self):
+        verdict = f"alarm at row {self.alarm_row} ({', '.join(self.columns[:4])})" if self.alarm else "no alarm"
+        return f"{verdict}: anytime-valid p = {self.pvalue:.3g}, alpha = {self.alpha:g}, {self.num_rows} rows"
+
+    __repr__ = __str__
+
+
+class StreamMonitor:
+    """Anytime-valid test of a stream of rows of a table against rows kept from learning.
+
+    Raises the alarm when a conformal test martingale reaches 1 / (alpha w) for its weight w; P(any false alarm, ever)
+    is at most alpha if reference rows and stream are exchangeable.
+
+    Parameters
+    ----------
+    detector : HLDDetector
+        Fitted; says what to look at in a row. It must not have learned from the reference rows.
+    reference : array_like or data frame
+        At least 40 rows, in any order; of more than 9,000 some are used. They are kept in the monitor's file, encoded.
+    alpha : float
+        Bound on the probability of ever raising a false alarm, in (0, 1).
+    groups : column name or position, or (n,) array_like, optional
+        Of the reference: then its units are groups, and every update is one batch, a group like those.
+    seed : int
+        Of the order of the reference and of the ties; equal seeds give equal results.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `detector` is not fitted, or the reference has too few rows or groups or is not a table.
+
+    Notes
+    -----
+    A row costs its likelihoods and some tens of microseconds; every 64th a pass over the reference. Memory for 9,000
+    vectors.
+
+    References
+    ----------
+    Vovk, Gammerman and Shafer (2005), Algorithmic Learning in a Random World; Ville (1939); Herbster and Warmuth
+    (1998), Tracking the best expert.
+
+    Examples
+    --------
+    >>> import hld
+    >>> rng = np.random.default_rng(0)
+    >>> rows = rng.integers(0, 2, size=(900, 1)) ^ (rng.random((900, 4)) < 0.2)
+    >>> detector = hld.HLDDetector(num_latents=2, num_epochs=5, null="exact").fit(rows[:300].astype(int))
+    >>> monitor = StreamMonitor(detector, rows[300:700].astype(int))
+    >>> monitor.update(rows[700:].astype(int)).alarm
+    False
+    >>> monitor.update(rng.integers(0, 2, size=(300, 4))).alarm                   # no longer alike
+    True
+    """
+
+    def __init__(self, detector, reference, alpha: float = 0.05, *, groups=None, seed: int = 0):
+        check_fitted_detector(detector)
+        alpha, seed = check_alpha(alpha), pcircuit.check_whole_number(seed, "seed", 0)
+        rng = np.random.default_rng([seed, 6])
+        codes, labels = _encoded(detector, reference, groups)
+        if labels is None:
+            if len(codes) < FEWEST_ROWS:
+                raise ValueError(f"`reference` has {len(codes)} rows, expected at least {FEWEST_ROWS}")
+            kept, sizes = codes[rng.permutation(len(codes))[:MOST_ROWS]], np.zeros(0, np.int64)
+        else:
+            order = rng.permutation(int(labels.max()) + 1)
+            places = [np.flatnonzero(labels == g) for g in order]
+            if len(places) < FEWEST_ROWS:
+                raise ValueError(f"`groups` names {len(places)} groups, expected at least {FEWEST_ROWS}")
+            kept, sizes = codes[np.concatenate(places)], np.array([len(one) for one in places], dtype=np.int64)
+        self.set_parts(detector, alpha, seed, kept, sizes)
+
+    def set_parts(self, detector, alpha, seed, codes, sizes) -> None:
+        """Take over checked parts, and start anew: used by the constructor and by `hld.streams.stream_file`."""
+        test = detector.test_
+        self.detector, self.alpha, self.seed, self.codes, self.sizes = detector, alpha, seed, codes, sizes
+        self.circuit, self.nodes = test.circuit, test.nodes
+        self._scores = scores_of(self._units(codes, sizes))
+        self._lock = threading.Lock()
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the stream and the alarm; the bound on false alarms holds from each reset to the next."""
+        with self._lock:
+            m = len(self.nodes)
+            self.races, self.directions = first_races(self._scores), np.zeros((m, LIVE))
+            self.means = np.zeros((2, m))
+            self.num_rows, self.num_starts, self.num_missing, self.best, self.alarm_row = 0, 0, 0, 0.0, None
+            self.leader = 0
+
+    def update(self, table) -> StreamResult:
+        """Let rows happen, in their order; with groups, let one batch happen.
+
+        Parameters
+        ----------
+        table : array_like or data frame
+            The next rows, with the columns of training.
+
+        Returns
+        -------
+        StreamResult
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `table` is not usable; the monitor is then as it was.
+        """
+        return self.update_codes(self.detector.encoder_.encode_counting(table)[0])
+
+    def update_codes(self, codes: np.ndarray) -> StreamResult:
+        """The same for rows (n, V) that are encoded, -1 for a hole."""
+        sizes = np.array([len(codes)] if len(self.sizes) and len(codes) else [], dtype=np.int64)
+        vectors = self._units(codes, sizes) if len(codes) else np.zeros((0, len(self.nodes)))
+        with self._lock:
+            evidence = np.empty(len(vectors))
+            done = 0
+            while done < len(vectors):
+                size = min(len(vectors) - done, next_start(self.num_rows) - self.num_rows)
+                self._segment(vectors[done:done + size], evidence[done:done + size])
+                done += size
+            self.num_missing += int((codes < 0).sum())
+            return self._result(evidence)
+
+    def _segment(self, vectors, evidence) -> None:
+        """Rows up to the next start of races, and that start."""
+        n, leaders = len(vectors), np.zeros(len(vectors), np.int64)
+        scores = np.concatenate([vectors[:, self._scores.fixed], self._projected(vectors)], axis=1)
+        uniforms = uniform_numbers(self.seed, self.num_rows, n)
+        if pcircuit.engine_is_numpy():
+            advance(scores, uniforms, self.races, evidence, leaders)
+        else:
+            from hld.streams.kernel import advance as compiled
+            compiled(scores, uniforms, self.races, THRESHOLDS, FACTORS, FIRST, SHARE, evidence, leaders)
+        crossed = np.flatnonzero(evidence >= -np.log(self.alpha))
+        if self.alarm_row is None and len(crossed):
+            self.alarm_row = self.num_rows + int(crossed[0]) + 1
+        self.best, self.leader = max(self.best, float(evidence.max())), int(leaders[-1])
+        for row in (vectors - self._scores.mean) * self._scores.scale:
+            self.num_rows += 1
+            rates = np.maximum([[0.0], [FORGETTING]], 1.0 / self.num_rows)
+            self.means += rates * (row - self.means)
+        if starts_at(self.num_rows):
+            self.num_starts += 1
+            start_directions(self._scores, self.races, self.directions, self.means, self.num_starts)
+
+    def _projected(self, vectors) -> np.ndarray:
+        """(n, LIVE) scores of rows in the directions, in an order of additions that does not depend on the rows."""
+        live = np.isfinite(self.races.log_weights[len(self._scores.fixed):])
+        found = np.zeros((len(vectors), LIVE))
+        for i in np.flatnonzero(live):
+            found[:, i] = (vectors * self.directions[:, i]).sum(axis=1)
+        return found
+
+    def _units(self, codes, sizes) -> np.ndarray:
+        """(n, m) vectors of rows, or mean vectors of groups of rows."""
+        vectors = pcircuit.node_likelihoods(self.circuit, codes, nodes=self.nodes)
+        if not len(sizes):
+            return vectors
+        ends = np.cumsum(sizes)
+        return np.stack([vectors[end - size:end].mean(axis=0) for size, end in zip(sizes, ends, strict=True)])
+
+    def _result(self, evidence) -> StreamResult:
+        """Where the stream stands."""
+        evidence.flags.writeable = False
+        names, F = self.detector.encoder_.names, len(self._scores.fixed)
+        scope = self.circuit.scope(int(self.nodes[self._scores.fixed[self.leader]])) if self.leader < F else None
+        columns = tuple(map(str, names if scope is None else [names[v] for v in scope]))
+        now = float((self.races.log + self.races.log_weights).max())
+        return StreamResult(float(evidence[-1]) if len(evidence) else now, float(min(1.0, np.exp(-self.best))),
+                            self.alarm_row is not None, self.alarm_row, self.num_rows, self.num_missing, self.alpha,
+                            columns, evidence)
+
+    def save(self, path) -> None:
+        """Write the reference rows and the state to one file; the detector is not in it (`StreamMonitor.load`)."""
+        from hld.streams.stream_file import stream_parts
+        with self._lock:
+            parts = stream_parts(self)
+        pcircuit.write_archive(path, *parts)
+
+    @classmethod
+    def load(cls, path, detector) -> StreamMonitor:
+        """Go on where the monitor of a file stood, to the last bit; ValueError unless it is this detector's."""
+        from hld.streams.stream_file import read_stream
+        return read_stream(cls, path, detector)
+
+
+def _encoded(detector, reference, groups) -> tuple:
+    """Codes of the reference, and its groups as numbers or None."""
+    from hld.answers.segments import numbered, split_off
+    from hld.tables.cells import read_table
+    try:
+        columns, labels = read_table(reference), None
+        if groups is not None:
+            columns, cells, name = split_off(columns, groups, detector.encoder_.names, argument="groups")
+            labels = numbered(cells, None, name)[0]
+        return detector.encoder_.encode_counting(columns)[0], labels
+    except (TypeError, ValueError) as error:
+        raise type(error)(str(error).replace("`table`", "`reference`", 1)) from None
+
+
+def uniform_numbers(seed: int, first: int, n: int) -> np.ndarray:
+    """(n,) U_t of the rows from `first` on, each a function of the seed and its own number."""
+    blocks = range(first // BLOCK, (first + n - 1) // BLOCK + 1) if n else ()
+    numbers = [np.random.default_rng([seed, 7, block]).random(BLOCK) for block in blocks]
+    return np.concatenate([*numbers, np.zeros(0)])[first % BLOCK:][:n]

@@ -1,0 +1,43 @@
+"""What a result of a batch among others like it says beside the verdict."""
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+
+@dataclass(frozen=True)
+class GroupContext:
+    """The groups that a batch was compared with.
+
+    Attributes
+    ----------
+    kind : str
+        "groups", or "time" for stretches of time.
+    num_groups : int
+        G.
+    least_pvalue : float
+        The smallest p-value by rank, 1 / (G + 1).
+    times : float
+        Distance of the batch from the mean of the groups over the typical distance of a group, in the plain norm.
+    effect : float
+        Distance of the batch over the typical distance of one row, less what groups differ by on average.
+    effective_rows : float
+        Independent rows of one distribution that would vary by as much as the batch does by nature.
+    """
+
+    kind: str
+    num_groups: int
+    least_pvalue: float
+    times: float
+    effect: float
+    effective_rows: float
+
+    def lines(self) -> list:
+        """For people."""
+        like = "groups" if self.kind == "groups" else "stretches of time"
+        return [f"among {self.num_groups} {like} of this size: {self.times:.2g} times their typical distance; the rows "
+                f"tell as much as {self.effective_rows:.3g} independent ones; smallest p-value by rank "
+                f"{self.least_pvalue:.2g}"]
+
+    def to_dict(self) -> dict:
+        """Ready for JSON."""
+        return asdict(self)

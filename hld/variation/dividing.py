@@ -1,0 +1,57 @@
+"""Which rows are learned from and which are the reference, where rows have groups or an order of time."""
+from __future__ import annotations
+
+import numpy as np
+
+from hld.answers.segments import MISSING as NO_LABEL
+from hld.answers.segments import numbered, split_off
+from hld.references.groups import split_groups
+from hld.references.held_out import split_rows
+from hld.references.stretches import FEWEST_ROWS
+
+
+def divide(columns, groups, order, reference: str, rng: np.random.Generator) -> tuple:
+    """A table without its column of groups, positions of the rows to learn from and of the reference, and labels.
+
+    Without groups the labels are None, and the positions those of `split_rows`; in order of time the first half is
+    learned from.
+
+    Parameters
+    ----------
+    columns : hld.tables.cells.Columns
+    groups, order
+        As `HLDDetector.fit` takes them.
+    reference : str
+        The option of the detector.
+    rng : numpy.random.Generator
+    """
+    if order is not None:
+        return columns, _halves(columns.num_rows, groups, order, reference), None
+    if groups is None:
+        return columns, split_rows(columns.num_rows, reference, rng), None
+    if reference not in ("auto", "held-out"):
+        raise ValueError("`groups` are compared with groups that nothing was learned from: use reference='held-out', "
+                         f"found reference={reference!r}")
+    columns, cells, name = split_off(columns, groups, argument="groups")
+    labels, names = numbered(cells, None, name)
+    if names[-1] == NO_LABEL:
+        raise ValueError(f"`groups` has {int((labels == len(names) - 1).sum())} rows without a group: leave them out, "
+                         "or give them one")
+    if not columns.arrays:
+        raise ValueError("`groups` names the only column of `table`: there must be others to learn")
+    return columns, split_groups(labels, rng), labels
+
+
+def _halves(num_rows: int, groups, order, reference: str) -> tuple:
+    """Positions of the earlier and of the later half of the rows."""
+    if order != "time":
+        raise ValueError("`order` must be 'time' (the rows are in order of time, without gaps) or None, found "
+                         f"{order!r}")
+    if groups is not None:
+        raise ValueError("`order` and `groups` are two ways to say how rows hang together: give one of them")
+    if reference not in ("auto", "held-out"):
+        raise ValueError("`order` compares with rows that nothing was learned from: use reference='held-out', found "
+                         f"reference={reference!r}")
+    if num_rows < 2 * FEWEST_ROWS:
+        raise ValueError(f"`table` has {num_rows} rows, expected at least {2 * FEWEST_ROWS} with order='time'")
+    return np.arange(num_rows // 2), np.arange(num_rows // 2, num_rows)

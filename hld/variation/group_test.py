@@ -1,0 +1,122 @@
+"""The test whether a batch is a group like those before.
+
+    H0: the batch and the groups of the reference are exchangeable        H1: they are not
+
+What a circuit cannot know, that Mondays differ from Sundays, is in the groups.  Each becomes a mean vector
+(`hld.references.groups`), the batch becomes one, and its score is ranked among theirs (`hld.nulls.exchangeable`).
+"""
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+import pcircuit
+from hld.checks import check_alpha
+from hld.nulls.exchangeable import MANY, exchangeable_pvalue
+from hld.references.groups import GroupReference, group_reference
+from hld.results.result import HLDResult
+from hld.testing.goodness_of_fit import HLDTest
+from hld.testing.verdict import LEAST_PVALUE
+from hld.variation.context import GroupContext
+from hld.vectors.completion import check_rows
+
+
+@dataclass(frozen=True, eq=False)
+class GroupTest:
+    """Test of batches against groups.
+
+    Attributes
+    ----------
+    inner : HLDTest
+        Circuit, vectors and metrics; as a test it knows nothing of groups.
+    groups : GroupReference
+
+    Examples
+    --------
+    >>> import pcircuit
+    >>> from hld.testing.goodness_of_fit import HLDTest
+    >>> circuit = pcircuit.rat_spn([2] * 6, num_units=2, depth=1, rng=0)
+    >>> rows = pcircuit.sample(circuit, 400, rng=1)
+    >>> test = group_test(HLDTest(circuit), rows, np.arange(400) // 20, seed=0)         # 20 groups of 20 rows
+    >>> test([[0, 1] * 3] * 20).pvalue                                                  # 1 / 21
+    0.047619047619047616
+    """
+
+    inner: HLDTest
+    groups: GroupReference
+    kind = "groups"
+
+    def __call__(self, batch, alpha=0.05) -> HLDResult:
+        """Test a batch (T, V) of codes, -1 for a hole, at a level in (0, 1)."""
+        batch, alpha = check_rows(self.inner.circuit, batch), check_alpha(alpha)
+        T, own = len(batch), self.groups.mean_of(self.inner.vectors, batch)
+        others = self.groups.at(T)
+        found = exchangeable_pvalue(own, others, self.inner.calibration.metrics)
+        return judged(self, own - others.mean(axis=0), others, found, T, alpha, int((batch < 0).sum()))
+
+    @property
+    def num_groups(self) -> int:
+        """G."""
+        return self.groups.num_groups
+
+    def least_pvalue(self) -> float:
+        """The smallest p-value by rank."""
+        return 1 / (1 + self.num_groups)
+
+    def describe(self) -> str:
+        """A few lines."""
+        counts, m = self.groups.counts, len(self.inner.nodes)
+        all_rows, within = self.groups.covariance_at(int(counts.max())), self.groups.within[:m]
+        between = max(float(all_rows.diagonal()[:m].sum()) - float(within.sum()) * float((1 / counts).mean()), 0.0)
+        limit = f"{within.sum() / between:.3g}" if between > 0 else "infinitely many"
+        law = (f"a law goes on below {self.least_pvalue():.2g}" if self.num_groups >= MANY
+               else f"p-values are at least {self.least_pvalue():.2g}")
+        return (f"groups: {self.num_groups} of {int(counts.min())} to {int(counts.max())} rows, kept from learning; "
+                f"p-values by rank among them, {law}\n"
+                f"natural variation: however large, a group tells no more than {limit} independent rows would")
+
+    def to_arrays(self) -> dict:
+        """The groups, for a file."""
+        return self.groups.to_arrays()
+
+    @classmethod
+    def from_arrays(cls, inner: HLDTest, arrays: dict) -> GroupTest:
+        """What `to_arrays` gave, checked."""
+        return cls(inner, GroupReference.from_arrays(arrays, inner.vectors.size))
+
+
+def group_test(inner: HLDTest, rows: np.ndarray, labels: np.ndarray, *, seed: int) -> GroupTest:
+    """The test against groups of rows that nothing was learned from.
+
+    Parameters
+    ----------
+    inner : HLDTest
+    rows : (n, V) int array
+    labels : (n,) int array
+        The group of each row, 0..G - 1; numbers that do not occur are left out.
+    seed : int
+        Draws the order of rows within groups.
+    """
+    fill = np.zeros(inner.vectors.size)
+    fill[:len(inner.nodes)] = pcircuit.unit_means(inner.circuit)[inner.nodes]
+    numbers = np.unique(labels, return_inverse=True)[1]
+    return GroupTest(inner, group_reference(inner.vectors, rows, numbers, fill, np.random.default_rng([seed, 3])))
+
+
+def judged(test, difference, others, found, T: int, alpha: float, num_missing: int) -> HLDResult:
+    """The result of a difference of means (size,) whose p-value among others (G, size) is found."""
+    inner, G, m = test.inner, len(others), len(test.inner.nodes)
+    variances, rows = others.var(axis=0, ddof=1), float((inner.stds[:m] ** 2).sum())
+    total, squared = float(variances[:m].sum()), float((difference[:m] ** 2).sum())
+    context = GroupContext(test.kind, G, 1 / (1 + G), math.sqrt(squared / total) if total > 0 else 0.0,
+                           math.sqrt(max(squared - total * (1 + 1 / G), 0.0) / rows) if rows > 0 else 0.0,
+                           rows / total if total > 0 else float(T))
+    weights, names = inner.shown_weights, tuple(metric.name for metric in inner.calibration.metrics)
+    pvalue = max(found.value, LEAST_PVALUE)
+    return HLDResult(statistic=0.0 - math.log10(pvalue), threshold=-math.log10(alpha), pvalue=pvalue,
+                     reject=bool(pvalue <= alpha), alpha=alpha, num_samples=T, null=found.null,
+                     inflation=1 + 1 / G, null_error=found.error, num_missing=num_missing, metrics=names,
+                     pvalues=found.each, deltas=difference[:m] * weights, stds=np.sqrt(T * variances[:m]) * weights,
+                     nodes=inner.nodes, _circuit=inner.circuit, context=context)

@@ -1,0 +1,82 @@
+"""The test whether a stretch of time is like those before: for rows that hang together.
+
+    H0: the batch, successive rows, is a stretch of the stationary series that the reference is a stretch of
+
+The mean vector of the batch is set against those of stretches of as many rows (`hld.references.stretches`), by rank and
+beyond the ranks by a law, as a group among groups (`hld.nulls.exchangeable`).  Stretches of one series are nearly
+exchangeable if they are long beside the time in which the series forgets.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+import pcircuit
+from hld.checks import check_alpha
+from hld.nulls.exchangeable import exchangeable_pvalue
+from hld.references.groups import filled_rows
+from hld.references.stretches import FEWEST_STRETCHES, StretchReference, stretch_reference
+from hld.results.result import HLDResult
+from hld.testing.goodness_of_fit import HLDTest
+from hld.variation.group_test import judged
+from hld.vectors.completion import check_rows
+
+SHOWN_SIZES = (10, 100, 1000)
+BLOCK_ROWS = 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class TimeTest:
+    """Test of successive rows against stretches of a series.
+
+    Attributes
+    ----------
+    inner : HLDTest
+        Circuit, vectors and metrics; as a test it takes rows for independent.
+    stretches : StretchReference
+    """
+
+    inner: HLDTest
+    stretches: StretchReference
+    kind = "time"
+
+    def __call__(self, batch, alpha=0.05) -> HLDResult:
+        """Test successive rows (T, V) of codes, -1 for a hole, at a level in (0, 1)."""
+        batch, alpha = check_rows(self.inner.circuit, batch), check_alpha(alpha)
+        T, look = len(batch), self.inner.vectors
+        own = sum(filled_rows(look, batch[start:start + BLOCK_ROWS], self.stretches.fill).sum(axis=0)
+                  for start in range(0, T, BLOCK_ROWS)) / T - self.stretches.mean
+        others = self.stretches.at(T)
+        found = exchangeable_pvalue(own, others, self.inner.calibration.metrics, many=FEWEST_STRETCHES)
+        return judged(self, own, others, found, T, alpha, int((batch < 0).sum()))
+
+    def least_pvalue(self) -> float:
+        """None that is not zero: a law goes beyond the ranks."""
+        return 0.0
+
+    def describe(self) -> str:
+        """A line or two."""
+        own = self.stretches
+        sizes = "; ".join(f"T = {T}: {own.effective_rows(T):.3g}" for T in SHOWN_SIZES)
+        v = own.traces()
+        grows = len(v) > 1 and v[-1] > 0.75 * v[-2]
+        note = ("; stretches of this length still hang together: give longer series" if grows else "")
+        return (f"order of time: stretches of up to {own.longest} of {own.num_rows} rows{note}\n"
+                f"effective sizes: {sizes}")
+
+    def to_arrays(self) -> dict:
+        """The stretches, for a file."""
+        return self.stretches.to_arrays()
+
+    @classmethod
+    def from_arrays(cls, inner: HLDTest, arrays: dict) -> TimeTest:
+        """What `to_arrays` gave, checked."""
+        return cls(inner, StretchReference.from_arrays(arrays, inner.vectors.size))
+
+
+def time_test(inner: HLDTest, rows: np.ndarray) -> TimeTest:
+    """The test against stretches of rows in their order, from which nothing was learned."""
+    fill = np.zeros(inner.vectors.size)
+    fill[:len(inner.nodes)] = pcircuit.unit_means(inner.circuit)[inner.nodes]
+    return TimeTest(inner, stretch_reference(inner.vectors, rows, fill))

@@ -1,0 +1,70 @@
+"""Label frequencies: the maximum of the likelihood by another route, intervals that cover, refusals."""
+import binomial_bounds
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+import hld
+from hld.conditional.label_shift import estimate
+
+
+def draws(T, q, seed):
+    """(T, 3) log P(x_t | c) of rows from three overlapping normal classes in proportions q."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(np.array([0.0, 1.5, 3.0])[rng.choice(3, T, p=q)])
+    return -0.5 * (x[:, None] - np.array([0.0, 1.5, 3.0])) ** 2
+
+
+def test_the_estimate_maximises_the_likelihood_and_the_interval_is_its_curvature():
+    log_given = draws(300, [0.2, 0.5, 0.3], 0)
+    q, lower, upper, _ = estimate(log_given, np.array([0.6, 0.2, 0.2]), 0.95)
+
+    def loss(free):
+        return -np.log(np.exp(log_given) @ [free[0], free[1], 1 - free[0] - free[1]]).sum()
+
+    best = minimize(loss, [0.3, 0.3], method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-9})
+    np.testing.assert_allclose(q[:2], best.x, atol=1e-4)
+    h, eye = 1e-4, np.eye(2)
+    hessian = [[(loss(q[:2] + h * (a + b)) - loss(q[:2] + h * (a - b)) - loss(q[:2] + h * (b - a))
+                 + loss(q[:2] - h * (a + b))) / (4 * h * h) for a in eye] for b in eye]
+    half = 1.959964 * np.sqrt(np.linalg.inv(hessian).diagonal())
+    np.testing.assert_allclose(((upper - lower) / 2)[:2], half, rtol=1e-3)
+
+
+def test_intervals_cover_and_the_test_keeps_its_level():
+    q, trials = np.array([0.2, 0.5, 0.3]), 300
+    found = [estimate(draws(250, q, seed), q, 0.9) for seed in range(trials)]
+    covered = sum(low[1] <= q[1] <= high[1] for _, low, high, _ in found)
+    assert binomial_bounds.at_least(trials, 0.9) <= covered <= binomial_bounds.at_most(trials, 0.9)
+    rejected = sum(pvalue <= 0.1 for *_, pvalue in found)
+    assert binomial_bounds.at_least(trials, 0.1) <= rejected <= binomial_bounds.at_most(trials, 0.1)
+
+
+@pytest.fixture(scope="module")
+def detector():
+    rng = np.random.default_rng(0)
+    ill = rng.random(4000) < 0.3
+    table = {"ill": np.where(ill, "yes", "no"), **{f"sign {i}": (rng.random(4000) < 0.15 + 0.5 * ill).astype(int)
+                                                   for i in range(4)}}
+    return hld.HLDDetector(num_epochs=20).fit(table), {name: cells[ill] for name, cells in table.items()}
+
+
+def test_a_detector_finds_new_frequencies_without_labels(detector):
+    fitted, ill = detector
+    found = hld.label_shift(fitted, {name: cells[:600] for name, cells in ill.items() if name != "ill"}, "ill")
+    assert found.labels == ("no", "yes")
+    assert found.now[1] > 0.9
+    assert found.pvalue < 1e-6
+    assert found.before[1] == pytest.approx(0.3, abs=0.05)
+    assert "yes: " in str(found)
+    assert found.to_dict()["labels"][1]["label"] == "yes"
+
+
+def test_bad_input_is_refused(detector):
+    fitted, ill = detector
+    with pytest.raises(ValueError, match="`label` names the column 'well', expected one of 'ill'"):
+        hld.label_shift(fitted, ill, "well")
+    with pytest.raises(ValueError, match="`confidence` must be a finite number above 0 and below 1"):
+        hld.label_shift(fitted, ill, "ill", confidence=1)
+    with pytest.raises(TypeError, match="`detector` must be a fitted HLDDetector, found HLDDetector"):
+        hld.label_shift(hld.HLDDetector(), ill, "ill")

@@ -1,0 +1,110 @@
+"""The stream monitor: false alarms, alarms, cutting, files, groups, refusals."""
+import binomial_bounds
+import numpy as np
+import pytest
+
+import hld
+import pcircuit
+
+NUM = 150  # rows of a quiet stream
+
+
+def rows(n, rng, flip=0.2):
+    return (rng.integers(0, 2, size=(n, 1)) ^ (rng.random((n, 5)) < flip)).astype(int)
+
+
+@pytest.fixture(scope="module")
+def detector():
+    return hld.HLDDetector(num_latents=2, num_epochs=5, null="exact").fit(rows(400, np.random.default_rng(0)))
+
+
+@pytest.fixture
+def monitor(detector):
+    return hld.StreamMonitor(detector, rows(600, np.random.default_rng(1)))
+
+
+def test_quiet_streams_seldom_alarm_whatever_the_circuit(detector):
+    """Rows that do not follow the circuit at all: reference and stream are alike, which is all that counts."""
+    rng, alpha = np.random.default_rng(2), 0.2
+    streams = 12 if pcircuit.engine_is_numpy() else 60
+    alarms = sum(hld.StreamMonitor(detector, rows(120, rng, 0.4), alpha, seed=seed).update(
+        rows(NUM, rng, 0.4)).alarm for seed in range(streams))
+    assert alarms <= binomial_bounds.at_most(streams, alpha)
+
+
+def test_a_shift_is_found_and_the_guarantee_is_told(monitor):
+    rng = np.random.default_rng(3)
+    quiet = monitor.update(rows(100, rng))
+    assert (quiet.alarm, quiet.num_rows, quiet.alarm_row) == (False, 100, None)
+    found = monitor.update(np.tile([0, 1, 0, 1, 0], (200, 1)))
+    assert found.alarm
+    assert 100 < found.alarm_row < 150
+    assert found.pvalue <= 0.05
+    assert str(found).startswith(f"alarm at row {found.alarm_row}")
+    assert found.to_dict()["alarm_row"] == found.alarm_row
+    monitor.reset()
+    assert monitor.update(rows(0, rng).reshape(0, 5)).num_rows == 0
+
+
+def test_cutting_and_files_change_nothing(monitor, detector, tmp_path):
+    stream = rows(150, np.random.default_rng(4), 0.3)
+    whole = monitor.update(stream).log_e_values
+    monitor.reset()
+    parts = [monitor.update(stream[:1]).log_e_values, monitor.update(stream[1:70]).log_e_values]
+    monitor.save(tmp_path / "stream.hld")
+    again = hld.StreamMonitor.load(tmp_path / "stream.hld", detector)
+    parts.append(again.update(stream[70:]).log_e_values)
+    if pcircuit.engine_is_numpy():
+        np.testing.assert_allclose(np.concatenate(parts), whole, atol=1e-9)
+    else:
+        assert np.array_equal(np.concatenate(parts), whole)
+    other = hld.HLDDetector(num_latents=2, num_epochs=5, null="exact").fit(rows(300, np.random.default_rng(9)))
+    with pytest.raises(ValueError, match="the monitor is of another detector"):
+        hld.StreamMonitor.load(tmp_path / "stream.hld", other)
+
+
+def test_a_file_with_more_money_is_refused(monitor, detector, tmp_path):
+    from hld.streams.stream_file import FORMAT, VERSION
+    monitor.update(rows(40, np.random.default_rng(5)))
+    path = tmp_path / "stream.hld"
+    monitor.save(path)
+    header, arrays = pcircuit.read_archive(path, FORMAT, VERSION)
+    header.pop("library")
+    for name, change in (("races.money", lambda a: a * 2), ("races.log_weights", np.zeros_like),
+                         ("races.counts", lambda a: a - 10 ** 6), ("means", lambda a: a[:1])):
+        pcircuit.write_archive(path, header, arrays | {name: change(arrays[name])})
+        with pytest.raises(ValueError, match="cannot read"):
+            hld.StreamMonitor.load(path, detector)
+
+
+def test_groups_are_units(detector):
+    rng = np.random.default_rng(6)
+    table = np.concatenate([rows(20, rng, f) for f in rng.beta(4, 12, size=60)])
+    monitor = hld.StreamMonitor(detector, table, groups=np.repeat(np.arange(60), 20))
+    for f in rng.beta(4, 12, size=10):
+        result = monitor.update(rows(20, rng, f))
+    assert (result.num_rows, result.alarm) == (10, False)
+    for _ in range(60):
+        result = monitor.update(np.tile([0, 1, 0, 1, 0], (20, 1)))
+    assert result.alarm
+
+
+def test_holes_need_no_filling(detector):
+    rng = np.random.default_rng(7)
+    table = rows(500, rng).astype(float)
+    table[rng.random(table.shape) < 0.2] = np.nan
+    result = hld.StreamMonitor(detector, table[:300]).update(table[300:])
+    assert (result.alarm, result.num_missing) == (False, int(np.isnan(table[300:]).sum()))
+
+
+@pytest.mark.parametrize(("make", "said"), [
+    (lambda d: hld.StreamMonitor(None, [[0, 1]]), "`detector` must be a fitted HLDDetector, found NoneType"),
+    (lambda d: hld.StreamMonitor(d, rows(5, np.random.default_rng(0))), "`reference` has 5 rows, expected at least 40"),
+    (lambda d: hld.StreamMonitor(d, None), "`reference`"),
+    (lambda d: hld.StreamMonitor(d, rows(50, np.random.default_rng(0)), 2), "`alpha` must be"),
+    (lambda d: hld.StreamMonitor(d, rows(50, np.random.default_rng(0)), groups=np.arange(50) % 3),
+     "`groups` names 3 groups, expected at least 40"),
+])
+def test_bad_input_is_refused(detector, make, said):
+    with pytest.raises((TypeError, ValueError), match=said):
+        make(detector)

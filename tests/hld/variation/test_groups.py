@@ -1,0 +1,211 @@
+"""Batches among groups: exchangeable scores, equal covariances, the level for few and many groups, files."""
+import binomial_bounds
+import numpy as np
+import pytest
+import zoo
+
+import hld
+import pcircuit
+from hld.nulls.exchangeable import exchangeable_pvalue, leverages, normal_pvalue, symmetric_scores
+from hld.references.groups import GroupReference, group_reference, split_groups
+from hld.variation.group_test import group_test
+from hld.vectors.linear_maps import DenseRows, Scaled
+
+CIRCUIT = zoo.circuits()["hclt_like"]
+TEST = hld.HLDTest(CIRCUIT, metric=("euclidean", "standardized", "whitened"))
+
+
+def varied_rows(G, n, seed):
+    """(G, n, V) rows of G circuits whose parameters vary: mixtures of two that every group mixes in its own way."""
+    rng = np.random.default_rng(seed)
+    first, second = (pcircuit.sample(CIRCUIT, G * n, rng=rng).reshape(G, n, -1) for _ in range(2))
+    second = np.where(rng.random(second.shape) < 0.5, second, 0)
+    return np.where(rng.random((G, n, 1)) < rng.beta(2, 2, size=(G, 1, 1)), first, second)
+
+
+def reference_of(rows, seed=0):
+    G, n, V = rows.shape
+    return group_reference(TEST.vectors, rows.reshape(-1, V), np.repeat(np.arange(G), n), np.zeros(TEST.vectors.size),
+                           np.random.default_rng(seed))
+
+
+def test_kept_means_are_means_of_the_first_rows_of_a_group():
+    rows = varied_rows(3, 21, 0)
+    groups = reference_of(rows)
+    assert groups.means.shape[:2] == (4, 3)  # 1, 4, 16 and all 21 rows
+    whole = np.array([TEST.vectors.mean(one) for one in rows])
+    np.testing.assert_allclose(groups.at(21), whole, atol=1e-14)
+    np.testing.assert_allclose(groups.at(1000), whole, atol=1e-14)
+    singles = TEST.vectors.rows(rows.reshape(63, -1)).reshape(3, 21, -1)
+    for g in range(3):
+        assert np.abs(singles[g] - groups.at(1)[g]).max(axis=1).min() < 1e-14
+    np.testing.assert_allclose(groups.within, singles.var(axis=1, ddof=1).mean(axis=0), atol=1e-14)
+
+
+@pytest.mark.parametrize("T", [1, 2, 3, 4, 7, 13, 16, 19, 21])
+def test_means_between_two_sizes_have_the_covariance_of_so_many_rows(T):
+    """The weights of the single rows in M_g(T), by linearity: they sum to 1 and their squares to 1 / T."""
+    n = 21
+    ends = [1, 4, 16, 21]
+    means = np.array([np.where(np.arange(n) < end, 1 / end, 0.0) for end in ends])[:, None]
+    weights = GroupReference(np.array([n]), means, np.zeros(n), np.zeros(n)).at(T)[0]
+    assert weights.sum() == pytest.approx(1)
+    assert (weights ** 2).sum() == pytest.approx(1 / T)
+
+
+def test_scores_are_symmetric_and_leverages_rank_as_distances_from_the_others():
+    rng = np.random.default_rng(1)
+    vectors, order = rng.normal(size=(12, TEST.vectors.size)), rng.permutation(12)
+    metrics = TEST.calibration.metrics
+    scores = symmetric_scores(vectors, metrics)[1]
+    np.testing.assert_allclose(symmetric_scores(vectors[order], metrics)[1], scores[order], rtol=1e-9)
+    for width in (3, 30):
+        X = rng.normal(size=(12, width)) * np.arange(1, width + 1)
+        X -= X.mean(axis=0)
+        ridge = (X ** 2).sum() / 11
+        far = [x @ np.linalg.solve(X.T @ X - np.outer(x, x) + ridge * np.eye(width), x) for x in X]
+        np.testing.assert_allclose(leverages(X), np.array(far) / (1 + np.array(far)), rtol=1e-9)
+
+
+@pytest.fixture(scope="module")
+def pool():
+    """1,500 groups of 16 rows, their vectors, and what is kept of them."""
+    rows = varied_rows(1500, 16, 2)
+    return rows, TEST.vectors.rows(rows.reshape(24_000, -1)).reshape(1500, 16, -1), reference_of(rows)
+
+
+@pytest.mark.parametrize("G", [5, 20, 100, 1000])
+@pytest.mark.parametrize("T", [16, 11])
+def test_the_level_is_kept_for_few_and_many_groups(G, T, pool):
+    """16 rows, a size that is kept, and 11, which is not: groups drawn anew from 1,500 in each trial."""
+    rows, vectors, groups = pool
+    others, rng = groups.at(T), np.random.default_rng(G + T)
+    own = vectors[:, rng.permutation(16)[:T]].mean(axis=1)
+    trials = 60 if G == 1000 else 200
+    for alpha in (0.05, 0.2):
+        found = 0
+        for _ in range(trials):
+            chosen = rng.permutation(len(rows))[:G + 1]
+            found += exchangeable_pvalue(own[chosen[0]], others[chosen[1:]], TEST.calibration.metrics).value <= alpha
+        rate = int(alpha * (G + 1)) / (G + 1)
+        assert binomial_bounds.at_least(trials, rate) <= found <= binomial_bounds.at_most(trials, rate)
+
+
+def test_the_law_beyond_the_ranks_is_the_f_law_for_one_number():
+    from scipy.stats import f
+    others = np.random.default_rng(3).normal(size=(120, 1))
+    one = (Scaled("euclidean", np.ones(1)),)
+    for away in (3.0, 5.0):
+        exact = f.sf((away * others.std(ddof=1)) ** 2 / others.var(ddof=1) / (1 + 1 / 120), 1, 119)
+        found = normal_pvalue(others.mean(axis=0) + away * others.std(ddof=1), others, one)
+        assert exact <= found <= 1.15 * exact  # never smaller
+
+
+def test_the_law_beyond_the_ranks_is_not_smaller_than_drawn():
+    """100 normal groups with a spectrum that falls, levels that ranks of 100 do not reach."""
+    rng, metric = np.random.default_rng(4), (DenseRows("plain", np.diag(0.7 ** np.arange(8))),)
+    found = np.array([normal_pvalue(draw[0], draw[1:], metric)
+                      for draw in rng.normal(size=(600, 101, 8))])
+    for alpha in (0.05, 0.005):
+        assert (found <= alpha).sum() <= binomial_bounds.at_most(len(found), alpha)
+
+
+def test_natural_variation_is_no_shift_and_another_kind_is():
+    rows = varied_rows(61, 60, 5)
+    test = group_test(TEST, rows[:40].reshape(2400, -1), np.repeat(np.arange(40), 60), seed=0)
+    calm = [test(one) for one in rows[40:]]
+    plain = hld.HLDTest(CIRCUIT, metric=TEST.calibration.metrics[0].name, reference="training", null="auto",
+                        training_data=rows[:40].reshape(2400, -1), rng=0)
+    assert sum(one.reject for one in calm) <= binomial_bounds.at_most(21, 2 / 41)
+    assert sum(plain(one).reject for one in rows[40:]) > binomial_bounds.at_most(21, 0.05, 1e-2)
+    found = test(np.repeat(rows[60][:1], 60, axis=0))
+    assert found.pvalue == test.least_pvalue() == 1 / 41
+    assert found.context.num_groups == 40
+    assert found.context.effective_rows < 60
+    assert f"among 40 groups of this size: {found.context.times:.2g} times" in str(found)
+    assert found.to_dict()["context"]["least_pvalue"] == 1 / 41
+
+
+def test_holes_of_groups_and_batches_count_alike():
+    rows = varied_rows(30, 20, 6).astype(int)
+    rows[np.random.default_rng(7).random(rows.shape) < 0.3] = -1
+    test = group_test(TEST, rows[:29].reshape(580, -1), np.repeat(np.arange(29), 20), seed=0)
+    seen, values = TEST.vectors.seen(rows[29]), TEST.vectors.rows(rows[29])
+    expected = np.where(seen, values, pcircuit.unit_means(CIRCUIT)[TEST.nodes]).mean(axis=0)
+    np.testing.assert_allclose(test.groups.mean_of(TEST.vectors, rows[29]), expected, atol=1e-14)
+    assert test(rows[29]).num_missing == (rows[29] < 0).sum()
+
+
+def test_learning_has_groups_of_its_own():
+    for G in (3, 12, 20, 40, 101):
+        labels = np.random.default_rng(G).permutation(np.repeat(np.arange(G), 4))
+        learned, kept = split_groups(labels, np.random.default_rng(0))
+        assert not set(labels[learned]) & set(labels[kept])
+        assert len(set(labels[kept])) == max(-(-G // 2), min(19, G - 1))
+        assert sorted([*learned, *kept]) == list(range(4 * G))
+
+
+# -- detectors ---------------------------------------------------------------------------------------------------
+
+
+def table(G, n, seed):
+    rng = np.random.default_rng(seed)
+    shift = rng.normal(size=(G, 1, 2))
+    values = rng.normal(size=(G, n, 2)) + shift > 0
+    return np.concatenate([values, values[..., :1] ^ (rng.random((G, n, 1)) < 0.2)], axis=2).astype(int)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    rows = table(45, 40, 0)
+    labels = np.array([f"day {g}" for g in np.repeat(np.arange(45), 40)])
+    return rows, hld.HLDDetector(num_latents=2, num_epochs=5, metric="standardized", null="exact").fit(
+        {"a": rows[..., 0].ravel(), "b": rows[..., 1].ravel(), "c": rows[..., 2].ravel(), "day": labels}, groups="day")
+
+
+def frame(rows):
+    return {name: rows[:, v] for v, name in enumerate("abc")}
+
+
+def test_a_detector_keeps_groups_from_learning_and_does_not_learn_the_column(fitted):
+    _, detector = fitted
+    assert detector.encoder_.names == ("a", "b", "c") or list(detector.encoder_.names) == ["a", "b", "c"]
+    assert detector.judge_.num_groups == 23
+    assert detector.test_.num_train == 23 * 40
+    assert "groups: 23 of 40 to 40 rows" in detector.describe()
+    batches = [frame(one) for one in table(200, 40, 1)]
+    assert sum(detector.test(one).reject for one in batches) <= binomial_bounds.drawn(200, 0.05, 23).isf(1e-6)
+    assert sum(detector.test_(detector.encoder_.encode(one)[0]).reject for one in batches) > 100
+    broken = table(1, 40, 2)[0]
+    broken[:, 2] = 1 - broken[:, 2]
+    assert detector.test(frame(broken)).pvalue == 1 / 24
+
+
+def test_files_keep_the_groups(fitted, tmp_path):
+    rows, detector = fitted
+    detector.save(tmp_path / "model.hld")
+    again = hld.load(tmp_path / "model.hld")
+    assert again.test(frame(rows[0])).to_dict() == detector.test(frame(rows[0])).to_dict()
+    assert again.describe() == detector.describe()
+    parts = [frame(rows[0][:7]), frame(rows[0][7:])]
+    assert hld.judge_chunks(again, parts).pvalue == detector.test(frame(rows[0])).pvalue
+
+
+@pytest.mark.parametrize(("groups", "said"), [
+    ("month", "`groups` names the column 'month', expected one of 'a', 'b'"),
+    ([1, 2, 3], r"`groups` has shape \(3,\), expected a column, or 40 labels"),
+    (np.zeros(40), "`groups` names 1 group, expected at least 3"),
+    (np.where(np.arange(40) < 5, np.nan, np.arange(40) % 4), "`groups` has 5 rows without a group"),
+])
+def test_bad_groups_are_refused(groups, said):
+    rows = {"a": np.arange(40) % 2, "b": np.arange(40) % 3}
+    with pytest.raises((TypeError, ValueError), match=said):
+        hld.HLDDetector(num_epochs=1).fit(rows, groups=groups)
+
+
+def test_groups_need_rows_kept_from_learning_and_few_are_warned_of():
+    rows = np.random.default_rng(0).integers(0, 2, size=(60, 2))
+    with pytest.raises(ValueError, match="use reference='held-out', found reference='circuit'"):
+        hld.HLDDetector(reference="circuit").fit(rows, groups=np.arange(60) % 6)
+    with pytest.warns(UserWarning, match="leaves 5 groups to compare with, so p-values are at least 0.17"):
+        hld.HLDDetector(num_epochs=1).fit(rows, groups=np.arange(60) % 6)

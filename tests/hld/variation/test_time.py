@@ -1,0 +1,112 @@
+"""Stretches of time: their variance in known series, effective sizes, the level where rows hang together, refusals."""
+import binomial_bounds
+import numpy as np
+import pytest
+
+import hld
+import pcircuit
+from hld.nulls.exchangeable import exchangeable_pvalue
+from hld.references.stretches import StretchReference, stretch_reference
+from hld.variation.time_test import time_test
+
+CIRCUIT = pcircuit.rat_spn([2] * 3, num_units=2, depth=1, rng=0)
+TEST = hld.HLDTest(CIRCUIT, metric=("euclidean", "standardized"))
+
+
+def markov(n, stay, rng, trials=1):
+    """(trials, n, 3) rows that are the one before with probability `stay`, else fresh: correlations stay^h."""
+    fresh = pcircuit.sample(CIRCUIT, trials * n, rng=rng).reshape(trials, n, 3)
+    new = rng.random((trials, n)) >= stay
+    new[:, 0] = True
+    last = np.maximum.accumulate(np.where(new, np.arange(n), 0), axis=1)
+    return np.take_along_axis(fresh, last[..., None], axis=1)
+
+
+def exact(T, stay):
+    """T Var(mean) / Var(row) for correlations stay^h."""
+    h = np.arange(1, T)
+    return 1 + 2 * ((1 - h / T) * stay ** h).sum()
+
+
+@pytest.mark.parametrize("stay", [0.0, 0.8])
+def test_variances_of_stretches_are_those_of_the_series(stay):
+    rows = markov(60_000, stay, np.random.default_rng(0))[0]
+    own = stretch_reference(TEST.vectors, rows, np.zeros(TEST.vectors.size))
+    assert own.longest == 1024
+    singles = TEST.vectors.rows(rows)
+    for r, T in ((3, 8), (5, 32)):
+        means = singles[:len(rows) // T * T].reshape(-1, T, singles.shape[1]).mean(axis=1)
+        truth = singles.var(axis=0).sum() * exact(T, stay) / T
+        assert means.var(axis=0).sum() == pytest.approx(truth, rel=0.15)  # the series is what it should be
+        found = (own.stretches(r) ** 2).sum() / own.counts[r]
+        assert abs(found / truth - 1) < 6 * np.sqrt(2 / own.counts[r])
+        assert own.effective_rows(T) == pytest.approx(T / exact(T, stay), rel=0.6)
+
+
+def test_between_sizes_and_beyond_the_longest():
+    v, rng = np.array([1.0, 0.5, 0.25]), np.random.default_rng(1)
+    tables = [rng.normal(size=(50, 4)) for _ in v]
+    tables = [(t - t.mean(axis=0)) * np.sqrt(one / ((t - t.mean(axis=0)) ** 2).sum() * 49) for t, one in
+              zip(tables, v, strict=True)]
+    own = StretchReference(np.full(3, 50), np.concatenate(tables), np.zeros(4), np.zeros(4), 400)
+    np.testing.assert_allclose(own.traces(), v, rtol=1e-12)
+    for T, expected in ((1, 1.0), (3, 1 / 3), (4, 0.25), (10, 0.1), (100, 0.01)):  # independent rows: 1 / T
+        assert own.trace_at(T) == pytest.approx(expected)
+        assert (own.at(T) ** 2).sum() / 50 == pytest.approx(expected + 1 / 400)
+        assert own.effective_rows(T) == pytest.approx(T)
+
+
+@pytest.mark.parametrize(("stay", "T"), [(0.9, 100), (0.9, 300), (0.5, 20), (0.0, 50)])
+def test_the_level_is_kept_where_rows_hang_together(stay, T):
+    """A series and a later stretch of it in every trial: at most 0.07 at level 0.05, within the error of the trials."""
+    rng, trials, found, plain = np.random.default_rng(T), 200, 0, 0
+    assert T / exact(T, stay) > 4.9
+    for rows in markov(3000 + 300 + T, stay, rng, trials):
+        own = stretch_reference(TEST.vectors, rows[:3000], np.zeros(TEST.vectors.size))
+        z = TEST.vectors.mean(rows[-T:]) - own.mean
+        found += exchangeable_pvalue(z, own.at(T), TEST.calibration.metrics, many=30).value <= 0.05
+        plain += TEST.judge(np.maximum(z + TEST.mean, 0), T).reject
+    assert found <= binomial_bounds.at_most(trials, 0.07)
+    assert found >= binomial_bounds.at_least(trials, 0.03)
+    if stay == 0.9:
+        assert plain > trials / 4
+
+
+def test_a_series_is_judged_by_its_stretches_and_a_shift_is_found():
+    rows = markov(4000, 0.8, np.random.default_rng(2))[0]
+    test = time_test(TEST, rows[:3000])
+    calm = test(rows[3500:3600])
+    assert calm.context.kind == "time"
+    assert calm.context.effective_rows < 40
+    assert "stretches of time of this size" in str(calm)
+    assert "effective sizes: T = 10: " in test.describe()
+    assert test(np.repeat(rows[:1], 400, axis=0)).reject
+
+
+# -- detectors ---------------------------------------------------------------------------------------------------
+
+
+def test_a_detector_in_order_of_time(tmp_path):
+    rows = markov(2000, 0.8, np.random.default_rng(3))[0].astype(int)
+    detector = hld.HLDDetector(num_latents=2, num_epochs=5, null="exact").fit(rows[:1600], order="time")
+    assert detector.test_.num_train == 800
+    assert "order of time: stretches of up to 16 of 800 rows" in detector.describe()
+    detector.save(tmp_path / "model.hld")
+    again = hld.load(tmp_path / "model.hld")
+    assert again.test(rows[1700:1800]).to_dict() == detector.test(rows[1700:1800]).to_dict()
+
+
+@pytest.mark.parametrize(("options", "said"), [
+    ({"order": "month"}, r"`order` must be 'time' \(the rows are in order of time, without gaps\) or None"),
+    ({"order": "time", "groups": np.arange(200) % 5}, "`order` and `groups` are two ways"),
+])
+def test_bad_order_is_refused(options, said):
+    rows = np.random.default_rng(0).integers(0, 2, size=(200, 2))
+    with pytest.raises(ValueError, match=said):
+        hld.HLDDetector(num_epochs=1).fit(rows, **options)
+    with pytest.raises(ValueError, match="`table` has 100 rows, expected at least 120 with order='time'"):
+        hld.HLDDetector(num_epochs=1).fit(rows[:100], order="time")
+    with pytest.raises(ValueError, match="`order` and `covariates` answer different questions"):
+        hld.HLDDetector(num_epochs=1, covariates=[0]).fit(rows, order="time")
+    with pytest.raises(ValueError, match="use reference='held-out', found reference='circuit'"):
+        hld.HLDDetector(num_epochs=1, reference="circuit").fit(rows, order="time")
