@@ -82,7 +82,7 @@ class HLDDetector:
         "auto" combines "euclidean", "standardized", "marginals" and "whitened", and where 25 rows and more are held out
         "whitened_fine" and "score"; without input or sum units among `kinds` those that do not need them.  Held-out
         rows also give the counts of single columns (`hld.results.largest_count`).  "likelihoods" is the same without
-        "score", which is neither exported as C nor summed up with noise.
+        "score", which is not exported as C.
     null : see `HLDTest`
         By default drawn batches where T is small.
     reference : "auto", "training", "held-out" or "circuit"
