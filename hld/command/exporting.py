@@ -21,7 +21,7 @@ def export(args: Any) -> int:
     if args.onnx is not None:
         from hld.export.onnx_graph import onnx_model
         with step("building the ONNX graph"):
-            contents.append(onnx_model(detector).SerializeToString())  # type: ignore[no-untyped-call]
+            contents.append(onnx_model(detector).SerializeToString())
     for path, content in zip(targets, contents, strict=True):
         with pcircuit.replace_file(path) as file:
             file.write(content)
