@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from hld.results.result import HLDResult as HLDResult
     from hld.schemas.encoder import TableEncoder as TableEncoder
     from hld.schemas.encoder import fit_encoder as fit_encoder
+    from hld.schemas.learn_schema import calendar_columns as calendar_columns
     from hld.schemas.learn_schema import learn_schema as learn_schema
     from hld.schemas.quality import DataQuality as DataQuality
     from hld.schemas.schema import ColumnSchema as ColumnSchema
@@ -62,7 +63,7 @@ _HOME = {
     "TwoSampleResult": "comparing.two_sample", "two_sample": "comparing.two_sample",
     "TableEncoder": "schemas.encoder", "fit_encoder": "schemas.encoder",
     "TableSchema": "schemas.schema", "ColumnSchema": "schemas.schema", "learn_schema": "schemas.learn_schema",
-    "DataQuality": "schemas.quality",
+    "calendar_columns": "schemas.learn_schema", "DataQuality": "schemas.quality",
 }
 _FROM_PCIRCUIT = ("Moments", "exact_moments", "select_nodes")
 _MODULES = ("baselines", "gchi2", "plots")

@@ -30,7 +30,7 @@ from hld.detector_parts import (
     warn_of_few_rows,
     warn_of_left_out,
 )
-from hld.estimator import check_fitted, feature_names, predictions, row_offset, sklearn_tags
+from hld.estimator import check_fitted, feature_names, predictions, row_offset, sklearn_tags, width_as_expected
 from hld.files.detector import check_storable, detector_parts, read_parts
 from hld.planning.of_tables import detectable_of_table, power_of_table, sample_size_of_table
 from hld.references.held_out import split_rows
@@ -194,7 +194,7 @@ class HLDDetector:
         rng, progress = pcircuit.check_generator(self.rng), pcircuit.check_flag(progress, "progress")
         columns = read_table(table)
         if columns.num_rows == 1:
-            raise ValueError("`table` has 1 row: learning a distribution needs at least two")
+            raise ValueError("`table` has 1 row: one sample is too few to learn a distribution of, give at least two")
         learned, kept = rows = split_rows(columns.num_rows, self.reference, rng)
         schema = learn_schema(columns, num_bins=self.num_bins, max_categories=self.max_categories, rows=learned,
                               categorical=self.categorical, continuous=self.continuous, given=self.schema)
@@ -294,7 +294,8 @@ class HLDDetector:
     def score_samples(self, table: Any) -> np.ndarray:
         """Natural log-likelihood of each row under the circuit; larger is more typical."""
         check_fitted(self)
-        return pcircuit.log_likelihood(self.circuit_, self.encoder_.encode(table)[0])
+        with width_as_expected():
+            return pcircuit.log_likelihood(self.circuit_, self.encoder_.encode(table)[0])
 
     def decision_function(self, table: Any) -> np.ndarray:
         """`score_samples` less `offset_`: negative for the rows that `predict` calls odd."""
@@ -362,7 +363,7 @@ class HLDDetector:
         self.test_, self.circuit_ = fitted["test"], fitted["test"].circuit
         self.history_, self.num_train_, self.offset_ = fitted["history"], fitted["num_train"], fitted["offset"]
         self.profile_, self.values_, self.new_values_ = (fitted[name] for name in ("profile", "values", "new_values"))
-        self.n_features_in_, names = len(self.schema_.columns), feature_names(self.schema_)
+        self.n_features_in_, names = len(self.schema_.table_names), feature_names(self.schema_)
         if names is not None:
             self.feature_names_in_ = names
         elif hasattr(self, "feature_names_in_"):

@@ -6,18 +6,15 @@ has nothing to transform, so there is no ``set_output``.
 """
 from __future__ import annotations
 
+import contextlib
+import re
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-EXPECTED_FAILURES = {  # checks of scikit-learn that a detector fails, and why
-    "check_n_features_in_after_fitting": "a wrong number of columns is refused in words of our own",
-    "check_complex_data": "complex numbers are refused in words of our own",
-    "check_estimators_empty_data_messages": "a table without columns is refused in words of our own",
-    "check_fit2d_1sample": "a table of one row is refused in words of our own",
-    "check_fit2d_predict1d": "a table of one dimension is refused in words of our own",
-}
+WIDTH = re.compile(r"`table` has (\d+) columns, expected (\d+) ")
 ODD_SHARE = 0.05  # of rows that follow the reference, at most, which `predict` calls odd
 
 
@@ -32,6 +29,19 @@ def check_fitted(detector: Any) -> None:
     known = sys.modules.get("sklearn.exceptions")
     kind = NotFittedError if known is None else known.NotFittedError
     raise kind("this HLDDetector is not fitted: call `fit(table)` first, or `hld.load(path)`")
+
+
+@contextlib.contextmanager
+def width_as_expected() -> Iterator[None]:
+    """The error about a wrong number of columns also in the words that callers of scikit-learn look for."""
+    try:
+        yield
+    except ValueError as error:
+        found = WIDTH.match(str(error))
+        if not found:
+            raise
+        raise ValueError(f"{error}: X has {found[1]} features, but HLDDetector is expecting {found[2]} features as "
+                         "input") from None
 
 
 def row_offset(scores: np.ndarray) -> float:
@@ -62,7 +72,7 @@ def predictions(detector: Any, table: Any) -> tuple[Any, ...]:
 
 def feature_names(schema: Any) -> np.ndarray | None:
     """(V,) object array of the names of the training table's columns; None if it had no names."""
-    return np.array(schema.names, dtype=object) if schema.by_name else None
+    return np.array(schema.table_names, dtype=object) if schema.by_name else None
 
 
 def sklearn_tags() -> Any:

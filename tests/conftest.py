@@ -65,7 +65,7 @@ def pytest_sessionstart(session):
     if pcircuit.engine_is_numpy() or session.config.getoption("collectonly"):
         return
     reporter, started = session.config.pluginmanager.getplugin("terminalreporter"), time.perf_counter()
-    pcircuit.warm_up(moments=True, report=None if reporter is None else lambda name: reporter.write_line(
+    pcircuit.warm_up(report=None if reporter is None else lambda name: reporter.write_line(
         f"kernels of {name}: compiled if the cache has none, a minute at the most"))
     if reporter is not None:
         reporter.write_line(f"kernels ready after {time.perf_counter() - started:.0f} s; tests of single kernels "

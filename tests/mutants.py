@@ -199,7 +199,9 @@ def judge(work: Work, mutation: Mutation, *, wide: bool = False) -> dict:
                     raise RuntimeError(f"no tests run, with a bug or without: see {work.log}")
                 if not failed:
                     break  # tests that take too long even without the bug say nothing
-                work.broken |= set(failed)
+                run(work.copy, environment, [*arguments, *work.deselected(), "--maxfail=1000"], work.log)
+                work.broken |= {*failed, *failures(work.log)}
+                print(f"left out, since they fail without a bug: {sorted(work.broken)}", flush=True)
                 target.write_text(mutation.apply(source), encoding="utf-8")
             if by:
                 break
@@ -287,7 +289,8 @@ def judge_all(work: Work, options) -> None:
         entry = judge(work, bug, wide=options.wide)
         work.note(**entry)
         print(f"{entry['outcome']:8} {entry['seconds']:6.1f} s  {bug.key}  {entry['by']}", flush=True)
-    record(work, bugs)
+    if not options.only:
+        record(work, bugs)
     report(work, bugs)
 
 

@@ -152,16 +152,16 @@ def judge_segments(detector: Any, judge: Callable[..., Any], table: Any, by: lis
     pcircuit.check_choice(procedure, "procedure", tuple(ADJUST))
     if every is not None:
         pcircuit.check_choice(every, "every", tuple(PERIODS))
-    columns, cells, name = _split_off(read_table(table), by, detector.encoder_.names)
-    codes = detector.encoder_.encode_counting(columns)[0]  # columns that were not fitted do not matter
+    encoder = detector.encoder_
+    columns, cells, name = _split_off(read_table(table), by, (*encoder.names, *(one.source for one in encoder.derived)))
+    codes = encoder.encode_counting(columns)[0]  # columns that were not fitted do not matter
     if not len(codes):
         raise ValueError("`table` has no rows: give at least one")
-    if name in detector.encoder_.names:
-        signed = codes.astype(np.int32) if codes.dtype.kind == "u" else codes.copy()
-        signed[:, detector.encoder_.names.index(name)] = -1
-        codes, hidden = signed, detector.encoder_.names.index(name)
-    else:
-        hidden = None
+    parts = {one.name for one in encoder.derived if one.source == name}
+    hidden = [v for v, one in enumerate(encoder.names) if one == name or one in parts]
+    if hidden:
+        codes = codes.astype(np.int32) if codes.dtype.kind == "u" else codes.copy()
+        codes[:, hidden] = -1
     groups, labels = _groups(whole_cells(cells), every, name)
     order = np.argsort(groups, kind="stable")
     rows = np.split(order, np.cumsum(np.bincount(groups))[:-1])
@@ -176,12 +176,12 @@ def judge_segments(detector: Any, judge: Callable[..., Any], table: Any, by: lis
 
 
 def _quality(detector: Any, codes: np.ndarray, hidden: Any) -> DataQuality:
-    """The test of missing values of one segment, without the column that is hidden from it."""
+    """The test of missing values of one segment, without the columns that are hidden from it."""
     trained = detector.schema_.trained
     if trained is None or not detector.missingness:
         return DataQuality(len(codes), ())
     missing = [(int(before), int(now)) for v, (before, now) in enumerate(
-        zip(trained[1], (codes < 0).sum(axis=0), strict=True)) if v != hidden]
+        zip(trained[1], (codes < 0).sum(axis=0), strict=True)) if v not in hidden]
     before, now = map(list, zip(*missing, strict=True)) if missing else ([], [])
     return DataQuality(len(codes), (), (), compare_missing(trained[0], before, len(codes), now, detector.tolerance))
 

@@ -45,7 +45,9 @@ def table_facts(encoder: TableEncoder, columns: Columns, rows: np.ndarray, refer
 
 def cells_by_name(encoder: TableEncoder, columns: Columns) -> dict[str, Any]:
     """The arrays of a table by the names that the encoder has for them."""
-    names = columns.names if encoder.by_name and columns.names is not None else encoder.table_names
+    columns = encoder.read(columns)
+    is_named = columns.names is not None and (encoder.by_name or encoder.derived)
+    names = columns.names if is_named else encoder.table_names
     return dict(zip(names, columns.arrays, strict=False))
 
 

@@ -116,12 +116,16 @@ def _add_fit(commands: Any) -> None:
     fit.add_argument("--num-epochs", type=int, default=100, help="EM passes over the rows (default 100)")
     fit.add_argument("--num-bins", type=int, default=8,
                      help="quantile bins of a continuous column (default 8)")
+    fit.add_argument("--metric", choices=("auto", "likelihoods"), default="auto",
+                     help="what is compared; 'likelihoods' for C source (default auto)")
     fit.add_argument("--schema", metavar="FILE.json",
                      help="what is known of the columns (docs/tables.md); the rest is learned")
     fit.add_argument("--max-rows", type=_count, default=200_000, metavar="N",
                      help="learn from a uniform sample of so many rows of longer tables (default 200000)")
     fit.add_argument("--categorical", metavar="A,B", type=names, help="columns to treat as categorical")
     fit.add_argument("--continuous", metavar="C,D", type=names, help="columns to treat as continuous")
+    fit.add_argument("--calendar", metavar="A,B", type=names,
+                     help="columns of dates to take the day of the week and the hour of, instead of the moment")
     fit.add_argument("--seed", type=_seed, default=0, help="of start values (default 0)")
     add_reading_options(fit)
 

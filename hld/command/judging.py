@@ -43,7 +43,7 @@ def test(args: argparse.Namespace) -> int:
     return SHIFT if (is_large(result, args.min_effect) if args.by is None else result.reject.any()) else 0
 
 
-def is_large(result: Any, least: float) -> bool:
+def is_large(result: Any, least: float | None) -> bool:
     """Whether a batch is called shifted and, if asked for, its effect size is surely no smaller than a number."""
     if not result.reject or least is None:
         return bool(result.reject)

@@ -18,8 +18,8 @@ def fit(args: argparse.Namespace) -> int:
     if target.exists() and args.table != "-" and os.path.samefile(target, args.table):
         raise ValueError(f"{args.output!r} is the training table: give the model file another name")
     detector = HLDDetector(num_latents=args.num_latents, num_epochs=args.num_epochs, num_bins=args.num_bins,
-                           categorical=args.categorical, continuous=args.continuous, rng=args.seed,
-                           schema=None if args.schema is None else _read_schema(args.schema))
+                           categorical=args.categorical, continuous=args.continuous, rng=args.seed, metric=args.metric,
+                           schema=_schema(args))
     with step(f"reading {args.table}"):
         table, num_rows = read_training(args.table, reading_options(args), max_rows=args.max_rows, seed=args.seed)
     LOG.info("learning %d of %d rows", len(table), num_rows)
@@ -31,6 +31,18 @@ def fit(args: argparse.Namespace) -> int:
     print_text(f"fitted {detector.num_train_} rows{sampled} of {count} column{'s' * (count != 1)}: mean "
                f"log-likelihood {detector.history_[-1]:.4f} nats per row, model in {args.output}")
     return 0
+
+
+def _schema(args: argparse.Namespace) -> Any:
+    """What is known of the columns before the table is read; None for nothing."""
+    from hld.schemas.learn_schema import calendar_columns
+    from hld.schemas.schema import TableSchema
+    given = None if args.schema is None else _read_schema(args.schema)
+    dates = [column for name in args.calendar or () for column in calendar_columns(name)]
+    if not dates:
+        return given
+    known = () if given is None else [column for column in given.columns if column.name not in args.calendar]
+    return TableSchema((*known, *dates))
 
 
 def _read_schema(path: Any) -> Any:

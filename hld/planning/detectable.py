@@ -12,7 +12,7 @@ from hld.planning.alternatives import NUM_DRAWN, SEED, own_mean, under_level
 from hld.planning.power import Rejections
 from hld.references.circuit import CircuitReference
 
-LEAST_SHARE = 0.002  # levels that are rarer are left out
+LEAST_SHARE = 0.01  # levels that are rarer are left out
 ENOUGH = 400  # drawn rows with a level, else more are drawn
 STEPS = 10
 NUM_NORMAL = 1000  # of which a power of 0.9 is known to 0.01

@@ -168,7 +168,7 @@ def plan(detector: Any, rows_per_day: int, edits: Sequence[Any] = (), power: flo
     --------
     >>> import hld, numpy as np
     >>> table = np.random.default_rng(0).integers(0, 2, size=(400, 2))
-    >>> detector = hld.HLDDetector(num_latents=2, num_epochs=5).fit(table)
+    >>> detector = hld.HLDDetector(num_latents=2, num_epochs=5, metric="likelihoods").fit(table)
     >>> print(str(plan(detector, 50)).splitlines()[0])
     50 rows a day, level 0.05: found with probability 0.9
     """

@@ -50,9 +50,10 @@ svg .arrow { fill: var(--observed); }
 th, td { text-align: left; padding: .42rem .7rem .42rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 thead th { color: var(--soft); font-weight: 500; font-size: .82rem; } tbody th { font-weight: 600; }
 td { font-variant-numeric: tabular-nums; overflow-wrap: anywhere; } tr.moved th { color: var(--shift); }
-.heats { display: flex; flex-wrap: wrap; gap: .8rem 1.6rem; } .heats > div { min-width: 0; max-width: 100%; }
+.heats { display: flex; flex-wrap: wrap; gap: .8rem 1.6rem; }
+.heats > div { min-width: 0; max-width: 100%; overflow-x: auto; }
 .heat { width: auto; max-width: 100%; } .heat td, .heat th { padding: .3rem .5rem; border: 0; font-size: .78rem;
-  font-weight: 400; } .heat td { text-align: right; } .heat th { color: var(--soft); }
+  font-weight: 400; } .heat td { text-align: right; white-space: nowrap; } .heat th { color: var(--soft); }
 .heat caption { text-align: left; color: var(--soft); font-size: .8rem; padding-bottom: .2rem; }
 .segments { display: flex; flex-wrap: wrap; gap: 3px; margin: .6rem 0 1.2rem; }
 .segments span { width: 18px; height: 18px; border-radius: 3px; background: var(--calm-soft);

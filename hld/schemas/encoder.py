@@ -52,6 +52,7 @@ from hld.schemas.columns import BINNED, fit_column, narrowed_column
 from hld.schemas.encoder_json import encoder_form, read_form
 from hld.schemas.encoding import CodeTables, code_tables, encoded
 from hld.schemas.quality import data_quality
+from hld.tables.calendar import with_parts
 from hld.tables.cells import read_table
 from hld.tables.column_names import arrange, column_names, column_roles, matched
 
@@ -101,12 +102,11 @@ def fit_encoder(table: Any, *, num_bins: int = 8, max_categories: int = 64, cate
 
     Notes
     -----
-    Costs one sort or one hash table per column, O(N log N).
+    One sort or one hash table per column, O(N log N).
 
     References
     ----------
-    K, S and Krishnan (2026), Hierarchical Likelihood Distance, appendix on data sets: continuous columns are
-    discretised. The paper leaves the rule open; the one here is this module's.
+    K, S and Krishnan (2026), Hierarchical Likelihood Distance, appendix on data sets, which leaves the rule open.
 
     Examples
     --------
@@ -121,8 +121,8 @@ def fit_encoder(table: Any, *, num_bins: int = 8, max_categories: int = 64, cate
     max_categories = pcircuit.check_whole_number(max_categories, "max_categories", 2, 2 ** 31 - 2)
     parts = read_table(table)
     if parts.num_rows == 0 or not parts.arrays:
-        raise ValueError(f"`table` has {parts.num_rows} rows and {len(parts.arrays)} columns, expected at "
-                         f"least one of each: there is nothing to fit")
+        raise ValueError(f"`table` has {parts.num_rows} rows and {len(parts.arrays)} columns, expected at least one of "
+                         "each: there is nothing to fit")
     by_name = parts.names is not None or names is not None
     names = column_names(names, parts.names, len(parts.arrays))
     roles = column_roles(names, categorical, continuous)
@@ -148,6 +148,8 @@ class TableEncoder:
         Whether data frames are matched by column name (else by position). Arrays are matched by position.
     table_names : tuple of str
         Names of all columns of the training table: those that are not in `columns` are left out.
+    derived : tuple of hld.tables.calendar.Derived
+        Which of `columns` are parts of another one.
 
     Examples
     --------
@@ -164,6 +166,7 @@ class TableEncoder:
     columns: tuple[Any, ...]
     by_name: bool
     table_names: tuple[Any, ...] = ()
+    derived: tuple[Any, ...] = ()
     _tables: CodeTables = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -211,11 +214,6 @@ class TableEncoder:
             Not two-dimensional, wrong number of columns, missing, additional or repeated names.
         TypeError
             Text or objects in a column that was fitted as numbers, values that cannot be levels.
-
-        Notes
-        -----
-        Whole numbers for levels that are 0..n_v - 1 in all columns are their own categories and take one
-        comparison per cell; other numbers a binary search, text a dictionary look-up.
         """
         return encoded(self.columns, self._tables, *self._arranged(table))
 
@@ -245,12 +243,20 @@ class TableEncoder:
 
     def _arranged(self, table: Any) -> tuple[Any, ...]:
         """Arrays (N,) of the columns in their order, the number of rows, and the whole table if it is one array."""
-        parts = read_table(table)
-        return arrange(self.names, self.table_names, self.by_name, parts), parts.num_rows, self._whole(parts)
+        parts = self.read(table)
+        return arrange(self.names, *self._known(), parts), parts.num_rows, self._whole(parts)
+
+    def read(self, table: Any) -> Columns:
+        """A table taken apart, with its derived columns."""
+        return with_parts(read_table(table), self.derived, self.table_names, self.by_name)
+
+    def _known(self) -> tuple[tuple[str, ...], bool]:
+        """Names of all columns that a table may have, and whether it is matched by them."""
+        return self.table_names + tuple(one.name for one in self.derived), self.by_name or bool(self.derived)
 
     def _whole(self, parts: Columns) -> np.ndarray | None:
         """The whole table if it is one array and no column is left out."""
-        return parts.whole if len(self.table_names) == len(self.columns) else None
+        return parts.whole if len(self.table_names) == len(self.columns) and not self.derived else None
 
     def encode_counting(self, table: Any) -> tuple[Any, ...]:
         """Turn a batch into evidence, and count differences from training instead of refusing them.
@@ -271,8 +277,8 @@ class TableEncoder:
         ValueError
             As `encode`, but for names: only a table with none of the columns is refused.
         """
-        parts = read_table(table)
-        arrays, absent, extra = matched(self.names, self.table_names, self.by_name, parts)
+        parts = self.read(table)
+        arrays, absent, extra = matched(self.names, *self._known(), parts)
         if len(absent) == len(self.columns):
             raise ValueError(f"`table` has none of the fitted columns ({', '.join(self.names[:8])}), expected at least "
                              f"one: it has {', '.join(map(repr, extra[:8]))}")

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from hld.schemas.columns import LevelColumn
     from hld.schemas.level_codes import LevelLookup
 
+LONG = 4096  # rows from which columns are counted one by one
+
 
 @dataclass(frozen=True, eq=False)
 class EncodingReport:
@@ -186,8 +188,17 @@ def _copy_counting(numbers: np.ndarray, num_levels: np.ndarray, codes: np.ndarra
 def _report(columns: tuple[Any, ...], codes: np.ndarray, unseen: np.ndarray, beyond: np.ndarray,
             odd: np.ndarray) -> EncodingReport:
     """`EncodingReport` of codes (N, V), the codes (V,) of unseen categories, counts (V,) out of range and odd."""
-    missing = np.zeros_like(beyond) if codes.dtype.kind == "u" else np.count_nonzero(codes == -1, axis=0)
+    missing = np.zeros_like(beyond) if codes.dtype.kind == "u" else _counts(codes, np.full(len(columns), -1))
     rare = np.zeros_like(beyond)
     for v in [v for v, column in enumerate(columns) if column.kind == "categorical" and column.rare]:
         rare[v] = np.count_nonzero(codes[:, v] == unseen[v] - 1)
-    return EncodingReport(len(codes), missing, np.count_nonzero(codes == unseen, axis=0), beyond, rare, odd)
+    return EncodingReport(len(codes), missing, _counts(codes, unseen), beyond, rare, odd)
+
+
+def _counts(codes: np.ndarray, wanted: Any) -> np.ndarray:
+    """How often each column of codes (N, V) has its wanted one (V,)."""
+    if len(codes) < LONG:
+        return np.count_nonzero(codes == wanted, axis=0)
+    # NumPy adds flags along an axis one by one, and counts those of a single column many at a time
+    return np.array([np.count_nonzero(codes[:, v] == code) for v, code in enumerate(np.asarray(wanted).tolist())],
+                    dtype=np.int64)

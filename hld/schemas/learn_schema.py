@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pcircuit
 from hld.schemas.columns import BINNED, LevelColumn, fit_column, narrowed_column
 from hld.schemas.identifiers import identifier_note
 from hld.schemas.schema import LEFT_OUT, ColumnSchema, TableSchema
+from hld.tables.calendar import PARTS, with_parts
 from hld.tables.cells import as_numbers, distinct_values, is_missing, level_order, objects_of, read_table
 from hld.tables.column_names import column_names, column_roles
 from hld.tables.factored import Factored, whole_cells
@@ -63,11 +65,15 @@ def learn_schema(table: Any, *, num_bins: int = 8, max_categories: int = 64, cat
     if given is not None and not isinstance(given, TableSchema):
         raise TypeError(f"`schema` must be a TableSchema, found {type(given).__name__}")
     parts = read_table(table)
-    if parts.num_rows == 0 or not parts.arrays:
-        raise ValueError(f"`table` has {parts.num_rows} rows and {len(parts.arrays)} columns, expected at least one of "
-                         "each: there is nothing to learn")
+    if not parts.arrays:
+        raise ValueError(f"`table` has 0 feature(s) (shape=({parts.num_rows}, 0)) while a minimum of 1 is required: "
+                         "there is nothing to learn")
+    if parts.num_rows == 0:
+        raise ValueError("`table` has 0 rows, expected at least one: there is nothing to learn")
     by_name = parts.names is not None or names is not None
     names = column_names(names, parts.names, len(parts.arrays))
+    parts = with_parts(parts, () if given is None else given.derived, names, by_name)
+    names = parts.names if given is not None and given.derived else names
     known = _known(given, names)
     roles = column_roles(names, categorical, continuous)
     sizes = {"num_bins": num_bins, "max_categories": max_categories}
@@ -75,10 +81,54 @@ def learn_schema(table: Any, *, num_bins: int = 8, max_categories: int = 64, cat
     for name, values, declared in zip(names, parts.arrays, parts.declared, strict=True):
         role = roles.get(name, "categorical" if declared else None)
         columns.append(_learned(name, values, role, known.get(name), rows, sizes, name in roles))
+        if name in known and known[name].source is not None:
+            if count_missing(values) == len(values):
+                raise ValueError(f"`table` column {known[name].source!r} holds no date, expected dates to derive "
+                                 f"{name!r} from: convert the column first")
+            columns[-1] = replace(columns[-1], source=known[name].source, part=known[name].part)
     if all(column.kind == LEFT_OUT for column in columns):
         raise ValueError(f"`table` has no column to learn from: {columns[0].name!r} is left out ({columns[0].note}); "
                          "name columns in `categorical` or `continuous` to keep them")
     return TableSchema(tuple(columns), parts.num_rows, by_name)
+
+
+def calendar_columns(source: str, parts: Any = ("weekday", "hour"), *, keep: bool = False) -> tuple[Any, ...]:
+    """Columns for the parts of dates, for a schema: weekday, hour, month.
+
+    Parameters
+    ----------
+    source : str
+        The column of dates.
+    parts : sequence of str
+        Out of "weekday", "hour", "month".
+    keep : bool
+        Whether the dates themselves take part, too; a moment does not come back, so later ones are out of range.
+
+    Returns
+    -------
+    tuple of ColumnSchema
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a part is unknown.
+
+    Examples
+    --------
+    >>> import hld
+    >>> table = {"when": np.arange("2026-01-01", "2026-04-01", dtype="M8[D]"), "n": np.arange(90) % 4}
+    >>> print(learn_schema(table, given=TableSchema(calendar_columns("when", ["weekday"]))))
+    column        kind         categories  missing  unseen  values
+    when          left out                                  its parts take part
+    n             integer      5           0        keep    0, 1, 2, 3
+    when_weekday  categorical  8           0        keep    'Fri', 'Mon', 'Sat', 'Sun', 'Thu', 'Tue', 'Wed'
+    """
+    if not isinstance(source, str):
+        raise TypeError(f"`source` must be the name of a column, found {source!r}")
+    if isinstance(parts, str) or not isinstance(parts, (list, tuple)) or not parts or set(parts) - set(PARTS):
+        raise ValueError(f"`parts` must be a list out of {', '.join(map(repr, PARTS))}, found {parts!r}")
+    itself = () if pcircuit.check_flag(keep, "keep") else (ColumnSchema(source, LEFT_OUT, note="its parts take part"),)
+    return (*itself, *(ColumnSchema(f"{source}_{part}", source=source, part=part) for part in parts))
 
 
 def count_missing(values: Any) -> int:

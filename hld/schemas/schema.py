@@ -37,6 +37,7 @@ from hld.schemas.columns import BINNED, UNSEEN, BinColumn, LevelColumn
 from hld.schemas.encoder import TableEncoder
 from hld.schemas.quality import DataQuality
 from hld.schemas.schema_json import column_form, read_schema, schema_form
+from hld.tables.calendar import PARTS, Derived
 from hld.tables.cells import level_order
 
 LEFT_OUT = "left out"
@@ -69,6 +70,8 @@ class ColumnSchema:
         Whether rare levels count as unseen, as in older model files.
     note : str
         Why a column is left out.
+    source, part : str or None
+        The column that this one is derived from, and which part of it (`hld.tables.calendar`).
     """
 
     name: str
@@ -82,6 +85,8 @@ class ColumnSchema:
     rare: bytes = b""
     merged: bool = False
     note: str = ""
+    source: str | None = None
+    part: str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
@@ -92,6 +97,9 @@ class ColumnSchema:
         if self.policy not in UNSEEN:
             raise ValueError(f"`policy` of column {self.name!r} must be one of {', '.join(map(repr, UNSEEN))}, found "
                              f"{self.policy!r}")
+        if (self.source is None) != (self.part is None) or (self.part is not None and self.part not in PARTS):
+            raise ValueError(f"`part` of column {self.name!r} must be one of {', '.join(map(repr, PARTS))}, of a "
+                             f"`source`, found {self.part!r} of {self.source!r}")
         for name in ("levels", "edges"):
             values = getattr(self, name)
             if values is not None:
@@ -181,6 +189,17 @@ class TableSchema:
         return tuple(column.name for column in self.columns)
 
     @property
+    def table_names(self) -> tuple[Any, ...]:
+        """Names of the columns that a table has: those that are not derived."""
+        return tuple(column.name for column in self.columns if column.source is None)
+
+    @property
+    def derived(self) -> tuple[Any, ...]:
+        """The derived columns that take part, as the encoder needs them."""
+        return tuple(Derived(column.name, column.source, column.part) for column in self.columns
+                     if column.source is not None and column.kind != LEFT_OUT)
+
+    @property
     def left_out(self) -> tuple[Any, ...]:
         """The columns that take no part."""
         return tuple(column for column in self.columns if column.kind == LEFT_OUT)
@@ -215,7 +234,7 @@ class TableSchema:
         if open_ones:
             raise ValueError(f"`levels` or `edges` of {', '.join(map(repr, open_ones))} are still to be learned: "
                              "fit a detector with it, or give it to `learn_schema`")
-        return TableEncoder(tuple(column.column() for column in kept), self.by_name, self.names)
+        return TableEncoder(tuple(column.column() for column in kept), self.by_name, self.table_names, self.derived)
 
     @property
     def trained(self) -> tuple[Any, ...] | None:

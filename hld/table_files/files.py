@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hld.schemas.columns import BinColumn
 from hld.table_files.byte_files import called, form_of, opened, with_head
 from hld.table_files.dialect import ReadOptions, find_dialect
 from hld.table_files.row_chunks import ROWS, columns_of, smaller, text_chunks, together, typed_chunks
@@ -113,6 +114,8 @@ def read_text(raw: Any, name: str, encoder: Any, options: ReadOptions = DEFAULT,
     fitted = {column.name: column for column in encoder.columns}
     if not encoder.by_name and len(dialect.names) == len(encoder.table_names):
         fitted = {given: fitted.get(known) for given, known in zip(dialect.names, encoder.table_names, strict=True)}
+    for one in encoder.derived:
+        fitted.setdefault(one.source, BinColumn(one.source, (), 0.0, 0.0, "date"))
     typed = {} if as_text else {given: column.kind for given, column in fitted.items()
                                 if column is not None and column.kind in TYPED}
     is_empty = True

@@ -69,7 +69,7 @@ def read_table(table: Any) -> Columns:
     array = _as_array(table)
     if array.ndim != 2:
         raise ValueError(f"`table` has {array.ndim} dimension(s) ({type(table).__name__}), expected 2 (rows, "
-                         f"columns): pass one row as table[None, :], one column as table[:, None]")
+                         f"columns): Reshape your data, one row as table[None, :], one column as table[:, None]")
     whole = _checked_dtype(array, "`table`")
     arrays = list(whole.T)
     return Columns(None, len(whole), arrays, [False] * len(arrays), whole)
@@ -131,6 +131,9 @@ def _checked_dtype(array: Any, what: Any) -> Any:
     """The array itself; TypeError for dtypes that no level has."""
     if isinstance(array, Factored):
         return array
+    if array.dtype.kind == "c":
+        raise ValueError(f"{what} has dtype {array.dtype}: Complex data not supported, give real and imaginary parts "
+                         "as columns")
     if array.dtype.kind not in NUMERIC + _TEXT + "OMm":
         raise TypeError(f"{what} has dtype {array.dtype}, expected numbers, booleans, text or objects: "
                         f"convert it first")

@@ -25,16 +25,18 @@ def is_frame(table: Any) -> bool:
 
 def frame_parts(frame: Any) -> tuple[tuple[Any, ...], list[Any], list[Any]]:
     """Names as text, arrays (N,), and flags "declared as categories" of the columns of a data frame."""
-    if not hasattr(frame, "iloc") and not hasattr(frame, "get_column"):
-        how = "collect it first, `.collect()`" if hasattr(frame, "collect") else "convert it first"
-        raise TypeError(f"`table` is a {type(frame).__name__} with neither `iloc` nor `get_column`, expected "
-                        f"a 2-D array or a pandas or polars frame: {how}")
+    if hasattr(frame, "collect") and not hasattr(frame, "get_column"):
+        raise TypeError(f"`table` is a {type(frame).__name__} that is not computed yet, expected its rows: collect it "
+                        "first, `table.collect()`")
     names = tuple(str(name) for name in frame.columns)
     refuse_repeated(names)
     if hasattr(frame, "iloc"):
         series = [frame.iloc[:, j] for j in range(len(names))]
-    else:
+    elif hasattr(frame, "get_column"):
         series = [frame.get_column(name) for name in frame.columns]
+    else:
+        raise TypeError(f"`table` is a {type(frame).__name__} with neither `iloc` nor `get_column`, expected "
+                        f"a 2-D array or a pandas or polars frame: convert it first")
     arrays = [_exact_array(one, name) for one, name in zip(series, names, strict=True)]
     declared = [str(one.dtype).startswith(("category", "Categorical", "Enum")) for one in series]
     return names, arrays, declared

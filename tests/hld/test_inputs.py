@@ -102,7 +102,7 @@ def small_detector(**options):
 
 
 def test_tables_of_one_row_are_refused_and_of_two_are_learned():
-    with pytest.raises(ValueError, match="`table` has 1 row: learning a distribution needs at least two"):
+    with pytest.raises(ValueError, match="`table` has 1 row: one sample is too few to learn"):
         small_detector().fit([[0, 1]])
     detector = small_detector(reference="training").fit([[0, 1], [1, 0]])
     assert 0 < detector.test([[0, 1], [1, 0]]).pvalue <= 1

@@ -32,7 +32,7 @@ def folder(tmp_path_factory):
     both["day"] = ["2026-03-01 10:00"] * 200 + ["2026-03-02 11:00"] * 200 + ["2026-03-03 12:00"] * 400
     both.to_csv(folder / "days.csv", index=False)
     for name, table in (("model", pd.read_csv(folder / "train.csv")), ("other", rows(rng, 1000, 1.0))):
-        hld.HLDDetector(num_epochs=8, num_latents=3).fit(table).save(folder / f"{name}.hld")
+        hld.HLDDetector(num_epochs=8, num_latents=3, metric="likelihoods").fit(table).save(folder / f"{name}.hld")
     return folder
 
 

@@ -8,12 +8,15 @@ import hld
 from hld.planning.alternatives import Edit
 from hld.planning.of_tables import in_codes, plan
 
+METRICS = ("euclidean", "marginals")  # quick ones
+
 
 @pytest.fixture(scope="module")
 def detector():
     rng = np.random.default_rng(0)
     sex, age = rng.choice(["F", "M"], size=600), rng.normal(40, 10, size=600)
-    return hld.HLDDetector(num_latents=2, num_epochs=10).fit({"sex": sex, "age": age, "shop": rng.integers(0, 3, 600)})
+    table = {"sex": sex, "age": age, "shop": rng.integers(0, 3, 600)}
+    return hld.HLDDetector(num_latents=2, num_epochs=10, metric=METRICS).fit(table)
 
 
 def test_edits_name_columns_and_levels(detector):

@@ -165,7 +165,7 @@ def test_decode_refuses_what_is_not_evidence():
     (np.empty((3, 0)), ValueError, "3 rows and 0 columns"),
     (pd.DataFrame(), ValueError, "0 rows and 0 columns"),
     (pd.DataFrame([[1, 2]], columns=["a", "a"]), ValueError, "more than one column named 'a'"),
-    (np.array([[1j]]), TypeError, "dtype complex128, expected numbers"),
+    (np.array([[1j]]), ValueError, "dtype complex128: Complex data not supported"),
     (np.zeros((2, 2), dtype="i4,f8"), TypeError, r"`table` has dtype .*expected numbers"),
     (column([1], [2]), TypeError, r"column 'x0' holds a list \(\[1\]\), expected text"),
     (column("a", {}), TypeError, r"holds a dict"), (column((1, 2)), TypeError, "holds a tuple"),

@@ -141,7 +141,7 @@ def test_extended_precision_is_rounded_to_doubles_and_never_to_infinity():
     ([1, 2], ValueError, r"`table` has 1 dimension\(s\)"), (3, ValueError, r"`table` has 0 dimension\(s\)"),
     (None, ValueError, r"`table` has 0 dimension\(s\)"), ("abc", ValueError, r"`table` has 0 dimension\(s\)"),
     (np.ma.masked, ValueError, r"`table` has 0 dimension\(s\)"), ([[1j]], TypeError, "holds a complex"),
-    (np.array([[1j]]), TypeError, "`table` has dtype complex128"),
+    (np.array([[1j]]), ValueError, "`table` has dtype complex128"),
     (np.zeros((2, 2), dtype="V4"), TypeError, "`table` has dtype .V4"),
     (np.zeros((2, 2), dtype=[("a", "i4")]), TypeError, "expected numbers"),
     ([[{}]], TypeError, "holds a dict"), ([[object()]], TypeError, "holds a object"),

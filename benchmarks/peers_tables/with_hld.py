@@ -1,0 +1,47 @@
+"""The jobs with hld."""
+import numpy as np
+
+import hld
+
+
+def prepare(train):
+    return hld.HLDDetector().fit(train)
+
+
+def detect(model, batch):
+    return model.test(batch).reject
+
+
+def explain(model, batch):
+    return [column.name for column in model.test(batch).columns if column.pvalue <= 0.05]   # adjusted by Holm
+
+
+def report(model, batch, path):
+    from hld.reports.batch_report import batch_report
+    from hld.reports.page import write_page
+    write_page(batch_report(model, model.test(batch), batch_name="batch"), path)
+
+
+def segments(model, table, by):
+    result = model.test_by(table, by)
+    return [str(one) for one, is_shifted in zip(result.labels, result.reject, strict=True) if is_shifted]
+
+
+def stream(train, rows):
+    detector = hld.HLDDetector().fit(train)
+    circuit, test = detector.circuit_, detector.test_
+    misfit = np.linalg.norm(test.mean - hld.Monitor(circuit, nodes=test.nodes).mean)
+    found = hld.Monitor(circuit, nodes=test.nodes, margin=misfit, rng=0).update(detector.encoder_.encode(rows)[0])
+    return found.alarm_row
+
+
+def size(model):
+    return str(hld.plan(model, 300))
+
+
+def save(model, path):
+    model.save(path)
+
+
+def load(path):
+    return hld.load(path)
