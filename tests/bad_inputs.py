@@ -194,6 +194,21 @@ def good():
                             "batch_size": ("None", "count or none"), "step_size": ("None", "share"), "weights": weights,
                             "tolerance": ("0.0", "not negative"), "callback": ("None", ["3", "'f'"]),
                             "progress": ("False", "flag"), "n_jobs": jobs, "rng": rng},
+        "pcircuit.fit_mixture": {"mixture": ("mixed", ["None", "coins"]), "data": data, "num_epochs": ("1", "size"),
+                                 "pseudocount": ("0.1", "not negative"), "weights": weights, "n_jobs": jobs},
+        "pcircuit.maximize": {"circuit": dist, "flows": ("flows", ["None", "rows", "flows_of_one"]),
+                              "pseudocount": ("0.1", "not negative")},
+        "pcircuit.learn": {"data": learn, "validation": ("rows", ["[[0, -2]]", "[[0.5, 0]]", "[[0, 1, 1]]", "[]"]),
+                           "search": ("quick", ["3", "{}", "'fast'"]), "rng": rng, "progress": ("False", "flag"),
+                           "n_jobs": jobs},
+        "pcircuit.LearnSearch": {"num_latents": ("[2]", ["2", "[]", "'2'", "[0]", "[2.5]", "['2']"]),
+                                 "pseudocounts": ("[0.1]", ["0.1", "[]", "[-1]", "[nan]", "['a']"]),
+                                 "num_trees": ("1", "count"), "num_epochs": ("1", "count"), "joint": ("True", "flag"),
+                                 "tolerance": ("0.1", "not negative")},
+        "pcircuit.Mixture": {"circuits": ("[coins]", ["None", "[]", "[None]", "coins", "[weights_of_three]"]),
+                             "weights": ("[1.0]", ["[0.5]", "[1.0, 0.0]", "[nan]", "[-1.0]", "['1']"])},
+        "pcircuit.save_mixture": {"mixture": ("mixed", ["None", "coins"]), "path": ("'coins.pcm'", "path")},
+        "pcircuit.load_mixture": {"path": ("'coins.pcm'", "path")},
         "pcircuit.save": {"circuit": circuit, "path": ("'coins.pc'", "path")},
         "pcircuit.load": {"path": ("'coins.pc'", "path")},
         "pcircuit.to_arrays": {"circuit": circuit},
@@ -325,6 +340,7 @@ def namespace():
         pcircuit.InputRegion(0, [[0.9, 0.1], [0.2, 0.8]]), pcircuit.InputRegion(1, [[0.7, 0.3], [0.4, 0.6]]),
         pcircuit.InnerRegion([[0, 0], [1, 1]], [[0.25, 0.75]])])
     three = pcircuit.Circuit(coins.vtree, [*coins.regions[:2], pcircuit.InnerRegion([[0, 0], [1, 1]], [[1.0, 2.0]])])
+    one = pcircuit.Circuit(pcircuit.VTree([-1], [0]), [pcircuit.InputRegion(0, [[0.5, 0.5]])])
     rows = np.array([[0, 1], [1, 1]])
     test = hld.HLDTest(coins)
     encoder = hld.fit_encoder([[0, 1], [1, 0]])
@@ -342,7 +358,10 @@ def namespace():
 
     detector = hld.HLDDetector(num_latents=2, num_epochs=1, num_resamples=9).fit([[0, 1], [1, 0], [1, 1]] * 10)
     return {"np": np, "pcircuit": pcircuit, "hld": hld, "nan": float("nan"), "inf": float("inf"), "coins": coins,
-            "weights_of_three": three, "rows": rows, "masked": masked, "sparse": scipy.sparse.csr_array, "test": test,
+            "weights_of_three": three, "rows": rows, "masked": masked, "mixed": pcircuit.Mixture([coins]),
+            "flows": pcircuit.expected_flows(coins, rows), "flows_of_one": pcircuit.expected_flows(one, rows[:, :1]),
+            "quick": pcircuit.LearnSearch(num_latents=[1], num_trees=1, num_epochs=1),
+            "sparse": scipy.sparse.csr_array, "test": test,
             "result": test(rows), "monitor": hld.Monitor(coins), "encoder": encoder, "twice": Twice(),
             "new_axes": lambda: Figure().add_subplot(),
             "detector": detector}
@@ -435,7 +454,8 @@ The tables show values, each given as the argument of the function named first. 
 binary variables with five input and sum units, `weights_of_three` one whose weights do not sum to one, `rows` two rows
 of evidence, `masked(x)` the array x with its first entry masked, `sparse` a `scipy.sparse.csr_array`, `test` an
 `HLDTest` of `coins`, `result` a result of it, `monitor` a `Monitor`, `encoder` and `detector` fitted to a table of two
-columns of whole numbers, and `twice` a data frame with a name that occurs twice."""
+columns of whole numbers, `twice` a data frame with a name that occurs twice, `mixed` a `Mixture` of `coins`, `flows`
+and `flows_of_one` the flows of rows of `coins` and of another circuit, and `quick` a `LearnSearch`."""
 
 
 if __name__ == "__main__":

@@ -74,8 +74,8 @@ def test_wrong_options_are_refused_before_anything_is_learned(option, names, mon
 @pytest.mark.parametrize(("options", "message"), [
     ({"null": "monte-carlo"}, r"`null` 'monte-carlo' draws from the circuit"),
     ({"null": "monte-carlo", "reference": "held-out"}, r"`null` 'monte-carlo' draws from the circuit"),
-    ({"null": "normal"}, "`null` 'normal' is for a single `metric`"),
-    ({"null": "normal", "metric": ["euclidean", "whitened"]}, "`null` 'normal' is for a single `metric`"),
+    ({"null": "normal"}, "`null` 'normal' needs a single `metric`"),
+    ({"null": "normal", "metric": ["euclidean", "whitened"]}, "`null` 'normal' needs a single `metric`"),
 ])
 def test_options_that_contradict_each_other_are_refused_before_anything_is_learned(options, message, monkeypatch):
     monkeypatch.setattr(pcircuit, "fit_em", None)

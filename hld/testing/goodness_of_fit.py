@@ -88,8 +88,6 @@ class HLDTest:
         Tests H0 "the distance is at most epsilon", epsilon = tolerance * sqrt(E |L(X) - mu|^2): a drift of 0.1 is a
         tenth of the typical distance of a single row from the mean.  By the triangle inequality the null holds for
         d - epsilon, so the level is kept whatever the direction of the drift.
-    ordered : sequence of int, optional
-        For the metric "ordered": variables whose categories ascend; by default all.
     missing : "complete", "exact" or "available", optional
         What is done with missing entries.  "complete": they are drawn from the circuit's conditional distribution given
         the rest of their row (`hld.vectors.completion`).  "exact": they are summed out, with the exact null for the
@@ -97,6 +95,8 @@ class HLDTest:
         "available": every node is compared by the rows that show its whole scope (`hld.references.available`; for
         ``reference="training"``).  All keep the level if holes do not depend on values, the first two only if the rows
         follow the circuit.  By default "available" where rows are the reference, and "complete" where the circuit is.
+    ordered : sequence of int, optional
+        For the metric "ordered": variables whose categories ascend; by default all.
 
     Attributes
     ----------

@@ -144,7 +144,7 @@ def _split(data: ArrayLike, validation: ArrayLike | None, num_categories: ArrayL
         held_rows = min(max(int(HELD_SHARE * len(table)), 1), MOST_HELD)
         held, table = table[np.sort(order[:held_rows])], table[np.sort(order[held_rows:])]
     else:
-        held, held_categories = checked_table(validation, num_categories)
+        held, held_categories = checked_table(validation, num_categories, "validation")
         if held.shape[1] != table.shape[1]:
             raise ValueError(f"`validation` must have the {table.shape[1]} columns of `data`, found {held.shape[1]}")
         categories = np.maximum(categories, held_categories)

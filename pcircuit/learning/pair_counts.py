@@ -39,7 +39,8 @@ MOST_CATEGORIES = 2**31 - 1  # of one variable: positions in its tables stay far
 MAX_CELLS = 2**27  # cells of the table of one pair: 1 GB, and a few such tables are needed at a time
 
 
-def checked_table(data: ArrayLike, num_categories: ArrayLike | None = None) -> tuple[Evidence, Ints]:
+def checked_table(data: ArrayLike, num_categories: ArrayLike | None = None,
+                  name: str = "data") -> tuple[Evidence, Ints]:
     """Return a table and its numbers of categories, or an error that says what is wrong with them.
 
     Parameters
@@ -49,19 +50,21 @@ def checked_table(data: ArrayLike, num_categories: ArrayLike | None = None) -> t
     num_categories : int or (V,) ints, optional
         Default: the largest entry of each column plus one, and at least two, since a column that is constant
         in the sample may well change later.
+    name : str
+        What errors call the table.
 
     Returns
     -------
     (N, V) int array, (V,) int64 array
         `data` itself where it is an integer array, and the number of categories of each variable.
     """
-    table = integer_entries(data)
+    table = integer_entries(data, name)
     if table.ndim != 2 or 0 in table.shape:
-        raise ValueError("`data` must be a table of at least one row and one column, found shape "
+        raise ValueError(f"`{name}` must be a table of at least one row and one column, found shape "
                          f"{table.shape}")
     if table.min() < -1 or table.max() >= MOST_CATEGORIES:
         row, column = first((table < -1) | (table >= MOST_CATEGORIES))
-        raise ValueError(f"`data` holds {table[row, column]} at row {row}, column {column}: categories are 0, 1, ... "
+        raise ValueError(f"`{name}` holds {table[row, column]} at row {row}, column {column}: categories are 0, 1, ... "
                          f"below {MOST_CATEGORIES}, and -1 is a missing entry")
     largest = table.max(axis=0).astype(np.int64)
     if num_categories is None:
@@ -69,7 +72,7 @@ def checked_table(data: ArrayLike, num_categories: ArrayLike | None = None) -> t
     categories = _checked_categories(num_categories, table.shape[1])
     if (largest >= categories).any():
         column = int(np.argmax(largest >= categories))
-        raise ValueError(f"`data` holds category {largest[column]} in column {column}, but `num_categories` "
+        raise ValueError(f"`{name}` holds category {largest[column]} in column {column}, but `num_categories` "
                          f"allows only 0..{categories[column] - 1} there: raise it or recode the column")
     return table, categories
 

@@ -226,7 +226,7 @@ def test_missing_entries_count_where_both_variables_are_present():
     ([[2**63 - 1, 0], [0, 1]], {}, ValueError, "`data` holds 9223372036854775807 at row 0, column 0: categories are"),
     ([[2**31 - 1, 0], [0, 1]], {}, ValueError, "`data` holds 2147483647 at row 0, column 0: categories are"),
 
-    ([[0, 20_000]], {}, ValueError, "column 1 of `data` has 20001 categories, .* up to 11585"),
+    ([[0, 20_000]], {}, ValueError, "`data` column 1 has 20001 categories, .* up to 11585"),
     ([[0, 0]], {"num_categories": 20_000}, ValueError, "has 20000 categories, .* lower `num_categories`"),
     ([[0, 0], [1, 2]], {"num_categories": 2}, ValueError, "category 2 in column 1, .* only 0..1"),
     ([[0, 0]], {"num_categories": [2, 2, 2]}, ValueError, "`num_categories` .* each of the 2 columns"),
