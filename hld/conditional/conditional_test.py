@@ -24,9 +24,12 @@ stretched for a finite T as in `hld.nulls.confirmation`.  Several metrics are co
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 import pcircuit
 from hld.checks import check_alpha, finite_array
@@ -93,7 +96,7 @@ class ConditionalTest:
     joint: np.ndarray
     kind = "covariates"
 
-    def __call__(self, batch, alpha=0.05) -> HLDResult:
+    def __call__(self, batch: ArrayLike, alpha: float = 0.05) -> HLDResult:
         """Test a batch (T, V) of codes, -1 for a hole, at a level in (0, 1)."""
         inner, alpha = self.inner, check_alpha(alpha)
         batch = check_rows(inner.circuit, batch)
@@ -130,7 +133,7 @@ class ConditionalTest:
         return (f"covariates: {int(self.given.sum())} of {len(self.given)} columns, which may move; the others given "
                 f"them are compared with {self.num_rows} rows, {len(self.beta)} functions of the covariates taken off")
 
-    def _pvalues(self, own, difference, T, width) -> tuple:
+    def _pvalues(self, own: np.ndarray, difference: np.ndarray, T: int, width: float) -> tuple[float, ...]:
         """The p-value of each metric for residuals (T, m) with this mean and Cov(Z) = width S."""
         rows = own[np.linspace(0, T - 1, min(T, MOST_VECTORS)).astype(int)] - difference
         share = T / (T + PRIOR_ROWS) if T > 1 else 0.0
@@ -145,21 +148,21 @@ class ConditionalTest:
             found.append(float(law.tail(float(metric.squared(difference)) / width, stretch)))
         return tuple(found)
 
-    def _combined(self, each) -> float:
+    def _combined(self, each: Any) -> float:
         """One p-value for all metrics."""
         return each[0] if len(each) == 1 else JointLaw(self.joint).tail(float(harmonic_mean(each)))
 
-    def _functions(self, rows) -> np.ndarray:
+    def _functions(self, rows: np.ndarray) -> np.ndarray:
         """(n, f) the functions of the covariates in the regression."""
         return covariate_functions(self.inner.circuit, rows, self.given, len(self.beta))
 
-    def to_arrays(self) -> dict:
+    def to_arrays(self) -> dict[str, Any]:
         """All numbers, for a file."""
         return {"given": np.flatnonzero(self.given), "num_rows": np.array([self.num_rows]),
                 **{name: getattr(self, name) for name in ARRAYS}}
 
     @classmethod
-    def from_arrays(cls, inner: HLDTest, arrays: dict) -> ConditionalTest:
+    def from_arrays(cls, inner: HLDTest, arrays: dict[str, Any]) -> ConditionalTest:
         """What `to_arrays` gave, checked."""
         V, q, m = inner.circuit.num_variables, len(inner.calibration.metrics), len(inner.nodes)
         given = finite_array(arrays, "given", (None,), np.int64)
@@ -227,17 +230,19 @@ def covariate_functions(circuit: pcircuit.Circuit, rows: np.ndarray, given: np.n
     return found
 
 
-def function_ends(circuit: pcircuit.Circuit, given: np.ndarray) -> list:
+def function_ends(circuit: pcircuit.Circuit, given: np.ndarray) -> list[tuple[Any, int]]:
     """(sets of covariates, functions up to these): a constant, all covariates, then pairs, few values first."""
-    single = [(v,) for v in np.flatnonzero(given).tolist()]
-    pairs = sorted(((v, w) for (v,) in single for (w,) in single if v < w), key=lambda pair: num_values(circuit, pair))
-    found, end = [((), 1)], 1
+    single: list[tuple[int, ...]] = [(v,) for v in np.flatnonzero(given).tolist()]
+    pairs: list[tuple[int, ...]] = [(v, w) for (v,) in single for (w,) in single if v < w]
+    pairs.sort(key=lambda pair: num_values(circuit, pair))
+    found: list[tuple[Any, int]] = [((), 1)]
+    end = 1
     for parts in [single, *([pair] for pair in pairs)] if single else []:
         end += sum(num_values(circuit, part) for part in parts)
         found.append((parts, end))
     return found
 
 
-def num_values(circuit: pcircuit.Circuit, variables) -> int:
+def num_values(circuit: pcircuit.Circuit, variables: Iterable[int]) -> int:
     """Joint values of some variables, holes included."""
     return math.prod(circuit.num_categories[v] + 1 for v in variables)

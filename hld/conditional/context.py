@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from hld.answers.words import p_text
 
@@ -28,7 +29,7 @@ class CovariateContext:
     covariate_pvalue: float
     effect: float
 
-    def lines(self) -> list:
+    def lines(self) -> list[str]:
         """For people."""
         said = {"nothing": "neither the covariates nor the rest given them moved",
                 "covariates": "the covariates moved, the rest given them is as learned (covariate shift)",
@@ -37,6 +38,6 @@ class CovariateContext:
         return [f"{said}: rest given covariates {p_text(self.conditional_pvalue)}, covariates "
                 f"{p_text(self.covariate_pvalue)}"]
 
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
         return asdict(self)

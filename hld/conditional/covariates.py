@@ -2,11 +2,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
 
-def covariate_mask(names: Sequence, covariates, reference: str) -> np.ndarray | None:
+def covariate_mask(names: Sequence[Any], covariates: Any, reference: str) -> np.ndarray | None:
     """(V,) bool; None without covariates.
 
     Raises
@@ -38,7 +39,7 @@ def covariate_mask(names: Sequence, covariates, reference: str) -> np.ndarray | 
     return np.isin(np.arange(len(names)), places)
 
 
-def column_position(names: Sequence, column, argument: str) -> int:
+def column_position(names: Sequence[Any], column: Any, argument: str) -> int:
     """The position of a column that is named or numbered; ValueError says what there is."""
     names = list(names)
     if isinstance(column, str) and column in names:

@@ -1,6 +1,8 @@
 """Which test judges the batches of a detector."""
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 
 from hld.conditional.conditional_test import ConditionalTest, conditional_test
@@ -24,8 +26,9 @@ def build_judge(test: HLDTest, kept: np.ndarray | None, labels: np.ndarray | Non
         Which columns are covariates.
     order : "time" or None
     """
+    rows = cast("np.ndarray", kept)  # None only where the test itself judges
     if given is not None:
-        return conditional_test(test, kept, given, seed=test.settings.seed)
+        return conditional_test(test, rows, given, seed=test.settings.seed)
     if order is not None:
-        return time_test(test, kept)
-    return test if labels is None else group_test(test, kept, labels, seed=test.settings.seed)
+        return time_test(test, rows)
+    return test if labels is None else group_test(test, rows, labels, seed=test.settings.seed)

@@ -13,6 +13,7 @@ of the estimate in the limit of many rows.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -42,7 +43,7 @@ class LabelShift:
         Of the intervals.
     """
 
-    labels: tuple
+    labels: tuple[Any, ...]
     before: np.ndarray
     now: np.ndarray
     lower: np.ndarray
@@ -51,13 +52,13 @@ class LabelShift:
     num_rows: int
     confidence: float
 
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, Any]:
         """Plain Python values, ready for JSON."""
         return {"num_rows": self.num_rows, "pvalue": self.pvalue, "confidence": self.confidence, "labels": [
             {"label": label, "before": float(a), "now": float(b), "lower": float(c), "upper": float(d)}
             for label, a, b, c, d in zip(self.labels, self.before, self.now, self.lower, self.upper, strict=True)]}
 
-    def __str__(self):
+    def __str__(self) -> str:
         lines = [f"label frequencies of {self.num_rows} rows, if rows of each label are as learned: "
                  f"changed with p = {self.pvalue:.3g}"]
         return "\n".join(lines + [
@@ -67,7 +68,7 @@ class LabelShift:
     __repr__ = __str__
 
 
-def label_shift(detector, table, label: str | int, *, confidence: float = 0.95) -> LabelShift:
+def label_shift(detector: Any, table: Any, label: str | int, *, confidence: float = 0.95) -> LabelShift:
     """Estimate the frequencies of a label in a table that need not have it.
 
     Parameters
@@ -130,7 +131,7 @@ def label_shift(detector, table, label: str | int, *, confidence: float = 0.95) 
     return LabelShift(labels, before / before.sum(), *found, len(codes), confidence)
 
 
-def estimate(log_given: np.ndarray, before: np.ndarray, confidence: float) -> tuple:
+def estimate(log_given: np.ndarray, before: np.ndarray, confidence: float) -> tuple[Any, Any, Any, float]:
     """(C,) estimate, lower and upper ends, and the p-value of no change, from (T, C) log P(x_t | c)."""
     from scipy.special import gammaincc, ndtri
     largest = log_given.max(axis=1, keepdims=True)
@@ -151,7 +152,7 @@ def estimate(log_given: np.ndarray, before: np.ndarray, confidence: float) -> tu
     return q, np.maximum(q - half, 0.0), np.minimum(q + half, 1.0), pvalue
 
 
-def _classes(column) -> tuple:
+def _classes(column: Any) -> tuple[tuple[Any, ...], np.ndarray]:
     """The labels of a categorical column and their codes."""
     levels = tuple(getattr(column, "levels", None) or ())
     if len(levels) < 2:
@@ -159,14 +160,14 @@ def _classes(column) -> tuple:
     return levels, np.arange(len(levels))
 
 
-def _log_given(circuit, codes, v, c) -> np.ndarray:
+def _log_given(circuit: pcircuit.Circuit, codes: np.ndarray, v: int, c: int) -> np.ndarray:
     """(T,) log P(x | label c)."""
     rows = codes.copy()
     rows[:, v] = c
     return pcircuit.log_likelihood(circuit, rows) - _log_label(circuit, v, c)
 
 
-def _log_label(circuit, v, c) -> float:
+def _log_label(circuit: pcircuit.Circuit, v: int, c: int) -> float:
     """log P(label c)."""
     row = np.full((1, circuit.num_variables), -1)
     row[0, v] = c

@@ -22,6 +22,9 @@ zero whatever the distribution of X is.
 """
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 import pcircuit
@@ -73,20 +76,23 @@ def residuals(circuit: pcircuit.Circuit, nodes: np.ndarray, rows: np.ndarray, gi
     return found
 
 
-def conditional_means(circuit: pcircuit.Circuit, nodes: np.ndarray, rows: np.ndarray, given: np.ndarray) -> tuple:
+def conditional_means(circuit: pcircuit.Circuit, nodes: np.ndarray, rows: np.ndarray,
+                      given: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(n, m) E[L(x, Y) | X = x], and (n,) whether x is possible under the circuit."""
-    above, means, posterior = [], [], []
+    above: list[np.ndarray] = []
+    means: list[np.ndarray] = []
+    posterior: list[Any] = []
     for r, region in enumerate(circuit.regions):
         if isinstance(region, pcircuit.InputRegion):
             value, mean = _input(region, rows[:, region.variable], bool(given[region.variable]))
-            parts = None
+            parts: Any = None
         else:
             children = circuit.vtree.children(r).tolist()
             value, mean, parts = _inner(region, [above[c] for c in children], [means[c] for c in children])
         above.append(value)
         means.append(mean)
         posterior.append(parts)
-    flows = [None] * len(above)
+    flows: list[Any] = [None] * len(above)
     flows[-1] = np.zeros((len(rows), above[-1].shape[1]))
     flows[-1][:, -1] = 1.0
     expected = np.empty((len(rows), len(nodes)))
@@ -100,7 +106,7 @@ def conditional_means(circuit: pcircuit.Circuit, nodes: np.ndarray, rows: np.nda
     return expected, np.broadcast_to(above[-1][:, -1] > 0, len(rows))
 
 
-def _input(region, values, is_given) -> tuple:
+def _input(region: pcircuit.InputRegion, values: np.ndarray, is_given: bool) -> tuple[np.ndarray, np.ndarray]:
     """(n or 1, K) v and (n or 1, K, K) C of an input region."""
     probs, holes = region.probs, values < 0
     K = len(probs)
@@ -113,7 +119,7 @@ def _input(region, values, is_given) -> tuple:
     return shown, np.broadcast_to(shown[:, None, :], (len(values), K, K))
 
 
-def _inner(region, above, means) -> tuple:
+def _inner(region: pcircuit.InnerRegion, above: list[np.ndarray], means: list[np.ndarray]) -> tuple[Any, ...]:
     """v and C of the sums of a region, and what the way down needs: omega, C of the products, w."""
     products = region.products
     weights = region.weights.toarray() if region.is_sparse else np.asarray(region.weights)
@@ -128,7 +134,7 @@ def _inner(region, above, means) -> tuple:
     return total / np.where(largest > 0, largest, 1.0), omega @ mean @ weights.T, (omega, mean)
 
 
-def _mean_of_units(flow, mean, parts) -> np.ndarray:
+def _mean_of_units(flow: np.ndarray, mean: np.ndarray, parts: Any) -> np.ndarray:
     """(n, units) sum_i f_i C_ij of all units of a region: products, where it has any, and what it shows."""
     shown = (flow[:, None, :] @ mean)[:, 0]
     if parts is None:
@@ -138,9 +144,10 @@ def _mean_of_units(flow, mean, parts) -> np.ndarray:
     return np.concatenate([(used @ of_products)[:, 0], shown], axis=1)
 
 
-def _hand_down(circuit, r, flows, omega) -> None:
+def _hand_down(circuit: pcircuit.Circuit, r: int, flows: list[Any], omega: np.ndarray) -> None:
     """The flows of the regions below region r."""
-    products = circuit.regions[r].products
+    parent: Any = circuit.regions[r]
+    products = parent.products
     used = (flows[r][:, None, :] @ omega)[:, 0]
     for a, child in enumerate(circuit.vtree.children(r).tolist()):
         region = circuit.regions[child]
@@ -150,10 +157,11 @@ def _hand_down(circuit, r, flows, omega) -> None:
         flows[child] = used @ chosen
 
 
-def _scopes_within(circuit, given) -> np.ndarray:
+def _scopes_within(circuit: pcircuit.Circuit, given: np.ndarray) -> np.ndarray:
     """(regions,) whether all variables of a region are covariates."""
-    within = np.empty(len(circuit.regions), dtype=bool)
-    for r, region in enumerate(circuit.regions):
+    regions: Sequence[Any] = circuit.regions
+    within = np.empty(len(regions), dtype=bool)
+    for r, region in enumerate(regions):
         children = circuit.vtree.children(r)
         within[r] = within[children].all() if len(children) else given[region.variable]
     return within

@@ -2,23 +2,24 @@
 from __future__ import annotations
 
 import reprlib
+from typing import Any
 
 from hld.checks import check_names
 from hld.conditional.conditional_test import ConditionalTest
 from hld.variation.group_test import GroupTest
 from hld.variation.time_test import TimeTest
 
-JUDGES = {"groups": GroupTest, "time": TimeTest, "covariates": ConditionalTest}
+JUDGES: dict[str, Any] = {"groups": GroupTest, "time": TimeTest, "covariates": ConditionalTest}
 
 
-def judge_parts(judge, test) -> tuple[dict, dict]:
+def judge_parts(judge: Any, test: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Entries of the header and arrays; none where the test itself judges."""
     if judge is test:
         return {}, {}
     return {"judge": judge.kind}, judge.to_arrays()
 
 
-def read_judge(header: dict, arrays: dict, test):
+def read_judge(header: dict[str, Any], arrays: dict[str, Any], test: Any) -> Any:
     """What judges batches, from what `judge_parts` gave; raises ValueError where it is no judge."""
     if "judge" not in header:
         check_names(arrays, (), "the file")

@@ -27,6 +27,8 @@ but exchangeability, and below that they are taken to be normal.
 """
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from hld.gchi2.three_moments import ThreeMoments
@@ -38,7 +40,7 @@ MANY = 100  # groups from which on a law goes beyond the ranks
 NODES = 400  # of the integral over the common factor
 
 
-def exchangeable_pvalue(own: np.ndarray, others: np.ndarray, metrics: tuple, *, many: int = MANY) -> PValue:
+def exchangeable_pvalue(own: np.ndarray, others: np.ndarray, metrics: tuple[Any, ...], *, many: int = MANY) -> PValue:
     """The p-value of one mean vector among exchangeable ones.
 
     Parameters
@@ -76,7 +78,7 @@ def exchangeable_pvalue(own: np.ndarray, others: np.ndarray, metrics: tuple, *, 
     return PValue(min(value, normal_pvalue(own, others, metrics)), each, 0.0, "groups")
 
 
-def symmetric_scores(together: np.ndarray, metrics: tuple) -> tuple:
+def symmetric_scores(together: np.ndarray, metrics: tuple[Any, ...]) -> tuple[np.ndarray, np.ndarray]:
     """(N, q) squared distances and (N,) scores of N mean vectors (N, size), each the same function of it and of all."""
     centred = together - together.mean(axis=0)
     mapped = [metric.apply(centred) for metric in metrics]
@@ -101,7 +103,7 @@ def leverages(mapped: np.ndarray) -> np.ndarray:
     return 1 - ridge * np.linalg.inv(mapped @ mapped.T + ridge * np.eye(N)).diagonal()
 
 
-def normal_pvalue(own: np.ndarray, others: np.ndarray, metrics: tuple) -> float:
+def normal_pvalue(own: np.ndarray, others: np.ndarray, metrics: tuple[Any, ...]) -> float:
     """The p-value of normal groups with an estimated covariance; of several metrics the smallest times their number."""
     G, center = len(others), others.mean(axis=0)
     found = []
@@ -111,7 +113,7 @@ def normal_pvalue(own: np.ndarray, others: np.ndarray, metrics: tuple) -> float:
     return min(1.0, len(metrics) * min(found))
 
 
-def _estimated_tail(norms, squared, dof) -> float:
+def _estimated_tail(norms: np.ndarray, squared: float, dof: int) -> float:
     """P(Q >= squared s), averaged over s = chi2_dof / dof, for the widest law with these norms."""
     from scipy.special import gammainc
     trace, frobenius, largest = norms
@@ -123,7 +125,7 @@ def _estimated_tail(norms, squared, dof) -> float:
     return float(weights @ ThreeMoments(trace, frobenius ** 2, largest * frobenius ** 2).tail(squared * lower))
 
 
-def _rank(scores) -> float:
+def _rank(scores: np.ndarray) -> float:
     """The share of all scores (N,) that are at least the first one."""
     slack = TIE * max(abs(float(scores[0])), 1e-300)
     return float((scores >= scores[0] - slack).mean())

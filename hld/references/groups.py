@@ -23,6 +23,7 @@ by more than the batch, which makes p-values larger, never smaller.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -96,12 +97,12 @@ class GroupReference:
         return sum(filled_rows(vectors, rows[start:start + step], self.fill).sum(axis=0)
                    for start in range(0, len(rows), step)) / len(rows)
 
-    def to_arrays(self) -> dict:
+    def to_arrays(self) -> dict[str, Any]:
         """All arrays, by name."""
         return {"counts": self.counts, "means": self.means, "within": self.within, "fill": self.fill}
 
     @classmethod
-    def from_arrays(cls, arrays, size: int) -> GroupReference:
+    def from_arrays(cls, arrays: dict[str, Any], size: int) -> GroupReference:
         """What `to_arrays` gave, for vectors with so many numbers; raises ValueError where it is none."""
         counts = finite_array(arrays, "counts", (None,), np.int64)
         if len(counts) < 2 or counts.min() < 1:
@@ -164,9 +165,10 @@ def filled_rows(vectors: RowVectors, rows: np.ndarray, fill: np.ndarray) -> np.n
     return values
 
 
-def _together(counts, most: int) -> list:
+def _together(counts: np.ndarray, most: int) -> list[list[int]]:
     """Numbers of successive groups with at most so many rows together, or of one."""
-    found, total = [], 0
+    found: list[list[int]] = []
+    total = 0
     for g, count in enumerate(counts.tolist()):
         if found and total + count <= most:
             found[-1].append(g)
@@ -177,7 +179,7 @@ def _together(counts, most: int) -> list:
     return found
 
 
-def split_groups(labels: np.ndarray, rng: np.random.Generator) -> tuple:
+def split_groups(labels: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Positions of the rows to learn from and of those of the reference, by whole groups.
 
     A circuit is a better model of the groups that it learned from than of any other: their means and that of a fresh

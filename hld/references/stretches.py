@@ -22,6 +22,7 @@ S / v_T is the **effective size** of T rows: so many independent ones would vary
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -94,20 +95,21 @@ class StretchReference:
         wanted = self.trace_at(T) + v[-1] * self.longest / self.num_rows
         return self.stretches(r) * np.sqrt(wanted / v[r] if v[r] > 0 else 0.0)
 
-    def to_arrays(self) -> dict:
+    def to_arrays(self) -> dict[str, Any]:
         """All arrays, by name."""
         return {"counts": self.counts, "means": self.means, "mean": self.mean, "fill": self.fill,
                 "num_rows": np.array([self.num_rows])}
 
     @classmethod
-    def from_arrays(cls, arrays, size: int) -> StretchReference:
+    def from_arrays(cls, arrays: dict[str, Any], size: int) -> StretchReference:
         """What `to_arrays` gave, for vectors with so many numbers; raises ValueError where it is none."""
         counts = finite_array(arrays, "counts", (None,), np.int64)
         n = int(finite_array(arrays, "num_rows", (1,), np.int64)[0])
         if not 1 <= len(counts) <= 50 or counts.min() < 2 or counts.max() > MOST_STRETCHES or n < 2:
             raise ValueError("the stretches of the test do not fit together")
         means = finite_array(arrays, "means", (int(counts.sum()), size))
-        return cls(counts, means, *(finite_array(arrays, name, (size,)) for name in ("mean", "fill")), n)
+        mean, fill = (finite_array(arrays, name, (size,)) for name in ("mean", "fill"))
+        return cls(counts, means, mean, fill, n)
 
 
 def stretch_reference(vectors: RowVectors, rows: np.ndarray, fill: np.ndarray) -> StretchReference:

@@ -44,9 +44,9 @@ class Scores:
         for mean in means:
             found += [np.divide(mean, self.scale, out=np.zeros(len(mean)), where=self.scale > 0),
                       (self.whitening @ mean if len(self.whitening) else mean) * self.scale]
-        found = np.stack(found, axis=1)
-        length = np.abs(found).max(axis=0)
-        return found / np.where(length > 0, length, 1.0)
+        stacked = np.stack(found, axis=1)
+        length = np.abs(stacked).max(axis=0)
+        return stacked / np.where(length > 0, length, 1.0)
 
 
 def scores_of(vectors: np.ndarray) -> Scores:

@@ -3,13 +3,16 @@
 NumPy takes 2,600 microseconds a row for 300 races, this text 600, on a machine with eight times as much to do as it has
 cores: `python -m benchmarks.bench_streams --speed`.
 """
+from typing import Any
+
 import numpy as np
 
 import pcircuit
 
 
 @pcircuit.compile_kernel
-def advance(scores, uniforms, races, thresholds, factors, first, share, evidence, leaders):
+def advance(scores: np.ndarray, uniforms: np.ndarray, races: Any, thresholds: np.ndarray, factors: np.ndarray,
+            first: np.ndarray, share: float, evidence: np.ndarray, leaders: np.ndarray) -> None:
     """Let rows (n, K) happen, one after the other; fills evidence and leaders (n,)."""
     for t in range(len(scores)):
         evidence[t], leaders[t] = -np.inf, 0
@@ -36,7 +39,7 @@ def advance(scores, uniforms, races, thresholds, factors, first, share, evidence
 
 
 @pcircuit.compile_kernel
-def _rank(score, uniform, edges, counts):
+def _rank(score: float, uniform: float, edges: np.ndarray, counts: np.ndarray) -> Any:
     """The rank of a score in a bag that it enters, from above, ties divided at random."""
     place, high = 0, len(edges)
     while place < high:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,7 @@ KEYS = {"format", "version", "library", "alpha", "seed", "circuit", "best", "ala
 STATE = ("directions", "means")
 
 
-def stream_parts(monitor) -> tuple[dict, dict]:
+def stream_parts(monitor: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Header and arrays of a monitor."""
     header = {"format": FORMAT, "version": VERSION, "circuit": fingerprint(monitor.circuit)}
     header |= {name: getattr(monitor, name) for name in sorted(KEYS - {"format", "version", "library", "circuit"})}
@@ -30,7 +31,7 @@ def stream_parts(monitor) -> tuple[dict, dict]:
                                      "races.num_edges": np.isfinite(monitor.races.edges).sum(axis=1)}
 
 
-def read_stream(cls, path, detector):
+def read_stream(cls: Any, path: str | os.PathLike[str], detector: Any) -> Any:
     """The monitor of a file; ValueError if the file is damaged, or of another detector."""
     check_fitted_detector(detector)
     header, arrays = pcircuit.read_archive(path, FORMAT, VERSION)
@@ -41,7 +42,7 @@ def read_stream(cls, path, detector):
         raise ValueError(f"cannot read {os.fspath(path)!r}: {error}") from error
 
 
-def _read(monitor, header, arrays, detector):
+def _read(monitor: Any, header: dict[str, Any], arrays: dict[str, Any], detector: Any) -> Any:
     """Fill a monitor with checked parts."""
     check_names(header, KEYS, "the header")
     if header["circuit"] != fingerprint(detector.circuit_):
@@ -67,7 +68,7 @@ def _read(monitor, header, arrays, detector):
     return monitor
 
 
-def _read_races(arrays, start: Races) -> Races:
+def _read_races(arrays: dict[str, Any], start: Races) -> Races:
     """The races of a file, for places like these."""
     check_names([name for name in arrays if name.startswith("races.")],
                 {f"races.{name}" for name in (*start._fields, "num_edges")}, "the file")

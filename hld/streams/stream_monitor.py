@@ -12,8 +12,10 @@ for any circuit, good or bad, any number of reference rows, and streams of any l
 """
 from __future__ import annotations
 
+import os
 import threading
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -58,7 +60,7 @@ class StreamResult:
     num_rows: int
     num_missing: int
     alpha: float
-    columns: tuple
+    columns: tuple[str, ...]
     log_e_values: np.ndarray = field(repr=False)
 
     @property
@@ -66,13 +68,13 @@ class StreamResult:
         """w W of the race that is ahead; at most the largest float."""
         return float(np.exp(min(self.log_e_value, 709.0)))
 
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, Any]:
         """Plain Python values, ready for JSON."""
         return {"e_value": self.e_value, "log_e_value": self.log_e_value, "pvalue": self.pvalue, "alarm": self.alarm,
                 "alarm_row": self.alarm_row, "num_rows": self.num_rows, "num_missing": self.num_missing,
                 "alpha": self.alpha, "margin": 0.0, "columns": list(self.columns)}
 
-    def __str__(self):
+    def __str__(self) -> str:
         verdict = f"alarm at row {self.alarm_row} ({', '.join(self.columns[:4])})" if self.alarm else "no alarm"
         return f"{verdict}: anytime-valid p = {self.pvalue:.3g}, alpha = {self.alpha:g}, {self.num_rows} rows"
 
@@ -126,7 +128,8 @@ class StreamMonitor:
     True
     """
 
-    def __init__(self, detector, reference, alpha: float = 0.05, *, groups=None, seed: int = 0):
+    def __init__(self, detector: Any, reference: Any, alpha: float = 0.05, *, groups: Any = None,
+                 seed: int = 0) -> None:
         check_fitted_detector(detector)
         alpha, seed = check_alpha(alpha), pcircuit.check_whole_number(seed, "seed", 0)
         rng = np.random.default_rng([seed, 6])
@@ -143,7 +146,7 @@ class StreamMonitor:
             kept, sizes = codes[np.concatenate(places)], np.array([len(one) for one in places], dtype=np.int64)
         self.set_parts(detector, alpha, seed, kept, sizes)
 
-    def set_parts(self, detector, alpha, seed, codes, sizes) -> None:
+    def set_parts(self, detector: Any, alpha: float, seed: int, codes: np.ndarray, sizes: np.ndarray) -> None:
         """Take over checked parts, and start anew: used by the constructor and by `hld.streams.stream_file`."""
         test = detector.test_
         self.detector, self.alpha, self.seed, self.codes, self.sizes = detector, alpha, seed, codes, sizes
@@ -158,10 +161,10 @@ class StreamMonitor:
             m = len(self.nodes)
             self.races, self.directions = first_races(self._scores), np.zeros((m, LIVE))
             self.means = np.zeros((2, m))
-            self.num_rows, self.num_starts, self.num_missing, self.best, self.alarm_row = 0, 0, 0, 0.0, None
-            self.leader = 0
+            self.num_rows, self.num_starts, self.num_missing, self.best, self.leader = 0, 0, 0, 0.0, 0
+            self.alarm_row: int | None = None
 
-    def update(self, table) -> StreamResult:
+    def update(self, table: Any) -> StreamResult:
         """Let rows happen, in their order; with groups, let one batch happen.
 
         Parameters
@@ -194,7 +197,7 @@ class StreamMonitor:
             self.num_missing += int((codes < 0).sum())
             return self._result(evidence)
 
-    def _segment(self, vectors, evidence) -> None:
+    def _segment(self, vectors: np.ndarray, evidence: np.ndarray) -> None:
         """Rows up to the next start of races, and that start."""
         n, leaders = len(vectors), np.zeros(len(vectors), np.int64)
         scores = np.concatenate([vectors[:, self._scores.fixed], self._projected(vectors)], axis=1)
@@ -216,7 +219,7 @@ class StreamMonitor:
             self.num_starts += 1
             start_directions(self._scores, self.races, self.directions, self.means, self.num_starts)
 
-    def _projected(self, vectors) -> np.ndarray:
+    def _projected(self, vectors: np.ndarray) -> np.ndarray:
         """(n, LIVE) scores of rows in the directions, in an order of additions that does not depend on the rows."""
         live = np.isfinite(self.races.log_weights[len(self._scores.fixed):])
         found = np.zeros((len(vectors), LIVE))
@@ -224,7 +227,7 @@ class StreamMonitor:
             found[:, i] = (vectors * self.directions[:, i]).sum(axis=1)
         return found
 
-    def _units(self, codes, sizes) -> np.ndarray:
+    def _units(self, codes: np.ndarray, sizes: np.ndarray) -> np.ndarray:
         """(n, m) vectors of rows, or mean vectors of groups of rows."""
         vectors = pcircuit.node_likelihoods(self.circuit, codes, nodes=self.nodes)
         if not len(sizes):
@@ -232,7 +235,7 @@ class StreamMonitor:
         ends = np.cumsum(sizes)
         return np.stack([vectors[end - size:end].mean(axis=0) for size, end in zip(sizes, ends, strict=True)])
 
-    def _result(self, evidence) -> StreamResult:
+    def _result(self, evidence: np.ndarray) -> StreamResult:
         """Where the stream stands."""
         evidence.flags.writeable = False
         names, F = self.detector.encoder_.names, len(self._scores.fixed)
@@ -243,7 +246,7 @@ class StreamMonitor:
                             self.alarm_row is not None, self.alarm_row, self.num_rows, self.num_missing, self.alpha,
                             columns, evidence)
 
-    def save(self, path) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the reference rows and the state to one file; the detector is not in it (`StreamMonitor.load`)."""
         from hld.streams.stream_file import stream_parts
         with self._lock:
@@ -251,13 +254,13 @@ class StreamMonitor:
         pcircuit.write_archive(path, *parts)
 
     @classmethod
-    def load(cls, path, detector) -> StreamMonitor:
+    def load(cls, path: str | os.PathLike[str], detector: Any) -> StreamMonitor:
         """Go on where the monitor of a file stood, to the last bit; ValueError unless it is this detector's."""
         from hld.streams.stream_file import read_stream
         return read_stream(cls, path, detector)
 
 
-def _encoded(detector, reference, groups) -> tuple:
+def _encoded(detector: Any, reference: Any, groups: Any) -> tuple[np.ndarray, np.ndarray | None]:
     """Codes of the reference, and its groups as numbers or None."""
     from hld.answers.segments import numbered, split_off
     from hld.tables.cells import read_table

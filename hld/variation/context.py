@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -31,13 +32,13 @@ class GroupContext:
     effect: float
     effective_rows: float
 
-    def lines(self) -> list:
+    def lines(self) -> list[str]:
         """For people."""
         like = "groups" if self.kind == "groups" else "stretches of time"
         return [f"among {self.num_groups} {like} of this size: {self.times:.2g} times their typical distance; the rows "
                 f"tell as much as {self.effective_rows:.3g} independent ones; smallest p-value by rank "
                 f"{self.least_pvalue:.2g}"]
 
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
         return asdict(self)

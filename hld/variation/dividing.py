@@ -1,6 +1,8 @@
 """Which rows are learned from and which are the reference, where rows have groups or an order of time."""
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from hld.answers.segments import MISSING as NO_LABEL
@@ -10,7 +12,7 @@ from hld.references.held_out import split_rows
 from hld.references.stretches import FEWEST_ROWS
 
 
-def divide(columns, groups, order, reference: str, rng: np.random.Generator) -> tuple:
+def divide(columns: Any, groups: Any, order: str | None, reference: str, rng: np.random.Generator) -> tuple[Any, ...]:
     """A table without its column of groups, positions of the rows to learn from and of the reference, and labels.
 
     Without groups the labels are None, and the positions those of `split_rows`; in order of time the first half is
@@ -42,7 +44,7 @@ def divide(columns, groups, order, reference: str, rng: np.random.Generator) -> 
     return columns, split_groups(labels, rng), labels
 
 
-def _halves(num_rows: int, groups, order, reference: str) -> tuple:
+def _halves(num_rows: int, groups: Any, order: str | None, reference: str) -> tuple[np.ndarray, np.ndarray]:
     """Positions of the earlier and of the later half of the rows."""
     if order != "time":
         raise ValueError("`order` must be 'time' (the rows are in order of time, without gaps) or None, found "

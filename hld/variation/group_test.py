@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 import pcircuit
 from hld.checks import check_alpha
 from hld.nulls.exchangeable import MANY, exchangeable_pvalue
+from hld.nulls.null import PValue
 from hld.references.groups import GroupReference, group_reference
 from hld.results.result import HLDResult
 from hld.testing.goodness_of_fit import HLDTest
@@ -48,7 +51,7 @@ class GroupTest:
     groups: GroupReference
     kind = "groups"
 
-    def __call__(self, batch, alpha=0.05) -> HLDResult:
+    def __call__(self, batch: ArrayLike, alpha: float = 0.05) -> HLDResult:
         """Test a batch (T, V) of codes, -1 for a hole, at a level in (0, 1)."""
         batch, alpha = check_rows(self.inner.circuit, batch), check_alpha(alpha)
         T, own = len(batch), self.groups.mean_of(self.inner.vectors, batch)
@@ -77,12 +80,12 @@ class GroupTest:
                 f"p-values by rank among them, {law}\n"
                 f"natural variation: however large, a group tells no more than {limit} independent rows would")
 
-    def to_arrays(self) -> dict:
+    def to_arrays(self) -> dict[str, Any]:
         """The groups, for a file."""
         return self.groups.to_arrays()
 
     @classmethod
-    def from_arrays(cls, inner: HLDTest, arrays: dict) -> GroupTest:
+    def from_arrays(cls, inner: HLDTest, arrays: dict[str, Any]) -> GroupTest:
         """What `to_arrays` gave, checked."""
         return cls(inner, GroupReference.from_arrays(arrays, inner.vectors.size))
 
@@ -105,7 +108,8 @@ def group_test(inner: HLDTest, rows: np.ndarray, labels: np.ndarray, *, seed: in
     return GroupTest(inner, group_reference(inner.vectors, rows, numbers, fill, np.random.default_rng([seed, 3])))
 
 
-def judged(test, difference, others, found, T: int, alpha: float, num_missing: int) -> HLDResult:
+def judged(test: Any, difference: np.ndarray, others: np.ndarray, found: PValue, T: int, alpha: float,
+           num_missing: int) -> HLDResult:
     """The result of a difference of means (size,) whose p-value among others (G, size) is found."""
     inner, G, m = test.inner, len(others), len(test.inner.nodes)
     variances, rows = others.var(axis=0, ddof=1), float((inner.stds[:m] ** 2).sum())

@@ -9,8 +9,10 @@ exchangeable if they are long beside the time in which the series forgets.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 import pcircuit
 from hld.checks import check_alpha
@@ -41,7 +43,7 @@ class TimeTest:
     stretches: StretchReference
     kind = "time"
 
-    def __call__(self, batch, alpha=0.05) -> HLDResult:
+    def __call__(self, batch: ArrayLike, alpha: float = 0.05) -> HLDResult:
         """Test successive rows (T, V) of codes, -1 for a hole, at a level in (0, 1)."""
         batch, alpha = check_rows(self.inner.circuit, batch), check_alpha(alpha)
         T, look = len(batch), self.inner.vectors
@@ -65,12 +67,12 @@ class TimeTest:
         return (f"order of time: stretches of up to {own.longest} of {own.num_rows} rows{note}\n"
                 f"effective sizes: {sizes}")
 
-    def to_arrays(self) -> dict:
+    def to_arrays(self) -> dict[str, Any]:
         """The stretches, for a file."""
         return self.stretches.to_arrays()
 
     @classmethod
-    def from_arrays(cls, inner: HLDTest, arrays: dict) -> TimeTest:
+    def from_arrays(cls, inner: HLDTest, arrays: dict[str, Any]) -> TimeTest:
         """What `to_arrays` gave, checked."""
         return cls(inner, StretchReference.from_arrays(arrays, inner.vectors.size))
 
