@@ -141,7 +141,8 @@ def judge_segments(detector: Any, judge: Callable[..., Any], table: Any, by: lis
 
     Notes
     -----
-    The table is encoded once; each segment costs one call of the test.
+    The table is encoded once; each segment costs one call of the test.  Values that training did not show count as what
+    they are coded as; their number is not tested by segment.
 
     References
     ----------

@@ -126,7 +126,7 @@ def label_shift(detector: Any, table: Any, label: str | int, *, confidence: floa
     before = np.exp([_log_label(circuit, v, c) for c in classes])
     usable = np.isfinite(log_given).any(axis=1)
     if not usable.any():
-        raise ValueError("`table` has no row that is possible under the circuit, whatever its label")
+        raise ValueError("`table` has no row that is possible with any label: give rows of the fitted columns")
     found = estimate(log_given[usable], before / before.sum(), confidence)
     return LabelShift(labels, before / before.sum(), *found, len(codes), confidence)
 

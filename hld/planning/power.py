@@ -68,8 +68,8 @@ def power(test: Any, alternative: object, T: int, alpha: float = 0.05) -> float:
     >>> import hld, pcircuit
     >>> circuit = pcircuit.rat_spn([2] * 8, num_units=4, depth=2, rng=0)
     >>> test = hld.HLDTest(circuit)
-    >>> round(power(test, {"column": 0, "level": 0, "by": 0.2}, 100), 1)
-    0.7
+    >>> round(power(test, {"column": 0, "level": 0, "by": 0.2}, 50), 1)
+    0.6
     """
     T, alpha = pcircuit.check_whole_number(T, "T", 1), check_alpha(alpha)
     found = alternative_of(test, alternative)

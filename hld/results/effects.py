@@ -57,7 +57,7 @@ def effect_interval(deltas: np.ndarray, spectrum: tuple[Any, ...], share: float,
     --------
     >>> low, high = effect_interval(np.array([0.5]), (np.array([1.0]), np.eye(1)), 1 / 100)
     >>> round(low, 2), round(high, 2)                  # 0.5 and 1.96 times 0.1
-    (0.3, 0.69)
+    (0.3, 0.7)
     """
     values, vectors = spectrum
     total, c = float(values.sum()), np.maximum(values, 0.0) * share

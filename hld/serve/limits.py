@@ -42,7 +42,7 @@ class Limits:
     --------
     >>> Limits(max_rows=0)
     Traceback (most recent call last):
-    ValueError: `max_rows` must be an integer of at least 1, found 0
+    ValueError: `max_rows` must be a whole number of at least 1, found 0
     """
 
     max_bytes: int = 2 ** 25

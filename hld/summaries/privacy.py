@@ -104,8 +104,8 @@ def noise_deviations(circuit: pcircuit.Circuit, nodes: np.ndarray, stds: np.ndar
     --------
     >>> from pcircuit import Circuit, InputRegion, VTree
     >>> coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.25, 0.75]])])     # sensitivity 0.5
-    >>> noise_deviations(coin, np.array([0]), np.array([0.2]), 1.0, 1e-6).round(4)
-    array([2.1124])
+    >>> noise_deviations(coin, np.array([0]), np.array([0.2]), 1.0, 1e-6).round(3)
+    array([2.112])
     """
     low, high = unit_ranges(circuit)[nodes].T
     ranges = high - low

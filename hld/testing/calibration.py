@@ -116,7 +116,8 @@ double precision can square twice: multiply all weights by one number, or use me
         if 0 < mean.max() < LEAST_SPREAD:
             raise ValueError(f"`nodes` have likelihoods of at most {mean.max():.3g}, whose variance underflows: select "
                              "nodes with smaller scopes, too")
-    elif not LEAST_SPREAD <= spread <= MOST_SPREAD:
+    elif not LEAST_SPREAD <= spread <= MOST_SPREAD and metric.reach((stds > 0).astype(np.float64)):
+        # a metric that looks at constants alone, as at scores where every row has a hole, has p-values of 1
         raise ValueError(f"`metric` {metric.name!r} makes deviations of {spread:.3g} of the node likelihoods, expected "
                          f"{LEAST_SPREAD:g} to {MOST_SPREAD:g}, which double precision can square twice: multiply all "
                          "weights by one number, or use metric='standardized'")

@@ -156,8 +156,8 @@ class HLDTest:
             missing = "available" if reference in FROM_ROWS and null in CHECKED else "complete"
         settings = Settings(null, reference, num_train, tolerance, missing, seed_of(rng))
         if (reference in FROM_ROWS) != (training_data is not None):
-            raise ValueError(f"`training_data` must be {'given' if training_data is None else 'left out except'} with "
-                             f"reference='training', found reference={reference!r}")
+            raise ValueError("`training_data` must be given with reference='training' and left out otherwise, found it "
+                             f"{'left out' if training_data is None else 'given'} with reference={reference!r}")
         nodes = pcircuit.select_nodes(circuit) if nodes is None else pcircuit.check_nodes(circuit, nodes)
         parts = parse_metric(metric, len(nodes))
         if null in OF_ONE_METRIC and len(parts) > 1:

@@ -252,8 +252,8 @@ def test_arrays_are_refused_or_are_a_tree(arrays):
     ([2, 2, -1], [0, 0, -1], "`variables` must name each variable 0..V-1 at exactly one leaf"),
     ([2, 2, -1], [0, 2, -1], "`variables` must name each variable"),
     ([2, 2, -1], [-2, 0, -1], "`variables` must name each variable"),
-    ([2, 2, -1], [0, 1, 2], "v-tree node 2 has 2 children in post-order and variable 2: a leaf has"),
-    ([2, 2, -1], [0, -1, -1], "v-tree node 1 has 0 children in post-order and variable -1"),
+    ([2, 2, -1], [0, 1, 2], "`variables` has 2 at node 2, which has 2 children in post-order: a leaf has"),
+    ([2, 2, -1], [0, -1, -1], "`variables` has -1 at node 1, which has 0 children in post-order"),
     ([3, 4, 4, 4, -1], [0, 1, 2, -1, -1], "node 0 must be attached to its parent 3 before node 1"),
 ])
 def test_bad_arrays(parents, variables, message):

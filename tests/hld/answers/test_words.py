@@ -67,7 +67,7 @@ def test_results_without_a_table_say_so(detector, result):
     plain = detector.test_(np.zeros((5, 3), dtype=int))
     assert plain.columns == plain.pairs == ()
     assert "columns" not in plain.to_dict()
-    with pytest.raises(ValueError, match="columns of the batch are not known"):
+    with pytest.raises(ValueError, match="`columns` of the batch are not known"):
         plain.plot()
 
 

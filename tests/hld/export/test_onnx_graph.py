@@ -14,7 +14,8 @@ def table(rng, number, shift=0.0):
 
 
 @pytest.mark.parametrize("options", [
-    {}, {"metric": "whitened"}, {"reference": "circuit", "metric": "euclidean", "null": "exact"}, {"tolerance": 0.05},
+    {"metric": "likelihoods"}, {"metric": "whitened"},
+    {"reference": "circuit", "metric": "euclidean", "null": "exact"}, {"metric": "likelihoods", "tolerance": 0.05},
     {"reference": "circuit", "metric": "euclidean", "null": "normal"}], ids=str)
 def test_what_the_graph_computes_is_what_the_library_computes(options):
     from hld.export.onnx_graph import onnx_model

@@ -35,5 +35,5 @@ def test_older_files_give_the_results_of_then(name, version, results, tmp_path):
                 assert values[key] == pytest.approx(value, rel=1e-9, abs=0.0) if (
                     isinstance(value, float) or key == "pvalues") else (
                     values[key] == value)
-    with pytest.raises(ValueError, match="of an older format, which has no offset for single rows"):
+    with pytest.raises(ValueError, match="`offset_` is not known, as the model file is of an older format"):
         old.predict(batch)

@@ -84,11 +84,11 @@ def test_rows_with_holes_say_nothing_and_the_others_still_count():
     batch = pcircuit.sample(CIRCUIT, 60, rng=5).astype(int)
     batch[:20, 2] = -1
     assert 0 < test(batch).pvalue <= 1
-    with pytest.raises(ValueError, match="rows without holes"):
+    with pytest.raises(ValueError, match="the rows no holes"):
         test(batch).localize_dependences()
     batch[:, 2] = -1
     assert test(batch).pvalue == 1.0
-    with pytest.raises(ValueError, match="rows without holes"):
+    with pytest.raises(ValueError, match="the rows no holes"):
         hld.HLDTest(CIRCUIT)(pcircuit.sample(CIRCUIT, 9, rng=0)).localize_dependences()
 
 

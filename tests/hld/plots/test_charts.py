@@ -9,6 +9,7 @@ import pytest
 import hld
 import pcircuit
 from hld import plots
+from hld.plots import charts
 from hld.results.localization import Localization
 
 matplotlib.use("Agg")
@@ -143,11 +144,11 @@ def test_pvalues_are_split_at_the_level(ax):
     plots.pvalues_over_time(pvalues, 0.05, ax)
     _, calm, shifted, level = ax.lines
     np.testing.assert_array_equal(calm.get_xydata(), [[1, 0.5], [4, 1.0]])
-    np.testing.assert_array_equal(shifted.get_xydata(), [[2, 0.05], [3, plots.SMALLEST]])
+    np.testing.assert_array_equal(shifted.get_xydata(), [[2, 0.05], [3, charts.SMALLEST]])
     assert set(level.get_ydata()) == {0.05}
     assert calm.get_marker() != shifted.get_marker()            # shape says what colour says
     low, high = ax.get_ylim()
-    assert low < plots.SMALLEST
+    assert low < charts.SMALLEST
     assert high > 1
     drawn(ax)
 

@@ -81,7 +81,7 @@ def test_options_that_do_not_go_together():
         {"null": "normal"},
         {"reference": "training", "training_data": [[0, 0]] * 3},
     ):
-        with pytest.raises(ValueError, match="`missing` 'exact' is for reference='circuit'"):
+        with pytest.raises(ValueError, match="`missing` 'exact' needs reference='circuit'"):
             HLDTest(circuit, missing="exact", **options)
     with pytest.raises(ValueError, match="`missing` must be"):
         HLDTest(circuit, missing="ignore")

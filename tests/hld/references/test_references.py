@@ -76,8 +76,10 @@ def test_many_nodes_go_other_ways_to_the_same(kind, metric, monkeypatch):
     for module in ("circuit", "rows"):
         monkeypatch.setattr(f"hld.references.{module}.MAX_FULL_SPECTRUM", 3)
     seen = reference.under(built)
-    assert seen.trace == pytest.approx(formed.trace, rel=1e-8)
-    assert seen.trace_sq == pytest.approx(formed.trace_sq, rel=1e-8)
+    # a thirtieth of the ridge magnifies what is missing from the leading eigenvectors thirty times
+    rel = 3e-7 if metric == "whitened_fine" else 1e-8
+    assert seen.trace == pytest.approx(formed.trace, rel=rel)
+    assert seen.trace_sq == pytest.approx(formed.trace_sq, rel=rel)
     k = min(2, len(formed.eigenvalues()))
     np.testing.assert_allclose(seen.eigenvalues(k)[:k], formed.eigenvalues(k), rtol=1e-6)
 

@@ -158,7 +158,7 @@ def test_decode_refuses_what_is_not_evidence():
 @pytest.mark.parametrize(("table", "error", "message"), [
     (np.arange(3), ValueError, r"`table` has 1 dimension\(s\) \(ndarray\), expected 2 .*table\[None, :\]"),
     (np.zeros((2, 2, 2)), ValueError, "3 dimension"), (5, ValueError, "0 dimension"),
-    ({"a": 1}, ValueError, "mapping whose columns should be sequences, found 1"),
+    ({"a": 1}, ValueError, "mapping whose columns must be sequences, found 1"),
     (pd.Series([1, 2]), ValueError, r"1 dimension\(s\) \(Series\)"),
     ([[1, 2], [3]], ValueError, "rows of different lengths"),
     (np.empty((0, 3)), ValueError, "`table` has 0 rows and 3 columns, expected at least one"),
@@ -199,7 +199,7 @@ def test_a_frame_that_cannot_be_read():
     ({"continuous": [2]}, ValueError, r"position 2, expected 0..1"),
     ({"continuous": [-1]}, ValueError, "position -1"),
     ({"categorical": [True, False]}, TypeError, "np.flatnonzero"),
-    ({"categorical": ["a"], "continuous": [0]}, ValueError, "'a' is in `categorical` and in `continuous`"),
+    ({"categorical": ["a"], "continuous": [0]}, ValueError, "`categorical` and `continuous` both hold 'a'"),
     ({"continuous": ["b"]}, TypeError, r"column 'b' holds text \('x'\), expected numbers.*astype\(float\)"),
     ({"names": ["a", "c"]}, ValueError, r"`names` differs from the columns of `table` \(a, b\)"),
     ({"names": "ab"}, TypeError, "`names` is 'ab'"), ({"names": 3}, TypeError, "`names` is 3"),

@@ -79,8 +79,8 @@ def test_the_first_version_is_still_read(merged):
     ({"format": "other"}, "format 'other'"), ({"version": 3}, "version 3, expected .* and at most 2"),
     ({"version": True}, "version True"), ({"version": [1]}, "version"), ({"version": 1.0}, "version 1.0"),
     ({"by_name": 1}, "by_name of type int"), ({"columns": {}}, "columns of type dict"),
-    ({"columns": []}, "0 columns"), ({"more": 1}, "expected an object with the keys"),
-    ({"columns": [LEVELS, LEVELS]}, "2 columns with 1 distinct names"),
+    ({"columns": []}, "`columns` are 0 with"), ({"more": 1}, "expected an object with the keys"),
+    ({"columns": [LEVELS, LEVELS]}, "`columns` are 2 with 1 distinct names"),
 ])
 def test_damaged_encoders_are_refused(change, message):
     with pytest.raises(ValueError, match=message):

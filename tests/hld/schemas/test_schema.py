@@ -72,7 +72,7 @@ def test_changes_make_another_schema():
     other = schema.replace("n", levels=(0, 1)).replace("x", kind="categorical").replace("w", policy="refuse")
     assert schema["n"].levels == (0, 1, 2)
     assert (other["n"].levels, other["x"].levels, other["w"].policy) == ((0, 1), None, "refuse")
-    with pytest.raises(ValueError, match="leaves levels or edges of 'x' to be learned"):
+    with pytest.raises(ValueError, match="`levels` or `edges` of 'x' are still to be learned"):
         other.encoder()
     learned = hld.learn_schema([[i % 3, i / 7, "ab"[i % 2]] for i in range(40)], names=["n", "x", "w"], given=other)
     assert (learned["n"].levels, learned["x"].kind, learned["w"].policy) == ((0, 1), "categorical", "refuse")

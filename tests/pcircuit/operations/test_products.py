@@ -283,7 +283,7 @@ def test_errors():
     for call in (multiply, overlap):
         with pytest.raises(StructureError, match=r"`a` is on .* and `b` on .*: circuits can be multiplied"):
             call(a, other_order)
-        with pytest.raises(ValueError, match="variable 1 has 2 categories in `a` and 3 in `b`"):
+        with pytest.raises(ValueError, match="`b` has 3 categories of variable 1, expected 2 as in `a`"):
             call(a, three)
         with pytest.raises(TypeError, match=r"`b` must be a pcircuit.Circuit, found VTree"):
             call(a, a.vtree)
