@@ -112,8 +112,8 @@ class Learned:
         if ax is None:
             try:
                 from matplotlib.figure import Figure
-            except ImportError as error:
-                raise ImportError("drawing needs matplotlib: pip install matplotlib") from error
+            except ImportError:
+                raise ImportError("drawing needs matplotlib, which is not installed: pip install 'hld[plot]'") from None
             ax = Figure(figsize=(6.4, 4.0), layout="constrained").add_subplot()
         for trial in self.trials:
             ax.plot(trial.epochs, trial.validation, marker=".", label=f"{trial.name}, {trial.num_latents} states")

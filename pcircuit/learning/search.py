@@ -34,8 +34,9 @@ class LearnSearch:
 
     Notes
     -----
-    The defaults were chosen on the validation rows of plants, dna, jester, book and nltcs of the binary sets, where the
-    best K is between 8 and 64 and the best pseudocount 0.1; `benchmarks/learning.py` measures what they give elsewhere.
+    Trees of bootstrap samples with parameters from all rows were compared with parameters from the sample on plants,
+    dna and jester of the binary sets, EM for the whole mixture with none on these, and two pseudocounts on dna.  The
+    other defaults are ranges to choose from and were not compared.  `docs/learning.md` has results, of these sets too.
 
     Examples
     --------

@@ -124,6 +124,14 @@ def test_learning_repeats_to_the_last_bit_with_any_threads(rng):
     assert [trial.best for trial in first.trials] == [trial.best for trial in second.trials]
 
 
+def test_the_picture_has_a_curve_for_each_trial(rng):
+    pytest.importorskip("matplotlib")
+    learned = learn(groups(rng, 200), search=SMALL)
+    lines = learned.plot().get_lines()
+    assert len(lines) == len(learned.trials)
+    np.testing.assert_array_equal(lines[0].get_ydata(), learned.trials[0].validation)
+
+
 def test_the_mixture_is_kept_only_where_it_is_better(rng):
     rows, held = groups(rng, 400), groups(rng, 400)
     learned = learn(rows, held, search=SMALL)
