@@ -12,9 +12,9 @@ ENGINE = "PCIRCUIT_ENGINE"  # environment variable
 
 def sample(args: argparse.Namespace) -> int:
     """Write rows drawn from a model as CSV, and how good they are."""
-    from hld.command.csv_files import write_rows
-    from hld.command.output import check_output
-    from hld.command.steps import step
+    from hld.command.console.csv_files import write_rows
+    from hld.command.console.output import check_output
+    from hld.command.console.steps import step
     from hld.model_files import load
     output = None if args.output == "-" else args.output
     for path in (output, args.report):
@@ -37,8 +37,8 @@ def _write_report(args: argparse.Namespace, detector: Any, rows: Any) -> None:
     """The page on how good drawn rows are."""
     import pathlib
 
-    from hld.command.csv_files import read_batch
-    from hld.command.steps import step
+    from hld.command.console.csv_files import read_batch
+    from hld.command.console.steps import step
     from hld.reports.page import write_page
     from hld.reports.quality import sample_quality
     from hld.reports.quality_report import quality_report
@@ -52,8 +52,8 @@ def _write_report(args: argparse.Namespace, detector: Any, rows: Any) -> None:
 
 def demo(args: Any) -> int:
     """Train on one handwritten digit, test batches of all, draw a picture."""
-    from hld.command.demo import draw, run, summary
-    from hld.command.output import check_output, print_json, print_table, print_text
+    from hld.command.console.output import check_output, print_json, print_table, print_text
+    from hld.command.models.demo import draw, run, summary
     check_output(args.output)
     with _plain_engine():
         shown = run(args.digit, args.seed, progress=True)

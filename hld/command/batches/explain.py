@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hld.command.output import print_table, print_text, save_figure
+from hld.command.console.output import print_table, print_text, save_figure
 from hld.results.localization import adjusted_pvalues, z_scores
 
 if TYPE_CHECKING:

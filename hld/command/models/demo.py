@@ -158,7 +158,7 @@ def draw(demo: Any, path: Any) -> None:
         If matplotlib is missing.
     """
     from hld import plots
-    from hld.command.output import save_figure
+    from hld.command.console.output import save_figure
     result, other = demo.shifted.result, demo.shifted.digit
     figure = plots.new_figure((11, 6.2))
     upper, lower = figure.subfigures(2, 1, height_ratios=(1.1, 1), hspace=0.02)

@@ -10,7 +10,7 @@ import numpy as np
 
 import pcircuit
 from hld.chunks import judge_chunks
-from hld.command.output import check_output, shown
+from hld.command.console.output import check_output, shown
 from hld.table_files import files
 from hld.table_files.dialect import ReadOptions
 from hld.table_files.row_chunks import OddCells

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hld.command.output import check_output, plain_json, print_json, print_table, print_text, save_figure
+from hld.command.console.output import check_output, plain_json, print_json, print_table, print_text, save_figure
 
 LEAF = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3)
 KEY = st.text(max_size=3)

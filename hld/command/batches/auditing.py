@@ -9,8 +9,8 @@ from typing import Any
 def audit(args: Any) -> int:
     """Measure level, power and drift."""
     from hld.auditing.audit import audit as audited
-    from hld.command.judging import read_inputs
-    from hld.command.output import check_output, print_json, print_text
+    from hld.command.batches.judging import read_inputs
+    from hld.command.console.output import check_output, print_json, print_text
     from hld.reports.audit_report import audit_report
     from hld.reports.page import write_page
     if args.report is not None:

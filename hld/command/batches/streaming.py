@@ -32,7 +32,7 @@ ALARM = 1
 
 def monitor(args: argparse.Namespace) -> int:
     """Watch standard input."""
-    from hld.command.steps import step
+    from hld.command.console.steps import step
     from hld.model_files import load
     from hld.monitoring.of_test import monitor_of
     if args.reference is None and args.state is not None:
@@ -67,8 +67,8 @@ def _among_rows(detector: Any, args: Any) -> Any:
     """The monitor that compares with rows of a file, or the one that was saved."""
     import os
 
-    from hld.command.csv_files import read_batch
-    from hld.command.steps import step
+    from hld.command.console.csv_files import read_batch
+    from hld.command.console.steps import step
     from hld.streams.stream_monitor import StreamMonitor
     from hld.table_files.dialect import ReadOptions
     if args.margin is not None:

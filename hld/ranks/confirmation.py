@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 
 from hld.gchi2.three_moments import ThreeMoments
-from hld.nulls.monte_carlo import TIE
+from hld.ranks.monte_carlo import TIE
 from hld.references.kept_rows import KeptRows
 
 ASKED_BELOW = 0.25  # larger p-values are not checked

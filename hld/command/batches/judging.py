@@ -15,8 +15,8 @@ SHIFT = 1
 
 def test(args: argparse.Namespace) -> int:
     """Test a batch, or each segment of it: the verdict."""
-    from hld.command.output import check_output, print_json, print_text
-    from hld.command.steps import step
+    from hld.command.console.output import check_output, print_json, print_text
+    from hld.command.console.steps import step
     if args.report is not None:
         check_output(args.report)
     if (args.table is None) == (args.summary is None):
@@ -55,8 +55,8 @@ test.__test__ = False  # its name must not make a test runner collect it
 
 def explain(args: argparse.Namespace) -> int:
     """Test a batch: the verdict, and the nodes and columns that carry the shift."""
-    from hld.command.explain import draw_shares, explanation, print_explanation
-    from hld.command.output import check_output, print_json
+    from hld.command.batches.explain import draw_shares, explanation, print_explanation
+    from hld.command.console.output import check_output, print_json
     if args.plot is not None:
         check_output(args.plot)
     detector, result = _tested(args)
@@ -72,14 +72,14 @@ def explain(args: argparse.Namespace) -> int:
 
 def _tested(args: argparse.Namespace) -> tuple[Any, ...]:
     """The detector of a model file and the result of the batch, which is read in chunks."""
-    from hld.command.csv_files import judge_file
-    from hld.command.reading import reading_options
-    from hld.command.steps import step
+    from hld.command.console.csv_files import judge_file
+    from hld.command.console.reading import reading_options
+    from hld.command.console.steps import step
     from hld.model_files import load
     with step(f"reading {args.model}"):
         detector = load(args.model)
     if getattr(args, "summary", None):
-        from hld.command.planning import read_summaries
+        from hld.command.batches.summarizing import read_summaries
         return detector, detector.test(read_summaries(args.summary), args.alpha)
     with step(f"reading and testing {args.table}"):
         return detector, judge_file(detector, args.table, args.alpha, reading_options(args))
@@ -87,9 +87,9 @@ def _tested(args: argparse.Namespace) -> tuple[Any, ...]:
 
 def read_inputs(args: argparse.Namespace) -> tuple[Any, ...]:
     """The detector of a model file and the batch as a data frame."""
-    from hld.command.csv_files import read_batch
-    from hld.command.reading import reading_options
-    from hld.command.steps import step
+    from hld.command.console.csv_files import read_batch
+    from hld.command.console.reading import reading_options
+    from hld.command.console.steps import step
     from hld.model_files import load
     with step(f"reading {args.model}"):
         detector = load(args.model)
@@ -100,7 +100,7 @@ def read_inputs(args: argparse.Namespace) -> tuple[Any, ...]:
 
 def _write_report(args: Any, detector: Any, result: Any) -> None:
     """The page about a test, or about segments."""
-    from hld.command.steps import step
+    from hld.command.console.steps import step
     from hld.reports.batch_report import batch_report
     from hld.reports.page import write_page
     from hld.reports.segments_report import segments_report

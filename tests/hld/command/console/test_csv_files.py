@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from hld.command.csv_files import read_batch, read_training, write_rows
+from hld.command.console.csv_files import read_batch, read_training, write_rows
 from hld.schemas.encoder import fit_encoder
 from hld.table_files.dialect import ReadOptions
 

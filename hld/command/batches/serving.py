@@ -14,8 +14,8 @@ def serve(args: Any) -> int:
     if absent:
         raise ImportError(f"serving needs {', '.join(absent)}, which is not installed: pip install 'hld[serve]'")
     import pcircuit
-    from hld.command.output import print_text
-    from hld.command.steps import step
+    from hld.command.console.output import print_text
+    from hld.command.console.steps import step
     from hld.serve.limits import Limits
     from hld.serve.models import Models, model_paths
     from hld.serve.server import check_token, serve, token_of

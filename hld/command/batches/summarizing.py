@@ -1,28 +1,15 @@
-"""``hld plan`` and ``hld summarize``: before a model is deployed, and where rows may not leave their site."""
+"""``hld summarize``: a table as sums, where its rows may not leave their site."""
 from __future__ import annotations
 
 from typing import Any
 
 
-def plan(args: Any) -> int:
-    """What a model will find with so many rows a day, and when."""
-    from hld.command.output import print_json, print_text
-    from hld.model_files import load
-    from hld.planning.of_tables import plan as planned
-    found = planned(load(args.model), args.rows_per_day, args.edit or [], args.power, args.alpha)
-    if args.json:
-        print_json(found.to_dict())
-    else:
-        print_text(str(found))
-    return 0
-
-
 def summarize(args: Any) -> int:
     """Write the summary of a table."""
     import pcircuit
-    from hld.command.csv_files import retried
-    from hld.command.output import check_output, print_text
-    from hld.command.reading import reading_options
+    from hld.command.console.csv_files import retried
+    from hld.command.console.output import check_output, print_text
+    from hld.command.console.reading import reading_options
     from hld.model_files import load
     from hld.summaries.of_tables import summarize_chunks
     from hld.table_files import files

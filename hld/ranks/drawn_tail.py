@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from hld.checks import finite_array
-from hld.nulls.monte_carlo import TIE
+from hld.ranks.monte_carlo import TIE
 
 EXACT, GROWTH = 100, 1.02  # ranks kept one by one, and the ratio of the others
 

@@ -8,7 +8,7 @@ def diff(args: argparse.Namespace) -> int:
     """Compare two model files."""
     from hld.answers.column_shifts import percent
     from hld.answers.models import compare_models
-    from hld.command.output import print_json, print_table, print_text
+    from hld.command.console.output import print_json, print_table, print_text
     from hld.model_files import load
     found = compare_models(load(args.first), load(args.second))
     if args.json:

@@ -7,8 +7,8 @@ from typing import Any
 def export(args: Any) -> int:
     """Write the file, or both."""
     import pcircuit
-    from hld.command.output import check_output, print_text
-    from hld.command.steps import step
+    from hld.command.console.output import check_output, print_text
+    from hld.command.console.steps import step
     from hld.model_files import load
     if args.c is None and args.onnx is None:
         raise ValueError("nothing to write: give --c FILE.c, --onnx FILE.onnx, or both")

@@ -10,7 +10,7 @@ import pytest
 from binomial_bounds import at_most
 
 import pcircuit
-from hld.command import demo as _demo
+from hld.command.models import demo as _demo
 from hld.command.parser import main
 
 

@@ -27,7 +27,7 @@ def log_to_standard_error() -> None:
 @contextlib.contextmanager
 def step(text: str) -> Iterator[None]:
     """Do a step; a terminal shows its text as long as it takes."""
-    from hld.command.output import shown
+    from hld.command.console.output import shown
     start = time.perf_counter()
     with _status(shown(text)):
         yield
@@ -38,7 +38,7 @@ class _Escaping(logging.Formatter):
     """Writes control characters in messages as Python does."""
 
     def format(self, record: Any) -> str:
-        from hld.command.output import shown
+        from hld.command.console.output import shown
         return shown(super().format(record))
 
 

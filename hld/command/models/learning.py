@@ -9,10 +9,10 @@ from typing import Any
 
 def fit(args: argparse.Namespace) -> int:
     """Learn a table and write the model file."""
-    from hld.command.csv_files import read_training
-    from hld.command.output import check_output, print_text
-    from hld.command.reading import reading_options
-    from hld.command.steps import LOG, step
+    from hld.command.console.csv_files import read_training
+    from hld.command.console.output import check_output, print_text
+    from hld.command.console.reading import reading_options
+    from hld.command.console.steps import LOG, step
     from hld.detector import HLDDetector
     target = check_output(args.output)
     if target.exists() and args.table != "-" and os.path.samefile(target, args.table):
@@ -57,7 +57,7 @@ def _read_schema(path: Any) -> Any:
 
 def info(args: argparse.Namespace) -> int:
     """Print what a model file holds."""
-    from hld.command.output import print_json, print_text
+    from hld.command.console.output import print_json, print_text
     from hld.model_files import load
     detector = load(args.model)
     if not args.json:
