@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import pathlib
+import re
 from collections import defaultdict
 
 from mutations import Mutation
@@ -67,30 +68,41 @@ def runs(mutation: Mutation, source: str, measured: Measured, *, wide: bool = Fa
 
 
 def plan(path: str, *, wide: bool = False) -> list[tuple[str, list[str]]]:
-    """(environment, arguments of pytest) of the runs for one source file, narrow ones first; `wide` adds packages."""
+    """(environment, arguments of pytest) of the runs for one source file, narrow ones first; `wide` adds packages.
+
+    In one run: the examples, the tests with the name of the file, then those of its room that name most of what it
+    defines.
+    """
     package, *rooms, name = pathlib.PurePath(path).with_suffix("").parts
     folder = pathlib.PurePath("tests", package, *rooms)
     while not (ROOT / folder).is_dir():  # rooms whose tests are one file of the package's folder
         folder = folder.parent
-    is_kernel = "compiled" in rooms or name == "kernel"
     mirror = [f"{folder}/test_{name}.py"] if (ROOT / folder / f"test_{name}.py").exists() else []
     inner = ["tests/pcircuit/compiled"]
     if rooms[:2] == ["moments", "compiled"]:
         return [(KERNELS, ["tests/pcircuit/moments/test_moments.py", "-k", MOMENTS])]
-    if is_kernel and package == "pcircuit":
+    if "compiled" in rooms or (name == "kernel" and package == "pcircuit"):
         learning = ["tests/pcircuit/learning/test_em.py", "-k", "compiled or zero"]
-        return [*((KERNELS, [test]) for test in mirror), (KERNELS, inner), (KERNELS, learning),
-                ("numpy", ["tests/pcircuit/inference", "tests/pcircuit/learning/test_em.py", *NOT_NUMBA])]
-    if is_kernel:
+        found = [(KERNELS, [test]) for test in mirror]
+        return found if found and not wide else [*found, (KERNELS, inner), (KERNELS, learning)]
+    if name == "kernel":
         return [(KERNELS, ["tests/hld/monitoring"])]
     if name == "__init__":
         return [("numpy", ["tests/test_layers.py"])]
-    found = [("numpy", [path])]  # examples
-    found += [("numpy", [test, *NOT_NUMBA]) for test in mirror]
-    beside = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "tests" / package).glob("test_*.py"))
-    found.append(("numpy", [*([str(folder)] if folder.parts[2:] else beside), *NOT_NUMBA]))
-    if package == "pcircuit" and rooms in (["inference"], []):
-        found.append((KERNELS, inner))
+    found = [("numpy", [path, *mirror, *(file for file in nearest(path, folder) if file not in mirror), *NOT_NUMBA])]
     if wide:
+        found += [(KERNELS, inner)] if package == "pcircuit" and rooms in (["inference"], []) else []
         found.append(("numpy", [f"tests/{package}", *NOT_NUMBA]))
     return found
+
+
+def nearest(path: str, folder: pathlib.PurePath) -> list[str]:
+    """The files of a folder of tests, those first that name most of what a source file defines."""
+    names = set(re.findall(r"^(?:def|class) (\w+)", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE))
+    names.add(pathlib.PurePath(path).stem)
+    pattern = "test_*.py" if folder.parts[2:] == () else "**/test_*.py"
+    count = {}
+    for file in sorted((ROOT / folder).glob(pattern)):
+        words = re.findall(r"\w+", file.read_text(encoding="utf-8"))
+        count[file.relative_to(ROOT).as_posix()] = -len(names & set(words))
+    return sorted(count, key=count.__getitem__)

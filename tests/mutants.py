@@ -42,8 +42,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 EQUIVALENT = pathlib.Path(__file__).with_name("mutants_equivalent.json")
 RECORD = ROOT / "benchmarks" / "results" / "mutants.json"
 LINES_PER_MUTANT, MOST_PER_MODULE = 220, 3
-CPU_SECONDS = 240  # of one run of tests
-PATIENCE = 4  # seconds on the wall for one of the processor, before a run counts as stuck
+QUICK_SECONDS, CPU_SECONDS = 40, 240  # of one run of tests, if it is not wide and if it is
+CONFIRM = 20  # bugs after which the tests that noticed them are run without
+PATIENCE = 8  # seconds on the wall for one of the processor, before a run counts as stuck
 MEMORY = 12 << 30  # bytes of addresses
 ENVIRONMENTS = {"numpy": {"PCIRCUIT_ENGINE": "numpy"}, KERNELS: {"NUMBA_DISABLE_JIT": "1", "PCIRCUIT_ENGINE": "numba"}}
 
@@ -88,12 +89,13 @@ def planted(root: pathlib.Path, path: str, old: str, new: str) -> Mutation:
     return Mutation(path, "by hand", old.strip(), f"-> {new.strip()}", start, start + len(old), new)
 
 
-def run(copy: pathlib.Path, environment: str, arguments: list[str], log: pathlib.Path) -> str:
+def run(copy: pathlib.Path, environment: str, arguments: list[str], log: pathlib.Path,
+        seconds: int) -> str:
     """Run tests in a child of this process: "passed", "failed" or "time is up"."""
     pid = os.fork()
     if pid == 0:
-        _run_tests(copy, environment, arguments, log)
-    end = time.monotonic() + PATIENCE * CPU_SECONDS
+        _run_tests(copy, environment, arguments, log, seconds)
+    end = time.monotonic() + PATIENCE * seconds
     while not (ended := os.waitpid(pid, os.WNOHANG))[0]:
         if time.monotonic() > end:  # waits for something that does not come
             os.killpg(pid, signal.SIGKILL)
@@ -104,11 +106,11 @@ def run(copy: pathlib.Path, environment: str, arguments: list[str], log: pathlib
     return {0: "passed", 5: "passed"}.get(os.WEXITSTATUS(status), "failed")  # 5: no tests
 
 
-def _run_tests(copy, environment, arguments, log):
+def _run_tests(copy, environment, arguments, log, seconds):
     """What the child does; it never returns."""
     try:
         os.setsid()
-        resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS + 5))
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(out, 1)
@@ -146,8 +148,9 @@ class Work:
     def renew(self):
         """Copy the checkout as it is now."""
         shutil.rmtree(self.copy, ignore_errors=True)
-        skip = shutil.ignore_patterns(".git", "__pycache__", "results", "figures", ".pytest_cache", "*.egg-info")
-        shutil.copytree(ROOT, self.copy, ignore=skip)
+        usual = shutil.ignore_patterns(".git", "__pycache__", ".pytest_cache", "*.egg-info")
+        shutil.copytree(ROOT, self.copy, ignore=lambda folder, names: (
+            {"results", "figures"} if folder == str(ROOT / "benchmarks") else usual(folder, names)))
         for package in ("pcircuit", "hld"):  # by their text: what was compiled with a bug is not used without it
             compileall.compile_dir(self.copy / package, quiet=1,
                                    invalidation_mode=py_compile.PycInvalidationMode.CHECKED_HASH)
@@ -164,49 +167,49 @@ class Work:
 
 
 def judge(work: Work, mutation: Mutation, measured: Measured, *, wide: bool = False) -> dict:
-    """Plant one bug, run the tests, take it out again."""
+    """Plant one bug, run the tests, take it out again; whether what fails is sound is looked at later (`confirm`)."""
     target = work.copy / mutation.path
     source = target.read_text(encoding="utf-8")
-    started, by = time.perf_counter(), ""
-    try:
-        for environment, arguments in runs(mutation, source, measured, wide=wide):
+    started, by, where = time.perf_counter(), "", ""
+    seconds = CPU_SECONDS if wide else QUICK_SECONDS
+    for environment, arguments in runs(mutation, source, measured, wide=wide):
+        arguments = [*arguments, *work.deselected()]
+        try:
             target.write_text(mutation.apply(source), encoding="utf-8")
-            while (result := run(work.copy, environment, [*arguments, *work.deselected()], work.log)) != "passed":
-                failed = failures(work.log)
-                target.write_text(source, encoding="utf-8")
-                if not fails_anyway(work, environment, arguments, failed if result == "failed" else []):
-                    by = result if result != "failed" else f"{failed[0]}" if failed else "nothing can be imported"
-                    break
-                if result == "failed" and not failed:
-                    raise RuntimeError(f"no tests run, with a bug or without: see {work.log}")
-                if not failed:
-                    break  # tests that take too long even without the bug say nothing
-                run(work.copy, environment, [*arguments, *work.deselected(), "--maxfail=1000"], work.log)
-                work.broken |= {*failed, *failures(work.log)}
-                print(f"left out, since they fail without a bug: {sorted(work.broken)}", flush=True)
-                target.write_text(mutation.apply(source), encoding="utf-8")
-            if by:
-                break
-    finally:
-        target.write_text(source, encoding="utf-8")
-    return {"key": mutation.key, "outcome": "caught" if by else "survived", "by": by[:160],
+            result = run(work.copy, environment, arguments, work.log, seconds)
+        finally:
+            target.write_text(source, encoding="utf-8")
+        if result == "failed":
+            by, where = (*failures(work.log), "nothing can be imported")[0], environment
+            if not failures(work.log) and run(work.copy, environment, [*arguments, "--collect-only"], work.log,
+                                              seconds) != "passed":
+                raise RuntimeError(f"no tests run, with a bug or without: see {work.log}")
+        elif result == "time is up" and wide and run(work.copy, environment, arguments, work.log, seconds) == "passed":
+            by = result
+        if by:
+            break
+    return {"key": mutation.key, "outcome": "caught" if by else "survived", "by": by[:200], "where": where,
             "seconds": round(time.perf_counter() - started, 1)}
+
+
+def confirm(work: Work, entries: list[dict]) -> list[dict]:
+    """Run once, without any bug, the tests that noticed bugs; returns the entries whose test fails anyway."""
+    doubtful = []
+    for environment in ENVIRONMENTS:
+        mine = [entry for entry in entries if entry["where"] == environment]
+        tests = sorted({entry["by"] for entry in mine if "tests" in entry["by"] or "::" in entry["by"]} - work.sound)
+        if tests and run(work.copy, environment, [*tests, "--maxfail=1000"], work.log, CPU_SECONDS) != "passed":
+            work.broken |= set(failures(work.log))
+            print(f"left out, since they fail without a bug: {sorted(work.broken)}", flush=True)
+        work.sound |= set(tests) - work.broken
+        doubtful += [entry for entry in mine if entry["by"] in work.broken]
+    return doubtful
 
 
 def failures(log: pathlib.Path) -> list[str]:
     """The tests that failed in a run, by its last lines."""
     lines = log.read_text(errors="replace").splitlines()
     return [line.partition(" ")[2].partition(" - ")[0] for line in lines if line.startswith(("FAILED ", "ERROR "))]
-
-
-def fails_anyway(work: Work, environment: str, arguments: list[str], failed: list[str]) -> bool:
-    """Whether what failed, or took too long, does so where nothing is planted."""
-    if failed and failed[0] in work.sound:
-        return False
-    result = run(work.copy, environment, failed or [*arguments, *work.deselected()], work.log)
-    if result == "passed":
-        work.sound |= set(failed)
-    return result != "passed"
 
 
 def report(work: Work, bugs: list[Mutation]) -> None:
@@ -268,18 +271,31 @@ def judge_all(work: Work, options) -> None:
     bugs = [bug for bug in chosen(options.seed, work.copy) if options.only in bug.path]
     random.Random(options.seed).shuffle(bugs)  # so that those judged by then are spread over both packages
     end, measured = time.monotonic() + 60 * options.minutes, Measured(options.measured)
-    for bug in bugs:
-        known = work.known.get(bug.key, {}).get("outcome")
-        if known == "caught" or (known == "survived" and not options.again):
-            continue
-        if time.monotonic() > end:
-            break
-        entry = judge(work, bug, measured, wide=options.wide)
-        work.note(**entry)
-        print(f"{entry['outcome']:8} {entry['seconds']:6.1f} s  {bug.key}  {entry['by']}", flush=True)
+    outcomes = {"caught", *(() if options.again else ("survived",))}
+    left = [bug for bug in bugs if work.known.get(bug.key, {}).get("outcome") not in outcomes]
+    while left and time.monotonic() < end:
+        batch, left = left[:CONFIRM], left[CONFIRM:]
+        judge_batch(work, batch, measured, end, wide=options.wide)
     if not options.only:
         record(work, bugs)
     report(work, bugs)
+
+
+def judge_batch(work: Work, bugs: list[Mutation], measured: Measured, end: float, *, wide: bool) -> None:
+    """Plant some bugs; those that a test noticed which fails anyway once more, without it."""
+    while bugs:
+        entries = []
+        for bug in bugs:
+            if time.monotonic() > end:
+                break
+            entries.append(judge(work, bug, measured, wide=wide))
+            entry = entries[-1]
+            print(f"{entry['outcome']:8} {entry['seconds']:6.1f} s  {bug.key}  {entry['by']}", flush=True)
+        again = {entry["key"] for entry in confirm(work, entries)}
+        for entry in entries:
+            if entry["key"] not in again:
+                work.note(**entry)
+        bugs = [bug for bug in bugs if bug.key in again]
 
 
 def record(work: Work, bugs: list[Mutation]) -> None:
