@@ -146,7 +146,6 @@ def source(name, seen={}):  # noqa: B006, the tables that were read
     else:
         path = folder / ("census_income_kdd/census_income_kdd.npz" if name == "census" else f"binary/{name}.npz")
         with np.load(path, allow_pickle=False) as file:
-            print({key: (file[key].shape, file[key].dtype) for key in file.files})
             rows = np.concatenate([file[key] for key in file.files if file[key].ndim == 2])
         seen[name] = pd.DataFrame(rows[:60_000], columns=[f"x{v}" for v in range(rows.shape[1])])
     return seen[name]

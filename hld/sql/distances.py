@@ -30,7 +30,7 @@ LAW_ROWS = 800
 
 
 class Distance(NamedTuple):
-    """One distance: Q, its mean without a shift, and its p-value."""
+    """One distance: Q, its mean without a shift, and its p-value (of what exceeds the tolerance)."""
 
     squared: float
     expected: float
@@ -64,8 +64,8 @@ def count_distances(detector: Any, columns: Any, profile: Any) -> tuple[Distance
     found = []
     for law, tables, counts in zip(own.laws, reference, batch, strict=True):
         squared, most = _squared([shares(one) for one in tables], [int(one.sum()) for one in tables], counts)
-        squared = _tolerated(squared, detector.tolerance, most, law[0])
-        found.append(Distance(squared, law[0], law_tail(law, squared, profile.num_rows, own.num_rows)))
+        beyond = _tolerated(squared, detector.tolerance, most, law[0])
+        found.append(Distance(squared, law[0], law_tail(law, beyond, profile.num_rows, own.num_rows)))
     return found[0], found[1]
 
 
@@ -81,8 +81,8 @@ def _from_circuit(detector: Any, batch: list[Any], T: int) -> tuple[Distance, Di
     found = []
     for i, (law, own, counts) in enumerate(zip(laws, tables, batch, strict=True)):
         squared, most = _squared(own, [sizes] * len(own), counts)
-        squared = _tolerated(squared, detector.tolerance, most, law[0])
-        p = law_tail(law, squared, T, n) if drawn is None else (1 + (drawn[i] >= squared * (1 - 1e-12)).sum()) / (
+        beyond = _tolerated(squared, detector.tolerance, most, law[0])
+        p = law_tail(law, beyond, T, n) if drawn is None else (1 + (drawn[i] >= beyond * (1 - 1e-12)).sum()) / (
             DRAWN_TABLES + 1)
         found.append(Distance(squared, law[0], float(p)))
     return found[0], found[1]

@@ -37,6 +37,8 @@ from hld.tables.calendar import PARTS
 from hld.tables.times import EPOCH, TIMES
 
 MISSING, ODD = -1, -2
+WITHOUT_NAN = ("sqlite", "mysql", "mssql")
+NAN_DECIMALS = ("postgres",)
 MICROSECONDS = 10 ** 6
 DAY = 86_400 * MICROSECONDS
 FIRST = (datetime.datetime.min - EPOCH) // datetime.timedelta(microseconds=1)
@@ -108,10 +110,9 @@ def slot_expression(column: LevelColumn | BinColumn, value: Any) -> Any:
         raise TypeError(f"column {column.name!r} of the database is of type {dtype}, expected numbers, booleans, text, "
                         "dates or times: convert it in the query (an interval to seconds), or leave it out")
     hole = value.isnull()
-    if dtype.is_floating():
-        hole = hole | value.isnan()
-    elif dtype.is_decimal():
-        hole = hole | value.cast("float64").isnan() if _may_be_nan(value) else hole
+    if (dtype.is_floating() and _backend(value) not in WITHOUT_NAN) or (
+            dtype.is_decimal() and _backend(value) in NAN_DECIMALS):
+        hole = hole | value.cast("float64").isnan()
     branches = _bin_branches(column, value) if column.kind in BINNED else _level_branches(column, value)
     if branches is None:
         return ibis.cases((hole, MISSING), else_=ODD).cast("int32")
@@ -139,6 +140,7 @@ def part_expression(value: Any, part: str) -> Any:
 
 def _bin_branches(column: Any, value: Any) -> list[Any] | None:
     """Conditions and slots of a binned column, the largest first; None for values of another type."""
+    import ibis
     if column.kind in TIMES:
         marks = _time_marks(column, value.type())
         if marks is None:
@@ -149,7 +151,7 @@ def _bin_branches(column: Any, value: Any) -> list[Any] | None:
     else:
         if not (value.type().is_numeric() or value.type().is_boolean()):
             return None
-        value = (value.cast("int8") if value.type().is_boolean() else value).cast("float64")
+        value = (ibis.ifelse(value, 1, 0) if value.type().is_boolean() else value).cast("float64")
         low, *edges, high = map(double, (column.low, *column.edges, column.high))
         above = [(value > high, len(edges) + 2)]
     steps = [(value >= edge, k + 2) for k, edge in enumerate(edges)]
@@ -158,10 +160,12 @@ def _bin_branches(column: Any, value: Any) -> list[Any] | None:
 
 def _level_branches(column: Any, value: Any) -> list[Any] | None:
     """Conditions and slots of a column of levels; None for values of another type."""
+    import ibis
     dtype = value.type()
     if dtype.is_numeric() or dtype.is_boolean():
         literals = [_number(level, dtype) for level in column.levels]
-        value = value.cast("int8") if dtype.is_boolean() else value.cast("float64") if dtype.is_decimal() else value
+        if dtype.is_boolean() or dtype.is_decimal():
+            value = ibis.ifelse(value, 1, 0) if dtype.is_boolean() else value.cast("float64")
     elif column.kind != "categorical":
         return None
     elif dtype.is_temporal():
@@ -256,9 +260,9 @@ def _literal(moment: Any, dtype: Any) -> Any:
     return ibis.literal(moment.isoformat(sep=" ")).cast("timestamp")
 
 
-def _may_be_nan(value: Any) -> bool:
-    """Whether decimals of this database may be NaN, as PostgreSQL's may."""
+def _backend(value: Any) -> str:
+    """The name of the database's kind; empty for an expression without a connection."""
     try:
-        return value.get_backend().name == "postgres"
-    except Exception:  # an expression without a connection
-        return False
+        return value.get_backend().name
+    except Exception:  # of several kinds
+        return ""
