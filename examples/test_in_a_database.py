@@ -1,6 +1,6 @@
 """A table is tested where it is stored: the database counts, and sends counts, never rows.
 
-    python examples/test_in_a_database.py            (needs hld[sql]: DuckDB, embedded, and ibis)
+Needs ``pip install 'hld[sql]'``: DuckDB, embedded, and ibis.
 """
 import duckdb
 import numpy as np
