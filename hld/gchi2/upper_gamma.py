@@ -4,8 +4,8 @@ r"""The regularised upper incomplete gamma function, without what importing `sci
 
 is the tail of a gamma law, and Q(dof / 2, x / 2) that of a chi-square.  A test of a batch needs a dozen values, and
 importing SciPy's takes 0.4 s of processor time, more than all the rest of a first test
-(``python -X importtime -c "import scipy.special"``).  So single values are computed here as in every textbook: below a + 1 from the
-series, and above from Legendre's continued fraction,
+(``python -X importtime -c "import scipy.special"``).  So single values are computed here as in every textbook: below
+a + 1 from the series, and above from Legendre's continued fraction,
 
 .. math:: 1 - Q = \frac{x^a e^{-x}}{\Gamma(a + 1)} \sum_{n \ge 0} \frac{x^n}{(a + 1) \cdots (a + n)}, \qquad
           Q = \frac{x^a e^{-x}}{\Gamma(a)}\,
