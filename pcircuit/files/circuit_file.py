@@ -128,7 +128,19 @@ def load(path: str | os.PathLike[str]) -> Circuit:
 
 
 def from_parts(header: dict[Any, Any], arrays: dict[Any, Any]) -> Circuit:
-    """The circuit of a file's header and arrays; ValueError if they are not of this format."""
+    """The circuit of a file's header and arrays; ValueError if they are not of this format.
+
+    Parameters
+    ----------
+    header : dict
+        Of the archive.
+    arrays : dict of str to array
+        As `to_arrays` returns them.
+
+    Returns
+    -------
+    Circuit
+    """
     unknown = set(header) - KNOWN
     if unknown or not isinstance(header.get("provenance", {}), dict):
         raise ValueError(f"the header of a circuit has the keys {', '.join(sorted(KNOWN))}, the last a mapping: found "
