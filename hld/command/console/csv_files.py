@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import csv
+import datetime
 import io
 import sys
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,8 @@ from hld.tables.factored import whole_cells
 if TYPE_CHECKING:
     from hld.results.result import HLDResult
     from hld.schemas.encoder import TableEncoder
+
+MIDNIGHT = datetime.time(0)
 
 
 def read_training(path: str, options: ReadOptions | None = None, *, max_rows: int = files.MOST_ROWS,
@@ -131,6 +134,7 @@ def write_rows(names: Any, rows: Any, path: str | None = None, separator: str = 
     separator : str
         One character.
     """
+    rows = _with_days(rows)
     if path is None and sys.stdout.isatty():
         names, rows = map(shown, names), ([shown(c) if isinstance(c, str) else c for c in row] for row in rows)
     if path is None:
@@ -140,6 +144,16 @@ def write_rows(names: Any, rows: Any, path: str | None = None, separator: str = 
         file = io.TextIOWrapper(binary, encoding="utf-8", newline="")
         _write(names, rows, file, separator)
         file.detach()  # which flushes, and leaves the file open
+
+
+def _with_days(rows: Any) -> np.ndarray:
+    """Rows (N, V) whose columns of midnights alone are days without a time, as data frames write them."""
+    rows = np.array(rows, dtype=object)
+    for cells in rows.T:
+        known = [cell for cell in cells.tolist() if cell is not None]
+        if known and all(isinstance(cell, datetime.datetime) and cell.time() == MIDNIGHT for cell in known):
+            cells[:] = [None if cell is None else cell.date() for cell in cells]
+    return rows
 
 
 def _write(names: list[str] | tuple[str, ...], rows: Any, file: Any, separator: str) -> None:

@@ -1,4 +1,5 @@
 """CSV in and out: a batch has the types of the training table, whatever its cells look like."""
+import datetime
 import gzip
 import io
 import sys
@@ -185,3 +186,14 @@ def test_missing_pandas_is_explained(monkeypatch, csv_file):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match=r"needs pandas, which is not installed: pip install 'hld\[cli\]'"):
         read_training(csv_file("a", "1"))
+
+
+def test_days_are_written_without_a_time(tmp_path):
+    day, moment = datetime.datetime(2026, 1, 31), datetime.datetime(2026, 1, 31, 12)
+    path = tmp_path / "rows.csv"
+    rows = np.array([[day, day, None], [None, moment, None]], dtype=object)
+    write_rows(["day", "when", "never"], rows, str(path))
+    assert path.read_text() == "day,when,never\n2026-01-31,2026-01-31 00:00:00,\n,2026-01-31 12:00:00,\n"
+    assert rows[0, 0] is day
+    write_rows(["day", "when"], np.empty((0, 2), dtype=object), str(path))
+    assert path.read_text() == "day,when\n"
