@@ -206,6 +206,15 @@ class StretchedCovariance:
 def through(metric: Any, covariance: np.ndarray) -> DenseCovariance:
     """F S F^T for a covariance S (m, m).
 
+    Parameters
+    ----------
+    metric : LinearMap
+    covariance : (m, m) float array
+
+    Returns
+    -------
+    DenseCovariance
+
     Examples
     --------
     >>> from hld.vectors.linear_maps import DenseRows

@@ -66,7 +66,23 @@ def is_row_index(name: str) -> bool:
 
 
 def arrow_column(column: Any, name: str) -> Any:
-    """An Arrow column as an array where that holds it exactly, else as objects; text by number."""
+    """An Arrow column as an array where that holds it exactly, else as objects; text by number.
+
+    Parameters
+    ----------
+    column : pyarrow.ChunkedArray or pyarrow.Array
+    name : str
+        Of the column, for errors.
+
+    Returns
+    -------
+    (N,) array or Factored
+
+    Raises
+    ------
+    TypeError
+        A type that no level has.
+    """
     import pyarrow
     kind = str(column.type)
     if kind.startswith("dictionary") or kind in ("string", "large_string", "string_view"):

@@ -334,7 +334,13 @@ def exact_moments(circuit: Circuit, nodes: ArrayLike | None = None, *,
 
 
 def finite_moments(plan: Plan, arrays: Any, *, squares: bool) -> tuple[Floats, Floats, Any]:
-    """Mean, variances and tr(S^2) or None, as `linear_moments`; node weights that make them overflow are refused."""
+    """Mean, variances and tr(S^2) or None, as `linear_moments`; node weights that make them overflow are refused.
+
+    Parameters
+    ----------
+    plan, arrays, squares
+        As `linear_moments` takes them.
+    """
     with np.errstate(over="ignore", invalid="ignore"):  # is found here
         moments = linear_moments(plan, arrays, squares=squares)
         is_finite = all(np.isfinite(np.sum(part)) for part in moments if part is not None)
