@@ -10,7 +10,7 @@ values are needed and what they mean is found by drawing (`hld.nulls.score`).
 
 With c_3 replaced by lambda_1 c_2, the most that it can be, the law is that of c_2 / lambda_1^2 weights lambda_1 and
 of the remaining sum spread infinitely thin.  Its tails below 5 % are wider than those of any weights with this
-largest one and these sums (`hld.nulls.confirmation`).
+largest one and these sums (`hld.ranks.confirmation`).
 
 A factor v on the variance at unchanged mean multiplies the weights by v and their multiplicities by 1 / v.
 """

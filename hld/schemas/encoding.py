@@ -17,7 +17,7 @@ from hld.schemas.columns import BINNED
 from hld.schemas.level_codes import level_lookup, look_up
 from hld.schemas.number_codes import StepTables, step_codes, step_tables
 from hld.schemas.rare_levels import seen_once
-from hld.tables.cells import NUMERIC, as_numbers, objects_of, plain_value
+from hld.tables.cells import NUMERIC, as_numbers, is_missing, objects_of, plain_value
 from hld.tables.factored import Factored, whole_cells
 from hld.tables.times import TIMES, as_seconds
 
@@ -100,7 +100,7 @@ def encoded(columns: tuple[Any, ...], tables: CodeTables, arrays: list[Any], num
     Without `is_strict` a column that is not there (None) is missing throughout, and cells of another type than the
     column's are counted: among numbers they are missing, among levels unseen.
     """
-    codes = np.empty((num_rows, len(arrays)), dtype=_code_dtype(max(c.num_categories for c in columns), arrays))
+    codes = np.empty((num_rows, len(arrays)), dtype=_code_dtype(columns, arrays))
     beyond, odd = np.zeros(len(arrays), dtype=np.int64), np.zeros(len(arrays), dtype=np.int64)
     if tables.is_counting and whole is not None and whole.dtype.kind in "biu":
         _copy_counting(whole, tables.unseen, codes)
@@ -168,11 +168,21 @@ def _apply_policy(column: Any, numbers: Any, codes: Any) -> None:
     codes[new] = -1
 
 
-def _code_dtype(num_categories: int, arrays: list[Any]) -> type[Any]:
-    """Smallest dtype for codes below num_categories, signed where columns (N,) can hold missing values."""
-    if any(values is None or values.dtype.kind in "fOMm" for values in arrays):
+def _code_dtype(columns: tuple[Any, ...], arrays: list[Any]) -> type[Any]:
+    """Smallest dtype for the codes of columns, signed where some of their arrays (N,) can become missing values."""
+    num_categories = max(column.num_categories for column in columns)
+    if any(_may_be_missing(column, values) for column, values in zip(columns, arrays, strict=True)):
         return np.int16 if num_categories <= 2 ** 15 else np.int32
     return np.uint8 if num_categories <= 2 ** 8 else np.uint16 if num_categories <= 2 ** 16 else np.int32
+
+
+def _may_be_missing(column: Any, values: Any) -> bool:
+    """Whether cells of a column can get the code -1."""
+    if values is None or column.unseen == "missing":
+        return True
+    if isinstance(values, Factored) and column.kind not in BINNED:
+        return bool((values.codes < 0).any() or any(map(is_missing, values.levels.tolist())))
+    return values.dtype.kind in "fOMm"
 
 
 def _copy_counting(numbers: np.ndarray, num_levels: np.ndarray, codes: np.ndarray) -> None:

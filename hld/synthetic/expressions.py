@@ -3,6 +3,7 @@ r"""Conditions as text: ``age > 40 and sex == "F"``, read by Python's grammar an
 =====================  ===============================================================
 comparison             ``age > 40``, ``20 <= age < 30``, ``sex == "F"``, ``sex != "F"``
 membership             ``colour in ("red", "blue")``, ``colour not in ["red"]``
+times                  ``day >= "2026-01-31"``, ``clock < "12:30"``, ``stay > "1 day, 6:00:00"``, ``stay > 108000``
 together               ``and``, ``or``, ``not``, parentheses
 names                  as in the table; in backquotes if they are no words: ```hours-per-week` > 40``
 =====================  ===============================================================
@@ -19,14 +20,14 @@ Bins are cut where the text compares with a number inside one, before anything e
 from __future__ import annotations
 
 import ast
-import datetime
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from hld.synthetic.values import is_binned
-from hld.tables.times import as_seconds
+from hld.tables.time_texts import seconds_of_text
+from hld.tables.times import TIMES
 
 if TYPE_CHECKING:
     from hld.synthetic.values import Grid
@@ -35,7 +36,6 @@ MOST_BOXES = 512
 LONGEST = 10_000  # characters
 QUOTED = re.compile("`([^`]*)`")
 FLIPPED = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE, ast.Eq: ast.Eq, ast.NotEq: ast.NotEq}
-TEXT_TIMES = {"date": datetime.datetime, "time": datetime.time}
 EXPECTED = "expected comparisons of columns with values, joined by and, or, not"
 
 
@@ -137,7 +137,6 @@ class _Reader:
         """Categories with a value."""
         column = self.columns[v]
         if is_binned(column):
-            value = _number(column, value)
             return self._at_least(v, value, above=False) - self._at_least(v, value, above=True)
         matches = [c for c, level in enumerate(column.levels) if level == value and isinstance(level, str)
                    == isinstance(value, str)]
@@ -223,13 +222,12 @@ class _Reader:
 
 def _number(column: Any, value: Any) -> float:
     """A value as the numbers of a column with bins are, times in seconds."""
-    if column.kind in TEXT_TIMES and isinstance(value, str):
-        try:
-            moment = np.array([TEXT_TIMES[column.kind].fromisoformat(value)], dtype=object)
-        except ValueError:
-            raise ValueError(f"`where` compares column {column.name!r} with {value!r}, expected a {column.kind} such "
-                             f"as {column.text(column.low)!r}") from None
-        return float(as_seconds(moment, column.kind)[0][0])
+    seconds = seconds_of_text(value, column.kind) if column.kind in TIMES and isinstance(value, str) else None
+    if seconds is not None:
+        return seconds
+    if column.kind in TIMES and (column.kind != "duration" or isinstance(value, (str, bool))):
+        raise ValueError(f"`where` compares column {column.name!r} with {value!r}, expected a {column.kind} such "
+                         f"as {column.text(column.low)!r}")
     if isinstance(value, (str, bool)):
         raise ValueError(f"`where` compares column {column.name!r} with {value!r}, expected a number")
     return value
