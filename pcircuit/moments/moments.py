@@ -240,7 +240,7 @@ class Moments:
 
 
 def _seeded_restarts() -> dict[str, Any]:
-    """A seed for the vectors with which Lanczos goes on where a subspace is exhausted: drawn anew from SciPy 1.17 on."""
+    """A seed for the vectors with which Lanczos goes on after a full subspace; without it SciPy 1.17 draws its own."""
     from scipy.sparse.linalg import eigsh
     return {"rng": np.random.default_rng(1)} if "rng" in inspect.signature(eigsh).parameters else {}
 
