@@ -28,9 +28,9 @@ from hld.detector_parts import (
     batch_as_named,
     build_test,
     describe,
+    examine_columns,
     judge_table_summary,
     warn_of_few,
-    warn_of_left_out,
 )
 from hld.estimator import check_fitted, feature_names, predictions, row_offset, sklearn_tags, width_as_expected
 from hld.files.detector import check_storable, detector_parts, read_parts
@@ -220,7 +220,7 @@ class HLDDetector:
                               categorical=self.categorical, continuous=self.continuous, given=self.schema)
         encoder = schema.encoder()
         check_storable(self.get_params(), schema)
-        warn_of_left_out(schema, self.schema)
+        examine_columns(schema, self.schema, self.categorical)
         given = covariate_mask(encoder.names, self.covariates, self.reference)
         data, _ = encoder.encode_training(columns)
         kept, new = reference_rows(encoder, columns, data, kept)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -22,6 +23,9 @@ MISSING = {"complete": "drawn from the circuit given the rest of the row", "exac
            "available": "each node is compared by the rows that show its whole scope"}
 SUPPORTED_LEVEL = 0.05  # below the smallest p-value of a single row `fit` warns
 MOST_NAMED = 8  # columns that a warning names
+MOST_LEVELS = 11_000  # of a column
+FEWEST_NUMBERS = 10  # levels of a column of text that is told to hold numbers
+NUMBER = re.compile(r"\s*[+-]?(\d+([.,]\d*)?|[.,]\d+|\d{1,3}([ ,.']\d{3})+([.,]\d+)?)([eE][+-]?\d+)?\s*%?\s*")
 
 
 def build_test(options: Mapping[str, Any], circuit: pcircuit.Circuit, kept: np.ndarray, num_learned: int, seed: int,
@@ -107,12 +111,34 @@ def warn_of_few(judge: Any, num_rows: int) -> None:
                       UserWarning, stacklevel=3)
 
 
-def warn_of_left_out(schema: Any, given: Any) -> None:
-    """A warning that names the columns that are left out without having been asked for."""
+def examine_columns(schema: Any, given: Any, categorical: Any) -> None:
+    """Warnings that name columns left out without having been asked for, and numbers that are text.
+
+    A ValueError where a column has more levels than pairs of columns can be counted with.
+    """
+    for column in schema.columns:
+        if len(column.levels or ()) > MOST_LEVELS:
+            raise ValueError(f"`table` column {column.name!r} has {len(column.levels)} levels, expected at most "
+                             f"{MOST_LEVELS}: lower `max_categories`, the rarest then share a category")
     asked = {column.name for column in given.left_out} if given is not None else set()
+    known = {str(name) for name in (categorical if categorical is not None else ())}
+    known |= {column.name for column in given.columns} if given is not None else set()
+    numbers = [repr(column.name) for column in schema.columns if column.name not in known and _are_numbers(column)]
+    if numbers:
+        more = f" and {len(numbers) - MOST_NAMED} more" if len(numbers) > MOST_NAMED else ""
+        named = ", ".join(numbers[:MOST_NAMED]) + more
+        warnings.warn(f"`table` has columns of text most of which are numbers: {named}; each text is learned "
+                      "as a level of its own: convert them to numbers, or name them in `categorical`",
+                      UserWarning, stacklevel=3)
     found = [f"{column.name!r} ({column.note})" for column in schema.left_out if column.name not in asked]
     if found:
         more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
         warnings.warn(f"`table` has columns that tell rows apart and say nothing of others, which are left out: "
                       f"{', '.join(found[:MOST_NAMED])}{more}; name them in `categorical` or `continuous` to keep them",
                       UserWarning, stacklevel=3)
+
+
+def _are_numbers(column: Any) -> bool:
+    """Whether a column has many levels, and most are texts that a person would read as numbers."""
+    texts = [level for level in column.levels or () if isinstance(level, str)] if column.kind == "categorical" else []
+    return len(texts) >= FEWEST_NUMBERS and sum(bool(NUMBER.fullmatch(text)) for text in texts) > len(texts) / 2
