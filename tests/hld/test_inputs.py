@@ -190,7 +190,7 @@ def test_rows_may_be_mappings():
 
 def test_columns_of_too_many_levels_are_named():
     levels = [f"k{i}" for i in range(12_000)] * 4
-    with pytest.raises(ValueError, match=r"column 'k' has 1[12][0-9]{3} levels, expected at most 11000: lower `max_cat"):
+    with pytest.raises(ValueError, match=r"column 'k' has 1[12][0-9]{3} levels, expected at most 11000"):
         _small({"k": levels, "x": np.arange(48_000) % 7}, categorical=["k"], max_categories=50_000)
 
 
