@@ -35,6 +35,7 @@ from hld.detector_parts import (
 from hld.estimator import check_fitted, feature_names, predictions, row_offset, sklearn_tags, width_as_expected
 from hld.files.detector import check_storable, detector_parts, read_parts
 from hld.planning.of_tables import detectable_of_table, power_of_table, sample_size_of_table
+from hld.results.count_law import with_laws
 from hld.results.largest_count import largest_of
 from hld.results.with_quality import with_quality
 from hld.schemas.learn_schema import learn_schema
@@ -227,6 +228,7 @@ class HLDDetector:
         learned = data[learned]
         tree = pcircuit.chow_liu_tree(learned, num_categories=encoder.num_categories, pseudocount=self.pseudocount)
         known = table_facts(encoder, columns, rows[0], learned if kept is None else kept, tree)
+        known["profile"] = with_laws(known["profile"], encoder.columns, kept)
         start = pcircuit.hclt(learned, self.num_latents, encoder.num_categories, self.pseudocount, rng, tree=tree)
         if learner is None:
             circuit, history = pcircuit.fit_em(start, learned, num_epochs=self.num_epochs, progress=progress,

@@ -34,7 +34,7 @@ import pcircuit
 from hld import gchi2
 from hld.baselines.kernel_mean import pair_sum, product_kernel, smoothed
 from hld.checks import check_alpha, check_verdict, seed_of
-from hld.nulls.monte_carlo import monte_carlo_error, monte_carlo_pvalue, rejection_threshold
+from hld.ranks.monte_carlo import monte_carlo_error, monte_carlo_pvalue, rejection_threshold
 from hld.vectors.completion import complete
 
 if TYPE_CHECKING:

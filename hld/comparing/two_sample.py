@@ -32,7 +32,7 @@ from hld.checks import check_alpha
 from hld.detector import HLDDetector
 from hld.nulls.joint import JointNull, covariance_factor, harmonic_mean, joint_law
 from hld.nulls.limit_law import limit_law
-from hld.nulls.monte_carlo import TIE
+from hld.ranks.monte_carlo import TIE
 from hld.references.circuit import CircuitReference
 from hld.references.covariances import through
 from hld.references.reference import MAX_FULL_SPECTRUM

@@ -19,7 +19,7 @@ reference hardly has.
 **Their covariance** depends on x as well, so that S of a batch is not that of the reference.  The batch's own rows
 tell it, in the limit; S is taken to be between the two, the batch's share T / (T + 50).  Trace, Frobenius norm and
 largest eigenvalue in each metric give the p-value of the widest law with them (`hld.gchi2.three_moments`), its variance
-stretched for a finite T as in `hld.nulls.confirmation`.  Several metrics are combined by their joint law.
+stretched for a finite T as in `hld.ranks.confirmation`.  Several metrics are combined by their joint law.
 """
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ from hld.checks import check_alpha, finite_array
 from hld.conditional.context import CovariateContext
 from hld.conditional.residuals import residuals
 from hld.gchi2.three_moments import ThreeMoments
-from hld.nulls.confirmation import excess_of, sample_norms
 from hld.nulls.joint import RESOLVED, JointLaw, harmonic_mean, joint_law
+from hld.ranks.confirmation import excess_of, sample_norms
 from hld.results.result import HLDResult
 from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.verdict import LEAST_PVALUE

@@ -7,7 +7,7 @@ Codes of a batch of T rows come in, one for each column as the encoder gives the
 * the p-value of each metric and of all together, where a *law* gives them: T at least `least_rows`.
 
 That is ``detector.test_.judge(mean, T)`` for those T, to 1e-9.  It is not ``detector.test``: an alarm is not checked by
-the batch's own rows (`hld.nulls.confirmation`), which only raises p-values, so an exported alarm is worth a call of
+the batch's own rows (`hld.ranks.confirmation`), which only raises p-values, so an exported alarm is worth a call of
 the library; missing values are not tested; and below `least_rows`, where the library has tails of drawn batches, the
 p-value is NaN.
 

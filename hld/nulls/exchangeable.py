@@ -32,9 +32,9 @@ from typing import Any
 import numpy as np
 
 from hld.gchi2.three_moments import ThreeMoments
-from hld.nulls.confirmation import sample_norms
-from hld.nulls.monte_carlo import TIE
 from hld.nulls.null import PValue
+from hld.ranks.confirmation import sample_norms
+from hld.ranks.monte_carlo import TIE
 
 MANY = 100  # groups from which on a law goes beyond the ranks
 NODES = 400  # of the integral over the common factor

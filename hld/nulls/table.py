@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hld.checks import under_prefix, with_prefix
-from hld.nulls.drawn_tail import drawn_tail, read_tail
-from hld.nulls.monte_carlo import monte_carlo_error
 from hld.nulls.null import PValue
+from hld.ranks.drawn_tail import drawn_tail, read_tail
+from hld.ranks.monte_carlo import monte_carlo_error
 
 if TYPE_CHECKING:
-    from hld.nulls.drawn_tail import DrawnTail
     from hld.nulls.score import Score
+    from hld.ranks.drawn_tail import DrawnTail
 
 RESOLVED = 20  # draws below which a tail is extrapolated
 

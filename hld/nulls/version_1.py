@@ -2,7 +2,7 @@
 
 Batches of T rows are drawn, B of them, and each gives its squared distances, one per metric.  With several metrics,
 each batch gets for every metric its rank among the B + 1, and the harmonic mean of its ranks is its combined statistic:
-ranks of exchangeable batches are exchangeable, so the Monte Carlo p-value (`hld.nulls.monte_carlo`) serves for all
+ranks of exchangeable batches are exchangeable, so the Monte Carlo p-value (`hld.ranks.monte_carlo`) serves for all
 metrics together.  `DrawnNull` draws from the circuit at each T that occurs; `TabulatedNull` holds distances of batches
 of training rows at a grid of sizes, between which p-values are interpolated; `SwitchedNull` has one of them below a
 batch size, and the law from there on.  `hld.nulls.auto` says what is done today.
@@ -18,9 +18,9 @@ import numpy as np
 import pcircuit
 from hld.checks import finite_array, saved_count, under_prefix, with_prefix
 from hld.nulls.joint import harmonic_mean
-from hld.nulls.monte_carlo import TIE, monte_carlo_error, rejection_threshold
 from hld.nulls.null import Null, PValue
 from hld.nulls.staged import MOST_RESAMPLES, squared_distances
+from hld.ranks.monte_carlo import TIE, monte_carlo_error, rejection_threshold
 
 
 @dataclass(frozen=True, eq=False)

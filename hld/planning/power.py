@@ -28,9 +28,9 @@ import pcircuit
 from hld import gchi2
 from hld.checks import check_alpha
 from hld.nulls.auto import AutoNull, law_part, laws_of
-from hld.nulls.confirmation import ASKED_BELOW, pooled_of_norms
 from hld.nulls.joint import covariance_factor, harmonic_mean
 from hld.planning.alternatives import Alternative, alternative_of
+from hld.ranks.confirmation import ASKED_BELOW, pooled_of_norms
 
 DRAWS = 2000
 MOST_T = 10 ** 7

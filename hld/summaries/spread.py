@@ -1,6 +1,6 @@
 r"""How the rows of a batch vary, in a few numbers that add up: what an alarm is checked by when the rows are gone.
 
-Where rows are the reference, a small p-value is checked by the batch's own rows (`hld.nulls.confirmation`).  The check
+Where rows are the reference, a small p-value is checked by the batch's own rows (`hld.ranks.confirmation`).  The check
 asks three things of them, in each metric, for y_t = F (L(x_t) - mu) and their mean y:
 
 * trace, Frobenius norm and largest eigenvalue of their covariance C.  The trace is that of sum |y_t|^2.  The norms are
@@ -24,8 +24,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hld.nulls.confirmation import MOST_VECTORS, pooled_of_norms
-from hld.nulls.monte_carlo import TIE
+from hld.ranks.confirmation import MOST_VECTORS, pooled_of_norms
+from hld.ranks.monte_carlo import TIE
 from hld.references.kept_rows import KeptRows
 from hld.summaries.summary import Spread
 
@@ -61,7 +61,7 @@ def spread_of(metrics: tuple, kept: KeptRows, differences: np.ndarray) -> Spread
 
 def confirmed_by_spread(kept: KeptRows, metrics: tuple, spread: Spread, mean: np.ndarray, squared: np.ndarray, T: int,
                         stretch: float = 1.0) -> tuple:
-    """For each metric the p-value that the batch's spread allows: `hld.nulls.confirmation.confirmed` without rows.
+    """For each metric the p-value that the batch's spread allows: `hld.ranks.confirmation.confirmed` without rows.
 
     Parameters
     ----------

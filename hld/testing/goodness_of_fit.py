@@ -24,12 +24,12 @@ import pcircuit
 from hld.checks import check_alpha, seed_of
 from hld.metrics.named import asks_for_scores, parse_metric
 from hld.metrics.whitened import RIDGE
-from hld.nulls.confirmation import least_pvalue
 from hld.nulls.limit_law import limit_null
 from hld.nulls.named import CHECKED, OF_ONE_METRIC, NullOptions
 from hld.nulls.staged import MOST_RESAMPLES
 from hld.planning.detectable import detectable
 from hld.planning.power import power, sample_size
+from hld.ranks.confirmation import least_pvalue
 from hld.references.holes import HolePatterns
 from hld.references.named import FROM_ROWS, REFERENCES
 from hld.results.result import HLDResult
@@ -271,7 +271,7 @@ class HLDTest:
         these m numbers only.
 
         Where rows are the reference, calling the test with the rows of a batch checks an alarm by these rows
-        (`hld.nulls.confirmation`); without them the p-value may be too small if reference rows are few.
+        (`hld.ranks.confirmation`); without them the p-value may be too small if reference rows are few.
 
         Parameters
         ----------

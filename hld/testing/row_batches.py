@@ -3,7 +3,7 @@
 Without holes a batch of T rows is its mean vector, and the null of the test judges it.  With holes, in the batch or in
 the reference rows, every node is compared by the rows that show it and the batch has laws of its own
 (`hld.references.available`); their p-values take the places of those of the test's laws.  Either way a small p-value is
-checked by the batch's own rows (`hld.nulls.confirmation`).
+checked by the batch's own rows (`hld.ranks.confirmation`).
 """
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ import numpy as np
 
 import pcircuit
 from hld.nulls.auto import AutoNull, law_part, laws_of
-from hld.nulls.confirmation import ASKED_BELOW, MOST_VECTORS, confirmed
 from hld.nulls.limit_law import LimitLaw, limit_law
 from hld.nulls.null import Null, PValue
+from hld.ranks.confirmation import ASKED_BELOW, MOST_VECTORS, confirmed
 from hld.references.available import Shown, correlations, shown, weights
 from hld.references.covariances import through
 from hld.vectors.linear_maps import Scaled

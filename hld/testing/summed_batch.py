@@ -19,14 +19,14 @@ from typing import Any
 import numpy as np
 
 from hld.nulls.auto import AutoNull, law_part, laws_of
-from hld.nulls.confirmation import ASKED_BELOW
 from hld.nulls.joint import JointNull, covariance_factor, joint_law
 from hld.nulls.limit_law import limit_law
-from hld.nulls.monte_carlo import monte_carlo_error
 from hld.nulls.named import ON_DEMAND
 from hld.nulls.null import Null, PValue
 from hld.nulls.score import score_of
 from hld.nulls.staged import squared_distances
+from hld.ranks.confirmation import ASKED_BELOW
+from hld.ranks.monte_carlo import monte_carlo_error
 from hld.references.available import Shown, weights
 from hld.references.circuit import CircuitReference
 from hld.references.covariances import through

@@ -52,7 +52,7 @@ MOMENTS = Kernels("exact moments", 25.0, "moments/compiled/traces.linear_moments
 
 def with_weights(arrays: Any, weights: Floats) -> Any:
     """The same arrays with other weights of the coordinates (m,)."""
-    return None if arrays is None else arrays._replace(weight=weights)
+    return None if arrays is None else arrays._replace(weight=weights.copy())
 
 
 def linear_moments(plan: Plan, arrays: Any, *, squares: bool) -> tuple[Floats, Floats, float | None]:
@@ -62,7 +62,7 @@ def linear_moments(plan: Plan, arrays: Any, *, squares: bool) -> tuple[Floats, F
         return traces.linear_moments(plan, squares=squares)
     from pcircuit.moments.compiled import traces as kernels
     mean, variances = np.empty(len(plan.nodes)), np.empty(len(plan.nodes))
-    trace_sq = kernels.linear_moments(arrays, squares, mean, variances)
+    trace_sq = kernels.linear_moments(arrays, squares, True, mean, variances)
     return mean, variances, trace_sq if squares else None
 
 
@@ -74,7 +74,7 @@ def all_parts(plan: Plan, arrays: Any) -> Any:
     from pcircuit.moments.compiled.operator import fill_parts
     from pcircuit.moments.compiled.stored_parts import empty_parts
     stored = empty_parts(plan, arrays)
-    fill_parts(arrays, stored)
+    fill_parts(arrays, stored, False)
     return stored
 
 
