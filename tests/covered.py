@@ -1,47 +1,26 @@
 """Which lines do the tests run?  The suite with the NumPy engine, then with compiled kernels; one table of both.
 
-    python -m tests.covered                            the whole suite, twice: half an hour on two cores
+    python -m tests.covered                            the whole suite, twice: an hour and a half of one core
     python -m tests.covered --engine numpy             only the first half
+    python -m tests.covered --keep /tmp/covered        goes on where it stopped, with what that folder holds
     python -m tests.covered tests/hld/answers --only hld/answers --engine numpy
 
-Lines of kernels are not counted: they run as machine code, which no tracer sees.  What they compute is compared with
-their NumPy twins.  The exit status is 1 if a module that both packages show to users is under 95 % in the better of the
-two.  Needs `pip install pytest-cov`.
+The suite is run in pieces, one process at a time (`measured`).  Lines of kernels are not counted: they run as machine
+code, which no tracer sees.  What they compute is compared with their NumPy twins.  Nor are lines that only other
+processes run, as those that the tests of the command line start.  The exit status is 1 if a module that both packages
+show to users is under 95 % in the two runs together.  Needs `pip install pytest-cov`.
 """
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+import measured
+
 LEAST = 95.0
-KERNELS = ("pcircuit/compiled/*", "pcircuit/moments/compiled/*", "hld/monitoring/kernel.py")
 ENGINES = ("numpy", "numba")
-
-
-def measured(engine: str, paths: list[str]) -> dict[str, tuple[int, int, list[int]]]:
-    """Statements, statements that ran, and the lines that did not, of each file, from one run of tests."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        config, report = folder / "coveragerc", folder / "coverage.json"
-        config.write_text("[run]\nomit =\n" + "".join(f"    {kernel}\n" for kernel in KERNELS)
-                          + "[report]\nexclude_also =\n    if TYPE_CHECKING:\n", encoding="utf-8")
-        command = [sys.executable, "-m", "pytest", "-q", "--cov=pcircuit", "--cov=hld", f"--cov-config={config}",
-                   f"--cov-report=json:{report}", "--durations=0", "--durations-min=60", *paths]
-        run = subprocess.run(command, cwd=ROOT, check=False, env={
-            **os.environ, "PCIRCUIT_ENGINE": engine, "COVERAGE_FILE": str(folder / "data"),
-            "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])})
-        if not report.exists():
-            raise SystemExit(f"pytest ended with status {run.returncode} and without a report: "
-                             "is pytest-cov installed?")
-        files = json.loads(report.read_text(encoding="utf-8"))["files"]
-    return {pathlib.PurePath(path).as_posix(): (entry["summary"]["num_statements"], entry["summary"]["covered_lines"],
-                                                entry["missing_lines"]) for path, entry in files.items()}
 
 
 def share(statements: int, ran: int) -> float:
@@ -75,9 +54,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("paths", nargs="*", help="tests to run; all of them by default")
     parser.add_argument("--engine", choices=[*ENGINES, "both"], default="both")
     parser.add_argument("--only", default="", help="count only files whose path begins like this")
+    parser.add_argument("--keep", type=pathlib.Path, help="folder that keeps what each piece of the suite has run")
     options = parser.parse_args(arguments)
     engines = ENGINES if options.engine == "both" else (options.engine,)
-    under = table({engine: measured(engine, options.paths) for engine in engines}, options.only)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = (options.keep or pathlib.Path(temporary)).resolve()
+        pieces = [options.paths] if options.paths else measured.pieces()
+        under = table({engine: measured.lines_of([measured.measure(engine, folder, piece) for piece in pieces])
+                       for engine in engines}, options.only)
     print(f"\n{len(under)} modules under {LEAST:.0f} %" + "".join(f"\n    {path}" for path in under))
     return bool(under)
 

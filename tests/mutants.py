@@ -1,6 +1,7 @@
 """Do the tests notice bugs?  Plants some hundreds, one at a time, and runs the tests that should fail.
 
-    python tests/mutants.py --work /tmp/mutants                       goes on where it stopped, in random order
+    python -m tests.covered --engine numpy --keep /tmp/covered        first: which tests run which lines
+    python tests/mutants.py --work /tmp/mutants --measured /tmp/covered       goes on where it stopped, in random order
     python tests/mutants.py --work /tmp/mutants --minutes 30          stops after the bug in hand by then
     python tests/mutants.py --work /tmp/mutants --again --wide        tries survivors against all tests of the package
     python tests/mutants.py --work /tmp/mutants --report              only the table and the survivors
@@ -8,7 +9,7 @@
 The bugs are those of `PLANTED` below, chosen by hand because they once went unnoticed, and a fixed random choice of the
 mutations of `mutations`, a few per module.  Everything happens in a copy of the checkout inside the work folder.  A bug
 is *caught* when a test fails, an import fails or the time is up, and the same test passes without the bug; tests run
-in the order of `plan`, those of the module itself first, then those of its room, and stop at the first failure.  Each
+in the order of `mutant_tests`, the quickest that run the line of the bug first, and stop at the first failure.  Each
 run is a fork of one process that has imported what all of them need.  Kernels run as plain Python (NUMBA_DISABLE_JIT),
 since Numba's cache does not see that a function which another one calls has changed; all else runs on the NumPy engine.
 
@@ -18,12 +19,14 @@ Bugs that no test can notice, because results stay the same, are listed with the
 from __future__ import annotations
 
 import argparse
+import compileall
 import contextlib
 import itertools
 import json
 import math
 import os
 import pathlib
+import py_compile
 import random
 import resource
 import shutil
@@ -32,16 +35,18 @@ import sys
 import time
 from collections import defaultdict
 
+from mutant_tests import KERNELS, Measured, runs
 from mutations import Mutation, mutations
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 EQUIVALENT = pathlib.Path(__file__).with_name("mutants_equivalent.json")
 RECORD = ROOT / "benchmarks" / "results" / "mutants.json"
 LINES_PER_MUTANT, MOST_PER_MODULE = 220, 3
-CPU_SECONDS = 240  # of one run of tests
-KERNELS = "numba, interpreted"
+QUICK_SECONDS, CPU_SECONDS = 40, 240  # of one run of tests, if it is not wide and if it is
+CONFIRM = 20  # bugs after which the tests that noticed them are run without
+PATIENCE = 8  # seconds on the wall for one of the processor, before a run counts as stuck
+MEMORY = 12 << 30  # bytes of addresses
 ENVIRONMENTS = {"numpy": {"PCIRCUIT_ENGINE": "numpy"}, KERNELS: {"NUMBA_DISABLE_JIT": "1", "PCIRCUIT_ENGINE": "numba"}}
-NOT_NUMBA = ["-k", "not numba"]
 
 # (file, text that occurs in it once, what it becomes): found by hand, not by chance
 PLANTED = [
@@ -56,42 +61,9 @@ PLANTED = [
     ("pcircuit/inference/ranges.py", "HIGHEST = 960.0", "HIGHEST = 1100.0"),
     ("pcircuit/moments/overlaps.py", "MAX_SHIFT = 900", "MAX_SHIFT = 1100"),
     ("hld/monitoring/bets.py", "SPARE = 4.0", "SPARE = 0.0"),
-    ("hld/nulls/monte_carlo.py", "TIE = 1e-9", "TIE = 1e-3"),
+    ("hld/nulls/ranks/monte_carlo.py", "TIE = 1e-9", "TIE = 1e-3"),
     ("hld/nulls/limit_law.py", "QUANTILE_TOLERANCE = 1e-3", "QUANTILE_TOLERANCE = 0.1"),
 ]
-
-
-def plan(path: str, *, wide: bool = False) -> list[tuple[str, list[str]]]:
-    """(environment, arguments of pytest) of the runs for one source file, narrow ones first; `wide` adds packages."""
-    package, *rooms, name = pathlib.PurePath(path).with_suffix("").parts
-    folder = pathlib.PurePath("tests", package, *rooms)
-    while not (ROOT / folder).is_dir():  # rooms whose tests are one file of the package's folder
-        folder = folder.parent
-    is_kernel = "compiled" in rooms or name == "kernel"
-    mirror = [f"{folder}/test_{name}.py"] if (ROOT / folder / f"test_{name}.py").exists() else []
-    inner = ["tests/pcircuit/compiled"]
-    if rooms[:2] == ["moments", "compiled"]:
-        return [(KERNELS, ["tests/pcircuit/moments/test_moments.py", "-k", MOMENTS])]
-    if is_kernel and package == "pcircuit":
-        learning = ["tests/pcircuit/learning/test_em.py", "-k", "compiled or zero"]
-        return [*((KERNELS, [test]) for test in mirror), (KERNELS, inner), (KERNELS, learning),
-                ("numpy", ["tests/pcircuit/inference", "tests/pcircuit/learning/test_em.py", *NOT_NUMBA])]
-    if is_kernel:
-        return [(KERNELS, ["tests/hld/monitoring"])]
-    if name == "__init__":
-        return [("numpy", ["tests/test_layers.py"])]
-    runs = [("numpy", [path])]  # examples
-    runs += [("numpy", [test, *NOT_NUMBA]) for test in mirror]
-    beside = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "tests" / package).glob("test_*.py"))
-    runs.append(("numpy", [*([str(folder)] if folder.parts[2:] else beside), *NOT_NUMBA]))
-    if package == "pcircuit" and rooms in (["inference"], []):
-        runs.append((KERNELS, inner))
-    if wide:
-        runs.append(("numpy", [f"tests/{package}", *NOT_NUMBA]))
-    return runs
-
-
-MOMENTS = "numba and not blocks and not learned and not threads and not every_single and not subsets"
 
 
 def chosen(seed: int, root: pathlib.Path = ROOT) -> list[Mutation]:
@@ -117,33 +89,41 @@ def planted(root: pathlib.Path, path: str, old: str, new: str) -> Mutation:
     return Mutation(path, "by hand", old.strip(), f"-> {new.strip()}", start, start + len(old), new)
 
 
-def run(copy: pathlib.Path, environment: str, arguments: list[str], log: pathlib.Path) -> str:
+def run(copy: pathlib.Path, environment: str, arguments: list[str], log: pathlib.Path,
+        seconds: int) -> str:
     """Run tests in a child of this process: "passed", "failed" or "time is up"."""
     pid = os.fork()
     if pid == 0:
-        _run_tests(copy, environment, arguments, log)
-    _, status = os.waitpid(pid, 0)
+        _run_tests(copy, environment, arguments, log, seconds)
+    end = time.monotonic() + PATIENCE * seconds
+    while not (ended := os.waitpid(pid, os.WNOHANG))[0]:
+        if time.monotonic() > end:  # waits for something that does not come
+            os.killpg(pid, signal.SIGKILL)
+        time.sleep(0.02)
+    status = ended[1]
     if os.WIFSIGNALED(status):
         return "time is up" if os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL) else "failed"
     return {0: "passed", 5: "passed"}.get(os.WEXITSTATUS(status), "failed")  # 5: no tests
 
 
-def _run_tests(copy, environment, arguments, log):
+def _run_tests(copy, environment, arguments, log, seconds):
     """What the child does; it never returns."""
     try:
         os.setsid()
-        resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS + 5))
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(out, 1)
         os.dup2(out, 2)
         os.chdir(copy)
-        os.environ.update(ENVIRONMENTS[environment], PYTHONPATH=str(copy), PYTHONDONTWRITEBYTECODE="1")
+        os.environ.update(ENVIRONMENTS[environment], PYTHONPATH=str(copy))
         sys.path[:] = [entry for entry in sys.path if entry not in ("", str(ROOT), str(ROOT / "tests"))]
         import numba
         numba.config.DISABLE_JIT = environment == KERNELS
         import pytest
         code = pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "-p", "no:xdist",
-                            "-W", "ignore::RuntimeWarning", "-W", "ignore::pytest.PytestAssertRewriteWarning",
+                            "-p", "no:pytest_cov", "-W", "ignore::RuntimeWarning",
+                            "-W", "ignore::pytest.PytestAssertRewriteWarning",
                             *arguments])
         os._exit(int(code))
     except BaseException as error:
@@ -158,7 +138,8 @@ class Work:
         self.folder, self.copy = folder, folder / "copy"
         self.results, self.log = folder / "results.jsonl", folder / "last.log"
         folder.mkdir(parents=True, exist_ok=True)
-        self.known, self.broken = {}, set()  # outcomes; tests that fail without a bug
+        self.known = {}  # outcomes
+        self.broken, self.sound = set(), set()  # tests that fail without a bug; those that were seen to pass
         if self.results.exists():
             for line in self.results.read_text(encoding="utf-8").splitlines():
                 entry = json.loads(line)
@@ -167,8 +148,12 @@ class Work:
     def renew(self):
         """Copy the checkout as it is now."""
         shutil.rmtree(self.copy, ignore_errors=True)
-        skip = shutil.ignore_patterns(".git", "__pycache__", "results", "figures", ".pytest_cache", "*.egg-info")
-        shutil.copytree(ROOT, self.copy, ignore=skip)
+        usual = shutil.ignore_patterns(".git", "__pycache__", ".pytest_cache", "*.egg-info")
+        shutil.copytree(ROOT, self.copy, ignore=lambda folder, names: (
+            {"results", "figures"} if folder == str(ROOT / "benchmarks") else usual(folder, names)))
+        for package in ("pcircuit", "hld"):  # by their text: what was compiled with a bug is not used without it
+            compileall.compile_dir(self.copy / package, quiet=1,
+                                   invalidation_mode=py_compile.PycInvalidationMode.CHECKED_HASH)
 
     def deselected(self):
         """Options that leave out the tests that fail anyway."""
@@ -181,45 +166,50 @@ class Work:
             file.write(json.dumps(entry) + "\n")
 
 
-def judge(work: Work, mutation: Mutation, *, wide: bool = False) -> dict:
-    """Plant one bug, run the tests, take it out again."""
+def judge(work: Work, mutation: Mutation, measured: Measured, *, wide: bool = False) -> dict:
+    """Plant one bug, run the tests, take it out again; whether what fails is sound is looked at later (`confirm`)."""
     target = work.copy / mutation.path
     source = target.read_text(encoding="utf-8")
-    started, by = time.perf_counter(), ""
-    try:
-        for environment, arguments in plan(mutation.path, wide=wide):
+    started, by, where = time.perf_counter(), "", ""
+    seconds = CPU_SECONDS if wide else QUICK_SECONDS
+    for environment, arguments in runs(mutation, source, measured, wide=wide):
+        arguments = [*arguments, *work.deselected()]
+        try:
             target.write_text(mutation.apply(source), encoding="utf-8")
-            while (result := run(work.copy, environment, [*arguments, *work.deselected()], work.log)) != "passed":
-                failed = failures(work.log)
-                target.write_text(source, encoding="utf-8")
-                if not fails_anyway(work, environment, arguments, failed if result == "failed" else []):
-                    by = result if result != "failed" else f"{failed[0]}" if failed else "nothing can be imported"
-                    break
-                if result == "failed" and not failed:
-                    raise RuntimeError(f"no tests run, with a bug or without: see {work.log}")
-                if not failed:
-                    break  # tests that take too long even without the bug say nothing
-                run(work.copy, environment, [*arguments, *work.deselected(), "--maxfail=1000"], work.log)
-                work.broken |= {*failed, *failures(work.log)}
-                print(f"left out, since they fail without a bug: {sorted(work.broken)}", flush=True)
-                target.write_text(mutation.apply(source), encoding="utf-8")
-            if by:
-                break
-    finally:
-        target.write_text(source, encoding="utf-8")
-    return {"key": mutation.key, "outcome": "caught" if by else "survived", "by": by[:160],
+            result = run(work.copy, environment, arguments, work.log, seconds)
+        finally:
+            target.write_text(source, encoding="utf-8")
+        if result == "failed":
+            by, where = (*failures(work.log), "nothing can be imported")[0], environment
+            if not failures(work.log) and run(work.copy, environment, [*arguments, "--collect-only"], work.log,
+                                              seconds) != "passed":
+                raise RuntimeError(f"no tests run, with a bug or without: see {work.log}")
+        elif result == "time is up" and wide and run(work.copy, environment, arguments, work.log, seconds) == "passed":
+            by = result
+        if by:
+            break
+    return {"key": mutation.key, "outcome": "caught" if by else "survived", "by": by[:200], "where": where,
             "seconds": round(time.perf_counter() - started, 1)}
+
+
+def confirm(work: Work, entries: list[dict]) -> list[dict]:
+    """Run once, without any bug, the tests that noticed bugs; returns the entries whose test fails anyway."""
+    doubtful = []
+    for environment in ENVIRONMENTS:
+        mine = [entry for entry in entries if entry["where"] == environment]
+        tests = sorted({entry["by"] for entry in mine if "tests" in entry["by"] or "::" in entry["by"]} - work.sound)
+        if tests and run(work.copy, environment, [*tests, "--maxfail=1000"], work.log, CPU_SECONDS) != "passed":
+            work.broken |= set(failures(work.log))
+            print(f"left out, since they fail without a bug: {sorted(work.broken)}", flush=True)
+        work.sound |= set(tests) - work.broken
+        doubtful += [entry for entry in mine if entry["by"] in work.broken]
+    return doubtful
 
 
 def failures(log: pathlib.Path) -> list[str]:
     """The tests that failed in a run, by its last lines."""
     lines = log.read_text(errors="replace").splitlines()
     return [line.partition(" ")[2].partition(" - ")[0] for line in lines if line.startswith(("FAILED ", "ERROR "))]
-
-
-def fails_anyway(work: Work, environment: str, arguments: list[str], failed: list[str]) -> bool:
-    """Whether what failed, or took too long, does so where nothing is planted."""
-    return run(work.copy, environment, failed or [*arguments, *work.deselected()], work.log) != "passed"
 
 
 def report(work: Work, bugs: list[Mutation]) -> None:
@@ -249,6 +239,7 @@ def main():
     """Plant bugs until all have been judged."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--work", type=pathlib.Path, required=True, help="folder for the copy and the results")
+    parser.add_argument("--measured", type=pathlib.Path, help="folder in which `covered` kept the tests of each line")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="only files whose path holds this")
     parser.add_argument("--again", action="store_true", help="try the survivors once more")
@@ -279,19 +270,32 @@ def judge_all(work: Work, options) -> None:
     work.renew()
     bugs = [bug for bug in chosen(options.seed, work.copy) if options.only in bug.path]
     random.Random(options.seed).shuffle(bugs)  # so that those judged by then are spread over both packages
-    end = time.monotonic() + 60 * options.minutes
-    for bug in bugs:
-        known = work.known.get(bug.key, {}).get("outcome")
-        if known == "caught" or (known == "survived" and not options.again):
-            continue
-        if time.monotonic() > end:
-            break
-        entry = judge(work, bug, wide=options.wide)
-        work.note(**entry)
-        print(f"{entry['outcome']:8} {entry['seconds']:6.1f} s  {bug.key}  {entry['by']}", flush=True)
+    end, measured = time.monotonic() + 60 * options.minutes, Measured(options.measured)
+    outcomes = {"caught", *(() if options.again else ("survived",))}
+    left = [bug for bug in bugs if work.known.get(bug.key, {}).get("outcome") not in outcomes]
+    while left and time.monotonic() < end:
+        batch, left = left[:CONFIRM], left[CONFIRM:]
+        judge_batch(work, batch, measured, end, wide=options.wide)
     if not options.only:
         record(work, bugs)
     report(work, bugs)
+
+
+def judge_batch(work: Work, bugs: list[Mutation], measured: Measured, end: float, *, wide: bool) -> None:
+    """Plant some bugs; those that a test noticed which fails anyway once more, without it."""
+    while bugs:
+        entries = []
+        for bug in bugs:
+            if time.monotonic() > end:
+                break
+            entries.append(judge(work, bug, measured, wide=wide))
+            entry = entries[-1]
+            print(f"{entry['outcome']:8} {entry['seconds']:6.1f} s  {bug.key}  {entry['by']}", flush=True)
+        again = {entry["key"] for entry in confirm(work, entries)}
+        for entry in entries:
+            if entry["key"] not in again:
+                work.note(**entry)
+        bugs = [bug for bug in bugs if bug.key in again]
 
 
 def record(work: Work, bugs: list[Mutation]) -> None:

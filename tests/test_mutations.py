@@ -2,6 +2,7 @@
 import json
 import pathlib
 
+import mutant_tests
 import mutants
 import pytest
 from mutations import mutations
@@ -58,7 +59,7 @@ def test_keys_name_each_mutation_once(bugs):
 
 def test_every_bug_has_tests_that_exist(bugs):
     for path in {bug.path for bug in bugs}:
-        for _, arguments in mutants.plan(path):
+        for _, arguments in mutant_tests.plan(path):
             assert (mutants.ROOT / arguments[0]).exists(), (path, arguments)
 
 

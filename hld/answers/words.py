@@ -48,8 +48,20 @@ def in_words(result: Any) -> str:
     return "\n".join(lines)
 
 
-def column_lines(columns: tuple[ColumnShift], alpha: float) -> list[Any]:
-    """Lines about the columns that moved."""
+def column_lines(columns: tuple[ColumnShift, ...], alpha: float) -> list[Any]:
+    """Lines about the columns that moved.
+
+    Parameters
+    ----------
+    columns : tuple of ColumnShift
+        The smallest p-value first.
+    alpha : float
+        Level of the adjusted p-values.
+
+    Returns
+    -------
+    list of str
+    """
     moved = [one for one in columns if one.adjusted <= alpha]
     if not moved:
         return [f"no column moved by itself at level {alpha:g} (p-values adjusted for {len(columns)} columns, Holm)"]
@@ -60,7 +72,20 @@ def column_lines(columns: tuple[ColumnShift], alpha: float) -> list[Any]:
 
 
 def pair_lines(pairs: tuple[Any, ...], alpha: float) -> list[Any]:
-    """Lines about the pairs of columns whose dependence changed."""
+    """Lines about the pairs of columns whose dependence changed.
+
+    Parameters
+    ----------
+    pairs : tuple of PairShift
+        The smallest p-value first.
+    alpha : float
+        Level of the adjusted p-values.
+
+    Returns
+    -------
+    list of str
+        Empty where none changed.
+    """
     moved = [one for one in pairs if one.adjusted <= alpha]
     if not moved:
         return []

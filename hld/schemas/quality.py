@@ -145,16 +145,17 @@ def data_quality(columns: tuple[Any, ...], trained: Any, report: Any, absent: An
     """
     tested = new = None
     if trained is not None and is_tested and report.num_rows:
-        tested = compare_missing(*trained, report.num_rows, report.num_missing.tolist(), tolerance)
+        rows, missing = trained
+        tested = compare_missing(rows, missing, report.num_rows, report.num_missing.tolist(), tolerance)
     if kept is not None and is_tested and report.num_rows:
         new = compare_new(kept, report.num_rows - report.num_missing, report.num_unseen + report.num_out_of_range,
                           tolerance)
-    rows = []
+    found = []
     for v, column in enumerate(columns):
-        rows.append(ColumnQuality(
+        found.append(ColumnQuality(
             column.name, column.kind, int(report.num_missing[v]), int(report.num_odd[v]), int(report.num_unseen[v]),
             int(report.num_rare[v]), int(report.num_out_of_range[v]),
             None if trained is None else trained[1][v] / trained[0],
             None if tested is None else tested.pvalues[v], column.name in absent,
             None if new is None else new.pvalues[v]))
-    return DataQuality(report.num_rows, tuple(rows), tuple(extra), tested, new)
+    return DataQuality(report.num_rows, tuple(found), tuple(extra), tested, new)

@@ -184,7 +184,7 @@ def test_report_of_drawn_rows(run, folder):
 
 
 def test_log(run):
-    from hld.command.steps import LOG
+    from hld.command.console.steps import LOG
     try:
         status, _, err = run("--verbose", "test", "model.hld", "calm.csv", "--alpha", "0.0001")
     finally:

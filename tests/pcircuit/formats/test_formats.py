@@ -57,6 +57,7 @@ BAD = [
     (pcircuit.read_uai, "BAYES 2 2 2 2 2 1 0 2 0 1 4 1 1 1 1 4 1 1 1 1", "form a cycle"),
     (pcircuit.read_uai, "BAYES 1 2 1 1 0 2 0.5", "the file ends where the entry of a table is expected"),
     (pcircuit.read_uai, "BAYES 1 2 1 1 0 2 0.5 -1", "at least 0, found '-1'"),
+    (pcircuit.read_jpc, "jpc 1\nL 0 0 1\nS 1 0 1 0 1.0.0\n", "the log-probability must be a number, found '1.0.0'"),
 ]
 
 
