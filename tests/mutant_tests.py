@@ -1,8 +1,8 @@
 """Which tests to run for a planted bug.
 
-Where the suite has been measured (`measured`), those that run the line of the bug, the quickest first, up to `SECONDS`
-of them, or all if asked to look widely; kernels, whose lines no tracer sees, and files that have not been measured have
-a list of runs by the name of their file: its examples, the tests with its name, those of its room.
+Where the suite has been measured (`measured`), first those that run the line of the bug, the quickest first, up to
+`SECONDS` of them, more if asked to look widely.  Then, and for kernels, whose lines no tracer sees, a list of runs by
+the name of the file: its examples, the tests with its name, those of its room.
 """
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def runs(mutation: Mutation, source: str, measured: Measured, *, wide: bool = Fa
         if taken and total > (MOST_SECONDS if wide else SECONDS):
             break
         taken.append(test)
-    return [("numpy", [*taken, *NOT_NUMBA])]
+    return [("numpy", [*taken, *NOT_NUMBA]), *plan(mutation.path, wide=wide)]
 
 
 def plan(path: str, *, wide: bool = False) -> list[tuple[str, list[str]]]:

@@ -20,7 +20,7 @@ READERS = ("pcircuit/files/", "pcircuit/formats/", "pcircuit/__main__.py", "pcir
            "hld/schemas/columns.py", "hld/schemas/encoder_json.py", "hld/schemas/schema_json.py",
            "hld/schemas/new_values.py", "hld/answers/profile.py", "hld/synthetic/values.py", "hld/summaries/",
            "hld/conditional/conditional_test.py", "hld/references/groups.py", "hld/references/stretches.py",
-           "hld/streams/stream_file.py", "hld/serve/", "hld/dask/", "hld/auditing/", "hld/planning/",
+           "hld/streams/stream_file.py", "hld/serve/", "hld/dask/", "hld/sql/", "hld/auditing/", "hld/planning/",
            "hld/comparing/", "hld/export/")
 ADVICE = re.compile(r"\bmust\b|\bexpected\b|\bfound\b|\bneeds?\b|: |; |\bonly\b|, so |, for which |, \{\}$")
 

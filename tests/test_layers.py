@@ -14,7 +14,7 @@ import pcircuit
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PACKAGES = {"pcircuit": pcircuit, "hld": hld}
 HEAVY = {"numba", "scipy", "pandas", "rich", "matplotlib", "sklearn", "pooch", "starlette", "uvicorn",
-         "prometheus_client", "pyarrow", "dask", "distributed"}
+         "prometheus_client", "pyarrow", "dask", "distributed", "duckdb", "ibis", "psycopg"}
 UNSAFE = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}
 PATHS = [path.relative_to(ROOT) for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
 # who may import whom: room -> rooms, in each package; a room is a folder, "core" what lies beside the folders; a large
@@ -42,7 +42,7 @@ ROOMS = {
         "synthetic": {"tables"},
         "answers": {"checks", "tables", "schemas", "synthetic"},
         "plots": set(),
-        "results": {"checks", "schemas", "answers", "plots", "vectors"},
+        "results": {"checks", "schemas", "answers", "plots", "vectors", "gchi2"},
         "vectors": {"checks"},
         "gchi2": set(),
         "references": {"checks", "vectors"},
@@ -62,7 +62,8 @@ ROOMS = {
         CORE: {"metrics", "nulls", "results", "summaries"},
         "files": {"checks", "schemas", "answers", "synthetic", "references", "vectors", "nulls", "metrics", "testing",
                   "variation", "conditional", CORE},
-        "fitting": {"tables", "schemas", "answers", "metrics", "testing", "variation", "conditional", "files", CORE},
+        "fitting": {"tables", "schemas", "answers", "metrics", "results", "testing", "variation", "conditional",
+                    "files", CORE},
         "detector": {"checks", "answers", "synthetic", "summaries", "planning", "results", "files", "fitting", CORE},
         "auditing": {"checks", "planning"},
         "comparing": {"checks", "nulls", "nulls.ranks", "references", "summaries", "testing", "plots", "detector"},
@@ -73,11 +74,12 @@ ROOMS = {
         "dask": {"detector", "results", "summaries"},
         "serve": {"chunks", "model_files", "detector", "answers", "summaries", "table_files", "reports", "monitoring",
                   "testing"},
+        "sql": {"checks", "tables", "schemas", "answers", "results", "detector"},
         "command.console": {"answers", "chunks", "table_files", "tables", "results", "schemas"},
         "command.models": {"command.console", "answers", "detector", "export", "model_files", "planning", "plots",
                            "reports", "schemas", "table_files", "testing"},
         "command.batches": {"command.console", "answers", "auditing", "model_files", "monitoring", "plots", "reports",
-                            "results", "schemas", "serve", "streams", "summaries", "table_files"},
+                            "results", "schemas", "serve", "streams", "summaries", "table_files", "sql"},
         "command": {"command.console", "command.models", "command.batches", "monitoring"},
         "__main__": {"command"},
     },

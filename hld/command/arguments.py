@@ -132,6 +132,11 @@ def _add_test(commands: Any) -> None:
     _add_batch(test, "?")
     test.add_argument("--summary", metavar="FILE.json", nargs="+",
                       help="in place of a table: what `hld summarize` wrote, of one site or several")
+    test.add_argument("--sql", metavar="QUERY", help="in place of a table: a SELECT, or the name of a table in a "
+                                                     "database, which counts it and sends no row (needs hld[sql])")
+    test.add_argument("--database", metavar="URL", default="",
+                      help="with --sql: duckdb:///FILE, postgres://user@host/base, ... (default DuckDB in memory, "
+                           "whose queries may read files)")
     test.add_argument("--min-effect", type=float, metavar="X",
                       help="status 1 only if the effect size is surely at least X (its 95 %% interval begins there)")
     test.add_argument("--report", metavar="FILE.html", help="also write a page about it")

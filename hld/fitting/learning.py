@@ -22,6 +22,7 @@ from hld.conditional.judges import build_judge
 from hld.estimator import row_offset
 from hld.files.detector import check_storable
 from hld.fitting.own_test import build_test, warn_of_few, warn_of_left_out
+from hld.results.count_law import with_laws
 from hld.schemas.encoder import TableEncoder
 from hld.schemas.learn_schema import learn_schema
 from hld.schemas.new_values import reference_rows
@@ -68,6 +69,7 @@ def learn_detector(options: Mapping[str, Any], table: Any, groups: Any, order: s
     learned = data[learned_rows]
     tree = pcircuit.chow_liu_tree(learned, num_categories=encoder.num_categories, pseudocount=options["pseudocount"])
     known = table_facts(encoder, columns, learned_rows, learned if kept is None else kept, tree)
+    known["profile"] = with_laws(known["profile"], encoder.columns, kept)
     start = pcircuit.hclt(learned, options["num_latents"], encoder.num_categories, options["pseudocount"], rng,
                           tree=tree)
     circuit, history, num_learned = (learner or _fit_here(options, progress))(start, learned, encoder)

@@ -21,6 +21,8 @@ from typing import Any
 
 import numpy as np
 
+from hld.gchi2.upper_gamma import upper_gamma
+
 
 @dataclass(frozen=True)
 class ThreeMoments:
@@ -48,12 +50,15 @@ class ThreeMoments:
 
     def tail(self, x: Any, v: float = 1.0) -> np.ndarray:
         """P(Q >= x), with the variance times v."""
-        from scipy.special import gammaincc
         x = np.asarray(x, dtype=np.float64)
         if not self.second > 0:
             return np.where(x <= self.first, 1.0, 0.0)
         scale, dof = self._shape(v)
-        return gammaincc(dof / 2, np.maximum((x - self.first) / scale + dof, 0.0) / 2)
+        bound = np.maximum((x - self.first) / scale + dof, 0.0) / 2
+        if x.size == 1:  # of one batch
+            return np.full(x.shape, upper_gamma(float(dof / 2), bound.item()))
+        from scipy.special import gammaincc
+        return gammaincc(dof / 2, bound)
 
     def quantile(self, p: float, v: float = 1.0) -> np.ndarray:
         """The value that Q exceeds with probability p, with the variance times v; at least 0."""

@@ -114,6 +114,36 @@ class RowCovariance:
 
 
 @dataclass(frozen=True, eq=False)
+class GramCovariance:
+    """The sample covariance of n rows in more than n coordinates, by the products of the rows with each other.
+
+    It has the traces and the eigenvalues of G / (n - 1), but for zeros, and those are all that a law needs.
+
+    Attributes
+    ----------
+    gram : (n, n) float array
+        G / (n - 1).
+    """
+
+    gram: np.ndarray
+    is_small = True
+
+    @property
+    def trace(self) -> float:
+        """tr(S)."""
+        return float(np.trace(self.gram))
+
+    @property
+    def trace_sq(self) -> float:
+        """tr(S^2)."""
+        return float((self.gram ** 2).sum())
+
+    def eigenvalues(self, k: Any = None) -> np.ndarray:
+        """The n eigenvalues that may differ from 0, or the k largest, in descending order."""
+        return pcircuit.without_rounding(np.linalg.eigvalsh(self.gram)[::-1])[:k]
+
+
+@dataclass(frozen=True, eq=False)
 class StretchedCovariance:
     """F S F for F = r (I - V V^T) + V diag(f) V^T, where V spans leading eigenvectors of S, from S V alone.
 

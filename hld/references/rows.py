@@ -15,7 +15,7 @@ table a difference that is not known is zero, and the others are stretched by sq
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +24,9 @@ import numpy as np
 import pcircuit
 from hld.references.available import shown
 from hld.references.circuit import CircuitReference
-from hld.references.covariances import RowCovariance, through
+from hld.references.covariances import MOST_FORMED, GramCovariance, RowCovariance, through
 from hld.references.reference import MAX_FULL_SPECTRUM
+from hld.vectors.row_products import row_products
 from hld.vectors.row_vectors import RowVectors
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class RowReference(RowCovariance):
     num_rows: int | None = None
     holes: object = None
     mean_score: np.ndarray | None = None
+    _plain: dict[Any, Any] = field(default_factory=dict, repr=False)
     at_deployment = None  # rows are not kept
 
     @property
@@ -100,9 +102,12 @@ class RowReference(RowCovariance):
         return resampled_means(self.table, T, B, rng)
 
     def under(self, metric: Scaled | SparseRows | Stretched) -> Any:
-        """F S F^T: formed for few nodes, else, and of fewer rows than nodes, by its mapped rows."""
-        if len(self.mean) <= min(MAX_FULL_SPECTRUM, len(self.table)):
+        """F S F^T: formed for few nodes; of fewer rows than nodes by their products, else by its mapped rows."""
+        n, m = self.table.shape
+        if m <= min(MAX_FULL_SPECTRUM, n):
             return through(metric, self.covariance())
+        if n <= min(m, MOST_FORMED):
+            return GramCovariance(row_products((metric,), self.table, self._plain)[0] / (n - 1))
         return RowCovariance(metric.apply(self.table))
 
 

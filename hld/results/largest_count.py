@@ -144,10 +144,14 @@ def _events(kept: Any, batch: Any, ascends: Any) -> tuple[Any, ...]:
 
 def _likelihood_ratio(j: Any, T: Any, K: Any, N: Any) -> np.ndarray:
     """The statistic of the likelihood ratio of tables of two by two, which ranks them nearly as their p-values do."""
-    from scipy.special import xlogy
     rest = N - T
-    found = xlogy(j, j) + xlogy(T - j, T - j) + xlogy(K - j, K - j) + xlogy(rest - K + j, rest - K + j)
-    return found - xlogy(T, T) - xlogy(rest, rest) - xlogy(K, K) - xlogy(N - K, N - K) + xlogy(N, N)
+    found = _x_log_x(j) + _x_log_x(T - j) + _x_log_x(K - j) + _x_log_x(rest - K + j)
+    return found - _x_log_x(T) - _x_log_x(rest) - _x_log_x(K) - _x_log_x(N - K) + _x_log_x(N)
+
+
+def _x_log_x(x: Any) -> Any:
+    """x log x, 0 at 0."""
+    return x * np.log(np.where(x > 0, x, 1))
 
 
 def _pvalue(N: Any, K: Any, T: Any, j: Any, expected: Any) -> float:

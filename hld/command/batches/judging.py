@@ -19,13 +19,9 @@ def test(args: argparse.Namespace) -> int:
     from hld.command.console.steps import step
     if args.report is not None:
         check_output(args.report)
-    if (args.table is None) == (args.summary is None):
-        found = "both" if args.table else "neither"
-        raise ValueError(f"a batch is either a table or given by --summary, found {found}")
+    _check_one_batch(args)
     if args.min_effect is not None and args.by is not None:
         raise ValueError("--min-effect is for one batch, not with --by")
-    if args.summary is not None and (args.by is not None or args.report is not None):
-        raise ValueError("--summary goes neither with --by nor with --report, which need rows")
     if args.every is not None and args.by is None:
         raise ValueError("--every is for segments of time: give their column with --by")
     if args.by is None:
@@ -41,6 +37,19 @@ def test(args: argparse.Namespace) -> int:
     else:
         print_text(str(result))
     return SHIFT if (is_large(result, args.min_effect) if args.by is None else result.reject.any()) else 0
+
+
+def _check_one_batch(args: argparse.Namespace) -> None:
+    """Raise unless there is one batch, of rows where rows are needed."""
+    given = [name for name, value in (("a table", args.table), ("--summary", args.summary), ("--sql", args.sql))
+             if value is not None]
+    if len(given) != 1:
+        raise ValueError(f"a batch is either a table or given by --summary or --sql, found "
+                         f"{' and '.join(given) or 'neither'}")
+    if args.table is None and (args.by is not None or args.report is not None):
+        raise ValueError(f"{given[0]} goes neither with --by nor with --report, which need rows")
+    if args.database and args.sql is None:
+        raise ValueError("--database is for --sql: say which table of it, or which query")
 
 
 def is_large(result: Any, least: float | None) -> bool:
@@ -92,6 +101,10 @@ def _tested(args: argparse.Namespace) -> tuple[Any, ...]:
     if getattr(args, "summary", None):
         from hld.command.batches.summarizing import read_summaries
         return detector, detector.test(read_summaries(args.summary), args.alpha)
+    if getattr(args, "sql", None) is not None:
+        from hld.sql import judge
+        with step("counting in the database"):
+            return detector, judge(detector, args.database, args.sql, args.alpha)
     with step(f"reading and testing {args.table}"):
         return detector, judge_file(detector, args.table, args.alpha, reading_options(args))
 

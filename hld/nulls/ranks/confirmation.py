@@ -30,6 +30,7 @@ For a single row that is 1 / (k + 1), the smallest p-value that exchangeability 
 """
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -201,8 +202,8 @@ def least_pvalue(k: int, T: int) -> float:
     -------
     float
     """
-    from scipy.special import gammaln
     far = np.full((min(T, MOST_VECTORS), 1), 1e9)
     pooled = pooled_pvalue(k, np.ones(3), 3.0, far, 1e18, T)
-    ways = float(np.exp(gammaln(k + 1) + gammaln(T + 1) - gammaln(k + T + 1))) if min(k, MOST_VECTORS) >= T else 0.0
+    log_ways = math.lgamma(k + T + 1) - math.lgamma(k + 1) - math.lgamma(T + 1)
+    ways = math.exp(-log_ways) if min(k, MOST_VECTORS) >= T else 0.0
     return max(pooled, ways)

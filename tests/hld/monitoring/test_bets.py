@@ -126,3 +126,10 @@ def test_many_nodes_are_monitored_without_correlations(circuit, monkeypatch):
     assert "variances only" in monitor.describe()
     monitor.update(sample(shifted(circuit), 20, rng=1))
     assert_fair(monitor, states, exact_probabilities(circuit, states))
+
+
+def test_nodes_of_whitened_directions_vary_enough_for_their_bounds_and_their_rounding():
+    """Bounds of at most 50 deviations, and a rounding of the mean of at most a thousandth of one."""
+    stds, mean = np.full(5, 0.1), np.full(5, 0.5)
+    kept = bets.kept_nodes(np.array([4.9, 5.1, 1, 1, 1]), mean, stds, np.array([0, 0, 1.9e-4, 2.1e-4, 0.0]))
+    assert kept.tolist() == [0, 2, 4]

@@ -98,6 +98,7 @@ def test_localisation_map_shows_shares_on_a_scale_from_zero(ax):
     np.testing.assert_allclose(picture.get_array(), [[0.1, 0.2, 0.3], [0.4, 0, 0]], rtol=1e-12)
     assert picture.get_clim() == (0, 0.4)
     assert picture.colorbar.ax.get_ylabel() == "share of d²"
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("pixel column", "pixel row")
     drawn(ax)
 
 

@@ -121,6 +121,12 @@ def test_natural_variation_is_no_shift_and_another_kind_is():
     found = test(np.repeat(rows[60][:1], 60, axis=0))
     assert found.pvalue == test.least_pvalue() == 1 / 41
     assert found.context.num_groups == 40
+    moved, spread = found.deltas / test.inner.shown_weights, found.stds / test.inner.shown_weights
+    squared, between = moved @ moved, spread @ spread / 60
+    rows_vary = float(test.inner.stds[:len(moved)] @ test.inner.stds[:len(moved)])
+    assert found.context.times == pytest.approx(np.sqrt(squared / between))
+    assert found.context.effect == pytest.approx(np.sqrt((squared - between * (1 + 1 / 40)) / rows_vary))
+    assert found.context.effective_rows == pytest.approx(rows_vary / between)
     assert found.context.effective_rows < 60
     assert f"among 40 groups of this size: {found.context.times:.2g} times" in str(found)
     assert found.to_dict()["context"]["least_pvalue"] == 1 / 41

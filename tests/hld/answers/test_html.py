@@ -1,0 +1,21 @@
+"""Pieces of HTML: bars as long as the shares they stand for."""
+import re
+
+import numpy as np
+import pytest
+
+from hld.answers import html
+from hld.answers.column_shifts import ColumnShift
+
+
+def test_the_largest_share_fills_the_width_and_the_others_their_part_of_it():
+    column = ColumnShift("x", "integer", ("0", "1", "(missing)"), np.array([0.5, 0.25, 0.25]),
+                         np.array([0.2, 0.8, 0.0]), 0.55, 0.1, 0.1, 0.8)
+    picture = html.histogram(column)
+    bars = {kind: [float(width) for width in re.findall(rf'class="{kind}" [^>]*width="([\d.]+)"', picture)]
+            for kind in ("expected", "observed")}
+    reach = html.WIDTH - html.LABEL - 96
+    assert bars["observed"][1] == reach
+    np.testing.assert_allclose(bars["expected"], np.array([0.5, 0.25, 0.25]) / 0.8 * reach, atol=0.051)
+    assert bars["observed"][0] == pytest.approx(0.2 / 0.8 * reach, abs=0.051)
+    assert 0 < bars["observed"][2] < 1  # a share of 0 is still seen
