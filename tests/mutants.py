@@ -172,7 +172,7 @@ def judge(work: Work, mutation: Mutation, measured: Measured, *, wide: bool = Fa
     source = target.read_text(encoding="utf-8")
     started, by, where = time.perf_counter(), "", ""
     seconds = CPU_SECONDS if wide else QUICK_SECONDS
-    for environment, arguments in runs(mutation, source, measured, wide=wide):
+    for environment, arguments in runs(mutation, source, measured, work.copy, wide=wide):
         arguments = [*arguments, *work.deselected()]
         try:
             target.write_text(mutation.apply(source), encoding="utf-8")

@@ -24,6 +24,7 @@ from hld.files.calibration_v1 import parts_of_version_1
 from hld.files.detector_checks import check_calibration, check_history, check_same, check_settings
 from hld.files.detector_params import plain_params, read_params
 from hld.files.judges import judge_parts, read_judge
+from hld.references.kept_rows import with_triangles
 from hld.schemas.encoder import TableEncoder
 from hld.schemas.new_values import KeptValues
 from hld.schemas.schema import TableSchema
@@ -215,6 +216,7 @@ def _read_test(circuit: pcircuit.Circuit, header: dict[str, Any], arrays: dict[s
     settings = Settings(**saved)
     if header["version"] == 1:
         calibration, arrays = parts_of_version_1(calibration, arrays, settings.tolerance)
+    arrays = with_triangles(arrays, "kept.")
     found = read_calibration(circuit, calibration, arrays, settings.seed)
     written, same = calibration_parts(found)
     check_same(calibration, written, "calibration")

@@ -21,7 +21,8 @@ from hld.conditional.covariates import covariate_mask
 from hld.conditional.judges import build_judge
 from hld.estimator import row_offset
 from hld.files.detector import check_storable
-from hld.fitting.own_test import build_test, warn_of_few, warn_of_left_out
+from hld.fitting.odd_columns import examine_columns
+from hld.fitting.own_test import build_test, warn_of_few
 from hld.results.count_law import with_laws
 from hld.schemas.encoder import TableEncoder
 from hld.schemas.learn_schema import learn_schema
@@ -62,7 +63,7 @@ def learn_detector(options: Mapping[str, Any], table: Any, groups: Any, order: s
                           given=options["schema"])
     encoder = schema.encoder()
     check_storable(options, schema)
-    warn_of_left_out(schema, options["schema"])
+    examine_columns(schema, options["schema"], options["categorical"])
     given = covariate_mask(encoder.names, options["covariates"], options["reference"])
     data, _ = encoder.encode_training(columns)
     kept, new = reference_rows(encoder, columns, data, kept_rows)

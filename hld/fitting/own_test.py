@@ -12,7 +12,6 @@ from hld.metrics.named import COMBINATIONS, default_metrics
 from hld.testing.goodness_of_fit import HLDTest
 
 SUPPORTED_LEVEL = 0.05  # below the smallest p-value of a single row `fit` warns
-MOST_NAMED = 8  # columns that a warning names
 
 
 def build_test(options: Mapping[str, Any], circuit: pcircuit.Circuit, kept: np.ndarray, num_learned: int, seed: int,
@@ -65,23 +64,4 @@ def warn_of_few(judge: Any, num_rows: int) -> None:
     if least > SUPPORTED_LEVEL:
         warnings.warn(f"`table` has {num_rows} rows, so the smallest p-value of a single row is {least:.2g}: a test at "
                       "a lower level never rejects one; `describe()` lists the smallest p-values of larger batches",
-                      UserWarning, stacklevel=4)
-
-
-def warn_of_left_out(schema: Any, given: Any) -> None:
-    """A warning that names the columns that are left out without having been asked for.
-
-    Parameters
-    ----------
-    schema : TableSchema
-        As learned.
-    given : TableSchema or None
-        As the user gave it.
-    """
-    asked = {column.name for column in given.left_out} if given is not None else set()
-    found = [f"{column.name!r} ({column.note})" for column in schema.left_out if column.name not in asked]
-    if found:
-        more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
-        warnings.warn(f"`table` has columns that tell rows apart and say nothing of others, which are left out: "
-                      f"{', '.join(found[:MOST_NAMED])}{more}; name them in `categorical` or `continuous` to keep them",
                       UserWarning, stacklevel=4)

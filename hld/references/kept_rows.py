@@ -114,11 +114,21 @@ def _triangle(matrix: np.ndarray) -> np.ndarray:
 
 
 def _symmetric(arrays: dict[str, np.ndarray], name: str, m: int) -> np.ndarray:
-    """(m, m) a symmetric matrix from its lower triangle, or, in older files, from the whole of it; (0, 0) if empty."""
+    """(m, m) a symmetric matrix from its lower triangle; (0, 0) if empty."""
     if not arrays[name].size:
         return np.zeros((0, 0))
-    if arrays[name].ndim == 2:
-        return finite_array(arrays, name, (m, m))
     matrix = np.zeros((m, m))
     matrix[np.tril_indices(m)] = finite_array(arrays, name, (m * (m + 1) // 2,))
     return np.where(np.tri(m, dtype=bool), matrix, matrix.T)
+
+
+def with_triangles(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+    """Arrays of a file, in which earlier ones held symmetric matrices whole, with their lower triangles."""
+    result = dict(arrays)
+    for name in (prefix + one for one in SYMMETRIC):
+        if name in arrays and arrays[name].ndim == 2:
+            matrix = arrays[name]
+            if matrix.shape[0] != matrix.shape[1] or (matrix != matrix.T).any():
+                raise ValueError(f"{name!r} must be symmetric, found shape {matrix.shape}")
+            result[name] = _triangle(matrix)
+    return result

@@ -68,9 +68,13 @@ class ColumnQuality:
                  for attribute, what in COUNTS.items() if (count := getattr(self, attribute))]
         if self.num_missing or self.train_missing:
             known = self.train_missing is not None
-            found.append(f"column {self.name!r}: {self.num_missing / num_rows:.3g} of the values are missing"
-                         + (f", {self.train_missing:.3g} in training (p = {self.pvalue:.2g})" if known else ""))
+            found.append(f"column {self.name!r}: {100 * self.num_missing / num_rows:.3g}% of the values are missing"
+                         + (f", {100 * self.train_missing:.3g}% in training (p = {self.pvalue:.2g})" if known else ""))
         return found
+
+    def is_notable(self, level: float) -> bool:
+        """Whether tests of the shares of missing and of new values have p-values up to a level."""
+        return any(p is not None and p <= level for p in (self.pvalue, self.new_pvalue))
 
 
 @dataclass(frozen=True)
@@ -97,7 +101,7 @@ class DataQuality:
     2 rows
     column 'colour': 1 of 2 values that training did not have
     column 'size': 1 of 2 values out of the training range
-    column 'size': 0.5 of the values are missing, 0 in training (p = 0.8)
+    column 'size': 50% of the values are missing, 0% in training (p = 0.8)
     """
 
     num_rows: int

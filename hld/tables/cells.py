@@ -35,7 +35,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hld.tables.factored import Factored
-from hld.tables.forms import arrow_parts, from_stream, is_arrow, is_mapping, is_stream, mapping_parts, structured_parts
+from hld.tables.forms import (
+    arrow_parts,
+    from_stream,
+    is_arrow,
+    is_mapping,
+    is_stream,
+    mapping_parts,
+    records_parts,
+    structured_parts,
+)
 from hld.tables.frames import frame_parts, is_frame
 from hld.tables.times import times_as_objects
 
@@ -68,8 +77,10 @@ def read_table(table: Any) -> Columns:
         return Columns(names, len(arrays[0]) if arrays else 0, arrays, list(declared))
     array = _as_array(table)
     if array.ndim != 2:
+        how = ("give `.to_frame()` of it" if hasattr(table, "to_frame") else
+               "Reshape your data, one row as table[None, :], one column as table[:, None]")
         raise ValueError(f"`table` has {array.ndim} dimension(s) ({type(table).__name__}), expected 2 (rows, "
-                         f"columns): Reshape your data, one row as table[None, :], one column as table[:, None]")
+                         f"columns): {how}")
     whole = _checked_dtype(array, "`table`")
     arrays = list(whole.T)
     return Columns(None, len(whole), arrays, [False] * len(arrays), whole)
@@ -85,6 +96,8 @@ def _named_parts(table: Any) -> tuple[Any, ...] | None:
         names, arrays = mapping_parts(table)
     elif isinstance(table, np.ndarray) and table.dtype.names is not None and table.ndim == 1:
         names, arrays = structured_parts(table)
+    elif isinstance(table, (list, tuple)) and table and all(map(is_mapping, table)):
+        names, arrays = records_parts(table)
     else:
         return arrow_parts(from_stream(table)) if is_stream(table) else None
     return names, arrays, [False] * len(names)

@@ -119,6 +119,12 @@ def mapping_parts(table: Any) -> tuple[tuple[Any, ...], list[Any]]:
     return names, arrays
 
 
+def records_parts(records: Any) -> tuple[tuple[Any, ...], list[Any]]:
+    """Names and arrays (N,) of a list of mappings, one a row: names in the order in which they appear."""
+    names = list(dict.fromkeys(name for record in records for name in record))
+    return mapping_parts({name: [record.get(name) for record in records] for name in names})
+
+
 def structured_parts(table: Any) -> tuple[tuple[Any, ...], list[Any]]:
     """Names and arrays (N,) of a structured array (N,)."""
     for name in table.dtype.names:
