@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from hld.schemas.schema import TableSchema as TableSchema
     from hld.streams.stream_monitor import StreamMonitor as StreamMonitor
     from hld.streams.stream_monitor import StreamResult as StreamResult
+    from hld.summaries.of_batches import arrow_summarizer as arrow_summarizer
     from hld.summaries.summary import BatchSummary as BatchSummary
     from hld.testing.goodness_of_fit import HLDTest as HLDTest
     from hld.testing.many_batches import BatchesResult as BatchesResult
@@ -61,7 +62,8 @@ _HOME = {
     "load": "model_files", "save": "model_files", "judge_chunks": "chunks",
     "Monitor": "monitoring.monitor", "MonitorResult": "monitoring.monitor",
     "MMDResult": "baselines.mmd", "MMDTest": "baselines.mmd", "mmd_squared": "baselines.mmd",
-    "BatchSummary": "summaries.summary", "AuditResult": "auditing.audit", "audit": "auditing.audit",
+    "BatchSummary": "summaries.summary", "arrow_summarizer": "summaries.of_batches",
+    "AuditResult": "auditing.audit", "audit": "auditing.audit",
     "Edit": "planning.alternatives", "Plan": "planning.of_tables", "plan": "planning.of_tables",
     "Distances": "comparing.distances", "distances": "comparing.distances",
     "TwoSampleResult": "comparing.two_sample", "two_sample": "comparing.two_sample",

@@ -61,7 +61,7 @@ PLANTED = [
     ("pcircuit/inference/ranges.py", "HIGHEST = 960.0", "HIGHEST = 1100.0"),
     ("pcircuit/moments/overlaps.py", "MAX_SHIFT = 900", "MAX_SHIFT = 1100"),
     ("hld/monitoring/bets.py", "SPARE = 4.0", "SPARE = 0.0"),
-    ("hld/nulls/monte_carlo.py", "TIE = 1e-9", "TIE = 1e-3"),
+    ("hld/nulls/ranks/monte_carlo.py", "TIE = 1e-9", "TIE = 1e-3"),
     ("hld/nulls/limit_law.py", "QUANTILE_TOLERANCE = 1e-3", "QUANTILE_TOLERANCE = 0.1"),
 ]
 

@@ -32,7 +32,7 @@ NEVER = re.compile(r"__pycache__|\.(pyc|nbi|nbc)$")
 BY_THE_BUILD = re.compile(r"\.egg-info/|^build/|^dist/")  # in the copied tree
 SELECTION = ("tests/pcircuit/files/test_circuit_file.py", "tests/pcircuit/test_argument_values.py",
              "tests/pcircuit/operations/test_conditions.py", "tests/hld/files", "tests/hld/schemas/test_columns.py",
-             "tests/hld/command/test_csv_files.py")
+             "tests/hld/command/console/test_csv_files.py")
 BUILD = """
 import setuptools.build_meta as backend, sys
 print("built", getattr(backend, "build_" + sys.argv[1])(sys.argv[2]))

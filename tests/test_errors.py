@@ -15,11 +15,12 @@ from test_layers import PATHS, nodes
 # rooms and modules that read what is saved, or what is typed in a shell
 READERS = ("pcircuit/files/", "pcircuit/formats/", "pcircuit/__main__.py", "pcircuit/engine.py", "hld/files/",
            "hld/table_files/", "hld/command/", "hld/checks.py", "hld/model_files.py", "hld/monitoring/monitor",
-           "hld/nulls/", "hld/references/kept_rows.py", "hld/vectors/linear_maps.py", "hld/vectors/windows.py",
+           "hld/nulls/", "hld/references/kept_rows.py", "hld/vectors/linear_maps.py",
+           "hld/vectors/windows.py",
            "hld/schemas/columns.py", "hld/schemas/encoder_json.py", "hld/schemas/schema_json.py",
            "hld/schemas/new_values.py", "hld/answers/profile.py", "hld/synthetic/values.py", "hld/summaries/",
            "hld/conditional/conditional_test.py", "hld/references/groups.py", "hld/references/stretches.py",
-           "hld/streams/stream_file.py", "hld/serve/", "hld/dask/", "hld/auditing/", "hld/planning/",
+           "hld/streams/stream_file.py", "hld/serve/", "hld/dask/", "hld/sql/", "hld/auditing/", "hld/planning/",
            "hld/comparing/", "hld/export/")
 ADVICE = re.compile(r"\bmust\b|\bexpected\b|\bfound\b|\bneeds?\b|: |; |\bonly\b|, so |, for which |, \{\}$")
 

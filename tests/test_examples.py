@@ -14,6 +14,7 @@ EXPECTED = {
     "learn_and_sample.py": [r"fresh rows: -\d+", r"#"],
     "monitor_a_stream.py": [r"hour 19: no alarm", r"hour 2\d: alarm"],
     "serve_with_threads.py": [r"'status': 200, 'shift': False", r"'status': 400", r"1 of 8 requests shifted"],
+    "test_in_a_database.py": [r"^no shift: ", r"^shift: ", r"1 query; ", r"dependence changed in 1 of 2 pairs"],
     "test_a_table.py": [r"^no shift: ", r"^shift: ", r"1 of 3 batches shifted", r"\d+ kB; shift"],
 }
 
@@ -22,6 +23,9 @@ EXPECTED = {
 def test_examples_run(script, tmp_path, monkeypatch, capsys):
     if "sklearn" in script.read_text(encoding="utf-8"):
         pytest.importorskip("sklearn")
+    if "duckdb" in script.read_text(encoding="utf-8"):
+        pytest.importorskip("duckdb")
+        pytest.importorskip("ibis")
     monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")
     monkeypatch.chdir(tmp_path)
     runpy.run_path(str(script), run_name="__main__")  # in this process, where a warning is an error

@@ -36,7 +36,7 @@ def adult(data_folder):
     return real_tables.adult(data_folder)
 
 
-@pytest.mark.parametrize("id_is_rich", [False, True])
+@pytest.mark.parametrize("id_is_rich", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_adult_in_both_directions(adult, id_is_rich, rng):
     table, rich, categories = adult
     train, held_out = real_tables.halves(table[rich == id_is_rich], rng)

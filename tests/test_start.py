@@ -187,8 +187,8 @@ folder.mkdir(exist_ok=True)
 (folder / str(hash(time.perf_counter_ns()))).touch()
 while len(list(folder.iterdir())) < 4:
     time.sleep(0.005)
-print(twice(21), twice(1.5), twice(1 + 2j))
-print(sum(twice.stats.cache_hits.values()) == 3)
+print(twice(21), twice(1.5))
+print(sum(twice.stats.cache_hits.values()) == 2)
 """
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
                    "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
@@ -197,6 +197,6 @@ print(sum(twice.stats.cache_hits.values()) == 3)
     four = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=tmp_path,
                              env=environment) for _ in range(4)]
     for process in four:
-        assert process.communicate(timeout=120)[0].startswith("42 3.0 (2+4j)")
+        assert process.communicate(timeout=120)[0].startswith("42 3.0")
     fifth = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=True)
-    assert fifth.stdout == "42 3.0 (2+4j)\nTrue\n"
+    assert fifth.stdout == "42 3.0\nTrue\n"

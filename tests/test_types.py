@@ -26,6 +26,7 @@ REVEALED = ["pcircuit.circuit.Circuit", "numpy.ndarray", "float"]
 WRONG = ["pcircuit.no_such_name", "pcircuit.hclt([[0]], num_latents='two')", "pcircuit.fit_em(1, [[0]])"]
 
 
+@pytest.mark.slow  # a minute for the types of NumPy; a step of its own in .ci/run
 @pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="mypy is not installed")
 def test_the_packages_their_lazy_names_and_wrong_uses(tmp_path, pytestconfig):
     """What mypy says about the packages, about a correct use of them, and about wrong ones, in one run for all.

@@ -30,17 +30,19 @@ from hld.nulls.limit_law import limit_laws
 from hld.nulls.score import score_of
 from hld.nulls.staged import squared_distances
 from hld.references.rows import row_reference
-from hld.results.largest_count import SHARE, largest_count
+from hld.results.largest_count import largest_count
 from hld.vectors.score_features import score_features
 
 from .shifts import SHIFTS, columns_for, fresh_batches, shifted_batches
 from .tables import TABLES, load_source
 
 HELD_BACK, CHOOSING = sorted(TABLES)[::2], sorted(TABLES)[1::2]
-COUNTS = "counts"  # the largest difference of a single count, `hld.results.largest_count`, with its share of the level
+COUNTS = "counts"  # the largest difference of a single count, `hld.results.largest_count`, with a share of the level
 EVERY = (*DEFAULT, "whitened_fine", "score", "ordered")
 COMBINED = {"four": DEFAULT, "+ fine": EVERY[:5], "+ score": (*DEFAULT, "score"), "+ fine + score": EVERY[:6],
-            "+ fine + score + ordered": EVERY, "+ fine + score + counts": (*EVERY[:6], COUNTS), COUNTS: (COUNTS,)}
+            "+ fine + score + ordered": EVERY, COUNTS: (COUNTS,)}
+SHARES = (0.1, 0.2, 0.35, 0.5)  # of the level, for the test of counts beside all metrics but "ordered"
+COMBINED |= {f"+ fine + score + {share:.0%} counts": (*EVERY[:6], COUNTS, share) for share in SHARES}
 ALPHA, SIZES = 0.05, (10, 50, 200)
 
 
@@ -110,9 +112,11 @@ def _power(found, unshifted, chosen) -> float:
 
 def _combined(scores, chosen) -> np.ndarray:
     """(B,) the harmonic mean of the scores of some metrics, and the test of counts by its share of the level."""
-    places = [1 + EVERY.index(name) for name in chosen if name != COUNTS and 1 + EVERY.index(name) < scores.shape[1]]
-    together = harmonic_mean(np.maximum(scores[:, places], 1e-300)) if places else np.ones(len(scores))
-    return np.minimum(together / (1 - SHARE), scores[:, 0] / SHARE) if COUNTS in chosen else together
+    places = [1 + EVERY.index(name) for name in chosen if name in EVERY and 1 + EVERY.index(name) < scores.shape[1]]
+    if not places:
+        return scores[:, 0]
+    together = harmonic_mean(np.maximum(scores[:, places], 1e-300))
+    return np.minimum(together / (1 - chosen[-1]), scores[:, 0] / chosen[-1]) if COUNTS in chosen else together
 
 
 def report(cells) -> str:

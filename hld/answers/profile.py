@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 MOST_ROWS = 2 ** 53
+LAWS = (2, 4)  # moments of the distances of counts: by columns, by pairs
 MOST_CELLS = 2_000_000  # of all pair tables together; pairs beyond are left out
 
 
@@ -35,12 +36,15 @@ class Profile:
         Pairs of columns.
     pairs : tuple of (C_u, C_v) int arrays
         By edge; rows that miss one of the two are not counted.
+    laws : (2, 4) float array or None
+        How distances of counts vary, by columns and by pairs (`hld.results.count_law`); None where that is not known.
     """
 
     num_rows: int
     counts: tuple[Any, ...]
     edges: np.ndarray
     pairs: tuple[Any, ...]
+    laws: np.ndarray | None = None
 
     def __add__(self, other: Profile) -> Profile:
         """The profile of both tables together."""
@@ -50,28 +54,29 @@ class Profile:
 
     def to_arrays(self) -> dict[str, Any]:
         """Flat arrays for a file."""
-        return {"counts": np.concatenate(self.counts), "edges": self.edges,
-                "pairs": np.concatenate([np.zeros(0, np.int64), *(table.ravel() for table in self.pairs)])}
+        arrays = {"counts": np.concatenate(self.counts), "edges": self.edges,
+                  "pairs": np.concatenate([np.zeros(0, np.int64), *(table.ravel() for table in self.pairs)])}
+        return arrays if self.laws is None else arrays | {"laws": self.laws}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, Any], num_categories: tuple[int, ...]) -> Profile:
         """A profile that `to_arrays` wrote, for columns with so many categories; ValueError where it does not fit."""
         sizes, V = [C + 1 for C in num_categories], len(num_categories)
-        counts, edges = _whole(arrays, "counts", (sum(sizes),)), _whole(arrays, "edges", (None, 2))
+        totals, edges = _whole(arrays, "counts", (sum(sizes),)), _whole(arrays, "edges", (None, 2))
         if len(edges) >= max(V, 1) or (edges >= V).any() or (edges[:, 0] == edges[:, 1]).any():
             raise ValueError(f"the edges of a profile must be less than {V} pairs of different columns")
         shapes = [(num_categories[u], num_categories[v]) for u, v in edges.tolist()]
         if sum(a * b for a, b in shapes) > MOST_CELLS:
             raise ValueError(f"the pair tables of a profile must have at most {MOST_CELLS} cells")
-        pairs = _whole(arrays, "pairs", (sum(a * b for a, b in shapes),))
-        counts = tuple(np.split(counts, np.cumsum(sizes)[:-1]))
-        pairs = np.split(pairs, np.cumsum([a * b for a, b in shapes])[:-1]) if shapes else []
+        cells = _whole(arrays, "pairs", (sum(a * b for a, b in shapes),))
+        counts = tuple(np.split(totals, np.cumsum(sizes)[:-1]))
+        pairs = np.split(cells, np.cumsum([a * b for a, b in shapes])[:-1]) if shapes else []
         num_rows = _total(counts[0])
         if not 0 < num_rows <= MOST_ROWS or any(_total(one) != num_rows for one in counts) \
                 or any(_total(one) > num_rows for one in pairs):
             raise ValueError("the counts of a profile must be of the same rows in every column")
         tables = tuple(one.reshape(shape) for one, shape in zip(pairs, shapes, strict=True))
-        return cls(num_rows, counts, edges, tables)
+        return cls(num_rows, counts, edges, tables, _laws(arrays["laws"]) if "laws" in arrays else None)
 
 
 def profile_of(codes: np.ndarray, num_categories: tuple[int, ...], edges: ArrayLike) -> Profile:
@@ -144,6 +149,14 @@ def tree_edges(tree: np.ndarray, num_categories: Sequence[int]) -> np.ndarray:
 def _total(counts: np.ndarray) -> int:
     """The sum of counts of a file, which may be beyond 64 bits."""
     return sum(counts.tolist())
+
+
+def _laws(array: np.ndarray) -> np.ndarray:
+    """Moments of a file, if they may be such."""
+    if array.dtype != np.float64 or array.shape != LAWS or not (np.isfinite(array) & (array >= 0)).all():
+        raise ValueError(f"'laws' of a profile must be finite numbers of at least 0 of shape {LAWS}, found shape "
+                         f"{array.shape} of {array.dtype}")
+    return array
 
 
 def _whole(arrays: dict[str, np.ndarray], name: str, shape: tuple[Any, ...]) -> np.ndarray:

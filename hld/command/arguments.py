@@ -5,20 +5,10 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
-from hld.command import (
-    auditing,
-    compare,
-    drawing,
-    exporting,
-    judging,
-    learning,
-    planning,
-    serving,
-    shells,
-    streaming,
-    warming,
-)
-from hld.command.reading import add_reading_options, names, separator
+from hld.command import shells, warming
+from hld.command.batches import auditing, judging, serving, streaming, summarizing
+from hld.command.console.reading import add_reading_options, names, separator
+from hld.command.models import compare, drawing, exporting, learning, planning
 
 STATUS = "exit status: 0 no shift found, 1 shift found, 2 error"
 EXAMPLES = {
@@ -82,7 +72,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: Any) -> None:  # type: ignore[override]
         """One line on standard error, and status 2."""
-        from hld.command.output import shown
+        from hld.command.console.output import shown
         super().error(shown(message))
 
 
@@ -142,6 +132,11 @@ def _add_test(commands: Any) -> None:
     _add_batch(test, "?")
     test.add_argument("--summary", metavar="FILE.json", nargs="+",
                       help="in place of a table: what `hld summarize` wrote, of one site or several")
+    test.add_argument("--sql", metavar="QUERY", help="in place of a table: a SELECT, or the name of a table in a "
+                                                     "database, which counts it and sends no row (needs hld[sql])")
+    test.add_argument("--database", metavar="URL", default="",
+                      help="with --sql: duckdb:///FILE, postgres://user@host/base, ... (default DuckDB in memory, "
+                           "whose queries may read files)")
     test.add_argument("--min-effect", type=float, metavar="X",
                       help="status 1 only if the effect size is surely at least X (its 95 %% interval begins there)")
     test.add_argument("--report", metavar="FILE.html", help="also write a page about it")
@@ -251,7 +246,8 @@ def _add_plan(commands: Any) -> None:
 
 def _add_summarize(commands: Any) -> None:
     """``hld summarize``."""
-    summarize = _add(commands, "summarize", planning.summarize, "write sums over a table that are tested in its place")
+    summarize = _add(commands, "summarize", summarizing.summarize,
+                     "write sums over a table that are tested in its place")
     summarize.add_argument("model", metavar="MODEL", help="model file")
     summarize.add_argument("table", metavar="BATCH.csv", help="rows with the columns of training")
     summarize.add_argument("-o", "--output", metavar="FILE.json", required=True, help="file to write")

@@ -72,7 +72,7 @@ def main(argv: list[str] | None = None) -> int:
     args = build_parser().parse_args(_joined(sys.argv[1:] if argv is None else argv))
     try:
         if args.verbose:
-            from hld.command.steps import log_to_standard_error
+            from hld.command.console.steps import log_to_standard_error
             log_to_standard_error()
         status = args.run(args)
         if sys.stdout is not None:
@@ -90,7 +90,7 @@ def main(argv: list[str] | None = None) -> int:
         if args.debug and sys.stderr is not None:
             import traceback
 
-            from hld.command.output import shown
+            from hld.command.console.output import shown
             print(*map(shown, traceback.format_exc().split("\n")), sep="\n", file=sys.stderr)
         _complain(_one_line(error))
         return ERROR
@@ -109,7 +109,7 @@ def _joined(argv: Any) -> list[Any]:
 
 def _complain(message: str) -> None:
     """One line on standard error, if there is one."""
-    from hld.command.output import shown
+    from hld.command.console.output import shown
     if sys.stderr is not None:
         print(f"hld: {shown(message)}", file=sys.stderr)
 

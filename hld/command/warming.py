@@ -10,8 +10,8 @@ from typing import Any
 def warm_up(args: Any) -> int:
     """Compile all kernels, with a line on standard error for each kind."""
     import pcircuit
-    from hld.command.output import print_text
-    from hld.command.steps import step
+    from hld.command.console.output import print_text
+    from hld.command.console.steps import step
     if pcircuit.engine_is_numpy():
         print_text("nothing to compile: PCIRCUIT_ENGINE=numpy never uses kernels")
         return 0

@@ -10,6 +10,7 @@ Writing is atomic and reading trusts nothing, see `pcircuit.write_archive` and `
 from __future__ import annotations
 
 import reprlib
+from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
@@ -23,6 +24,7 @@ from hld.files.calibration_v1 import parts_of_version_1
 from hld.files.detector_checks import check_calibration, check_history, check_same, check_settings
 from hld.files.detector_params import plain_params, read_params
 from hld.files.judges import judge_parts, read_judge
+from hld.references.kept_rows import with_triangles
 from hld.schemas.encoder import TableEncoder
 from hld.schemas.new_values import KeptValues
 from hld.schemas.schema import TableSchema
@@ -81,8 +83,14 @@ def detector_parts(params: dict[str, Any], fitted: dict[str, Any]) -> tuple[Any,
     return header, arrays | {"history": fitted["history"]}
 
 
-def check_storable(params: dict[str, Any], schema: TableSchema) -> None:
+def check_storable(params: Mapping[str, Any], schema: TableSchema) -> None:
     """Raise unless parameters and schema fit into a file: before anything is learned, not after.
+
+    Parameters
+    ----------
+    params : mapping
+        Constructor parameters of the detector.
+    schema : TableSchema
 
     Raises
     ------
@@ -162,7 +170,7 @@ def _read_profile(arrays: dict[str, Any], encoder: TableEncoder, num_train: int)
     """The counts of a file; None if it has none."""
     if not arrays:
         return None
-    check_names(arrays, {"counts", "edges", "pairs"}, "the profile")
+    check_names(arrays, {"counts", "edges", "pairs"} | ({"laws"} & set(arrays)), "the profile")
     profile = Profile.from_arrays(arrays, encoder.num_categories)
     if profile.num_rows > num_train:
         raise ValueError(f"the profile counts {profile.num_rows} rows, but the detector learned from {num_train}")
@@ -208,6 +216,7 @@ def _read_test(circuit: pcircuit.Circuit, header: dict[str, Any], arrays: dict[s
     settings = Settings(**saved)
     if header["version"] == 1:
         calibration, arrays = parts_of_version_1(calibration, arrays, settings.tolerance)
+    arrays = with_triangles(arrays, "kept.")
     found = read_calibration(circuit, calibration, arrays, settings.seed)
     written, same = calibration_parts(found)
     check_same(calibration, written, "calibration")

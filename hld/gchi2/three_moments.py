@@ -10,7 +10,7 @@ values are needed and what they mean is found by drawing (`hld.nulls.score`).
 
 With c_3 replaced by lambda_1 c_2, the most that it can be, the law is that of c_2 / lambda_1^2 weights lambda_1 and
 of the remaining sum spread infinitely thin.  Its tails below 5 % are wider than those of any weights with this
-largest one and these sums (`hld.nulls.confirmation`).
+largest one and these sums (`hld.nulls.ranks.confirmation`).
 
 A factor v on the variance at unchanged mean multiplies the weights by v and their multiplicities by 1 / v.
 """
@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from hld.gchi2.upper_gamma import upper_gamma
 
 
 @dataclass(frozen=True)
@@ -48,12 +50,15 @@ class ThreeMoments:
 
     def tail(self, x: Any, v: float = 1.0) -> np.ndarray:
         """P(Q >= x), with the variance times v."""
-        from scipy.special import gammaincc
         x = np.asarray(x, dtype=np.float64)
         if not self.second > 0:
             return np.where(x <= self.first, 1.0, 0.0)
         scale, dof = self._shape(v)
-        return gammaincc(dof / 2, np.maximum((x - self.first) / scale + dof, 0.0) / 2)
+        bound = np.maximum((x - self.first) / scale + dof, 0.0) / 2
+        if x.size == 1:  # of one batch
+            return np.full(x.shape, upper_gamma(float(dof / 2), bound.item()))
+        from scipy.special import gammaincc
+        return gammaincc(dof / 2, bound)
 
     def quantile(self, p: float, v: float = 1.0) -> np.ndarray:
         """The value that Q exceeds with probability p, with the variance times v; at least 0."""
@@ -70,6 +75,17 @@ class ThreeMoments:
 
 def three_moments(values: np.ndarray, counts: np.ndarray | float = 1.0) -> ThreeMoments:
     """The law of sum_j lambda_j chi2_1 for weights with multiplicities.
+
+    Parameters
+    ----------
+    values : (k,) float array
+        lambda_j, at least 0.
+    counts : float or (k,) float array
+        Multiplicities.
+
+    Returns
+    -------
+    ThreeMoments
 
     Examples
     --------

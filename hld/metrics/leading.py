@@ -9,7 +9,12 @@ It ends when the residuals of the k leading ones, which need no further product,
 
 .. math:: \| S v_j - \lambda_j v_j \| \le \epsilon \lambda_1 .
 
-Every eigenvalue found is then within epsilon lambda_1 of one of S.  In contrast to Lanczos vector by vector all work is
+Every eigenvalue found is then within epsilon lambda_1 of one of S.
+
+Where the spectrum is flat, so that lambda_k is nearly lambda_1, hundreds of products would be needed to tell directions
+apart that hardly differ.  There it ends when the residuals are at most a fifth of lambda_k: what a direction that was
+found misses of the true one has at most a variance of residual^2 / lambda_1, a twenty-fifth of that of each direction
+beyond k, all of which are left out.  In contrast to Lanczos vector by vector all work is
 products of matrices, which take a tenth of the time, and nothing is restarted.
 """
 from __future__ import annotations
@@ -20,10 +25,12 @@ import numpy as np
 
 BLOCK = 32  # columns at a time
 MOST_COLUMNS, MOST_BLOCKS = 4, 12  # of the basis, times k and BLOCK: beyond both together pairs are taken as they are
+COARSE = 0.2  # residuals allowed, relative to the smallest eigenvalue that is wanted
 WEAK = 1e-10  # share of a column's length below which nothing of it is left but rounding
 
 
-def leading_eigenpairs(operator: Any, m: int, k: int, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
+def leading_eigenpairs(operator: Any, m: int, k: int, epsilon: float, *,
+                       coarse: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
     """The k largest eigenvalues and their vectors.
 
     Parameters
@@ -33,6 +40,8 @@ def leading_eigenpairs(operator: Any, m: int, k: int, epsilon: float) -> tuple[n
     m, k : int
     epsilon : float
         Residuals allowed, relative to the largest eigenvalue.
+    coarse : float
+        Residuals allowed, relative to the k-th eigenvalue: `COARSE` where it is enough to know the leading subspace.
 
     Returns
     -------
@@ -64,7 +73,8 @@ def leading_eigenpairs(operator: Any, m: int, k: int, epsilon: float) -> tuple[n
         size = basis.shape[1]
         if size >= min(k + BLOCK, m):
             values, vectors, residuals = _ritz(basis, images, k)
-            if size == m or size >= MOST_COLUMNS * k + MOST_BLOCKS * BLOCK or residuals.max() <= epsilon * values[0]:
+            allowed = max(epsilon * values[0], coarse * values[-1])
+            if size == m or size >= MOST_COLUMNS * k + MOST_BLOCKS * BLOCK or residuals.max() <= allowed:
                 return values, vectors
         block = image
 

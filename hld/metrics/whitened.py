@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from hld.metrics.leading import leading_eigenpairs
+from hld.metrics.leading import COARSE, leading_eigenpairs
 from hld.references.reference import MAX_FULL_SPECTRUM, Reference
 from hld.vectors.linear_maps import Stretched
 
@@ -53,8 +53,8 @@ def whitened(reference: Reference, *, ridge: float = RIDGE, **options: Any) -> S
 
     Notes
     -----
-    O(m^3), or with more than 1500 nodes an iteration for 128 eigenvectors with residuals of 1e-6 lambda_1; once for
-    all ridges.
+    O(m^3), or with more than 1500 nodes an iteration for 128 eigenvectors with residuals of 1e-6 lambda_1, or of a
+    fifth of the smallest of the 128 eigenvalues where that is more; once for all ridges.
     """
     model = reference.model
     if "eigenpairs" not in model.kept:  # type: ignore[attr-defined]  # both ridges need the same
@@ -76,6 +76,6 @@ def _eigenpairs(covariance: Any, m: int) -> tuple[np.ndarray, np.ndarray]:
     if m <= MAX_FULL_SPECTRUM:
         values, vectors = np.linalg.eigh(covariance.covariance())
     else:
-        values, vectors = leading_eigenpairs(covariance.operator(), m, LEADING_DIRECTIONS, RESIDUAL)
+        values, vectors = leading_eigenpairs(covariance.operator(), m, LEADING_DIRECTIONS, RESIDUAL, coarse=COARSE)
     order = np.argsort(values)[::-1]
     return np.maximum(values[order], 0.0), vectors[:, order]

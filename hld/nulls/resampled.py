@@ -6,7 +6,8 @@ batch.  Its squared distance under a metric F is
 .. math:: |F \sum_i w_i z_i|^2 = w^t G w, \qquad G_{ij} = (F z_i)^t (F z_j).
 
 * few rows, small batches: the T (T + 1) / 2 entries of G between the rows of a batch are looked up and added;
-* few rows, large batches: products of the weights with G, n x n, replace vectors of m nodes;
+* few rows, large batches: products of the weights with G, n x n, or with n rows as a metric shows them where these
+  are shorter, replace vectors of m nodes;
 * many rows: the means are formed, and mapped.
 
 So the number of nodes matters for n > m only, and for n <= m the metrics are applied to the n rows once.
@@ -22,7 +23,7 @@ import numpy as np
 from hld.nulls.staged import squared_distances
 from hld.references.rows import resampled_weights
 from hld.vectors.linear_maps import Stretched
-from hld.vectors.row_products import row_products
+from hld.vectors.row_products import quadratic_forms, row_products
 from hld.vectors.windows import Window
 
 MOST_PRODUCTS = 2 ** 27  # bytes of all G together, beyond which they are formed only where n <= m
@@ -64,13 +65,16 @@ class ResampledDistances:
         weights = resampled_weights(n, T, B, rng)
         if way == "means":
             return squared_distances(self.metrics, weights @ self.rows)
-        weights = weights if isinstance(weights, np.ndarray) else weights.toarray()
-        forms = [np.einsum("bi,bi->b", weights @ product, weights) for product in self.products]
-        return np.maximum(np.stack(forms, axis=1), 0.0)
+        return self.forms[0](weights if isinstance(weights, np.ndarray) else weights.toarray())
 
     def cost(self, T: int) -> float:
         """About what one batch of T rows costs, in additions."""
         return self._way(T)[1]
+
+    @cached_property
+    def forms(self) -> Any:
+        """A function of weights (B, n), and the multiplications that it takes for each batch."""
+        return quadratic_forms(self.metrics, self.rows)
 
     @cached_property
     def products(self) -> list[Any]:
@@ -95,7 +99,18 @@ class ResampledDistances:
 
 
 def resampled_distances(metrics: tuple[Any, ...], rows: np.ndarray) -> ResampledDistances:
-    """`ResampledDistances` of some metrics and centred rows (n, m)."""
+    """`ResampledDistances` of some metrics and centred rows (n, m).
+
+    Parameters
+    ----------
+    metrics : tuple of LinearMap
+    rows : (n, m) float array
+        Of mean 0.
+
+    Returns
+    -------
+    ResampledDistances
+    """
     return ResampledDistances(tuple(metrics), rows)
 
 

@@ -6,9 +6,9 @@ With u_i the differences of the k rows from their mean, as a metric F shows them
     (1/k) sum_i |F u_i|^4              how heavy their tails are
     max_i |F u_i|^2                    how far out the farthest is
 
-for each metric, which is what a batch's own rows are set against (`hld.nulls.confirmation`); and for batches with holes
-(`hld.references.available`) the covariance S where it is formed, and, if the rows had holes, how many show each node
-and each pair of nodes.
+for each metric, which is what a batch's own rows are set against (`hld.nulls.ranks.confirmation`); and for batches with
+holes (`hld.references.available`) the covariance S where it is formed, and, if the rows had holes, how many show each
+node and each pair of nodes.
 """
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ import numpy as np
 import pcircuit
 from hld.checks import finite_array
 from hld.references.reference import MAX_FULL_SPECTRUM, Reference
+
+SYMMETRIC = ("covariance", "shared")  # of these files hold one half
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,9 +58,9 @@ class KeptRows:
         return len(self.counts) > 0
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """k, and the arrays."""
+        """k, and the arrays; of symmetric ones the lower triangle."""
         arrays = {part.name: getattr(self, part.name) for part in fields(self)[1:]}
-        return {"num_rows": self.num_rows}, arrays
+        return {"num_rows": self.num_rows}, arrays | {name: _triangle(arrays[name]) for name in SYMMETRIC}
 
     @classmethod
     def from_parts(cls, scalars: dict[str, int], arrays: dict[str, np.ndarray], m: int, q: int) -> KeptRows:
@@ -68,8 +70,7 @@ class KeptRows:
         sums = [finite_array(arrays, name, (q,)) for name in ("fourth", "farthest")]
         if norms.min() < 0 or min(one.min() for one in sums) < 0:
             raise ValueError("sums of squares over the reference rows must be at least 0")
-        covariance, shared = (finite_array(arrays, name, (m, m) if arrays[name].size else (0, 0))
-                              for name in ("covariance", "shared"))
+        covariance, shared = (_symmetric(arrays, name, m) for name in SYMMETRIC)
         counts = finite_array(arrays, "counts", (m,) if arrays["counts"].size else (0,), np.int64)
         if ((counts < 0) | (counts > k) | (counts != np.floor(counts))).any():
             raise ValueError(f"rows that show a node must be whole numbers up to {k}")
@@ -105,3 +106,29 @@ def kept_rows(reference: Reference, metrics: tuple[Any, ...], laws: tuple[Any, .
 def _norms(values: np.ndarray, counts: np.ndarray) -> tuple[Any, ...]:
     """Trace, Frobenius norm and largest of eigenvalues with multiplicities."""
     return (counts * values).sum(), np.sqrt((counts * values ** 2).sum()), values.max()
+
+
+def _triangle(matrix: np.ndarray) -> np.ndarray:
+    """(m (m + 1) / 2,) the lower triangle of a symmetric matrix, row by row."""
+    return matrix[np.tril_indices(len(matrix))]
+
+
+def _symmetric(arrays: dict[str, np.ndarray], name: str, m: int) -> np.ndarray:
+    """(m, m) a symmetric matrix from its lower triangle; (0, 0) if empty."""
+    if not arrays[name].size:
+        return np.zeros((0, 0))
+    matrix = np.zeros((m, m))
+    matrix[np.tril_indices(m)] = finite_array(arrays, name, (m * (m + 1) // 2,))
+    return np.where(np.tri(m, dtype=bool), matrix, matrix.T)
+
+
+def with_triangles(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+    """Arrays of a file, in which earlier ones held symmetric matrices whole, with their lower triangles."""
+    result = dict(arrays)
+    for name in (prefix + one for one in SYMMETRIC):
+        if name in arrays and arrays[name].ndim == 2:
+            matrix = arrays[name]
+            if matrix.shape[0] != matrix.shape[1] or (matrix != matrix.T).any():
+                raise ValueError(f"{name!r} must be symmetric, found shape {matrix.shape}")
+            result[name] = _triangle(matrix)
+    return result

@@ -15,7 +15,7 @@ table a difference that is not known is zero, and the others are stretched by sq
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +24,9 @@ import numpy as np
 import pcircuit
 from hld.references.available import shown
 from hld.references.circuit import CircuitReference
-from hld.references.covariances import RowCovariance, through
+from hld.references.covariances import MOST_FORMED, GramCovariance, RowCovariance, through
 from hld.references.reference import MAX_FULL_SPECTRUM
+from hld.vectors.row_products import row_products
 from hld.vectors.row_vectors import RowVectors
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class RowReference(RowCovariance):
     num_rows: int | None = None
     holes: object = None
     mean_score: np.ndarray | None = None
+    _plain: dict[Any, Any] = field(default_factory=dict, repr=False)
     at_deployment = None  # rows are not kept
 
     @property
@@ -100,14 +102,31 @@ class RowReference(RowCovariance):
         return resampled_means(self.table, T, B, rng)
 
     def under(self, metric: Scaled | SparseRows | Stretched) -> Any:
-        """F S F^T: formed for few nodes, else, and of fewer rows than nodes, by its mapped rows."""
-        if len(self.mean) <= min(MAX_FULL_SPECTRUM, len(self.table)):
+        """F S F^T: formed for few nodes; of fewer rows than nodes by their products, else by its mapped rows."""
+        n, m = self.table.shape
+        if m <= min(MAX_FULL_SPECTRUM, n):
             return through(metric, self.covariance())
+        if n <= min(m, MOST_FORMED):
+            return GramCovariance(row_products((metric,), self.table, self._plain)[0] / (n - 1))
         return RowCovariance(metric.apply(self.table))
 
 
 def resampled_means(table: Any, T: int, B: int, rng: np.random.Generator) -> np.ndarray:
-    """(B, m) means of T rows drawn with replacement from a centred table (n, m), times sqrt(n / (n - 1))."""
+    """(B, m) means of T rows drawn with replacement from a centred table (n, m), times sqrt(n / (n - 1)).
+
+    Parameters
+    ----------
+    table : (n, m) float array, or a map's sparse rows
+    T : int
+        Rows of a batch.
+    B : int
+        Batches.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    (B, m) float array
+    """
     return resampled_weights(len(table), T, B, rng) @ table
 
 
@@ -115,6 +134,19 @@ def resampled_weights(n: int, T: int, B: int, rng: np.random.Generator) -> Any:
     """(B, n) array, sparse where that pays: what each of n rows counts in B means of T rows drawn with replacement.
 
     How often it is drawn, divided by T and times sqrt(n / (n - 1)), so that variances are not too small.
+
+    Parameters
+    ----------
+    n : int
+    T : int
+        Rows of a batch.
+    B : int
+        Batches.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    (B, n) float array, or scipy.sparse.csr_array
     """
     from scipy.sparse import csr_array
     weight = np.sqrt(n / max(n - 1, 1)) / T

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+import pcircuit
 from hld.schemas.columns import BINNED
 from hld.schemas.level_codes import level_lookup, look_up
 from hld.schemas.number_codes import StepTables, step_codes, step_tables
 from hld.schemas.rare_levels import seen_once
-from hld.tables.cells import NUMERIC, as_numbers, objects_of, plain_value
+from hld.tables.cells import NUMERIC, as_numbers, is_missing, objects_of, plain_value
 from hld.tables.factored import Factored, whole_cells
 from hld.tables.times import TIMES, as_seconds
 
@@ -99,8 +100,30 @@ def encoded(columns: tuple[Any, ...], tables: CodeTables, arrays: list[Any], num
     With `leave_one_out` a rare level that is in one row only counts as unseen there: see `hld.schemas.rare_levels`.
     Without `is_strict` a column that is not there (None) is missing throughout, and cells of another type than the
     column's are counted: among numbers they are missing, among levels unseen.
+
+    Parameters
+    ----------
+    columns : tuple of V columns
+    tables : CodeTables
+        Those of the columns.
+    arrays : list of V arrays (N,) or None
+    num_rows : int
+        N.
+    whole : (N, V) array or None
+        The table, if it is one array.
+    leave_one_out, is_strict : bool
+
+    Returns
+    -------
+    codes : (N, V) integer array
+    report : EncodingReport
+
+    Raises
+    ------
+    TypeError
+        With `is_strict`, cells of another type than the column's.
     """
-    codes = np.empty((num_rows, len(arrays)), dtype=_code_dtype(max(c.num_categories for c in columns), arrays))
+    codes = np.empty((num_rows, len(arrays)), dtype=_code_dtype(columns, arrays))
     beyond, odd = np.zeros(len(arrays), dtype=np.int64), np.zeros(len(arrays), dtype=np.int64)
     if tables.is_counting and whole is not None and whole.dtype.kind in "biu":
         _copy_counting(whole, tables.unseen, codes)
@@ -168,11 +191,21 @@ def _apply_policy(column: Any, numbers: Any, codes: Any) -> None:
     codes[new] = -1
 
 
-def _code_dtype(num_categories: int, arrays: list[Any]) -> type[Any]:
-    """Smallest dtype for codes below num_categories, signed where columns (N,) can hold missing values."""
-    if any(values is None or values.dtype.kind in "fOMm" for values in arrays):
+def _code_dtype(columns: tuple[Any, ...], arrays: list[Any]) -> type[Any]:
+    """Smallest dtype for the codes of columns, signed where some of their arrays (N,) can become missing values."""
+    num_categories = max(column.num_categories for column in columns)
+    if any(_may_be_missing(column, values) for column, values in zip(columns, arrays, strict=True)):
         return np.int16 if num_categories <= 2 ** 15 else np.int32
     return np.uint8 if num_categories <= 2 ** 8 else np.uint16 if num_categories <= 2 ** 16 else np.int32
+
+
+def _may_be_missing(column: Any, values: Any) -> bool:
+    """Whether cells of a column can get the code -1."""
+    if values is None or column.unseen == "missing":
+        return True
+    if isinstance(values, Factored) and column.kind not in BINNED:
+        return bool((values.codes < 0).any() or any(map(is_missing, values.levels.tolist())))
+    return values.dtype.kind in "fOMm"
 
 
 def _copy_counting(numbers: np.ndarray, num_levels: np.ndarray, codes: np.ndarray) -> None:
@@ -202,3 +235,40 @@ def _counts(codes: np.ndarray, wanted: Any) -> np.ndarray:
     # NumPy adds flags along an axis one by one, and counts those of a single column many at a time
     return np.array([np.count_nonzero(codes[:, v] == code) for v, code in enumerate(np.asarray(wanted).tolist())],
                     dtype=np.int64)
+
+
+def decoded(columns: tuple[Any, ...], codes: Any, *, missing: Any, unseen: str, rare: str) -> np.ndarray:
+    """The values that codes stand for, see `TableEncoder.decode`.
+
+    Parameters
+    ----------
+    columns : tuple of V columns
+        As fitted.
+    codes : (N, V) integer array_like
+        Entries 0..C_v - 1, or -1.
+    missing, unseen, rare : object
+        What stands for -1, for the category of unseen levels, and for that of rare ones.
+
+    Returns
+    -------
+    (N, V) object array
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `codes` are not integers, or not of this shape and range.
+    """
+    expected = f"integers of shape (rows, {len(columns)})"
+    codes = pcircuit.check_integers(codes, "codes", expected)
+    if codes.ndim != 2 or codes.shape[1] != len(columns):
+        raise ValueError(f"`codes` must be {expected}, found shape {codes.shape}")
+    table = np.empty(codes.shape, dtype=object)
+    for v, column in enumerate(columns):
+        low, high = codes[:, v].min(initial=0), codes[:, v].max(initial=0)
+        if low < -1 or high >= column.num_categories:
+            raise ValueError(f"`codes` column {v} ({column.name!r}) has entries from {low} to {high}, "
+                             f"expected -1..{column.num_categories - 1}")
+        values = np.empty(column.num_categories + 1, dtype=object)
+        values[:] = [*column.values(unseen, rare), missing]  # code -1 reads the last entry
+        table[:, v] = values[codes[:, v].astype(np.intp)]
+    return table

@@ -103,6 +103,14 @@ def hypergeometric_tail(N: int, K: int, T: int, j: int) -> float:
 
     Small tails are right to about N log(N) / 10^16, relative.
 
+    Parameters
+    ----------
+    N, K, T, j : int
+
+    Returns
+    -------
+    float
+
     Examples
     --------
     >>> round(hypergeometric_tail(5, 2, 2, 1), 12), round(hypergeometric_tail(5, 2, 2, 2), 12)      # 1 - 3/10, 1/10
@@ -120,9 +128,8 @@ def hypergeometric_tail(N: int, K: int, T: int, j: int) -> float:
 
 def _falling_terms(N: int, K: int, T: int, j: int, highest: int) -> float:
     """The sum of P(J = i) from j on, each term from the one before."""
-    from scipy.special import gammaln
-    up, down = np.array([K, N - K, T, N - T]) + 1.0, np.array([j, K - j, T - j, N - K - T + j, N]) + 1.0
-    term = math.exp(gammaln(up).sum() - gammaln(down).sum())
+    up, down = (K, N - K, T, N - T), (j, K - j, T - j, N - K - T + j, N)
+    term = math.exp(sum(math.lgamma(one + 1) for one in up) - sum(math.lgamma(one + 1) for one in down))
     total = 0.0
     while j <= highest:
         i = np.arange(j, min(j + _BLOCK, highest + 1), dtype=np.float64)

@@ -3,6 +3,7 @@ r"""Conditions as text: ``age > 40 and sex == "F"``, read by Python's grammar an
 =====================  ===============================================================
 comparison             ``age > 40``, ``20 <= age < 30``, ``sex == "F"``, ``sex != "F"``
 membership             ``colour in ("red", "blue")``, ``colour not in ["red"]``
+times                  ``day >= "2026-01-31"``, ``clock < "12:30"``, ``stay > "1 day, 6:00:00"``, ``stay > 108000``
 together               ``and``, ``or``, ``not``, parentheses
 names                  as in the table; in backquotes if they are no words: ```hours-per-week` > 40``
 =====================  ===============================================================
@@ -19,14 +20,14 @@ Bins are cut where the text compares with a number inside one, before anything e
 from __future__ import annotations
 
 import ast
-import datetime
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from hld.synthetic.values import is_binned
-from hld.tables.times import as_seconds
+from hld.tables.time_texts import seconds_of_text
+from hld.tables.times import TIMES
 
 if TYPE_CHECKING:
     from hld.synthetic.values import Grid
@@ -35,15 +36,14 @@ MOST_BOXES = 512
 LONGEST = 10_000  # characters
 QUOTED = re.compile("`([^`]*)`")
 FLIPPED = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE, ast.Eq: ast.Eq, ast.NotEq: ast.NotEq}
-TEXT_TIMES = {"date": datetime.datetime, "time": datetime.time}
 EXPECTED = "expected comparisons of columns with values, joined by and, or, not"
 
 
 class Condition(NamedTuple):
     """A condition that was read: cut points by column, and disjoint boxes over the cut bins."""
 
-    cuts: dict[str, Any]
-    boxes: list[Any]
+    cuts: dict[int, tuple[float, ...]]
+    boxes: list[dict[int, frozenset[int]]]
 
 
 def read_condition(text: str, columns: Any, grids: Any) -> Condition:
@@ -77,7 +77,18 @@ def read_condition(text: str, columns: Any, grids: Any) -> Condition:
 
 
 def cut_edges(column: Any, cuts: set[float] | tuple[float, ...]) -> np.ndarray:
-    """Ascending marks of the bins of a continuous column: low, its edges and the cuts between, and the end."""
+    """Ascending marks of the bins of a continuous column: low, its edges and the cuts between, and the end.
+
+    Parameters
+    ----------
+    column : BinColumn
+    cuts : iterable of float
+        Those outside of the column's range are left out.
+
+    Returns
+    -------
+    (n,) float array
+    """
     end = np.nextafter(column.high, np.inf)
     inside = [c for c in cuts if column.low < c < end]
     return np.array(sorted({column.low, *column.edges, *inside, end}))
@@ -133,11 +144,10 @@ class _Reader:
             raise self._refuse(node, "expected ==, !=, <, <=, >, >=, in or not in")
         return self._box(v, found if kind is ast.Eq else self._all(v) - found)
 
-    def _equal(self, v: int, value: Any) -> frozenset[str]:
+    def _equal(self, v: int, value: Any) -> frozenset[int]:
         """Categories with a value."""
         column = self.columns[v]
         if is_binned(column):
-            value = _number(column, value)
             return self._at_least(v, value, above=False) - self._at_least(v, value, above=True)
         matches = [c for c, level in enumerate(column.levels) if level == value and isinstance(level, str)
                    == isinstance(value, str)]
@@ -147,7 +157,7 @@ class _Reader:
                              f"expected one of {shown}")
         return frozenset(matches)
 
-    def _at_least(self, v: Any, value: Any, above: Any) -> frozenset[str]:
+    def _at_least(self, v: Any, value: Any, above: Any) -> frozenset[int]:
         """Categories of numbers that are at least a value, or above it."""
         column = self.columns[v]
         if not is_binned(column):
@@ -160,13 +170,13 @@ class _Reader:
         starts = cut_edges(column, self.cuts[v])[:-1]
         return frozenset(np.flatnonzero(starts >= cut).tolist())
 
-    def _all(self, v: int) -> frozenset[str]:
+    def _all(self, v: int) -> frozenset[int]:
         """All categories of a column."""
         column = self.columns[v]
         count = len(cut_edges(column, self.cuts.get(v, ()))) - 1 if is_binned(column) else column.num_categories
         return frozenset(range(count))
 
-    def _numbers(self, v: Any) -> frozenset[str]:
+    def _numbers(self, v: Any) -> frozenset[int]:
         """Categories that a comparison by size can be true or false of: not those of rare and unseen levels."""
         column = self.columns[v]
         return self._all(v) if is_binned(column) else frozenset(range(len(column.levels)))
@@ -177,9 +187,10 @@ class _Reader:
 
     def _complement(self, boxes: list[dict[int, Any]]) -> list[Any]:
         """Disjoint boxes of what is in none of some."""
-        found = [{}]
+        found: list[dict[int, Any]] = [{}]
         for box in boxes:
-            outside, inside = [], {}
+            outside: list[dict[int, Any]] = []
+            inside: dict[int, Any] = {}
             for v, categories in box.items():
                 rest = self._all(v) - categories
                 if rest:
@@ -223,13 +234,12 @@ class _Reader:
 
 def _number(column: Any, value: Any) -> float:
     """A value as the numbers of a column with bins are, times in seconds."""
-    if column.kind in TEXT_TIMES and isinstance(value, str):
-        try:
-            moment = np.array([TEXT_TIMES[column.kind].fromisoformat(value)], dtype=object)
-        except ValueError:
-            raise ValueError(f"`where` compares column {column.name!r} with {value!r}, expected a {column.kind} such "
-                             f"as {column.text(column.low)!r}") from None
-        return float(as_seconds(moment, column.kind)[0][0])
+    seconds = seconds_of_text(value, column.kind) if column.kind in TIMES and isinstance(value, str) else None
+    if seconds is not None:
+        return seconds
+    if column.kind in TIMES and (column.kind != "duration" or isinstance(value, (str, bool))):
+        raise ValueError(f"`where` compares column {column.name!r} with {value!r}, expected a {column.kind} such "
+                         f"as {column.text(column.low)!r}")
     if isinstance(value, (str, bool)):
         raise ValueError(f"`where` compares column {column.name!r} with {value!r}, expected a number")
     return value
@@ -241,7 +251,7 @@ def _parsed(text: Any, numbers: dict[str, int]) -> tuple[Any, ...]:
         raise ValueError(f"`where` has {len(text)} characters, expected at most {LONGEST}")
     names = dict(numbers)
 
-    def word(match: Any) -> str | None:
+    def word(match: re.Match[str]) -> str:
         if match[1] not in numbers:
             raise ValueError(f"`where` names the column {match[1]!r}, expected one of {', '.join(map(repr, numbers))}")
         stand_in = f"column_{numbers[match[1]]}_".ljust(len(match[0]), "_")

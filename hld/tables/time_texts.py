@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from hld.tables.times import EPOCH
+
 ISO = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?")
 DOTTED = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})(?=$|[ T])")
 SLASHED = re.compile(r"(\d{4})/(\d{1,2})/(\d{1,2})(?=$|[ T])")
@@ -47,6 +49,15 @@ def text_kind(cells: Any) -> str | None:
 def times_of_texts(cells: Any, kind: str) -> np.ndarray:
     """(n,) objects: the times that texts stand for, and the texts that stand for none, as they are.
 
+    Parameters
+    ----------
+    cells : sequence of str
+    kind : "date", "duration" or "time"
+
+    Returns
+    -------
+    (n,) object array
+
     Examples
     --------
     >>> times_of_texts(["1 days 00:00:02", "x"], "duration").tolist()
@@ -57,6 +68,30 @@ def times_of_texts(cells: Any, kind: str) -> np.ndarray:
     return result
 
 
+def seconds_of_text(cell: str, kind: str) -> float | None:
+    """The number for one text that stands for a time (`hld.tables.times`); None if it stands for none.
+
+    Examples
+    --------
+    >>> seconds_of_text("02.01.1970 01:00+01:00", "date"), seconds_of_text("1 day, 0:00:01", "duration")
+    (86400.0, 86401.0)
+    >>> seconds_of_text("24:30", "time") is None
+    True
+    """
+    cell = cell.strip()
+    if kind != "date":
+        seconds = _seconds(cell)
+        return None if seconds is None or (kind == "time" and not (_is_clock(cell) and seconds < DAY)) else seconds
+    text = in_iso(cell)
+    if not ISO.fullmatch(text):
+        return None
+    try:        # older Pythons read neither Z nor a fraction of other than three or six digits
+        moment = datetime.datetime.fromisoformat(_plain_iso(text))
+    except ValueError:
+        return None
+    return (moment - (EPOCH if moment.tzinfo is None else EPOCH.replace(tzinfo=datetime.timezone.utc))).total_seconds()
+
+
 def in_iso(cell: str) -> str:
     """A date in one of the other forms as ISO 8601 writes it, anything else as it is."""
     found = DOTTED.match(cell)
@@ -64,6 +99,12 @@ def in_iso(cell: str) -> str:
     if not found and (found := SLASHED.match(cell)):
         year, month, day = found.groups()
     return f"{year}-{month:0>2}-{day:0>2}{cell[found.end():]}" if found else cell
+
+
+def _plain_iso(text: str) -> str:
+    """A text of `ISO` with a fraction of six digits and a zone with a colon."""
+    text = re.sub(r"\.(\d+)", lambda found: f".{found[1][:6]:0<6}", text.replace("Z", "+00:00"))
+    return re.sub(r"([+-]\d{2})(\d{2})$", r"\1:\2", text) if ":" in text else text
 
 
 def _dates(cells: Any) -> list[Any]:

@@ -16,13 +16,15 @@ from hld.vectors.linear_maps import LinearMap, Scaled, Stretched
 from hld.vectors.windows import Window
 
 
-def row_products(metrics: tuple[LinearMap, ...], rows: np.ndarray) -> list[np.ndarray]:
+def row_products(metrics: tuple[LinearMap, ...], rows: np.ndarray, plain: Any = None) -> list[np.ndarray]:
     """G of each metric.
 
     Parameters
     ----------
     metrics : tuple of LinearMap
     rows : (n, m) float array
+    plain : dict, optional
+        What earlier calls for the same rows have found that others need, too: start with an empty one.
 
     Returns
     -------
@@ -39,8 +41,60 @@ def row_products(metrics: tuple[LinearMap, ...], rows: np.ndarray) -> list[np.nd
     [array([[5., 2.],
            [2., 4.]])]
     """
-    plain: dict[tuple[int, int], np.ndarray] = {}
+    plain = {} if plain is None else plain
     return [_products(*_window(metric, rows), plain) for metric in metrics]  # type: ignore[call-arg]
+
+
+def quadratic_forms(metrics: tuple[LinearMap, ...], rows: np.ndarray) -> tuple[Any, int]:
+    """w^t G w of each metric for many w, with as few multiplications as the metrics allow, and their number.
+
+    Metrics of fewer than n coordinates are applied to the rows once, and a stretched one is the plain one and some
+    directions more; what is left needs an (n, n) product, and all plain norms of the same coordinates share one.
+
+    Returns
+    -------
+    callable
+        Of w (B, n); gives (B, q).
+    int
+        Multiplications for one w.
+
+    Examples
+    --------
+    >>> forms, cost = quadratic_forms((Scaled("weights", np.array([1.0, 2.0])),), np.array([[1.0, 1.0], [2.0, 0.0]]))
+    >>> forms(np.array([[1.0, 0.0], [1.0, -1.0]])), cost
+    (array([[5.],
+           [5.]]), 4)
+    """
+    products: dict[Any, np.ndarray] = {}
+    parts = [_form(*_window(metric, rows), products) for metric in metrics]  # type: ignore[call-arg]
+
+    def forms(weights: np.ndarray) -> np.ndarray:
+        whole = {key: np.einsum("bi,bi->b", weights @ product, weights) for key, product in products.items()}
+        found = []
+        for key, factor, along, gains in parts:
+            one = factor * whole[key] if key is not None else 0.0
+            found.append(one + (weights @ along) ** 2 @ gains if along is not None else one)
+        return np.maximum(np.stack(found, axis=1), 0.0)
+
+    cost = sum(product.size for product in products.values())
+    return forms, cost + sum(along.size for _, _, along, _ in parts if along is not None)
+
+
+def _form(metric: Any, rows: Any, place: Any, products: Any) -> Any:
+    """Key of a product, its factor, and directions with gains that are added: w^t G w of one metric."""
+    n = len(rows)
+    if isinstance(metric, Stretched) and rows.shape[1] + metric.vectors.shape[1] > n:
+        if place not in products:
+            products[place] = rows @ rows.T
+        return place, metric.rest ** 2, rows @ metric.vectors, metric.factors ** 2 - metric.rest ** 2
+    mapped = metric.apply(rows)
+    if mapped.shape[1] < n:
+        return None, 0.0, mapped, np.ones(mapped.shape[1])
+    is_plain = isinstance(metric, Scaled) and (metric.weights == 1).all()
+    key = place if is_plain else (place, len(products), "own")
+    if key not in products:
+        products[key] = mapped @ mapped.T
+    return key, 1.0, None, None
 
 
 def _window(metric: Any, rows: Any) -> Any:

@@ -61,6 +61,8 @@ class ScoreFeatures:
 
     def of_scores(self, scores: np.ndarray) -> np.ndarray:
         """(..., r) features of scores (..., P)."""
+        if scores.ndim == 1:  # of one batch: SciPy's sparse arrays would take longer to import
+            return np.bincount(self.places, weights=scores * self.factors, minlength=self.num_features)
         return scores @ self.matrix
 
     def of_rows(self, circuit: pcircuit.Circuit, rows: np.ndarray) -> np.ndarray:

@@ -1,8 +1,8 @@
 """Flows row by row, in NumPy: the downward pass of `pcircuit.inference.flows` before its sums over rows.
 
 Rows times parameters are many numbers, so they come region by region, from the root down, and the caller keeps what he
-needs of each.  Rows that are suspect in the linear domain, and all of a circuit that may overflow, are done again one
-by one with a logarithm per unit.
+needs of each.  The rows of a parameter stand side by side, so that all steps run along them.  Rows that are suspect in
+the linear domain, and all of a circuit that may overflow, are done again one by one with a logarithm per unit.
 """
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def flows_of_rows(circuit: Circuit, rows: Evidence) -> Iterator[tuple[int, Float
 
     Yields
     ------
-    int, (N, parameters of the region) float array
+    int, (parameters of the region, N) float array
         Regions in descending order; parameters as `Flows.by_region` has them, flat.  Rows of likelihood 0 have none.
 
     Examples
@@ -37,8 +37,8 @@ def flows_of_rows(circuit: Circuit, rows: Evidence) -> Iterator[tuple[int, Float
     >>> from pcircuit import Circuit, InputRegion, VTree
     >>> coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.25, 0.75]])])
     >>> list(flows_of_rows(coin, np.array([[1], [-1]])))
-    [(0, array([[0.  , 1.  ],
-           [0.25, 0.75]]))]
+    [(0, array([[0.  , 0.25],
+           [1.  , 0.75]]))]
     """
     if may_overflow(circuit):
         suspect, found = np.ones(len(rows), dtype=bool), None
@@ -47,9 +47,9 @@ def flows_of_rows(circuit: Circuit, rows: Evidence) -> Iterator[tuple[int, Float
         found = _downward(circuit, rows, np.where(suspect, 0.0, 1.0), shown, products)
     again = [(n, log_flows(circuit, rows[n:n + 1], np.ones(1))[0]) for n in np.flatnonzero(suspect).tolist()]
     for r in range(circuit.num_regions - 1, -1, -1):
-        flows = np.zeros((len(rows), _size(circuit.regions[r]))) if found is None else next(found)
+        flows = np.zeros((_size(circuit.regions[r]), len(rows))) if found is None else next(found)
         for n, counts in again:
-            flows[n] = _kept(circuit.regions[r], counts[r][None])
+            flows[:, n] = _kept(circuit.regions[r], counts[r])
         yield r, flows
 
 
@@ -72,7 +72,7 @@ def _size(region: Any) -> int:
 
 def _downward(circuit: Circuit, rows: Evidence, weights: Floats, shown: list[Floats],
               products: list[Any]) -> Iterator[Floats]:
-    """(N, parameters) flows of the regions, from the root down, after an upward pass."""
+    """(parameters, N) flows of the regions, from the root down, after an upward pass."""
     flow: list[Any] = [None] * circuit.num_regions
     flow[-1] = np.where(shown[-1] > 0, weights, 0.0)
     for r in range(circuit.num_regions - 1, -1, -1):
@@ -84,37 +84,48 @@ def _downward(circuit: Circuit, rows: Evidence, weights: Floats, shown: list[Flo
         yield _edge_flows(region, ratio, products[r])
         through = (region.weights.T @ ratio) * products[r]
         for a, c in enumerate(circuit.vtree.children(r).tolist()):
-            flow[c] = np.zeros(shown[c].shape)
-            np.add.at(flow[c], region.products[:, a], through)
+            flow[c] = _handed_down(through, region.products[:, a], len(shown[c]))
+
+
+def _handed_down(through: Floats, units: Any, num_units: int) -> Floats:
+    """(K, N) flows of the units of a child, from those through the products that use them."""
+    flow = np.zeros((num_units, through.shape[1]))
+    if np.bincount(units, minlength=1).max() == 1:
+        flow[units] = through
+    else:
+        np.add.at(flow, units, through)
+    return flow
 
 
 def _edge_flows(region: Any, ratio: Floats, products: Floats) -> Floats:
-    """(N, edges) ratio_k w_kp product_p, without those that a sparse region has not."""
+    """(edges, N) ratio_k w_kp product_p, without those that a sparse region has not."""
     if region.is_sparse:
         unit = np.repeat(np.arange(region.num_units), np.diff(region.weights.indptr))
-        sparse: Floats = (ratio[unit] * products[region.weights.indices]).T * region.weights.data
+        sparse: Floats = ratio[unit] * products[region.weights.indices] * region.weights.data[:, None]
         return sparse
-    dense: Floats = ratio.T[:, :, None] * products.T[:, None, :] * region.weights
-    return dense.reshape(ratio.shape[1], -1)
+    dense: Floats = ratio[:, None] * region.weights[:, :, None]
+    dense *= products
+    return dense.reshape(-1, ratio.shape[1])
 
 
 def _input_flows(region: InputRegion, values: Any, flow: Floats) -> Floats:
-    """(N, K C) flow of each unit at the category of the row, or spread where it is missing."""
+    """(K C, N) flow of each unit at the category of the row, or spread where it is missing."""
     N, (K, C) = len(values), region.probs.shape
-    result = np.zeros((N, K, C))
+    result = np.zeros((K, C, N))
     seen = np.flatnonzero(values >= 0)
-    result[seen, :, values[seen]] = flow.T[seen]
+    result[:, values[seen], seen] = flow[:, seen]
     holes = np.flatnonzero(values < 0)
-    total = region.probs.sum(axis=1, keepdims=True)
-    share = np.divide(region.probs, total, out=np.zeros_like(region.probs), where=total > 0)
-    result[holes] = flow.T[holes][:, :, None] * share
-    return result.reshape(N, K * C)
+    if len(holes):
+        total = region.probs.sum(axis=1, keepdims=True)
+        share = np.divide(region.probs, total, out=np.zeros_like(region.probs), where=total > 0)
+        result[:, :, holes] = flow[:, None, holes] * share[:, :, None]
+    return result.reshape(K * C, N)
 
 
 def _kept(region: Any, counts: Floats) -> Floats:
-    """(N, parameters) of dense flows (N, K, P or C)."""
+    """(parameters,) of dense flows (K, P or C) of a row."""
     if not isinstance(region, InputRegion) and region.is_sparse:
         unit = np.repeat(np.arange(region.num_units), np.diff(region.weights.indptr))
-        kept: Floats = counts[:, unit, region.weights.indices]
+        kept: Floats = counts[unit, region.weights.indices]
         return kept
-    return counts.reshape(len(counts), -1)
+    return counts.ravel()

@@ -85,6 +85,17 @@ def mean_score(circuit: Circuit, data: ArrayLike, *, n_jobs: int | None = None) 
 def score_of_flows(circuit: Circuit, flows: Flows) -> Floats:
     """(P,) the sum of the scores of the rows that some flows were computed from.
 
+    Parameters
+    ----------
+    circuit : Circuit
+    flows : Flows
+        Of this circuit, summed over rows.
+
+    Returns
+    -------
+    (P,) float array
+        One number for each parameter, in the order of `scores`.
+
     Examples
     --------
     >>> from pcircuit import Circuit, InputRegion, VTree
@@ -189,26 +200,28 @@ def _cut_directions(directions: Any, P: int, parts: list[slice]) -> tuple[int, l
 def _add_block(circuit: Circuit, rows: Evidence, parts: list[slice], directions: list[Any] | None,
                result: Floats) -> None:
     """Scores of a block of rows, or their products with the directions, into zeros."""
+    if directions is None:
+        for r, flows in flows_of_rows(circuit, rows):
+            result[:, parts[r]] = _centred(circuit.regions[r], flows).T
+        return
+    total = np.zeros(result.shape[::-1])
     for r, flows in flows_of_rows(circuit, rows):
-        centred = _centred(circuit.regions[r], flows)
-        if directions is None:
-            result[:, parts[r]] = centred
-        else:
-            result += centred @ directions[r]
+        total += directions[r].T @ _centred(circuit.regions[r], flows)
+    result[:] = total.T
 
 
 def _centred(region: Any, flows: Floats) -> Floats:
-    """(N, parameters of the region) flows less what the unit's own parameters make of its flow."""
+    """(parameters of the region, N) flows less what the unit's own parameters make of its flow."""
     if isinstance(region, InputRegion):
         parameters = region.probs
     elif not region.is_sparse:
         parameters = region.weights
     else:
         unit = np.repeat(np.arange(region.num_units), np.diff(region.weights.indptr))
-        totals = np.zeros((len(flows), region.num_units))
-        np.add.at(totals.T, unit, flows.T)
-        sparse: Floats = flows - totals[:, unit] * region.weights.data
+        totals = np.zeros((region.num_units, flows.shape[1]))
+        np.add.at(totals, unit, flows)
+        sparse: Floats = flows - totals[unit] * region.weights.data[:, None]
         return sparse
-    table = flows.reshape(len(flows), *parameters.shape)
-    centred: Floats = table - table.sum(axis=2, keepdims=True) * parameters
+    table = flows.reshape(*parameters.shape, -1)
+    centred: Floats = table - table.sum(axis=1, keepdims=True) * parameters[:, :, None]
     return centred.reshape(len(flows), -1)

@@ -35,10 +35,10 @@ from pcircuit.evidence import MOST_WEIGHT
 from pcircuit.learning.pair_counts import (
     checked_table,
     checked_weights,
+    grouped_sums,
     pair_count_blocks,
     pair_counts,
     refuse_large_pairs,
-    starts,
 )
 from pcircuit.vtree import VTree
 
@@ -242,13 +242,11 @@ def _mutual_information(data: Evidence, categories: Ints, pseudocount: float, we
 
 def _information_of_block(counts: Floats, c_i: Ints, c_j: Ints, pseudocount: float, step: float) -> Floats:
     """(I, J) mutual information from the tables n_ij side by side, (sum of C_i, sum of C_j)."""
-    first_i, first_j = starts(c_i), starts(c_j)
-
     def sum_i(table: Floats) -> Floats:
-        return np.add.reduceat(table, first_i, axis=0)
+        return grouped_sums(table, c_i)
 
     def sum_j(table: Floats) -> Floats:
-        return np.add.reduceat(table, first_j, axis=1)
+        return np.transpose(grouped_sums(table.T, c_j))
 
     of_i, of_j = sum_j(counts), sum_i(counts)  # n_i(a) over the rows where j is present, and the converse
     total = sum_i(of_i) + pseudocount

@@ -35,6 +35,7 @@ from pcircuit.evidence import integer_entries, row_weights
 BLOCK_CATEGORIES = 1024  # categories of all variables of a group: a block of counts takes 8 MB
 BLOCK_ENTRIES = 2**22  # entries of one side of the one-hot code of a block of rows: 16 MB
 MAX_PRODUCT_CELLS = 144  # cells per pair from which counting codes beats the matrix product (two cores)
+MOST_STRIDES, MOST_RUNS = 16, 16  # categories of small groups, and stretches of equal ones
 MOST_CATEGORIES = 2**31 - 1  # of one variable: positions in its tables stay far inside 64 bits
 MAX_CELLS = 2**27  # cells of the table of one pair: 1 GB, and a few such tables are needed at a time
 
@@ -167,6 +168,31 @@ def starts(sizes: Ints) -> Ints:
     return np.cumsum(sizes) - sizes
 
 
+def grouped_sums(table: Floats, sizes: Ints) -> Floats:
+    """(sum of sizes, n) -> (groups, n): sums of successive rows, which must be exact in any order.
+
+    Successive groups of one size are added as strided blocks, which takes a fifth of the time of `np.add.reduceat`
+    where they are small.
+    """
+    ends = [*(np.flatnonzero(np.diff(sizes)) + 1).tolist(), len(sizes)]
+    if len(ends) > MOST_RUNS:
+        reduced: Floats = np.add.reduceat(table, starts(sizes), axis=0)
+        return reduced
+    result = np.empty((len(sizes), table.shape[1]))
+    group = row = 0
+    for end in ends:
+        C, out = int(sizes[group]), result[group:end]
+        block = table[row:row + C * len(out)]
+        if C > MOST_STRIDES:
+            np.add.reduceat(block, np.arange(0, len(block), C), axis=0, out=out)
+        else:
+            out[:] = block[::C]
+            for c in range(1, C):
+                out += block[c::C]
+        group, row = end, row + len(block)
+    return result
+
+
 def _group_numbers(sizes: Ints) -> Ints:
     """(V,) group of each variable: as many in a row as BLOCK_CATEGORIES allows, at least one."""
     numbers: list[int] = []
@@ -227,7 +253,7 @@ def _with_last_categories(kept: Floats, categories: Ints, complete: Bools) -> Fl
     is_coded = np.ones(len(full), bool)
     is_coded[left_out] = False
     full[is_coded] = kept[:-1]
-    full[left_out] = kept[-1] - np.add.reduceat(full, first, axis=0)[complete]
+    full[left_out] = kept[-1] - grouped_sums(full, categories)[complete]
     return full
 
 

@@ -49,6 +49,7 @@ def moment_arrays(plan: Plan) -> MomentArrays:
     table[:, FIRST_NODE], table[:, NUM_NODES] = plan.start[:-1], np.diff(plan.start)
     table[:, BELOW], table[:, NEEDED] = plan.below, plan.needed
     local = plan.nodes - circuit.offsets[np.repeat(np.arange(len(table)), table[:, NUM_NODES])]
+    # copies of what may be read-only, or not, as in copies of circuits: Numba compiles all anew for the other kind
     return MomentArrays(table, np.argsort(circuit.vtree.parents, kind="stable")[1:], packed.unit, packed.weights,
-                        packed.columns, packed.row_pointer, packed.tables, np.zeros(sizes.sum()), local, plan.weights,
-                        plan.rounding, plan.order)
+                        packed.columns, packed.row_pointer, packed.tables, np.zeros(sizes.sum()), local,
+                        plan.weights.copy(), plan.rounding.copy(), plan.order)

@@ -14,8 +14,8 @@ from pcircuit.moments.compiled.unit_pairs import mix, pair_number
 
 
 @jit
-def fill_parts(arrays, stored):
-    """Write the uncompressed parts of all regions."""
+def fill_parts(arrays, stored, compress):
+    """Write the uncompressed parts of all regions: `compress` is false, see `traces.linear_moments`."""
     R = len(arrays.region)
     at, exp3, mean = np.zeros(R, np.int64), np.zeros(R, np.int64), np.empty(len(arrays.local))
     buffer, top, nothing = np.empty(1 << 12), 0, np.empty(0)
@@ -24,7 +24,7 @@ def fill_parts(arrays, stored):
         if not (arrays.region[r, BELOW] or arrays.region[r, NEEDED]):
             continue
         children = children_of(arrays, r)
-        tables, covariance, d, v, factors = region_parts(arrays, r, False, (buffer, at, stored.exp2, exp3), mean)
+        tables, covariance, d, v, factors = region_parts(arrays, r, compress, (buffer, at, stored.exp2, exp3), mean)
         _store(d.ravel(), stored.place[r, D], stored.numbers)
         _store(v.ravel(), stored.place[r, V], stored.numbers)
         _store(covariance.ravel(), stored.place[r, COVARIANCE], stored.numbers)

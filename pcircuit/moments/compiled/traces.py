@@ -21,8 +21,11 @@ NOTHING = -2  # nothing at or below a region is selected
 
 
 @jit
-def linear_moments(arrays, squares, mean, variances):
-    """Write mean (m,) and variances (m,); return tr(S^2), or 0 unless `squares`."""
+def linear_moments(arrays, squares, compress, mean, variances):
+    """Write mean (m,) and variances (m,); return tr(S^2), or 0 unless `squares`.
+
+    `compress` is true.  It is an argument because Numba compiles a function once for each constant that it is given.
+    """
     R = len(arrays.region)
     at, exp2, exp3 = np.zeros(R, np.int64), np.zeros(R, np.int64), np.zeros(R, np.int64)
     width = np.full(R, NOTHING)
@@ -32,7 +35,7 @@ def linear_moments(arrays, squares, mean, variances):
         if not (arrays.region[r, BELOW] or arrays.region[r, NEEDED]):
             continue
         K, is_leaf = arrays.region[r, SHOWN], arrays.region[r, ARITY] == 0
-        tables, covariance, d, v, factors = region_parts(arrays, r, True, (buffer, at, exp2, exp3), mean)
+        tables, covariance, d, v, factors = region_parts(arrays, r, compress, (buffer, at, exp2, exp3), mean)
         begin, end = own_nodes(arrays, r)
         for j in range(end - begin):
             variances[begin + j] = covariance[j, j]

@@ -78,7 +78,7 @@ def test_summaries_of_sites_are_tested_together(run, folder):
     assert (status, "800 rows" in out, "income" in out) == (1, True, True)
     assert run("summarize", "model.hld", "calm.csv", "-o", "private.json", "--epsilon", "1")[0] == 0
     assert hld.BatchSummary.from_json((folder / "private.json").read_text()).privacy.epsilon == 1.0
-    for argv, said in ((["calm.csv", "--summary", "calm.json"], "found both"), ([], "found neither"),
+    for argv, said in ((["calm.csv", "--summary", "calm.json"], "found a table and --summary"), ([], "found neither"),
                        (["--summary", "model.hld"], ""), (["--summary", "calm.csv"], "cannot read 'calm.csv'"),
                        (["--summary", "calm.json", "--by", "colour"], "--summary goes neither")):
         status, _, err = run("test", "model.hld", *argv)
@@ -184,7 +184,7 @@ def test_report_of_drawn_rows(run, folder):
 
 
 def test_log(run):
-    from hld.command.steps import LOG
+    from hld.command.console.steps import LOG
     try:
         status, _, err = run("--verbose", "test", "model.hld", "calm.csv", "--alpha", "0.0001")
     finally:

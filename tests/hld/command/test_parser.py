@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import hld
-from hld.command import csv_files
-from hld.command import reading as command
+from hld.command.console import csv_files
+from hld.command.console import reading as command
 from hld.command.parser import main
 
 ALPHA = "0.001"  # the batch without a shift would fail for one seed in a thousand; the other is far beyond
@@ -199,7 +199,7 @@ def test_sampled_rows_are_a_table_without_a_shift(run, files):
     assert len(lines) == 301
     detector = hld.load(files / "model.hld")
     drawn = detector.encoder_.encode(detector.sample(300, rng=3))[0]
-    from hld.command.csv_files import read_batch
+    from hld.command.console.csv_files import read_batch
     back = detector.encoder_.encode(read_batch(str(files / "drawn.csv"), detector.encoder_))[0]
     np.testing.assert_array_equal(drawn, back)
     assert run("test", "model.hld", "drawn.csv", "--alpha", ALPHA)[0] == 0

@@ -14,6 +14,7 @@ from hypothesis.extra.numpy import arrays
 from tables import FINITE, ROWS, column, form, objects
 
 from hld.schemas.encoder import TableEncoder, fit_encoder
+from hld.schemas.learn_schema import learn_schema
 
 # The ways to encode agree
 
@@ -306,3 +307,25 @@ def test_adult_as_text_is_categorical_throughout(data_folder):
     assert encoder.num_categories[0] == 65  # 63 levels, the rare ones, unseen ones
     with pytest.raises(TypeError, match=r"'x0' holds text \('17'\)"):
         fit_encoder(text, continuous=[0])
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+def test_new_levels_may_be_missing_where_no_cell_is(as_text):
+    pandas = pytest.importorskip("pandas")
+    kind = str if as_text else int
+    table = pandas.DataFrame({"a": np.arange(40) % 4, "b": np.arange(40) % 2}).astype(kind)
+    encoder = learn_schema(table).replace("a", policy="missing").encoder()
+    codes, report = encoder.encode(pandas.DataFrame({"a": [0, 5, 3], "b": [1, 0, 0]}).astype(kind))
+    assert codes.tolist() == [[0, 1], [-1, 0], [3, 0]]
+    assert report.num_unseen.tolist() == [1, 0]
+
+
+def test_text_without_holes_takes_a_byte_a_cell():
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"a": ["x", "y"] * 20, "b": ["u", "v", "w", "w"] * 10})
+    encoder = fit_encoder(table)
+    whole, _ = encoder.encode(table)
+    holed, _ = encoder.encode(table.mask(pandas.DataFrame(np.eye(40, 2, dtype=bool), columns=["a", "b"])))
+    assert (whole.dtype, holed.dtype) == (np.uint8, np.int16)
+    assert holed[:2].tolist() == [[-1, 0], [1, -1]]
+    assert np.array_equal(holed[2:], whole[2:])

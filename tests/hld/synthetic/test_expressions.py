@@ -1,4 +1,6 @@
 """Conditions: their probability by enumeration of rows, and texts that are none."""
+import datetime as dt
+
 import numpy as np
 import pytest
 
@@ -93,3 +95,45 @@ def test_conditions_are_text_and_possible(detector):
         detector.sample(1, where=3)
     with pytest.raises(ValueError, match="probability zero"):
         detector.sample(1, where="age > 40 and age < 30")
+
+
+TIMES = ("when", "day", "stay", "clock")
+
+
+@pytest.fixture(scope="module")
+def of_times():
+    rng = np.random.default_rng(0)
+    import pandas
+    when = pandas.Timestamp("2025-01-01") + pandas.to_timedelta(rng.integers(0, 365 * 24 * 60, 600), unit="min")
+    frame = pandas.DataFrame({"when": when, "day": when.normalize(), "clock": when.time,
+                              "stay": pandas.to_timedelta(rng.integers(0, 2 * 86400, 600), unit="s")})
+    return HLDDetector(num_epochs=3, num_latents=2).fit(frame[list(TIMES)])
+
+
+@pytest.mark.parametrize(("text", "python"), [
+    ("when >= '2025-07-01'", "when >= dt.datetime(2025, 7, 1)"),
+    ("when < '2025-07-01T12:30Z'", "when < dt.datetime(2025, 7, 1, 12, 30)"),
+    ("when < '2025-07-01 12:30:00.5+0200'", "when < dt.datetime(2025, 7, 1, 10, 30, 0, 500000)"),
+    ("when >= '1.7.2025 12:30'", "when >= dt.datetime(2025, 7, 1, 12, 30)"),
+    ("day == '2025/03/04'", "day == dt.datetime(2025, 3, 4)"),
+    ("'2025-03-01' <= day < '2025-04-01'", "day.month == 3"),
+    ("day in ['2025-03-04', '2025-03-05']", "day in (dt.datetime(2025, 3, 4), dt.datetime(2025, 3, 5))"),
+    ("day != '2025-03-04' and clock > '12:00'", "day != dt.datetime(2025, 3, 4) and clock > dt.time(12)"),
+    ("clock <= '06:30:30'", "clock <= dt.time(6, 30, 30)"),
+    ("stay > '1 day, 6:00:00'", "stay > dt.timedelta(hours=30)"), ("stay > '30:00'", "stay > dt.timedelta(hours=30)"),
+    ("stay > '1 days 06:00:00'", "stay > dt.timedelta(hours=30)"), ("stay <= 3600", "stay <= dt.timedelta(hours=1)")])
+def test_times_are_compared_with_texts_as_files_have_them(of_times, text, python):
+    every, given = of_times.sample(4000, rng=1).tolist(), of_times.sample(100, where=text, rng=2).tolist()
+    fulfilled = eval(f"lambda when, day, stay, clock: {python}", {"dt": dt})
+    assert all(fulfilled(*row) for row in given)
+    exact, share = of_times.probability(text), np.mean([fulfilled(*row) for row in every])
+    assert abs(share - exact) < 4.5 * np.sqrt(exact * (1 - exact) / len(every)) + 1e-3
+
+
+@pytest.mark.parametrize(("text", "kind"), [
+    ("day > 2025", "date"), ("day > '2025'", "date"), ("day > '2025-13-01'", "date"), ("day > '01/02/2025'", "date"),
+    ("day > '0000-01-01'", "date"), ("clock > '25:00'", "time"), ("clock > 12", "time"), ("stay > 'long'", "duration"),
+    ("stay > True", "duration"), ("clock == ''", "time")])
+def test_texts_that_are_no_times_are_refused(of_times, text, kind):
+    with pytest.raises(ValueError, match=f"expected a {kind} such as"):
+        of_times.probability(text)

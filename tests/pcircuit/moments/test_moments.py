@@ -1,6 +1,7 @@
 """Exact moments: enumeration = dense recursion = linear-time recursion = operator, on both engines."""
 import copy
 import itertools
+import pickle
 import threading
 
 import naive
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 import pcircuit.moments.moments
 from hld import exact_moments, select_nodes
 from pcircuit import Circuit, InputRegion, StructureError, VTree, hclt, rat_spn
+from pcircuit.moments.routes import MOMENTS
 
 ALL_KINDS = [kinds for size in (1, 2, 3) for kinds in itertools.combinations(("input", "product", "sum"), size)]
 CASES = [(name, kinds) for name, circuit in zoo.circuits().items() for kinds in ALL_KINDS
@@ -137,6 +139,8 @@ def test_blocks_of_any_size_give_the_same(monkeypatch):
 @needs_numba
 def test_engines_chosen_without_the_variable(monkeypatch):
     monkeypatch.delenv("PCIRCUIT_ENGINE", raising=False)
+    for name, value in (("is_ready", False), ("_cached", False), ("_spent", 0.0)):  # as in a new process
+        monkeypatch.setattr(MOMENTS, name, value)
     assert exact_moments(zoo.hclt_like())._cache["arrays"] is None  # small: NumPy
     large = zoo.random_circuit(0, num_variables=60)
     monkeypatch.setenv("PCIRCUIT_ENGINE", "numba")
@@ -288,6 +292,19 @@ def test_lazy_results_are_computed_once_by_threads(engine, monkeypatch):
         assert trace_sq == expected.trace_sq
         np.testing.assert_array_equal(values, expected.eigenvalues(3))
         np.testing.assert_array_equal(product, expected.operator() @ np.ones(len(moments.nodes)))
+
+
+@needs_numba
+def test_kernels_are_compiled_once_for_circuits_and_their_copies(monkeypatch):
+    """A copy's arrays can be written to where those of the original cannot: to Numba, another type."""
+    from pcircuit.moments.compiled import operator, traces
+    monkeypatch.setenv("PCIRCUIT_ENGINE", "numba")
+    moments = exact_moments(zoo.hclt_like())
+    for one in (moments, copy.deepcopy(moments), pickle.loads(pickle.dumps(moments))):
+        assert one.trace_sq == moments.trace_sq
+        np.testing.assert_array_equal(one.operator() @ np.ones(len(one.mean)),
+                                      moments.operator() @ np.ones(len(one.mean)))
+    assert len(traces.linear_moments.signatures) == len(operator.fill_parts.signatures) == 1
 
 
 def test_copies_compute_for_themselves():

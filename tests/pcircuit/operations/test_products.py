@@ -88,7 +88,7 @@ def test_overlap_of_random_circuits(a, seed, zeros):
     assert_close(overlap(a, b, ones(a)), overlap(a, b))
 
 
-@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("sparse", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("vtree", [
     VTree.right_linear(1000), VTree.balanced(1000), VTree.from_nested(list(range(1000))),
     VTree.from_nested([list(range(300)), *range(300, 1000)])], ids=repr)

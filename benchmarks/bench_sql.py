@@ -1,0 +1,193 @@
+"""Tables in a database: false alarms and power of the test by counts beside the test of rows, and its time in DuckDB.
+
+    HLD_DATA=... python -m benchmarks.bench_sql level [--splits 40]       unshifted real rows: how often p <= alpha
+    HLD_DATA=... python -m benchmarks.bench_sql power [--splits 10]       shifted rows: both tests
+    python -m benchmarks.bench_sql time [--rows 1e7] [--columns 20]       seconds in DuckDB, and of reading the rows
+
+Level: for each split a detector is fitted to `ROWS` random rows with its defaults and tests batches of other real rows;
+a rate is the mean over splits, its error their deviation over the square root of their number.  A star marks a rate
+above its level by more than three errors (or three binomial errors of as many batches).  Counts are made here with the
+encoder, which gives the counts that databases give (tests/hld/sql), so that no time goes into queries.
+"""
+from __future__ import annotations
+
+import argparse
+import os
+import pathlib
+import sys
+import tempfile
+import time
+import warnings
+
+import numpy as np
+
+import hld
+import hld.sql
+from hld.answers.profile import profile_of
+from hld.results.count_law import merged_codes
+from hld.schemas.encoding import EncodingReport
+from hld.sql.judging import judge_counts
+from hld.sql.slots import counted_column
+from hld.sql.tables import TableInDatabase
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests"))
+
+ALPHAS = (0.1, 0.05, 0.01, 0.001)
+ROWS, SIZES, BATCHES = 3000, (30, 100, 300, 1000, 3000), 40
+
+
+def main():
+    """Run one of the three."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=("level", "power", "time"))
+    parser.add_argument("--sources", nargs="*", default=["adult", "plants", "accidents", "census"])
+    parser.add_argument("--splits", type=int, default=10)
+    parser.add_argument("--epochs", type=int, default=20)
+    parser.add_argument("--rows", type=float, default=1e7)
+    parser.add_argument("--columns", type=int, default=20)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore", UserWarning)
+    {"level": level, "power": power, "time": timed}[options.what](options)
+
+
+def level(options):
+    """One row for each source and size."""
+    print("| source | T | batches | " + " | ".join(f"at {alpha:g}" for alpha in ALPHAS) + " |")
+    print("|---" * (3 + len(ALPHAS)) + "|")
+    for name in options.sources:
+        rates = {T: [] for T in SIZES}
+        for split in range(options.splits):
+            rng = np.random.default_rng([split, 77])
+            detector, pool = fitted(name, rng, options.epochs)
+            for T in SIZES:
+                batches = [pool.iloc[rng.integers(0, len(pool), T)] for _ in range(BATCHES)]
+                p = np.array([by_counts(detector, batch).pvalue for batch in batches])
+                rates[T].append((p[:, None] <= np.array(ALPHAS)).mean(axis=0))
+        for T, found in rates.items():
+            found = np.array(found)
+            rate, error = found.mean(axis=0), found.std(axis=0, ddof=1) / len(found) ** 0.5
+            bound = 3 * np.maximum(error, np.sqrt(np.array(ALPHAS) * (1 - np.array(ALPHAS)) / found.shape[0] / BATCHES))
+            cells = [f"{r:.4f} +- {e:.4f}{'*' * bool(r > a + b)}"
+                     for r, e, a, b in zip(rate, error, ALPHAS, bound, strict=True)]
+            print(f"| {name} | {T} | {len(found) * BATCHES} | {' | '.join(cells)} |", flush=True)
+
+
+def power(options):
+    """Shares of shifted batches that are found, at level 5 %."""
+    print("| source | shift | T | by counts | of rows |\n|---|---|---|---|---|")
+    for name in options.sources:
+        found = {}
+        for split in range(options.splits):
+            rng = np.random.default_rng([split, 78])
+            detector, pool = fitted(name, rng, options.epochs)
+            for kind, change in SHIFTS.items():
+                for T in (300, 3000):
+                    for _ in range(4):
+                        batch = change(pool.iloc[rng.integers(0, len(pool), T)].reset_index(drop=True), rng)
+                        found.setdefault((kind, T), []).append(
+                            (by_counts(detector, batch).reject, detector.test(batch).reject))
+        for (kind, T), pairs in found.items():
+            ours, rows = np.mean(pairs, axis=0)
+            print(f"| {name} | {kind} | {T} | {ours:.2f} | {rows:.2f} |", flush=True)
+
+
+def resampled_column(batch, rng):
+    """One column: a third of the cells drawn from the ten rows at random."""
+    v = batch.columns[rng.integers(batch.shape[1])]
+    rows = rng.random(len(batch)) < 0.3
+    drawn = batch[v].to_numpy()[rng.integers(0, 10, size=len(batch))]
+    return batch.assign(**{v: np.where(rows, drawn, batch[v].to_numpy())}).astype(batch.dtypes.to_dict())
+
+
+def shuffled_column(batch, rng):
+    """One column permuted: its distribution stays, its dependence on all others goes."""
+    v = batch.columns[rng.integers(batch.shape[1])]
+    return batch.assign(**{v: batch[v].to_numpy()[rng.permutation(len(batch))]}).astype(batch.dtypes.to_dict())
+
+
+def many_columns(batch, rng):
+    """Every column a little: 3 % of all cells are those of another row."""
+    out = batch.copy()
+    for v in batch.columns:
+        values, rows = batch[v].to_numpy(copy=True), np.flatnonzero(rng.random(len(batch)) < 0.03)
+        values[rows] = batch[v].to_numpy()[rng.integers(0, 3, size=len(rows))]
+        out[v] = values
+    return out.astype(batch.dtypes.to_dict())
+
+
+def repeated_rows(batch, rng):
+    """A mixture: one row in ten is like the 5 % most typical in the first column's order; whole rows, all columns."""
+    order = np.argsort(batch.iloc[:, 0].astype(str).to_numpy(), kind="stable")[:max(1, len(batch) // 20)]
+    rows = np.where(rng.random(len(batch)) < 0.1, rng.choice(order, size=len(batch)), np.arange(len(batch)))
+    return batch.iloc[rows]
+
+
+SHIFTS = {"one column": resampled_column, "one dependence": shuffled_column, "all columns a little": many_columns,
+          "a subgroup grows": repeated_rows}
+
+
+def fitted(name, rng, epochs):
+    """A detector fitted to random rows of a source, and a table of the others."""
+    table = source(name)
+    order = rng.permutation(len(table))
+    detector = hld.HLDDetector(num_epochs=epochs).fit(table.iloc[order[:ROWS]].reset_index(drop=True))
+    return detector, table.iloc[order[ROWS:]].reset_index(drop=True)
+
+
+def source(name, seen={}):  # noqa: B006, the tables that were read
+    """A real table as a data frame."""
+    import pandas as pd
+    if name in seen:
+        return seen[name]
+    folder = pathlib.Path(os.environ["HLD_DATA"])
+    if name == "adult":
+        seen[name] = pd.read_csv(folder / "adult" / "adult.data.gz", header=None, skipinitialspace=True,
+                                 na_values="?").rename(columns=str)
+    else:
+        path = folder / ("census_income_kdd/census_income_kdd.npz" if name == "census" else f"binary/{name}.npz")
+        with np.load(path, allow_pickle=False) as file:
+            rows = np.concatenate([file[key] for key in file.files if file[key].ndim == 2])
+        seen[name] = pd.DataFrame(rows[:60_000], columns=[f"x{v}" for v in range(rows.shape[1])])
+    return seen[name]
+
+
+def by_counts(detector, batch, alpha=0.05):
+    """The test by the counts of a data frame."""
+    codes, report, absent, extra = detector.encoder_.encode_counting(batch)
+    columns = tuple(map(counted_column, detector.encoder_.columns))
+    profile = profile_of(merged_codes(detector.encoder_.columns, codes), tuple(c.num_categories for c in columns),
+                         detector.profile_.edges)
+    kept = np.array([not getattr(column, "merged", False) for column in columns])
+    report = EncodingReport(report.num_rows, report.num_missing, report.num_unseen * kept, report.num_out_of_range,
+                            report.num_rare, report.num_odd)
+    return judge_counts(detector, TableInDatabase(columns, profile, report, tuple(absent), tuple(extra), 0), alpha)
+
+
+def timed(options):
+    """Seconds of the counts in DuckDB, beside those of reading the same rows and testing them here."""
+    import duckdb
+    rows, V = int(options.rows), options.columns
+    with tempfile.TemporaryDirectory() as folder:
+        base = duckdb.connect(f"{folder}/rows.db", config={"threads": 2})
+        numbers = ", ".join(f"(random() + random() + g) AS n{v}" for v in range(V // 2))
+        texts = ", ".join(f"'level ' || CAST(floor(6 * random() + 4 * g) AS INT) AS t{v}" for v in range(V - V // 2))
+        base.execute(f"CREATE TABLE rows AS SELECT {numbers}, {texts} FROM (SELECT random() AS g FROM range({rows}))")
+        base.execute("CHECKPOINT")
+        train = base.execute("SELECT * FROM rows USING SAMPLE reservoir(20000 ROWS) REPEATABLE (1)").df()
+        detector = hld.HLDDetector(num_epochs=10, metric="likelihoods").fit(train)
+        for label, run in (("counts in DuckDB", lambda: hld.sql.test(detector, base, "rows")),
+                           ("rows here, in chunks", lambda: hld.judge_chunks(detector, chunks(base)))):
+            wall, cpu = time.perf_counter(), time.process_time()
+            result = run()
+            print(f"{label}: {rows} rows x {V} columns in {time.perf_counter() - wall:.1f} s, "
+                  f"{time.process_time() - cpu:.1f} s of processor time; p = {result.pvalue:.3g}", flush=True)
+
+
+def chunks(base):
+    """The rows of the table, a million at a time."""
+    reader = base.execute("SELECT * FROM rows").to_arrow_reader(1_000_000)
+    yield from reader
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,32 @@
+"""``hld audit``: does a model keep its level on rows that it has not seen, and what does it find?"""
+from __future__ import annotations
+
+import pathlib
+import shlex
+from typing import Any
+
+
+def audit(args: Any) -> int:
+    """Measure level, power and drift."""
+    from hld.auditing.audit import audit as audited
+    from hld.command.batches.judging import read_inputs
+    from hld.command.console.output import check_output, print_json, print_text
+    from hld.reports.audit_report import audit_report
+    from hld.reports.page import write_page
+    if args.report is not None:
+        check_output(args.report)
+    detector, table = read_inputs(args)
+    name = pathlib.Path(args.model).name
+    result = audited({name: lambda batch: detector.test(batch, args.alpha)}, table, args.sizes, args.edit or [],
+                     args.alpha, num_batches=args.num_batches, rng=args.seed)
+    if args.report is not None:
+        edits = [part for edit in args.edit or [] for part in ("--edit", edit)]
+        sizes = ",".join(map(str, args.sizes))
+        command = shlex.join(["hld", "audit", args.model, args.table, "--alpha", f"{args.alpha:g}", "--sizes", sizes,
+                              "--num-batches", str(args.num_batches), "--seed", str(args.seed), *edits])
+        write_page(audit_report(result, table_name=pathlib.Path(args.table).name, commands=[command]), args.report)
+    if args.json:
+        print_json(result.to_dict())
+    else:
+        print_text(str(result))
+    return 0 if all(result.keeps_level.values()) else 1

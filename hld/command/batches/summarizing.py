@@ -1,0 +1,38 @@
+"""``hld summarize``: a table as sums, where its rows may not leave their site."""
+from __future__ import annotations
+
+from typing import Any
+
+
+def summarize(args: Any) -> int:
+    """Write the summary of a table."""
+    import pcircuit
+    from hld.command.console.csv_files import retried
+    from hld.command.console.output import check_output, print_text
+    from hld.command.console.reading import reading_options
+    from hld.model_files import load
+    from hld.summaries.of_tables import summarize_chunks
+    from hld.table_files import files
+    detector, path = load(args.model), check_output(args.output)
+
+    def summed(as_text: Any) -> Any:
+        chunks = files.read_chunks(args.table, detector.encoder_, reading_options(args), as_text=as_text)
+        return summarize_chunks(detector, chunks, epsilon=args.epsilon, delta=args.delta)
+    found = retried(args.table, summed)
+    with pcircuit.replace_file(path) as file:
+        file.write(found.to_json().encode())
+    print_text(f"wrote {path}: {found.num_rows} rows as {len(found.sums)} sums")
+    return 0
+
+
+def read_summaries(paths: Any) -> Any:
+    """The sum of the summaries of some files."""
+    from hld.summaries.summary import BatchSummary
+    found = []
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            try:
+                found.append(BatchSummary.from_json(file.read()))
+            except ValueError as error:
+                raise ValueError(f"cannot read {path!r}: {error}") from error
+    return sum(found[1:], start=found[0])

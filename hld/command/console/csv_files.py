@@ -1,0 +1,163 @@
+"""Tables of the command line: files in, as `hld.table_files.files` reads them, and CSV rows out."""
+from __future__ import annotations
+
+import csv
+import datetime
+import io
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import pcircuit
+from hld.chunks import judge_chunks
+from hld.command.console.output import check_output, shown
+from hld.table_files import files
+from hld.table_files.dialect import ReadOptions
+from hld.table_files.row_chunks import OddCells
+from hld.tables.factored import whole_cells
+
+if TYPE_CHECKING:
+    from hld.results.result import HLDResult
+    from hld.schemas.encoder import TableEncoder
+
+MIDNIGHT = datetime.time(0)
+
+
+def read_training(path: str, options: ReadOptions | None = None, *, max_rows: int = files.MOST_ROWS,
+                  seed: int = 0) -> tuple[Any, int]:
+    """A file as a table to learn from; of long ones a sample of the rows.
+
+    Parameters
+    ----------
+    path : str
+        File, possibly compressed; "-" is standard input.
+    options : ReadOptions, optional
+    max_rows, seed : see `hld.table_files.files.read_training`
+
+    Returns
+    -------
+    pandas.DataFrame or pyarrow.Table
+    int
+        Rows of the whole file.
+
+    Raises
+    ------
+    ImportError
+        If pandas is missing.
+    OSError, ValueError
+        If the file cannot be read or is not a table.
+    """
+    return files.read_training(path, options or ReadOptions(), max_rows=max_rows, seed=seed)
+
+
+def read_batch(path: str, encoder: TableEncoder, options: ReadOptions | None = None) -> Any:
+    """A whole file as a data frame whose columns have the types that the encoder was fitted to.
+
+    Parameters
+    ----------
+    path : str
+        File, possibly compressed; "-" is standard input.
+    encoder : hld.schemas.encoder.TableEncoder
+        Encoder of the detector that will read the table.
+    options : ReadOptions, optional
+
+    Returns
+    -------
+    pandas.DataFrame
+        A cell that cannot be what its column is made of is text.
+    """
+    import pandas
+    chunks = retried(path, lambda as_text: list(files.read_chunks(path, encoder, options or ReadOptions(),
+                                                                   as_text=as_text)))
+    if chunks and not isinstance(chunks[0], dict):
+        return pandas.concat([chunk.to_pandas() for chunk in chunks], ignore_index=True)
+    names = list(chunks[0]) if chunks else []
+    return pandas.DataFrame({name: np.concatenate([whole_cells(chunk[name]) for chunk in chunks]) for name in names})
+
+
+def judge_file(detector: Any, path: str, alpha: float, options: ReadOptions | None = None) -> HLDResult:
+    """The test of a file that is read in chunks, whatever its size.
+
+    Parameters
+    ----------
+    detector : hld.HLDDetector
+    path : str
+    alpha : float
+    options : ReadOptions, optional
+
+    Returns
+    -------
+    HLDResult
+    """
+    def judged(as_text: bool) -> HLDResult:
+        chunks = files.read_chunks(path, detector.encoder_, options or ReadOptions(), as_text=as_text)
+        return judge_chunks(detector, chunks, alpha)
+    return retried(path, judged)
+
+
+def retried(path: Any, read: Any) -> Any:
+    """What a reader makes of a file: again as text where a cell is not of its column's type.
+
+    Parameters
+    ----------
+    path : str
+        "-" for standard input.
+    read : callable
+        From whether to read cells as text to what is wanted.
+
+    Returns
+    -------
+    object
+        What `read` returned.
+    """
+    if path == "-":
+        return read(True)   # standard input is there once
+    try:
+        return read(False)
+    except OddCells:
+        return read(True)
+
+
+def write_rows(names: Any, rows: Any, path: str | None = None, separator: str = ",") -> None:
+    """Write rows as CSV with a header.
+
+    Parameters
+    ----------
+    names : sequence of V str
+        The header.
+    rows : (N, V) iterable
+        Cells; None is an empty one.
+    path : str, optional
+        The file, written all or nothing; by default standard output.  To a terminal text goes without control
+        characters, see `shown`; into files and pipes exactly as it is.
+    separator : str
+        One character.
+    """
+    rows = _with_days(rows)
+    if path is None and sys.stdout.isatty():
+        names, rows = map(shown, names), ([shown(c) if isinstance(c, str) else c for c in row] for row in rows)
+    if path is None:
+        _write(names, rows, sys.stdout, separator)
+        return
+    with pcircuit.replace_file(check_output(path)) as binary:
+        file = io.TextIOWrapper(binary, encoding="utf-8", newline="")
+        _write(names, rows, file, separator)
+        file.detach()  # which flushes, and leaves the file open
+
+
+def _with_days(rows: Any) -> np.ndarray:
+    """Rows (N, V) whose columns of midnights alone are days without a time, as data frames write them."""
+    rows = np.array(rows, dtype=object)
+    for cells in rows.T:
+        known = [cell for cell in cells.tolist() if cell is not None]
+        if known and all(isinstance(cell, datetime.datetime) and cell.time() == MIDNIGHT for cell in known):
+            cells[:] = [None if cell is None else cell.date() for cell in cells]
+    return rows
+
+
+def _write(names: list[str] | tuple[str, ...], rows: Any, file: Any, separator: str) -> None:
+    """Header and rows to an open text file."""
+    writer = csv.writer(file, delimiter=separator, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows(rows)

@@ -1,0 +1,103 @@
+r"""What the command line hands out: text and tables for people, one JSON object for programs, whole files.
+
+Tables are drawn by `rich` where a person looks at a terminal, and are plain aligned text in a file or a pipe.
+JSON has no numbers for NaN and the infinities, so they become null.  A file takes its name when it is complete.
+
+Names of columns, levels and files are somebody else's text.  Printed as they are, the control characters in them
+would be commands to the terminal (colours, moving the cursor, the title of the window), so everything that is not
+printable is escaped as Python writes it: ESC becomes \x1b.
+"""
+from __future__ import annotations
+
+import contextlib
+import json
+import pathlib
+import sys
+from typing import Any
+
+import pcircuit
+from hld.answers.plain_json import plain_json
+
+
+def shown(text: str) -> str:
+    """Text without control characters, line feeds among them: what is not printable is escaped."""
+    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
+
+
+def print_text(text: str) -> None:
+    """Print lines; control characters are escaped, and what the terminal's encoding cannot show."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    text = "\n".join(map(shown, text.split("\n")))
+    print(text.encode(encoding, "backslashreplace").decode(encoding))
+
+
+def print_json(value: dict[str, Any]) -> None:
+    """Print one JSON object, see `plain_json`."""
+    print(json.dumps(plain_json(value), indent=2, allow_nan=False))
+
+
+def print_table(header: tuple[str, ...], rows: list[Any]) -> None:
+    """Print a table.
+
+    Parameters
+    ----------
+    header : sequence of str
+        One heading for each column.
+    rows : sequence of sequences
+        Cells: text is set to the left, numbers to the right, with four digits where they are not whole.
+    """
+    right = [bool(rows) and not any(isinstance(row[i], str) for row in rows) for i in range(len(header))]
+    texts = [list(map(shown, header)), *([_cell(cell) for cell in row] for row in rows)]
+    if sys.stdout is not None and sys.stdout.isatty():
+        with contextlib.suppress(ImportError):
+            _print_rich(texts, right)
+            return
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    for row in texts:
+        cells = [cell.rjust(width) if number else cell.ljust(width)
+                 for cell, width, number in zip(row, widths, right, strict=True)]
+        print_text("  ".join(cells).rstrip())
+
+
+def save_figure(figure: Any, path: Any, dpi: Any) -> None:
+    """Write a figure of matplotlib to a file, whole or not at all; the ending of its name decides the format.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+    path : str or path
+    dpi : int
+        Dots per inch.
+    """
+    path = check_output(path)
+    with pcircuit.replace_file(path) as file:
+        figure.savefig(file, dpi=dpi, format=path.suffix.lower().lstrip(".") or "png")
+
+
+def check_output(path: Any) -> pathlib.Path:
+    """The path of a file that can be written, so that long work does not end with a wrong name."""
+    path = pathlib.Path(path)
+    if path.is_dir():
+        raise ValueError(f"{str(path)!r} is a folder, expected the name of a file to write")
+    if not path.parent.is_dir():
+        raise ValueError(f"{str(path)!r} cannot be written, as there is no folder {str(path.parent)!r}: "
+                         f"create it")
+    return path
+
+
+def _cell(value: float | str) -> str:
+    """The text of a cell, on one line."""
+    return f"{value:.4g}" if isinstance(value, float) else shown(str(value))
+
+
+def _print_rich(texts: list[list[str]], right: list[bool]) -> None:
+    """The table, header first, as rich draws it; `right` says which columns are numbers."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+    table = Table()
+    for name, number in zip(texts[0], right, strict=True):
+        table.add_column(Text(name), justify="right" if number else "left")
+    for row in texts[1:]:
+        table.add_row(*map(Text, row))  # Text, as names may look like markup
+    Console().print(table)

@@ -1,0 +1,74 @@
+"""``hld fit`` and ``hld info``: make a model file, and say what is in one."""
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from typing import Any
+
+
+def fit(args: argparse.Namespace) -> int:
+    """Learn a table and write the model file."""
+    from hld.command.console.csv_files import read_training
+    from hld.command.console.output import check_output, print_text
+    from hld.command.console.reading import reading_options
+    from hld.command.console.steps import LOG, step
+    from hld.detector import HLDDetector
+    target = check_output(args.output)
+    if target.exists() and args.table != "-" and os.path.samefile(target, args.table):
+        raise ValueError(f"{args.output!r} is the training table: give the model file another name")
+    detector = HLDDetector(num_latents=args.num_latents, num_epochs=args.num_epochs, num_bins=args.num_bins,
+                           categorical=args.categorical, continuous=args.continuous, rng=args.seed, metric=args.metric,
+                           covariates=args.covariates, schema=_schema(args))
+    with step(f"reading {args.table}"):
+        table, num_rows = read_training(args.table, reading_options(args), max_rows=args.max_rows, seed=args.seed)
+    LOG.info("learning %d of %d rows", len(table), num_rows)
+    detector.fit(table, groups=args.groups, order=args.order, progress=True)
+    with step(f"writing {args.output}"):
+        detector.save(target)
+    count = detector.n_features_in_
+    sampled = f" (a sample of {num_rows})" if num_rows > detector.num_train_ else ""
+    print_text(f"fitted {detector.num_train_} rows{sampled} of {count} column{'s' * (count != 1)}: mean "
+               f"log-likelihood {detector.history_[-1]:.4f} nats per row, model in {args.output}")
+    return 0
+
+
+def _schema(args: argparse.Namespace) -> Any:
+    """What is known of the columns before the table is read; None for nothing."""
+    from hld.schemas.learn_schema import calendar_columns
+    from hld.schemas.schema import TableSchema
+    given = None if args.schema is None else _read_schema(args.schema)
+    dates = [column for name in args.calendar or () for column in calendar_columns(name)]
+    if not dates:
+        return given
+    known = () if given is None else [column for column in given.columns if column.name not in args.calendar]
+    return TableSchema((*known, *dates))
+
+
+def _read_schema(path: Any) -> Any:
+    """The schema in a JSON file."""
+    from hld.schemas.schema import TableSchema
+    try:
+        with open(path, encoding="utf-8") as file:
+            return TableSchema.from_dict(json.load(file))
+    except ValueError as error:
+        raise ValueError(f"cannot read the schema {path!r}: {error}") from None
+
+
+def info(args: argparse.Namespace) -> int:
+    """Print what a model file holds."""
+    from hld.command.console.output import print_json, print_text
+    from hld.model_files import load
+    detector = load(args.model)
+    if not args.json:
+        print_text(detector.describe())
+        return 0
+    columns, circuit, test = detector.encoder_.columns, detector.circuit_, detector.test_
+    print_json({"num_train": detector.num_train_, "log_likelihood": detector.history_[-1],
+                "columns": [{"name": column.name, "kind": column.kind,
+                             "num_categories": column.num_categories} for column in columns],
+                "circuit": {"num_variables": circuit.num_variables, "num_units": circuit.num_nodes},
+                "test": {"num_nodes": len(test.nodes), "null": test.null, "reference": test.reference,
+                         "num_train": test.num_train},
+                "params": detector.get_params()})
+    return 0

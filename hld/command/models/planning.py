@@ -1,0 +1,17 @@
+"""``hld plan``: what a model will find, before it is deployed."""
+from __future__ import annotations
+
+from typing import Any
+
+
+def plan(args: Any) -> int:
+    """What a model will find with so many rows a day, and when."""
+    from hld.command.console.output import print_json, print_text
+    from hld.model_files import load
+    from hld.planning.of_tables import plan as planned
+    found = planned(load(args.model), args.rows_per_day, args.edit or [], args.power, args.alpha)
+    if args.json:
+        print_json(found.to_dict())
+    else:
+        print_text(str(found))
+    return 0

@@ -1,0 +1,97 @@
+r"""The regularised upper incomplete gamma function, without what importing `scipy.special` costs.
+
+.. math:: Q(a, x) = \frac{1}{\Gamma(a)} \int_x^\infty t^{a - 1} e^{-t} dt
+
+is the tail of a gamma law, and Q(dof / 2, x / 2) that of a chi-square.  A test of a batch needs a dozen values, and
+importing SciPy's takes 0.4 s of processor time, more than all the rest of a first test
+(``python -X importtime -c "import scipy.special"``).  So single values are computed here as in every textbook: below
+a + 1 from the series, and above from Legendre's continued fraction,
+
+.. math:: 1 - Q = \frac{x^a e^{-x}}{\Gamma(a + 1)} \sum_{n \ge 0} \frac{x^n}{(a + 1) \cdots (a + n)}, \qquad
+          Q = \frac{x^a e^{-x}}{\Gamma(a)}\,
+              \cfrac{1}{x + 1 - a - \cfrac{1 (1 - a)}{x + 3 - a - \cfrac{2 (2 - a)}{x + 5 - a - \cdots}}},
+
+both of which take about six times the root of a steps near x = a and few elsewhere.  The factor in front is computed
+from a (log(x / a) + 1 - x / a), which does not cancel.  Where shapes are extreme, SciPy is asked.
+"""
+from __future__ import annotations
+
+import math
+
+LEAST_SHAPE, MOST_SHAPE = 0.5, 10_000.0  # beyond them SciPy is used: below 1 - P cancels, above steps are many
+STIRLING = 20.0  # shape from which on the asymptotic series of log Gamma has all digits
+ENOUGH, MOST_STEPS = 1e-15, 5_000
+HUGE = 1e300  # the first quotient of Lentz's method, which stands for infinity
+
+
+def upper_gamma(a: float, x: float) -> float:
+    """Q(a, x).
+
+    Parameters
+    ----------
+    a : float
+        Shape, above 0.
+    x : float
+        At least 0.
+
+    Returns
+    -------
+    float
+        Relative error below 3e-11, as far as Q is in the range of doubles, and below 1e-12 for shapes up to 300.
+
+    Notes
+    -----
+    5 to 50 microseconds.  For many values at once SciPy's is faster.
+
+    References
+    ----------
+    DLMF, sections 8.7 and 8.9; Lentz (1976), Generating Bessel functions in Mie scattering calculations using continued
+    fractions, Applied Optics 15.
+
+    Examples
+    --------
+    >>> round(upper_gamma(1.0, 2.0), 12) == round(math.exp(-2.0), 12), upper_gamma(2.5, 0.0)
+    (True, 1.0)
+    """
+    if not LEAST_SHAPE <= a <= MOST_SHAPE or not x < math.inf:
+        from scipy.special import gammaincc
+        return float(gammaincc(a, x))
+    if x <= 0:
+        return 1.0
+    return 1.0 - _front(a, x) / a * _series(a, x) if x < a + 1 else _front(a, x) * _fraction(a, x)
+
+
+def _series(a: float, x: float) -> float:
+    """The sum, for x < a + 1."""
+    term = total = 1.0
+    for n in range(1, MOST_STEPS):
+        term *= x / (a + n)
+        total += term
+        if term <= ENOUGH * total:
+            break
+    return total
+
+
+def _fraction(a: float, x: float) -> float:
+    """The continued fraction, for x >= a + 1, by the method of Lentz."""
+    b = x + 1.0 - a
+    c, d = HUGE, 1.0 / b
+    result = d
+    for n in range(1, MOST_STEPS):
+        b += 2.0
+        step = n * (a - n)
+        d, c = 1.0 / (step * d + b), b + step / c
+        result *= d * c
+        if abs(d * c - 1.0) <= ENOUGH:
+            break
+    return result
+
+
+def _front(a: float, x: float) -> float:
+    """x^a e^-x / Gamma(a), by x / a - 1, which is small where it matters."""
+    if a < STIRLING:
+        scale = a * math.log(a) - a - math.lgamma(a)
+    else:
+        scale = 0.5 * math.log(a / (2 * math.pi)) - (1 / 12 - (1 / 360 - 1 / (1260 * a * a)) / (a * a)) / a
+    off = (x - a) / a
+    return math.exp(a * (math.log1p(off) - off) + scale)

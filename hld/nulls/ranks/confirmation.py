@@ -1,0 +1,209 @@
+r"""An alarm against few reference rows, checked by the batch's own rows.
+
+Mean and covariance of k reference rows are estimates.  A law made from them knows nothing of what these rows happen not
+to show: a level that one row in fifty has, a row far from all others.  The batch has rows, too, and if nothing has
+shifted they are as good as the reference's.  So before a batch is called shifted, its p-value is raised to the largest
+of two more.
+
+**Pooled.**  Under the null hypothesis all N = k + T rows are exchangeable, and given the rows, the covariance of the
+difference of the two means over all ways to divide them is S_N (1/T + 1/k), S_N the sample covariance of all N:
+
+    (N - 1) S_N = (k - 1) S_ref + (T - 1) S_batch + (k T / N) Z Z^t.
+
+The p-value is that of a law for its eigenvalues as the metric shows them: the widest one with their sum, their sum of
+squares and their largest (`hld.gchi2.three_moments`).  All three are powers of norms, which obey the triangle
+inequality |A + B| <= |A| + |B|, with equality if A and B are proportional, as they are without a shift: so nothing
+but three numbers of the reference is needed, and the law is never too narrow.  Its variance is stretched by
+
+    v = 1 + excess (1/T^3 + 1/k^3) / (1/T + 1/k)^2,        excess = (E|y|^4 - tr^2) / (2 tr S^2) - 1 of all N rows.
+
+A row that makes the difference large makes S_N and its excess large as well, wherever it stands: the pooled test keeps
+its level where rows are few or tails are heavy, and loses little where neither is so.
+
+**Odd rows.**  Let h rows of the batch be farther out than every reference row.  Among N exchangeable rows the h
+farthest are all in the batch with probability
+
+    p_out = prod_{i<h} (T - i) / (N - i).
+
+Where the other T - h rows alone give no alarm, the p-value must not be below this probability: p >= min(p_out, p_rest).
+For a single row that is 1 / (k + 1), the smallest p-value that exchangeability allows.
+"""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from hld.gchi2.three_moments import ThreeMoments
+from hld.nulls.ranks.monte_carlo import TIE
+from hld.references.kept_rows import KeptRows
+
+ASKED_BELOW = 0.25  # larger p-values are not checked
+MOST_VECTORS = 500  # rows of a batch that its covariance is computed from
+
+
+def confirmed(kept: KeptRows, metrics: tuple[Any, ...], vectors: np.ndarray, squared: np.ndarray,
+              T: int) -> tuple[Any, ...]:
+    """For each metric the p-value that the batch's own rows allow.
+
+    Parameters
+    ----------
+    kept : KeptRows
+    metrics : tuple of LinearMap
+    vectors : (R, m) float array
+        Differences of likelihood vectors of the batch from the reference mean: of all T rows, or of some of many.
+    squared : (q,) float array
+        Squared distances of the batch, as they are tested.
+    T : int
+
+    Returns
+    -------
+    tuple of float
+    """
+    result = []
+    for i, metric in enumerate(metrics):
+        mapped = metric.apply(vectors)
+        value = pooled_pvalue(kept.num_rows, kept.norms[i], kept.fourth[i], mapped, squared[i], T)
+        if len(vectors) == T <= kept.num_rows:
+            odd = odd_rows_pvalue(kept.num_rows, kept.norms[i], kept.fourth[i], kept.farthest[i], mapped)
+            value = max(value, odd)
+        result.append(value)
+    return tuple(result)
+
+
+def pooled_pvalue(k: int, norms: np.ndarray, fourth: float, mapped: np.ndarray, squared: float, T: int) -> float:
+    """The pooled p-value of one metric.
+
+    Parameters
+    ----------
+    k : int
+        Reference rows.
+    norms : (3,) float array
+        Trace, Frobenius norm and largest eigenvalue of their covariance.
+    fourth : float
+        Mean fourth power of their distances.
+    mapped : (R, l) float array
+        What the metric makes of the differences of the batch's rows from the reference mean.
+    squared : float
+        The squared distance that is tested.
+    T : int
+    """
+    N, center = k + T, mapped.mean(axis=0)
+    own = float((((mapped - T / N * center) ** 2).sum(axis=1) ** 2).mean())
+    return pooled_of_norms(k, norms, fourth, sample_norms(mapped - center), own,
+                           (float(np.linalg.norm(center)), squared, T))
+
+
+def pooled_of_norms(k: int, norms: np.ndarray, fourth: float, own_norms: Any, own: float,
+                    batch: tuple[Any, ...]) -> Any:
+    """The pooled p-value of one metric, from sums over the rows of the batch.
+
+    Parameters
+    ----------
+    k : int
+        Reference rows.
+    norms, own_norms : (3,) float arrays
+        Trace, Frobenius norm and largest eigenvalue of the covariances of reference and batch.
+    fourth, own : float
+        Mean fourth powers of distances: of reference rows from their mean, of the batch's rows from the mean of all N.
+    batch : (float, float, int)
+        Distance of its mean from that of the reference, the squared distance that is tested, and T; the first two may
+        be arrays of many batches, and then so is the result.
+    """
+    distance, squared, T = batch
+    N = k + T
+    within = (k - 1) * np.asarray(norms) + (T - 1) * np.asarray(own_norms)
+    trace, frobenius, largest = ((one + k * T / N * distance ** 2) / (N - 1) for one in within)
+    all_rows = (k * (fourth ** 0.25 + T / N * distance) ** 4 + T * own) / N
+    stretch = excess_of(trace, frobenius, all_rows) * (T ** -3.0 + k ** -3.0) / (1 / T + 1 / k) ** 2
+    return _widest_tail(trace, frobenius, largest, squared / (1 / T + 1 / k), np.maximum(1.0, 1.0 + stretch))
+
+
+def odd_rows_pvalue(k: int, norms: np.ndarray, fourth: float, farthest: float, mapped: np.ndarray) -> float:
+    """The bound on the p-value of one metric that rows beyond all reference rows give; 0 where there are none.
+
+    Parameters
+    ----------
+    k : int
+        Rows of the reference.
+    norms : (3,) float array
+        Trace, Frobenius norm and largest eigenvalue of the reference's covariance in the metric.
+    fourth : float
+        Mean fourth power of the norm of a reference row.
+    farthest : float
+        Largest squared norm of a reference row.
+    mapped : (T, l) float array
+        Rows of the batch, less the reference mean, in the metric.
+
+    Returns
+    -------
+    float
+    """
+    T = len(mapped)
+    odd = (mapped ** 2).sum(axis=1) > farthest * (1 + TIE)
+    h = int(odd.sum())
+    if h == 0:
+        return 0.0
+    out = float(np.prod((T - np.arange(h)) / (k + T - np.arange(h))))
+    if h == T:
+        return out
+    rest = T - h
+    scaled = float((mapped[~odd].mean(axis=0) ** 2).sum()) / (1 / rest + 1 / k)
+    stretch = max(1.0 + excess_of(norms[0], norms[1], fourth) / rest, 1.0)
+    return min(out, _widest_tail(*norms, scaled, stretch))  # type: ignore[call-arg]
+
+
+def excess_of(trace: float, frobenius: float, fourth: float) -> float:
+    """By how much the variance of a row's squared distance exceeds that of a normal row, relative.
+
+    Parameters
+    ----------
+    trace, frobenius : float
+        Of the covariance of rows in a metric.
+    fourth : float
+        Mean fourth power of the norm of a row.
+
+    Returns
+    -------
+    float
+    """
+    square = np.maximum(2 * frobenius ** 2, np.finfo(float).tiny)
+    return np.where(frobenius > 0, (fourth - trace ** 2) / square - 1, 0.0)  # type: ignore[return-value]
+
+
+def sample_norms(rows: np.ndarray) -> np.ndarray:
+    """(3,) trace, Frobenius norm and largest eigenvalue of the sample covariance of centred rows (R, l)."""
+    if len(rows) < 2:
+        return np.zeros(3)
+    gram = (rows @ rows.T if len(rows) <= rows.shape[1] else rows.T @ rows) / (len(rows) - 1)
+    return np.array([np.trace(gram), np.linalg.norm(gram), max(np.linalg.eigvalsh(gram)[-1], 0.0)])
+
+
+def _widest_tail(trace: float, frobenius: float, largest: float, x: float, v: float) -> float:
+    """P(Q >= x) for the widest law with these norms, with its variance times v."""
+    if np.ndim(x):
+        from scipy.special import gammaincc
+        dof = frobenius ** 2 / (v * largest ** 2)
+        return gammaincc(dof / 2, np.maximum((x - trace) / (v * largest) + dof, 0.0) / 2)
+    return float(ThreeMoments(trace, frobenius ** 2, largest * frobenius ** 2).tail(x, v))
+
+
+def least_pvalue(k: int, T: int) -> float:
+    """The smallest p-value of a batch of T rows whatever they are: of rows all alike and infinitely far out.
+
+    Parameters
+    ----------
+    k : int
+        Rows of the reference.
+    T : int
+
+    Returns
+    -------
+    float
+    """
+    far = np.full((min(T, MOST_VECTORS), 1), 1e9)
+    pooled = pooled_pvalue(k, np.ones(3), 3.0, far, 1e18, T)
+    log_ways = math.lgamma(k + T + 1) - math.lgamma(k + 1) - math.lgamma(T + 1)
+    ways = math.exp(-log_ways) if min(k, MOST_VECTORS) >= T else 0.0
+    return max(pooled, ways)

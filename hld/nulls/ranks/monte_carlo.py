@@ -1,0 +1,87 @@
+"""The Monte Carlo test, which every drawn null of this package uses.
+
+If B statistics are drawn as the observed one is without a shift, all B + 1 are exchangeable, so
+
+    p = (1 + #{b : d_b >= d}) / (1 + B)
+
+is at most a with probability at most a, whatever their law is (Phipson and Smyth 2010).  Equal batches may differ in
+the last digits: a drawn statistic that is smaller by a relative TIE counts as a tie.
+"""
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+import pcircuit
+from hld.checks import check_alpha
+
+TIE = 1e-9
+
+
+def monte_carlo_pvalue(null: np.ndarray, statistic: float, slack: float = 0.0) -> float:
+    """(1 + #{null >= statistic}) / (1 + B).
+
+    Parameters
+    ----------
+    null : (B,) float array
+        Null statistics, ascending.
+    statistic : float
+        At least 0.
+    slack : float
+        Absolute round-off of statistics, beyond the relative TIE.
+
+    Examples
+    --------
+    >>> monte_carlo_pvalue(np.arange(19.0), 17.5)
+    0.1
+    """
+    exceeding = len(null) - int(np.searchsorted(null, statistic * (1 - TIE) - slack, side="left"))
+    return (1 + exceeding) / (1 + len(null))
+
+
+def rejection_threshold(null: np.ndarray, alpha: float) -> float:
+    """Largest statistic that a Monte Carlo test does not reject: (1 + #{null >= statistic}) / (1 + B) > alpha.
+
+    Parameters
+    ----------
+    null : (B,) float array
+        Null statistics, ascending.
+    alpha : float
+        Level, in (0, 1).
+
+    Returns
+    -------
+    float
+        One of `null`; inf if B is too small to reject at all, -inf if everything is rejected.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rejection_threshold(np.arange(19.0), 0.1)          # (1 + 1) / 20 = 0.1 for 17.5, which rejects
+    17.0
+    """
+    alpha = check_alpha(alpha)
+    null = pcircuit.check_numbers(null, "null", "at least one number", finite=False)
+    if null.ndim != 1 or not null.size or np.isnan(null).any():
+        raise ValueError(f"`null` must be a sequence of at least one number, none of them NaN, found {null!r}")
+    allowed = int(np.floor(alpha * (1 + len(null)) + 1e-9)) - 1  # null statistics that may exceed a rejected one
+    if allowed < 0:
+        return float("inf")
+    return float(null[len(null) - 1 - allowed]) if allowed < len(null) else float("-inf")
+
+
+def monte_carlo_error(pvalue: float, B: int) -> float:
+    """Standard error of a Monte Carlo p-value.
+
+    Parameters
+    ----------
+    pvalue : float
+    B : int
+        Draws.
+
+    Returns
+    -------
+    float
+    """
+    return math.sqrt(pvalue * (1 - pvalue) / B)

@@ -1,0 +1,215 @@
+r"""How far counts of a batch are from those of the rows they are compared with, and how far that is without a shift.
+
+Of a column v, n_v reference rows and T_v rows of a batch show a value; r_c and b_c of them are in category c.  The
+distance of all columns, and likewise of all pairs of columns along the edges of a tree (cells for categories), is
+
+.. math:: Q = \sum_v h_v \sum_c w_c \Big(\frac{b_c}{T_v} - \frac{r_c}{n_v}\Big)^2, \qquad
+          h_v = \frac{T_v n_v}{T_v + n_v}, \quad w_c = \frac{1}{p_c + f}, \quad p_c = \frac{r_c + b_c}{n_v + T_v},
+
+Pearson's weights but for the floor f = 1 %, below which a category cannot make the distance large by a row or two.
+Given the sums r_c + b_c the mean of Q is exact without a shift, and the law below, of the reference's own shares
+:math:`r_c / n_v`, is scaled to it.
+
+**Its law.**  Counts are sums over rows, of the features
+
+.. math:: \phi_c(x) = \sqrt{w_c \, n / n_v} \; (1[x_v = c] - p_c), \quad 0 \text{ where } x_v \text{ is missing},
+
+so for many rows Q follows :math:`\sum_j \lambda_j \chi^2_1` with the eigenvalues of their covariance S.  Columns depend
+on one another, and how much they do decides how far Q spreads: tr S = c_1 is known from the counts, but
+
+.. math:: \mathrm{tr}\, S^2 = \mathrm{E}\, (\phi(x) \cdot \phi(x'))^2, \qquad x, x' \text{ two independent rows},
+
+is not.  It is estimated when the detector is fitted, from pairs of the reference rows themselves, not of the circuit,
+which depends less than real rows do; four numbers are kept of each law, no row (`count_laws`):
+
+======================  ===========================================================================================
+first                   c_1 = tr S
+second                  tr S^2, the mean over pairs of different rows, and one standard error more
+largest                 the largest eigenvalue of these rows, whose mean is no smaller than that of S
+fourth                  the mean of |phi(x)|^4: how much Q spreads beyond its law where rows are few
+======================  ===========================================================================================
+
+With them the law is the widest one that has these sums and this largest eigenvalue (`hld.gchi2.three_moments`), its
+variance stretched by what few rows add (`hld.nulls.confirmation`): at levels below 5 % it errs to the safe side.
+
+References: K. Pearson (1900), Philosophical Magazine 50, 157; G. E. P. Box (1954), Some theorems on quadratic forms
+applied in the study of analysis of variance problems, Annals of Mathematical Statistics 25, 290; S. X. Chen and
+Y.-L. Qin (2010), A two-sample test for high-dimensional data, Annals of Statistics 38, 808 (tr S^2 from pairs of rows).
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from hld.gchi2.three_moments import ThreeMoments
+
+FLOOR = 0.01  # added to the share of a category
+MOST_ROWS = 800  # of the reference that are set against one another
+MOST_PRODUCTS = 3e8  # pairs of rows, times columns and edges
+
+
+def count_laws(codes: np.ndarray, tables: Sequence[Sequence[np.ndarray]], edges: np.ndarray) -> np.ndarray:
+    """The laws of the distances of columns and of pairs.
+
+    Parameters
+    ----------
+    codes : (k, V) int array
+        Rows of the reference, at least two; -1 is missing.
+    tables : two sequences of float arrays
+        Shares of the categories of each column (C_v,), and of the cells of each edge (C_u, C_v); each sums to 1.
+    edges : (E, 2) int array
+
+    Returns
+    -------
+    (2, 4) float array
+        first, second, largest, fourth; of the columns, of the pairs.
+
+    Notes
+    -----
+    O(m^2 (V + E) + m^3) for m of at most 800 rows, evenly spaced.
+
+    Examples
+    --------
+    >>> rows = np.random.default_rng(0).integers(2, size=(2000, 6))          # six independent columns
+    >>> laws = count_laws(rows, ([np.array([0.5, 0.5])] * 6, []), np.zeros((0, 2), int))
+    >>> bool(abs(laws[0, 0] - 6 / 1.02) < 0.01), bool(abs(laws[0, 1] - 6 / 1.02 ** 2) < 1)
+    (True, True)
+    """
+    singles, pairs = tables
+    m = int(min(len(codes), MOST_ROWS, max(50.0, (MOST_PRODUCTS / (len(singles) + len(pairs))) ** 0.5)))
+    rows = np.asarray(codes[np.linspace(0, len(codes) - 1, m).astype(np.intp)], dtype=np.int64)
+    columns = [rows[:, v] for v in range(rows.shape[1])]
+    cells = [np.where((columns[u] < 0) | (columns[v] < 0), -1, columns[u] * table.shape[1] + columns[v])
+             for (u, v), table in zip(edges.tolist(), pairs, strict=True)]
+    return np.array([_law(columns, singles), _law(cells, [table.ravel() for table in pairs])])
+
+
+def law_tail(law: np.ndarray, squared: float, T: int, n: float | None) -> float:
+    """P(Q >= squared) without a shift.
+
+    Parameters
+    ----------
+    law : (4,) float array
+        first, second, largest, fourth.
+    squared : float
+    T, n : int
+        Rows of the batch and of the reference; None where that is exact.
+
+    Examples
+    --------
+    >>> round(law_tail(np.array([2.0, 2.0, 1.0, 8.0]), 6.0, 10 ** 6, None), 4)       # two equal weights: exp(-3)
+    0.0498
+    """
+    first, second, largest, fourth = law.tolist()
+    if not second > 0:
+        return 1.0
+    excess = (fourth - first ** 2) / (2 * second) - 1
+    few = 1 / T if n is None else (1 / T ** 3 + 1 / n ** 3) / (1 / T + 1 / n) ** 2
+    return float(ThreeMoments(first, second, largest * second).tail(squared, max(1.0, 1 + excess * few)))
+
+
+def with_laws(profile: Any, columns: Sequence[Any], codes: np.ndarray | None) -> Any:
+    """A profile with the laws of its own rows.
+
+    Parameters
+    ----------
+    profile : hld.answers.profile.Profile
+    columns : sequence of V columns
+        Of the encoder.
+    codes : (k, V) int array or None
+        The rows that it counts; None leaves the profile as it is.
+
+    Returns
+    -------
+    Profile
+        Without laws, if there are fewer than three rows.
+    """
+    if codes is None or len(codes) < 3:
+        return profile
+    codes = merged_codes(columns, codes)
+    singles, pairs = merged_counts(columns, profile)
+    laws = count_laws(codes, ([shares(one) for one in singles], [shares(one) for one in pairs]), profile.edges)
+    laws.flags.writeable = False
+    return replace(profile, laws=laws)
+
+
+def merged_counts(columns: Sequence[Any], profile: Any) -> tuple[list[Any], list[Any]]:
+    """Counts of a profile with rare and unseen levels in one category: by column (C_v,), by edge (C_u, C_v)."""
+    rare = [bool(getattr(one, "rare", b"")) for one in columns]
+    singles = [_folded(one[:-1], 0) if rare[v] else one[:-1] for v, one in enumerate(profile.counts)]
+    pairs = []
+    for (u, v), table in zip(profile.edges.tolist(), profile.pairs, strict=True):
+        table = _folded(table, 0) if rare[u] else table
+        pairs.append(_folded(table, 1) if rare[v] else table)
+    return singles, pairs
+
+
+def _folded(table: np.ndarray, axis: int) -> np.ndarray:
+    """A table with the last two entries of an axis added up."""
+    table = np.moveaxis(table, axis, 0)
+    return np.moveaxis(np.concatenate([table[:-2], table[-2:].sum(axis=0, keepdims=True)]), 0, axis)
+
+
+def shares(counts: np.ndarray) -> np.ndarray:
+    """Counts as shares of their sum.
+
+    Examples
+    --------
+    >>> shares(np.array([1, 3])).tolist(), shares(np.array([0, 0])).tolist()
+    ([0.25, 0.75], [0.0, 0.0])
+    """
+    return counts / max(int(counts.sum()), 1)
+
+
+def merged_codes(columns: Sequence[Any], codes: np.ndarray) -> np.ndarray:
+    """Codes (N, V) with rare and unseen levels in one category, as counts in a database have them.
+
+    Examples
+    --------
+    >>> from hld import fit_encoder
+    >>> encoder = fit_encoder([["a"], ["a"], ["b"], ["c"]], max_categories=2)
+    >>> merged_codes(encoder.columns, np.array([[0], [1], [2], [-1]])).ravel().tolist()
+    [0, 1, 1, -1]
+    """
+    most = [len(one.levels) if getattr(one, "rare", b"") else one.num_categories - 1 for one in columns]
+    return np.minimum(codes.astype(np.int64), most)
+
+
+def _law(items: list[np.ndarray], tables: Sequence[np.ndarray]) -> tuple[float, ...]:
+    """The four numbers of the law of items (m,) with the shares (C,) of their codes."""
+    if not items:
+        return 0.0, 0.0, 0.0, 0.0
+    first = sum(float((p * (1 - p) / (p + FLOOR)).sum()) for p in tables)
+    products = _products(items, tables)
+    m = len(products)
+    own = np.diagonal(products).copy()
+    largest = float(np.linalg.eigvalsh(products)[-1]) / m
+    np.fill_diagonal(products, 0.0)
+    by_row = np.einsum("ij,ij->i", products, products) / (m - 1)
+    second = float(by_row.mean()) + 2 * float(by_row.std(ddof=1)) / m ** 0.5
+    return first, second, min(max(largest, 0.0), second ** 0.5), float((own ** 2).mean())
+
+
+def _products(items: list[np.ndarray], tables: Sequence[np.ndarray]) -> np.ndarray:
+    """(m, m) products phi(x) . phi(x') of m rows, an item at a time, without forming phi."""
+    m = len(items[0])
+    total, buffer, shift = np.zeros((m, m)), np.empty((m, m)), np.zeros(m)
+    for codes, p in zip(items, tables, strict=True):
+        w, shown = 1 / (p + FLOOR), codes >= 0
+        at = np.where(shown, codes, 0)
+        rate = m / max(int(shown.sum()), 1)
+        alike = np.where(shown, codes, -2)[None, :] == codes[:, None]
+        np.multiply(alike, (rate * w[at])[:, None], out=buffer)
+        total += buffer
+        side = rate * ((w * p)[at] - float((w * p * p).sum()) / 2)
+        if shown.all():
+            shift += side
+            continue
+        np.add(side[:, None], side[None, :], out=buffer)
+        buffer *= shown[:, None] & shown[None, :]
+        total -= buffer
+    total -= shift[:, None] + shift[None, :]
+    return total

@@ -1,0 +1,153 @@
+r"""Distances of counts from those of a reference, and their p-values.
+
+The distances of the columns and of the pairs, Q, and their laws are those of `hld.results.count_law`.  The reference is
+that of the detector.
+
+**Rows** (the default).  Counts r_c of n rows kept from learning; their laws were estimated from these rows when the
+detector was fitted.  They and the rows of an unshifted table are exchangeable, so the level does not rest on the
+circuit.  Beside the distances there are exact tests: the largest difference of a single count, of columns and of pairs,
+is hypergeometric whatever the distribution is (`hld.results.largest_count`).  With fewer than `LEAST_ROWS` rows on
+either side, of which a law for many rows says little, these are all there is.
+
+**Circuit** (``reference="circuit"``).  Shares p_c are the circuit's, exact, and n is infinite, or the number of rows
+that it learned from.  Up to `DRAWN_ROWS` rows Q is ranked among those of 999 tables of as many rows drawn from the
+circuit, which is exact at any number of rows; beyond, its law is from 800 drawn rows.
+"""
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import pcircuit
+from hld.answers.profile import Profile
+from hld.results.count_law import FLOOR, count_laws, law_tail, merged_codes, merged_counts
+
+LEAST_ROWS = 50
+DRAWN_ROWS = 200
+DRAWN_TABLES = 999
+LAW_ROWS = 800
+
+
+class Distance(NamedTuple):
+    """One distance: Q, its mean without a shift, and its p-value (of what exceeds the tolerance)."""
+
+    squared: float
+    expected: float
+    pvalue: float
+
+
+def count_distances(detector: Any, columns: Any, profile: Any) -> tuple[Distance, Distance] | None:
+    """The distances of columns and pairs of a counted table.
+
+    Parameters
+    ----------
+    detector : HLDDetector
+        Fitted.
+    columns : sequence of V columns
+        As `hld.sql.slots.counted_column` returns them.
+    profile : hld.answers.profile.Profile
+        Counts of the table.
+
+    Returns
+    -------
+    two of Distance, or None
+        None where there are too few rows, or an older detector, which knows no laws.
+    """
+    batch = [[one[:-1] for one in profile.counts], list(profile.pairs)]
+    if detector.test_.reference == "circuit":
+        return _from_circuit(detector, batch, profile.num_rows)
+    own = detector.profile_
+    if own.laws is None or min(profile.num_rows, own.num_rows) < LEAST_ROWS:
+        return None
+    reference = merged_counts(detector.encoder_.columns, own)
+    found = []
+    for law, tables, counts in zip(own.laws, reference, batch, strict=True):
+        squared, most, first = _pooled(tables, counts)
+        scale = first / law[0] if law[0] > 0 else 1.0
+        beyond = _tolerated(squared, detector.tolerance, most, first)
+        scaled = law * [scale, scale ** 2, scale, scale ** 2]
+        found.append(Distance(squared, first, law_tail(scaled, beyond, profile.num_rows, own.num_rows)))
+    return found[0], found[1]
+
+
+def _from_circuit(detector: Any, batch: list[Any], T: int) -> tuple[Distance, Distance]:
+    """Distances from a circuit."""
+    circuit, edges, n = detector.circuit_, detector.profile_.edges, detector.test_.num_train
+    pairs = pcircuit.pairwise_tables(circuit, [(int(u), int(v)) for u, v in edges]) if len(edges) else {}
+    tables = merged_shares(detector.encoder_.columns, edges, pcircuit.marginal_tables(circuit), list(pairs.values()))
+    seed, sizes = detector.test_.settings.seed, np.inf if n is None else n
+    codes = pcircuit.sample(circuit, LAW_ROWS, rng=seed)
+    laws = count_laws(_merged(detector, codes), tables, edges)
+    drawn = _drawn(detector, tables, edges, T) if T <= DRAWN_ROWS else None
+    found = []
+    for i, (law, own, counts) in enumerate(zip(laws, tables, batch, strict=True)):
+        squared, most = _squared(own, [sizes] * len(own), counts)
+        beyond = _tolerated(squared, detector.tolerance, most, law[0])
+        p = law_tail(law, beyond, T, n) if drawn is None else (1 + (drawn[i] >= beyond * (1 - 1e-12)).sum()) / (
+            DRAWN_TABLES + 1)
+        found.append(Distance(squared, law[0], float(p)))
+    return found[0], found[1]
+
+
+def merged_shares(columns: Any, edges: np.ndarray, singles: list[Any], pairs: list[Any]) -> tuple[Any, ...]:
+    """Shares of a circuit with rare and unseen levels in one category, by column and by edge."""
+    own = Profile(0, tuple(np.append(one, 0.0) for one in singles), edges, tuple(pairs))
+    return merged_counts(columns, own)
+
+
+def _merged(detector: Any, codes: np.ndarray) -> np.ndarray:
+    """Codes as a database counts them."""
+    return merged_codes(detector.encoder_.columns, codes)
+
+
+def _drawn(detector: Any, tables: Any, edges: np.ndarray, T: int) -> np.ndarray:
+    """(2, 999) distances of tables of T rows drawn from the circuit."""
+    B = DRAWN_TABLES
+    codes = _merged(detector, pcircuit.sample(detector.circuit_, B * T, rng=detector.test_.settings.seed + 1))
+    place = np.repeat(np.arange(B), T)
+    found = np.zeros((2, B))
+    items = [[codes[:, v] for v in range(codes.shape[1])],
+             [codes[:, u] * p.shape[1] + codes[:, v] for (u, v), p in zip(edges.tolist(), tables[1], strict=True)]]
+    for i in range(2):
+        for one, p in zip(items[i], tables[i], strict=True):
+            p = p.ravel()
+            counts = np.bincount(place * len(p) + one, minlength=B * len(p)).reshape(B, len(p))
+            found[i] += T * ((counts / T - p) ** 2 / (p + FLOOR)).sum(axis=1)
+    return found
+
+
+def _pooled(tables: Any, counts: Any) -> tuple[float, float, float]:
+    """Q of counts against counts with the shares of both together as weights, the largest h, and the mean of Q.
+
+    Given the sums of both counts the mean is exact without a shift, as the counts are hypergeometric; weights from the
+    reference alone would make Q too large, as a cell that is small by chance is also far from the batch's.
+    """
+    total = most = mean = 0.0
+    for one, own in zip(tables, counts, strict=True):
+        n, T = int(one.sum()), int(own.sum())
+        if not T or not n:
+            continue
+        h, p = 1 / (1 / T + 1 / n), (one + own) / (n + T)
+        total += h * float(((own / T - one / n) ** 2 / (p + FLOOR)).sum())
+        mean += float((p * (1 - p) / (p + FLOOR)).sum()) * (n + T) / (n + T - 1)
+        most = max(most, h)
+    return total, most, mean
+
+
+def _squared(tables: Any, sizes: Any, counts: Any) -> tuple[float, float]:
+    """Q of counts by column or pair against shares of so many rows, and the largest h."""
+    total, most = 0.0, 0.0
+    for p, n, own in zip(tables, sizes, counts, strict=True):
+        T = int(own.sum())
+        if not T or not n:
+            continue
+        h = 1 / (1 / T + 1 / n)
+        total += h * float(((own / T - p) ** 2 / (p + FLOOR)).sum())
+        most = max(most, h)
+    return total, most
+
+
+def _tolerated(squared: float, tolerance: float, most: float, first: float) -> float:
+    """Q less a tolerated distance, in units of that of a single row, by the triangle inequality."""
+    return max(squared ** 0.5 - tolerance * (most * first) ** 0.5, 0.0) ** 2 if tolerance else squared

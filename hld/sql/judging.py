@@ -1,0 +1,173 @@
+r"""A table in a database, tested by counts: one p-value for all columns and the pairs along the edges of the tree.
+
+Counts of every column, and of the pairs of columns that hang together most, are GROUP BY queries (`hld.sql.tables`).
+They are less than the means of likelihoods that `HLDDetector.test` compares, in which many columns act together, but no
+row leaves the database, and the database does the work.  What is tested, and the part w_i of the level it has:
+
+=====================================  ======  ================================================================
+test                                   weight  p-value
+=====================================  ======  ================================================================
+distance of all columns                0.30    law of a sum of weighted chi-squares (`hld.results.count_law`)
+distance of all pairs                  0.30    likewise
+largest difference of a single count   0.14    exact, hypergeometric (`hld.results.largest_count`)
+the same of a cell of a pair           0.14    exact
+shares of missing cells                0.10    exact (`hld.schemas.missingness`)
+new values                             0.02    exact (`hld.schemas.new_values`)
+=====================================  ======  ================================================================
+
+.. math:: p = \min_i \frac{p_i}{w_i}, \qquad \sum_i w_i = 1,
+
+w_i being the weights of those tests that there are, divided by their sum: P(p <= a) <= sum w_i a = a whatever depends
+on what.  Where nothing is missing or new, the others have its part.
+"""
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from hld.answers.profile import Profile
+from hld.answers.table_facts import evidence_of
+from hld.checks import check_alpha
+from hld.detector import HLDDetector
+from hld.results.count_law import merged_counts
+from hld.results.largest_count import LargestCount, largest_count
+from hld.schemas.new_values import KeptValues
+from hld.schemas.quality import data_quality
+from hld.sql.distances import count_distances
+from hld.sql.result import CountsResult
+from hld.sql.tables import TableInDatabase, count
+
+WEIGHTS = {"columns": 0.30, "pairs": 0.30, "largest column": 0.14, "largest pair": 0.14, "missing": 0.10, "new": 0.02}
+
+
+def judge(detector: HLDDetector, source: Any, query: str | None = None, alpha: float = 0.05) -> CountsResult:
+    """Test a table in a database: its counts are fetched, never its rows.
+
+    Parameters
+    ----------
+    detector : HLDDetector
+        Fitted, to independent rows, without covariates.
+    source : ibis table, connection (of ibis, duckdb or psycopg), or str
+        A table of ibis, and no `query`; or a connection or the URL of a database, such as "duckdb:///orders.db" or
+        "postgres://user@host/base" ("" is DuckDB in memory), and a `query`.
+    query : str, optional
+        Name of a table, or a query whose result is the table.
+    alpha : float
+        Level, in (0, 1).
+
+    Returns
+    -------
+    CountsResult
+
+    Raises
+    ------
+    ImportError
+        If ibis is not installed.
+    TypeError, ValueError
+        If the detector is of another kind, or the table cannot be counted.
+
+    Notes
+    -----
+    One query for 48 pairs of columns, each of which reads the table once.  Rare levels count as unseen ones.
+
+    Examples
+    --------
+    >>> import pytest
+    >>> duckdb, pandas = pytest.importorskip("duckdb"), pytest.importorskip("pandas")
+    >>> _ = pytest.importorskip("ibis")
+    >>> rng = np.random.default_rng(0)
+    >>> table = pandas.DataFrame({"kind": rng.choice(["a", "b"], size=1500), "size": rng.normal(size=1500)})
+    >>> detector = HLDDetector(num_latents=2, num_epochs=5, num_resamples=99).fit(table[:1000])
+    >>> orders = table[1000:]
+    >>> connection = duckdb.connect()
+    >>> _ = connection.register("orders", orders)
+    >>> judge(detector, connection, "orders", alpha=0.001).reject
+    False
+    >>> judge(detector, connection, "SELECT kind, size + 0.5 AS size FROM orders").reject
+    True
+    """
+    alpha = check_alpha(alpha)
+    if isinstance(detector, HLDDetector) and getattr(detector, "judge_", None) is not getattr(detector, "test_", None):
+        raise ValueError("`detector` judges groups, a series, or rows given covariates, which counts cannot tell: test "
+                         "the rows")
+    return judge_counts(detector, count(detector, source, query), alpha)
+
+
+def judge_counts(detector: HLDDetector, found: TableInDatabase, alpha: float) -> CountsResult:
+    """Test a table that was counted.
+
+    Parameters
+    ----------
+    detector : HLDDetector
+    found : TableInDatabase
+        What `hld.sql.count` returns for the same detector.
+    alpha : float
+    """
+    profile, T = found.profile, found.profile.num_rows
+    quality = data_quality(found.columns, detector.schema_.trained, found.report, found.absent, found.extra,
+                           kept=_kept_values(detector, found.columns), tolerance=detector.tolerance,
+                           is_tested=detector.missingness)
+    distances = count_distances(detector, found.columns, profile)
+    largest = _largest_counts(detector, profile)
+    tested = [] if distances is None else [(name, one.pvalue) for name, one in
+                                           zip(("columns", "pairs"), distances, strict=True) if one.expected > 0]
+    tested += [(name, one.pvalue) for name, one in
+               (*zip(("largest column", "largest pair"), largest, strict=True),
+                ("missing", quality.missingness), ("new", quality.new_values)) if one is not None and one.share]
+    if not tested:
+        raise ValueError(f"the table has {T} rows, too few to compare with a detector that kept no rows from learning: "
+                         "give at least 50")
+    weights = np.array([WEIGHTS[name] for name, _ in tested])
+    weights /= weights.sum()
+    pvalue = min(1.0, *(p / w for (_, p), w in zip(tested, weights.tolist(), strict=True)))
+    evidence = replace(evidence_of(detector, profile, quality), fitted=found.columns,
+                       reference=_merged_profile(detector))
+    return CountsResult(pvalue, bool(pvalue <= alpha), alpha, T, tuple(name for name, _ in tested),
+                        tuple(float(p) for _, p in tested), tuple(weights.tolist()), _effect(distances, detector, T),
+                        int(found.report.num_missing.sum()), found.num_queries, evidence, quality, largest[0])
+
+
+def _kept_values(detector: Any, columns: Any) -> KeptValues | None:
+    """What rows kept from learning show of new values; nothing of columns that cannot tell them from rare ones."""
+    kept = detector.new_values_
+    if kept is None:
+        return None
+    tells = np.array([not getattr(column, "merged", False) for column in columns])
+    return KeptValues(kept.shown, kept.new * tells)
+
+
+def _largest_counts(detector: Any, profile: Profile) -> tuple[LargestCount | None, LargestCount | None]:
+    """The largest difference of a single count of a column and of a pair; None without rows kept from learning."""
+    if detector.new_values_ is None or detector.test_.reference == "circuit":
+        return None, None
+    singles, pairs = merged_counts(detector.encoder_.columns, detector.profile_)
+    columns = [(_as_profile(singles), _as_profile([one[:-1] for one in profile.counts]))]
+    columns += [(_as_profile([one.ravel() for one in pairs]), _as_profile([one.ravel() for one in profile.pairs]))]
+    ordered = (detector.encoder_.ordered, ())
+    found = [largest_count(kept, batch, own, detector.tolerance) if kept.counts else None
+             for (kept, batch), own in zip(columns, ordered, strict=True)]
+    return found[0], found[1]
+
+
+def _as_profile(counts: Any) -> Profile:
+    """Counts of single columns as a profile, nothing missing."""
+    return Profile(0, tuple(np.append(one, 0) for one in counts), np.zeros((0, 2), dtype=np.int64), ())
+
+
+def _merged_profile(detector: Any) -> Profile:
+    """The reference's counts as a database counts: for a circuit those of the rows it learned from."""
+    own = detector.profile_
+    singles, pairs = merged_counts(detector.encoder_.columns, own)
+    counts = tuple(np.append(one, old[-1]) for one, old in zip(singles, own.counts, strict=True))
+    return Profile(own.num_rows, counts, own.edges, tuple(pairs))
+
+
+def _effect(distances: Any, detector: Any, T: int) -> float:
+    """sqrt(Q / h tr S - 1 / h) of the columns, or 0."""
+    if distances is None or not distances[0].expected > 0:
+        return 0.0
+    n = detector.test_.num_train if detector.test_.reference == "circuit" else detector.profile_.num_rows
+    inverse = 1 / T + (0 if n is None else 1 / n)
+    return float(max(distances[0].squared / distances[0].expected - 1, 0.0) * inverse) ** 0.5

@@ -1,0 +1,110 @@
+"""What a test by counts says: one frozen object, which answers as `hld.HLDResult` does."""
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from hld.answers.evidence import Evidence
+from hld.answers.words import headline, in_words
+from hld.results.largest_count import LargestCount
+from hld.schemas.quality import DataQuality
+
+
+@dataclass(frozen=True, eq=False)
+class CountsResult:
+    """The outcome of a test of a table in a database.
+
+    Attributes
+    ----------
+    pvalue : float
+        One for all columns and pairs together: the smallest of `pvalues` over their parts of the level.
+    reject : bool
+        ``pvalue <= alpha``.
+    alpha : float
+    num_samples : int
+        T, the rows of the table.
+    metrics : tuple of str
+        What was tested: "columns" and "pairs", the distances of all counts; "largest column" and "largest pair", the
+        largest difference of a single count; "missing" and "new", shares of missing cells and new values.
+    pvalues : tuple of float
+        Of each of them.
+    parts : tuple of float
+        Part of the level that each of them has; they sum to 1.
+    effect : float
+        Distance of the columns' shares over the typical distance of one row, less what sampling makes of it, or 0.
+    num_missing : int
+        Missing cells.
+    num_queries : int
+        That were sent.
+    evidence : hld.answers.evidence.Evidence
+        Counts of the table and of the reference.
+    data_quality : DataQuality
+    largest_count : LargestCount or None
+        The largest difference of a single count of a column.
+    """
+
+    pvalue: float
+    reject: bool
+    alpha: float
+    num_samples: int
+    metrics: tuple[str, ...]
+    pvalues: tuple[float, ...]
+    parts: tuple[float, ...]
+    effect: float
+    num_missing: int
+    num_queries: int
+    evidence: Evidence = field(repr=False)
+    data_quality: DataQuality = field(repr=False)
+    largest_count: LargestCount | None = None
+    context = None  # no covariates, groups or stretches of time
+    effect_interval = None
+
+    @property
+    def statistic(self) -> float:
+        """-log10 of the p-value."""
+        return self._log(self.pvalue)
+
+    @property
+    def threshold(self) -> float:
+        """-log10 of the level."""
+        return self._log(self.alpha)
+
+    @property
+    def columns(self) -> tuple[Any, ...]:
+        """How each column moved, the smallest p-value first: `hld.answers.column_shifts.ColumnShift`."""
+        return self.evidence.columns
+
+    @property
+    def pairs(self) -> tuple[Any, ...]:
+        """Where dependence changed, the smallest p-value first: `hld.answers.pair_shifts.PairShift`."""
+        return self.evidence.pairs
+
+    def to_frame(self) -> Any:
+        """The columns as a pandas data frame, the smallest p-value first; ImportError without pandas."""
+        from hld.answers.frame import columns_frame
+        return columns_frame(self.columns)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as plain Python values, ready for JSON: the fields of `HLDResult.to_dict`, and the parts."""
+        names = ("statistic", "threshold", "pvalue", "reject", "alpha", "num_samples", "num_missing", "effect",
+                 "effect_interval", "num_queries")
+        values = {name: getattr(self, name) for name in names} | {"null": "counts", "inflation": 1.0,
+                                                                 "null_error": None}
+        values |= {name: list(getattr(self, name)) for name in ("metrics", "pvalues", "parts")}
+        values["data_quality"] = self.data_quality.to_dict()
+        if self.largest_count is not None:
+            values["largest_count"] = asdict(self.largest_count)
+        return values | {"columns": [one.to_dict() for one in self.columns],
+                         "pairs": [one.to_dict() for one in self.pairs]}
+
+    def __str__(self) -> str:
+        return in_words(self)
+
+    def __repr__(self) -> str:
+        return headline(self)
+
+    @staticmethod
+    def _log(number: float) -> float:
+        """-log10 of a number that may be 0."""
+        return -math.log10(max(number, 1e-300)) + 0.0

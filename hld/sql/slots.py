@@ -1,0 +1,268 @@
+r"""The encoder as SQL: for each column an expression of whole numbers, the slots, and what each slot stands for.
+
+A slot is a category that keeps apart what the encoder counts beside its categories:
+
+============  ==================================================================================================
+column        slots
+============  ==================================================================================================
+any           -1 missing; -2 of another type than the column's
+levels        0..n-1 the levels, n every other value
+bins          0 below the training range, 1..E+1 the bins, E+2 above the range
+============  ==================================================================================================
+
+No value of the table takes part in the text of a query, and what does, levels and edges of the model, goes as literals
+that `ibis` writes for the dialect at hand, quotes and all; names of columns likewise.  Three things need care.
+
+* Doubles are written as text and cast: ``0.30000000000000004`` would be read as a decimal by some databases, and cast
+  with a rounding of its own.
+* Times are compared as times.  The encoder counts seconds as doubles; an edge e becomes the first microsecond that
+  is no smaller than e as a double, found by bisection, so that both agree on every microsecond.
+* NaN is missing; databases sort it above infinity.
+
+Rare levels are known by digests only (`hld.schemas.rare_levels`), which no database computes: they share the slot of
+unseen levels, and the reference's counts of the two are added up as well.
+"""
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from hld.schemas.columns import BINNED, BinColumn, LevelColumn
+from hld.tables.calendar import PARTS
+from hld.tables.times import EPOCH, TIMES
+
+MISSING, ODD = -1, -2
+WITHOUT_NAN = ("sqlite", "mysql", "mssql")
+NAN_DECIMALS = ("postgres",)
+MICROSECONDS = 10 ** 6
+DAY = 86_400 * MICROSECONDS
+FIRST = (datetime.datetime.min - EPOCH) // datetime.timedelta(microseconds=1)
+LAST = (datetime.datetime.max - EPOCH) // datetime.timedelta(microseconds=1)
+
+
+def counted_column(column: LevelColumn | BinColumn) -> Any:
+    """The column as a database counts it: rare levels are unseen ones.
+
+    Examples
+    --------
+    >>> from hld import fit_encoder
+    >>> column = fit_encoder([["a"], ["a"], ["b"], ["c"]], max_categories=2).columns[0]
+    >>> column.num_categories, counted_column(column).num_categories
+    (3, 2)
+    """
+    if not getattr(column, "rare", b""):
+        return column
+    if column.unseen != "keep":
+        raise ValueError(f"column {column.name!r} has rare levels, and unseen ones are to be treated otherwise "
+                         f"({column.unseen!r}): a database cannot tell them apart, so leave the column out")
+    return replace(column, rare=b"", merged=True)
+
+
+def codes_of_slots(column: LevelColumn | BinColumn) -> tuple[np.ndarray, np.ndarray]:
+    """Category of each slot, -2 and -1 first, and whether its values are new, unseen or beyond the training range.
+
+    Examples
+    --------
+    >>> codes, beyond = codes_of_slots(BinColumn("x", (2.0,), 1.0, 3.0))
+    >>> codes.tolist(), beyond.tolist()
+    ([-1, -1, 0, 0, 1, 1], [False, False, True, False, False, True])
+    """
+    if column.kind not in BINNED:
+        n, beyond = len(column.levels), np.zeros(len(column.levels) + 3, dtype=bool)
+        beyond[[0, -1]] = True
+        codes = np.array([n, -1, *range(n + 1)])
+    else:
+        last = len(column.edges)
+        beyond = np.zeros(last + 5, dtype=bool)
+        beyond[[2, -1]] = True
+        codes = np.array([-1, -1, 0, *range(last + 1), last])
+    return np.where(beyond & (column.unseen != "keep"), -1, codes), beyond
+
+
+def slot_expression(column: LevelColumn | BinColumn, value: Any) -> Any:
+    """The slots of a column of a table, as an expression of ibis.
+
+    Parameters
+    ----------
+    column : LevelColumn or BinColumn
+        As `counted_column` returns it.
+    value : ibis column expression
+
+    Returns
+    -------
+    ibis integer expression
+
+    Raises
+    ------
+    TypeError
+        If the database's type holds several values, bytes or intervals, which have no counterpart.
+    """
+    import ibis
+    dtype = value.type()
+    if dtype.is_null():
+        return ibis.literal(MISSING, type="int32")
+    if dtype.is_nested() or dtype.is_binary() or dtype.is_interval() or dtype.is_json():
+        raise TypeError(f"column {column.name!r} of the database is of type {dtype}, expected numbers, booleans, text, "
+                        "dates or times: convert it in the query (an interval to seconds), or leave it out")
+    hole = value.isnull()
+    if (dtype.is_floating() and _backend(value) not in WITHOUT_NAN) or (
+            dtype.is_decimal() and _backend(value) in NAN_DECIMALS):
+        hole = hole | value.cast("float64").isnan()
+    branches = _bin_branches(column, value) if column.kind in BINNED else _level_branches(column, value)
+    if branches is None:
+        return ibis.cases((hole, MISSING), else_=ODD).cast("int32")
+    other = 0 if column.kind in BINNED else len(column.levels)
+    return ibis.cases((hole, MISSING), *branches, else_=other).cast("int32")
+
+
+def part_expression(value: Any, part: str) -> Any:
+    """A part of a date (`hld.tables.calendar`) as an expression; None where the column holds no dates.
+
+    Parameters
+    ----------
+    value : ibis column expression
+    part : "weekday", "hour" or "month"
+    """
+    import ibis
+    if not (value.type().is_timestamp() or value.type().is_date()):
+        return ibis.null(str if part == "weekday" else int)
+    if part == "weekday":
+        return ibis.cases(*[(value.day_of_week.index() == day, name) for day, name in enumerate(PARTS[part])])
+    if part == "month":
+        return value.month()
+    return value.hour() if value.type().is_timestamp() else ibis.ifelse(value.isnull(), ibis.null(int), 0)
+
+
+def _bin_branches(column: Any, value: Any) -> list[Any] | None:
+    """Conditions and slots of a binned column, the largest first; None for values of another type."""
+    import ibis
+    if column.kind in TIMES:
+        marks = _time_marks(column, value.type())
+        if marks is None:
+            return None
+        low, *edges, high = marks
+        value = value.cast("timestamp") if value.type().is_date() else value
+        above = [] if high is None else [(value >= high, len(edges) + 2)]
+    else:
+        if not (value.type().is_numeric() or value.type().is_boolean()):
+            return None
+        value = (ibis.ifelse(value, 1, 0) if value.type().is_boolean() else value).cast("float64")
+        low, *edges, high = map(double, (column.low, *column.edges, column.high))
+        above = [(value > high, len(edges) + 2)]
+    steps = [(value >= edge, k + 2) for k, edge in enumerate(edges)]
+    return [*above, *steps[::-1], (value >= low, 1)]
+
+
+def _level_branches(column: Any, value: Any) -> list[Any] | None:
+    """Conditions and slots of a column of levels; None for values of another type."""
+    import ibis
+    dtype = value.type()
+    if dtype.is_numeric() or dtype.is_boolean():
+        literals = [_number(level, dtype) for level in column.levels]
+        if dtype.is_boolean() or dtype.is_decimal():
+            value = ibis.ifelse(value, 1, 0) if dtype.is_boolean() else value.cast("float64")
+    elif column.kind != "categorical":
+        return None
+    elif dtype.is_temporal():
+        literals = [_moment_of_text(level, dtype) for level in column.levels]
+        value = value.cast("timestamp") if dtype.is_date() else value
+    else:
+        value = value.cast("string")
+        literals = [level if isinstance(level, str) and "\0" not in level else None for level in column.levels]
+    return [(value == literal, code) for code, literal in enumerate(literals) if literal is not None]
+
+
+def double(number: float) -> Any:
+    """A double as a literal that every database reads exactly.
+
+    Examples
+    --------
+    >>> import pytest
+    >>> ibis = pytest.importorskip("ibis")
+    >>> ibis.to_sql(double(0.1).name("x"), dialect="duckdb").split()[1:4]
+    ["CAST('0.1'", 'AS', 'DOUBLE)']
+    """
+    import ibis
+    return ibis.literal(repr(float(number))).cast("float64")
+
+
+def _number(level: Any, dtype: Any) -> Any:
+    """A level as a literal for a column of numbers; None if no number of that type is equal to it."""
+    import ibis
+    if isinstance(level, str):
+        return None
+    if dtype.is_floating() or dtype.is_decimal():
+        return double(level) if abs(level) <= np.finfo(float).max and float(level) == level else None
+    if level != math.floor(level) if math.isfinite(level) else True:
+        return None
+    whole = int(level)
+    return ibis.literal(whole) if -2 ** 63 <= whole < 2 ** 64 else None
+
+
+def _moment_of_text(level: Any, dtype: Any) -> Any:
+    """A level that is the text of a time, as a literal of a column of times; None if it is not."""
+    kind = datetime.time if dtype.is_time() else datetime.datetime
+    try:
+        found = kind.fromisoformat(level)
+    except (TypeError, ValueError):
+        return None
+    return _literal(found, dtype) if str(found) == level else None
+
+
+def _time_marks(column: Any, dtype: Any) -> list[Any] | None:
+    """The first moment no smaller than low and each edge, and the first one above high (None: there is none)."""
+    fits = dtype.is_time() if column.kind == "time" else dtype.is_timestamp() or dtype.is_date()
+    if not fits or column.kind == "duration":
+        return None
+    first, last = (0, DAY - 1) if column.kind == "time" else (FIRST, LAST)
+    seconds = _seconds_of_day if column.kind == "time" else _seconds
+    counts = [_first_count(mark, seconds, first, last) for mark in
+              (column.low, *column.edges, math.nextafter(column.high, math.inf))]
+    marks = [None if count is None else EPOCH + datetime.timedelta(microseconds=count) for count in counts]
+    if None in marks[:-1]:
+        raise ValueError(f"column {column.name!r} of the model has edges outside the years 1 to 9999, which databases "
+                         "do not hold: leave the column out")
+    return [None if mark is None else _literal(mark.time() if column.kind == "time" else mark, dtype) for mark in marks]
+
+
+def _first_count(mark: float, seconds: Callable[[int], float], first: int, last: int) -> int | None:
+    """The first whole number of microseconds, from `first` to `last`, that the encoder reads as at least `mark`."""
+    if seconds(last) < mark:
+        return None
+    while first < last:
+        middle = (first + last) // 2
+        first, last = (first, middle) if seconds(middle) >= mark else (middle + 1, last)
+    return first
+
+
+def _seconds(count: int) -> float:
+    """Microseconds as seconds, as dates are read (`hld.tables.times`)."""
+    return count / MICROSECONDS
+
+
+def _seconds_of_day(count: int) -> float:
+    """The same as times of the day are read: whole seconds and the fraction rounded on its own."""
+    return float(count // MICROSECONDS) + count % MICROSECONDS / MICROSECONDS
+
+
+def _literal(moment: Any, dtype: Any) -> Any:
+    """A moment without a zone, or a time of the day, as a literal; of a column with a zone in UTC."""
+    import ibis
+    if isinstance(moment, datetime.time):
+        return ibis.literal(moment.isoformat()).cast("time")
+    if dtype.is_timestamp() and dtype.timezone is not None:
+        return ibis.literal(moment.isoformat(sep=" ") + "+00:00").cast("timestamp('UTC')")
+    return ibis.literal(moment.isoformat(sep=" ")).cast("timestamp")
+
+
+def _backend(value: Any) -> str:
+    """The name of the database's kind; empty for an expression without a connection."""
+    try:
+        return value.get_backend().name
+    except Exception:  # of several kinds
+        return ""

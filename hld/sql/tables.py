@@ -1,0 +1,280 @@
+"""Counts of a table in a database: every column, and the pairs along the edges of a detector's tree.
+
+One query counts a block of pairs,
+
+    SELECT c0, c1, ..., count(*) FROM (SELECT slot of column 0 AS c0, ...)
+    GROUP BY GROUPING SETS ((c0, c1), (c0, c2), ...)
+
+and what comes back is one row for each pair of slots that occurs: the table is read once a block, whatever its length,
+and a column's own counts are sums over one of its pairs.  Slots are never NULL, so the two columns of an output row
+that are not NULL say which pair it is of.  Where a database knows no grouping sets (SQLite, MySQL), a block is a
+``UNION ALL`` of single groupings.
+"""
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hld.answers.profile import Profile
+from hld.detector import HLDDetector
+from hld.schemas.columns import BINNED
+from hld.schemas.encoding import EncodingReport
+from hld.sql.slots import MISSING, ODD, codes_of_slots, counted_column, part_expression, slot_expression
+
+INSTALL = "counting in a database needs ibis: pip install 'hld[sql]'"
+NULL = ODD - 1
+BLOCK = 48  # pairs in a query
+WITHOUT_SETS = ("sqlite", "mysql", "clickhouse", "druid", "impala", "exasol", "risingwave")
+QUERY = re.compile(r"\s*(--[^\n]*\n\s*)*\(?\s*(select|with|from|values|table)\b[\s(*'\"]", re.IGNORECASE)
+
+
+@dataclass(frozen=True, eq=False)
+class TableInDatabase:
+    """Counts of a table.
+
+    Attributes
+    ----------
+    columns : tuple of V columns
+        Of the encoder, rare levels put to the unseen ones.
+    profile : hld.answers.profile.Profile
+        Counts by column and by pair.
+    report : hld.schemas.encoding.EncodingReport
+    absent, extra : tuples of str
+        Columns that the table has not, and that training had not.
+    num_queries : int
+    """
+
+    columns: tuple[Any, ...]
+    profile: Profile
+    report: EncodingReport
+    absent: tuple[str, ...]
+    extra: tuple[str, ...]
+    num_queries: int
+
+
+def count(detector: HLDDetector, source: Any, query: str | None = None) -> TableInDatabase:
+    """Count a table where it is stored.
+
+    Parameters
+    ----------
+    detector : HLDDetector
+        Fitted.
+    source : ibis table, connection (of ibis, duckdb or psycopg), or str
+        A table of ibis, and no `query`; or a connection or the URL of a database, such as "duckdb:///orders.db" or
+        "postgres://user@host/base" ("" is DuckDB in memory), and a `query`.
+    query : str, optional
+        Name of a table, or a query whose result is the table.
+
+    Returns
+    -------
+    TableInDatabase
+
+    Raises
+    ------
+    ImportError
+        If ibis is not installed.
+    TypeError, ValueError
+        If there is no such table, it has none of the detector's columns or no rows, or a type that has no counterpart.
+
+    Notes
+    -----
+    One query for 48 pairs of columns; at most a few thousand numbers come back from each.
+    """
+    if not isinstance(detector, HLDDetector) or not hasattr(detector, "circuit_"):
+        raise TypeError(f"`detector` must be a fitted HLDDetector, found {type(detector).__name__}: fit it "
+                        "first")
+    if detector.profile_ is None:
+        raise ValueError("`detector` is from an older file, which holds no counts to compare with: fit it again")
+    table = table_of(source, query)
+    columns = tuple(map(counted_column, detector.encoder_.columns))
+    expressions, absent, extra = _expressions(detector, columns, table)
+    sizes = tuple(column.num_categories for column in columns)
+    edges = detector.profile_.edges.tolist()
+    pairs = _blocks(edges, set(range(len(columns))) - set(absent))
+    coded = table.select(**{f"c{v}": one for v, one in expressions.items()})
+    found = [_counted(coded, block) for block in pairs]
+    slots = {pair: table for block in found for pair, table in block.items()}
+    return _assembled(columns, sizes, edges, slots, (absent, extra), len(found))
+
+
+def table_of(source: Any, query: str | None = None) -> Any:
+    """A table of ibis: see `count`."""
+    try:
+        import ibis
+    except ImportError as error:
+        raise ImportError(INSTALL) from error
+    if isinstance(source, ibis.Table):
+        if query is not None:
+            raise ValueError("`source` is a table, so there is nothing to ask for by `query`: leave it out")
+        return source
+    if query is None:
+        raise ValueError("`query` is needed with a connection: the name of a table, or a SELECT")
+    connection = _connection(ibis, source)
+    try:
+        return connection.sql(query) if QUERY.match(query) else _named(connection, query)
+    except Exception as error:  # each engine has errors of its own
+        raise ValueError(f"`query` {query!r} cannot be read: {' '.join(str(error).split())[:300]}") from error
+
+
+def _named(connection: Any, name: str) -> Any:
+    """A table by its name, as it is; else by schema and name with a dot between."""
+    if name in connection.list_tables() or "." not in name:
+        return connection.table(name)
+    schema, _, own = name.rpartition(".")
+    return connection.table(own, database=schema)
+
+
+def _connection(ibis: Any, source: Any) -> Any:
+    """A connection of ibis."""
+    if isinstance(source, ibis.BaseBackend if hasattr(ibis, "BaseBackend") else ibis.backends.BaseBackend):
+        return source
+    if isinstance(source, str):
+        if source in ("", "duckdb", "duckdb://"):
+            return ibis.duckdb.connect()
+        try:
+            return ibis.duckdb.connect(source.removeprefix("duckdb://").replace("//", "/"), read_only=True) \
+                if source.startswith("duckdb://") or "://" not in source else ibis.connect(source)
+        except Exception as error:
+            raise ValueError(f"`source` {_without_password(source)!r} cannot be opened: "
+                             f"{' '.join(str(error).split())[:300]}") from error
+    module = type(source).__module__.partition(".")[0].lstrip("_")
+    if module == "duckdb":
+        return ibis.duckdb.from_connection(source)
+    if module == "psycopg":
+        return ibis.postgres.from_connection(source)
+    raise TypeError(f"`source` must be a table of ibis, a connection or the URL of a database, found "
+                    f"{type(source).__name__}")
+
+
+def _without_password(url: str) -> str:
+    """A URL as it may be shown."""
+    return re.sub(r"(://[^:/@]*):[^@]*@", r"\1:***@", url)
+
+
+def _expressions(detector: Any, columns: Any, table: Any) -> tuple[dict[int, Any], list[int], list[str]]:
+    """The slots of each column that the table has, positions of those that it has not, and names of others."""
+    encoder = detector.encoder_
+    by_name, names = encoder.by_name or bool(encoder.derived), tuple(table.columns)
+    if not by_name and len(names) != len(encoder.table_names):
+        raise ValueError(f"the table has {len(names)} columns, expected {len(encoder.table_names)}: the detector was "
+                         "fitted to rows without names, which are matched by position")
+    at = dict(zip(names if by_name else encoder.table_names, names, strict=True))
+    derived = {one.name: one for one in encoder.derived if one.name not in at and one.source in at}
+    found = {}
+    for v, column in enumerate(columns):
+        if column.name in derived:
+            part = derived[column.name]
+            found[v] = slot_expression(column, part_expression(table[at[part.source]], part.part))
+        elif column.name in at:
+            found[v] = slot_expression(column, table[at[column.name]])
+    if not found:
+        raise ValueError(f"the table has none of the detector's columns ({', '.join(encoder.names[:8])}), expected at "
+                         f"least one: it has {', '.join(map(repr, names[:8]))}")
+    known = {*encoder.names, *encoder.table_names, *(one.source for one in encoder.derived)}
+    return found, [v for v in range(len(columns)) if v not in found], sorted(set(at) - known)
+
+
+def _blocks(edges: list[Any], there: set[int]) -> list[list[tuple[int, ...]]]:
+    """What is counted, query by query: the edges between columns that are there, and columns without such an edge."""
+    sets: list[tuple[int, ...]] = [(u, v) for u, v in edges if u in there and v in there]
+    covered = {v for pair in sets for v in pair}
+    sets += [(v,) for v in sorted(there - covered)]
+    return [sets[start:start + BLOCK] for start in range(0, len(sets), BLOCK)]
+
+
+def _counted(coded: Any, block: list[tuple[int, ...]]) -> dict[tuple[int, ...], np.ndarray]:
+    """Slots and counts (groups, 2 or 3) of each pair and column of a block."""
+    import ibis
+    used = sorted({v for one in block for v in one})
+    connection = coded.get_backend()
+    if connection.name in WITHOUT_SETS:
+        return {one: _grouped(coded, one) for one in block}
+    quoted = [f'"c{v}"' for v in used] if connection.name not in ("bigquery", "databricks", "pyspark") else \
+        [f"`c{v}`" for v in used]
+    name = dict(zip(used, quoted, strict=True))
+    sets = ", ".join(f"({', '.join(name[v] for v in one)})" for one in block)
+    inner = ibis.to_sql(coded.select(*(f"c{v}" for v in used)), dialect=connection.name)
+    text = f"SELECT {', '.join(quoted)}, count(*) AS n FROM ({inner}) t GROUP BY GROUPING SETS ({sets})"
+    found = np.array(_rows(connection, text, {**{f"c{v}": "int32" for v in used}, "n": "int64"}), dtype=np.int64)
+    arrays, is_there = dict(zip(used, found.T, strict=False)), found[:, :-1] != NULL
+    wanted = [np.array([v in one for v in used]) for one in block]
+    return {one: np.column_stack([*(arrays[v][rows] for v in one), found[rows, -1]])
+            for one, rows in zip(block, (np.flatnonzero((flags == is_there).all(axis=1)) for flags in wanted),
+                                 strict=True)}
+
+
+def _rows(connection: Any, text: str, schema: dict[str, str]) -> list[list[int]]:
+    """The rows of a result of whole numbers, `NULL` where there is none."""
+    if connection.name == "duckdb":     # by the shortest way: ibis would parse the query again
+        rows = connection.con.execute(text).fetchall()
+    elif connection.name == "postgres":
+        with connection.con.cursor() as cursor:
+            rows = cursor.execute(text).fetchall()
+    else:
+        frame = connection.sql(text, schema=schema).to_pyarrow()
+        rows = zip(*(frame[name].to_pylist() for name in schema), strict=True)
+    empty = [[NULL] * (len(schema) - 1) + [0]]     # of no rows
+    return [[NULL if value is None else int(value) for value in row] for row in rows] or empty
+
+
+def _grouped(coded: Any, one: tuple[int, ...]) -> np.ndarray:
+    """The same of a single pair, where there are no grouping sets."""
+    names = [f"c{v}" for v in one]
+    frame = coded.group_by(names).aggregate(n=coded.count()).to_pyarrow()
+    return np.column_stack([frame[name].to_numpy() for name in [*names, "n"]])
+
+
+def _assembled(columns: Any, sizes: Any, edges: list[Any], slots: dict[tuple[int, ...], np.ndarray],
+               names: tuple[list[int], list[str]], num_queries: int) -> TableInDatabase:
+    """Profile and report of what was counted."""
+    absent, extra = names
+    totals = {int(one[:, -1].sum()) for one in slots.values()}
+    if len(totals) > 1:
+        raise ValueError("the table changed while it was counted: test a snapshot of it")
+    T = totals.pop()
+    if T == 0:
+        raise ValueError("the table has 0 rows, expected at least one")
+    legends, single, pairs = [codes_of_slots(column) for column in columns], {}, []
+    for one, rows in slots.items():
+        for place, v in enumerate(one):
+            if v not in single:
+                single[v] = np.bincount(rows[:, place] - ODD, rows[:, -1], len(legends[v][0])).astype(np.int64)
+    for u, v in edges:
+        pairs.append(_pair_table(slots.get((u, v)), legends[u][0], legends[v][0], (sizes[u], sizes[v])))
+    counts, cells = [], []
+    for v, (column, (codes, _)) in enumerate(zip(columns, legends, strict=True)):
+        found = single.get(v, np.eye(1, len(codes), MISSING - ODD, dtype=np.int64)[0] * T)
+        counts.append(np.bincount(np.where(codes < 0, sizes[v], codes), found, sizes[v] + 1).astype(np.int64))
+        cells.append(_cells(column, found))
+    profile = Profile(T, tuple(counts), np.array(edges, dtype=np.int64).reshape(-1, 2), tuple(pairs))
+    return TableInDatabase(columns, profile, EncodingReport(T, *np.array(cells).T.copy()),
+                           tuple(columns[v].name for v in absent), tuple(extra), num_queries)
+
+
+def _cells(column: Any, found: np.ndarray) -> tuple[int, ...]:
+    """Cells that are missing, unseen, out of range, rare, and of another type, of the counts of a column's slots."""
+    odd = int(found[0])
+    if column.kind in BINNED:
+        beyond = int(found[2] + found[-1])
+        new, missing = (0, beyond, 0), int(found[1]) + odd
+    else:
+        last = int(found[-1]) + odd
+        beyond = last
+        new, missing = ((0, 0, last) if column.merged else (last, 0, 0)), int(found[1])
+    if column.unseen == "refuse" and beyond:
+        raise ValueError(f"column {column.name!r} of the database holds {beyond} values that training did not show, "
+                         "which its schema refuses: correct them, or change the column's `policy`")
+    return missing, *new, odd
+
+
+def _pair_table(rows: Any, first: np.ndarray, second: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """The pair table (C_u, C_v) of slots and counts (groups, 3); zeros where a column is not there."""
+    table = np.zeros(shape, dtype=np.int64)
+    if rows is not None:
+        u, v = first[rows[:, 0] - ODD], second[rows[:, 1] - ODD]
+        shown = (u >= 0) & (v >= 0)
+        np.add.at(table, (u[shown], v[shown]), rows[shown, 2])
+    return table

@@ -1,0 +1,179 @@
+"""The demonstration: nothing it tests was seen in training, and it says how often it was wrong."""
+import json
+import os
+import sys
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from binomial_bounds import at_most
+
+import pcircuit
+from hld.command.models import demo as _demo
+from hld.command.parser import main
+
+
+@pytest.fixture(scope="module")
+def demo():
+    """A short run."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PCIRCUIT_ENGINE", "numpy")
+        return _demo.run(3, 1, num_epochs=5)
+
+
+@pytest.fixture
+def short(monkeypatch, demo):
+    """The command runs that one; returns the engines that were set meanwhile."""
+    engines = []
+
+    def run(digit, seed, progress):
+        assert (digit, seed, progress) == (3, 1, True)
+        engines.append(os.environ.get("PCIRCUIT_ENGINE"))
+        return demo
+    monkeypatch.setattr(_demo, "run", run)
+    return engines
+
+
+def with_wrong(demo, *places):
+    """The same with some verdicts turned round."""
+    trials = list(demo.trials)
+    for i in places:
+        turned = replace(trials[i].result, reject=not trials[i].result.reject)
+        trials[i] = trials[i]._replace(result=turned, right=not trials[i].right)
+    return replace(demo, trials=tuple(trials))
+
+
+def test_every_digit_is_tested_at_both_sizes(demo):
+    """Right means: a shift for the nine others, none for the digit itself."""
+    assert [(trial.digit, trial.result.num_samples) for trial in demo.trials] == [
+        (digit, T) for digit in range(10) for T in (10, 50)]
+    for trial in demo.trials:
+        assert trial.right == (trial.result.reject == (trial.digit != 3))
+        assert trial.result.inflation == 1 + trial.result.num_samples / demo.num_train
+    assert len(demo.history) == 6
+    assert demo.real.shape == demo.drawn.shape == (12, 64)
+
+
+def test_batches_hold_unseen_rows_once(monkeypatch):
+    """Each row of the stand-in data is another number in binary: whatever is used twice shows."""
+    digits = np.repeat(np.arange(10), 120)
+    images = (np.arange(1200)[:, None] >> np.arange(64) & 1).astype(np.int8)
+    seen, batches = [], []
+
+    def numbers(rows):
+        return (np.asarray(rows, dtype=np.int64) << np.arange(64)).sum(axis=1)
+
+    def fit_em(circuit, data, **options):
+        seen.extend(numbers(data))
+        return circuit, np.zeros(1)
+
+    class Recorder:
+        def __init__(self, circuit, num_train):
+            assert num_train == 60
+
+        def __call__(self, batch, alpha):
+            batches.append(numbers(batch))
+            return SimpleNamespace(statistic=1.0, threshold=2.0, reject=False, num_samples=len(batch))
+    monkeypatch.setattr(_demo, "_digits", lambda: (images, digits))
+    monkeypatch.setattr(pcircuit, "fit_em", fit_em)
+    monkeypatch.setattr("hld.testing.goodness_of_fit.HLDTest", Recorder)
+    monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")
+    _demo.run(4)
+    assert len(seen) == len(set(seen)) == 60
+    for i, batch in enumerate(batches):
+        assert len(set(batch)) == len(batch)
+        assert not set(batch) & set(seen)
+        assert set(digits[batch]) == {i // 2}
+
+
+def test_equal_seeds_give_equal_runs(demo, monkeypatch):
+    """Split, start values, batches and drawn images come from one seed."""
+    monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")
+    again, other = _demo.run(3, 1, num_epochs=5), _demo.run(3, 2, num_epochs=5)
+    assert again.to_dict() == demo.to_dict()
+    np.testing.assert_array_equal(again.drawn, demo.drawn)
+    assert other.to_dict() != demo.to_dict()
+
+
+def test_the_shift_shown_is_the_one_with_the_least_margin(demo):
+    """Of the large batches of other digits that were found."""
+    margins = {trial.digit: trial.result.statistic / trial.result.threshold for trial in demo.trials
+               if trial.digit != 3 and trial.right and trial.result.num_samples == 50}
+    assert demo.shifted.result.num_samples == 50
+    assert demo.shifted.digit == min(margins, key=margins.get)
+    found = [i for i, trial in enumerate(demo.trials) if trial.digit == demo.shifted.digit]
+    without = with_wrong(demo, *found)
+    assert without.trials[_demo._hardest_found(without.trials, 3)].digit not in (3, demo.shifted.digit)
+
+
+def test_summary_counts_what_was_wrong(demo):
+    """A false alarm and a missed shift are both counted, and both named."""
+    all_right = with_wrong(demo, *[i for i, trial in enumerate(demo.trials) if not trial.right])
+    text = _demo.summary(all_right)
+    assert text.startswith("20 of 20 tests right: no shift in 2 of 2 batches of digit 3 itself")
+    text = _demo.summary(with_wrong(all_right, 0, 6, 7))
+    assert text.startswith("17 of 20 tests right: no shift in 0 of 2 batches of digit 3 itself")
+    assert "shift in 17 of 18 batches of other digits" in text
+
+
+def test_picture(demo, tmp_path):
+    """A PNG file of some size; drawing warns of nothing, and other formats go by the ending."""
+    for name, start in (("demo.png", b"\x89PNG"), ("demo.pdf", b"%PDF")):
+        _demo.draw(demo, tmp_path / name)
+        assert (tmp_path / name).read_bytes().startswith(start)
+    import matplotlib.image
+    assert matplotlib.image.imread(tmp_path / "demo.png").std() > 0.1
+    assert sorted(os.listdir(tmp_path)) == ["demo.pdf", "demo.png"]
+
+
+def test_command_prints_the_table(short, demo, tmp_path, monkeypatch, capsys):
+    """One line for each test, wrong ones marked; then how many were right, and where the picture is."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PCIRCUIT_ENGINE", raising=False)
+    assert main(["demo", "--digit", "3", "--seed", "1"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["digit", "T", "distance", "threshold", "p-value", "verdict"]
+    assert [line.split()[:2] for line in lines[1:21]] == [[str(trial.digit), str(trial.result.num_samples)]
+                                                          for trial in demo.trials]
+    assert [line.endswith("(wrong)") for line in lines[1:21]] == [not trial.right for trial in demo.trials]
+    assert "\n".join(lines[21:]) == f"{_demo.summary(demo)}\npicture in hld-demo.png"
+    assert (tmp_path / "hld-demo.png").exists()
+    assert short == ["numpy"]
+    assert "PCIRCUIT_ENGINE" not in os.environ
+
+
+def test_command_prints_json(short, demo, tmp_path, monkeypatch, capsys):
+    """The same numbers; an engine that the user chose is kept."""
+    monkeypatch.setenv("PCIRCUIT_ENGINE", "numba")
+    target = str(tmp_path / "a.png")
+    assert main(["demo", "--digit", "3", "--seed", "1", "--json", "--output", target]) == 0
+    out, err = capsys.readouterr()
+    found = json.loads(out)
+    assert err == ""
+    assert found == json.loads(json.dumps(demo.to_dict() | {"picture": target}))
+    assert found["num_right"] == sum(trial.right for trial in demo.trials)
+    assert short == ["numba"]
+
+
+def test_missing_packages(short, tmp_path, monkeypatch, capsys):
+    """Status 2, one sentence with the command, no picture."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    assert main(["demo", "--digit", "3", "--seed", "1"]) == 2
+    assert "pip install 'hld[plot]'" in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
+    with pytest.raises(ImportError, match=r"pip install 'hld\[demo\]'"):
+        _demo._digits()
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.slow
+def test_counts_over_digits_and_seeds(monkeypatch):
+    """The numbers in the module's head: all other digits found; false alarms as often as 5 % allows."""
+    monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")
+    runs = [_demo.run(digit, seed) for digit in range(10) for seed in range(4)]
+    alarms = sum(not trial.right for run in runs for trial in run.trials if trial.digit == run.digit)
+    missed = sum(not trial.right for run in runs for trial in run.trials if trial.digit != run.digit)
+    assert missed == 0
+    assert alarms <= at_most(80, _demo.ALPHA, 1e-3)

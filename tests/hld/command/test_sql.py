@@ -1,0 +1,53 @@
+"""`hld test --sql`: counts of a database, verdict and status."""
+import json
+
+import numpy as np
+import pytest
+
+from hld.command import main
+
+pytest.importorskip("ibis")
+pytest.importorskip("duckdb")
+import duckdb
+import pandas as pd
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sql")
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"kind": rng.choice(["it's", "b"], size=900), "size": rng.normal(size=900)})
+    table[:600].to_csv(folder / "train.csv", index=False)
+    assert main(["fit", str(folder / "train.csv"), "-o", str(folder / "m.hld"), "--num-epochs", "3"]) == 0
+    with duckdb.connect(str(folder / "orders.db")) as connection:
+        connection.register("later", table[600:])
+        connection.execute("CREATE TABLE orders AS SELECT * FROM later")
+    return folder
+
+
+def test_status_and_json(model, capsys):
+    command = ["test", str(model / "m.hld"), "--database", f"duckdb://{model}/orders.db", "--sql"]
+    assert main([*command, "orders"]) == 0
+    assert capsys.readouterr().out.splitlines()[-2].startswith("no shift: p = ")
+    assert main([*command, "SELECT kind, size + 1 AS size FROM orders", "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert found["num_samples"] == 300
+    assert found["columns"][0]["name"] == "size"
+    assert found["num_queries"] == 1
+
+
+def test_a_query_reads_files_without_a_database(model, capsys):
+    query = f"SELECT * FROM '{model}/train.csv'"
+    assert main(["test", str(model / "m.hld"), "--sql", query]) == 0
+    assert "no shift" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("more", "said"), [
+    (["x.csv", "--sql", "t"], "a table and --sql"), (["--sql", "t", "--by", "kind"], "neither with --by"),
+    (["x.csv", "--database", "d"], "--database is for --sql"), (["--sql", "no_such_table"], "cannot be read"),
+])
+def test_errors_are_one_line(model, capsys, more, said):
+    assert main(["test", str(model / "m.hld"), *more]) == 2
+    err = capsys.readouterr().err
+    assert said in err
+    assert err.count("\n") == 1

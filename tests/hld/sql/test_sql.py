@@ -1,0 +1,355 @@
+"""Counts of databases are those of the encoder, on odd tables, in DuckDB, SQLite and PostgreSQL."""
+import datetime
+import math
+import pathlib
+import shutil
+import sqlite3
+import subprocess
+from dataclasses import replace
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+from binomial_bounds import at_most
+
+import hld
+import pcircuit
+from hld.answers.profile import profile_of
+from hld.results.count_law import count_laws, law_tail, merged_codes, merged_counts, shares
+from hld.sql.judging import judge_counts
+from hld.sql.slots import codes_of_slots, counted_column
+from hld.sql.tables import TableInDatabase
+
+pytest.importorskip("ibis")
+pytest.importorskip("duckdb")
+import duckdb
+import ibis
+
+import hld.sql
+
+OPTIONS = {"num_latents": 2, "num_epochs": 3, "num_resamples": 99, "max_categories": 6}
+QUOTES = ["it's", 'say "x"', "back\\slash", "; DROP TABLE odd; --", "%s {0} :a $1", "naïve ☃", "", " ", "NULL"]
+NAMES = {"text": "te'xt", "size": 'si"ze', "when": "when; --", "flag": "Flag ☃"}
+
+
+def odd_table(num_rows, seed, *, new=False):
+    """Every kind of column, with quotes, holes, infinities and, if asked for, values that training had not."""
+    rng = np.random.default_rng(seed)
+    texts = np.array([*QUOTES[:6], *(["new 'level'"] if new else [])], dtype=object)
+    group = rng.integers(3, size=num_rows)
+    size = np.round(rng.normal(size=num_rows) + group, 2)
+    table = pd.DataFrame({
+        "text": texts[np.minimum(rng.integers(len(texts), size=num_rows), 2 + 2 * group + new)],
+        "size": size, "single": size.astype(np.float32) * 3,
+        "count": rng.integers(0, 5 + 2 * new, size=num_rows), "many": rng.integers(-1000, 1000, size=num_rows),
+        "when": np.datetime64("2020-01-01") + rng.integers(0, 10 ** 13, size=num_rows).astype("m8[us]"),
+        "flag": rng.random(num_rows) < 0.3, "huge": 2 ** 53 + rng.integers(0, 3, size=num_rows),
+        "names": [f"name {k}" for k in rng.zipf(1.5, size=num_rows) % 400],
+        "day": [datetime.date(2024, 1, 1) + datetime.timedelta(days=int(k)) for k in rng.integers(0, 90, num_rows)],
+        "clock": [datetime.time(int(k) // 60, int(k) % 60, 1, 500_000) for k in rng.integers(0, 1440, num_rows)],
+        "price": [Decimal(int(k)) / 100 for k in rng.integers(0, 999, num_rows)]})
+    table["size"] = table["size"].mask(rng.random(num_rows) < 0.1)
+    table["text"] = table["text"].mask(rng.random(num_rows) < 0.1, None)
+    if new:
+        table.loc[:3, "size"] = [math.inf, -math.inf, -0.0, 1e300]
+    return table.rename(columns=NAMES)
+
+
+@pytest.fixture(scope="module")
+def detector():
+    return hld.HLDDetector(**OPTIONS).fit(odd_table(700, 0))
+
+
+def local_counts(detector, table):
+    """Counts of a table by the encoder, and its report."""
+    codes, report, *_ = detector.encoder_.encode_counting(table)
+    sizes = [counted_column(column).num_categories for column in detector.encoder_.columns]
+    return profile_of(merged_codes(detector.encoder_.columns, codes), sizes, detector.profile_.edges), report
+
+
+def counted(detector, table):
+    """What `hld.sql.count` returns, of a table in memory."""
+    profile, report = local_counts(detector, table)
+    return TableInDatabase(tuple(map(counted_column, detector.encoder_.columns)), profile, report, (), (), 0)
+
+
+def assert_same(found, detector, table):
+    """Raise unless counts of a database are those of the encoder."""
+    expected, report = local_counts(detector, table)
+    merged = np.array([getattr(column, "merged", False) for column in found.columns])
+    for column, own, other in zip(found.columns, found.profile.counts, expected.counts, strict=True):
+        assert own.tolist() == other.tolist(), column
+    for own, other in zip(found.profile.pairs, expected.pairs, strict=True):
+        assert own.tolist() == other.tolist()
+    for name in ("num_missing", "num_out_of_range", "num_odd"):
+        assert getattr(found.report, name).tolist() == getattr(report, name).tolist(), name
+    assert found.report.num_unseen.tolist() == np.where(merged, 0, report.num_unseen).tolist()
+
+
+@pytest.mark.parametrize("new", [False, True])
+def test_counts_of_duckdb_are_those_of_the_encoder(detector, new):
+    batch = odd_table(400, 1, new=new)
+    connection = duckdb.connect()
+    connection.register("odd", batch)
+    found = hld.sql.count(detector, connection, "odd")
+    assert any(getattr(column, "merged", False) for column in found.columns)   # rare levels are among them
+    assert {column.kind for column in found.columns} >= {"categorical", "continuous", "integer", "boolean", "date",
+                                                         "time"}
+    assert_same(found, detector, batch)
+    assert connection.execute("SELECT count(*) FROM odd").fetchone() == (400,)
+
+
+def test_numbers_at_edges_and_their_neighbours():
+    rng = np.random.default_rng(0)
+    training = np.concatenate([rng.normal(size=300), [0.1, 0.30000000000000004, 1 / 3, 5e-324, -0.0, 1e308]])
+    detector = hld.HLDDetector(**OPTIONS, continuous=["x"]).fit(pd.DataFrame({"x": training, "y": training > 0}))
+    column = detector.encoder_.columns[0]
+    marks = np.array([column.low, *column.edges, column.high])
+    odd = [np.nan, np.inf, -np.inf]
+    cells = np.concatenate([marks, np.nextafter(marks, -np.inf), np.nextafter(marks, np.inf), odd])
+    batch = pd.DataFrame({"x": cells, "y": True})
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE t (x DOUBLE, y BOOLEAN)")
+    connection.executemany("INSERT INTO t VALUES (?, ?)", batch.to_numpy(dtype=object).tolist())
+    assert_same(hld.sql.count(detector, connection, "t"), detector, batch)
+
+
+@pytest.mark.parametrize("zone", [False, True])
+def test_moments_at_edges_and_parts_of_dates(zone):
+    rng = np.random.default_rng(1)
+    times = np.datetime64("1969-12-25") + rng.integers(0, 10 ** 13, size=300).astype("m8[us]")
+    schema = hld.TableSchema(hld.calendar_columns("t", ("weekday", "hour", "month"), keep=True))
+    detector = hld.HLDDetector(**OPTIONS, schema=schema).fit(pd.DataFrame({"t": times, "n": rng.integers(2, size=300)}))
+    column = next(one for one in detector.encoder_.columns if one.name == "t")
+    marks = np.array([round(mark * 1e6) for mark in (column.low, *column.edges, column.high)])
+    micros = np.concatenate([marks - 1, marks, marks + 1, [-1, 0, 999_999]])
+    moments = pd.Series(micros.astype("M8[us]"))
+    batch = pd.DataFrame({"t": moments.dt.tz_localize("UTC") if zone else moments, "n": 0})
+    connection = duckdb.connect()
+    connection.execute("SET TimeZone = 'UTC'")
+    connection.register("t", batch)
+    assert_same(hld.sql.count(detector, connection, "t"), detector, batch)
+
+
+def test_a_column_of_another_type_is_odd_and_one_that_is_not_there_missing(detector):
+    batch = odd_table(60, 2)
+    connection = duckdb.connect()
+    connection.register("odd", batch)
+    query = """SELECT * EXCLUDE ("si""ze", many, count), 'x' AS many, 'y' AS count, 1 AS other FROM odd"""
+    found = hld.sql.count(detector, connection, query)
+    local = batch.drop(columns=['si"ze']).assign(many="x", count="y", other=1)
+    assert_same(found, detector, local)
+    assert (found.absent, found.extra) == (('si"ze',), ("other",))
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore:.*infer_string")   # of ibis and pandas 3
+def test_sqlite_without_grouping_sets(tmp_path):
+    pytest.importorskip("ibis.backends.sqlite")
+    rng = np.random.default_rng(3)
+    table = pd.DataFrame({"a": rng.choice(QUOTES, size=300), "b": rng.integers(3, size=300), "c": rng.normal(size=300)})
+    detector = hld.HLDDetector(**OPTIONS).fit(table)
+    with sqlite3.connect(tmp_path / "t.db") as connection:
+        connection.execute("CREATE TABLE t (a TEXT, b INTEGER, c REAL)")
+        connection.executemany("INSERT INTO t VALUES (?, ?, ?)", table[:100].to_numpy(dtype=object).tolist())
+    connection.close()
+    assert_same(hld.sql.count(detector, ibis.sqlite.connect(tmp_path / "t.db"), "t"), detector, table[:100])
+
+
+@pytest.fixture(scope="module")
+def postgres(tmp_path_factory):
+    """A server of PostgreSQL, where there is one, on a socket in a folder of its own."""
+    pytest.importorskip("psycopg")
+    program = shutil.which("pg_ctl") or next(map(str, pathlib.Path("/usr/lib/postgresql").glob("*/bin/pg_ctl")), None)
+    if program is None:
+        pytest.skip("no server of PostgreSQL on this machine")
+    import getpass
+    import os
+    import tempfile
+    bin_, folder = pathlib.Path(program).resolve().parent, pathlib.Path(tempfile.mkdtemp(prefix="hld-pg-"))
+    as_user = []
+    if os.geteuid() == 0:       # the server refuses to run as root
+        folder.chmod(0o777)
+        as_user = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
+    user = "nobody" if as_user else getpass.getuser()
+    run = {"check": True, "capture_output": True, "timeout": 60, "cwd": "/"}
+    try:
+        subprocess.run([*as_user, str(bin_ / "initdb"), "-D", f"{folder}/data", "-U", user, "-A", "trust", "-E", "UTF8",
+                        "--no-sync"], **run)
+        options = f"-k {folder} -c listen_addresses='' -c fsync=off"
+        subprocess.run([*as_user, str(bin_ / "pg_ctl"), "-D", f"{folder}/data", "-o", options, "-l", f"{folder}/log",
+                        "-w", "start"], **{**run, "capture_output": False, "stdout": subprocess.DEVNULL})
+    except (OSError, subprocess.SubprocessError) as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        pytest.skip(f"PostgreSQL does not start here: {error}")
+    yield f"postgres://{user}@/postgres?host={folder}", {"user": user, "host": str(folder), "dbname": "postgres"}
+    subprocess.run([*as_user, str(bin_ / "pg_ctl"), "-D", f"{folder}/data", "-m", "immediate", "stop"], **run)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_counts_of_postgres_are_those_of_the_encoder(detector, postgres):
+    import psycopg
+    batch = odd_table(300, 4, new=True)
+    types = ["text", "double precision", "real", "bigint", "integer", "timestamp", "boolean", "bigint", "text", "date",
+             "time", "numeric(8, 2)"]
+    with psycopg.connect(**postgres[1], autocommit=True) as connection:
+        names = [psycopg.sql.Identifier(name).as_string(connection) for name in batch.columns]
+        connection.execute(f'CREATE TABLE "odd; --" ({", ".join(map(" ".join, zip(names, types, strict=True)))})')
+        rows = batch.astype(object).where(batch.notna(), None).to_numpy().tolist()
+        with connection.cursor() as cursor:
+            cursor.executemany(f'INSERT INTO "odd; --" VALUES ({", ".join(["%s"] * len(names))})', rows)
+        found = hld.sql.count(detector, connection, "odd; --")
+        assert_same(found, detector, batch)
+        result = hld.sql.test(detector, connection, "odd; --")
+        assert result.num_samples == 300
+        assert result.reject        # new levels, infinities
+
+
+# -- the test ------------------------------------------------------------------------------------------------
+
+
+def test_the_law_is_that_of_the_rows():
+    rng = np.random.default_rng(5)
+    hidden = rng.integers(2, size=4000)
+    rows = np.where(rng.random((4000, 5)) < 0.8, hidden[:, None], rng.integers(2, size=(4000, 5)))
+    profile = profile_of(rows, [2] * 5, [[0, 1], [1, 2]])
+    tables = [shares(one[:-1]) for one in profile.counts], [shares(one) for one in profile.pairs]
+    laws = count_laws(rows, tables, profile.edges)
+    for i, cells in enumerate((np.eye(2)[rows].reshape(4000, -1),
+                               np.concatenate([np.eye(4)[2 * rows[:, u] + rows[:, v]] for u, v in profile.edges], 1))):
+        p = np.concatenate([one.ravel() for one in tables[i]])
+        features = (cells - p) / np.sqrt(p + 0.01)
+        S = features.T @ features / len(rows)
+        first, second, largest, fourth = laws[i]
+        assert first == pytest.approx(np.trace(S), rel=1e-9)
+        assert (S ** 2).sum() * 0.97 < second < (S ** 2).sum() * 1.1      # one standard error of 800 rows is 3 %
+        assert np.linalg.eigvalsh(S)[-1] * 0.97 < largest < np.linalg.eigvalsh(S)[-1] * 1.1
+        assert fourth == pytest.approx(((features ** 2).sum(axis=1) ** 2).mean(), rel=0.1)
+
+
+def test_holes_in_the_law_are_those_of_the_features():
+    rng = np.random.default_rng(6)
+    rows = rng.integers(2, size=(500, 3))
+    rows[rng.random(rows.shape) < 0.2] = -1
+    profile = profile_of(rows, [2] * 3, [[0, 1]])
+    tables = [shares(one[:-1]) for one in profile.counts], []
+    features = np.concatenate([(np.eye(3)[rows[:, v]][:, :2] - tables[0][v]) * (rows[:, [v]] >= 0) * np.sqrt(
+        500 / (rows[:, v] >= 0).sum() / (tables[0][v] + 0.01)) for v in range(3)], axis=1)
+    products = features @ features.T
+    np.fill_diagonal(products, 0)
+    law = count_laws(rows, tables, profile.edges[:0])[0]
+    mean = (products ** 2).sum() / (500 * 499)
+    assert mean < law[1] < 1.3 * mean
+    assert law[2] == pytest.approx(np.linalg.svd(features)[1][0] ** 2 / 500, rel=1e-9)
+
+
+@pytest.mark.parametrize("reference", ["auto", "circuit"])
+def test_level_and_power(reference):
+    """Tables drawn from a circuit: at most as many false alarms as the level allows, and a shift is found."""
+    rng = np.random.default_rng(7)
+    source = pcircuit.hclt(np.repeat(rng.integers(3, size=(60, 1)), 6, axis=1), 3, rng=0)
+
+    def draw(n, seed):
+        return pd.DataFrame(pcircuit.sample(source, n, rng=seed)).rename(columns=str)
+
+    options = {"num_latents": 2, "num_epochs": 10, "num_resamples": 99, "rng": 1}
+    detector = hld.HLDDetector(**options, reference=reference).fit(draw(1000, 0))
+    trials, rejected = 45 if reference == "auto" else 6, 0
+    for seed in range(trials):
+        rejected += judge_counts(detector, counted(detector, draw(400 if seed % 15 else 80, 100 + seed)), 0.1).reject
+    assert rejected <= at_most(trials, 0.1)
+    shifted = draw(1500, 1)
+    shifted["2"] = shifted["2"].to_numpy()[rng.permutation(1500)]
+    result = judge_counts(detector, counted(detector, shifted), 0.05)
+    assert result.reject
+    assert "2" in result.pairs[0].names
+    assert "dependence changed" in str(result)
+
+
+def test_few_rows_have_exact_tests_alone(detector):
+    connection = duckdb.connect()
+    connection.register("t", odd_table(20, 8))
+    result = hld.sql.test(detector, connection, "t")
+    assert not {"columns", "pairs"} & set(result.metrics)
+    assert sum(result.parts) == pytest.approx(1)
+    older = replace(detector.profile_, laws=None)
+    from hld.sql.distances import count_distances
+    found = hld.sql.count(detector, connection, "t")
+    assert count_distances(detector, found.columns, found.profile) is None
+    assert older.to_arrays().keys() == {"counts", "edges", "pairs"}
+
+
+def test_tolerance_is_a_distance_in_units_of_a_row():
+    rng = np.random.default_rng(9)
+    table = pd.DataFrame(rng.integers(3, size=(2000, 4))).rename(columns=str)
+    shifted = table[:1000].assign(**{"0": np.where(rng.random(1000) < 0.15, 0, table["0"][:1000])})
+    strict, loose = (hld.HLDDetector(**OPTIONS, tolerance=tolerance).fit(table) for tolerance in (0.0, 0.3))
+    assert judge_counts(strict, counted(strict, shifted), 0.05).reject
+    result = judge_counts(loose, counted(loose, shifted), 0.05)
+    assert not result.reject
+    assert 0 < result.effect < 0.3
+
+
+def test_the_result_is_one_of_json(detector, tmp_path):
+    import json
+
+    import jsonschema
+    connection = duckdb.connect()
+    connection.register("t", odd_table(100, 10))
+    result = hld.sql.test(detector, connection, "t")
+    schema = json.loads(pathlib.Path("docs/json/test.schema.json").read_text(encoding="utf-8"))
+    jsonschema.validate(json.loads(json.dumps(result.to_dict())), schema)
+    assert len(result.to_frame()) == len(detector.encoder_.columns)
+    assert repr(result).startswith(("no shift", "shift"))
+    detector.save(tmp_path / "m.hld")
+    again = hld.sql.test(hld.load(tmp_path / "m.hld"), connection, "t")
+    assert again.pvalue == result.pvalue
+
+
+def test_ibis_tables_and_files(detector, tmp_path):
+    batch = odd_table(50, 11)
+    with duckdb.connect(str(tmp_path / "o.db")) as connection:
+        connection.register("b", batch)
+        connection.execute('CREATE TABLE "a b" AS SELECT * FROM b')
+    expected = hld.sql.test(detector, f"duckdb://{tmp_path}/o.db", "a b")
+    table = ibis.duckdb.connect(tmp_path / "o.db", read_only=True).table("a b")
+    assert hld.sql.test(detector, table).pvalue == expected.pvalue
+    assert hld.sql.test(detector, table.get_backend(), '-- all\nSELECT * FROM "a b"').pvalue == expected.pvalue
+
+
+def test_slots_follow_the_policy_of_a_column():
+    column = hld.fit_encoder([["a"], ["b"]]).columns[0]
+    assert codes_of_slots(replace(column, unseen="missing"))[0].tolist() == [-1, -1, 0, 1, -1]
+    bins = hld.fit_encoder([[float(k)] for k in range(100)]).columns[0]
+    assert codes_of_slots(replace(bins, unseen="missing"))[0].tolist() == [-1, -1, -1, *range(8), -1]
+
+
+def test_merged_counts_add_rare_to_unseen():
+    detector = hld.HLDDetector(**OPTIONS, categorical=["n"]).fit(
+        pd.DataFrame({"n": [f"n{k % 40 if k % 2 else 0}" for k in range(200)], "m": [k % 2 for k in range(200)]}))
+    own = detector.profile_
+    singles, pairs = merged_counts(detector.encoder_.columns, own)
+    assert singles[0].sum() == own.counts[0][:-1].sum()
+    assert len(singles[0]) == len(own.counts[0]) - 2
+    assert pairs[0].sum() == own.pairs[0].sum()
+
+
+@pytest.mark.parametrize(("call", "error", "match"), [
+    (lambda d: hld.sql.test("model", "", "t"), TypeError, "`detector` must be a fitted"),
+    (lambda d: hld.sql.test(d, 3, "t"), TypeError, "`source` must be"),
+    (lambda d: hld.sql.test(d, ""), ValueError, "`query` is needed"),
+    (lambda d: hld.sql.test(d, "", "no such table"), ValueError, "'no such table' cannot be read"),
+    (lambda d: hld.sql.test(d, "/no/such/file.db", "t"), ValueError, "cannot be opened"),
+    (lambda d: hld.sql.test(d, "", "SELECT 1 AS other"), ValueError, "none of the detector's columns"),
+    (lambda d: hld.sql.test(d, "", "SELECT 1 AS many WHERE 1 = 0"), ValueError, "0 rows"),
+    (lambda d: hld.sql.test(d, "", "SELECT [1] AS many"), TypeError, "'many' of the database is of type"),
+    (lambda d: hld.sql.test(d, "", "SELECT INTERVAL 1 DAY AS many"), TypeError, "to seconds"),
+    (lambda d: hld.sql.test(d, "", "SELECT 1 AS many", 2), ValueError, "`alpha`"),
+])
+def test_bad_arguments(detector, call, error, match):
+    with pytest.raises(error, match=match):
+        call(detector)
+
+
+def test_the_tail_of_a_law_without_variance():
+    assert law_tail(np.zeros(4), 1.0, 10, 10) == 1.0
