@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import hld
+from hld.reports import page
 from hld.reports.batch_report import batch_report
 from hld.reports.quality import sample_quality
 from hld.reports.quality_report import quality_report
@@ -111,3 +112,9 @@ def seen(page, width, scheme, folder):
          f"--window-size={width},900", "--dump-dom", (folder / "page.html").as_uri()],
         capture_output=True, text=True, timeout=120, check=True)
     return json.loads(re.search(r"<title>(.*?)</title>", done.stdout, re.S)[1].replace("&gt;", ">"))
+
+
+def test_tables_have_all_cells_of_their_rows_escaped():
+    shown = page.table(("a", "b", "c"), [("<x>", 1, "&"), ("y", 3, 4)])
+    assert '<tr><th scope="row">&lt;x&gt;</th><td>1</td><td>&amp;</td></tr>' in shown
+    assert '<tr><th scope="row">y</th><td>3</td><td>4</td></tr>' in shown

@@ -8,6 +8,7 @@ import zoo
 
 import hld
 import pcircuit
+from hld.summaries.summary import check_summary
 
 CIRCUITS = {name: c for name, c in zoo.circuits().items() if name in ("hclt_like", "rat_like", "two_coins")}
 
@@ -168,3 +169,8 @@ def test_bytes_that_are_no_summaries_are_refused(found):
             hld.BatchSummary.from_bytes(data[:i] + bytes([data[i] ^ 1]) + data[i + 1:])
     with pytest.raises(TypeError, match="`data` must be"):
         hld.BatchSummary.from_bytes("text")
+
+
+def test_what_is_no_summary_is_refused():
+    with pytest.raises(TypeError, match="`batch` must be a BatchSummary, found list: make one with `summarize`"):
+        check_summary([[0, 1]], "batch")
