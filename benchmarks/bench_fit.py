@@ -26,18 +26,18 @@ from .measure import machine
 
 # stage -> where the functions are looked up that make it
 STAGES = {
-    "read": ["hld.detector.read_table"],
-    "schema": ["hld.detector.learn_schema"],
+    "read": ["hld.fitting.learning.read_table"],
+    "schema": ["hld.fitting.learning.learn_schema"],
     "encode": ["hld.schemas.encoder.TableEncoder.encode_training", "hld.schemas.encoder.TableEncoder.encode"],
     "tree": ["pcircuit.chow_liu_tree"],
-    "facts": ["hld.detector.table_facts"],
+    "facts": ["hld.fitting.learning.table_facts"],
     "EM": ["pcircuit.fit_em"],
     "reference": ["hld.references.named.row_reference"],
     "metrics": ["hld.testing.calibration.build_metric"],
     "laws": ["hld.nulls.auto.limit_laws"],
     "joint law": ["hld.nulls.auto.combined"],
     "draws": ["hld.nulls.auto.settle"],
-    "rest": ["hld.detector.build_test"],
+    "rest": ["hld.fitting.learning.build_test"],
 }
 CALIBRATION = ("reference", "metrics", "laws", "joint law", "draws", "rest")
 

@@ -30,6 +30,16 @@ def check_verdict(statistic: float, pvalue: float) -> None:
 
     Infinity is a number here: the distance of a batch that is impossible under the circuit.
 
+    Parameters
+    ----------
+    statistic : float
+    pvalue : float
+
+    Raises
+    ------
+    ArithmeticError
+        If they are none.
+
     Examples
     --------
     >>> check_verdict(float("nan"), 1.0)
@@ -48,7 +58,24 @@ def seed_of(rng: int | np.random.Generator | None) -> int:
 
 def finite_array(arrays: Mapping[str, Any], name: str, shape: tuple[Any, ...],
                  dtype: np.dtype[Any] | type[Any] = np.float64) -> np.ndarray:
-    """A finite array of a file, of the given shape and type; None in the shape stands for any length."""
+    """A finite array of a file, of the given shape and type; None in the shape stands for any length.
+
+    Parameters
+    ----------
+    arrays : mapping of str to array
+    name : str
+    shape : tuple of int or None
+    dtype : dtype
+
+    Returns
+    -------
+    array
+
+    Raises
+    ------
+    ValueError
+        If it is missing, of another shape or type, or not finite.
+    """
     if name not in arrays:
         raise ValueError(f"array {name!r} is missing")
     array = arrays[name]
@@ -61,6 +88,23 @@ def finite_array(arrays: Mapping[str, Any], name: str, shape: tuple[Any, ...],
 
 def saved_number(scalars: Mapping[str, Any], name: str, least: float = 0.0, most: float = LARGEST) -> float:
     """A number of a file in a range, as a float.
+
+    Parameters
+    ----------
+    scalars : mapping
+        A JSON object.
+    name : str
+    least, most : float
+        Ends of the range, both included.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        If it is missing, no number, or outside.
 
     Examples
     --------
@@ -76,6 +120,23 @@ def saved_number(scalars: Mapping[str, Any], name: str, least: float = 0.0, most
 
 def saved_count(scalars: Mapping[str, Any], name: str, least: int = 1, most: int = 2 ** 53) -> int:
     """A whole number of a file in a range.
+
+    Parameters
+    ----------
+    scalars : mapping
+        A JSON object.
+    name : str
+    least, most : int
+        Ends of the range, both included.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    ValueError
+        If it is missing, no whole number, or outside.
 
     Examples
     --------
@@ -93,6 +154,18 @@ def check_names(found: dict[str, Any] | list[str] | set[str], known: Any,
                 what: str) -> None:
     """Raise unless the names of entries of a file are exactly those that its format has.
 
+    Parameters
+    ----------
+    found : collection of str
+    known : iterable of str
+    what : str
+        Whose entries they are, for the error.
+
+    Raises
+    ------
+    ValueError
+        Names the entries that are missing, and those that are unknown.
+
     Examples
     --------
     >>> check_names({"a", "b"}, {"b", "c"}, "the header")
@@ -107,12 +180,32 @@ def check_names(found: dict[str, Any] | list[str] | set[str], known: Any,
 
 
 def with_prefix(prefix: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
-    """The arrays under names that begin with a prefix."""
+    """The arrays under names that begin with a prefix.
+
+    Parameters
+    ----------
+    prefix : str
+    arrays : mapping of str to array
+
+    Returns
+    -------
+    dict of str to array
+    """
     return {prefix + name: array for name, array in arrays.items()}
 
 
 def under_prefix(prefix: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
-    """The arrays whose names begin with a prefix, without it."""
+    """The arrays whose names begin with a prefix, without it.
+
+    Parameters
+    ----------
+    prefix : str
+    arrays : mapping of str to array
+
+    Returns
+    -------
+    dict of str to array
+    """
     return {name[len(prefix):]: array for name, array in arrays.items() if name.startswith(prefix)}
 
 

@@ -61,13 +61,15 @@ def judge_chunks(detector: HLDDetector, chunks: Iterable[Any], alpha: float = 0.
         raise TypeError(f"`chunks` must be a sequence of tables, found {chunks!r}")
     if detector.judge_ is not detector.test_:
         return _judge_whole(detector, chunks, check_alpha(alpha))
-    alpha, sums, total, absent, extra = check_alpha(alpha), RowSums(detector.test_), None, set(), set()
-    encoder, counts = detector.encoder_, None
+    alpha, sums, total, counts = check_alpha(alpha), RowSums(detector.test_), None, None
+    encoder = detector.encoder_
+    absent: set[str] = set()
+    extra: set[str] = set()
     for chunk in chunks:
         codes, report, not_there, new = encoder.encode_counting(chunk)
         sums.add(codes)
         own = batch_profile(detector, codes)
-        counts = own if counts is None else counts + own
+        counts = own if counts is None or own is None else counts + own
         total = report if total is None else total + report
         absent, extra = absent | set(not_there), extra | set(new)
     if total is None:
@@ -79,9 +81,11 @@ def judge_chunks(detector: HLDDetector, chunks: Iterable[Any], alpha: float = 0.
     return replace(result, evidence=evidence_of(detector, counts, quality))
 
 
-def _judge_whole(detector, chunks, alpha) -> HLDResult:
+def _judge_whole(detector: HLDDetector, chunks: Iterable[Any], alpha: float) -> HLDResult:
     """The test of a detector that needs the rows together: their codes are held."""
-    codes, total, absent, extra = [], None, set(), set()
+    codes, total = [], None
+    absent: set[str] = set()
+    extra: set[str] = set()
     for chunk in chunks:
         own, report, not_there, new = detector.encoder_.encode_counting(chunk)
         codes.append(own)

@@ -1,8 +1,8 @@
 """From a table to a test in one object.
 
 `HLDDetector` encodes a table (`hld.schemas.encoder`), learns a Hidden Chow-Liu tree of it, fits its parameters by EM,
-and builds the goodness-of-fit test (`HLDTest`).  The fitted detector holds the encoder, the circuit and exact
-moments: averages, no rows.  At deployment a batch is encoded in the same way and tested.
+and builds the goodness-of-fit test (`HLDTest`), all in `hld.fitting.learning`.  The fitted detector holds the encoder,
+the circuit and exact moments: averages, no rows.  At deployment a batch is encoded in the same way and tested.
 
 What happens to odd values is decided once and visible in `schema_` and `describe()`: continuous columns are cut at
 quantiles, a level that training does not show goes to a category of its own, of a row with holes everything is compared
@@ -19,32 +19,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import pcircuit
-from hld.answers.table_facts import batch_profile, evidence_of, table_facts
+from hld.answers.table_facts import batch_profile, evidence_of
 from hld.checks import check_alpha
-from hld.conditional.covariates import covariate_mask
-from hld.conditional.judges import build_judge
 from hld.detector_options import check_options
-from hld.detector_parts import (
-    batch_as_named,
-    build_test,
-    describe,
-    judge_table_summary,
-    warn_of_few,
-    warn_of_left_out,
-)
-from hld.estimator import check_fitted, feature_names, predictions, row_offset, sklearn_tags, width_as_expected
-from hld.files.detector import check_storable, detector_parts, read_parts
+from hld.detector_parts import batch_as_named, describe, judge_table_summary
+from hld.estimator import check_fitted, feature_names, predictions, sklearn_tags, width_as_expected
+from hld.files.detector import detector_parts, read_parts
+from hld.fitting.learning import learn_detector
 from hld.planning.of_tables import detectable_of_table, power_of_table, sample_size_of_table
-from hld.results.count_law import with_laws
 from hld.results.largest_count import largest_of
 from hld.results.with_quality import with_quality
-from hld.schemas.learn_schema import learn_schema
-from hld.schemas.new_values import reference_rows
 from hld.summaries.of_tables import summarize_table
 from hld.summaries.summary import BatchSummary
 from hld.synthetic.drawing import condition_probability, draw_rows
-from hld.tables.cells import read_table
-from hld.variation.dividing import divide
 
 if TYPE_CHECKING:
     from hld.answers.segments import SegmentsResult
@@ -157,20 +144,12 @@ class HLDDetector:
                  covariates: Any = None, missingness: bool = True, kinds: Sequence[str] = ("input", "sum"),
                  metric: Any = "auto", null: str = "auto", reference: str = "auto", estimation_error: bool = True,
                  tolerance: float = 0.0, num_resamples: int = 999, rng: int | np.random.Generator | None = 0) -> None:
-        self.num_latents = num_latents
-        self.num_epochs = num_epochs
-        self.pseudocount = pseudocount
-        self.num_bins = num_bins
-        self.max_categories = max_categories
+        self.num_latents, self.num_epochs, self.pseudocount = num_latents, num_epochs, pseudocount
+        self.num_bins, self.max_categories = num_bins, max_categories
         self.categorical, self.continuous, self.schema = categorical, continuous, schema
         self.covariates, self.missingness = covariates, missingness
-        self.kinds = kinds
-        self.metric = metric
-        self.null = null
-        self.reference = reference
-        self.tolerance = tolerance
-        self.num_resamples = num_resamples
-        self.estimation_error = estimation_error
+        self.kinds, self.metric, self.null, self.reference = kinds, metric, null, reference
+        self.tolerance, self.num_resamples, self.estimation_error = tolerance, num_resamples, estimation_error
         self.rng = rng
 
     def fit(self, table: Any, y: Any = None, *, groups: Any = None, order: str | None = None, progress: bool = False,
@@ -208,43 +187,7 @@ class HLDDetector:
             If the table or an option is not usable; the message names column or option.
         """
         check_options(self.get_params())
-        rng, progress = pcircuit.check_generator(self.rng), pcircuit.check_flag(progress, "progress")
-        columns = read_table(table)
-        if columns.num_rows == 1:
-            raise ValueError("`table` has 1 row: one sample is too few to learn a distribution of, give at least two")
-        if (groups is not None or order is not None) and self.covariates is not None:
-            raise ValueError(f"`{'order' if groups is None else 'groups'}` and `covariates` answer different questions"
-                             ": fit one detector for each")
-        columns, (learned, kept), labels = divide(columns, groups, order, self.reference, rng)
-        rows = learned, kept
-        schema = learn_schema(columns, num_bins=self.num_bins, max_categories=self.max_categories, rows=learned,
-                              categorical=self.categorical, continuous=self.continuous, given=self.schema)
-        encoder = schema.encoder()
-        check_storable(self.get_params(), schema)
-        warn_of_left_out(schema, self.schema)
-        given = covariate_mask(encoder.names, self.covariates, self.reference)
-        data, _ = encoder.encode_training(columns)
-        kept, new = reference_rows(encoder, columns, data, kept)
-        learned = data[learned]
-        tree = pcircuit.chow_liu_tree(learned, num_categories=encoder.num_categories, pseudocount=self.pseudocount)
-        known = table_facts(encoder, columns, rows[0], learned if kept is None else kept, tree)
-        known["profile"] = with_laws(known["profile"], encoder.columns, kept)
-        start = pcircuit.hclt(learned, self.num_latents, encoder.num_categories, self.pseudocount, rng, tree=tree)
-        if learner is None:
-            circuit, history = pcircuit.fit_em(start, learned, num_epochs=self.num_epochs, progress=progress,
-                                               pseudocount=self.pseudocount)
-            num_learned = len(learned)
-        else:
-            circuit, history, num_learned = learner(start, learned, encoder)
-        test = build_test(self.get_params(), circuit, kept, num_learned, int(rng.integers(2 ** 53)),
-                          encoder.ordered)
-        num_train = len(data) + num_learned - len(learned)
-        judge = build_judge(test, kept, None if labels is None else labels[rows[1]], given, order)
-        warn_of_few(judge, num_train)
-        history.flags.writeable = False
-        offset = row_offset(pcircuit.log_likelihood(circuit, learned if kept is None else kept))
-        return self._take_over({"schema": schema, "test": test, "judge": judge, "history": history,
-                                "num_train": num_train, "offset": offset, "new_values": new, **known})
+        return self._take_over(learn_detector(self.get_params(), table, groups, order, progress, learner))
 
     def test(self, batch: Any, alpha: float = 0.05) -> HLDResult:
         """Test whether a batch follows the distribution of the training table.

@@ -1,44 +1,41 @@
-"""What a detector is made of and how it is described: the parts of `HLDDetector` that need no object."""
+"""How a detector judges a summary, speaks of batches and describes itself: parts of `HLDDetector` by themselves."""
 from __future__ import annotations
 
 import contextlib
-import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-import pcircuit
-from hld.metrics.named import COMBINATIONS, default_metrics
 from hld.results.largest_count import largest_of
 from hld.results.result import HLDResult
 from hld.results.with_quality import with_quality
 from hld.summaries.of_tables import facts_of
 from hld.summaries.summary import BatchSummary, check_summary
-from hld.testing.goodness_of_fit import HLDTest
 
 MISSING = {"complete": "drawn from the circuit given the rest of the row", "exact": "summed out",
            "available": "each node is compared by the rows that show its whole scope"}
-SUPPORTED_LEVEL = 0.05  # below the smallest p-value of a single row `fit` warns
-MOST_NAMED = 8  # columns that a warning names
-
-
-def build_test(options: Mapping[str, Any], circuit: pcircuit.Circuit, kept: np.ndarray, num_learned: int, seed: int,
-               ordered: tuple[Any, ...]) -> HLDTest:
-    """The test of a fitted circuit against the rows `kept`, or, if these are None, against the circuit."""
-    nodes, metric = pcircuit.select_nodes(circuit, options["kinds"]), options["metric"]
-    if isinstance(metric, str) and metric in COMBINATIONS:
-        fresh = None if kept is None or options["reference"] == "training" else len(kept)
-        metric = default_metrics(circuit, nodes, fresh, scores=metric == "auto" and options["covariates"] is None)
-    return HLDTest(circuit, nodes=nodes, metric=metric, null=options["null"],
-                   reference="circuit" if kept is None else "training", training_data=kept,
-                   num_train=num_learned if options["estimation_error"] and kept is None else None,
-                   rng=seed, num_resamples=options["num_resamples"], tolerance=options["tolerance"], ordered=ordered)
 
 
 def judge_table_summary(detector: Any, summary: BatchSummary, alpha: float) -> HLDResult:
-    """Test a batch of which a fitted detector has a summary."""
+    """Test a batch of which a fitted detector has a summary.
+
+    Parameters
+    ----------
+    detector : HLDDetector
+        Fitted.
+    summary : BatchSummary
+    alpha : float
+        Level, in (0, 1).
+
+    Returns
+    -------
+    HLDResult
+
+    Raises
+    ------
+    TypeError, ValueError
+        No summary, one of another detector, or a detector that needs the rows.
+    """
     check_summary(summary, "batch")
     if detector.judge_ is not detector.test_:
         raise ValueError("`batch` is a summary, which holds what independent rows need: this detector judges groups, a "
@@ -89,30 +86,3 @@ def _tested_shares(detector: Any) -> str:
     if detector.schema_.trained is None:
         return "their shares are not tested, as those of training are not in this older file"
     return "their shares are tested against those of training"
-
-
-def warn_of_few(judge: Any, num_rows: int) -> None:
-    """A warning if nothing can be rejected at the default level, so little there is to compare with."""
-    if not isinstance(judge, HLDTest):
-        if judge.least_pvalue() > SUPPORTED_LEVEL:  # only groups have one
-            warnings.warn(f"`groups` leaves {judge.num_groups} groups to compare with, so p-values are at least "
-                          f"{judge.least_pvalue():.2g}: a test at a lower level never rejects", UserWarning,
-                          stacklevel=3)
-        return
-    test = judge
-    least = test.least_pvalue(1)
-    if least > SUPPORTED_LEVEL:
-        warnings.warn(f"`table` has {num_rows} rows, so the smallest p-value of a single row is {least:.2g}: a test at "
-                      "a lower level never rejects one; `describe()` lists the smallest p-values of larger batches",
-                      UserWarning, stacklevel=3)
-
-
-def warn_of_left_out(schema: Any, given: Any) -> None:
-    """A warning that names the columns that are left out without having been asked for."""
-    asked = {column.name for column in given.left_out} if given is not None else set()
-    found = [f"{column.name!r} ({column.note})" for column in schema.left_out if column.name not in asked]
-    if found:
-        more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
-        warnings.warn(f"`table` has columns that tell rows apart and say nothing of others, which are left out: "
-                      f"{', '.join(found[:MOST_NAMED])}{more}; name them in `categorical` or `continuous` to keep them",
-                      UserWarning, stacklevel=3)

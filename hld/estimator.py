@@ -60,7 +60,25 @@ def row_offset(scores: np.ndarray) -> float:
 
 
 def predictions(detector: Any, table: Any) -> tuple[Any, ...]:
-    """(n,) scores less the offset, and (n,) 1 or -1 for odd rows."""
+    """(n,) scores less the offset, and (n,) 1 or -1 for odd rows.
+
+    Parameters
+    ----------
+    detector : HLDDetector
+        Fitted.
+    table : (n, V) array_like or data frame
+
+    Returns
+    -------
+    differences : (n,) float array
+        -inf for rows that are impossible under the circuit.
+    labels : (n,) int array
+
+    Raises
+    ------
+    ValueError
+        If the model file is of a format without the offset.
+    """
     scores = detector.score_samples(table)
     if detector.offset_ is None:
         raise ValueError("`offset_` is not known, as the model file is of an older format: fit the detector "

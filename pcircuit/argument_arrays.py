@@ -115,7 +115,29 @@ def check_integers(values: ArrayLike, name: str, expected: str, least: int | Non
 
 
 def as_array(values: object, name: str, expected: str) -> np.ndarray:
-    """`values` as a plain array without masked entries; what NumPy cannot make an array of is refused."""
+    """`values` as a plain array without masked entries; what NumPy cannot make an array of is refused.
+
+    Parameters
+    ----------
+    values : object
+        What the caller gave.
+    name : str
+        What errors call it.
+    expected : str
+        What it must be, in words, for errors.
+
+    Returns
+    -------
+    numpy.ndarray
+        `values` itself where it is a plain array already.
+
+    Raises
+    ------
+    TypeError
+        Masked entries, or a sparse matrix.
+    ValueError
+        Rows of different lengths.
+    """
     if type(values) is np.ndarray:
         return values
     if isinstance(values, np.ma.MaskedArray) and np.ma.getmaskarray(values).any():

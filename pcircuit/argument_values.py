@@ -241,7 +241,18 @@ def at(place: tuple[int, ...]) -> str:
 
 
 def bounds(least: float | None, above: float | None, most: float | None, below: float | None) -> str:
-    """The interval in words."""
+    """The interval in words.
+
+    Parameters
+    ----------
+    least, above, most, below : float or None
+        Ends of the interval; None where it has none on that side.
+
+    Returns
+    -------
+    str
+        Such as " of at least 1 and below 2", with a leading blank; empty without ends.
+    """
     ends = [f"{words} {end}" for words, end in (("at least", least), ("above", above), ("at most", most),
                                                 ("below", below)) if end is not None]
     if not ends:

@@ -229,13 +229,39 @@ class Circuit:
 
 
 def check_circuit(circuit: object, name: str = "circuit") -> None:
-    """Raise unless `circuit` is a Circuit; `name` is what the error calls it."""
+    """Raise unless `circuit` is a Circuit; `name` is what the error calls it.
+
+    Parameters
+    ----------
+    circuit : object
+    name : str
+        What errors call it.
+
+    Raises
+    ------
+    TypeError
+        If it is anything else.
+    """
     if not isinstance(circuit, Circuit):
         raise TypeError(f"`{name}` must be a pcircuit.Circuit, found {type(circuit).__name__}")
 
 
 def derived(circuit: Circuit, name: str, make: Callable[[], T]) -> T:
-    """What a module derives from a circuit: `make()` at the first call with this name, then kept with the circuit."""
+    """What a module derives from a circuit: `make()` at the first call with this name, then kept with the circuit.
+
+    Parameters
+    ----------
+    circuit : Circuit
+    name : str
+        Under which the value is kept; one for each kind of value.
+    make : callable
+        Without arguments.  Of several threads that come first at once each may call it, and one value is kept.
+
+    Returns
+    -------
+    object
+        What `make` returned.
+    """
     value: T | None = circuit._cache.get(name)
     return circuit._cache.setdefault(name, make()) if value is None else value
 
@@ -245,6 +271,20 @@ def with_regions(circuit: Circuit, regions: Iterable[InputRegion | InnerRegion],
     """The circuit with regions of the same structure that need no check.
 
     What is derived from them: `new` by name, and the names `kept` that depend on the structure only.
+
+    Parameters
+    ----------
+    circuit : Circuit
+    regions : iterable of InputRegion or InnerRegion
+        As many, of the same shapes and with the same products.
+    new : dict
+        Derived values of the new circuit by name, see `derived`.
+    kept : iterable of str
+        Names of derived values that depend on the structure only.
+
+    Returns
+    -------
+    Circuit
     """
     cache = {name: circuit._cache[name] for name in kept if name in circuit._cache} | new
     known = {name: circuit.__dict__[name] for name in ("num_categories", "offsets", "num_parameters")

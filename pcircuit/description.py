@@ -19,7 +19,21 @@ HEADS = ("level", "regions", "variables each", "inputs", "products", "sums", "pa
 
 
 def region_lines(vtree: VTree, regions: Sequence[Any], offsets: Ints, r: int) -> list[str]:
-    """Region r with its tables."""
+    """Region r with its tables.
+
+    Parameters
+    ----------
+    vtree : VTree
+    regions : sequence of InputRegion or InnerRegion
+    offsets : (R + 1,) int array
+        The first node id of each region.
+    r : int
+        Which region.
+
+    Returns
+    -------
+    list of str
+    """
     region, scope = regions[r], ",".join(map(str, vtree.scope(r)))
     lines = [f"region {r}, scope {{{scope}}}, node ids {offsets[r]}..{offsets[r + 1] - 1}: {region!r}"]
     if isinstance(region, InputRegion):
@@ -32,7 +46,17 @@ def region_lines(vtree: VTree, regions: Sequence[Any], offsets: Ints, r: int) ->
 
 
 def level_lines(vtree: VTree, regions: Sequence[Any]) -> list[str]:
-    """The circuit as a table with one line for each level of the v-tree, and what is said of all levels."""
+    """The circuit as a table with one line for each level of the v-tree, and what is said of all levels.
+
+    Parameters
+    ----------
+    vtree : VTree
+    regions : sequence of InputRegion or InnerRegion
+
+    Returns
+    -------
+    list of str
+    """
     depth = depths(vtree)
     categories = [region.num_categories for region in regions if isinstance(region, InputRegion)]
     children = [len(c) for c in vtree.child_lists() if c]

@@ -77,7 +77,25 @@ def check_evidence(circuit: Circuit, data: ArrayLike, *, name: str = "data") -> 
 
 
 def check_row(circuit: Circuit, row: ArrayLike, name: str = "row") -> NDArray[np.int64]:
-    """(V,) evidence of one row, as a fresh array, after the checks of `check_evidence`."""
+    """(V,) evidence of one row, as a fresh array, after the checks of `check_evidence`.
+
+    Parameters
+    ----------
+    circuit : Circuit
+    row : (V,) integer array_like
+        Categories, -1 where missing.
+    name : str
+        What errors call it.
+
+    Returns
+    -------
+    (V,) int64 array
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `check_evidence`, and for another shape.
+    """
     check_circuit(circuit)
     array = integer_entries(row, name)
     if array.ndim != 1:
@@ -86,7 +104,25 @@ def check_row(circuit: Circuit, row: ArrayLike, name: str = "row") -> NDArray[np
 
 
 def as_integer_table(circuit: Circuit, data: ArrayLike, name: str = "data") -> Evidence:
-    """`data` as an (N, V) integer array; whether its entries are categories of the circuit is not looked at."""
+    """`data` as an (N, V) integer array; whether its entries are categories of the circuit is not looked at.
+
+    Parameters
+    ----------
+    circuit : Circuit
+    data : (N, V) integer array_like
+    name : str
+        What errors call it.
+
+    Returns
+    -------
+    (N, V) integer array
+        `data` itself where it is one already.
+
+    Raises
+    ------
+    TypeError, ValueError
+        No integers, or not one column for each variable.
+    """
     check_circuit(circuit)
     array = integer_entries(data, name)
     if array.ndim != 2 or array.shape[1] != circuit.num_variables:
@@ -97,7 +133,20 @@ def as_integer_table(circuit: Circuit, data: ArrayLike, name: str = "data") -> E
 
 
 def refuse_out_of_range(circuit: Circuit, data: Evidence, name: str = "data") -> None:
-    """Raise for the first entry below -1 or not below its variable's number of categories."""
+    """Raise for the first entry below -1 or not below its variable's number of categories.
+
+    Parameters
+    ----------
+    circuit : Circuit
+    data : (N, V) integer array
+    name : str
+        What errors call it.
+
+    Raises
+    ------
+    ValueError
+        Says the row, the column and what was expected there.
+    """
     categories = np.asarray(circuit.num_categories)
     if not len(data) or ((data.max(axis=0) < categories).all() and int(data.min()) >= MISSING):
         return
@@ -107,7 +156,25 @@ def refuse_out_of_range(circuit: Circuit, data: Evidence, name: str = "data") ->
 
 
 def integer_entries(data: object, name: str = "data") -> Evidence:
-    """`data` as an array of integers in the machine's byte order, -1 where missing; of any shape."""
+    """`data` as an array of integers in the machine's byte order, -1 where missing; of any shape.
+
+    Parameters
+    ----------
+    data : object
+        Integers, booleans, floats that are whole, objects, masked or sparse arrays.
+    name : str
+        What errors call it.
+
+    Returns
+    -------
+    integer array
+        `data` itself where it is one already.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Entries that are no integers, or rows of different lengths.
+    """
     if isinstance(data, np.ma.MaskedArray):
         return _unmasked(data, name)
     if hasattr(data, "tocsr"):
@@ -131,7 +198,24 @@ def integer_entries(data: object, name: str = "data") -> Evidence:
 
 
 def row_weights(weights: ArrayLike | None, num_rows: int) -> Floats:
-    """(N,) weights of rows, ones by default; refused unless they are finite and at least 0."""
+    """(N,) weights of rows, ones by default; refused unless they are finite and at least 0.
+
+    Parameters
+    ----------
+    weights : (N,) float array_like or None
+    num_rows : int
+        N.
+
+    Returns
+    -------
+    (N,) float array
+        May be read-only.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Negative or infinite numbers, or another shape.
+    """
     if weights is None:
         return np.broadcast_to(1.0, (num_rows,))  # takes no memory
     expected = f"{num_rows} numbers from 0 to {MOST_WEIGHT:g}, one per row of `data`"

@@ -56,6 +56,20 @@ def numbered(root: Any, expand: Callable[[Any], Sequence[Any] | None]) -> tuple[
     """Parents and variables of the v-tree below a start node.
 
     `expand(node)` is the list of children of a node, or None where the node is a variable.
+
+    Parameters
+    ----------
+    root : object
+        The start node.
+    expand : callable
+        From a node to the list of its children, or None where the node is a variable, an int.
+
+    Returns
+    -------
+    parents : (n,) int array
+        -1 for the root, which is the last.
+    variables : (n,) int array
+        -1 for inner nodes.
     """
     parents: list[int] = []
     variables: list[int] = []
@@ -90,7 +104,19 @@ def _append(parents: list[int], variables: list[int], stack: list[Any], variable
 
 
 def numbered_by_cuts(order: Ints, cut: Callable[[int], int]) -> tuple[Ints, Ints]:
-    """The same for a binary v-tree over `order`: of n variables `cut(n)`, 1..n-1, go to the first child."""
+    """The same for a binary v-tree over `order`: of n variables `cut(n)`, 1..n-1, go to the first child.
+
+    Parameters
+    ----------
+    order : (V,) int array
+        The variables in the order of the leaves.
+    cut : callable
+        From n > 1 to 1..n-1.
+
+    Returns
+    -------
+    parents, variables : (2 V - 1,) int arrays
+    """
     def expand(node: Any) -> list[Any] | None:
         if isinstance(node, int):
             return None

@@ -15,7 +15,7 @@ import pcircuit
 NUMERICAL = tuple(f"tests/{name}" for name in (
     "pcircuit/compiled", "pcircuit/inference", "pcircuit/learning", "pcircuit/moments", "pcircuit/operations",
     "pcircuit/test_rounding", "hld/baselines", "hld/gchi2", "hld/metrics", "hld/monitoring", "hld/nulls",
-    "hld/ranks", "hld/references", "hld/results", "hld/testing", "hld/vectors"))
+    "hld/references", "hld/results", "hld/testing", "hld/vectors"))
 
 MOST_PROCESSES = 4  # of the whole suite: each compiles kernels of its own in a fresh checkout
 

@@ -52,22 +52,23 @@ class Measured:
         return []
 
 
-def runs(mutation: Mutation, source: str, measured: Measured, *, wide: bool = False) -> list[tuple[str, list[str]]]:
-    """(environment, arguments of pytest) of the runs for one bug, in their order."""
+def runs(mutation: Mutation, source: str, measured: Measured, root: pathlib.Path = ROOT, *,
+         wide: bool = False) -> list[tuple[str, list[str]]]:
+    """(environment, arguments of pytest) of the runs for one bug in the checkout at `root`, in their order."""
     is_kernel = "/compiled/" in mutation.path or mutation.path.endswith("/kernel.py")
     tests = [] if is_kernel else measured.of(mutation, source)
     if not tests:
-        return plan(mutation.path, wide=wide)
+        return plan(mutation.path, root, wide=wide)
     taken, total = [], 0.0
     for test in tests:
         total += measured.seconds[test]
         if taken and total > (MOST_SECONDS if wide else SECONDS):
             break
         taken.append(test)
-    return [("numpy", [*taken, *NOT_NUMBA]), *plan(mutation.path, wide=wide)]
+    return [("numpy", [*taken, *NOT_NUMBA]), *plan(mutation.path, root, wide=wide)]
 
 
-def plan(path: str, *, wide: bool = False) -> list[tuple[str, list[str]]]:
+def plan(path: str, root: pathlib.Path = ROOT, *, wide: bool = False) -> list[tuple[str, list[str]]]:
     """(environment, arguments of pytest) of the runs for one source file, narrow ones first; `wide` adds packages.
 
     In one run: the examples, the tests with the name of the file, then those of its room that name most of what it
@@ -75,9 +76,9 @@ def plan(path: str, *, wide: bool = False) -> list[tuple[str, list[str]]]:
     """
     package, *rooms, name = pathlib.PurePath(path).with_suffix("").parts
     folder = pathlib.PurePath("tests", package, *rooms)
-    while not (ROOT / folder).is_dir():  # rooms whose tests are one file of the package's folder
+    while not (root / folder).is_dir():  # rooms whose tests are one file of the package's folder
         folder = folder.parent
-    mirror = [f"{folder}/test_{name}.py"] if (ROOT / folder / f"test_{name}.py").exists() else []
+    mirror = [f"{folder}/test_{name}.py"] if (root / folder / f"test_{name}.py").exists() else []
     inner = ["tests/pcircuit/compiled"]
     if rooms[:2] == ["moments", "compiled"]:
         return [(KERNELS, ["tests/pcircuit/moments/test_moments.py", "-k", MOMENTS])]
@@ -89,20 +90,21 @@ def plan(path: str, *, wide: bool = False) -> list[tuple[str, list[str]]]:
         return [(KERNELS, ["tests/hld/monitoring"])]
     if name == "__init__":
         return [("numpy", ["tests/test_layers.py"])]
-    found = [("numpy", [path, *mirror, *(file for file in nearest(path, folder) if file not in mirror), *NOT_NUMBA])]
+    others = [file for file in nearest(path, folder, root) if file not in mirror]
+    found = [("numpy", [path, *mirror, *others, *NOT_NUMBA])]
     if wide:
         found += [(KERNELS, inner)] if package == "pcircuit" and rooms in (["inference"], []) else []
         found.append(("numpy", [f"tests/{package}", *NOT_NUMBA]))
     return found
 
 
-def nearest(path: str, folder: pathlib.PurePath) -> list[str]:
+def nearest(path: str, folder: pathlib.PurePath, root: pathlib.Path) -> list[str]:
     """The files of a folder of tests, those first that name most of what a source file defines."""
-    names = set(re.findall(r"^(?:def|class) (\w+)", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE))
+    names = set(re.findall(r"^(?:def|class) (\w+)", (root / path).read_text(encoding="utf-8"), re.MULTILINE))
     names.add(pathlib.PurePath(path).stem)
     pattern = "test_*.py" if folder.parts[2:] == () else "**/test_*.py"
     count = {}
-    for file in sorted((ROOT / folder).glob(pattern)):
+    for file in sorted((root / folder).glob(pattern)):
         words = re.findall(r"\w+", file.read_text(encoding="utf-8"))
-        count[file.relative_to(ROOT).as_posix()] = -len(names & set(words))
+        count[file.relative_to(root).as_posix()] = -len(names & set(words))
     return sorted(count, key=count.__getitem__)

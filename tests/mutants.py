@@ -61,7 +61,7 @@ PLANTED = [
     ("pcircuit/inference/ranges.py", "HIGHEST = 960.0", "HIGHEST = 1100.0"),
     ("pcircuit/moments/overlaps.py", "MAX_SHIFT = 900", "MAX_SHIFT = 1100"),
     ("hld/monitoring/bets.py", "SPARE = 4.0", "SPARE = 0.0"),
-    ("hld/ranks/monte_carlo.py", "TIE = 1e-9", "TIE = 1e-3"),
+    ("hld/nulls/ranks/monte_carlo.py", "TIE = 1e-9", "TIE = 1e-3"),
     ("hld/nulls/limit_law.py", "QUANTILE_TOLERANCE = 1e-3", "QUANTILE_TOLERANCE = 0.1"),
 ]
 
@@ -172,7 +172,7 @@ def judge(work: Work, mutation: Mutation, measured: Measured, *, wide: bool = Fa
     source = target.read_text(encoding="utf-8")
     started, by, where = time.perf_counter(), "", ""
     seconds = CPU_SECONDS if wide else QUICK_SECONDS
-    for environment, arguments in runs(mutation, source, measured, wide=wide):
+    for environment, arguments in runs(mutation, source, measured, work.copy, wide=wide):
         arguments = [*arguments, *work.deselected()]
         try:
             target.write_text(mutation.apply(source), encoding="utf-8")

@@ -81,7 +81,7 @@ def more(found) -> str:
                 cells.append("fails: " + got["error"].split("\n")[0][:80])
             else:
                 what = {"report": f"{one.get('page_bytes', 0) / 1e6:.2f} MB",
-                        "segments": ", ".join(map(str, got["result"] or [])) or "no day",
+                        "segments": ", ".join(got["result"] or []) or "no day" if job == "segments" else "",
                         "stream": f"alarm at row {got['result']}" if got["result"] else "no alarm"}[job]
                 cells.append(f"{what}, {got['seconds']:.1f} s")
         rows.append(cells)

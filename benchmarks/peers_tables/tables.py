@@ -14,7 +14,7 @@ import pandas as pd
 
 NAMES = ("age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship",
          "race", "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", "income")
-NUM_TRAIN, BATCH, NUM_UNSHIFTED, NUM_SHIFTED = 10_000, 300, 20, 3
+NUM_TRAIN, BATCH, NUM_UNSHIFTED, NUM_SHIFTED = 10_000, 300, 100, 3
 DAYS, SHIFTED_DAYS = 10, (3, 7)
 STREAM, CHANGE = 2_000, 1_000
 

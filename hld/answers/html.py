@@ -52,7 +52,19 @@ def histogram(column: ColumnShift) -> str:
 
 
 def columns_table(columns: list[ColumnShift], alpha: float) -> str:
-    """A table of columns: name, adjusted p-value, difference, what happened."""
+    """A table of columns: name, adjusted p-value, difference, what happened.
+
+    Parameters
+    ----------
+    columns : list of ColumnShift
+    alpha : float
+        Rows with an adjusted p-value of at most so much get the class "moved", the others "calm".
+
+    Returns
+    -------
+    str
+        HTML; names and levels are escaped.
+    """
     rows = "".join(
         f'<tr class="{"moved" if one.adjusted <= alpha else "calm"}"><th scope="row">{escaped(one.name)}</th>'
         f"<td>{escaped(p_text(one.adjusted))}</td><td>{percent(one.difference)}</td>"

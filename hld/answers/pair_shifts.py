@@ -103,9 +103,9 @@ def pair_shifts(columns: tuple[LevelColumn, ...], reference: Profile, batch: Pro
     Deming and Stephan (1940), Annals of Mathematical Statistics 11, 427 (proportional fitting); Bishop, Fienberg and
     Holland (1975), Discrete Multivariate Analysis; Cramer (1946), Mathematical Methods of Statistics, section 21.9.
     """
-    found = [_compared(columns[u], columns[v], R, B)
-             for (u, v), R, B in zip(reference.edges.tolist(), reference.pairs, batch.pairs, strict=True)]
-    found = [one for one in found if one is not None]
+    compared = [_compared(columns[u], columns[v], R, B)
+                for (u, v), R, B in zip(reference.edges.tolist(), reference.pairs, batch.pairs, strict=True)]
+    found = [one for one in compared if one is not None]
     adjusted = holm([one["pvalue"] for one in found])
     shifts = [PairShift(adjusted=float(q), **one) for one, q in zip(found, adjusted, strict=True)]
     return tuple(sorted(shifts, key=lambda one: (one.pvalue, -abs(one.observed - one.expected))))

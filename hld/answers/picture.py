@@ -43,6 +43,15 @@ def draw_columns(figure: Any, columns: Any, top: int) -> Any:
 def shown_levels(column: ColumnShift, most: int = MOST_LEVELS) -> list[Any]:
     """Positions of the levels worth showing, in their order: those with rows, the largest changes if they are many.
 
+    Parameters
+    ----------
+    column : ColumnShift
+    most : int
+
+    Returns
+    -------
+    list of int
+
     Examples
     --------
     >>> import numpy as np

@@ -62,15 +62,15 @@ class Profile:
     def from_arrays(cls, arrays: dict[str, Any], num_categories: tuple[int, ...]) -> Profile:
         """A profile that `to_arrays` wrote, for columns with so many categories; ValueError where it does not fit."""
         sizes, V = [C + 1 for C in num_categories], len(num_categories)
-        counts, edges = _whole(arrays, "counts", (sum(sizes),)), _whole(arrays, "edges", (None, 2))
+        totals, edges = _whole(arrays, "counts", (sum(sizes),)), _whole(arrays, "edges", (None, 2))
         if len(edges) >= max(V, 1) or (edges >= V).any() or (edges[:, 0] == edges[:, 1]).any():
             raise ValueError(f"the edges of a profile must be less than {V} pairs of different columns")
         shapes = [(num_categories[u], num_categories[v]) for u, v in edges.tolist()]
         if sum(a * b for a, b in shapes) > MOST_CELLS:
             raise ValueError(f"the pair tables of a profile must have at most {MOST_CELLS} cells")
-        pairs = _whole(arrays, "pairs", (sum(a * b for a, b in shapes),))
-        counts = tuple(np.split(counts, np.cumsum(sizes)[:-1]))
-        pairs = np.split(pairs, np.cumsum([a * b for a, b in shapes])[:-1]) if shapes else []
+        cells = _whole(arrays, "pairs", (sum(a * b for a, b in shapes),))
+        counts = tuple(np.split(totals, np.cumsum(sizes)[:-1]))
+        pairs = np.split(cells, np.cumsum([a * b for a, b in shapes])[:-1]) if shapes else []
         num_rows = _total(counts[0])
         if not 0 < num_rows <= MOST_ROWS or any(_total(one) != num_rows for one in counts) \
                 or any(_total(one) > num_rows for one in pairs):

@@ -196,6 +196,27 @@ def split_off(columns: Columns, by: Any, fitted: Any = (), argument: str = "by")
     """The table without the column to group by (unless it was fitted), that column (N,), and its name.
 
     `argument` is what errors call `by`.
+
+    Parameters
+    ----------
+    columns : hld.tables.cells.Columns
+    by : str, int or (N,) array_like
+        A column by name or position, or the labels themselves.
+    fitted : sequence of str
+        Names of the columns that were learned, which stay.
+    argument : str
+
+    Returns
+    -------
+    columns : Columns
+    cells : (N,) array
+    name : str
+        "labels" where labels were given.
+
+    Raises
+    ------
+    ValueError
+        An unknown column, or another number of labels.
     """
     if not isinstance(by, (str, int, np.integer)) or isinstance(by, bool):
         labels = np.asarray(by, dtype=object) if isinstance(by, (list, tuple)) else np.asarray(by)
@@ -218,7 +239,23 @@ def split_off(columns: Columns, by: Any, fitted: Any = (), argument: str = "by")
 
 
 def numbered(cells: Any, every: str | None, name: str) -> tuple[Any, ...]:
-    """(N,) the number of each row's segment, and the labels of the segments in order."""
+    """(N,) the number of each row's segment, and the labels of the segments in order.
+
+    Parameters
+    ----------
+    cells : (N,) array
+        Of any type.
+    every : str or None
+        "year", "month", "day", "hour" or "minute": how long a segment of times is.
+    name : str
+        Of the column, for errors.
+
+    Returns
+    -------
+    groups : (N,) int array
+    labels : tuple of str
+        Missing cells are a segment of their own, the last.
+    """
     cells = whole_cells(cells)
     if cells.dtype.kind in "biu" and every is None:
         distinct, groups = np.unique(cells, return_inverse=True)

@@ -44,21 +44,57 @@ def table_facts(encoder: TableEncoder, columns: Columns, rows: np.ndarray, refer
 
 
 def cells_by_name(encoder: TableEncoder, columns: Columns) -> dict[str, Any]:
-    """The arrays of a table by the names that the encoder has for them."""
+    """The arrays of a table by the names that the encoder has for them.
+
+    Parameters
+    ----------
+    encoder : TableEncoder
+    columns : Columns
+        A table as it was read.
+
+    Returns
+    -------
+    dict of str to (N,) array
+    """
     columns = encoder.read(columns)
-    is_named = columns.names is not None and (encoder.by_name or encoder.derived)
-    names = columns.names if is_named else encoder.table_names
-    return dict(zip(names, columns.arrays, strict=False))
+    names = columns.names if encoder.by_name or encoder.derived else None
+    return dict(zip(encoder.table_names if names is None else names, columns.arrays, strict=False))
 
 
 def numbers_of(column: BinColumn, cells: np.ndarray) -> np.ndarray:
-    """(N,) the cells of a column with bins as numbers, NaN where missing; times in seconds."""
+    """(N,) the cells of a column with bins as numbers, NaN where missing; times in seconds.
+
+    Parameters
+    ----------
+    column : BinColumn
+    cells : (N,) array
+
+    Returns
+    -------
+    (N,) float array
+
+    Raises
+    ------
+    TypeError
+        Cells that are neither.
+    """
     cells = whole_cells(cells)
     return as_seconds(cells, column.kind)[0] if column.kind in TIMES else as_numbers(cells, column.name)
 
 
 def batch_profile(detector: Any, codes: np.ndarray) -> Profile | None:
-    """Counts of an encoded batch (T, V); None for model files without counts.  Those of parts of a batch add up."""
+    """Counts of an encoded batch (T, V); None for model files without counts.  Those of parts of a batch add up.
+
+    Parameters
+    ----------
+    detector : HLDDetector
+        Fitted.
+    codes : (T, V) integer array
+
+    Returns
+    -------
+    Profile or None
+    """
     if detector.profile_ is None:
         return None
     return profile_of(codes, detector.encoder_.num_categories, detector.profile_.edges)
@@ -68,10 +104,23 @@ def evidence_of(detector: Any, batch: Profile | None, quality: DataQuality | Non
     """Counts of a batch beside those of the reference; None for model files without counts.
 
     `quality` is a `hld.DataQuality` of the batch with all columns.
+
+    Parameters
+    ----------
+    detector : HLDDetector
+        Fitted.
+    batch : Profile or None
+        What `batch_profile` gave.
+    quality : hld.DataQuality, optional
+        Its counts of values that learning did not show go into the evidence.
+
+    Returns
+    -------
+    Evidence or None
     """
     if batch is None:
         return None
     encoder, found = detector.encoder_, () if quality is None else quality.columns
-    odd = [np.array([getattr(one, name) for one in found] or [0] * len(encoder.columns), dtype=np.int64)
-           for name in ("num_unseen", "num_out_of_range")]
-    return Evidence(encoder.columns, detector.profile_, batch, *odd, detector.test_.settings.seed)
+    unseen, out_of_range = (np.array([getattr(one, name) for one in found] or [0] * len(encoder.columns), np.int64)
+                            for name in ("num_unseen", "num_out_of_range"))
+    return Evidence(encoder.columns, detector.profile_, batch, unseen, out_of_range, detector.test_.settings.seed)

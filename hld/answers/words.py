@@ -45,11 +45,24 @@ def in_words(result: Any) -> str:
     if result.data_quality is not None:
         lines += [f"column {name!r} is not in the batch" for name in result.data_quality.absent]
         lines += [f"column {name!r} was not in training: left aside" for name in result.data_quality.extra]
+        lines += quality_lines(result.data_quality, result.columns or (), result.alpha)
     return "\n".join(lines)
 
 
-def column_lines(columns: tuple[ColumnShift], alpha: float) -> list[Any]:
-    """Lines about the columns that moved."""
+def column_lines(columns: tuple[ColumnShift, ...], alpha: float) -> list[Any]:
+    """Lines about the columns that moved.
+
+    Parameters
+    ----------
+    columns : tuple of ColumnShift
+        The smallest p-value first.
+    alpha : float
+        Level of the adjusted p-values.
+
+    Returns
+    -------
+    list of str
+    """
     moved = [one for one in columns if one.adjusted <= alpha]
     if not moved:
         return [f"no column moved by itself at level {alpha:g} (p-values adjusted for {len(columns)} columns, Holm)"]
@@ -60,13 +73,39 @@ def column_lines(columns: tuple[ColumnShift], alpha: float) -> list[Any]:
 
 
 def pair_lines(pairs: tuple[Any, ...], alpha: float) -> list[Any]:
-    """Lines about the pairs of columns whose dependence changed."""
+    """Lines about the pairs of columns whose dependence changed.
+
+    Parameters
+    ----------
+    pairs : tuple of PairShift
+        The smallest p-value first.
+    alpha : float
+        Level of the adjusted p-values.
+
+    Returns
+    -------
+    list of str
+        Empty where none changed.
+    """
     moved = [one for one in pairs if one.adjusted <= alpha]
     if not moved:
         return []
     rows = [(" and ".join(one.names), p_text(one.adjusted), one.describe()) for one in moved[:MOST_LINES]]
     return [f"dependence changed in {len(moved)} of {len(pairs)} pairs of columns (Cramer's V; p-values adjusted, "
             "Holm):", *_aligned(rows), *_more(moved)]
+
+
+def quality_lines(quality: Any, columns: tuple[ColumnShift, ...], alpha: float) -> list[Any]:
+    """Lines about cells of another type, and about missing and new values (Bonferroni) of columns not called moved."""
+    told = {one.name for one in columns if one.adjusted <= alpha}
+    level, found = alpha / max(1, 2 * len(quality.columns)), []  # two tests a column
+    for one in quality.columns:
+        lines = [] if one.is_absent else one.lines(quality.num_rows)
+        if one.name not in told and one.is_notable(level):
+            found += lines
+        elif one.num_odd:       # the first line
+            found += lines[:1]
+    return found[:MOST_LINES] + _more(found)
 
 
 def _aligned(rows: Any) -> list[Any]:

@@ -8,14 +8,30 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
 NAMES = ("pvalue", "p_value", "p_val", "pval")
 
 
-def pvalue_function(detector: object, name: str = "detectors") -> Callable:
+def pvalue_function(detector: Any, name: str = "detectors") -> Callable[[Any], float]:
     """A function from a batch to a p-value.
+
+    Parameters
+    ----------
+    detector : callable, or object with a method `test` or `predict`
+    name : str
+        What errors call it.
+
+    Returns
+    -------
+    callable
+
+    Raises
+    ------
+    TypeError
+        If it is neither.
 
     Examples
     --------
@@ -34,7 +50,7 @@ def pvalue_function(detector: object, name: str = "detectors") -> Callable:
     return lambda batch: pvalue_of(run(batch))
 
 
-def pvalue_of(result: object) -> float:
+def pvalue_of(result: Any) -> float:
     """The p-value in what a detector returned; ValueError where there is none."""
     found = _find(result)
     if found is None:
@@ -46,7 +62,7 @@ def pvalue_of(result: object) -> float:
     return float(min(values.min() * values.size, 1.0))
 
 
-def _find(result):
+def _find(result: Any) -> Any:
     """Numbers under one of the names, or the result itself if it is a number."""
     if isinstance(result, (int, float, np.number)) and not isinstance(result, bool):
         return result
@@ -59,7 +75,7 @@ def _find(result):
     return next((getattr(result, name) for name in NAMES if hasattr(result, name)), None)
 
 
-def num_rows(table: object) -> int:
+def num_rows(table: Any) -> int:
     """Rows of a table."""
     if isinstance(table, Mapping):
         return len(next(iter(table.values()))) if table else 0
@@ -68,8 +84,18 @@ def num_rows(table: object) -> int:
     return len(table)
 
 
-def take(table: object, index: np.ndarray):
-    """The rows of a table at some positions, as a table of the same kind."""
+def take(table: Any, index: np.ndarray) -> Any:
+    """The rows of a table at some positions, as a table of the same kind.
+
+    Parameters
+    ----------
+    table : array, data frame, Arrow table, mapping of columns, or sequence of rows
+    index : (n,) int array
+
+    Returns
+    -------
+    table of the same kind
+    """
     if hasattr(table, "iloc"):
         return table.iloc[index]
     if isinstance(table, Mapping):
@@ -81,8 +107,19 @@ def take(table: object, index: np.ndarray):
     return [table[i] for i in index.tolist()]
 
 
-def column_of(table: object, name: object) -> np.ndarray:
-    """(n,) the cells of a column as text, which levels are compared by."""
+def column_of(table: Any, name: Any) -> np.ndarray:
+    """(n,) the cells of a column as text, which levels are compared by.
+
+    Parameters
+    ----------
+    table : table of any kind
+        As `take` knows them.
+    name : str or int
+
+    Returns
+    -------
+    (n,) str array
+    """
     if isinstance(table, Mapping) or hasattr(table, "columns"):
         cells = table[name]
     elif hasattr(table, "column"):

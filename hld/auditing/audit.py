@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
@@ -72,23 +73,23 @@ class AuditResult:
         Rows of the table.
     """
 
-    rows: tuple
+    rows: tuple[Any, ...]
     alpha: float
     num_held_out: int
 
     @property
-    def keeps_level(self) -> dict:
+    def keeps_level(self) -> dict[str, Any]:
         """For each detector whether alpha is no smaller than every interval of its level."""
         names = dict.fromkeys(row.detector for row in self.rows)
         return {name: all(row.low <= self.alpha for row in self.rows
                           if row.detector == name and row.situation == "unshifted") for name in names}
 
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
         return {"alpha": self.alpha, "num_held_out": self.num_held_out, "keeps_level": self.keeps_level,
                 "rows": [asdict(row) for row in self.rows]}
 
-    def __str__(self):
+    def __str__(self) -> str:
         lines = [f"audit on {self.num_held_out} rows at level {self.alpha:g}:"]
         for name, keeps in self.keeps_level.items():
             lines.append(f"{name}: {'keeps its level' if keeps else 'alarms too often'}")
@@ -97,8 +98,8 @@ class AuditResult:
         return "\n".join(lines)
 
 
-def audit(detectors: object, held_out: object, sizes: Sequence[int] = SIZES, edits: Sequence = (), alpha: float = 0.05,
-          *, num_batches: int = 200, train: object = None,
+def audit(detectors: Any, held_out: Any, sizes: Sequence[int] = SIZES, edits: Sequence[Any] = (),
+          alpha: float = 0.05, *, num_batches: int = 200, train: Any = None,
           rng: int | np.random.Generator | None = 0) -> AuditResult:
     """Measure level, power and drift of detectors on rows that they have not seen.
 
@@ -168,22 +169,22 @@ def audit(detectors: object, held_out: object, sizes: Sequence[int] = SIZES, edi
     return AuditResult(tuple(rows), alpha, n)
 
 
-def _drawn(n, T, B, rng) -> list:
+def _drawn(n: int, T: int, B: int, rng: np.random.Generator) -> list[np.ndarray]:
     """B batches of T of n rows: disjoint ones while there are rows left."""
-    batches: list = []
+    batches: list[np.ndarray] = []
     while len(batches) < B:
         order = rng.permutation(n)
         batches += [order[start:start + T] for start in range(0, n - T + 1, T)]
     return batches[:B]
 
 
-def _windows(n, T, B) -> list:
+def _windows(n: int, T: int, B: int) -> list[np.ndarray]:
     """At most B windows of T successive rows, evenly spread."""
     starts = np.unique(np.linspace(0, n - T, min(B, max(n // T, 1))).astype(int))
     return [np.arange(start, start + T) for start in starts]
 
 
-def _edited(table, edit: Edit, T, B, rng) -> list:
+def _edited(table: Any, edit: Edit, T: int, B: int, rng: np.random.Generator) -> list[np.ndarray]:
     """B batches of T rows among which a level has another share, drawn with replacement inside the two groups."""
     has = column_of(table, edit.column) == str(edit.level)
     share = has.mean()
@@ -197,7 +198,8 @@ def _edited(table, edit: Edit, T, B, rng) -> list:
     return batches
 
 
-def _judged(name: str, situation: str, test: Callable, batches: list, alpha: float, is_reused: bool) -> AuditRow:
+def _judged(name: str, situation: str, test: Callable[[Any], float], batches: list[Any], alpha: float,
+            is_reused: bool) -> AuditRow:
     """Alarms of a detector on batches."""
     alarms = sum(test(batch) <= alpha for batch in batches)
     low, high = clopper_pearson(alarms, len(batches))
@@ -207,6 +209,19 @@ def _judged(name: str, situation: str, test: Callable, batches: list, alpha: flo
 
 def clopper_pearson(count: int, trials: int, level: float = 0.95) -> tuple[float, float]:
     """Interval of a probability of which `count` of `trials` came true.
+
+    Parameters
+    ----------
+    count : int
+        0..trials.
+    trials : int
+        At least 1.
+    level : float
+        Probability with which the interval covers, at least.
+
+    Returns
+    -------
+    low, high : float
 
     Examples
     --------

@@ -47,7 +47,22 @@ class HammingKernel:
 
 
 def product_kernel(circuit: pcircuit.Circuit, kernel: str, bandwidth: float | None, rng: int) -> HammingKernel:
-    """The kernel of a name, with the median heuristic where no bandwidth is given."""
+    """The kernel of a name, with the median heuristic where no bandwidth is given.
+
+    Parameters
+    ----------
+    circuit : pcircuit.Circuit
+        Whose rows the median is of.
+    kernel : str
+    bandwidth : float or None
+        In units of the Hamming distance.
+    rng : int
+        Seed of these rows.
+
+    Returns
+    -------
+    HammingKernel
+    """
     pcircuit.check_choice(kernel, "kernel", KERNELS)
     if bandwidth is None:
         rows = pcircuit.sample(circuit, MEDIAN_ROWS, rng=rng)
@@ -57,14 +72,35 @@ def product_kernel(circuit: pcircuit.Circuit, kernel: str, bandwidth: float | No
 
 
 def smoothed(circuit: pcircuit.Circuit, kernel: HammingKernel) -> pcircuit.Circuit:
-    """The circuit of x -> E k(x, X'), X' from `circuit`; not normalised."""
+    """The circuit of x -> E k(x, X'), X' from `circuit`; not normalised.
+
+    Parameters
+    ----------
+    circuit : pcircuit.Circuit
+    kernel : HammingKernel
+
+    Returns
+    -------
+    pcircuit.Circuit
+    """
     regions = [pcircuit.InputRegion(region.variable, region.probs @ kernel.table(region.num_categories))
                if isinstance(region, pcircuit.InputRegion) else region for region in circuit.regions]
     return pcircuit.Circuit(circuit.vtree, regions)
 
 
 def pair_sum(kernel: HammingKernel, rows: np.ndarray) -> float:
-    """sum_{i, j} k(x_i, x_j) over all pairs of complete rows, i = j included."""
+    """sum_{i, j} k(x_i, x_j) over all pairs of complete rows, i = j included.
+
+    Parameters
+    ----------
+    kernel : HammingKernel
+    rows : (n, V) integer array
+        Without holes.
+
+    Returns
+    -------
+    float
+    """
     total, step = 0.0, max(1, BLOCK_PAIRS // len(rows))
     for start in range(0, len(rows), step):
         stop = min(start + step, len(rows))

@@ -30,11 +30,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+import hld.gchi2 as gchi2
 import pcircuit
-from hld import gchi2
 from hld.baselines.kernel_mean import pair_sum, product_kernel, smoothed
 from hld.checks import check_alpha, check_verdict, seed_of
-from hld.ranks.monte_carlo import monte_carlo_error, monte_carlo_pvalue, rejection_threshold
+from hld.nulls.ranks.monte_carlo import monte_carlo_error, monte_carlo_pvalue, rejection_threshold
 from hld.vectors.completion import complete
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ class MMDTest:
         self.kernel, self.bandwidth = self._kernel.name, self._kernel.bandwidth
         self._smoothed = smoothed(circuit, self._kernel)
         self.expected_kernel = pcircuit.overlap(circuit, self._smoothed)
-        self._drawn = {}
+        self._drawn: dict[int, np.ndarray] = {}
         self._spectrum = self._prepared_spectrum() if null == "spectral" else None
 
     def __call__(self, batch: ArrayLike, alpha: float = 0.05) -> MMDResult:
@@ -194,7 +194,7 @@ class MMDTest:
         rows, num_missing = complete(self.circuit, batch, self._seed)
         T = len(rows)
         statistic = self._statistic(rows)
-        if self.null == "spectral":
+        if self._spectrum is not None:
             pvalue, error = float(gchi2.sf(T * max(statistic - ROUND_OFF, 0.0), self._spectrum)), None
             threshold = float(gchi2.isf(alpha, self._spectrum)) / T
         else:
@@ -213,7 +213,8 @@ class MMDTest:
     def _monte_carlo(self, statistic: float, T: Any, alpha: float) -> tuple[float, float, float]:
         """p-value, its standard error and the threshold, from batches of T rows drawn once and kept."""
         if T not in self._drawn:
-            rng, values = np.random.default_rng([self._seed, T, 0]), []
+            rng = np.random.default_rng([self._seed, T, 0])
+            values: list[float] = []
             while len(values) < self.num_resamples:
                 count = min(self.num_resamples - len(values), max(1, BLOCK_ROWS // T))
                 rows = pcircuit.sample(self.circuit, count * T, rng=rng).reshape(count, T, -1)

@@ -35,7 +35,7 @@ from hld.baselines.statistics import (
     typicality,
 )
 from hld.checks import check_alpha, check_verdict, seed_of
-from hld.ranks.monte_carlo import monte_carlo_pvalue, rejection_threshold
+from hld.nulls.ranks.monte_carlo import monte_carlo_pvalue, rejection_threshold
 
 __all__ = ["BaselineResult", "BaselineTest", "dropout_scores", "dropout_test", "mean_difference", "median_bandwidth",
            "mmd_squared", "mmd_test", "rejection_threshold", "root_likelihood_test", "typicality", "typicality_test"]

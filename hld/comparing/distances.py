@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +16,11 @@ from hld.comparing.two_sample import codes_of, test_of
 from hld.detector import HLDDetector
 from hld.summaries.fingerprint import detector_fingerprint
 from hld.summaries.summary import BatchSummary
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from hld.testing.goodness_of_fit import HLDTest
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,17 +37,17 @@ class Distances:
     num_rows : (n,) int array
     """
 
-    labels: tuple
+    labels: tuple[Any, ...]
     matrix: np.ndarray = field(repr=False)
     from_reference: np.ndarray = field(repr=False)
     num_rows: np.ndarray = field(repr=False)
 
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
         return {"labels": list(self.labels), "matrix": self.matrix.tolist(), "num_rows": self.num_rows.tolist(),
                 "from_reference": self.from_reference.tolist()}
 
-    def plot(self):
+    def plot(self) -> Figure:
         """The matrix as a picture, as a figure of matplotlib; ImportError without it."""
         from hld.plots.charts import new_figure
         n = len(self.labels)
@@ -54,7 +60,7 @@ class Distances:
         return figure
 
 
-def distances(model: object, batches: Mapping | Iterable) -> Distances:
+def distances(model: Any, batches: Mapping[str, Any] | Iterable[Any]) -> Distances:
     """Distances between batches, and of each from the reference.
 
     Parameters
@@ -108,7 +114,7 @@ def distances(model: object, batches: Mapping | Iterable) -> Distances:
     return Distances(tuple(map(str, named)), matrix, from_reference, sizes)
 
 
-def _mean(model, test, batch, known) -> tuple:
+def _mean(model: Any, test: HLDTest, batch: Any, known: str) -> tuple[np.ndarray, int]:
     """Mean vector and number of rows of a batch."""
     if isinstance(batch, BatchSummary):
         if batch.model != known or not batch.num_rows:
@@ -118,6 +124,6 @@ def _mean(model, test, batch, known) -> tuple:
     return test.vectors.mean(rows), len(rows)
 
 
-def _effects(squared, total, error) -> np.ndarray:
+def _effects(squared: np.ndarray, total: float, error: np.ndarray) -> np.ndarray:
     """Effect sizes of squared distances."""
     return np.sqrt(np.maximum(squared / total - error, 0.0)) if total > 0 else np.zeros_like(squared)

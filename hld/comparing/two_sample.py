@@ -32,7 +32,7 @@ from hld.checks import check_alpha
 from hld.detector import HLDDetector
 from hld.nulls.joint import JointNull, covariance_factor, harmonic_mean, joint_law
 from hld.nulls.limit_law import limit_law
-from hld.ranks.monte_carlo import TIE
+from hld.nulls.ranks.monte_carlo import TIE
 from hld.references.circuit import CircuitReference
 from hld.references.covariances import through
 from hld.references.reference import MAX_FULL_SPECTRUM
@@ -157,13 +157,31 @@ def test_of(model: Any) -> HLDTest:
     return model
 
 
-test_of.__test__ = False  # its name must not make a test runner collect it
+test_of.__test__ = False  # type: ignore[attr-defined]  # its name must not make a test runner collect it
 
 
 def codes_of(model: Any, test: HLDTest, rows: Any, name: str) -> np.ndarray:
     """(n, V) codes of a batch, without holes: a row that has some is filled by draws from the circuit.
 
     All rows of both batches are filled by one rule, so they stay exchangeable.
+
+    Parameters
+    ----------
+    model : pcircuit.Circuit, HLDTest or HLDDetector
+    test : HLDTest
+        That of the model.
+    rows : table, or (n, V) integer array_like
+    name : str
+        What errors call them.
+
+    Returns
+    -------
+    (n, V) integer array
+
+    Raises
+    ------
+    TypeError, ValueError
+        No evidence for the circuit, or no rows.
     """
     if isinstance(model, HLDDetector):
         rows, _ = model.encoder_.encode(rows)

@@ -19,7 +19,7 @@ reference hardly has.
 **Their covariance** depends on x as well, so that S of a batch is not that of the reference.  The batch's own rows
 tell it, in the limit; S is taken to be between the two, the batch's share T / (T + 50).  Trace, Frobenius norm and
 largest eigenvalue in each metric give the p-value of the widest law with them (`hld.gchi2.three_moments`), its variance
-stretched for a finite T as in `hld.ranks.confirmation`.  Several metrics are combined by their joint law.
+stretched for a finite T as in `hld.nulls.ranks.confirmation`.  Several metrics are combined by their joint law.
 """
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from hld.conditional.context import CovariateContext
 from hld.conditional.residuals import residuals
 from hld.gchi2.three_moments import ThreeMoments
 from hld.nulls.joint import RESOLVED, JointLaw, harmonic_mean, joint_law
-from hld.ranks.confirmation import excess_of, sample_norms
+from hld.nulls.ranks.confirmation import excess_of, sample_norms
 from hld.results.result import HLDResult
 from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.verdict import LEAST_PVALUE
@@ -215,7 +215,22 @@ def conditional_test(inner: HLDTest, rows: np.ndarray, given: np.ndarray, *, see
 
 
 def covariate_functions(circuit: pcircuit.Circuit, rows: np.ndarray, given: np.ndarray, f: int) -> np.ndarray:
-    """(n, f) a constant, indicators of the values of each covariate, a hole is one, and of pairs of values."""
+    """(n, f) a constant, indicators of the values of each covariate, a hole is one, and of pairs of values.
+
+    Parameters
+    ----------
+    circuit : pcircuit.Circuit
+    rows : (n, V) integer array
+        -1 where missing.
+    given : (V,) bool array
+        The covariates.
+    f : int
+        As many of the functions as come first; one of the ends that `function_ends` lists.
+
+    Returns
+    -------
+    (n, f) float array
+    """
     found, codes = np.zeros((len(rows), f)), rows.astype(np.int64) + 1
     found[:, 0], start = 1.0, 1
     for parts, end in function_ends(circuit, given):
@@ -231,7 +246,18 @@ def covariate_functions(circuit: pcircuit.Circuit, rows: np.ndarray, given: np.n
 
 
 def function_ends(circuit: pcircuit.Circuit, given: np.ndarray) -> list[tuple[Any, int]]:
-    """(sets of covariates, functions up to these): a constant, all covariates, then pairs, few values first."""
+    """(sets of covariates, functions up to these): a constant, all covariates, then pairs, few values first.
+
+    Parameters
+    ----------
+    circuit : pcircuit.Circuit
+    given : (V,) bool array
+        The covariates.
+
+    Returns
+    -------
+    list of (list of tuples of int, int)
+    """
     single: list[tuple[int, ...]] = [(v,) for v in np.flatnonzero(given).tolist()]
     pairs: list[tuple[int, ...]] = [(v, w) for (v,) in single for (w,) in single if v < w]
     pairs.sort(key=lambda pair: num_values(circuit, pair))
@@ -244,5 +270,15 @@ def function_ends(circuit: pcircuit.Circuit, given: np.ndarray) -> list[tuple[An
 
 
 def num_values(circuit: pcircuit.Circuit, variables: Iterable[int]) -> int:
-    """Joint values of some variables, holes included."""
+    """Joint values of some variables, holes included.
+
+    Parameters
+    ----------
+    circuit : pcircuit.Circuit
+    variables : iterable of int
+
+    Returns
+    -------
+    int
+    """
     return math.prod(circuit.num_categories[v] + 1 for v in variables)

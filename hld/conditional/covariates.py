@@ -10,6 +10,14 @@ import numpy as np
 def covariate_mask(names: Sequence[Any], covariates: Any, reference: str) -> np.ndarray | None:
     """(V,) bool; None without covariates.
 
+    Parameters
+    ----------
+    names : sequence of V str
+    covariates : sequence of str or int, or None
+        Columns by name or position.
+    reference : str
+        The option of the detector.
+
     Raises
     ------
     TypeError, ValueError
@@ -40,7 +48,19 @@ def covariate_mask(names: Sequence[Any], covariates: Any, reference: str) -> np.
 
 
 def column_position(names: Sequence[Any], column: Any, argument: str) -> int:
-    """The position of a column that is named or numbered; ValueError says what there is."""
+    """The position of a column that is named or numbered; ValueError says what there is.
+
+    Parameters
+    ----------
+    names : sequence of V str
+    column : str or int
+    argument : str
+        What errors call it.
+
+    Returns
+    -------
+    int
+    """
     names = list(names)
     if isinstance(column, str) and column in names:
         return names.index(column)

@@ -132,7 +132,22 @@ def label_shift(detector: Any, table: Any, label: str | int, *, confidence: floa
 
 
 def estimate(log_given: np.ndarray, before: np.ndarray, confidence: float) -> tuple[Any, Any, Any, float]:
-    """(C,) estimate, lower and upper ends, and the p-value of no change, from (T, C) log P(x_t | c)."""
+    """(C,) estimate, lower and upper ends, and the p-value of no change, from (T, C) log P(x_t | c).
+
+    Parameters
+    ----------
+    log_given : (T, C) float array
+        Natural logarithms.
+    before : (C,) float array
+        Frequencies in training, which the p-value compares with.
+    confidence : float
+        Of each interval, in (0, 1).
+
+    Returns
+    -------
+    estimate, low, high : (C,) float arrays
+    pvalue : float
+    """
     from scipy.special import gammaincc, ndtri
     largest = log_given.max(axis=1, keepdims=True)
     given = np.exp(log_given - largest)

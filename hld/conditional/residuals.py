@@ -78,7 +78,22 @@ def residuals(circuit: pcircuit.Circuit, nodes: np.ndarray, rows: np.ndarray, gi
 
 def conditional_means(circuit: pcircuit.Circuit, nodes: np.ndarray, rows: np.ndarray,
                       given: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(n, m) E[L(x, Y) | X = x], and (n,) whether x is possible under the circuit."""
+    """(n, m) E[L(x, Y) | X = x], and (n,) whether x is possible under the circuit.
+
+    Parameters
+    ----------
+    circuit : pcircuit.Circuit
+    nodes : (m,) int array
+    rows : (n, V) integer array
+        -1 where missing; entries of variables that are not given are not looked at.
+    given : (V,) bool array
+        The covariates X.
+
+    Returns
+    -------
+    means : (n, m) float array
+    possible : (n,) bool array
+    """
     above: list[np.ndarray] = []
     means: list[np.ndarray] = []
     posterior: list[Any] = []

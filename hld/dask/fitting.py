@@ -128,7 +128,7 @@ def _flows_of_part(circuit: pcircuit.Circuit, codes: np.ndarray) -> pcircuit.Flo
     return pcircuit.expected_flows(circuit, codes, n_jobs=1)
 
 
-def _added(flows: list) -> pcircuit.Flows:
+def _added(flows: list[Any]) -> pcircuit.Flows:
     """The sum of a few flows."""
     total = flows[0]
     for one in flows[1:]:
@@ -149,7 +149,7 @@ def _chosen_rows(sizes: np.ndarray, sample_rows: int, rng: np.random.Generator) 
     return np.sort(rng.choice(total, size=sample_rows, replace=False, shuffle=False))
 
 
-def _divided(pieces: list, sizes: np.ndarray, chosen: np.ndarray) -> tuple[Any, list]:
+def _divided(pieces: list[Any], sizes: np.ndarray, chosen: np.ndarray) -> tuple[Any, list[Any]]:
     """The sample in memory, and what is left of each partition, where it is."""
     dask, ends = need_dask(), np.cumsum(sizes)
     rows = [chosen[(chosen >= end - size) & (chosen < end)] - (end - size)

@@ -27,7 +27,7 @@ def need_dask() -> Any:
     return dask
 
 
-def partitions_of(table: Any, name: str = "table") -> list:
+def partitions_of(table: Any, name: str = "table") -> list[Any]:
     """The pieces of a table, in the order of its rows.
 
     Parameters
@@ -66,7 +66,7 @@ def partitions_of(table: Any, name: str = "table") -> list:
     return pieces
 
 
-def num_rows_of(pieces: list) -> np.ndarray:
+def num_rows_of(pieces: list[Any]) -> np.ndarray:
     """(number of pieces,) rows of each, counted where they are.
 
     Parameters
@@ -105,7 +105,7 @@ def picked(piece: Any, rows: np.ndarray) -> Any:
     return piece.iloc[rows] if hasattr(piece, "iloc") else piece[rows]
 
 
-def joined(pieces: list) -> Any:
+def joined(pieces: list[Any]) -> Any:
     """Pieces of one kind as one table in memory.
 
     Parameters

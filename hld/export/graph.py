@@ -1,7 +1,12 @@
 """ONNX graphs node by node: every call of `Graph.add` is one operation, and returns the name of what it computes."""
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
+
+if TYPE_CHECKING:
+    import onnx
 
 OPSET, IR_VERSION = 17, 8  # of 2022; whatever reads ONNX today knows them
 
@@ -9,12 +14,12 @@ OPSET, IR_VERSION = 17, 8  # of 2022; whatever reads ONNX today knows them
 class Graph:
     """A graph that grows."""
 
-    def __init__(self):
-        self.nodes: list = []
-        self.constants: list = []
-        self._known: dict = {}
+    def __init__(self) -> None:
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+        self._known: dict[tuple[Any, ...], str] = {}
 
-    def add(self, operation: str, *inputs, output: str | None = None, **attributes) -> str:
+    def add(self, operation: str, *inputs: Any, output: str | None = None, **attributes: Any) -> str:
         """One operation on names, or on arrays and numbers, which become constants of double precision."""
         from onnx import helper
         name = output or f"v{len(self.nodes)}"
@@ -22,7 +27,7 @@ class Graph:
         self.nodes.append(helper.make_node(operation, names, [name], **attributes))
         return name
 
-    def constant(self, value) -> str:
+    def constant(self, value: Any) -> str:
         """A constant: whole numbers as 64 bit, float32 as it is, all else in double precision; equal ones once."""
         from onnx import numpy_helper
         array = np.asarray(value)
@@ -38,13 +43,14 @@ class Graph:
         """The sum over an axis."""
         return self.add("ReduceSum", value, np.array([axis]), keepdims=int(keep))
 
-    def model(self, inputs: list, outputs: list, description: str):
+    def model(self, inputs: list[tuple[str, str, list[Any]]], outputs: list[tuple[str, str, list[Any]]],
+              description: str) -> onnx.ModelProto:
         """The whole as a model, checked; inputs and outputs are (name, dtype, shape)."""
         import onnx
         from onnx import helper
-        infos = [[helper.make_tensor_value_info(name, getattr(onnx.TensorProto, kind), shape)
-                  for name, kind, shape in values] for values in (inputs, outputs)]
-        graph = helper.make_graph(self.nodes, "hld", *infos, self.constants)
+        into, out = ([helper.make_tensor_value_info(name, getattr(onnx.TensorProto, kind), shape)
+                      for name, kind, shape in values] for values in (inputs, outputs))
+        graph = helper.make_graph(self.nodes, "hld", into, out, self.constants)
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION,
                                   producer_name="hld", doc_string=description)
         onnx.checker.check_model(model, full_check=True)

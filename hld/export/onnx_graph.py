@@ -63,7 +63,8 @@ def _checked_codes(graph: Any, plan: Any) -> tuple[Any, ...]:
 
 def _likelihoods(graph: Any, plan: Plan, codes: str) -> str:
     """(T, N) likelihoods of all nodes, layer by layer: nodes of one kind in a row that need none of each other."""
-    parts, place = [], {}  # where a node stands: its layer and the position in it
+    parts: list[str] = []
+    place: dict[int, tuple[int, int]] = {}  # where a node stands: its layer and the position in it
     first = 0
     while first < len(plan.kinds):
         kind, end = plan.kinds[first], first + 1
@@ -121,7 +122,8 @@ def _gathered(graph: Any, wanted: Any, parts: Any, place: Any) -> str:
 
 def _metrics(graph: Any, plan: Any, difference: Any, rows: Any) -> tuple[Any, ...]:
     """Distances (q,) and p-values (q,) of the metrics."""
-    distances, pvalues = [], []
+    distances: list[str] = []
+    pvalues: list[str] = []
     inflation = graph.add("Add", 1.0, graph.add("Div", rows, float(plan.num_train or np.inf)))
     for one in plan.metrics:
         matrix = np.zeros((len(one.starts) - 1, len(plan.mean)))

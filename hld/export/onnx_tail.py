@@ -21,7 +21,21 @@ ROUNDS, TERMS = 4, 10
 
 
 def law_pvalue(graph: Graph, one: MetricPlan, squared: str, rows: str) -> str:
-    """The p-value of a squared distance by the law of a metric at a number of rows, all of them scalars."""
+    """The p-value of a squared distance by the law of a metric at a number of rows, all of them scalars.
+
+    Parameters
+    ----------
+    graph : Graph
+        Which the operations are added to.
+    one : MetricPlan
+    squared, rows : str
+        Names of scalars in double precision.
+
+    Returns
+    -------
+    str
+        Name of the p-value.
+    """
     if not len(one.eigenvalues):
         return graph.add("Where", graph.add("Greater", squared, 0.0), 0.0, 1.0)
     scale, v = one.eigenvalues[0], graph.constant(1.0)
@@ -34,7 +48,23 @@ def law_pvalue(graph: Graph, one: MetricPlan, squared: str, rows: str) -> str:
 
 
 def tail(graph: Graph, values: np.ndarray, counts: str, q: str) -> str:
-    """P(Q > q) for Q = sum values_j chi2(counts_j), the largest value being 1."""
+    """P(Q > q) for Q = sum values_j chi2(counts_j), the largest value being 1.
+
+    Parameters
+    ----------
+    graph : Graph
+    values : (k,) float array
+        Weights, 1 the first and largest.
+    counts : str
+        Name of their degrees of freedom, (k,).
+    q : str
+        Name of a scalar.
+
+    Returns
+    -------
+    str
+        Name of the probability.
+    """
     add = graph.add
     mean = graph.sum(add("Mul", counts, values), 0)
     degrees = graph.sum(counts, 0)
@@ -55,7 +85,7 @@ def tail(graph: Graph, values: np.ndarray, counts: str, q: str) -> str:
     return add("Where", is_positive, found, 1.0)
 
 
-def _saddle(graph, values, counts, q, is_right, degrees) -> str:
+def _saddle(graph: Graph, values: np.ndarray, counts: str, q: str, is_right: str, degrees: str) -> str:
     """The saddle point between the pole and the branch point, or left of the pole."""
     add = graph.add
     least = add("Neg", add("Div", add("Mul", add("Add", add("Mul", degrees, 0.5), 1.0), 1.001), q))
@@ -70,7 +100,7 @@ def _saddle(graph, values, counts, q, is_right, degrees) -> str:
     return add("Mul", 0.5, add("Add", low, high))
 
 
-def _integral(graph, values, counts, parts) -> str:
+def _integral(graph: Graph, values: np.ndarray, counts: str, parts: tuple[str, ...]) -> str:
     """The integral along the parabola, by the midpoint rule in u, t = sinh(u)."""
     add, (q, c, bend, width, top) = graph.add, parts
     u = (np.arange(POINTS) + 0.5) * REACH / POINTS
@@ -92,7 +122,19 @@ def _integral(graph, values, counts, parts) -> str:
 
 
 def arctan(graph: Graph, x: str) -> str:
-    """The arc tangent of a tensor."""
+    """The arc tangent of a tensor.
+
+    Parameters
+    ----------
+    graph : Graph
+    x : str
+        Name of a tensor.
+
+    Returns
+    -------
+    str
+        Name of one of its shape.
+    """
     for _ in range(ROUNDS):
         x = graph.add("Div", x, graph.add("Add", 1.0, graph.add("Sqrt", graph.add("Add", 1.0, graph.add("Mul", x, x)))))
     square, series = graph.add("Mul", x, x), graph.constant((-1.0) ** (TERMS - 1) / (2 * TERMS - 1))
@@ -101,7 +143,7 @@ def arctan(graph: Graph, x: str) -> str:
     return graph.add("Mul", graph.add("Mul", series, x), 2.0 ** ROUNDS)
 
 
-def _power(graph, x, n) -> str:
+def _power(graph: Graph, x: str, n: int) -> str:
     """A small power."""
     result = x
     for _ in range(n - 1):

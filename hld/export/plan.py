@@ -7,8 +7,8 @@ Codes of a batch of T rows come in, one for each column as the encoder gives the
 * the p-value of each metric and of all together, where a *law* gives them: T at least `least_rows`.
 
 That is ``detector.test_.judge(mean, T)`` for those T, to 1e-9.  It is not ``detector.test``: an alarm is not checked by
-the batch's own rows (`hld.ranks.confirmation`), which only raises p-values, so an exported alarm is worth a call of
-the library; missing values are not tested; and below `least_rows`, where the library has tails of drawn batches, the
+the batch's own rows (`hld.nulls.ranks.confirmation`), which only raises p-values, so an exported alarm is worth a call
+of the library; missing values are not tested; and below `least_rows`, where the library has tails of drawn batches, the
 p-value is NaN.
 
 The circuit becomes one list of nodes, children first, as node ids are: an input node looks up the code of its column, a
@@ -126,8 +126,9 @@ def plan_of(detector: Any) -> Plan:
     metrics = tuple(_metric_plan(metric, float(margin), test.mean, law) for metric, margin, law in zip(
         test.calibration.metrics, test.calibration.margins, laws or [None] * len(test.calibration.metrics),
         strict=True))
-    return Plan(detector.encoder_.columns, *_nodes(test.circuit), np.asarray(test.nodes), np.asarray(test.mean),
-                metrics, test.num_train or 0, least, joint)
+    kinds, starts, children, weights = _nodes(test.circuit)
+    return Plan(detector.encoder_.columns, kinds, starts, children, weights, np.asarray(test.nodes),
+                np.asarray(test.mean), metrics, test.num_train or 0, least, joint)
 
 
 def _laws(null: Any) -> tuple[Any, ...]:
@@ -146,8 +147,7 @@ def _nodes(circuit: pcircuit.Circuit) -> tuple[Any, ...]:
     counts, children, weights = [], [], []
     base = 0
     for r, region in enumerate(circuit.regions):
-        below = list(circuit.vtree.children(r))
-        if not below:
+        if isinstance(region, pcircuit.InputRegion):
             K, C = region.probs.shape
             first[r] = base
             counts += [C] * K
@@ -155,7 +155,7 @@ def _nodes(circuit: pcircuit.Circuit) -> tuple[Any, ...]:
             weights.append(region.probs.ravel())
             base += K
             continue
-        products = np.asarray(region.products) + np.array([first[child] for child in below])
+        products = np.asarray(region.products) + np.array([first[child] for child in circuit.vtree.children(r)])
         P, A = products.shape
         matrix = region.weights.toarray() if hasattr(region.weights, "toarray") else np.asarray(region.weights)
         rows, columns = np.nonzero(matrix)

@@ -101,7 +101,22 @@ def read_calibration(circuit: pcircuit.Circuit, scalars: dict[str, Any], arrays:
 
 
 def saved_nodes(circuit: pcircuit.Circuit, arrays: dict[str, np.ndarray]) -> np.ndarray:
-    """(m,) the nodes of a test in a file."""
+    """(m,) the nodes of a test in a file.
+
+    Parameters
+    ----------
+    circuit : pcircuit.Circuit
+    arrays : dict of str to array
+
+    Returns
+    -------
+    (m,) int64 array
+
+    Raises
+    ------
+    ValueError
+        If they are none.
+    """
     nodes = finite_array(arrays, "nodes", (None,), np.int64)
     if not len(nodes) or nodes.min() < 0 or nodes.max() >= circuit.num_nodes:
         raise ValueError("the nodes of the test are not nodes of the circuit")
@@ -109,7 +124,22 @@ def saved_nodes(circuit: pcircuit.Circuit, arrays: dict[str, np.ndarray]) -> np.
 
 
 def read_features(circuit: pcircuit.Circuit, arrays: dict[str, np.ndarray]) -> ScoreFeatures | None:
-    """The features of the score that a file holds, if it does."""
+    """The features of the score that a file holds, if it does.
+
+    Parameters
+    ----------
+    circuit : pcircuit.Circuit
+    arrays : dict of str to array
+
+    Returns
+    -------
+    ScoreFeatures or None
+
+    Raises
+    ------
+    ValueError
+        If they do not fit the circuit.
+    """
     if "feature.places" not in arrays and "feature.factors" not in arrays:
         return None
     P = circuit.num_parameters

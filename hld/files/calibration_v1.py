@@ -18,6 +18,18 @@ def parts_of_version_1(scalars: dict[str, Any], arrays: dict[str, Any],
                        tolerance: float) -> tuple[dict[str, Any], dict[str, Any]]:
     """Scalars and arrays of today's format from those of version 1.
 
+    Parameters
+    ----------
+    scalars : dict
+        As version 1 wrote them.
+    arrays : dict of str to array
+    tolerance : float
+        Of the test, which margins are made from.
+
+    Returns
+    -------
+    scalars, arrays : dict
+
     Raises
     ------
     ValueError

@@ -10,6 +10,7 @@ Writing is atomic and reading trusts nothing, see `pcircuit.write_archive` and `
 from __future__ import annotations
 
 import reprlib
+from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
@@ -82,8 +83,14 @@ def detector_parts(params: dict[str, Any], fitted: dict[str, Any]) -> tuple[Any,
     return header, arrays | {"history": fitted["history"]}
 
 
-def check_storable(params: dict[str, Any], schema: TableSchema) -> None:
+def check_storable(params: Mapping[str, Any], schema: TableSchema) -> None:
     """Raise unless parameters and schema fit into a file: before anything is learned, not after.
+
+    Parameters
+    ----------
+    params : mapping
+        Constructor parameters of the detector.
+    schema : TableSchema
 
     Raises
     ------

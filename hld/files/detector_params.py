@@ -8,7 +8,7 @@ kept.
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from numbers import Integral
 from typing import Any
 
@@ -24,7 +24,7 @@ COUNTS = {"num_latents": 1, "num_epochs": 0, "num_bins": 2, "max_categories": 2,
 LONGEST_SEED = 20  # characters of a whole number as such
 
 
-def plain_params(params: dict[str, Any]) -> dict[str, Any]:
+def plain_params(params: Mapping[str, Any]) -> dict[str, Any]:
     """Constructor parameters of a detector as JSON holds them.
 
     Parameters
@@ -54,6 +54,16 @@ def read_params(form: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any
     """Constructor parameters from what `plain_params` gave; those that a file of before does not have are the defaults.
 
     Raises ValueError or TypeError for anything else.
+
+    Parameters
+    ----------
+    form : dict
+    defaults : dict
+        Of all parameters.
+
+    Returns
+    -------
+    dict
     """
     if not isinstance(form, dict) or not set(form) <= set(defaults):
         raise ValueError(f"'params' must be a mapping of {', '.join(defaults)}, found {reprlib.repr(form)}")

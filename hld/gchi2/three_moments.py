@@ -10,7 +10,7 @@ values are needed and what they mean is found by drawing (`hld.nulls.score`).
 
 With c_3 replaced by lambda_1 c_2, the most that it can be, the law is that of c_2 / lambda_1^2 weights lambda_1 and
 of the remaining sum spread infinitely thin.  Its tails below 5 % are wider than those of any weights with this
-largest one and these sums (`hld.ranks.confirmation`).
+largest one and these sums (`hld.nulls.ranks.confirmation`).
 
 A factor v on the variance at unchanged mean multiplies the weights by v and their multiplicities by 1 / v.
 """
@@ -75,6 +75,17 @@ class ThreeMoments:
 
 def three_moments(values: np.ndarray, counts: np.ndarray | float = 1.0) -> ThreeMoments:
     """The law of sum_j lambda_j chi2_1 for weights with multiplicities.
+
+    Parameters
+    ----------
+    values : (k,) float array
+        lambda_j, at least 0.
+    counts : float or (k,) float array
+        Multiplicities.
+
+    Returns
+    -------
+    ThreeMoments
 
     Examples
     --------

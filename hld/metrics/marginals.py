@@ -65,7 +65,23 @@ def marginals(reference: Reference, **options: Any) -> SparseRows:
 
 
 def input_tables(reference: Reference, name: str) -> list:  # type: ignore[type-arg]
-    """For each variable whose input units are among the nodes: itself, their places, and their table P (K, C)."""
+    """For each variable whose input units are among the nodes: itself, their places, and their table P (K, C).
+
+    Parameters
+    ----------
+    reference : Reference
+    name : str
+        Of the metric, for the error.
+
+    Returns
+    -------
+    list of (int, (K,) int array, (K, C) float array)
+
+    Raises
+    ------
+    ValueError
+        If there are no input units among the nodes.
+    """
     circuit, nodes = reference.circuit, reference.nodes
     regions, kinds = circuit.nodes.region[nodes], circuit.nodes.kind[nodes]
     first = np.unique(circuit.nodes.region, return_index=True)[1]
@@ -81,7 +97,20 @@ def input_tables(reference: Reference, name: str) -> list:  # type: ignore[type-
 
 
 def sparse_rows(name: str, rows: list, m: int) -> SparseRows:  # type: ignore[type-arg]
-    """A map of m nodes from its rows, pairs of places and coefficients."""
+    """A map of m nodes from its rows, pairs of places and coefficients.
+
+    Parameters
+    ----------
+    name : str
+        Of the metric.
+    rows : list of (int array, float array)
+    m : int
+        Nodes.
+
+    Returns
+    -------
+    SparseRows
+    """
     width = max(len(places) for places, _ in rows)
     index, coefficients = np.zeros((len(rows), width), np.int32), np.zeros((len(rows), width))
     for i, (places, row) in enumerate(rows):

@@ -97,6 +97,18 @@ def asks_for_scores(parts: tuple[Any, ...]) -> bool:
 def build_metric(part: str | np.ndarray, reference: Reference, **options: Any) -> LinearMap:
     """The metric of one entry of `parse_metric` for a reference.
 
+    Parameters
+    ----------
+    part : str or (m,) float array
+        A name in `METRICS`, or weights of the nodes.
+    reference : Reference
+    options : dict
+        What the metric of a name takes, such as `ridge` and `ordered`.
+
+    Returns
+    -------
+    LinearMap
+
     Examples
     --------
     >>> from hld.references.circuit import CircuitReference
@@ -116,6 +128,18 @@ def default_metrics(circuit: pcircuit.Circuit, nodes: np.ndarray, num_fresh: int
     Without input units there are no marginals, and scores are of both kinds of units.  Small ridges and scores see how
     learned rows differ from fresh ones, and what a circuit misses: they are for enough rows, `num_fresh`, that nothing
     was learned from.  Without `scores` only likelihoods are looked at.
+
+    Parameters
+    ----------
+    circuit : pcircuit.Circuit
+    nodes : (m,) int array
+    num_fresh : int or None
+        Rows that nothing was learned from; None where there are none.
+    scores : bool
+
+    Returns
+    -------
+    tuple of str
 
     Examples
     --------

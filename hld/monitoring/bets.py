@@ -154,6 +154,18 @@ def relative_errors(circuit: pcircuit.Circuit, nodes: np.ndarray, bounds: np.nda
     """(m,) e: bounds on the relative errors of l_j and mu_j, and of sums over nodes of terms of their size.
 
     A product far behind another one of its region may be given as 0: its error is relative to the largest of them.
+
+    Parameters
+    ----------
+    circuit : pcircuit.Circuit
+    nodes : (m,) int array
+    bounds : (N,) float array
+        The largest likelihood of each node of the circuit.
+    mean : (m,) float array
+
+    Returns
+    -------
+    (m,) float array
     """
     errors = pcircuit.rounding_errors(circuit, nodes) + (circuit.num_nodes + len(nodes) + 8) * EPS
     table = circuit.nodes
@@ -165,7 +177,18 @@ def relative_errors(circuit: pcircuit.Circuit, nodes: np.ndarray, bounds: np.nda
 
 
 def whitening_matrix(circuit: pcircuit.Circuit, moments: pcircuit.Moments) -> np.ndarray:
-    """(R + rho lambda_max I)^-1 for the correlations R of the nodes that are kept; (0, 0) if they are too many."""
+    """(R + rho lambda_max I)^-1 for the correlations R of the nodes that are kept; (0, 0) if they are too many.
+
+    Parameters
+    ----------
+    circuit : pcircuit.Circuit
+    moments : pcircuit.Moments
+        Of the monitored nodes.
+
+    Returns
+    -------
+    (w, w) float array
+    """
     stds = np.sqrt(moments.diagonal())
     bounds = unit_bounds(circuit)
     doubts = relative_errors(circuit, moments.nodes, bounds, moments.mean)
@@ -179,7 +202,16 @@ def whitening_matrix(circuit: pcircuit.Circuit, moments: pcircuit.Moments) -> np
 
 
 def kept_nodes(bounds: np.ndarray, mean: np.ndarray, stds: np.ndarray, doubts: np.ndarray) -> np.ndarray:
-    """(w,) positions of the nodes in whitened directions, from bounds, means, deviations and relative errors (m,)."""
+    """(w,) positions of the nodes in whitened directions, from bounds, means, deviations and relative errors (m,).
+
+    Parameters
+    ----------
+    bounds, mean, stds, doubts : (m,) float arrays
+
+    Returns
+    -------
+    (w,) int array
+    """
     is_steady = (bounds <= MOST_DEVIATIONS * stds) & (doubts * mean <= MOST_DOUBT * stds)
     return np.flatnonzero(_usable(bounds, mean, stds, doubts) & is_steady)
 

@@ -109,7 +109,17 @@ def _take(bets: Bets, wealth: Wealth, d: int, direction: np.ndarray) -> None:
 
 
 def toll_and_gain(bets: Bets, direction: np.ndarray) -> tuple[float, float]:
-    """What a direction (m,) pays in every row for the margin, and one over its largest possible loss."""
+    """What a direction (m,) pays in every row for the margin, and one over its largest possible loss.
+
+    Parameters
+    ----------
+    bets : Bets
+    direction : (m,) float array
+
+    Returns
+    -------
+    toll, gain : float
+    """
     expected = (direction * bets.scaled_mean).sum()
     spare = (np.abs(direction) * bets.doubts * (bets.scaled_bound + bets.scaled_mean)).sum()
     toll = bets.margin * np.sqrt(np.square(direction * bets.scale).sum()) * (1.0 + bets.least_drop)

@@ -18,6 +18,16 @@ def advance(values: Any, bets: Any, wealth: Any, log_values: Any) -> None:
     """Bet on the rows `values` (n, m) of node likelihoods, one after the other; fills log W_t (n,) after each.
 
     Changes the arrays of `wealth` in place.
+
+    Parameters
+    ----------
+    values : (n, m) float array
+    bets : Bets
+        As a named tuple of arrays; read only.
+    wealth : Wealth
+        As a named tuple of arrays; changed.
+    log_values : (n,) float array
+        Written to.
     """
     m, D = wealth.directions.shape
     G, N = len(bets.direction_stakes), len(bets.node_stakes)

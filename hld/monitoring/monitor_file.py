@@ -52,7 +52,26 @@ def to_parts(monitor: Any) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def fixed_parts(header: Any, arrays: Any) -> Any:
-    """Circuit, alpha, margin, seed and fixed arrays of a file, each checked against the others."""
+    """Circuit, alpha, margin, seed and fixed arrays of a file, each checked against the others.
+
+    Parameters
+    ----------
+    header : dict
+    arrays : dict of str to array
+
+    Returns
+    -------
+    circuit : pcircuit.Circuit
+    alpha, margin : float
+    seed : int
+    parts : tuple
+        Nodes, mean, stds and the whitening matrix.
+
+    Raises
+    ------
+    ValueError
+        What does not fit together.
+    """
     _check_names(header, arrays)
     circuit = pcircuit.check_distribution(pcircuit.from_arrays({
         name[len(CIRCUIT):]: array for name, array in arrays.items() if name.startswith(CIRCUIT)}))
@@ -87,6 +106,25 @@ def moving_parts(header: Any, arrays: Any, circuit: pcircuit.Circuit, bets: Any,
     """The wealth of a file, and best log e-value, alarm row, missing entries, generator.
 
     `bets` are those of the fixed parts and `start` is their wealth before the first row.
+
+    Parameters
+    ----------
+    header : dict
+    arrays : dict of str to array
+    circuit : pcircuit.Circuit
+    bets : Bets
+    start : Wealth
+
+    Returns
+    -------
+    wealth : Wealth
+    rest : tuple
+        Best log e-value, row of the alarm, number of missing entries, generator.
+
+    Raises
+    ------
+    ValueError
+        What no sequence of rows leads to.
     """
     different = {name for name in arrays if name.startswith(STATE)} ^ {STATE + name for name in start._fields}
     if different:
@@ -201,7 +239,8 @@ def _generator(saved: Any, seed: Any, num_missing: Any) -> np.random.Generator:
     state = {key: int(saved[key], 16) for key in ("state", "inc")}
     if state["inc"] != start["inc"] or (num_missing == 0 and state != start):
         raise ValueError("'generator' is not the generator of 'seed'")
-    bits.state = {"bit_generator": "PCG64", "state": state, "has_uint32": 0, "uinteger": 0}
+    known: Any = {"bit_generator": "PCG64", "state": state, "has_uint32": 0, "uinteger": 0}
+    bits.state = known
     return np.random.Generator(bits)
 
 

@@ -33,6 +33,16 @@ def monitor_of(test: Any, alpha: float = 0.05, margin: float | None = None) -> M
 
 
 def misfit(reference: Any, circuit: pcircuit.Circuit) -> float:
-    """Distance of the means (m,) of reference rows from those of the circuit: what the circuit does not get right."""
+    """Distance of the means (m,) of reference rows from those of the circuit: what the circuit does not get right.
+
+    Parameters
+    ----------
+    reference : (m,) float array
+    circuit : (m,) float array
+
+    Returns
+    -------
+    float
+    """
     difference = reference - circuit
     return float((difference @ difference) ** 0.5)

@@ -38,7 +38,7 @@ PILOT_ROWS = 20_000
 PILOT_BYTES = 2 ** 28
 GRID_FACTOR = 10  # batches drawn at each size of the grid, times `num_resamples`
 GRID_WORK = 100_000_000  # additions for each size of the grid
-TAILS = {"staged": StagedTails, "table": TableTails}
+TAILS: dict[str, type[StagedTails] | type[TableTails]] = {"staged": StagedTails, "table": TableTails}
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +122,7 @@ class AutoNull:
         return cls(tails, large, None if switch is None else pcircuit.check_whole_number(switch, "switch", 1))
 
 
-def law_part(null: Null) -> Null:
+def law_part(null: Null) -> Any:
     """The law of a null: what it says of large batches."""
     return null.large if isinstance(null, AutoNull) else null
 
@@ -134,7 +134,18 @@ def laws_of(null: Null) -> tuple[Any, ...]:
 
 
 def auto_null(reference: Reference, metrics: tuple[Any, ...], options: NullOptions) -> AutoNull:
-    """Drawn batches below the size from which the law's tails are right, and the corrected law from there on."""
+    """Drawn batches below the size from which the law's tails are right, and the corrected law from there on.
+
+    Parameters
+    ----------
+    reference : Reference
+    metrics : tuple of LinearMap
+    options : NullOptions
+
+    Returns
+    -------
+    AutoNull
+    """
     most = int(np.clip(PILOT_BYTES // (8 * len(reference.mean)), 500, PILOT_ROWS))
     pilot = reference.rows(most, options.rng)
     laws = tuple(law.with_excess(float(np.var(metric.squared(pilot))))
@@ -144,13 +155,26 @@ def auto_null(reference: Reference, metrics: tuple[Any, ...], options: NullOptio
     drawn, switch = settle(pilot, metrics, large, score, options, MOST_DRAWN_ROWS // options.num_resamples)
     if stays is not None:
         return AutoNull(StagedTails(score, stays, metrics, options.num_resamples, options.seed), large, switch)
-    single = score(squared_distances(metrics, reference.single_rows()), 1)
+    kept_rows: Any = reference  # what does not stay is a reference of rows
+    single = score(squared_distances(metrics, kept_rows.single_rows()), 1)
     kept = {T: scores for T, scores in drawn.items() if switch >= T}
     return AutoNull(table_of([1, *kept], [single, *kept.values()]), large, switch)
 
 
 def drawn_null(reference: Reference, metrics: tuple[Any, ...], options: NullOptions) -> AutoNull:
-    """Batches drawn when one is tested, at every size."""
+    """Batches drawn when one is tested, at every size.
+
+    Parameters
+    ----------
+    reference : Reference
+        One that stays where batches are tested.
+    metrics : tuple of LinearMap
+    options : NullOptions
+
+    Returns
+    -------
+    AutoNull
+    """
     laws = limit_laws(reference, metrics)
     large = combined(laws, reference, metrics, options.rng)
     tails = StagedTails(score_of(laws), reference.at_deployment, metrics, options.num_resamples, options.seed)
@@ -163,8 +187,26 @@ def settle(pilot: np.ndarray, metrics: tuple[Any, ...], large: Null, score: Scor
 
     That is the first of AGREEING successive sizes at which the law rejects no more of the drawn batches than it should;
     if there are none, the first after all.
+
+    Parameters
+    ----------
+    pilot : (k, size) float array
+        Vectors of rows that follow the reference.
+    metrics : tuple of LinearMap
+    large : Null
+        The law.
+    score : Score
+    options : NullOptions
+    largest : int
+        Batch size beyond which nothing is drawn.
+
+    Returns
+    -------
+    drawn : dict of int to (B, q + 1) float array
+    switch : int
     """
-    draw, drawn, agreed = resampled_distances(metrics, pilot - pilot.mean(axis=0)), {}, []
+    draw, drawn = resampled_distances(metrics, pilot - pilot.mean(axis=0)), {}
+    agreed: list[int] = []
     for T in SIZES:
         if largest < T:
             break
@@ -178,7 +220,18 @@ def settle(pilot: np.ndarray, metrics: tuple[Any, ...], large: Null, score: Scor
 
 
 def law_holds(large: Null, scores: np.ndarray) -> bool:
-    """Whether the law gives small p-values to no more of the drawn scores (B,) than it should."""
+    """Whether the law gives small p-values to no more of the drawn scores (B,) than it should.
+
+    Parameters
+    ----------
+    large : Null
+        The law.
+    scores : (B,) float array
+
+    Returns
+    -------
+    bool
+    """
     pvalues = large.law.tails(scores) if isinstance(large, JointNull) else scores
     expected = len(scores) * LEVELS
     found = (pvalues[:, None] <= LEVELS).sum(axis=0)

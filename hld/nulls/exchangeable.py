@@ -33,8 +33,8 @@ import numpy as np
 
 from hld.gchi2.three_moments import ThreeMoments
 from hld.nulls.null import PValue
-from hld.ranks.confirmation import sample_norms
-from hld.ranks.monte_carlo import TIE
+from hld.nulls.ranks.confirmation import sample_norms
+from hld.nulls.ranks.monte_carlo import TIE
 
 MANY = 100  # groups from which on a law goes beyond the ranks
 NODES = 400  # of the integral over the common factor
@@ -79,7 +79,18 @@ def exchangeable_pvalue(own: np.ndarray, others: np.ndarray, metrics: tuple[Any,
 
 
 def symmetric_scores(together: np.ndarray, metrics: tuple[Any, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """(N, q) squared distances and (N,) scores of N mean vectors (N, size), each the same function of it and of all."""
+    """(N, q) squared distances and (N,) scores of N mean vectors (N, size), each the same function of it and of all.
+
+    Parameters
+    ----------
+    together : (N, size) float array
+    metrics : tuple of LinearMap
+
+    Returns
+    -------
+    distances : (N, q) float array
+    scores : (N,) float array
+    """
     centred = together - together.mean(axis=0)
     mapped = [metric.apply(centred) for metric in metrics]
     distances = np.stack([(one ** 2).sum(axis=1) for one in mapped], axis=1)
@@ -104,7 +115,20 @@ def leverages(mapped: np.ndarray) -> np.ndarray:
 
 
 def normal_pvalue(own: np.ndarray, others: np.ndarray, metrics: tuple[Any, ...]) -> float:
-    """The p-value of normal groups with an estimated covariance; of several metrics the smallest times their number."""
+    """The p-value of normal groups with an estimated covariance; of several metrics the smallest times their number.
+
+    Parameters
+    ----------
+    own : (size,) float array
+        Mean vector of the batch.
+    others : (G, size) float array
+        Those of the groups.
+    metrics : tuple of LinearMap
+
+    Returns
+    -------
+    float
+    """
     G, center = len(others), others.mean(axis=0)
     found = []
     for metric in metrics:

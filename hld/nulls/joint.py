@@ -123,7 +123,20 @@ class JointNull:
 
 
 def combined(nulls: tuple[Any, ...], reference: Reference, metrics: tuple[Any, ...], rng: np.random.Generator) -> Any:
-    """The null of all metrics together: the only one, or all and their joint law under the reference."""
+    """The null of all metrics together: the only one, or all and their joint law under the reference.
+
+    Parameters
+    ----------
+    nulls : tuple of Null
+        One for each metric.
+    reference : Reference
+    metrics : tuple of LinearMap
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    Null
+    """
     return nulls[0] if len(nulls) == 1 else JointNull(nulls, joint_law(factor_of(reference, rng), metrics, rng))
 
 
@@ -195,6 +208,16 @@ def factor_of(reference: Reference, rng: np.random.Generator) -> np.ndarray:
 
     Only ranks of statistics are made from it, and whether several are small together hardly depends on how well single
     directions are known.
+
+    Parameters
+    ----------
+    reference : Reference
+    rng : numpy.random.Generator
+        Not drawn from where the covariance is formed.
+
+    Returns
+    -------
+    (n, size) float array
     """
     if len(reference.mean) <= min(FACTOR_ROWS, MAX_FULL_SPECTRUM):
         return covariance_factor(reference.covariance())

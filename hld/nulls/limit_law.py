@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import hld.gchi2 as gchi2
 import pcircuit
-from hld import gchi2
 from hld.checks import LARGEST, finite_array, saved_count, saved_number
 from hld.nulls.joint import combined
 from hld.nulls.null import NullOptions, PValue
@@ -137,12 +137,34 @@ class LimitLaw:
 
 
 def limit_null(reference: Reference, metrics: tuple[Any, ...], options: NullOptions) -> Any:
-    """The limit law of each metric, and where there are several, of their combination."""
+    """The limit law of each metric, and where there are several, of their combination.
+
+    Parameters
+    ----------
+    reference : Reference
+    metrics : tuple of LinearMap
+    options : NullOptions
+        Whose generator the joint law of several metrics is drawn with.
+
+    Returns
+    -------
+    LimitLaw or JointNull
+    """
     return combined(limit_laws(reference, metrics), reference, metrics, options.rng)
 
 
 def limit_laws(reference: Reference, metrics: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The limit law of each metric under a reference."""
+    """The limit law of each metric under a reference.
+
+    Parameters
+    ----------
+    reference : Reference
+    metrics : tuple of LinearMap
+
+    Returns
+    -------
+    tuple of LimitLaw
+    """
     return tuple(limit_law(reference.under(metric)) for metric in metrics)
 
 
@@ -218,7 +240,9 @@ def law_of_values(leading: np.ndarray, c1: float = 0.0, c2: float = 0.0, bound: 
     thin = c1 - at_bound * bound
     skewed = _with_rest(leading, [(bound, at_bound)] + ([(1e-9 * thin, 1e9)] if thin > 0 else []))
     quantiles = [[gchi2.isf(level, gchi2.prepare(*law)) for level in CHECKED_LEVELS] for law in (smooth, skewed)]
-    return LimitLaw(*smooth, float(np.max(np.abs(np.divide(*quantiles) - 1))), k)
+    smooth_ones, skewed_ones = np.array(quantiles)
+    values, counts = smooth
+    return LimitLaw(values, counts, float(np.max(np.abs(smooth_ones / skewed_ones - 1))), k)
 
 
 def _with_rest(leading: Any, rest: Any) -> Any:

@@ -69,7 +69,19 @@ class NormalLaw:
 
 
 def normal_null(reference: Reference, metrics: tuple[Any, ...], options: NullOptions) -> NormalLaw:
-    """The normal law of one metric under a reference."""
+    """The normal law of one metric under a reference.
+
+    Parameters
+    ----------
+    reference : Reference
+    metrics : tuple of one LinearMap
+    options : NullOptions
+        Not used: nothing is drawn.
+
+    Returns
+    -------
+    NormalLaw
+    """
     (metric,) = metrics
     seen = reference.under(metric)
     return NormalLaw(seen.trace, seen.trace_sq)

@@ -99,7 +99,18 @@ class ResampledDistances:
 
 
 def resampled_distances(metrics: tuple[Any, ...], rows: np.ndarray) -> ResampledDistances:
-    """`ResampledDistances` of some metrics and centred rows (n, m)."""
+    """`ResampledDistances` of some metrics and centred rows (n, m).
+
+    Parameters
+    ----------
+    metrics : tuple of LinearMap
+    rows : (n, m) float array
+        Of mean 0.
+
+    Returns
+    -------
+    ResampledDistances
+    """
     return ResampledDistances(tuple(metrics), rows)
 
 

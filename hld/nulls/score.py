@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hld.gchi2.three_moments import three_moments
 from hld.nulls.joint import harmonic_mean
@@ -45,14 +46,26 @@ class Score:
 
 
 def finite(excess: float, T: int) -> float:
-    """The factor 1 + excess / T on the variance of T d^2, kept away from zero."""
+    """The factor 1 + excess / T on the variance of T d^2, kept away from zero.
+
+    Parameters
+    ----------
+    excess : float
+        Relative, of the variance of one row's squared distance.
+    T : int
+
+    Returns
+    -------
+    float
+        At least 0.1.
+    """
     return max(1.0 + excess / T, 0.1)
 
 
-def together(each: np.ndarray) -> np.ndarray:
+def together(each: ArrayLike) -> np.ndarray:
     """Scores (n, q) of the metrics one by one, and behind them, if there are several, their harmonic mean."""
-    each = np.asarray(each, dtype=np.float64)
-    return each if each.shape[1] == 1 else np.column_stack([each, harmonic_mean(each)])
+    columns = np.asarray(each, dtype=np.float64)
+    return columns if columns.shape[1] == 1 else np.column_stack([columns, harmonic_mean(columns)])
 
 
 def score_of(laws: tuple[LimitLaw, ...]) -> Score:

@@ -1,8 +1,8 @@
 r"""P-values by drawing batches when one is tested, as many as its p-value needs.
 
 B batches are drawn as the reference has them, and p = (1 + #{b : score_b <= score}) / (1 + B) is valid whatever the law
-of the scores is (`hld.ranks.monte_carlo`).  A small p-value needs many batches, and most batches need few: so B_1 =
-999 are drawn first, and ten times as many in the next stage only while fewer than STOP = 10 of them are as extreme,
+of the scores is (`hld.nulls.ranks.monte_carlo`).  A small p-value needs many batches, and most batches need few: so B_1
+= 999 are drawn first, and ten times as many in the next stage only while fewer than STOP = 10 of them are as extreme,
 
 .. math:: p = \frac{1 + N_s}{1 + B_s}, \qquad s = \min\{ s : N_s \ge 10 \} \text{ or the last stage}.
 
@@ -22,9 +22,9 @@ import numpy as np
 
 import pcircuit
 from hld.nulls.null import PValue
+from hld.nulls.ranks.drawn_tail import drawn_tail
+from hld.nulls.ranks.monte_carlo import monte_carlo_error
 from hld.nulls.score import Score
-from hld.ranks.drawn_tail import drawn_tail
-from hld.ranks.monte_carlo import monte_carlo_error
 
 STOP = 10  # extreme batches at which a stage is enough
 MOST_BATCHES = 999_999
@@ -114,5 +114,15 @@ class StagedTails:
 
 
 def squared_distances(metrics: tuple[Any, ...], means: np.ndarray) -> np.ndarray:
-    """(n, q) squared distances of differences of means (n, m)."""
+    """(n, q) squared distances of differences of means (n, m).
+
+    Parameters
+    ----------
+    metrics : tuple of q LinearMap
+    means : (n, m) float array
+
+    Returns
+    -------
+    (n, q) float array
+    """
     return np.stack([metric.squared(means) for metric in metrics], axis=1)

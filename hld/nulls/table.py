@@ -17,6 +17,7 @@ extrapolated: a single row cannot be odder than one in n + 1.
 """
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,12 +25,12 @@ import numpy as np
 
 from hld.checks import under_prefix, with_prefix
 from hld.nulls.null import PValue
-from hld.ranks.drawn_tail import drawn_tail, read_tail
-from hld.ranks.monte_carlo import monte_carlo_error
+from hld.nulls.ranks.drawn_tail import drawn_tail, read_tail
+from hld.nulls.ranks.monte_carlo import monte_carlo_error
 
 if TYPE_CHECKING:
+    from hld.nulls.ranks.drawn_tail import DrawnTail
     from hld.nulls.score import Score
-    from hld.ranks.drawn_tail import DrawnTail
 
 RESOLVED = 20  # draws below which a tail is extrapolated
 
@@ -108,8 +109,20 @@ class TableTails:
                                 for i in range(len(sizes))))
 
 
-def table_of(sizes: np.ndarray, scores: np.ndarray) -> TableTails:
-    """The table of scores (B, q + 1) that were drawn at each of some sizes."""
+def table_of(sizes: Sequence[int], scores: Iterable[np.ndarray]) -> TableTails:
+    """The table of scores (B, q + 1) that were drawn at each of some sizes.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Batch sizes, ascending.
+    scores : iterable of (B, q + 1) float arrays
+        One for each size.
+
+    Returns
+    -------
+    TableTails
+    """
     return TableTails(np.asarray(sizes), tuple(tuple(drawn_tail(column) for column in one.T) for one in scores))
 
 

@@ -2,10 +2,10 @@
 
 Batches of T rows are drawn, B of them, and each gives its squared distances, one per metric.  With several metrics,
 each batch gets for every metric its rank among the B + 1, and the harmonic mean of its ranks is its combined statistic:
-ranks of exchangeable batches are exchangeable, so the Monte Carlo p-value (`hld.ranks.monte_carlo`) serves for all
-metrics together.  `DrawnNull` draws from the circuit at each T that occurs; `TabulatedNull` holds distances of batches
-of training rows at a grid of sizes, between which p-values are interpolated; `SwitchedNull` has one of them below a
-batch size, and the law from there on.  `hld.nulls.auto` says what is done today.
+ranks of exchangeable batches are exchangeable, so the Monte Carlo p-value (`hld.nulls.ranks.monte_carlo`) serves for
+all metrics together.  `DrawnNull` draws from the circuit at each T that occurs; `TabulatedNull` holds distances of
+batches of training rows at a grid of sizes, between which p-values are interpolated; `SwitchedNull` has one of them
+below a batch size, and the law from there on.  `hld.nulls.auto` says what is done today.
 """
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ import pcircuit
 from hld.checks import finite_array, saved_count, under_prefix, with_prefix
 from hld.nulls.joint import harmonic_mean
 from hld.nulls.null import Null, PValue
+from hld.nulls.ranks.monte_carlo import TIE, monte_carlo_error, rejection_threshold
 from hld.nulls.staged import MOST_RESAMPLES, squared_distances
-from hld.ranks.monte_carlo import TIE, monte_carlo_error, rejection_threshold
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,8 @@ class _Drawn:
 
     def pvalue(self, squared: Any, T: Any) -> PValue:
         """Monte Carlo p-values and their standard error."""
-        each, value = 0.0, 0.0
+        each: Any = 0.0
+        value = 0.0
         for share, batches, factor in self.at(T):
             single, together = batches.pvalues(np.asarray(squared) * factor)
             each, value, B = each + share * single, value + share * together, len(batches.squared)
@@ -184,12 +185,13 @@ class SwitchedNull:
 
     Attributes
     ----------
-    small, large : Null
+    small : DrawnNull or TabulatedNull
+    large : Null
     switch : int
         Smallest T that `large` judges.
     """
 
-    small: Null
+    small: Any
     large: Null
     switch: int
 

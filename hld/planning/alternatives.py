@@ -124,7 +124,7 @@ class Alternative:
     num_rows: int | None = None
 
 
-def alternative_of(test: Any, what: object) -> Alternative:
+def alternative_of(test: Any, what: Any) -> Alternative:
     """The alternative that an argument stands for.
 
     Parameters
@@ -161,7 +161,23 @@ def alternative_of(test: Any, what: object) -> Alternative:
 
 
 def edited(test: Any, edit: Edit) -> Alternative:
-    """The alternative of an edit."""
+    """The alternative of an edit.
+
+    Parameters
+    ----------
+    test : HLDTest
+    edit : Edit
+        With a variable and a category in place of names.
+
+    Returns
+    -------
+    Alternative
+
+    Raises
+    ------
+    TypeError, ValueError
+        An unknown variable or level, or a result that is no probability.
+    """
     circuit, by, kept = test.circuit, edit.by, test.calibration.kept
     variable = pcircuit.check_whole_number(edit.column, "column", 0, circuit.num_variables - 1)
     level = pcircuit.check_whole_number(edit.level, "level", 0, circuit.num_categories[variable] - 1)
@@ -183,7 +199,19 @@ def edited(test: Any, edit: Edit) -> Alternative:
 
 
 def under_level(circuit: pcircuit.Circuit, variable: int, level: int, n: int) -> np.ndarray:
-    """(n, V) rows of the circuit under the condition that a variable has a level."""
+    """(n, V) rows of the circuit under the condition that a variable has a level.
+
+    Parameters
+    ----------
+    circuit : pcircuit.Circuit
+    variable, level : int
+    n : int
+
+    Returns
+    -------
+    (n, V) integer array
+        The same at every call.
+    """
     given = np.full((1, circuit.num_variables), -1)
     given[0, variable] = level
     return pcircuit.sample(circuit, n, evidence=given, rng=np.random.default_rng([SEED, variable, level]))

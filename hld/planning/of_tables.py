@@ -19,18 +19,67 @@ DAYS = (1, 7, 30)
 
 
 def power_of_table(detector: Any, alternative: object, T: int, alpha: float = 0.05) -> float:
-    """`hld.planning.power.power` for a fitted detector: the alternative may name columns and levels, or be a table."""
+    """`hld.planning.power.power` for a fitted detector: the alternative may name columns and levels, or be a table.
+
+    Parameters
+    ----------
+    detector : HLDDetector
+        Fitted.
+    alternative : Edit, mapping, pcircuit.Circuit, or table
+    T : int
+        Rows of a batch.
+    alpha : float
+        Level of the detector's test.
+
+    Returns
+    -------
+    float
+    """
     return power(detector.test_, in_codes(detector, alternative), T, own_level(detector, alpha))
 
 
 def sample_size_of_table(detector: Any, alternative: object, power: float = 0.9, alpha: float = 0.05) -> int | None:
-    """`hld.planning.power.sample_size` for a fitted detector."""
+    """`hld.planning.power.sample_size` for a fitted detector.
+
+    Parameters
+    ----------
+    detector : HLDDetector
+        Fitted.
+    alternative : Edit, mapping, pcircuit.Circuit, or table
+    power : float
+        Probability with which it is to be found, in (0, 1).
+    alpha : float
+        Level of the detector's test.
+
+    Returns
+    -------
+    int or None
+        None where no number of rows is enough.
+    """
     return sample_size(detector.test_, in_codes(detector, alternative), power, own_level(detector, alpha))
 
 
 def detectable_of_table(detector: Any, T: int, power: float = 0.9, alpha: float = 0.05, *,
                         per_column: int = 3) -> tuple[Any, ...]:
-    """`hld.planning.detectable.detectable` for a fitted detector, with the names of columns and levels."""
+    """`hld.planning.detectable.detectable` for a fitted detector, with the names of columns and levels.
+
+    Parameters
+    ----------
+    detector : HLDDetector
+        Fitted.
+    T : int
+        Rows of a batch.
+    power : float
+        Probability with which a change is to be found, in (0, 1).
+    alpha : float
+        Level of the detector's test.
+    per_column : int
+        Levels of each column, at most.
+
+    Returns
+    -------
+    tuple of Detectable
+    """
     found = detectable(detector.test_, T, power, own_level(detector, alpha), per_column=per_column)
     columns = detector.encoder_.columns
     return tuple(replace(one, column=columns[one.column].name, level=labels_of(columns[one.column])[one.level])
@@ -41,6 +90,17 @@ def own_level(detector: Any, alpha: float) -> float:
     """The part of the level that the distance has, where counts, new and missing values are tested beside it.
 
     What these tests find is left out, so that the power of a detector is at least what is said here.
+
+    Parameters
+    ----------
+    detector : HLDDetector
+        Fitted.
+    alpha : float
+        Level of the detector's test.
+
+    Returns
+    -------
+    float
     """
     trained, has_new = detector.schema_.trained, detector.new_values_ is not None
     rest = 1.0
@@ -54,8 +114,25 @@ def own_level(detector: Any, alpha: float) -> float:
     return check_alpha(alpha) * rest
 
 
-def in_codes(detector: Any, alternative: object) -> Alternative:
-    """An alternative of a table as one of the detector's test."""
+def in_codes(detector: Any, alternative: Any) -> Alternative:
+    """An alternative of a table as one of the detector's test.
+
+    Parameters
+    ----------
+    detector : HLDDetector
+        Fitted.
+    alternative : Edit, mapping, pcircuit.Circuit, or table
+        Rows with holes are left out.
+
+    Returns
+    -------
+    Alternative
+
+    Raises
+    ------
+    TypeError, ValueError
+        An unknown column or level, or no alternative at all.
+    """
     if isinstance(alternative, Mapping) and set(alternative) == {"column", "level", "by"}:
         (alternative,) = read_edits([alternative])
     if isinstance(alternative, Edit):
@@ -114,8 +191,8 @@ class Plan:
     rows_per_day: int
     power: float
     alpha: float
-    detectable: dict[str, Any]
-    edits: tuple[Any, ...]
+    detectable: dict[int, tuple[Detectable, ...]]
+    edits: tuple[tuple[Edit, float, int | None], ...]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""

@@ -24,13 +24,13 @@ from typing import Any
 
 import numpy as np
 
+import hld.gchi2 as gchi2
 import pcircuit
-from hld import gchi2
 from hld.checks import check_alpha
 from hld.nulls.auto import AutoNull, law_part, laws_of
 from hld.nulls.joint import covariance_factor, harmonic_mean
+from hld.nulls.ranks.confirmation import ASKED_BELOW, pooled_of_norms
 from hld.planning.alternatives import Alternative, alternative_of
-from hld.ranks.confirmation import ASKED_BELOW, pooled_of_norms
 
 DRAWS = 2000
 MOST_T = 10 ** 7
@@ -166,13 +166,13 @@ class Rejections:
 
     def share(self, delta: Any, size: float = 1.0) -> float:
         """Share of the draws that are rejected with a shift of `size` times delta (size,)."""
-        parts, squared = self.test.calibration, []
+        parts, columns = self.test.calibration, []
         for metric, mapped, lengths, margin in zip(parts.metrics, self.mapped, self.lengths, parts.margins,
                                                    strict=True):
             shift = size * metric.apply(delta)
             distances = np.sqrt(np.maximum(lengths + 2 * (mapped @ shift) + float(shift @ shift), 0.0))
-            squared.append(np.maximum(distances - margin, 0.0) ** 2)
-        squared = np.stack(squared, axis=1)
+            columns.append(np.maximum(distances - margin, 0.0) ** 2)
+        squared = np.stack(columns, axis=1)
         rejected = self.rule(squared / self.inflation)
         if parts.kept is not None and rejected.any() and self.alpha <= ASKED_BELOW:
             rejected[rejected] = self._stand(squared[rejected])

@@ -67,7 +67,20 @@ def null_law(test: Any, result: Any, ax: Any = None) -> Any:
 
 
 def null_tail(test: Any, result: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Edges of bars, the threshold among them, and the probabilities under H0 of a distance at least as large."""
+    """Edges of bars, the threshold among them, and the probabilities under H0 of a distance at least as large.
+
+    Parameters
+    ----------
+    test : HLDTest
+        Of one metric.
+    result : HLDResult
+        Whose batch size and threshold it is for.
+
+    Returns
+    -------
+    edges : (n,) float array
+    tail : (n,) float array
+    """
     threshold, statistic = result.threshold, result.statistic
     width = threshold / NUM_BARS if 0 < threshold < np.inf else max(statistic, 1e-300) / NUM_BARS
     last = ROOM * max(statistic, 1.4 * NUM_BARS * width)

@@ -63,6 +63,15 @@ class Shown:
 def shown(vectors: RowVectors, rows: np.ndarray) -> Shown:
     """What rows (T, V), -1 for a hole, show of the numbers of a vector.
 
+    Parameters
+    ----------
+    vectors : RowVectors
+    rows : (T, V) integer array
+
+    Returns
+    -------
+    Shown
+
     Examples
     --------
     >>> import pcircuit
@@ -87,12 +96,39 @@ def shown(vectors: RowVectors, rows: np.ndarray) -> Shown:
 
 
 def weights(batch: Shown, counts: np.ndarray, num_rows: int) -> np.ndarray:
-    """(m,) g_j for a batch, and for k_j of k reference rows; 0 where a node is not shown by enough of both."""
+    """(m,) g_j for a batch, and for k_j of k reference rows; 0 where a node is not shown by enough of both.
+
+    Parameters
+    ----------
+    batch : Shown
+    counts : (m,) int array
+        k_j, reference rows that show each number.
+    num_rows : int
+        k.
+
+    Returns
+    -------
+    (m,) float array
+        From 0 to 1.
+    """
     enough = batch.enough & (counts >= max(min(num_rows / 2, FEWEST), 1))
     spread = 1 / np.maximum(batch.counts, 1) + 1 / np.maximum(counts, 1)
     return np.where(enough, np.sqrt((1 / batch.num_rows + 1 / num_rows) / spread), 0.0)
 
 
 def correlations(batch: Shown, g: np.ndarray, shared: float, num_rows: int) -> np.ndarray:
-    """(m, m) R for weights g (m,), and for k_ij / (k_i k_j) of the reference (1 / k where it has no holes)."""
+    """(m, m) R for weights g (m,), and for k_ij / (k_i k_j) of the reference (1 / k where it has no holes).
+
+    Parameters
+    ----------
+    batch : Shown
+    g : (m,) float array
+    shared : (m, m) float array, or float
+    num_rows : int
+        k.
+
+    Returns
+    -------
+    (m, m) float array
+    """
     return np.outer(g, g) * (batch.shared + shared) / (1 / batch.num_rows + 1 / num_rows)

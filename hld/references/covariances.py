@@ -5,6 +5,7 @@ for few nodes: form S, and map it.
 """
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -109,8 +110,15 @@ class RowCovariance:
             return np.pad(values, (0, width - len(values)))[:k]
         from scipy.sparse.linalg import eigsh
         start = np.random.default_rng(0).normal(size=width)
-        values = eigsh(self.operator(), k=k, which="LA", v0=start, return_eigenvectors=False)[::-1]
+        values = eigsh(self.operator(), k=k, which="LA", v0=start, return_eigenvectors=False,
+                       **_seeded_restarts())[::-1]
         return pcircuit.without_rounding(values)
+
+
+def _seeded_restarts() -> dict[str, Any]:
+    """A seed for the vectors with which Lanczos goes on after a full subspace; without it SciPy 1.17 draws its own."""
+    from scipy.sparse.linalg import eigsh
+    return {"rng": np.random.default_rng(1)} if "rng" in inspect.signature(eigsh).parameters else {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,6 +206,15 @@ class StretchedCovariance:
 
 def through(metric: Any, covariance: np.ndarray) -> DenseCovariance:
     """F S F^T for a covariance S (m, m).
+
+    Parameters
+    ----------
+    metric : LinearMap
+    covariance : (m, m) float array
+
+    Returns
+    -------
+    DenseCovariance
 
     Examples
     --------

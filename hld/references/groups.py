@@ -158,7 +158,19 @@ def num_sizes(counts: np.ndarray) -> int:
 
 
 def filled_rows(vectors: RowVectors, rows: np.ndarray, fill: np.ndarray) -> np.ndarray:
-    """(n, size) vectors of rows, with `fill` where a row does not show a number."""
+    """(n, size) vectors of rows, with `fill` where a row does not show a number.
+
+    Parameters
+    ----------
+    vectors : RowVectors
+    rows : (n, V) integer array
+        -1 where missing.
+    fill : (size,) float array
+
+    Returns
+    -------
+    (n, size) float array
+    """
     values = vectors.rows(rows)
     if rows.dtype.kind == "i" and rows.min() < 0:
         return np.where(vectors.seen(rows), values, fill)

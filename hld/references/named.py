@@ -21,7 +21,7 @@ def _of_circuit(circuit: pcircuit.Circuit, nodes: np.ndarray, rows: Any, feature
 
 # name -> function of circuit, nodes, training rows (None where there are none), and features of the score, if any
 REFERENCES: dict[str, Callable[..., Reference]] = {
-    "circuit": _of_circuit,  # type: ignore[dict-item]
+    "circuit": _of_circuit,
     "training": row_reference,  # type: ignore[dict-item]
 }
 FROM_ROWS = ("training",)  # those that need rows

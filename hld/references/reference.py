@@ -53,7 +53,7 @@ class Reference(Covariance, Protocol):
     circuit : pcircuit.Circuit
     nodes : (m,) int array
     vectors : RowVectors
-        What a vector holds: the likelihoods of the nodes, and maybe more.
+        The likelihoods of the nodes, and maybe more.
     mean : (size,) float array
         m numbers, and more where the vectors hold more.
     model : CircuitReference
@@ -64,11 +64,25 @@ class Reference(Covariance, Protocol):
         Rows that mean and covariance are estimated from; None where they are exact.
     """
 
-    circuit: Circuit
-    nodes: np.ndarray
-    vectors: RowVectors
-    mean: np.ndarray
-    num_rows: int | None
+    @property
+    def circuit(self) -> Circuit:
+        """Whose nodes they are."""
+
+    @property
+    def nodes(self) -> np.ndarray:
+        """(m,) ids."""
+
+    @property
+    def vectors(self) -> RowVectors:
+        """What a vector holds."""
+
+    @property
+    def mean(self) -> np.ndarray:
+        """(size,) means."""
+
+    @property
+    def num_rows(self) -> int | None:
+        """Rows that mean and covariance are estimated from."""
 
     @property
     def at_deployment(self) -> Reference | None:

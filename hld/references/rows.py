@@ -112,7 +112,21 @@ class RowReference(RowCovariance):
 
 
 def resampled_means(table: Any, T: int, B: int, rng: np.random.Generator) -> np.ndarray:
-    """(B, m) means of T rows drawn with replacement from a centred table (n, m), times sqrt(n / (n - 1))."""
+    """(B, m) means of T rows drawn with replacement from a centred table (n, m), times sqrt(n / (n - 1)).
+
+    Parameters
+    ----------
+    table : (n, m) float array, or a map's sparse rows
+    T : int
+        Rows of a batch.
+    B : int
+        Batches.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    (B, m) float array
+    """
     return resampled_weights(len(table), T, B, rng) @ table
 
 
@@ -120,6 +134,19 @@ def resampled_weights(n: int, T: int, B: int, rng: np.random.Generator) -> Any:
     """(B, n) array, sparse where that pays: what each of n rows counts in B means of T rows drawn with replacement.
 
     How often it is drawn, divided by T and times sqrt(n / (n - 1)), so that variances are not too small.
+
+    Parameters
+    ----------
+    n : int
+    T : int
+        Rows of a batch.
+    B : int
+        Batches.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    (B, n) float array, or scipy.sparse.csr_array
     """
     from scipy.sparse import csr_array
     weight = np.sqrt(n / max(n - 1, 1)) / T

@@ -39,7 +39,14 @@ def page(title: str, sections: list[str]) -> str:
 
 
 def write_page(text: str, path: str) -> None:
-    """Write a document to a file, whole or not at all."""
+    """Write a document to a file, whole or not at all.
+
+    Parameters
+    ----------
+    text : str
+        Encoded as UTF-8.
+    path : str
+    """
     with pcircuit.replace_file(pathlib.Path(path)) as file:
         file.write(text.encode("utf-8"))
 
@@ -51,7 +58,18 @@ def facts(pairs: list[Any]) -> str:
 
 
 def table(header: tuple[str, ...], rows: list[Any]) -> str:
-    """A table of plain cells, escaped here; the first cell of a row is its heading."""
+    """A table of plain cells, escaped here; the first cell of a row is its heading.
+
+    Parameters
+    ----------
+    header : tuple of str
+    rows : list of sequences of str
+
+    Returns
+    -------
+    str
+        HTML.
+    """
     head = "".join(f'<th scope="col">{escaped(name)}</th>' for name in header)
     body = "".join(f'<tr><th scope="row">{escaped(row[0])}</th>'
                    + "".join(f"<td>{escaped(cell)}</td>" for cell in row[1:]) + "</tr>" for row in rows)

@@ -126,7 +126,19 @@ def sample_quality(detector: Any, rows: Any, *, real: Any = None, training: Any 
 
 
 def classifier_auc(drawn: Any, real: np.ndarray, rng: np.random.Generator) -> float | None:
-    """Area under the ROC curve of boosted trees that tell drawn rows from real ones; None without scikit-learn."""
+    """Area under the ROC curve of boosted trees that tell drawn rows from real ones; None without scikit-learn.
+
+    Parameters
+    ----------
+    drawn, real : (N, V) float arrays
+        NaN where missing; of each at most CLASSIFIED rows are taken.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    float or None
+        0.5 where they cannot be told apart; None also for fewer than 2 FOLDS rows.
+    """
     try:
         from sklearn.ensemble import HistGradientBoostingClassifier
         from sklearn.metrics import roc_auc_score
@@ -144,7 +156,23 @@ def classifier_auc(drawn: Any, real: np.ndarray, rng: np.random.Generator) -> fl
 
 
 def closest_rows(encoder: Any, rows: np.ndarray, learned: np.ndarray, rng: Any) -> np.ndarray:
-    """(n,) distances to the closest training row: mean over the columns of 1 for other levels, |x - y| / range."""
+    """(n,) distances to the closest training row: mean over the columns of 1 for other levels, |x - y| / range.
+
+    Parameters
+    ----------
+    encoder : TableEncoder
+    rows : (N, V) float array
+        Values in columns with bins, categories in the others, NaN where missing.
+    learned : (n, V) float array
+        Training rows, of the same kind.
+    rng : numpy.random.Generator
+        Chooses the rows that are measured, where there are many.
+
+    Returns
+    -------
+    (min(N, MEASURED),) float array
+        From 0, for a copy, to 1.
+    """
     rows = rows[rng.choice(len(rows), min(len(rows), MEASURED), replace=False)]
     learned = learned[rng.choice(len(learned), min(len(learned), CLOSE_TO), replace=False)]
     binned = np.array([is_binned(column) for column in encoder.columns])

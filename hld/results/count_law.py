@@ -4,9 +4,11 @@ Of a column v, n_v reference rows and T_v rows of a batch show a value; r_c and 
 distance of all columns, and likewise of all pairs of columns along the edges of a tree (cells for categories), is
 
 .. math:: Q = \sum_v h_v \sum_c w_c \Big(\frac{b_c}{T_v} - \frac{r_c}{n_v}\Big)^2, \qquad
-          h_v = \frac{T_v n_v}{T_v + n_v}, \quad w_c = \frac{1}{p_c + f}, \quad p_c = \frac{r_c}{n_v},
+          h_v = \frac{T_v n_v}{T_v + n_v}, \quad w_c = \frac{1}{p_c + f}, \quad p_c = \frac{r_c + b_c}{n_v + T_v},
 
 Pearson's weights but for the floor f = 1 %, below which a category cannot make the distance large by a row or two.
+Given the sums r_c + b_c the mean of Q is exact without a shift, and the law below, of the reference's own shares
+:math:`r_c / n_v`, is scaled to it.
 
 **Its law.**  Counts are sums over rows, of the features
 

@@ -106,7 +106,19 @@ def largest_count(kept: Any, batch: Any, ordered: tuple[Any, ...] = (), toleranc
 
 
 def largest_of(detector: Any, batch: Any) -> LargestCount | None:
-    """That of a detector's batch: part of its default, where rows were kept from learning."""
+    """That of a detector's batch: part of its default, where rows were kept from learning.
+
+    Parameters
+    ----------
+    detector : HLDDetector
+        Fitted.
+    batch : Profile
+        Counts of the batch.
+
+    Returns
+    -------
+    LargestCount or None
+    """
     is_default = isinstance(detector.metric, str) and detector.metric in ("auto", "likelihoods")
     if not is_default or detector.new_values_ is None or detector.profile_ is None:
         return None

@@ -90,7 +90,7 @@ class Localization:
         return "\n".join(lines)
 
 
-def localize(circuit: pcircuit.Circuit, nodes: np.ndarray, deltas: np.ndarray, stds: np.ndarray, num_samples: int, *,
+def localize(circuit: pcircuit.Circuit, nodes: np.ndarray, deltas: np.ndarray, stds: np.ndarray, num_samples: float, *,
              top: int | None = 10) -> Localization:
     """Rank nodes and score variables by their part in a shift.
 
@@ -142,8 +142,22 @@ def localize(circuit: pcircuit.Circuit, nodes: np.ndarray, deltas: np.ndarray, s
     return Localization(shifts, variable_scores(circuit, table.region, deltas))
 
 
-def z_scores(deltas: np.ndarray, stds: np.ndarray, num_samples: int) -> np.ndarray:
-    """(m,) sqrt(T) delta / sigma; a node that cannot vary has z = 0, or +-inf where its mean moved all the same."""
+def z_scores(deltas: np.ndarray, stds: np.ndarray, num_samples: float) -> np.ndarray:
+    """(m,) sqrt(T) delta / sigma; a node that cannot vary has z = 0, or +-inf where its mean moved all the same.
+
+    Parameters
+    ----------
+    deltas : (m,) float array
+        Differences of the batch mean from the reference.
+    stds : (m,) float array
+        Standard deviations of one row.
+    num_samples : float
+        T, less where the reference is estimated.
+
+    Returns
+    -------
+    (m,) float array
+    """
     moved = np.sign(np.where(np.abs(deltas) > 1e-12, deltas, 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(stds > 0, np.sqrt(num_samples) * deltas / np.where(stds > 0, stds, 1.0),
@@ -154,12 +168,23 @@ def own_zscores(circuit: pcircuit.Circuit, nodes: np.ndarray, zscores: np.ndarra
     """z-scores of the positions `listed` of (m,) `nodes`, less what the next selected nodes below them explain.
 
     Costs the covariance of the listed nodes and of those below them, and a small system of equations for each.
+
+    Parameters
+    ----------
+    circuit : pcircuit.Circuit
+    nodes : (m,) int array
+    zscores : (m,) float array
+    listed : (k,) int array
+
+    Returns
+    -------
+    (k,) float array
     """
     below = [_next_below(circuit, nodes, j) for j in listed]
     own = zscores[listed].astype(np.float64)
-    involved = np.unique(np.concatenate([listed, *below]).astype(np.int64)) if any(map(len, below)) else []
-    if not len(involved):
+    if not any(map(len, below)):
         return own
+    involved = np.unique(np.concatenate([listed, *below]).astype(np.int64))
     covariance = pcircuit.exact_moments(circuit, nodes[involved]).covariance()
     scale = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
     correlations = covariance / np.where(scale > 0, np.outer(scale, scale), 1.0)
@@ -180,8 +205,8 @@ def _next_below(circuit: Any, nodes: np.ndarray, j: Any) -> np.ndarray:
     """Positions in `nodes` of the nodes of the nearest regions below that of node j that have any."""
     regions = circuit.nodes.region[nodes]
     kinds = circuit.nodes.kind[nodes]
-    if kinds[j] == "sum" and (found := np.flatnonzero((regions == regions[j]) & (kinds == "product"))).size:
-        return found
+    if kinds[j] == "sum" and (products := np.flatnonzero((regions == regions[j]) & (kinds == "product"))).size:
+        return products
     found, waiting = [], list(circuit.vtree.children(int(regions[j])))
     while waiting:
         region = waiting.pop()
@@ -202,7 +227,20 @@ def adjusted_pvalues(zscores: np.ndarray) -> np.ndarray:
 
 
 def variable_scores(circuit: pcircuit.Circuit, regions: np.ndarray, deltas: np.ndarray) -> np.ndarray:
-    """(V,) sum of delta_j^2 / |S_j| over the nodes above each variable, handed down the v-tree."""
+    """(V,) sum of delta_j^2 / |S_j| over the nodes above each variable, handed down the v-tree.
+
+    Parameters
+    ----------
+    circuit : pcircuit.Circuit
+    regions : (m,) int array
+        The region S_j of each node.
+    deltas : (m,) float array
+
+    Returns
+    -------
+    (V,) float array
+        Of the same sum as the squares of `deltas`.
+    """
     vtree = circuit.vtree
     density = np.bincount(regions, weights=deltas ** 2, minlength=vtree.num_nodes) / vtree.scope_sizes()
     parents = vtree.parents.tolist()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import pcircuit
 from hld.answers.evidence import Evidence
 from hld.answers.words import headline, in_words
 from hld.checks import check_verdict
@@ -16,6 +17,7 @@ from hld.results.largest_count import LargestCount
 
 if TYPE_CHECKING:
     from hld.results.localization import Localization
+    from hld.schemas.quality import DataQuality
 
 FEW_COLUMNS = 9  # that a picture shows by default
 
@@ -96,11 +98,11 @@ class HLDResult:
     deltas: np.ndarray = field(repr=False)
     stds: np.ndarray = field(repr=False)
     nodes: np.ndarray = field(repr=False)
-    _circuit: object = field(repr=False)
+    _circuit: pcircuit.Circuit = field(repr=False)
     evidence: Evidence | None = field(default=None, repr=False)
-    data_quality: object = field(default=None, repr=False)
+    data_quality: DataQuality | None = field(default=None, repr=False)
     largest_count: LargestCount | None = field(default=None, repr=False)
-    context: object = field(default=None, repr=False)
+    context: Any = field(default=None, repr=False)
     _scores: np.ndarray | None = field(default=None, repr=False)
     _spectrum: Callable[..., Any] | None = field(default=None, repr=False)
 

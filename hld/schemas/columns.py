@@ -135,9 +135,9 @@ class BinColumn:
 
     def values(self, unseen: str, rare: str) -> Any:
         """Middle of each bin, the outermost ending at `low` and `high`; none is for rare or unseen values."""
-        middles = [(a, 0.5 * a + 0.5 * b, b) for a, b in pairwise((self.low, *self.edges, self.high))]
+        marks = (self.low, *self.edges, self.high)
         # Rounding can push the middle of two neighbouring doubles onto the upper end, which the bin excludes.
-        middles = [m if a <= m < b else a for a, m, b in middles]
+        middles = [m if a <= (m := 0.5 * a + 0.5 * b) < b else a for a, b in pairwise(marks)]
         return middles if self.kind == "continuous" else [from_seconds(m, self.kind) for m in middles]
 
     def text(self, mark: float) -> str:
@@ -163,7 +163,27 @@ def _check_policy(column: BinColumn | LevelColumn) -> None:
 
 def fit_column(name: str, values: ArrayLike, role: str | None, *, num_bins: int,
                max_categories: int) -> BinColumn | LevelColumn:
-    """The column for values (N,); `role` is "categorical", "continuous", or None to choose by the values."""
+    """The column for values (N,); `role` is "categorical", "continuous", or None to choose by the values.
+
+    Parameters
+    ----------
+    name : str
+    values : (N,) array of any type
+    role : str or None
+    num_bins : int
+        Largest number of bins.
+    max_categories : int
+        Most levels that are kept.
+
+    Returns
+    -------
+    BinColumn or LevelColumn
+
+    Raises
+    ------
+    TypeError, ValueError
+        Values that do not fit the role, or that nothing can be made of.
+    """
     times = None if role == "categorical" else time_kind(values)
     if times is not None:
         seconds = as_seconds(whole_cells(values), times)[0]
@@ -190,6 +210,19 @@ def narrowed_column(column: BinColumn | LevelColumn, values: ArrayLike, *, num_b
                     max_categories: int) -> Any:
     """A column of the same kind with the levels or edges of some of its values; itself if these are all missing.
 
+    Parameters
+    ----------
+    column : BinColumn or LevelColumn
+        Fitted to all values.
+    values : (n,) array
+        Some of them.
+    num_bins, max_categories : int
+        As in `fit_column`.
+
+    Returns
+    -------
+    BinColumn or LevelColumn
+
     Examples
     --------
     >>> values = np.array([1, 2, 2, 5])
@@ -202,7 +235,7 @@ def narrowed_column(column: BinColumn | LevelColumn, values: ArrayLike, *, num_b
         found = fit_column(column.name, values, role, num_bins=num_bins, max_categories=max_categories)
     except (TypeError, ValueError):  # no finite number to cut at, a single date
         return column
-    empty = found.kind == "categorical" and not found.levels
+    empty = isinstance(found, LevelColumn) and found.kind == "categorical" and not found.levels
     return column if empty or (column.kind in BINNED and found.kind != column.kind) else found
 
 

@@ -50,7 +50,7 @@ import numpy as np
 import pcircuit
 from hld.schemas.columns import BINNED, fit_column, narrowed_column
 from hld.schemas.encoder_json import encoder_form, read_form
-from hld.schemas.encoding import CodeTables, code_tables, encoded
+from hld.schemas.encoding import CodeTables, code_tables, decoded, encoded
 from hld.schemas.quality import data_quality
 from hld.tables.calendar import with_parts
 from hld.tables.cells import read_table
@@ -330,20 +330,7 @@ class TableEncoder:
         TypeError
             Entries that are not integers.
         """
-        expected = f"integers of shape (rows, {len(self.columns)})"
-        codes = pcircuit.check_integers(codes, "codes", expected)
-        if codes.ndim != 2 or codes.shape[1] != len(self.columns):
-            raise ValueError(f"`codes` must be {expected}, found shape {codes.shape}")
-        table = np.empty(codes.shape, dtype=object)
-        for v, column in enumerate(self.columns):
-            low, high = codes[:, v].min(initial=0), codes[:, v].max(initial=0)
-            if low < -1 or high >= column.num_categories:
-                raise ValueError(f"`codes` column {v} ({column.name!r}) has entries from {low} to {high}, "
-                                 f"expected -1..{column.num_categories - 1}")
-            values = np.empty(column.num_categories + 1, dtype=object)
-            values[:] = [*column.values(unseen, rare), missing]       # code -1 reads the last entry
-            table[:, v] = values[codes[:, v].astype(np.intp)]
-        return table
+        return decoded(self.columns, codes, missing=missing, unseen=unseen, rare=rare)
 
     def describe(self) -> str:
         """One line a column: kind, bins or levels, what happens to unseen and missing values (str)."""

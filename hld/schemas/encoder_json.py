@@ -33,8 +33,18 @@ _BIN_KEYS = {"name", "kind", "edges", "low", "high"}
 _LEVEL_KEYS = {1: {"name", "kind", "levels", "merged"}, 2: {"name", "kind", "levels", "merged", "rare"}}
 
 
-def encoder_form(columns: tuple[LevelColumn, LevelColumn], by_name: bool) -> dict[str, Any]:
-    """Plain dicts, lists, str, int and bool for the columns and the flag of an encoder."""
+def encoder_form(columns: tuple[BinColumn | LevelColumn, ...], by_name: bool) -> dict[str, Any]:
+    """Plain dicts, lists, str, int and bool for the columns and the flag of an encoder.
+
+    Parameters
+    ----------
+    columns : tuple of BinColumn or LevelColumn
+    by_name : bool
+
+    Returns
+    -------
+    dict
+    """
     forms = [_column_form(column) for column in columns]
     return {"format": _FORMAT, "version": _VERSION, "by_name": by_name, "columns": forms}
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+import pcircuit
 from hld.schemas.columns import BINNED
 from hld.schemas.level_codes import level_lookup, look_up
 from hld.schemas.number_codes import StepTables, step_codes, step_tables
@@ -99,6 +100,28 @@ def encoded(columns: tuple[Any, ...], tables: CodeTables, arrays: list[Any], num
     With `leave_one_out` a rare level that is in one row only counts as unseen there: see `hld.schemas.rare_levels`.
     Without `is_strict` a column that is not there (None) is missing throughout, and cells of another type than the
     column's are counted: among numbers they are missing, among levels unseen.
+
+    Parameters
+    ----------
+    columns : tuple of V columns
+    tables : CodeTables
+        Those of the columns.
+    arrays : list of V arrays (N,) or None
+    num_rows : int
+        N.
+    whole : (N, V) array or None
+        The table, if it is one array.
+    leave_one_out, is_strict : bool
+
+    Returns
+    -------
+    codes : (N, V) integer array
+    report : EncodingReport
+
+    Raises
+    ------
+    TypeError
+        With `is_strict`, cells of another type than the column's.
     """
     codes = np.empty((num_rows, len(arrays)), dtype=_code_dtype(columns, arrays))
     beyond, odd = np.zeros(len(arrays), dtype=np.int64), np.zeros(len(arrays), dtype=np.int64)
@@ -212,3 +235,40 @@ def _counts(codes: np.ndarray, wanted: Any) -> np.ndarray:
     # NumPy adds flags along an axis one by one, and counts those of a single column many at a time
     return np.array([np.count_nonzero(codes[:, v] == code) for v, code in enumerate(np.asarray(wanted).tolist())],
                     dtype=np.int64)
+
+
+def decoded(columns: tuple[Any, ...], codes: Any, *, missing: Any, unseen: str, rare: str) -> np.ndarray:
+    """The values that codes stand for, see `TableEncoder.decode`.
+
+    Parameters
+    ----------
+    columns : tuple of V columns
+        As fitted.
+    codes : (N, V) integer array_like
+        Entries 0..C_v - 1, or -1.
+    missing, unseen, rare : object
+        What stands for -1, for the category of unseen levels, and for that of rare ones.
+
+    Returns
+    -------
+    (N, V) object array
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `codes` are not integers, or not of this shape and range.
+    """
+    expected = f"integers of shape (rows, {len(columns)})"
+    codes = pcircuit.check_integers(codes, "codes", expected)
+    if codes.ndim != 2 or codes.shape[1] != len(columns):
+        raise ValueError(f"`codes` must be {expected}, found shape {codes.shape}")
+    table = np.empty(codes.shape, dtype=object)
+    for v, column in enumerate(columns):
+        low, high = codes[:, v].min(initial=0), codes[:, v].max(initial=0)
+        if low < -1 or high >= column.num_categories:
+            raise ValueError(f"`codes` column {v} ({column.name!r}) has entries from {low} to {high}, "
+                             f"expected -1..{column.num_categories - 1}")
+        values = np.empty(column.num_categories + 1, dtype=object)
+        values[:] = [*column.values(unseen, rare), missing]  # code -1 reads the last entry
+        table[:, v] = values[codes[:, v].astype(np.intp)]
+    return table

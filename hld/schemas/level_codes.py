@@ -42,6 +42,20 @@ def look_up(column: LevelColumn, lookup: LevelLookup, values: np.ndarray, *, is_
 
     These are text in a column of numbers: a TypeError if `is_strict`, as is what cannot be a level at all; else the
     category of unseen levels.  Of cells that stand for several, `used` says for how many; those of 0 are not looked at.
+
+    Parameters
+    ----------
+    column : LevelColumn
+    lookup : LevelLookup
+        That of the column.
+    values : (N,) array
+    is_strict : bool
+    used : (N,) int array, optional
+
+    Returns
+    -------
+    codes : (N,) int32 array
+    odd : int
     """
     cells = values.tolist()
     try:

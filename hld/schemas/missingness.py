@@ -103,6 +103,14 @@ def hypergeometric_tail(N: int, K: int, T: int, j: int) -> float:
 
     Small tails are right to about N log(N) / 10^16, relative.
 
+    Parameters
+    ----------
+    N, K, T, j : int
+
+    Returns
+    -------
+    float
+
     Examples
     --------
     >>> round(hypergeometric_tail(5, 2, 2, 1), 12), round(hypergeometric_tail(5, 2, 2, 2), 12)      # 1 - 3/10, 1/10

@@ -95,6 +95,19 @@ def reference_rows(encoder: Any, columns: Any, data: Any, kept: Any) -> tuple[An
 
     Rows that nothing was learned from are read as a batch is.  `data` are the codes of all rows as learning reads them,
     `kept` the positions of the rows kept; both results are None where there are none, the second if all are.
+
+    Parameters
+    ----------
+    encoder : TableEncoder
+    columns : Columns
+        All rows as they were read.
+    data : (N, V) integer array
+    kept : (k,) int array or None
+
+    Returns
+    -------
+    codes : (k, V) integer array or None
+    new : KeptValues or None
     """
     if kept is None or len(kept) == len(data):
         return (None if kept is None else data[kept]), None

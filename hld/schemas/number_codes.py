@@ -83,6 +83,19 @@ def step_codes(tables: StepTables, which: list[int], values: list[np.ndarray], c
     """Write the categories of the columns `which`, given as number arrays (N,), into codes (N, V).
 
     Returns, for each of these columns, how many values lie beyond the training range (len(which),).
+
+    Parameters
+    ----------
+    tables : StepTables
+    which : list of int
+    values : list of (N,) number arrays
+        One for each of `which`.
+    codes : (N, V) integer array
+        Written to.
+
+    Returns
+    -------
+    (len(which),) int64 array
     """
     beyond = np.zeros(len(which), dtype=np.int64)
     target = slice(None) if len(which) == codes.shape[1] else which     # a slice is faster than a list

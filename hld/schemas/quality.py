@@ -68,9 +68,13 @@ class ColumnQuality:
                  for attribute, what in COUNTS.items() if (count := getattr(self, attribute))]
         if self.num_missing or self.train_missing:
             known = self.train_missing is not None
-            found.append(f"column {self.name!r}: {self.num_missing / num_rows:.3g} of the values are missing"
-                         + (f", {self.train_missing:.3g} in training (p = {self.pvalue:.2g})" if known else ""))
+            found.append(f"column {self.name!r}: {100 * self.num_missing / num_rows:.3g}% of the values are missing"
+                         + (f", {100 * self.train_missing:.3g}% in training (p = {self.pvalue:.2g})" if known else ""))
         return found
+
+    def is_notable(self, level: float) -> bool:
+        """Whether tests of the shares of missing and of new values have p-values up to a level."""
+        return any(p is not None and p <= level for p in (self.pvalue, self.new_pvalue))
 
 
 @dataclass(frozen=True)
@@ -97,7 +101,7 @@ class DataQuality:
     2 rows
     column 'colour': 1 of 2 values that training did not have
     column 'size': 1 of 2 values out of the training range
-    column 'size': 0.5 of the values are missing, 0 in training (p = 0.8)
+    column 'size': 50% of the values are missing, 0% in training (p = 0.8)
     """
 
     num_rows: int
@@ -145,16 +149,17 @@ def data_quality(columns: tuple[Any, ...], trained: Any, report: Any, absent: An
     """
     tested = new = None
     if trained is not None and is_tested and report.num_rows:
-        tested = compare_missing(*trained, report.num_rows, report.num_missing.tolist(), tolerance)
+        rows, missing = trained
+        tested = compare_missing(rows, missing, report.num_rows, report.num_missing.tolist(), tolerance)
     if kept is not None and is_tested and report.num_rows:
         new = compare_new(kept, report.num_rows - report.num_missing, report.num_unseen + report.num_out_of_range,
                           tolerance)
-    rows = []
+    found = []
     for v, column in enumerate(columns):
-        rows.append(ColumnQuality(
+        found.append(ColumnQuality(
             column.name, column.kind, int(report.num_missing[v]), int(report.num_odd[v]), int(report.num_unseen[v]),
             int(report.num_rare[v]), int(report.num_out_of_range[v]),
             None if trained is None else trained[1][v] / trained[0],
             None if tested is None else tested.pvalues[v], column.name in absent,
             None if new is None else new.pvalues[v]))
-    return DataQuality(report.num_rows, tuple(rows), tuple(extra), tested, new)
+    return DataQuality(report.num_rows, tuple(found), tuple(extra), tested, new)

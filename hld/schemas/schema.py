@@ -124,21 +124,22 @@ class ColumnSchema:
 
     def column(self) -> BinColumn | LevelColumn:
         """The column of an encoder; ValueError where the parts do not fit together."""
+        known: Any = self  # what is not is refused by the column
         if self.kind in BINNED:
-            return BinColumn(self.name, self.edges, self.low, self.high, self.kind, self.policy)
-        levels = tuple(sorted(self.levels, key=level_order))
-        return LevelColumn(self.name, self.kind, levels, self.merged, self.rare, self.policy)
+            return BinColumn(self.name, known.edges, known.low, known.high, known.kind, self.policy)
+        levels = tuple(sorted(known.levels, key=level_order))
+        return LevelColumn(self.name, known.kind, levels, self.merged, self.rare, self.policy)
 
     def values_text(self) -> str:
         """Levels or edges in a few words."""
         if self.kind == LEFT_OUT or not self.is_learned:
             return self.note or ("to be learned" if self.kind != LEFT_OUT else "")
         column = self.column()
-        if self.kind in BINNED:
-            marks = [column.text(mark) for mark in (self.low, *self.edges, self.high)]
+        if isinstance(column, BinColumn):
+            marks = [column.text(mark) for mark in (column.low, *column.edges, column.high)]
             return _shortened(f"{marks[0]} .. {marks[-1]}" + (" cut at " + ", ".join(marks[1:-1])) * (len(marks) > 2))
         num_rare = len(column.rare) // 8
-        return _shortened(", ".join(map(repr, self.levels))) + f" and {num_rare} rare" * (num_rare > 0)
+        return _shortened(", ".join(map(repr, self.levels or ()))) + f" and {num_rare} rare" * (num_rare > 0)
 
 
 @dataclass(frozen=True)

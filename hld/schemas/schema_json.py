@@ -26,11 +26,23 @@ FORMAT, VERSION = "hld table schema", 1
 _KEYS = {"format", "version", "by_name", "num_rows", "columns"}
 _SHORT = 20  # characters of a whole number that is written as such
 _LONG = re.compile("-?0x[0-9a-f]{1,256}")
-_NAMES = {"num_missing": "missing", "policy": "unseen"}  # attributes that JSON calls otherwise
+_NAMES: dict[str, str] = {"num_missing": "missing", "policy": "unseen"}  # attributes that JSON calls otherwise
 
 
 def schema_form(by_name: bool, num_rows: int | None, columns: list[Any]) -> dict[str, Any]:
-    """The JSON object of a schema."""
+    """The JSON object of a schema.
+
+    Parameters
+    ----------
+    by_name : bool
+    num_rows : int or None
+        Rows of the training table.
+    columns : list of ColumnSchema forms
+
+    Returns
+    -------
+    dict
+    """
     return {"format": FORMAT, "version": VERSION, "by_name": by_name, "num_rows": num_rows, "columns": columns}
 
 
@@ -73,13 +85,14 @@ def read_schema(form: dict[str, bool | int | str]) -> tuple[Any, ...]:
     return by_name, num_rows, columns
 
 
-def _column(form: Any, where: str, num_rows: int) -> dict[str, Any]:
+def _column(form: Any, where: str, num_rows: int | None) -> dict[str, Any]:
     """The attributes of a column."""
     if not isinstance(form, dict) or "name" not in form or set(form) - set(_READERS):
         raise ValueError(f"{where} is {reprlib.repr(form)}, expected an object with a name and some of "
                          f"{sorted(set(_READERS) - {'name'})}")
     attributes = {json: attribute for attribute, json in _NAMES.items()}
-    found = {attributes.get(key, key): _READERS[key](value, f"{key} of {where}") for key, value in form.items()}
+    found: dict[str, Any] = {attributes.get(key) or key: _READERS[key](value, f"{key} of {where}")
+                             for key, value in form.items()}
     if num_rows is not None and (found.get("num_missing") or 0) > num_rows:
         raise ValueError(f"{where} has more missing cells than there are rows")
     return found
@@ -145,6 +158,7 @@ def _bytes(text: Any, where: Any) -> Any:
         raise ValueError(f"{where} must be digests in base 64, found {reprlib.repr(text)}") from None
 
 
-_READERS = {"name": _text, "kind": _text, "levels": _list(_level), "edges": _list(_number), "low": _number,
-            "high": _number, "missing": lambda value, where: _count(value, 0, where), "unseen": _text, "rare": _bytes,
-            "merged": _flag, "note": _text, "source": _text, "part": _text}
+_READERS: dict[str, Callable[[Any, str], Any]] = {
+    "name": _text, "kind": _text, "levels": _list(_level), "edges": _list(_number), "low": _number, "high": _number,
+    "missing": lambda value, where: _count(value, 0, where), "unseen": _text, "rare": _bytes, "merged": _flag,
+    "note": _text, "source": _text, "part": _text}

@@ -8,6 +8,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import TYPE_CHECKING, Any
 
 from hld.serve.guard import Guard
 from hld.serve.limits import Limits
@@ -33,6 +35,12 @@ from hld.serve.work import (
     warm_up,
 )
 
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    Handler = Callable[[Request], Awaitable[Response]]
+
 LOG = logging.getLogger("hld.serve")
 
 
@@ -47,14 +55,14 @@ class Service:
         That requests must bear.
     """
 
-    def __init__(self, models: Models, limits: Limits, token: str | None):
+    def __init__(self, models: Models, limits: Limits, token: str | None) -> None:
         self.models, self.limits, self.token = models, limits, token
         self.pool, self.bodies = Pool(limits), Bodies(limits)
         self.numbers = Numbers(models, self.pool)
         self.is_ready = False
-        self._turns: dict = {}  # of those who wait for one monitor, so that they do not fill the pool
+        self._turns: dict[str, Any] = {}  # of those who wait for one monitor, so that they do not fill the pool
 
-    async def test(self, request):
+    async def test(self, request: Request) -> Response:
         """POST /v1/test."""
         asked = Asked(request, ("model", "alpha", "detail"))
         model, alpha, detail = asked.model(self.models), asked.number("alpha", 0.05), asked.detail()
@@ -64,7 +72,7 @@ class Service:
         self.numbers.tested(answer)
         return _json(answer)
 
-    async def summaries(self, request):
+    async def summaries(self, request: Request) -> Response:
         """POST /v1/summaries."""
         asked = Asked(request, ("model", "alpha", "detail"))
         model, alpha, detail = asked.model(self.models), asked.number("alpha", 0.05), asked.detail()
@@ -74,7 +82,7 @@ class Service:
         self.numbers.tested(answer)
         return _json(answer)
 
-    async def observe(self, request):
+    async def observe(self, request: Request) -> Response:
         """POST /v1/observe."""
         asked = Asked(request, ("model", "after"))
         model, after = asked.model(self.models), asked.count("after")
@@ -86,29 +94,29 @@ class Service:
         self.numbers.rows.labels(model.name, "observe").inc(sum(map(len, codes)))
         return _json(answer)
 
-    async def monitor(self, request):
+    async def monitor(self, request: Request) -> Response:
         """GET /v1/monitor."""
         model = Asked(request, ("model",)).model(self.models)
         return _json({**state_of(model), "history": model.watch.history})
 
-    async def reset(self, request):
+    async def reset(self, request: Request) -> Response:
         """POST /v1/reset."""
         model = Asked(request, ("model",)).model(self.models)
         return _json(await self.pool.run(reset_monitor, model))
 
-    async def model(self, request):
+    async def model(self, request: Request) -> Response:
         """GET /v1/model."""
         asked = Asked(request, ("model",))
         chosen = [asked.model(self.models)] if "model" in asked.values else list(self.models.loaded.values())
         return _json({"models": [describe_model(one, self.models.errors.get(one.name)) for one in chosen]})
 
-    async def report(self, request):
+    async def report(self, request: Request) -> Response:
         """GET /v1/report."""
         asked = Asked(request, ("model", "id"))
         text = await self.pool.run(report_page, asked.model(self.models), asked.values.get("id"))
         return _html(text, REPORT_POLICY)
 
-    async def reload(self, request):
+    async def reload(self, request: Request) -> Response:
         """POST /v1/reload."""
         Asked(request, ())
         if self.token is None:
@@ -116,32 +124,32 @@ class Service:
                           "send SIGHUP to the process, or replace the file")
         return _json({"models": await asyncio.to_thread(self.models.reload)})
 
-    async def healthz(self, request):
+    async def healthz(self, request: Request) -> Response:
         """GET /healthz."""
         return _json({"status": "alive"})
 
-    async def readyz(self, request):
+    async def readyz(self, request: Request) -> Response:
         """GET /readyz."""
         if not self.is_ready:
             raise Refusal(503, "service", "the service is starting or stopping", {"Retry-After": "1"})
         return _json({"status": "ready", "models": list(self.models.loaded)})
 
-    async def metrics(self, request):
+    async def metrics(self, request: Request) -> Response:
         """GET /metrics."""
         from prometheus_client import CONTENT_TYPE_LATEST
         from starlette.responses import Response
         return Response(self.numbers.text(), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
-    async def openapi(self, request):
+    async def openapi(self, request: Request) -> Response:
         """GET /openapi.json."""
         return _json(description(self.limits))
 
-    async def page(self, request):
+    async def page(self, request: Request) -> Response:
         """GET /."""
         return _html(page(), policy())
 
 
-def build_app(service: Service, *, any_host: bool = False, watch_seconds: float = 0.0):
+def build_app(service: Service, *, any_host: bool = False, watch_seconds: float = 0.0) -> Guard:
     """The application of a service.
 
     Parameters
@@ -154,7 +162,8 @@ def build_app(service: Service, *, any_host: bool = False, watch_seconds: float 
 
     Returns
     -------
-    ASGI application
+    Guard
+        The ASGI application.
     """
     from starlette.applications import Starlette
     from starlette.exceptions import HTTPException
@@ -167,7 +176,7 @@ def build_app(service: Service, *, any_host: bool = False, watch_seconds: float 
 
 
 @contextlib.asynccontextmanager
-async def _life(service, watch_seconds):
+async def _life(service: Service, watch_seconds: float) -> AsyncIterator[None]:
     """From ready to stopped."""
     await asyncio.to_thread(warm_up, service.models.loaded.values(), service.limits)
     watcher = asyncio.create_task(_watch(service.models, watch_seconds)) if watch_seconds else None
@@ -179,18 +188,18 @@ async def _life(service, watch_seconds):
     service.pool.close()
 
 
-async def _watch(models, seconds):
+async def _watch(models: Models, seconds: float) -> None:
     """Look at the model files again and again."""
     while True:
         await asyncio.sleep(seconds)
         await asyncio.to_thread(models.reload, only_changed=True)
 
 
-def _answered(path, handler):
+def _answered(path: str, handler: Handler) -> Handler:
     """A handler whose errors are answers."""
     from starlette.requests import ClientDisconnect
 
-    async def endpoint(request):
+    async def endpoint(request: Request) -> Response:
         try:
             return await handler(request)
         except (Refusal, ValueError, TypeError, MemoryError) as error:
@@ -203,11 +212,11 @@ def _answered(path, handler):
             LOG.exception("%s failed", path)
             return _refusal(Refusal(500, "service", "unexpected error, which the log of the service has"))
 
-    endpoint.path = path
+    endpoint.path = path  # type: ignore[attr-defined]  # which requests are counted by
     return endpoint
 
 
-async def _http_error(request, error):
+async def _http_error(request: Request, error: Any) -> Response:
     """No such path, or not with this method."""
     words = {404: ("path", "there is nothing at this path: /openapi.json lists what there is"),
              405: ("method", "the path has another method: /openapi.json lists what there is")}
@@ -215,16 +224,16 @@ async def _http_error(request, error):
     return _refusal(Refusal(error.status_code, field, message, dict(error.headers or {})))
 
 
-def _refusal(refusal: Refusal):
+def _refusal(refusal: Refusal) -> Response:
     """The answer to a request that is refused."""
     return _json(refusal.to_dict(), refusal.status, refusal.headers)
 
 
-def _json(value, status: int = 200, headers: dict | None = None):
+def _json(value: Any, status: int = 200, headers: dict[str, Any] | None = None) -> Response:
     from starlette.responses import JSONResponse
     return JSONResponse(value, status, headers)
 
 
-def _html(text: str, policy: str):
+def _html(text: str, policy: str) -> Response:
     from starlette.responses import HTMLResponse
     return HTMLResponse(text, headers={"Content-Security-Policy": policy})

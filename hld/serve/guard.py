@@ -10,8 +10,16 @@ from __future__ import annotations
 import asyncio
 import hmac
 import time
+from typing import TYPE_CHECKING
 
 from hld.serve.refusals import Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from hld.serve.numbers import Numbers
 
 OPEN = frozenset({"/", "/healthz", "/readyz", "/openapi.json"})  # without the token: they tell nothing of the data
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -36,18 +44,19 @@ class Guard:
     numbers : Numbers
     """
 
-    def __init__(self, app, refuse, token, any_host, write_seconds, numbers):
+    def __init__(self, app: ASGIApp, refuse: Callable[[Refusal], ASGIApp], token: str | None, any_host: bool,
+                 write_seconds: float, numbers: Numbers) -> None:
         self.app, self.refuse, self.token, self.any_host = app, refuse, token, any_host
         self.write_seconds, self.numbers = write_seconds, numbers
 
-    async def __call__(self, scope, receive, send):
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, and count it."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         start, seen = time.perf_counter(), {"status": 0}
 
-        async def answer(message):
+        async def answer(message: Message) -> None:
             if message["type"] == "http.response.start":
                 seen["status"] = message["status"]
                 message = {**message, "headers": [*message["headers"], *HEADERS]}
@@ -64,9 +73,9 @@ class Guard:
         self.numbers.requests.labels(name, seen["status"]).inc()
         self.numbers.seconds.labels(name).observe(time.perf_counter() - start)
 
-    def _check(self, scope) -> None:
+    def _check(self, scope: Scope) -> None:
         """Raise `Refusal` unless the request may be answered."""
-        headers: dict = {}
+        headers: dict[bytes, str] = {}
         for key, value in scope["headers"]:
             headers.setdefault(key, value.decode("latin-1"))
         host = headers.get(b"host", "")
@@ -84,6 +93,16 @@ class Guard:
 
 def same_token(header: str, token: str) -> bool:
     """Whether a header has the token; takes as long whatever it has instead.
+
+    Parameters
+    ----------
+    header : str
+        The header Authorization.
+    token : str
+
+    Returns
+    -------
+    bool
 
     Examples
     --------

@@ -54,7 +54,7 @@ class Limits:
     queue: int = 64
     connections: int = 512
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("max_bytes", "max_rows", "connections"):
             pcircuit.check_whole_number(getattr(self, name), name, 1)
         for name in ("workers", "queue"):

@@ -14,10 +14,13 @@ import secrets
 import threading
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hld.model_files import load
 from hld.serve.watches import Watch
+
+if TYPE_CHECKING:
+    from hld.detector import HLDDetector
 
 LOG = logging.getLogger("hld.serve")
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
@@ -67,7 +70,7 @@ class LoadedModel:
     """
 
     name: str
-    detector: object
+    detector: HLDDetector
     digest: str
     loaded: float
     watch: Watch

@@ -1,6 +1,14 @@
 """The numbers of a service for Prometheus: requests, verdicts, monitors, models, threads."""
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from hld.serve.models import LoadedModel, Models
+    from hld.serve.pool import Pool
+
 SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30)
 
 
@@ -13,7 +21,7 @@ class Numbers:
     pool : Pool
     """
 
-    def __init__(self, models, pool):
+    def __init__(self, models: Models, pool: Pool) -> None:
         import prometheus_client as prometheus
         self.registry = prometheus.CollectorRegistry()
         prometheus.ProcessCollector(registry=self.registry)
@@ -31,7 +39,7 @@ class Numbers:
                                        registry=self.registry)
         self.registry.register(_State(models, pool))
 
-    def tested(self, answer: dict) -> None:
+    def tested(self, answer: dict[str, Any]) -> None:
         """Count a tested batch."""
         self.tests.labels(answer["model"], "shift" if answer["reject"] else "calm").inc()
         self.rows.labels(answer["model"], "test").inc(answer["num_samples"])
@@ -47,18 +55,18 @@ class Numbers:
 class _State:
     """What is read off the models and the pool when somebody asks."""
 
-    def __init__(self, models, pool):
+    def __init__(self, models: Models, pool: Pool) -> None:
         self.models, self.pool = models, pool
 
-    def describe(self):
+    def describe(self) -> list[Any]:
         """Nothing is known before it is asked for."""
         return []
 
-    def collect(self):
+    def collect(self) -> Iterator[Any]:
         """Gauges of monitors, models and threads."""
         from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily
         loaded = self.models.loaded.values()
-        gauges = {
+        gauges: dict[str, tuple[str, Callable[[LoadedModel], float]]] = {
             "hld_monitor_log_e_value": ("Natural logarithm of the e-value.", lambda one: one.watch.last.log_e_value),
             "hld_monitor_pvalue": ("Anytime-valid p-value.", lambda one: one.watch.last.pvalue),
             "hld_monitor_alarm": ("1 from the alarm to the reset.", lambda one: float(one.watch.last.alarm)),

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import pcircuit
 from hld.serve.guard import OPEN
@@ -70,10 +71,10 @@ class Endpoint:
     path: str
     handler: str
     summary: str
-    parameters: tuple = ()
+    parameters: tuple[Any, ...] = ()
     body: str | None = None
     answer: str = "Any"
-    refusals: tuple = ()
+    refusals: tuple[Any, ...] = ()
 
 
 OF_A_TABLE = (400, 404, 408, 413, 415, 503, 504)
@@ -100,7 +101,7 @@ ENDPOINTS = (
     Endpoint("GET", "/", "page", "The page for people.", answer="text/html"))
 
 
-def description(limits: Limits) -> dict:
+def description(limits: Limits) -> dict[str, Any]:
     """The OpenAPI document.
 
     Examples
@@ -108,7 +109,7 @@ def description(limits: Limits) -> dict:
     >>> sorted(description(Limits())["paths"])[:3]
     ['/', '/healthz', '/metrics']
     """
-    paths: dict = {}
+    paths: dict[str, Any] = {}
     for one in ENDPOINTS:
         paths.setdefault(one.path, {})[one.method.lower()] = _operation(one)
     return {"openapi": "3.1.0",
@@ -119,7 +120,7 @@ def description(limits: Limits) -> dict:
             "components": {"schemas": SCHEMAS, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}}}
 
 
-def _operation(one: Endpoint) -> dict:
+def _operation(one: Endpoint) -> dict[str, Any]:
     """An endpoint in the words of OpenAPI."""
     content = {one.answer: {}} if "/" in one.answer else {"application/json": {"schema": _schema(one.answer)}}
     refusals = {403, *one.refusals, *([] if one.path in OPEN else [401])}
@@ -140,5 +141,5 @@ def _operation(one: Endpoint) -> dict:
     return operation | ({} if one.path in OPEN else {"security": [{"token": []}, {}]})
 
 
-def _schema(name: str) -> dict:
+def _schema(name: str) -> dict[str, Any]:
     return {"$ref": f"#/components/schemas/{name}"}

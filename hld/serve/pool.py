@@ -24,7 +24,7 @@ class Pool:
         self.capacity = limits.threads + limits.queue
         self._threads = ThreadPoolExecutor(limits.threads, thread_name_prefix="hld-serve")
 
-    async def run(self, function: Callable, *arguments: Any) -> Any:
+    async def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """What a function returns, computed by one of the threads; `Refusal` if there is no room or no time left."""
         if self.num_busy >= self.capacity:
             raise busy(f"all {self.limits.threads} threads are busy and {self.limits.queue} requests wait")
@@ -42,7 +42,7 @@ class Pool:
         """Let the threads end when their work is done."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    def _release(self, loop) -> None:
+    def _release(self, loop: asyncio.AbstractEventLoop) -> None:
         """One more may come; called in the thread that has become free."""
         with contextlib.suppress(RuntimeError):  # the loop has ended before the thread
             loop.call_soon_threadsafe(self._count_down)

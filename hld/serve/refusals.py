@@ -6,6 +6,7 @@ table is wrong in the field "body".
 from __future__ import annotations
 
 import re
+from typing import Any
 
 FIELD = re.compile(r"`(\w+)`")
 COLUMN = re.compile(r"column '((?:[^'\\]|\\.)*)'")
@@ -27,11 +28,11 @@ class Refusal(Exception):
         Of the answer.
     """
 
-    def __init__(self, status: int, field: str, message: str, headers: dict | None = None):
+    def __init__(self, status: int, field: str, message: str, headers: dict[str, Any] | None = None):
         super().__init__(message)
         self.status, self.field, self.message, self.headers = status, field, message, headers or {}
 
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, Any]:
         """The body of the answer."""
         error = {"status": self.status, "field": self.field, "message": self.message}
         column = COLUMN.search(self.message) if self.field == "body" else None

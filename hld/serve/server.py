@@ -52,7 +52,18 @@ def serve(models: Models, limits: Limits, *, host: str, port: int, token: str | 
 
 
 def server_of(service: Service, watch_seconds: float = 0.0) -> Any:
-    """The server of uvicorn for a service."""
+    """The server of uvicorn for a service.
+
+    Parameters
+    ----------
+    service : Service
+    watch_seconds : float
+        Between two looks at the model files; 0 for none.
+
+    Returns
+    -------
+    uvicorn.Server
+    """
     import uvicorn
     limits = service.limits
     app = build_app(service, any_host=service.token is not None, watch_seconds=watch_seconds)
@@ -69,7 +80,18 @@ def address_of(listening: Any) -> str:
 
 
 def opened_socket(host: str, port: int) -> Any:
-    """A socket that listens; OSError names the address."""
+    """A socket that listens; OSError names the address.
+
+    Parameters
+    ----------
+    host : str
+    port : int
+        0 takes a free one.
+
+    Returns
+    -------
+    socket.socket
+    """
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         return socket.create_server(address, family=family, backlog=1024)
@@ -78,7 +100,19 @@ def opened_socket(host: str, port: int) -> Any:
 
 
 def check_token(token: str | None, host: str) -> None:
-    """Raise unless the token is one, and is there if others can reach the service."""
+    """Raise unless the token is one, and is there if others can reach the service.
+
+    Parameters
+    ----------
+    token : str or None
+    host : str
+        At which the service listens.
+
+    Raises
+    ------
+    ValueError
+        What the token lacks.
+    """
     if token is None and host not in LOOPBACK:
         raise ValueError(f"`host` is {host!r}, which others can reach: set HLD_TOKEN, or give --token-file, so that "
                          "requests need a token")
@@ -87,7 +121,7 @@ def check_token(token: str | None, host: str) -> None:
                          "python -c 'import secrets; print(secrets.token_urlsafe())'")
 
 
-async def _serve(server, listening, models) -> None:
+async def _serve(server: Any, listening: Any, models: Models) -> None:
     """Run the server, with SIGHUP."""
     tasks: set[Any] = set()
 

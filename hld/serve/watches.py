@@ -14,10 +14,17 @@ from __future__ import annotations
 import copy
 import pathlib
 import threading
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from hld.monitoring.monitor import Monitor
 from hld.monitoring.of_test import monitor_of
 from hld.serve.refusals import Refusal
+
+if TYPE_CHECKING:
+    from hld.monitoring.monitor import MonitorResult
+    from hld.testing.goodness_of_fit import HLDTest
 
 MOST_POINTS = 512  # of the history of a monitor, for its picture
 
@@ -39,7 +46,8 @@ class Watch:
         See `monitor_of`.
     """
 
-    def __init__(self, name, digest, test, folder, alpha, margin):
+    def __init__(self, name: str, digest: str, test: HLDTest, folder: str | None, alpha: float,
+                 margin: float | None) -> None:
         self.path = None if folder is None else pathlib.Path(folder) / f"{name}-{digest[:16]}.monitor"
         self._lock = threading.Lock()
         if self.path is not None and self.path.exists():
@@ -47,9 +55,9 @@ class Watch:
         else:
             self.monitor = monitor_of(test, alpha, margin)
         self.last = self.monitor.update(_no_rows(test))
-        self.history: list = [_point(self.last)]
+        self.history: list[tuple[int, float, float]] = [_point(self.last)]
 
-    def observe(self, codes: list, after: int | None = None):
+    def observe(self, codes: list[np.ndarray], after: int | None = None) -> MonitorResult:
         """Let rows happen: chunks of codes (n, V), all or none; the `MonitorResult` when they are on disk."""
         with self._lock:
             if after is not None and after != self.last.num_rows:
@@ -60,7 +68,7 @@ class Watch:
                 result = monitor.update(rows)
             return self._take(monitor, result)
 
-    def reset(self, test):
+    def reset(self, test: HLDTest) -> MonitorResult:
         """Forget all rows and the alarm."""
         with self._lock:
             monitor = copy.copy(self.monitor)
@@ -68,7 +76,7 @@ class Watch:
             self.history = []
             return self._take(monitor, monitor.update(_no_rows(test)))
 
-    def _take(self, monitor, result):
+    def _take(self, monitor: Monitor, result: MonitorResult) -> MonitorResult:
         """Write a new state, then let it be the state."""
         if self.path is not None:
             monitor.save(self.path)
@@ -78,7 +86,7 @@ class Watch:
         return result
 
 
-def _known(path, alpha, margin) -> Monitor:
+def _known(path: pathlib.Path, alpha: float, margin: float | None) -> Monitor:
     """The monitor in a file, if it is the one that is asked for."""
     monitor = Monitor.load(path)
     if monitor.alpha != alpha or (margin is not None and monitor.margin != margin):
@@ -87,12 +95,11 @@ def _known(path, alpha, margin) -> Monitor:
     return monitor
 
 
-def _no_rows(test):
+def _no_rows(test: HLDTest) -> np.ndarray:
     """(0, V) codes."""
-    import numpy as np
     return np.zeros((0, test.circuit.num_variables), dtype=np.int32)
 
 
-def _point(result) -> tuple:
+def _point(result: MonitorResult) -> tuple[int, float, float]:
     """Rows, log e-value and p-value."""
     return result.num_rows, result.log_e_value, result.pvalue

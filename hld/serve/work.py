@@ -19,25 +19,70 @@ DETAILS = ("full", "verdict")
 
 
 def test_table(model: LoadedModel, body: bytes, form: str, alpha: float, detail: str, limits: Limits) -> dict[str, Any]:
-    """The verdict on a table, as `HLDResult.to_dict` has it, and in words."""
+    """The verdict on a table, as `HLDResult.to_dict` has it, and in words.
+
+    Parameters
+    ----------
+    model : LoadedModel
+    body : bytes
+    form : str
+        "csv", "parquet", "arrow" or another one that `hld.serve.request.tables` reads.
+    alpha : float
+        Level, in (0, 1).
+    detail : "full" or "verdict"
+    limits : Limits
+
+    Returns
+    -------
+    dict
+        Ready for JSON.
+    """
     detector = model.detector
     result = judge_chunks(detector, read_tables(body, form, detector.encoder_, limits), alpha)
     return answer_of(model, result, detail)
 
 
-test_table.__test__ = False  # its name must not make a test runner collect it
+test_table.__test__ = False  # type: ignore[attr-defined]  # its name must not make a test runner collect it
 
 
 def test_summary(model: LoadedModel, body: bytes, form: str, alpha: float, detail: str) -> dict[str, Any]:
-    """The verdict on a summary, or on the sum of several."""
+    """The verdict on a summary, or on the sum of several.
+
+    Parameters
+    ----------
+    model : LoadedModel
+    body : bytes
+    form : "json" or "bytes"
+    alpha : float
+        Level, in (0, 1).
+    detail : "full" or "verdict"
+
+    Returns
+    -------
+    dict
+        Ready for JSON.
+    """
     return answer_of(model, model.detector.test(read_summary(body, form), alpha), detail)
 
 
-test_summary.__test__ = False
+test_summary.__test__ = False  # type: ignore[attr-defined]
 
 
 def answer_of(model: LoadedModel, result: Any, detail: str) -> dict[str, Any]:
-    """A result as the answer to a request; it is kept for a report."""
+    """A result as the answer to a request; it is kept for a report.
+
+    Parameters
+    ----------
+    model : LoadedModel
+    result : HLDResult
+    detail : "full" or "verdict"
+        A verdict is without columns, pairs and data quality.
+
+    Returns
+    -------
+    dict
+        Ready for JSON, with the `id` of the result.
+    """
     shown = result if detail == "full" else replace(result, evidence=None, data_quality=None)  # columns are costly
     own = {"model": model.name, "digest": model.digest, "id": model.results.keep(result),
            "summary": str(result) if detail == "full" else repr(result)}
@@ -45,13 +90,43 @@ def answer_of(model: LoadedModel, result: Any, detail: str) -> dict[str, Any]:
 
 
 def encode_table(model: LoadedModel, body: bytes, form: str, limits: Limits) -> list[Any]:
-    """The codes (n, V) of a table, chunk by chunk."""
+    """The codes (n, V) of a table, chunk by chunk.
+
+    Parameters
+    ----------
+    model : LoadedModel
+    body : bytes
+    form : str
+    limits : Limits
+
+    Returns
+    -------
+    list of (n, V) integer arrays
+    """
     encoder = model.detector.encoder_
     return [encoder.encode_counting(chunk)[0] for chunk in read_tables(body, form, encoder, limits)]
 
 
 def observe_rows(model: LoadedModel, codes: list[Any], after: int | None) -> dict[str, Any]:
-    """Where the monitor stands after rows."""
+    """Where the monitor stands after rows.
+
+    Parameters
+    ----------
+    model : LoadedModel
+    codes : list of (n, V) integer arrays
+    after : int or None
+        Rows that the monitor must have before these.
+
+    Returns
+    -------
+    dict
+        Ready for JSON.
+
+    Raises
+    ------
+    Refusal
+        Status 409 if it has others.
+    """
     return state_of(model, model.watch.observe(codes, after))
 
 
@@ -61,13 +136,37 @@ def reset_monitor(model: LoadedModel) -> dict[str, Any]:
 
 
 def state_of(model: LoadedModel, result: Any = None) -> dict[str, Any]:
-    """Where a monitor stands."""
+    """Where a monitor stands.
+
+    Parameters
+    ----------
+    model : LoadedModel
+    result : MonitorResult, optional
+        By default that of the last update.
+
+    Returns
+    -------
+    dict
+        Ready for JSON.
+    """
     result = model.watch.last if result is None else result
     return {"model": model.name, "digest": model.digest, **plain_json(result.to_dict())}
 
 
 def describe_model(model: LoadedModel, error: tuple[Any, ...] | None) -> dict[str, Any]:
-    """What a model is, and what was wrong with its file when it was last read again."""
+    """What a model is, and what was wrong with its file when it was last read again.
+
+    Parameters
+    ----------
+    model : LoadedModel
+    error : tuple or None
+        When reading failed, and what was said.
+
+    Returns
+    -------
+    dict
+        Ready for JSON.
+    """
     detector = model.detector
     columns = [{"name": column.name, "kind": column.kind, "num_categories": column.num_categories}
                for column in detector.encoder_.columns]
@@ -78,7 +177,24 @@ def describe_model(model: LoadedModel, error: tuple[Any, ...] | None) -> dict[st
 
 
 def report_page(model: LoadedModel, key: str | None) -> str:
-    """The page about a result, the last one where none is named."""
+    """The page about a result, the last one where none is named.
+
+    Parameters
+    ----------
+    model : LoadedModel
+    key : str or None
+        The `id` of an answer.
+
+    Returns
+    -------
+    str
+        HTML.
+
+    Raises
+    ------
+    Refusal
+        Status 404 if there is no such result.
+    """
     result = model.results.find(key)
     if result is None:
         raise Refusal(404, "id", "there is no result of this `id`: test a batch, its answer has one; the last "
@@ -87,7 +203,13 @@ def report_page(model: LoadedModel, key: str | None) -> str:
 
 
 def warm_up(models: Any, limits: Limits) -> None:
-    """Test a table in CSV and write its report, so that the first request need not import or compile anything."""
+    """Test a table in CSV and write its report, so that the first request need not import or compile anything.
+
+    Parameters
+    ----------
+    models : iterable of LoadedModel
+    limits : Limits
+    """
     for model in models:
         encoder, text = model.detector.encoder_, io.StringIO()
         names = [column.name for column in encoder.columns]

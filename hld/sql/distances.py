@@ -21,7 +21,7 @@ import numpy as np
 
 import pcircuit
 from hld.answers.profile import Profile
-from hld.results.count_law import FLOOR, count_laws, law_tail, merged_codes, merged_counts, shares
+from hld.results.count_law import FLOOR, count_laws, law_tail, merged_codes, merged_counts
 
 LEAST_ROWS = 50
 DRAWN_ROWS = 200
@@ -63,9 +63,11 @@ def count_distances(detector: Any, columns: Any, profile: Any) -> tuple[Distance
     reference = merged_counts(detector.encoder_.columns, own)
     found = []
     for law, tables, counts in zip(own.laws, reference, batch, strict=True):
-        squared, most = _squared([shares(one) for one in tables], [int(one.sum()) for one in tables], counts)
-        beyond = _tolerated(squared, detector.tolerance, most, law[0])
-        found.append(Distance(squared, law[0], law_tail(law, beyond, profile.num_rows, own.num_rows)))
+        squared, most, first = _pooled(tables, counts)
+        scale = first / law[0] if law[0] > 0 else 1.0
+        beyond = _tolerated(squared, detector.tolerance, most, first)
+        scaled = law * [scale, scale ** 2, scale, scale ** 2]
+        found.append(Distance(squared, first, law_tail(scaled, beyond, profile.num_rows, own.num_rows)))
     return found[0], found[1]
 
 
@@ -113,6 +115,24 @@ def _drawn(detector: Any, tables: Any, edges: np.ndarray, T: int) -> np.ndarray:
             counts = np.bincount(place * len(p) + one, minlength=B * len(p)).reshape(B, len(p))
             found[i] += T * ((counts / T - p) ** 2 / (p + FLOOR)).sum(axis=1)
     return found
+
+
+def _pooled(tables: Any, counts: Any) -> tuple[float, float, float]:
+    """Q of counts against counts with the shares of both together as weights, the largest h, and the mean of Q.
+
+    Given the sums of both counts the mean is exact without a shift, as the counts are hypergeometric; weights from the
+    reference alone would make Q too large, as a cell that is small by chance is also far from the batch's.
+    """
+    total = most = mean = 0.0
+    for one, own in zip(tables, counts, strict=True):
+        n, T = int(one.sum()), int(own.sum())
+        if not T or not n:
+            continue
+        h, p = 1 / (1 / T + 1 / n), (one + own) / (n + T)
+        total += h * float(((own / T - one / n) ** 2 / (p + FLOOR)).sum())
+        mean += float((p * (1 - p) / (p + FLOOR)).sum()) * (n + T) / (n + T - 1)
+        most = max(most, h)
+    return total, most, mean
 
 
 def _squared(tables: Any, sizes: Any, counts: Any) -> tuple[float, float]:

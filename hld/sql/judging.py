@@ -83,7 +83,7 @@ def judge(detector: HLDDetector, source: Any, query: str | None = None, alpha: f
     >>> orders = table[1000:]
     >>> connection = duckdb.connect()
     >>> _ = connection.register("orders", orders)
-    >>> judge(detector, connection, "orders").reject
+    >>> judge(detector, connection, "orders", alpha=0.001).reject
     False
     >>> judge(detector, connection, "SELECT kind, size + 0.5 AS size FROM orders").reject
     True

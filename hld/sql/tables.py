@@ -25,6 +25,7 @@ from hld.schemas.encoding import EncodingReport
 from hld.sql.slots import MISSING, ODD, codes_of_slots, counted_column, part_expression, slot_expression
 
 INSTALL = "counting in a database needs ibis: pip install 'hld[sql]'"
+NULL = ODD - 1
 BLOCK = 48  # pairs in a query
 WITHOUT_SETS = ("sqlite", "mysql", "clickhouse", "druid", "impala", "exasol", "risingwave")
 QUERY = re.compile(r"\s*(--[^\n]*\n\s*)*\(?\s*(select|with|from|values|table)\b[\s(*'\"]", re.IGNORECASE)
@@ -197,15 +198,26 @@ def _counted(coded: Any, block: list[tuple[int, ...]]) -> dict[tuple[int, ...], 
     sets = ", ".join(f"({', '.join(name[v] for v in one)})" for one in block)
     inner = ibis.to_sql(coded.select(*(f"c{v}" for v in used)), dialect=connection.name)
     text = f"SELECT {', '.join(quoted)}, count(*) AS n FROM ({inner}) t GROUP BY GROUPING SETS ({sets})"
-    schema = {**{f"c{v}": "int32" for v in used}, "n": "int64"}
-    frame = connection.sql(text, schema=schema).to_pyarrow()
-    arrays = {v: frame[f"c{v}"].fill_null(ODD - 1).to_numpy() for v in used}
-    numbers = frame["n"].to_numpy()
-    is_there = np.array([arrays[v] > ODD - 1 for v in used])
-    wanted = np.array([[v in one for v in used] for one in block])
-    return {one: np.column_stack([*(arrays[v][rows] for v in one), numbers[rows]])
-            for one, rows in zip(block, (np.flatnonzero((flags == is_there.T).all(axis=1)) for flags in wanted),
+    found = np.array(_rows(connection, text, {**{f"c{v}": "int32" for v in used}, "n": "int64"}), dtype=np.int64)
+    arrays, is_there = dict(zip(used, found.T, strict=False)), found[:, :-1] != NULL
+    wanted = [np.array([v in one for v in used]) for one in block]
+    return {one: np.column_stack([*(arrays[v][rows] for v in one), found[rows, -1]])
+            for one, rows in zip(block, (np.flatnonzero((flags == is_there).all(axis=1)) for flags in wanted),
                                  strict=True)}
+
+
+def _rows(connection: Any, text: str, schema: dict[str, str]) -> list[list[int]]:
+    """The rows of a result of whole numbers, `NULL` where there is none."""
+    if connection.name == "duckdb":     # by the shortest way: ibis would parse the query again
+        rows = connection.con.execute(text).fetchall()
+    elif connection.name == "postgres":
+        with connection.con.cursor() as cursor:
+            rows = cursor.execute(text).fetchall()
+    else:
+        frame = connection.sql(text, schema=schema).to_pyarrow()
+        rows = zip(*(frame[name].to_pylist() for name in schema), strict=True)
+    empty = [[NULL] * (len(schema) - 1) + [0]]     # of no rows
+    return [[NULL if value is None else int(value) for value in row] for row in rows] or empty
 
 
 def _grouped(coded: Any, one: tuple[int, ...]) -> np.ndarray:

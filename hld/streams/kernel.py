@@ -13,7 +13,29 @@ import pcircuit
 @pcircuit.compile_kernel
 def advance(scores: np.ndarray, uniforms: np.ndarray, races: Any, thresholds: np.ndarray, factors: np.ndarray,
             first: np.ndarray, share: float, evidence: np.ndarray, leaders: np.ndarray) -> None:
-    """Let rows (n, K) happen, one after the other; fills evidence and leaders (n,)."""
+    """Let rows (n, K) happen, one after the other; fills evidence and leaders (n,).
+
+    Parameters
+    ----------
+    scores : (n, K) float array
+        Of each row in each race.
+    uniforms : (n,) float array
+        U_t, which part ties.
+    races : Races
+        Changed in place.
+    thresholds : (parts,) float array
+        Ends of the parts of [0, 1], ascending.
+    factors : (bets, parts) float array
+        What each bet pays in each part.
+    first : (bets,) float array
+        The bets at the start of a race.
+    share : float
+        Of the money that is shared out again after each row.
+    evidence : (n,) float array
+        Written to: natural logarithm.
+    leaders : (n,) int array
+        Written to: the race that leads.
+    """
     for t in range(len(scores)):
         evidence[t], leaders[t] = -np.inf, 0
         for k in range(len(races.log)):

@@ -74,7 +74,18 @@ def no_races(K: int) -> Races:
 
 
 def start(races: Races, k: int, trained: np.ndarray, reference: np.ndarray, log_weight: float) -> None:
-    """Start race k: bins from the scores `trained`, the bag from the scores `reference`."""
+    """Start race k: bins from the scores `trained`, the bag from the scores `reference`.
+
+    Parameters
+    ----------
+    races : Races
+        Changed in place.
+    k : int
+    trained : (n,) float array
+    reference : (r,) float array
+    log_weight : float
+        Natural logarithm of the race's weight.
+    """
     edges = bin_edges(trained)
     races.edges[k] = np.inf
     races.edges[k, :len(edges)] = edges

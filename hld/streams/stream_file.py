@@ -32,7 +32,20 @@ def stream_parts(monitor: Any) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def read_stream(cls: Any, path: str | os.PathLike[str], detector: Any) -> Any:
-    """The monitor of a file; ValueError if the file is damaged, or of another detector."""
+    """The monitor of a file; ValueError if the file is damaged, or of another detector.
+
+    Parameters
+    ----------
+    cls : type
+        `StreamMonitor`.
+    path : str or path
+    detector : HLDDetector
+        The one that it was made with.
+
+    Returns
+    -------
+    StreamMonitor
+    """
     check_fitted_detector(detector)
     header, arrays = pcircuit.read_archive(path, FORMAT, VERSION)
     try:

@@ -275,7 +275,17 @@ def _encoded(detector: Any, reference: Any, groups: Any) -> tuple[np.ndarray, np
 
 
 def uniform_numbers(seed: int, first: int, n: int) -> np.ndarray:
-    """(n,) U_t of the rows from `first` on, each a function of the seed and its own number."""
+    """(n,) U_t of the rows from `first` on, each a function of the seed and its own number.
+
+    Parameters
+    ----------
+    seed, first, n : int
+
+    Returns
+    -------
+    (n,) float array
+        In [0, 1).
+    """
     blocks = range(first // BLOCK, (first + n - 1) // BLOCK + 1) if n else ()
     numbers = [np.random.default_rng([seed, 7, block]).random(BLOCK) for block in blocks]
     return np.concatenate([*numbers, np.zeros(0)])[first % BLOCK:][:n]

@@ -42,10 +42,22 @@ def test_fingerprint(circuit: pcircuit.Circuit, calibration: Any) -> str:
     return digest.hexdigest()
 
 
-test_fingerprint.__test__ = False  # its name must not make a test runner collect it
+test_fingerprint.__test__ = False  # type: ignore[attr-defined]  # its name must not make a test runner collect it
 
 
 def detector_fingerprint(test: str, schema: Any) -> str:
-    """Of a detector: of its test, and of how it reads tables."""
+    """Of a detector: of its test, and of how it reads tables.
+
+    Parameters
+    ----------
+    test : str
+        The fingerprint of its test.
+    schema : TableSchema
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+    """
     form = json.dumps(schema.to_dict(), sort_keys=True)
     return hashlib.sha256(f"{test} {form}".encode()).hexdigest()

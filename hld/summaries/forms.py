@@ -18,6 +18,7 @@ import json
 import math
 import reprlib
 import struct
+from typing import Any
 
 import numpy as np
 
@@ -35,13 +36,24 @@ ALWAYS = {"format", "version", "model", "num_rows", "num_missing", "sums"}
 FINGERPRINT = 64  # hexadecimal digits
 
 
-def json_form(scalars: dict, arrays: dict) -> str:
-    """The JSON of scalars and arrays."""
+def json_form(scalars: dict[str, Any], arrays: dict[str, Any]) -> str:
+    """The JSON of scalars and arrays.
+
+    Parameters
+    ----------
+    scalars : dict
+        Plain values.
+    arrays : dict of str to array
+
+    Returns
+    -------
+    str
+    """
     return json.dumps({"format": FORMAT, "version": VERSION, **scalars,
                        "arrays": {name: array.tolist() for name, array in arrays.items()}}, allow_nan=False)
 
 
-def read_json(text: str) -> tuple[dict, dict]:
+def read_json(text: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Scalars and arrays of a text that `json_form` wrote; ValueError for anything else."""
     if not isinstance(text, str):
         raise TypeError(f"`text` must be the JSON of a summary, found {type(text).__name__}")
@@ -52,8 +64,20 @@ def read_json(text: str) -> tuple[dict, dict]:
     return _checked(header, {name: _array(name, value) for name, value in found.items()})
 
 
-def binary_form(scalars: dict, arrays: dict) -> bytes:
-    """The bytes of scalars and arrays."""
+def binary_form(scalars: dict[str, Any], arrays: dict[str, Any]) -> bytes:
+    """The bytes of scalars and arrays.
+
+    Parameters
+    ----------
+    scalars : dict
+        Plain values.
+    arrays : dict of str to array
+
+    Returns
+    -------
+    bytes
+        With a checksum at the end.
+    """
     header = {"format": FORMAT, "version": VERSION, **scalars,
               "arrays": {name: list(array.shape) for name, array in arrays.items()}}
     text = json.dumps(header, allow_nan=False).encode()
@@ -62,7 +86,7 @@ def binary_form(scalars: dict, arrays: dict) -> bytes:
     return body + struct.pack("<I", binascii.crc32(body))
 
 
-def read_binary(data: bytes) -> tuple[dict, dict]:
+def read_binary(data: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
     """Scalars and arrays of bytes that `binary_form` wrote; ValueError for anything else."""
     if not isinstance(data, (bytes, bytearray, memoryview)):
         raise TypeError(f"`data` must be the bytes of a summary, found {type(data).__name__}")
@@ -94,7 +118,7 @@ def read_binary(data: bytes) -> tuple[dict, dict]:
     return _checked(header, {name: array.astype(array.dtype.newbyteorder("=")) for name, array in arrays.items()})
 
 
-def _parsed(text: str) -> dict:
+def _parsed(text: str) -> dict[str, Any]:
     """The object of a JSON text."""
     try:
         found = json.loads(text)
@@ -107,7 +131,7 @@ def _parsed(text: str) -> dict:
     return found
 
 
-def _array(name, value) -> np.ndarray:
+def _array(name: str, value: Any) -> np.ndarray:
     """An array of nested lists of numbers."""
     try:
         found = np.array(value)
@@ -119,7 +143,7 @@ def _array(name, value) -> np.ndarray:
     return found.astype(np.int64 if name in WHOLE else np.float64)
 
 
-def _checked(scalars: dict, arrays: dict) -> tuple[dict, dict]:
+def _checked(scalars: dict[str, Any], arrays: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Scalars and arrays, if each is what it must be and they fit together."""
     names = {*scalars, *arrays}
     groups = [group for group in GROUPS if names & group]
@@ -143,7 +167,7 @@ def _checked(scalars: dict, arrays: dict) -> tuple[dict, dict]:
     return scalars, arrays
 
 
-def _check_shapes(arrays: dict) -> None:
+def _check_shapes(arrays: dict[str, Any]) -> None:
     """Raise unless arrays that go together have the same sizes, and what is a sum of squares is not negative."""
     q, sketch = arrays.get("squares", np.zeros(0)).shape, arrays.get("sketch", np.zeros((0, 0, 0))).shape
     fits = [arrays.get(name, arrays["sums"]).shape == arrays["sums"].shape for name in ("seen", "variances")]
@@ -156,13 +180,13 @@ def _check_shapes(arrays: dict) -> None:
         raise ValueError("sums of squares and variances of the summary must be at least 0")
 
 
-def _check_texts(name, value) -> None:
+def _check_texts(name: str, value: Any) -> None:
     """Raise unless a value is a list of names of columns."""
     if not isinstance(value, list) or len(value) > MOST_NAMES \
             or not all(isinstance(one, str) and len(one) <= LONGEST_NAME for one in value):
         raise ValueError(f"{name!r} of the summary must be names of columns, found {reprlib.repr(value)}")
 
 
-def _dtype(name):
+def _dtype(name: str) -> np.dtype[Any]:
     """The type of an array's numbers in a file."""
     return np.dtype("<i8" if name in WHOLE else "<f8")

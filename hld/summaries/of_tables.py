@@ -21,7 +21,20 @@ CELLS = ("num_missing", "num_unseen", "num_out_of_range", "num_rare", "num_odd")
 
 def summarize_table(detector: Any, table: Any, *, epsilon: float | None = None, delta: float = 1e-6,
                     rng: np.random.Generator | None = None) -> BatchSummary:
-    """The summary of one table for a fitted detector: see `HLDDetector.summarize`."""
+    """The summary of one table for a fitted detector: see `HLDDetector.summarize`.
+
+    Parameters
+    ----------
+    detector : HLDDetector
+        Fitted.
+    table : table of any kind
+    epsilon, delta, rng
+        See `hld.summaries.summing.summarize_rows`.
+
+    Returns
+    -------
+    BatchSummary
+    """
     return summarize_chunks(detector, [table], epsilon=epsilon, delta=delta, rng=rng)
 
 
@@ -42,7 +55,9 @@ def summarize_chunks(detector: Any, chunks: Iterable[Any], *, epsilon: float | N
     -------
     BatchSummary
     """
-    encoder, test, found, table = detector.encoder_, detector.test_, None, None
+    encoder, test = detector.encoder_, detector.test_
+    found: BatchSummary | None = None
+    table: TableCounts | None = None
     for chunk in chunks:
         codes, report, absent, extra = encoder.encode_counting(chunk)
         first = 0 if found is None else found.num_rows
@@ -52,17 +67,31 @@ def summarize_chunks(detector: Any, chunks: Iterable[Any], *, epsilon: float | N
         cells = np.array([getattr(report, name) for name in CELLS], dtype=np.int64)
         counted = TableCounts(cells, np.concatenate(profile_of(codes, encoder.num_categories, ()).counts),
                               tuple(absent), tuple(sorted(extra)))
-        found, table = (own, counted) if found is None else (found + own, table + counted)
+        found, table = own if found is None else found + own, counted if table is None else table + counted
     if found is None:
         raise ValueError("`chunks` has no table: at least one is needed")
     if epsilon is not None:
         from hld.summaries.privacy import check_privacy, with_noise
-        found, table = with_noise(test, found, *check_privacy(epsilon, delta), rng), None
+        epsilon, delta = check_privacy(epsilon, delta)
+        found, table = with_noise(test, found, epsilon, delta, rng), None
     return replace(found, model=detector_fingerprint(test.fingerprint, detector.schema_), table=table)
 
 
 def facts_of(detector: Any, summary: BatchSummary) -> tuple[BatchSummary, DataQuality | None, Evidence | None]:
     """A summary as the detector's test takes it, and what its counts say: data quality and how columns moved.
+
+    Parameters
+    ----------
+    detector : HLDDetector
+        Fitted.
+    summary : BatchSummary
+
+    Returns
+    -------
+    summary : BatchSummary
+    quality : DataQuality or None
+        None where the summary has no counts.
+    evidence : Evidence or None
 
     Raises
     ------
@@ -89,5 +118,7 @@ def facts_of(detector: Any, summary: BatchSummary) -> tuple[BatchSummary, DataQu
     if any(int(one.sum()) != summary.num_rows for one in counts):
         raise ValueError(f"`summary` counts categories of other rows than its {summary.num_rows}")
     none = np.zeros((0, 2), dtype=np.int64)
-    evidence = evidence_of(detector, Profile(summary.num_rows, counts, none, ()), quality)
-    return own, quality, replace(evidence, reference=replace(detector.profile_, edges=none, pairs=()))
+    reference = replace(detector.profile_, edges=none, pairs=())
+    batch = Profile(summary.num_rows, counts, none, ())
+    evidence = evidence_of(detector, batch, quality)
+    return own, quality, None if evidence is None else replace(evidence, reference=reference)

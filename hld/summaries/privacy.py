@@ -59,7 +59,23 @@ GRID = 2.0 ** -20  # of the deviation of the noise
 
 
 def check_privacy(epsilon: float | None, delta: float) -> tuple[Any, ...]:
-    """Both as floats, refused unless epsilon is positive or None and delta strictly between 0 and 1."""
+    """Both as floats, refused unless epsilon is positive or None and delta strictly between 0 and 1.
+
+    Parameters
+    ----------
+    epsilon : float or None
+    delta : float
+
+    Returns
+    -------
+    epsilon : float or None
+    delta : float
+
+    Raises
+    ------
+    TypeError, ValueError
+        Anything else.
+    """
     epsilon = None if epsilon is None else pcircuit.check_number(epsilon, "epsilon", above=0)
     return epsilon, pcircuit.check_number(delta, "delta", above=0, below=1)
 
@@ -100,6 +116,18 @@ def noise_deviations(circuit: pcircuit.Circuit, nodes: np.ndarray, stds: np.ndar
                      delta: float) -> np.ndarray:
     """(m,) tau s_j, the deviation of the noise in each sum.
 
+    Parameters
+    ----------
+    circuit : pcircuit.Circuit
+    nodes : (m,) int array
+    stds : (m,) float array
+        Standard deviations of one row under the reference; the units s follow them.
+    epsilon, delta : float
+
+    Returns
+    -------
+    (m,) float array
+
     Examples
     --------
     >>> from pcircuit import Circuit, InputRegion, VTree
@@ -114,7 +142,19 @@ def noise_deviations(circuit: pcircuit.Circuit, nodes: np.ndarray, stds: np.ndar
 
 
 def sensitivity(circuit: pcircuit.Circuit, nodes: np.ndarray, units: np.ndarray) -> float:
-    """Delta, a bound on |(L(x) - L(x')) / s| over all pairs of rows; numbers with the unit 0 cannot vary."""
+    """Delta, a bound on |(L(x) - L(x')) / s| over all pairs of rows; numbers with the unit 0 cannot vary.
+
+    Parameters
+    ----------
+    circuit : pcircuit.Circuit
+    nodes : (m,) int array
+    units : (m,) float array
+        s, at least 0.
+
+    Returns
+    -------
+    float
+    """
     ranges, first = np.diff(unit_ranges(circuit)[nodes]).ravel(), circuit.offsets
     regions, kinds, total = circuit.nodes.region[nodes], circuit.nodes.kind[nodes], 0.0
     scaled = np.divide(ranges, units, out=np.zeros(len(nodes)), where=units > 0)
@@ -135,6 +175,17 @@ def sensitivity(circuit: pcircuit.Circuit, nodes: np.ndarray, units: np.ndarray)
 
 def gaussian_factor(epsilon: float, delta: float) -> float:
     """tau / Delta: the deviation of the noise for sensitivity 1 (Balle and Wang 2018, theorem 8).
+
+    Parameters
+    ----------
+    epsilon : float
+        Above 0.
+    delta : float
+        In (0, 1).
+
+    Returns
+    -------
+    float
 
     Examples
     --------

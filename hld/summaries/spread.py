@@ -1,7 +1,7 @@
 r"""How the rows of a batch vary, in a few numbers that add up: what an alarm is checked by when the rows are gone.
 
-Where rows are the reference, a small p-value is checked by the batch's own rows (`hld.ranks.confirmation`).  The check
-asks three things of them, in each metric, for y_t = F (L(x_t) - mu) and their mean y:
+Where rows are the reference, a small p-value is checked by the batch's own rows (`hld.nulls.ranks.confirmation`).  The
+check asks three things of them, in each metric, for y_t = F (L(x_t) - mu) and their mean y:
 
 * trace, Frobenius norm and largest eigenvalue of their covariance C.  The trace is that of sum |y_t|^2.  The norms are
   taken from a sketch R C R^t, R a fixed (r, l) matrix of signs over sqrt(r).  On average over R
@@ -22,10 +22,12 @@ System Sciences 58, 137 (sketches by random signs).
 """
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from hld.ranks.confirmation import MOST_VECTORS, pooled_of_norms
-from hld.ranks.monte_carlo import TIE
+from hld.nulls.ranks.confirmation import MOST_VECTORS, pooled_of_norms
+from hld.nulls.ranks.monte_carlo import TIE
 from hld.references.kept_rows import KeptRows
 from hld.summaries.summary import Spread
 
@@ -33,7 +35,7 @@ SKETCH = 16  # r
 SEED = 16
 
 
-def spread_of(metrics: tuple, kept: KeptRows, differences: np.ndarray) -> Spread:
+def spread_of(metrics: tuple[Any, ...], kept: KeptRows, differences: np.ndarray) -> Spread:
     """The spread of rows.
 
     Parameters
@@ -59,9 +61,9 @@ def spread_of(metrics: tuple, kept: KeptRows, differences: np.ndarray) -> Spread
     return Spread(np.array(squares), np.array(fourths), np.array(odd, dtype=np.int64), np.array(sketch))
 
 
-def confirmed_by_spread(kept: KeptRows, metrics: tuple, spread: Spread, mean: np.ndarray, squared: np.ndarray, T: int,
-                        stretch: float = 1.0) -> tuple:
-    """For each metric the p-value that the batch's spread allows: `hld.ranks.confirmation.confirmed` without rows.
+def confirmed_by_spread(kept: KeptRows, metrics: tuple[Any, ...], spread: Spread, mean: np.ndarray,
+                        squared: np.ndarray, T: int, stretch: float = 1.0) -> tuple[Any, ...]:
+    """For each metric the p-value that the spread of the batch allows: `hld.nulls.ranks.confirmation`, without rows.
 
     Parameters
     ----------

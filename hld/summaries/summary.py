@@ -18,6 +18,7 @@ Beside these a summary holds, where it is known,
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
+from typing import Any
 
 import numpy as np
 
@@ -64,8 +65,8 @@ class TableCounts:
 
     cells: np.ndarray
     categories: np.ndarray
-    absent: tuple = ()
-    extra: tuple = ()
+    absent: tuple[Any, ...] = ()
+    extra: tuple[Any, ...] = ()
 
     def __add__(self, other: TableCounts) -> TableCounts:
         return TableCounts(self.cells + other.cells, self.categories + other.categories,
@@ -147,7 +148,7 @@ class BatchSummary:
     table: TableCounts | None = field(default=None, repr=False)
     privacy: Privacy | None = field(default=None, repr=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for owner in (self, self.spread, self.table, self.privacy):
             for array in vars(owner).values() if owner is not None else ():
                 if isinstance(array, np.ndarray):
@@ -170,13 +171,13 @@ class BatchSummary:
         return BatchSummary(self.model, self.num_rows + other.num_rows, self.sums + other.sums, self.seen + other.seen,
                             self.num_missing + other.num_missing, **parts)
 
-    def __radd__(self, other):
+    def __radd__(self, other: object) -> BatchSummary:
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, BatchSummary) and self.to_bytes() == other.to_bytes()
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash(self.to_bytes())
 
     @property
@@ -207,12 +208,12 @@ class BatchSummary:
         """The summary of `to_bytes`; ValueError, saying what is wrong, for anything else."""
         return cls._of_parts(*read_binary(data))
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         noise = "" if self.privacy is None else f", epsilon {self.privacy.epsilon:g}, delta {self.privacy.delta:g}"
         return (f"BatchSummary({self.num_rows} row{'s' * (self.num_rows != 1)}, {len(self.sums)} numbers, model "
                 f"{self.model[:8]}{noise})")
 
-    def _parts(self) -> tuple[dict, dict]:
+    def _parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Scalars as JSON holds them, and arrays."""
         scalars = {"model": self.model, "num_rows": self.num_rows, "num_missing": self.num_missing}
         arrays = {"sums": self.sums}
@@ -229,7 +230,7 @@ class BatchSummary:
         return scalars, arrays
 
     @classmethod
-    def _of_parts(cls, scalars: dict, arrays: dict) -> BatchSummary:
+    def _of_parts(cls, scalars: dict[str, Any], arrays: dict[str, Any]) -> BatchSummary:
         """The summary of parts that `hld.summaries.forms` has checked one by one."""
         T, sums = scalars["num_rows"], arrays["sums"]
         seen = arrays.get("seen", np.full(len(sums), T, dtype=np.int64))
@@ -241,7 +242,18 @@ class BatchSummary:
 
 
 def check_summary(value: object, name: str = "summary") -> BatchSummary:
-    """The argument, if it is a summary of at least one row; TypeError or ValueError otherwise."""
+    """The argument, if it is a summary of at least one row; TypeError or ValueError otherwise.
+
+    Parameters
+    ----------
+    value : object
+    name : str
+        What errors call it.
+
+    Returns
+    -------
+    BatchSummary
+    """
     if not isinstance(value, BatchSummary):
         raise TypeError(f"`{name}` must be a BatchSummary, found {type(value).__name__}: make one with `summarize`")
     pcircuit.check_whole_number(value.num_rows, f"{name}.num_rows", 1)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hld.synthetic.values import Grid, ValueTables
 
 
-def draw_rows(circuit: pcircuit.Circuit, columns: tuple[Any, Any, Any], tables: ValueTables, num_samples: Any, *,
+def draw_rows(circuit: pcircuit.Circuit, columns: tuple[Any, ...], tables: ValueTables, num_samples: Any, *,
               where: Any = None, rng: Any = None) -> np.ndarray:
     """Rows of a table drawn from a circuit.
 
@@ -60,23 +60,55 @@ def draw_rows(circuit: pcircuit.Circuit, columns: tuple[Any, Any, Any], tables: 
             values[:] = column.values(None, None)
             rows[:, v] = values[codes[:, v]]
             continue
-        marks = cut_edges(column, condition.cuts.get(v, ()))  # type: ignore[call-overload]
+        marks = cut_edges(column, condition.cuts.get(v, ()))
         numbers = grid.draw(marks[codes[:, v]], marks[codes[:, v] + 1], rng.random(num_samples))
         rows[:, v] = _plain(numbers, column.kind, grid.unit)
     return rows
 
 
 def condition_probability(circuit: pcircuit.Circuit, columns: Any, tables: Any, where: Any) -> float:
-    """P(where) under the circuit, exact up to the values inside bins."""
+    """P(where) under the circuit, exact up to the values inside bins.
+
+    Parameters
+    ----------
+    circuit : pcircuit.Circuit
+    columns : tuple of V columns
+        Of the encoder.
+    tables : ValueTables or None
+    where : str
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `where` is no condition on these columns.
+    """
     inside = grids(columns, tables)
     condition = read_condition(where, columns, inside)
     finer = cut_circuit(circuit, columns, inside, condition.cuts)
     return float(sum(np.exp(pcircuit.log_probability(finer, box)) for box in condition.boxes))
 
 
-def cut_circuit(circuit: pcircuit.Circuit, columns: tuple[Any, Any, Any], grids: list[Grid | None],
+def cut_circuit(circuit: pcircuit.Circuit, columns: tuple[Any, ...], grids: list[Grid | None],
                 cuts: Any) -> pcircuit.Circuit:
-    """The circuit over bins that are cut: every part of a bin has its share of the bin's probability."""
+    """The circuit over bins that are cut: every part of a bin has its share of the bin's probability.
+
+    Parameters
+    ----------
+    circuit : pcircuit.Circuit
+    columns : tuple of V columns
+        Of the encoder.
+    grids : list of V Grid or None
+    cuts : dict of int to tuple of float
+        Cut points by column.
+
+    Returns
+    -------
+    pcircuit.Circuit
+    """
     if not cuts:
         return circuit
     regions = []

@@ -42,8 +42,8 @@ EXPECTED = "expected comparisons of columns with values, joined by and, or, not"
 class Condition(NamedTuple):
     """A condition that was read: cut points by column, and disjoint boxes over the cut bins."""
 
-    cuts: dict[str, Any]
-    boxes: list[Any]
+    cuts: dict[int, tuple[float, ...]]
+    boxes: list[dict[int, frozenset[int]]]
 
 
 def read_condition(text: str, columns: Any, grids: Any) -> Condition:
@@ -77,7 +77,18 @@ def read_condition(text: str, columns: Any, grids: Any) -> Condition:
 
 
 def cut_edges(column: Any, cuts: set[float] | tuple[float, ...]) -> np.ndarray:
-    """Ascending marks of the bins of a continuous column: low, its edges and the cuts between, and the end."""
+    """Ascending marks of the bins of a continuous column: low, its edges and the cuts between, and the end.
+
+    Parameters
+    ----------
+    column : BinColumn
+    cuts : iterable of float
+        Those outside of the column's range are left out.
+
+    Returns
+    -------
+    (n,) float array
+    """
     end = np.nextafter(column.high, np.inf)
     inside = [c for c in cuts if column.low < c < end]
     return np.array(sorted({column.low, *column.edges, *inside, end}))
@@ -133,7 +144,7 @@ class _Reader:
             raise self._refuse(node, "expected ==, !=, <, <=, >, >=, in or not in")
         return self._box(v, found if kind is ast.Eq else self._all(v) - found)
 
-    def _equal(self, v: int, value: Any) -> frozenset[str]:
+    def _equal(self, v: int, value: Any) -> frozenset[int]:
         """Categories with a value."""
         column = self.columns[v]
         if is_binned(column):
@@ -146,7 +157,7 @@ class _Reader:
                              f"expected one of {shown}")
         return frozenset(matches)
 
-    def _at_least(self, v: Any, value: Any, above: Any) -> frozenset[str]:
+    def _at_least(self, v: Any, value: Any, above: Any) -> frozenset[int]:
         """Categories of numbers that are at least a value, or above it."""
         column = self.columns[v]
         if not is_binned(column):
@@ -159,13 +170,13 @@ class _Reader:
         starts = cut_edges(column, self.cuts[v])[:-1]
         return frozenset(np.flatnonzero(starts >= cut).tolist())
 
-    def _all(self, v: int) -> frozenset[str]:
+    def _all(self, v: int) -> frozenset[int]:
         """All categories of a column."""
         column = self.columns[v]
         count = len(cut_edges(column, self.cuts.get(v, ()))) - 1 if is_binned(column) else column.num_categories
         return frozenset(range(count))
 
-    def _numbers(self, v: Any) -> frozenset[str]:
+    def _numbers(self, v: Any) -> frozenset[int]:
         """Categories that a comparison by size can be true or false of: not those of rare and unseen levels."""
         column = self.columns[v]
         return self._all(v) if is_binned(column) else frozenset(range(len(column.levels)))
@@ -176,9 +187,10 @@ class _Reader:
 
     def _complement(self, boxes: list[dict[int, Any]]) -> list[Any]:
         """Disjoint boxes of what is in none of some."""
-        found = [{}]
+        found: list[dict[int, Any]] = [{}]
         for box in boxes:
-            outside, inside = [], {}
+            outside: list[dict[int, Any]] = []
+            inside: dict[int, Any] = {}
             for v, categories in box.items():
                 rest = self._all(v) - categories
                 if rest:
@@ -239,7 +251,7 @@ def _parsed(text: Any, numbers: dict[str, int]) -> tuple[Any, ...]:
         raise ValueError(f"`where` has {len(text)} characters, expected at most {LONGEST}")
     names = dict(numbers)
 
-    def word(match: Any) -> str | None:
+    def word(match: re.Match[str]) -> str:
         if match[1] not in numbers:
             raise ValueError(f"`where` names the column {match[1]!r}, expected one of {', '.join(map(repr, numbers))}")
         stand_in = f"column_{numbers[match[1]]}_".ljust(len(match[0]), "_")

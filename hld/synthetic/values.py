@@ -162,7 +162,18 @@ class Grid:
 
 
 def grids(columns: Any, tables: ValueTables | None) -> list[Any]:
-    """A `Grid` for each column with bins, None for the others; uniform in each bin without tables."""
+    """A `Grid` for each column with bins, None for the others; uniform in each bin without tables.
+
+    Parameters
+    ----------
+    columns : tuple of V columns
+        Of the encoder.
+    tables : ValueTables or None
+
+    Returns
+    -------
+    list of V Grid or None
+    """
     found, at = [], 0  # type: ignore[var-annotated]
     for column in columns:
         if not is_binned(column):

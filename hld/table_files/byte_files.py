@@ -23,6 +23,16 @@ OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 def form_of(path: str, options: ReadOptions) -> str:
     """Whether a file is "csv", "parquet" or "jsonl", by its name where that is not said.
 
+    Parameters
+    ----------
+    path : str
+        "-" for standard input.
+    options : ReadOptions
+
+    Returns
+    -------
+    str
+
     Examples
     --------
     >>> form_of("rows.jsonl.gz", ReadOptions()), form_of("-", ReadOptions(form="parquet")), form_of("-", ReadOptions())

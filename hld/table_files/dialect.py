@@ -121,6 +121,18 @@ class Dialect:
 def find_dialect(head: bytes, options: ReadOptions, called: str) -> Dialect:
     r"""The dialect of a text file from its first bytes.
 
+    Parameters
+    ----------
+    head : bytes
+        The beginning of the file.
+    options : ReadOptions
+    called : str
+        What errors call the file.
+
+    Returns
+    -------
+    Dialect
+
     Raises
     ------
     ValueError
@@ -153,6 +165,15 @@ def find_dialect(head: bytes, options: ReadOptions, called: str) -> Dialect:
 
 def encoding_of(head: bytes, encoding: str) -> str:
     r"""The encoding of a file: UTF-16 where its first bytes say so, else as given.
+
+    Parameters
+    ----------
+    head : bytes
+    encoding : str
+
+    Returns
+    -------
+    str
 
     Examples
     --------

@@ -127,9 +127,22 @@ def read_text(raw: Any, name: str, encoder: Any, options: ReadOptions = DEFAULT,
 
 
 def sampled(chunks: Iterator[Any], max_rows: int, seed: int) -> tuple[Any, ...]:
-    """A uniform sample of the rows of chunks, in their order, and how many there are."""
+    """A uniform sample of the rows of chunks, in their order, and how many there are.
+
+    Parameters
+    ----------
+    chunks : iterator of Arrow tables or data frames
+    max_rows : int
+    seed : int
+
+    Returns
+    -------
+    chunks : list
+    num_rows : int
+    """
     rng = np.random.default_rng([seed, 3])
-    held, numbers, total = [], np.zeros(0), 0
+    held: list[Any] = []
+    numbers, total = np.zeros(0), 0
     for chunk in chunks:
         total += len(chunk)
         new = rng.random(len(chunk))

@@ -60,7 +60,25 @@ def text_chunks(file: Any, dialect: Dialect, options: ReadOptions, name: str,
 
 
 def typed_chunks(path: str, options: ReadOptions) -> Iterator[Any]:
-    """Chunks of a Parquet file or of JSON lines, only the columns that are asked for."""
+    """Chunks of a Parquet file or of JSON lines, only the columns that are asked for.
+
+    Parameters
+    ----------
+    path : str
+        "-" for standard input.
+    options : ReadOptions
+
+    Returns
+    -------
+    iterator of Arrow tables
+
+    Raises
+    ------
+    ImportError
+        Without pyarrow.
+    ValueError
+        If the file is damaged or has none of the columns.
+    """
     form, name = form_of(path, options), called(path)
     try:
         import pyarrow
@@ -87,7 +105,17 @@ def columns_of(chunk: Any) -> Iterator[Any]:
 
 
 def smaller(chunk: Any, rows: Any) -> Any:
-    """The rows at some positions."""
+    """The rows at some positions.
+
+    Parameters
+    ----------
+    chunk : Arrow table or data frame
+    rows : (n,) int array
+
+    Returns
+    -------
+    of the same kind
+    """
     return chunk.take(rows) if hasattr(chunk, "column_names") else chunk.iloc[rows]
 
 

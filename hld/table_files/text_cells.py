@@ -23,7 +23,24 @@ WORDS = {"True": "1", "TRUE": "1", "true": "1", "False": "0", "FALSE": "0", "fal
 
 
 def typed_frame(text: Any, dialect: Dialect, options: ReadOptions) -> Any:
-    """Text cells, an Arrow table or a pandas frame, as a pandas frame of types that all cells of a column can be."""
+    """Text cells, an Arrow table or a pandas frame, as a pandas frame of types that all cells of a column can be.
+
+    Parameters
+    ----------
+    text : Arrow table or data frame
+        Of str cells.
+    dialect : Dialect
+    options : ReadOptions
+
+    Returns
+    -------
+    pandas.DataFrame
+
+    Raises
+    ------
+    ImportError
+        Without pandas.
+    """
     try:
         import pandas
     except ImportError:

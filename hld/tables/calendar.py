@@ -61,6 +61,16 @@ def with_parts(columns: Columns, derived: Any, table_names: Any, by_name: bool) 
 def part_of(values: Any, part: str) -> Factored:
     """A part of each date of a column (N,), missing where the cell is no date.
 
+    Parameters
+    ----------
+    values : (N,) array
+    part : str
+        "weekday", "hour" or "month".
+
+    Returns
+    -------
+    Factored
+
     Examples
     --------
     >>> days = np.array(["1970-01-01", "2026-11-21T13:30", "NaT"], dtype="M8[s]")

@@ -35,7 +35,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hld.tables.factored import Factored
-from hld.tables.forms import arrow_parts, from_stream, is_arrow, is_mapping, is_stream, mapping_parts, structured_parts
+from hld.tables.forms import (
+    arrow_parts,
+    from_stream,
+    is_arrow,
+    is_mapping,
+    is_stream,
+    mapping_parts,
+    records_parts,
+    structured_parts,
+)
 from hld.tables.frames import frame_parts, is_frame
 from hld.tables.times import times_as_objects
 
@@ -68,8 +77,10 @@ def read_table(table: Any) -> Columns:
         return Columns(names, len(arrays[0]) if arrays else 0, arrays, list(declared))
     array = _as_array(table)
     if array.ndim != 2:
+        how = ("give `.to_frame()` of it" if hasattr(table, "to_frame") else
+               "Reshape your data, one row as table[None, :], one column as table[:, None]")
         raise ValueError(f"`table` has {array.ndim} dimension(s) ({type(table).__name__}), expected 2 (rows, "
-                         f"columns): Reshape your data, one row as table[None, :], one column as table[:, None]")
+                         f"columns): {how}")
     whole = _checked_dtype(array, "`table`")
     arrays = list(whole.T)
     return Columns(None, len(whole), arrays, [False] * len(arrays), whole)
@@ -85,6 +96,8 @@ def _named_parts(table: Any) -> tuple[Any, ...] | None:
         names, arrays = mapping_parts(table)
     elif isinstance(table, np.ndarray) and table.dtype.names is not None and table.ndim == 1:
         names, arrays = structured_parts(table)
+    elif isinstance(table, (list, tuple)) and table and all(map(is_mapping, table)):
+        names, arrays = records_parts(table)
     else:
         return arrow_parts(from_stream(table)) if is_stream(table) else None
     return names, arrays, [False] * len(names)
@@ -141,7 +154,19 @@ def _checked_dtype(array: Any, what: Any) -> Any:
 
 
 def distinct_values(values: Any, name: str) -> tuple[Any, ...]:
-    """Distinct plain values of a column (N,), in the order of `level_order`, and their counts (n,)."""
+    """Distinct plain values of a column (N,), in the order of `level_order`, and their counts (n,).
+
+    Parameters
+    ----------
+    values : (N,) array
+    name : str
+        Of the column, for errors.
+
+    Returns
+    -------
+    distinct : list of bool, int, float or str
+    counts : (n,) int array
+    """
     if values.dtype.kind in NUMERIC:
         if values.dtype.kind == "f":
             values = as_doubles(values, name)
@@ -196,7 +221,23 @@ def is_missing(cell: float | str | None) -> bool:
 
 
 def plain_value(cell: float | str, name: str) -> float | str:
-    """The bool, int, float or str that stands for a cell which is not missing."""
+    """The bool, int, float or str that stands for a cell which is not missing.
+
+    Parameters
+    ----------
+    cell : object
+    name : str
+        Of the column, for errors.
+
+    Returns
+    -------
+    bool, int, float or str
+
+    Raises
+    ------
+    TypeError, ValueError
+        A cell that is no level, or a number beyond double precision.
+    """
     if isinstance(cell, np.generic):
         # item() would turn dates with nanoseconds into bare integers.
         cell = (times_as_objects(np.asarray(cell)) if cell.dtype.kind in "Mm" else cell).item()
@@ -223,6 +264,13 @@ def as_numbers(values: np.ndarray, name: str, *, odd: list[Any] | None = None) -
     """A column (N,) as an array of numbers, missing as NaN; TypeError where it holds anything else.
 
     With a list `odd` there is no error: its entry for a position with anything else is appended, and the cell is NaN.
+
+    Parameters
+    ----------
+    values : (N,) array
+    name : str
+        Of the column, for errors.
+    odd : list, optional
     """
     if values.dtype.kind in NUMERIC:
         return as_doubles(values, name) if values.dtype.kind == "f" else values
@@ -240,7 +288,18 @@ def as_numbers(values: np.ndarray, name: str, *, odd: list[Any] | None = None) -
 
 
 def as_doubles(values: Any, name: str) -> np.ndarray:
-    """Floats (N,) as doubles, as levels and edges are; ValueError for what a double cannot hold."""
+    """Floats (N,) as doubles, as levels and edges are; ValueError for what a double cannot hold.
+
+    Parameters
+    ----------
+    values : (N,) float array
+    name : str
+        Of the column.
+
+    Returns
+    -------
+    (N,) float64 array
+    """
     if values.dtype.itemsize <= 8:
         return values.astype(np.float64, copy=False)
     with np.errstate(over="ignore"):
@@ -258,7 +317,14 @@ def _nan_or_refuse(cell: Any, name: str, is_strict: bool) -> float:
 
 
 def not_a_number(cell: str, name: str) -> Any:
-    """The TypeError for a value in a column of numbers (text that could be parsed included)."""
+    """The TypeError for a value in a column of numbers (text that could be parsed included).
+
+    Parameters
+    ----------
+    cell : object
+    name : str
+        Of the column.
+    """
     what = "text" if isinstance(cell, (str, bytes)) else f"a {type(cell).__name__}"
     return TypeError(f"`table` column {name!r} holds {what} ({reprlib.repr(cell)}), expected numbers, "
                      f"because this column is encoded as numbers: convert it first, for example with "
@@ -266,7 +332,14 @@ def not_a_number(cell: str, name: str) -> Any:
 
 
 def not_a_level(cell: Any, name: Any) -> Any:
-    """The TypeError for a container, a complex number or an object that no text tells from another."""
+    """The TypeError for a container, a complex number or an object that no text tells from another.
+
+    Parameters
+    ----------
+    cell : object
+    name : str
+        Of the column.
+    """
     return TypeError(f"`table` column {name!r} holds a {type(cell).__name__} ({reprlib.repr(cell)}), "
                      f"expected text, numbers, booleans or dates: convert the column first")
 

@@ -18,7 +18,26 @@ if TYPE_CHECKING:
 
 
 def column_names(names: Any, table_names: Any, num_columns: int) -> Any:
-    """Names of the V columns: those given, else those of the frame, else x0, x1, ..."""
+    """Names of the V columns: those given, else those of the frame, else x0, x1, ...
+
+    Parameters
+    ----------
+    names : sequence of V str, or None
+        Given by the user.
+    table_names : tuple of V str, or None
+        Of the frame.
+    num_columns : int
+        V.
+
+    Returns
+    -------
+    tuple of V str
+
+    Raises
+    ------
+    TypeError, ValueError
+        Not V different names.
+    """
     if names is None:
         return table_names or tuple(f"x{v}" for v in range(num_columns))
     if isinstance(names, str) or not isinstance(names, Iterable):
@@ -37,7 +56,22 @@ def column_names(names: Any, table_names: Any, num_columns: int) -> Any:
 
 
 def column_roles(names: Any, categorical: Any, continuous: Any) -> dict[str, Any]:
-    """Dictionary from name to "categorical" or "continuous" for the columns that the user singled out."""
+    """Dictionary from name to "categorical" or "continuous" for the columns that the user singled out.
+
+    Parameters
+    ----------
+    names : tuple of V str
+    categorical, continuous : sequence of str or int, or None
+
+    Returns
+    -------
+    dict of str to str
+
+    Raises
+    ------
+    TypeError, ValueError
+        An unknown column, or one in both.
+    """
     roles: dict[Any, Any] = {}
     for role, chosen in (("categorical", categorical), ("continuous", continuous)):
         if isinstance(chosen, str) or not isinstance(chosen, Iterable | None):
@@ -98,6 +132,16 @@ def matched(fitted_names: tuple[str, ...], all_names: tuple[str, ...], by_name: 
             parts: Columns) -> tuple[Any, ...]:
     """The arrays of a table in the order of the fitted columns, None for one that is not there; and what is odd.
 
+    Parameters
+    ----------
+    fitted_names : tuple of V str
+        Columns to find, in their order.
+    all_names : tuple of str
+        Columns that a table may have, those left out included.
+    by_name : bool
+        Whether tables with names are matched by them.
+    parts : Columns
+
     Returns
     -------
     list of V arrays or None
@@ -105,6 +149,11 @@ def matched(fitted_names: tuple[str, ...], all_names: tuple[str, ...], by_name: 
         Fitted columns that the table does not have.
     list of str
         Columns of the table that training did not have, in ascending order.
+
+    Raises
+    ------
+    ValueError
+        A table without names that has another number of columns.
     """
     if not by_name or parts.names is None:
         if len(parts.arrays) != len(all_names):

@@ -66,7 +66,23 @@ def is_row_index(name: str) -> bool:
 
 
 def arrow_column(column: Any, name: str) -> Any:
-    """An Arrow column as an array where that holds it exactly, else as objects; text by number."""
+    """An Arrow column as an array where that holds it exactly, else as objects; text by number.
+
+    Parameters
+    ----------
+    column : pyarrow.ChunkedArray or pyarrow.Array
+    name : str
+        Of the column, for errors.
+
+    Returns
+    -------
+    (N,) array or Factored
+
+    Raises
+    ------
+    TypeError
+        A type that no level has.
+    """
     import pyarrow
     kind = str(column.type)
     if kind.startswith("dictionary") or kind in ("string", "large_string", "string_view"):
@@ -101,6 +117,12 @@ def mapping_parts(table: Any) -> tuple[tuple[Any, ...], list[Any]]:
     if len(set(lengths.values())) > 1:
         raise ValueError(f"`table` has columns of different lengths ({lengths}), expected as many cells in each")
     return names, arrays
+
+
+def records_parts(records: Any) -> tuple[tuple[Any, ...], list[Any]]:
+    """Names and arrays (N,) of a list of mappings, one a row: names in the order in which they appear."""
+    names = list(dict.fromkeys(name for record in records for name in record))
+    return mapping_parts({name: [record.get(name) for record in records] for name in names})
 
 
 def structured_parts(table: Any) -> tuple[tuple[Any, ...], list[Any]]:

@@ -49,6 +49,15 @@ def text_kind(cells: Any) -> str | None:
 def times_of_texts(cells: Any, kind: str) -> np.ndarray:
     """(n,) objects: the times that texts stand for, and the texts that stand for none, as they are.
 
+    Parameters
+    ----------
+    cells : sequence of str
+    kind : "date", "duration" or "time"
+
+    Returns
+    -------
+    (n,) object array
+
     Examples
     --------
     >>> times_of_texts(["1 days 00:00:02", "x"], "duration").tolist()

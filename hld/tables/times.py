@@ -29,8 +29,10 @@ EPOCH = datetime.datetime(1970, 1, 1)
 _FIRST, _LAST = np.datetime64("0001-01-01", "us"), np.datetime64("9999-12-31T23:59:59.999999", "us")
 _UNITS = {"ns": 10 ** 9, "ps": 10 ** 12, "fs": 10 ** 15, "as": 10 ** 18}     # units in a second, finer than Python's
 _FINE = {"s": 1, "ms": 10 ** 3, "us": 10 ** 6, **_UNITS}
-_OF = (("date", (datetime.date, np.datetime64)), ("duration", (datetime.timedelta, np.timedelta64)),
-       ("time", (datetime.time,)))
+_OF: tuple[tuple[str, tuple[Any, ...]], ...] = (
+    ("date", (datetime.date, np.datetime64)),
+    ("duration", (datetime.timedelta, np.timedelta64)),
+    ("time", (datetime.time,)))
 
 
 def time_kind(values: Any) -> str | None:
@@ -53,6 +55,17 @@ def time_kind(values: Any) -> str | None:
 def as_seconds(values: np.ndarray, kind: str) -> Any:
     """(N,) seconds of a column of times, NaN where missing; (N,) flags of cells that are no such times.
 
+    Parameters
+    ----------
+    values : (N,) array
+        Of dates since 1970, durations, or times of the day.
+    kind : "date", "duration" or "time"
+
+    Returns
+    -------
+    seconds : (N,) float array
+    odd : (N,) bool array
+
     Examples
     --------
     >>> as_seconds(np.array(["1970-01-02", "NaT"], dtype="M8[D]"), "date")
@@ -74,6 +87,15 @@ def as_seconds(values: np.ndarray, kind: str) -> Any:
 def from_seconds(seconds: float, kind: str) -> Any:
     """The Python object for a number of seconds, not before it; text where Python has no such date.
 
+    Parameters
+    ----------
+    seconds : float
+    kind : "date", "duration" or "time"
+
+    Returns
+    -------
+    datetime.datetime, datetime.timedelta, datetime.time or str
+
     Examples
     --------
     >>> from_seconds(86400.5, "date"), from_seconds(90.0, "duration"), from_seconds(90.0, "time")
@@ -91,7 +113,17 @@ def from_seconds(seconds: float, kind: str) -> Any:
 
 
 def time_text(seconds: float, kind: str) -> str:
-    """A short text for a number of seconds."""
+    """A short text for a number of seconds.
+
+    Parameters
+    ----------
+    seconds : float
+    kind : "date", "duration" or "time"
+
+    Returns
+    -------
+    str
+    """
     text = str(from_seconds(seconds, kind))
     return text.removesuffix(" 00:00:00") if kind == "date" else text
 

@@ -102,6 +102,17 @@ def refuse_scale(metric: LinearMap, stds: np.ndarray, mean: np.ndarray) -> None:
 
     Then the null would be a law of zeros and every batch would look unshifted.
 
+    Parameters
+    ----------
+    metric : LinearMap
+    stds, mean : (m,) float arrays
+        Of one row under the reference.
+
+    Raises
+    ------
+    ValueError
+        Says what to do.
+
     Examples
     --------
     >>> from hld.metrics.node_weights import weighted

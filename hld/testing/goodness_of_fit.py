@@ -24,12 +24,11 @@ import pcircuit
 from hld.checks import check_alpha, seed_of
 from hld.metrics.named import asks_for_scores, parse_metric
 from hld.metrics.whitened import RIDGE
-from hld.nulls.limit_law import limit_null
-from hld.nulls.named import CHECKED, OF_ONE_METRIC, NullOptions
+from hld.nulls.named import CHECKED, OF_ONE_METRIC
+from hld.nulls.ranks.confirmation import least_pvalue
 from hld.nulls.staged import MOST_RESAMPLES
 from hld.planning.detectable import detectable
 from hld.planning.power import power, sample_size
-from hld.ranks.confirmation import least_pvalue
 from hld.references.holes import HolePatterns
 from hld.references.named import FROM_ROWS, REFERENCES
 from hld.results.result import HLDResult
@@ -41,6 +40,7 @@ from hld.testing.description import described
 from hld.testing.row_batches import RowBatch
 from hld.testing.settings import Settings
 from hld.testing.summed_batch import judge_summary
+from hld.testing.summed_holes import judge_with_holes
 from hld.testing.verdict import LEAST_PVALUE, spectrum_of, verdict
 from hld.vectors.completion import check_rows, complete
 from hld.vectors.row_vectors import RowVectors
@@ -52,9 +52,7 @@ if TYPE_CHECKING:
 
 
 class HLDTest:
-    """Goodness-of-fit test of batches of rows against a circuit.
-
-    Rejects H0 "the rows are independent draws from the reference" when d = || mean L - mu || is too large.
+    """Goodness-of-fit test of batches of rows against a circuit: rejects when d = || mean L - mu || is too large.
 
     Parameters
     ----------
@@ -127,8 +125,7 @@ class HLDTest:
 
     References
     ----------
-    K, S and Krishnan (2026), Hierarchical Likelihood Distance, section "Goodness-of-Fit Test using HLD" and
-    algorithms 1 and 2.
+    K, S and Krishnan (2026), Hierarchical Likelihood Distance, "Goodness-of-Fit Test using HLD", algorithms 1 and 2.
 
     Examples
     --------
@@ -221,7 +218,7 @@ class HLDTest:
         if self._patterns is not None:
             batch = pcircuit.check_evidence(self.circuit, batch, name="batch")
             if len(batch) and batch.min() < 0:
-                return self._test_with_holes(batch, check_alpha(alpha))
+                return judge_with_holes(self, self._patterns, batch, check_alpha(alpha))
         if self.missing == "available":
             batch = check_rows(self.circuit, batch)
             num_missing = int((batch < 0).sum())
@@ -271,7 +268,7 @@ class HLDTest:
         these m numbers only.
 
         Where rows are the reference, calling the test with the rows of a batch checks an alarm by these rows
-        (`hld.ranks.confirmation`); without them the p-value may be too small if reference rows are few.
+        (`hld.nulls.ranks.confirmation`); without them the p-value may be too small if reference rows are few.
 
         Parameters
         ----------
@@ -319,19 +316,11 @@ class HLDTest:
         batch = RowBatch(self.vectors, self.calibration, sums.rows(), sums.shown())
         return self._against_rows(batch, check_alpha(alpha), sums.num_missing)
 
-    def _test_with_holes(self, batch: Any, alpha: float) -> HLDResult:
-        """Test a batch by its marginal likelihoods and their own null."""
-        reference = self._patterns.reference(batch)  # type: ignore[union-attr]
-        options = NullOptions(1, self.settings.seed, np.random.default_rng([self.settings.seed, 1]))
-        null = limit_null(reference, self.calibration.metrics, options)  # type: ignore[arg-type]
-        mean = pcircuit.mean_node_likelihoods(self.circuit, batch, nodes=self.nodes)
-        return verdict(self, mean - reference.mean, len(batch), alpha, int((batch < 0).sum()), null)
-
     def _against_rows(self, batch: RowBatch, alpha: float, num_missing: int) -> HLDResult:
         """Test a batch whose rows are at hand against reference rows."""
         deltas, null, factors = batch.difference()
         result = verdict(self, deltas, batch.num_rows, alpha, num_missing, null,
-                              lambda found, squared: batch.confirmed(found, squared, factors))
+                         lambda found, squared: batch.confirmed(found, squared, factors))
         return replace(result, _scores=batch.score_shift())
 
     def describe(self) -> str:

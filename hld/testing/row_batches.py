@@ -3,7 +3,7 @@
 Without holes a batch of T rows is its mean vector, and the null of the test judges it.  With holes, in the batch or in
 the reference rows, every node is compared by the rows that show it and the batch has laws of its own
 (`hld.references.available`); their p-values take the places of those of the test's laws.  Either way a small p-value is
-checked by the batch's own rows (`hld.ranks.confirmation`).
+checked by the batch's own rows (`hld.nulls.ranks.confirmation`).
 """
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pcircuit
 from hld.nulls.auto import AutoNull, law_part, laws_of
 from hld.nulls.limit_law import LimitLaw, limit_law
 from hld.nulls.null import Null, PValue
-from hld.ranks.confirmation import ASKED_BELOW, MOST_VECTORS, confirmed
+from hld.nulls.ranks.confirmation import ASKED_BELOW, MOST_VECTORS, confirmed
 from hld.references.available import Shown, correlations, shown, weights
 from hld.references.covariances import through
 from hld.vectors.linear_maps import Scaled
@@ -139,7 +139,17 @@ def _own_law(metric: Scaled | SparseRows | Stretched, covariance: np.ndarray, la
 
 
 def keeps_apart(metric: Any, vectors: RowVectors) -> bool:
-    """Whether a metric mixes only numbers that the same rows show: then holes cannot widen its law."""
+    """Whether a metric mixes only numbers that the same rows show: then holes cannot widen its law.
+
+    Parameters
+    ----------
+    metric : LinearMap
+    vectors : RowVectors
+
+    Returns
+    -------
+    bool
+    """
     metric = metric.inner if isinstance(metric, Window) else metric
     if isinstance(metric, Scaled):
         return True
@@ -149,6 +159,18 @@ def keeps_apart(metric: Any, vectors: RowVectors) -> bool:
 
 
 def replace_value(found: PValue, value: float, each: tuple[Any, ...]) -> PValue:
-    """A p-value that is raised, with its relative error."""
+    """A p-value that is raised, with its relative error.
+
+    Parameters
+    ----------
+    found : PValue
+    value : float
+        At least `found.value`.
+    each : tuple of q floats
+
+    Returns
+    -------
+    PValue
+    """
     error = found.error if found.error is None or found.value == 0 else found.error * value / found.value
     return found._replace(value=value, each=each, error=error)

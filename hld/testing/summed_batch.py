@@ -22,11 +22,11 @@ from hld.nulls.auto import AutoNull, law_part, laws_of
 from hld.nulls.joint import JointNull, covariance_factor, joint_law
 from hld.nulls.limit_law import limit_law
 from hld.nulls.named import ON_DEMAND
-from hld.nulls.null import Null, PValue
-from hld.nulls.score import score_of
+from hld.nulls.null import PValue
+from hld.nulls.ranks.confirmation import ASKED_BELOW
+from hld.nulls.ranks.monte_carlo import monte_carlo_error
+from hld.nulls.score import Score, score_of
 from hld.nulls.staged import squared_distances
-from hld.ranks.confirmation import ASKED_BELOW
-from hld.ranks.monte_carlo import monte_carlo_error
 from hld.references.available import Shown, weights
 from hld.references.circuit import CircuitReference
 from hld.references.covariances import through
@@ -64,14 +64,15 @@ def judge_summary(test: Any, summary: BatchSummary, alpha: float) -> HLDResult:
         raise ValueError(f"`summary` is for the model {summary.model[:8]}, expected {test.fingerprint[:8]}: a summary "
                          "is tested by the model that it was made with")
     if summary.privacy is not None:
-        return verdict(test, summary.means - test.mean, T, alpha, summary.num_missing, noisy_null(test, summary))
+        null = _noisy_null(test, T, summary.privacy.variances)
+        return verdict(test, summary.means - test.mean, T, alpha, summary.num_missing, null)
     deltas, null, stretch = _difference(test, summary)
-    check = None
-    if parts.kept is not None and summary.spread is not None:
+    check, spread = None, summary.spread
+    if parts.kept is not None and spread is not None:
         def check(found: Any, squared: Any) -> Any:
             if found.value > ASKED_BELOW or (T == 1 and found.draws):  # single rows have been ranked
                 return found
-            own = confirmed_by_spread(parts.kept, parts.metrics, summary.spread, deltas, squared, T, stretch)
+            own = confirmed_by_spread(parts.kept, parts.metrics, spread, deltas, squared, T, stretch)
             allowed = law_part(parts.null).of_pvalues(own, T)
             each = tuple(map(max, found.each, own))
             return found if allowed.value <= found.value else replace_value(found, allowed.value, each)
@@ -91,35 +92,29 @@ def _difference(test: Any, summary: Any) -> tuple[Any, ...]:
     return g * (summary.means - test.mean), HoledNull(laws, parts.null), stretch
 
 
-def noisy_null(test: Any, summary: BatchSummary) -> Null:
-    """The null of a batch with noise in its sums.
-
-    Parameters
-    ----------
-    test : HLDTest
-    summary : BatchSummary
-        With `privacy`.
+def _noisy_null(test: Any, T: int, variances: np.ndarray) -> Any:
+    """The null of T rows with noise of these variances (size,) in their sums; the test keeps some.
 
     Raises
     ------
     ValueError
         If the reference rows had holes, or there are more nodes than a covariance is formed for.
     """
-    parts, T, n = test.calibration, summary.num_rows, test.settings.num_train
+    parts, n = test.calibration, test.settings.num_train
     if len(test.mean) > MAX_FULL_SPECTRUM or (parts.kept is not None and parts.kept.has_holes):
         raise ValueError(f"`summary` has noise, whose null needs at most {MAX_FULL_SPECTRUM} nodes and a reference "
                          "without holes: make summaries without `epsilon` for this model")
-    own = summary.privacy.variances / (T * (1.0 if n is None else 1.0 + T / n))
+    own = variances / (T * (1.0 if n is None else 1.0 + T / n))
     key, kept = (T, own.tobytes()), test.noisy_nulls
     if key not in kept:
-        null = _noisy_null(test, T, own)
+        null = _made(test, T, own)
         if len(kept) >= MOST_KEPT:
             return null
         kept[key] = null
     return kept[key]
 
 
-def _noisy_null(test: Any, T: int, own: Any) -> Null:
+def _made(test: Any, T: int, own: np.ndarray) -> Any:
     """The null for the variances (m,) of the noise, in units of those of rows."""
     parts = test.calibration
     source = CircuitReference(test.circuit, test.nodes, test.mean) if parts.kept is None else None
@@ -159,7 +154,7 @@ class NoisyDraws:
 
     reference: CircuitReference
     metrics: tuple[Any, ...]
-    score: object
+    score: Score
     deviations: np.ndarray
     seed: int
     num_draws: int = 1999

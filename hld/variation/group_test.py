@@ -110,7 +110,25 @@ def group_test(inner: HLDTest, rows: np.ndarray, labels: np.ndarray, *, seed: in
 
 def judged(test: Any, difference: np.ndarray, others: np.ndarray, found: PValue, T: int, alpha: float,
            num_missing: int) -> HLDResult:
-    """The result of a difference of means (size,) whose p-value among others (G, size) is found."""
+    """The result of a difference of means (size,) whose p-value among others (G, size) is found.
+
+    Parameters
+    ----------
+    test : GroupTest or TimeTest
+    difference : (size,) float array
+    others : (G, size) float array
+    found : PValue
+    T : int
+        Rows of the batch.
+    alpha : float
+        Level, in (0, 1).
+    num_missing : int
+        Missing entries of the batch.
+
+    Returns
+    -------
+    HLDResult
+    """
     inner, G, m = test.inner, len(others), len(test.inner.nodes)
     variances, rows = others.var(axis=0, ddof=1), float((inner.stds[:m] ** 2).sum())
     total, squared = float(variances[:m].sum()), float((difference[:m] ** 2).sum())

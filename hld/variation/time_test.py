@@ -78,7 +78,19 @@ class TimeTest:
 
 
 def time_test(inner: HLDTest, rows: np.ndarray) -> TimeTest:
-    """The test against stretches of rows in their order, from which nothing was learned."""
+    """The test against stretches of rows in their order, from which nothing was learned.
+
+    Parameters
+    ----------
+    inner : HLDTest
+        Whose vectors and metrics are used.
+    rows : (n, V) integer array
+        In order of time.
+
+    Returns
+    -------
+    TimeTest
+    """
     fill = np.zeros(inner.vectors.size)
     fill[:len(inner.nodes)] = pcircuit.unit_means(inner.circuit)[inner.nodes]
     return TimeTest(inner, stretch_reference(inner.vectors, rows, fill))

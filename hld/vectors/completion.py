@@ -65,7 +65,25 @@ def complete(circuit: pcircuit.Circuit, rows: ArrayLike, seed: int, *, name: str
 
 
 def check_rows(circuit: pcircuit.Circuit, rows: ArrayLike, *, name: str = "batch") -> np.ndarray:
-    """Evidence (T, V) for a circuit, with at least one row."""
+    """Evidence (T, V) for a circuit, with at least one row.
+
+    Parameters
+    ----------
+    circuit : pcircuit.Circuit
+    rows : (T, V) integer array_like
+        -1 where missing.
+    name : str
+        What errors call them.
+
+    Returns
+    -------
+    (T, V) integer array
+
+    Raises
+    ------
+    TypeError, ValueError
+        No evidence for the circuit, or no rows.
+    """
     rows = pcircuit.check_evidence(circuit, rows, name=name)
     if not len(rows):
         raise ValueError(f"`{name}` has no rows: at least one is needed")

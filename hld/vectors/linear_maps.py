@@ -246,6 +246,17 @@ FORMS = {form.__name__: form for form in (Scaled, Stretched, SparseRows, DenseRo
 def map_from_parts(scalars: dict[str, Any], arrays: dict[str, Any], m: int) -> LinearMap:
     """A map of vectors (m,) from what `LinearMap.to_parts` gave.
 
+    Parameters
+    ----------
+    scalars : dict
+        With its "form".
+    arrays : dict of str to array
+    m : int
+
+    Returns
+    -------
+    LinearMap
+
     Raises
     ------
     ValueError, KeyError, TypeError

@@ -64,8 +64,10 @@ class RowVectors:
         circuit = self.circuit
         seen = np.empty((circuit.vtree.num_nodes, len(data)), dtype=bool)
         for r, region in enumerate(circuit.regions):
-            children = circuit.vtree.children(r)
-            seen[r] = seen[children].all(axis=0) if len(children) else data[:, region.variable] >= 0
+            if isinstance(region, pcircuit.InputRegion):
+                seen[r] = data[:, region.variable] >= 0
+            else:
+                seen[r] = seen[circuit.vtree.children(r)].all(axis=0)
         regions = circuit.nodes.region[self.nodes]
         return seen[np.append(regions, np.full(self.size - len(regions), circuit.num_regions - 1))].T
 
@@ -75,19 +77,20 @@ class RowVectors:
         errors = (pcircuit.rounding_errors(self.circuit, self.nodes) + num_rows * eps) * mean[:m]
         if self.features is None:
             return errors
-        return np.append(errors, (circuit_depth(self.circuit) + num_rows) * eps * self._largest())
+        return np.append(errors, (circuit_depth(self.circuit) + num_rows) * eps * largest_factors(self.features))
 
-    def magnitudes(self, mean) -> np.ndarray:
+    def magnitudes(self, mean: np.ndarray) -> np.ndarray:
         """(size,) numbers whose roundings are those of means: a feature is a difference of flows times a factor."""
         if self.features is None:
             return mean
-        return np.append(mean[:len(self.nodes)], circuit_depth(self.circuit) * self._largest())
+        return np.append(mean[:len(self.nodes)], circuit_depth(self.circuit) * largest_factors(self.features))
 
-    def _largest(self) -> np.ndarray:
-        """(r,) the largest factor in each feature."""
-        largest = np.zeros(self.features.num_features)
-        np.maximum.at(largest, self.features.places, np.abs(self.features.factors))
-        return largest
+
+def largest_factors(features: ScoreFeatures) -> np.ndarray:
+    """(r,) the largest factor in each feature."""
+    largest = np.zeros(features.num_features)
+    np.maximum.at(largest, features.places, np.abs(features.factors))
+    return largest
 
 
 def circuit_depth(circuit: pcircuit.Circuit) -> int:

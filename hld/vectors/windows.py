@@ -67,12 +67,34 @@ class Window(LinearMap):
 
 
 def widened(metric: LinearMap, width: int) -> LinearMap:
-    """A map of the first coordinates, as one of vectors with `width`."""
+    """A map of the first coordinates, as one of vectors with `width`.
+
+    Parameters
+    ----------
+    metric : LinearMap
+    width : int
+        At least that of the map.
+
+    Returns
+    -------
+    LinearMap
+    """
     return metric if metric.width == width else Window(metric.name, metric, 0, width)
 
 
 def read_map(scalars: dict[str, Any], arrays: dict[str, Any], width: int) -> LinearMap:
-    """A map, or a window of one, from what its `to_parts` gave; raises ValueError unless it is of so many numbers."""
+    """A map, or a window of one, from what its `to_parts` gave; raises ValueError unless it is of so many numbers.
+
+    Parameters
+    ----------
+    scalars : dict
+    arrays : dict of str to array
+    width : int
+
+    Returns
+    -------
+    LinearMap
+    """
     if not isinstance(scalars, dict) or "window" not in scalars:
         return map_from_parts(scalars, arrays, width)
     place = scalars["window"]

@@ -137,7 +137,21 @@ class Kernels:
 
 
 def numpy_seconds(num_steps: int, num_values: int, num_rows: int) -> float:
-    """About what NumPy takes for rows of evidence, with so many regions, and units and weights."""
+    """About what NumPy takes for rows of evidence, with so many regions, and units and weights.
+
+    Parameters
+    ----------
+    num_steps : int
+        Regions.
+    num_values : int
+        Units and weights.
+    num_rows : int
+
+    Returns
+    -------
+    float
+        Seconds.
+    """
     return num_steps * STEP_SECONDS * -(-num_rows // BLOCK_ROWS) + num_values * VALUE_SECONDS * num_rows
 
 

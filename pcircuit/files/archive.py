@@ -151,7 +151,17 @@ def read_archive(path: str | os.PathLike[str], kind: str, version: int) -> tuple
 
 
 def write_members(file: BinaryIO, text: bytes, members: dict[Any, Any]) -> None:
-    """Write an archive of a header's text and storable arrays into an open file."""
+    """Write an archive of a header's text and storable arrays into an open file.
+
+    Parameters
+    ----------
+    file : binary file
+        Open for writing.
+    text : bytes
+        The header as JSON.
+    members : dict of str to array
+        As `storable_array` returns them; written in the order of their names.
+    """
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         with archive.open(_member(HEADER), "w") as member:
             member.write(text)
@@ -162,7 +172,28 @@ def write_members(file: BinaryIO, text: bytes, members: dict[Any, Any]) -> None:
 
 
 def read_members(file: BinaryIO, kind: str, version: int) -> tuple[dict[str, Any], Arrays]:
-    """Header and arrays of an open file; raises ValueError, without its name."""
+    """Header and arrays of an open file; raises ValueError, without its name.
+
+    Parameters
+    ----------
+    file : binary file
+        Open for reading, seekable.
+    kind : str
+        The format that the header must name.
+    version : int
+        The newest version that is read.
+
+    Returns
+    -------
+    header : dict
+        Without the names of the arrays.
+    arrays : dict of str to array
+
+    Raises
+    ------
+    ValueError
+        What is damaged, or not of this format.
+    """
     size = file.seek(0, os.SEEK_END)
     with _opened(file) as archive:
         members = _checked_members(archive, size)

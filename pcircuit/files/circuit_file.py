@@ -128,12 +128,40 @@ def load(path: str | os.PathLike[str]) -> Circuit:
 
 
 def from_parts(header: dict[Any, Any], arrays: dict[Any, Any]) -> Circuit:
-    """The circuit of a file's header and arrays; ValueError if they are not of this format."""
+    """The circuit of a file's header and arrays; ValueError if they are not of this format.
+
+    Parameters
+    ----------
+    header : dict
+        Of the archive.
+    arrays : dict of str to array
+        As `to_arrays` returns them.
+
+    Returns
+    -------
+    Circuit
+    """
+    check_keys(header, "circuit")
+    return from_arrays(arrays)
+
+
+def check_keys(header: dict[Any, Any], kind: str) -> None:
+    """Raise unless a header has the keys of a circuit's or a mixture's file and no others.
+
+    Parameters
+    ----------
+    header : dict
+    kind : "circuit" or "mixture"
+
+    Raises
+    ------
+    ValueError
+        Names the unknown keys, or the provenance that is no mapping.
+    """
     unknown = set(header) - KNOWN
     if unknown or not isinstance(header.get("provenance", {}), dict):
-        raise ValueError(f"the header of a circuit has the keys {', '.join(sorted(KNOWN))}, the last a mapping: found "
+        raise ValueError(f"the header of a {kind} has the keys {', '.join(sorted(KNOWN))}, the last a mapping: found "
                          f"{reprlib.repr(sorted(unknown) or header['provenance'])}")
-    return from_arrays(arrays)
 
 
 def to_arrays(circuit: Circuit) -> dict[str, np.ndarray]:

@@ -16,10 +16,9 @@ import numpy as np
 
 from pcircuit.circuit_mixture import Mixture, check_mixture
 from pcircuit.files.archive import read_archive, write_archive
-from pcircuit.files.circuit_file import ARRAYS, from_arrays, to_arrays
+from pcircuit.files.circuit_file import ARRAYS, check_keys, from_arrays, to_arrays
 
 FORMAT, FORMAT_VERSION = "pcircuit.mixture", 1
-KNOWN = {"format", "version", "library", "provenance"}  # keys of the header
 
 
 def save_mixture(mixture: Mixture, path: str | os.PathLike[str], *, provenance: dict[str, Any] | None = None) -> None:
@@ -103,10 +102,7 @@ def load_mixture(path: str | os.PathLike[str]) -> Mixture:
 
 def _from_parts(header: dict[Any, Any], arrays: dict[Any, Any]) -> Mixture:
     """The mixture of a file's header and arrays; ValueError if they are not of this format."""
-    unknown = set(header) - KNOWN
-    if unknown or not isinstance(header.get("provenance", {}), dict):
-        raise ValueError(f"the header of a mixture has the keys {', '.join(sorted(KNOWN))}, the last a mapping: found "
-                         f"{reprlib.repr(sorted(unknown) or header['provenance'])}")
+    check_keys(header, "mixture")
     weights = arrays.pop("weights", np.zeros(0))
     if weights.ndim != 1 or weights.dtype != np.float64:
         raise ValueError(f'"weights" must be one number a circuit, found {weights.dtype} of shape {weights.shape}')

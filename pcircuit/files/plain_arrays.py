@@ -19,7 +19,20 @@ HEADER = re.compile(rb"\{'descr': '(\|b1|[<>|][iu][1248]|[<>|]f[248])', 'fortran
 
 
 def storable_array(name: str, array: ArrayLike) -> NDArray[Any]:
-    """`array` as it is stored, contiguous and little-endian; TypeError unless it holds plain numbers."""
+    """`array` as it is stored, contiguous and little-endian; TypeError unless it holds plain numbers.
+
+    Parameters
+    ----------
+    name : str
+        Under which it is stored, for the error.
+    array : array_like
+        Booleans, integers or floats of at most 8 bytes.
+
+    Returns
+    -------
+    array
+        A copy only where the byte order or the layout asks for it.
+    """
     array = np.asarray(array)
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         raise TypeError(f"`arrays` has {name!r} of {array.dtype}, expected booleans, integers or floats of "
@@ -28,7 +41,25 @@ def storable_array(name: str, array: ArrayLike) -> NDArray[Any]:
 
 
 def parsed_array(name: str, data: bytearray) -> np.ndarray:
-    """The array in the bytes of a .npy file, in native byte order and without copying where that can be."""
+    """The array in the bytes of a .npy file, in native byte order and without copying where that can be.
+
+    Parameters
+    ----------
+    name : str
+        Under which it is stored, for the error.
+    data : bytearray
+        A whole .npy file of version 1.0.
+
+    Returns
+    -------
+    array
+        Shares the memory of `data` where it can.
+
+    Raises
+    ------
+    ValueError
+        Anything but a plain array of numbers whose bytes are all there.
+    """
     length = int.from_bytes(data[8:10], "little") if data.startswith(MAGIC) else 0
     match = HEADER.fullmatch(data, 10, 10 + length)
     if not match:

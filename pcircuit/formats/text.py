@@ -122,7 +122,17 @@ def lines_of(path: str | os.PathLike[str], comment: str | None = "c") -> Iterato
 
 
 def with_name(path: str | os.PathLike[str], error: StructureError) -> StructureError:
-    """The same error, with the name of the file."""
+    """The same error, with the name of the file.
+
+    Parameters
+    ----------
+    path : str or path
+    error : StructureError
+
+    Returns
+    -------
+    StructureError
+    """
     return StructureError(f"cannot read {os.fspath(path)!r}: {error}")
 
 
@@ -149,6 +159,13 @@ def log_terms(places: np.ndarray, weights: np.ndarray) -> list[tuple[int, str]]:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a text file, whole or not at all; raises what `pcircuit.files.whole_file.replace_file` raises."""
+    """Write a text file, whole or not at all; raises what `pcircuit.files.whole_file.replace_file` raises.
+
+    Parameters
+    ----------
+    path : str or path
+    text : str
+        Encoded as UTF-8.
+    """
     with replace_file(path) as file:
         file.write(text.encode("utf-8"))

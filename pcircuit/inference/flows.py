@@ -31,11 +31,11 @@ from pcircuit.compiled.readers import NOTHING
 from pcircuit.compiled.tile import TILE_ROWS, Sums, borrow, free_work, load_group, new_sums, new_work
 from pcircuit.engines.choice import Kernels
 from pcircuit.evidence import as_integer_table, refuse_out_of_range, row_weights
+from pcircuit.inference.downward import downward
 from pcircuit.inference.likelihood import ENCODINGS, log_root, tiny_circuit, upward, upward_seconds
 from pcircuit.inference.log_domain import log_flows
 from pcircuit.inference.ranges import may_overflow
 from pcircuit.inference.threads import count_jobs, map_in_threads
-from pcircuit.inference.unit_sums import by_unit
 
 NUM_CHUNKS = 16  # units of work; fixed, so that sums are rounded the same way for any number of threads
 LAST_CACHE = 16_000_000  # bytes that stay in it between the two passes over a tile
@@ -143,9 +143,27 @@ def accumulate(circuit: Circuit, packed: Packed, data: Evidence, weights: Floats
                free: list[Any], *, in_numpy: bool, same_rows: bool = False) -> tuple[Floats, Floats, float]:
     """Edge flows, input flows and log-likelihood as in `Flows`: the E-step of EM.
 
-    The structure is that of `circuit`, the parameters are those of `packed`.  `free` is a list of work spaces, empty
-    at first, so that calls in a row need not allocate; with `same_rows` they are all about the same data, and evidence
-    that is still in a work space is not turned again (7 % of an epoch of 2,000 rows at V = 49, K = 4).
+    Parameters
+    ----------
+    circuit : Circuit
+        Its structure.
+    packed : Packed
+        Its parameters.
+    data : (N, V) integer array
+        Evidence whose entries have not been looked at.
+    weights : (N,) float array
+    n_jobs : int or None
+    free : list
+        Work spaces, empty at first, so that calls in a row need not allocate.
+    in_numpy : bool
+    same_rows : bool
+        Whether all calls with these work spaces are about the same data: evidence that is still in one is not turned
+        again (7 % of an epoch of 2,000 rows at V = 49, K = 4).
+
+    Returns
+    -------
+    edges, inputs : float arrays
+    log_likelihood : float
     """
     if may_overflow(circuit):
         refuse_out_of_range(circuit, data)
@@ -179,53 +197,19 @@ def accumulate(circuit: Circuit, packed: Packed, data: Evidence, weights: Floats
     return whole.edges, inputs, float(whole.log[0])
 
 
-def downward(circuit: Circuit, data: Evidence, weights: Floats, shown: list[Floats],
-             products: list[Any]) -> list[Floats]:
-    """The downward pass over a block of rows, in NumPy, after `pcircuit.inference.likelihood.upward`.
+def flow_seconds(circuit: Circuit, num_rows: int) -> float:
+    """About what NumPy takes for the flows of so many rows.
 
     Parameters
     ----------
     circuit : Circuit
-    data : (N, V) integer array
-        Checked evidence.
-    weights : (N,) array
-        0 for rows that must not count.
-    shown, products : lists of arrays
-        What `upward` returned.
+    num_rows : int
 
     Returns
     -------
-    list of arrays
-        Per region the summed flows: (K, C + 1) at a leaf, last column for missing values; (K, P) elsewhere.
-
-    Examples
-    --------
-    >>> from pcircuit import Circuit, InputRegion, VTree
-    >>> from pcircuit.inference.likelihood import upward
-    >>> coin, row = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.25, 0.75]])]), np.array([[1]])
-    >>> downward(coin, row, np.ones(1), *upward(coin, row)[:2])
-    [array([[0., 1., 0.]])]
+    float
+        Seconds.
     """
-    flow: list[Any] = [None] * circuit.num_regions
-    flow[-1] = np.where(shown[-1] > 0, weights, 0.0)
-    counts: list[Any] = [None] * circuit.num_regions
-    for r in range(circuit.num_regions - 1, -1, -1):
-        region = circuit.regions[r]
-        if isinstance(region, InputRegion):
-            C = region.num_categories
-            code = data[:, region.variable].astype(np.int64) % (C + 1)  # -1 becomes C
-            counts[r] = np.stack([np.bincount(code, weights=row, minlength=C + 1) for row in flow[r]])
-            continue
-        ratio = np.divide(flow[r], shown[r], out=np.zeros_like(flow[r]), where=shown[r] > 0)
-        counts[r] = (ratio @ products[r].T) * region.dense_weights()
-        through = (region.weights.T @ ratio) * products[r]
-        for a, c in enumerate(circuit.vtree.children(r).tolist()):
-            flow[c] = by_unit(through, region.products[:, a], len(shown[c]))
-    return counts
-
-
-def flow_seconds(circuit: Circuit, num_rows: int) -> float:
-    """About what NumPy takes for the flows of so many rows."""
     return PASSES * upward_seconds(circuit, num_rows)
 
 

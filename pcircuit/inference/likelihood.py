@@ -132,12 +132,32 @@ def evaluated_in_numpy(circuit: Circuit, num_rows: int) -> bool:
     """Whether NumPy evaluates so many rows.
 
     A circuit of one region has nothing to compile, one that may overflow is evaluated by logarithms.
+
+    Parameters
+    ----------
+    circuit : Circuit
+    num_rows : int
+
+    Returns
+    -------
+    bool
     """
     return circuit.num_regions == 1 or may_overflow(circuit) or EVALUATION.in_numpy(upward_seconds(circuit, num_rows))
 
 
 def upward_seconds(circuit: Circuit, num_rows: int) -> float:
-    """About what NumPy takes for one upward pass."""
+    """About what NumPy takes for one upward pass.
+
+    Parameters
+    ----------
+    circuit : Circuit
+    num_rows : int
+
+    Returns
+    -------
+    float
+        Seconds.
+    """
     return numpy_seconds(circuit.num_regions, circuit.num_units + len(pack(circuit).weights), num_rows)
 
 
@@ -280,14 +300,35 @@ def _root_of_chunk(circuit: Circuit, data: Evidence, start: int, stop: int, resu
 
 
 def log_root(root: Floats, exponent: Ints, result: Floats) -> None:
-    """Write the natural logarithm of root * 2**exponent to `result`, -inf without a warning where the root is 0."""
+    """Write the natural logarithm of root * 2**exponent to `result`, -inf without a warning where the root is 0.
+
+    Parameters
+    ----------
+    root : (n,) float array
+        At least 0.
+    exponent : (n,) int array
+    result : (n,) float array
+        Written to.
+    """
     with np.errstate(divide="ignore"):
         np.log(root, out=result)
     result += LOG_2 * exponent
 
 
 def cut_rows(circuit: Circuit, N: int) -> list[tuple[int, int]]:
-    """Units of work (start, stop), cut without looking at the number of threads."""
+    """Units of work (start, stop), cut without looking at the number of threads.
+
+    Parameters
+    ----------
+    circuit : Circuit
+    N : int
+        Rows.
+
+    Returns
+    -------
+    list of (int, int)
+        They cover 0..N in order.
+    """
     work = circuit.num_units + len(pack(circuit).weights)
     step = max(1, CHUNK_WORK // (work * TILE_ROWS)) * TILE_ROWS
     return [(start, min(start + step, N)) for start in range(0, N, step)]

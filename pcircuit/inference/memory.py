@@ -14,6 +14,15 @@ UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 def memory_for(what: str, size: int, advice: str) -> Iterator[None]:
     """Context in which a MemoryError says that `what`, of `size` bytes, does not fit, and gives advice.
 
+    Parameters
+    ----------
+    what : str
+        Such as "the covariance of 10 nodes".
+    size : int
+        Bytes.
+    advice : str
+        What to do instead.
+
     Examples
     --------
     >>> with memory_for("a large array", 3 * 2**40, "make a smaller one"):

@@ -85,6 +85,17 @@ def mean_score(circuit: Circuit, data: ArrayLike, *, n_jobs: int | None = None) 
 def score_of_flows(circuit: Circuit, flows: Flows) -> Floats:
     """(P,) the sum of the scores of the rows that some flows were computed from.
 
+    Parameters
+    ----------
+    circuit : Circuit
+    flows : Flows
+        Of this circuit, summed over rows.
+
+    Returns
+    -------
+    (P,) float array
+        One number for each parameter, in the order of `scores`.
+
     Examples
     --------
     >>> from pcircuit import Circuit, InputRegion, VTree

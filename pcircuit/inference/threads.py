@@ -26,6 +26,19 @@ def map_in_threads(function: Callable[[T], Result], arguments: Sequence[T],
     no result ever depends on the number of threads.  No more than ``n_jobs + 1`` results exist at once.  At the end of
     the context no thread is left; what has not begun then is dropped.
 
+    Parameters
+    ----------
+    function : callable
+        Of one argument; called in any thread.
+    arguments : sequence
+    n_jobs : int or None
+        Threads; None for all CPUs.
+
+    Returns
+    -------
+    context manager
+        Of an iterator over the results; an error in a thread is raised when its turn comes.
+
     Examples
     --------
     >>> with map_in_threads(abs, [-1, 2, -3], 2) as results:

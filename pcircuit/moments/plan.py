@@ -50,7 +50,20 @@ class Plan:
 
 
 def make_plan(circuit: Circuit, nodes: Ints, weights: Floats) -> Plan:
-    """The plan for a checked selection `nodes` (m,) with weights (m,)."""
+    """The plan for a checked selection `nodes` (m,) with weights (m,).
+
+    Parameters
+    ----------
+    circuit : Circuit
+    nodes : (m,) int array
+        Ascending ids.
+    weights : (m,) float array
+        Positive.
+
+    Returns
+    -------
+    Plan
+    """
     vtree = circuit.vtree
     start = np.searchsorted(nodes, circuit.offsets)
     below = start[1:] > start[vtree.first]

@@ -51,12 +51,37 @@ MOMENTS = Kernels("exact moments", 25.0, "moments/compiled/traces.linear_moments
 
 
 def with_weights(arrays: Any, weights: Floats) -> Any:
-    """The same arrays with other weights of the coordinates (m,)."""
+    """The same arrays with other weights of the coordinates (m,).
+
+    Parameters
+    ----------
+    arrays : named tuple of arrays, or None
+        The plan packed for the kernels; None for NumPy.
+    weights : (m,) float array
+
+    Returns
+    -------
+    named tuple or None
+    """
     return None if arrays is None else arrays._replace(weight=weights.copy())
 
 
 def linear_moments(plan: Plan, arrays: Any, *, squares: bool) -> tuple[Floats, Floats, float | None]:
-    """Mean (m,), variances (m,) and tr(S^2) or None; see `moments.traces`."""
+    """Mean (m,), variances (m,) and tr(S^2) or None; see `moments.traces`.
+
+    Parameters
+    ----------
+    plan : Plan
+    arrays : named tuple of arrays, or None
+        The plan packed for the kernels; None for NumPy.
+    squares : bool
+        Whether tr(S^2) is wanted.
+
+    Returns
+    -------
+    mean, variances : (m,) float arrays
+    trace_sq : float or None
+    """
     if arrays is None:
         from pcircuit.moments import traces
         return traces.linear_moments(plan, squares=squares)
@@ -67,7 +92,18 @@ def linear_moments(plan: Plan, arrays: Any, *, squares: bool) -> tuple[Floats, F
 
 
 def all_parts(plan: Plan, arrays: Any) -> Any:
-    """The covariance parts of all regions, stored: StoredParts, or a list of (r, CovarianceParts) for NumPy."""
+    """The covariance parts of all regions, stored: StoredParts, or a list of (r, CovarianceParts) for NumPy.
+
+    Parameters
+    ----------
+    plan : Plan
+    arrays : named tuple of arrays, or None
+        The plan packed for the kernels; None for NumPy.
+
+    Returns
+    -------
+    StoredParts or list
+    """
     if arrays is None:
         from pcircuit.moments.covariance_parts import covariance_parts
         return list(covariance_parts(plan, compress=False))
@@ -79,7 +115,18 @@ def all_parts(plan: Plan, arrays: Any) -> Any:
 
 
 def covariance(plan: Plan, arrays: Any) -> Floats:
-    """(m, m) covariance; see `moments.covariance`."""
+    """(m, m) covariance; see `moments.covariance`.
+
+    Parameters
+    ----------
+    plan : Plan
+    arrays : named tuple of arrays, or None
+        The plan packed for the kernels; None for NumPy.
+
+    Returns
+    -------
+    (m, m) float array
+    """
     from pcircuit.moments.covariance import dense_covariance
     if arrays is None:
         from pcircuit.moments.covariance_parts import covariance_parts
@@ -89,7 +136,20 @@ def covariance(plan: Plan, arrays: Any) -> Floats:
 
 
 def apply_covariance(plan: Plan, arrays: Any, parts: Any, vectors: Floats) -> Floats:
-    """S @ vectors, (m, t) -> (m, t), with `parts` from `all_parts`; see `moments.operator`."""
+    """S @ vectors, (m, t) -> (m, t), with `parts` from `all_parts`; see `moments.operator`.
+
+    Parameters
+    ----------
+    plan : Plan
+    arrays : named tuple of arrays, or None
+        The plan packed for the kernels; None for NumPy.
+    parts : StoredParts or list
+    vectors : (m, t) float array
+
+    Returns
+    -------
+    (m, t) float array
+    """
     if arrays is None:
         from pcircuit.moments import operator
         return operator.apply_covariance(plan, parts, vectors)

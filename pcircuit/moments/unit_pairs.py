@@ -25,7 +25,18 @@ BLOCK = 1 << 16  # numbers in the largest temporary array of a lift: it should f
 
 
 def pair_numbers(a: Ints, b: Ints) -> Ints:
-    """Number of the unordered pair of units (a, b), elementwise."""
+    """Number of the unordered pair of units (a, b), elementwise.
+
+    Parameters
+    ----------
+    a, b : int arrays
+        Of shapes that broadcast.
+
+    Returns
+    -------
+    int array
+        0 for (0, 0), 1 for (1, 0), 2 for (1, 1), 3 for (2, 0), ...
+    """
     high: Ints = np.maximum(a, b)
     low: Ints = np.minimum(a, b)
     return high * (high + 1) // 2 + low
@@ -49,7 +60,21 @@ def _lower_triangle(num_units: int) -> tuple[Any, Any]:
 
 
 def lift(columns: Floats, units: Ints, factor: Floats, weights: Weights) -> Floats:
-    """(pairs of the child, n) -> (pairs of the parent, n); `units` (P,), `factor` (P, P), `weights` (K, P)."""
+    """(pairs of the child, n) -> (pairs of the parent, n); `units` (P,), `factor` (P, P), `weights` (K, P).
+
+    Parameters
+    ----------
+    columns : (pairs of the child, n) float array
+    units : (P,) int array
+        The unit of the child that each product takes.
+    factor : (P, P) float array
+        What the other children contribute to a pair of products.
+    weights : (K, P) array, dense or sparse
+
+    Returns
+    -------
+    (pairs of the parent, n) float array
+    """
     numbers = pair_numbers(units[:, None], units)
     step = max(1, BLOCK // numbers.size)
     blocks = [columns[:, start:start + step] for start in range(0, columns.shape[1], step)]
@@ -58,7 +83,17 @@ def lift(columns: Floats, units: Ints, factor: Floats, weights: Weights) -> Floa
 
 
 def mix(of_products: Floats, weights: Weights) -> Floats:
-    """(P, P, n) symmetric tables over products -> (pairs of sums, n): W X W^T, column by column."""
+    """(P, P, n) symmetric tables over products -> (pairs of sums, n): W X W^T, column by column.
+
+    Parameters
+    ----------
+    of_products : (P, P, n) float array
+    weights : (K, P) array, dense or sparse
+
+    Returns
+    -------
+    (pairs, n) float array
+    """
     K, P = weights.shape
     half = (weights @ of_products.reshape(P, -1)).reshape(K, P, -1)
     full = (weights @ half.swapaxes(0, 1).reshape(P, -1)).reshape(K, K, -1)
@@ -66,7 +101,19 @@ def mix(of_products: Floats, weights: Weights) -> Floats:
 
 
 def lift_gram(gram: Floats, units: Ints, factor: Floats, weights: Weights) -> Floats:
-    """Gram tensor (pairs of the child, same) -> (pairs of the parent, same)."""
+    """Gram tensor (pairs of the child, same) -> (pairs of the parent, same).
+
+    Parameters
+    ----------
+    gram : (pairs of the child, pairs of the child) float array
+        Symmetric.
+    units, factor, weights
+        As those of `lift`.
+
+    Returns
+    -------
+    (pairs of the parent, pairs of the parent) float array
+    """
     return lift(lift(gram, units, factor, weights).T, units, factor, weights)
 
 
@@ -74,6 +121,15 @@ def lower(contexts: Floats, weights: Weights) -> Floats:
     """(pairs of the parent, n) coefficients of lifted tables -> (P, P, n) coefficients of tables of products.
 
     If X = lift(Y) then sum_pairs contexts X = sum_{p, p'} lower(contexts) Y_products.
+
+    Parameters
+    ----------
+    contexts : (pairs of the parent, n) float array
+    weights : (K, P) array, dense or sparse
+
+    Returns
+    -------
+    (P, P, n) float array
     """
     K, P = weights.shape
     n = contexts.shape[1]
@@ -85,7 +141,22 @@ def lower(contexts: Floats, weights: Weights) -> Floats:
 
 
 def scatter(of_products: Floats, units: Ints, factor: Floats, num_units: int) -> Floats:
-    """(P, P, n) coefficients of tables of products -> (pairs of the child, n)."""
+    """(P, P, n) coefficients of tables of products -> (pairs of the child, n).
+
+    Parameters
+    ----------
+    of_products : (P, P, n) float array
+    units : (P,) int array
+        The unit of the child that each product takes.
+    factor : (P, P) float array
+        What the other children contribute to a pair of products.
+    num_units : int
+        Units of the child.
+
+    Returns
+    -------
+    (pairs of the child, n) float array
+    """
     numbers = pair_numbers(units[:, None], units)
     lowered = np.zeros((num_pairs(num_units), of_products.shape[2]))
     np.add.at(lowered, numbers, of_products * factor[:, :, None])

@@ -182,7 +182,23 @@ def overlap(a: Circuit, b: Circuit, c: Circuit | None = None, *, log: bool = Fal
 
 
 def check_one_space(circuits: Sequence[Circuit], names: Sequence[str] = ("a", "b", "c")) -> None:
-    """Raise unless all are circuits on one v-tree with the same numbers of categories; `names` are for the errors."""
+    """Raise unless all are circuits on one v-tree with the same numbers of categories; `names` are for the errors.
+
+    Parameters
+    ----------
+    circuits : sequence of Circuit
+        At least one.
+    names : sequence of str
+
+    Raises
+    ------
+    TypeError
+        No circuit.
+    StructureError
+        Another v-tree.
+    ValueError
+        Other numbers of categories.
+    """
     names = list(names)[:len(circuits)]
     for name, circuit in zip(names, circuits, strict=True):
         check_circuit(circuit, name)

@@ -11,7 +11,22 @@ WIDEST = 14.0  # inches of a figure of our own
 
 
 def draw(scene: Scene, ax: Any = None) -> Any:
-    """Draw a scene into axes, or into those of a new figure of its size; returns the axes."""
+    """Draw a scene into axes, or into those of a new figure of its size; returns the axes.
+
+    Parameters
+    ----------
+    scene : Scene
+    ax : matplotlib.axes.Axes, optional
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    """
     patches, path = _matplotlib("patches"), _matplotlib("path")
     if ax is None:
         inches = min(scene.width / PIXELS_PER_INCH, WIDEST)

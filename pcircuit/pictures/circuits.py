@@ -126,13 +126,39 @@ def write_html(circuit: Circuit, path: str | os.PathLike[str], row: ArrayLike | 
 
 
 def write_page(path: str | os.PathLike[str], text: str) -> None:
-    """Write a text, whole or not at all."""
+    """Write a text, whole or not at all.
+
+    Parameters
+    ----------
+    path : str or path
+    text : str
+        Encoded as UTF-8.
+    """
     with replace_file(path) as file:
         file.write(text.encode("utf-8"))
 
 
 def circuit_scene(circuit: Circuit, row: ArrayLike | None, names: Sequence[str] | None, detail: str) -> Scene:
-    """The picture of a circuit, with units or without."""
+    """The picture of a circuit, with units or without.
+
+    Parameters
+    ----------
+    circuit : Circuit
+    row : (V,) integer array_like or None
+        Whose flow is drawn.
+    names : sequence of V str, or None
+        Of the variables.
+    detail : "auto", "units" or "regions"
+
+    Returns
+    -------
+    Scene
+
+    Raises
+    ------
+    TypeError, ValueError
+        What cannot be drawn; the message says what to do.
+    """
     check_circuit(circuit)
     check_choice(detail, "detail", ("auto", "units", "regions"))
     refuse_large(circuit.vtree, "circuit", MOST_REGIONS)

@@ -11,7 +11,18 @@ BOX_HEIGHT = 44.0
 
 
 def regions_scene(circuit: Circuit, labels: list[str]) -> Scene:
-    """The picture of a circuit with one box for each region."""
+    """The picture of a circuit with one box for each region.
+
+    Parameters
+    ----------
+    circuit : Circuit
+    labels : list of V str
+        Names of the variables.
+
+    Returns
+    -------
+    Scene
+    """
     lines = [_words(region, labels) for region in circuit.regions]
     widths = [max(36.0, LETTER * max(map(len, words)) + 16) for words in lines]
     x, y, width, height = arrange(circuit.vtree, widths, [BOX_HEIGHT] * len(lines), between=10, below=34)

@@ -52,7 +52,23 @@ def plot_vtree(vtree: VTree, *, names: Sequence[str] | None = None, ax: Any = No
 
 
 def vtree_scene(vtree: VTree, names: Sequence[str] | None = None) -> Scene:
-    """The picture of a v-tree."""
+    """The picture of a v-tree.
+
+    Parameters
+    ----------
+    vtree : VTree
+    names : sequence of V str, optional
+        Of the variables.
+
+    Returns
+    -------
+    Scene
+
+    Raises
+    ------
+    TypeError, ValueError
+        No v-tree, one that is too large, or other names.
+    """
     if not isinstance(vtree, VTree):
         raise TypeError(f"`vtree` must be a pcircuit.VTree, found {type(vtree).__name__}: a circuit has it as `.vtree`")
     refuse_large(vtree, "vtree", MOST_NODES)
@@ -77,7 +93,22 @@ def vtree_scene(vtree: VTree, names: Sequence[str] | None = None) -> Scene:
 
 
 def variable_names(num_variables: int, names: Sequence[str] | None) -> list[str]:
-    """One name for each variable: the given ones, cut to 24 letters, or numbers."""
+    """One name for each variable: the given ones, cut to 24 letters, or numbers.
+
+    Parameters
+    ----------
+    num_variables : int
+    names : sequence of str, or None
+
+    Returns
+    -------
+    list of str
+
+    Raises
+    ------
+    TypeError, ValueError
+        If there is not one for each variable.
+    """
     if names is None:
         return [str(v) for v in range(num_variables)]
     if isinstance(names, str) or not isinstance(names, Iterable):
@@ -89,7 +120,21 @@ def variable_names(num_variables: int, names: Sequence[str] | None) -> list[str]
 
 
 def refuse_large(vtree: VTree, name: str, most: int) -> None:
-    """Raise if there are more nodes than a page can show."""
+    """Raise if there are more nodes than a page can show.
+
+    Parameters
+    ----------
+    vtree : VTree
+    name : str
+        What errors call it.
+    most : int
+        Nodes.
+
+    Raises
+    ------
+    ValueError
+        If there are more.
+    """
     if vtree.num_nodes > most:
         raise ValueError(f"`{name}` has {vtree.num_nodes} regions, and a picture shows at most {most}: "
                          "`circuit.describe()` puts it into words, and `pcircuit.marginalize` takes a part of it")

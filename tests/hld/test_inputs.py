@@ -1,4 +1,6 @@
 """What a batch, a stream or a training table may look like: every form, and the odd ones."""
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -159,3 +161,47 @@ def test_nodes_whose_likelihoods_underflow_are_refused():
     root = [circuit.num_nodes - 1]
     with pytest.raises(ValueError, match=r"`(nodes` have likelihoods|metric` 'euclidean' makes deviations)"):
         hld.HLDTest(circuit, nodes=root)
+
+
+def _small(table, **options):
+    return hld.HLDDetector(num_epochs=2, num_latents=2, num_resamples=99, **options).fit(table)
+
+
+@pytest.mark.parametrize("text", ["{:.1f}", "{:.1f} ", "1.{:03.0f},5", "{:.0f} %"])
+def test_numbers_that_are_text_are_told_once(text):
+    cells = [text.format(i % 40).replace(".", ",") if text == "{:.1f}" else text.format(i % 40) for i in range(200)]
+    cells[::9] = ["n/a"] * len(cells[::9])
+    table = {"h": cells, "b": ["x", "y"] * 100}
+    with pytest.warns(UserWarning, match="columns of text most of which are numbers: 'h'; each text is learned"):
+        _small(table)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        _small(table, categorical=["h"])
+        _small({"h": [f"{cell}x" for cell in cells], "b": ["1", "2"] * 100})
+
+
+def test_rows_may_be_mappings():
+    rows = [{"a": 1, "b": "x"}, {"b": "y", "c": 3.0}] * 30
+    detector = _small(rows)
+    assert detector.feature_names_in_.tolist() == ["a", "b", "c"]
+    assert detector.test(rows).pvalue == detector.test({"b": ["x", "y"] * 30, "a": [1, None] * 30,
+                                                        "c": [None, 3.0] * 30}).pvalue
+
+
+def test_columns_of_too_many_levels_are_named():
+    levels = [f"k{i}" for i in range(12_000)] * 4
+    with pytest.raises(ValueError, match=r"column 'k' has 1[12][0-9]{3} levels, expected at most 11000"):
+        _small({"k": levels, "x": np.arange(48_000) % 7}, categorical=["k"], max_categories=50_000)
+
+
+def test_what_alarms_without_a_moved_column_is_told():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.normal(size=300), "h": 1.0})
+    table.loc[:20, "h"] = np.inf
+    detector = _small(table, continuous=["h"])
+    result = detector.test(table.assign(h=np.inf))
+    assert result.reject
+    assert "column 'h': 300 of 300 values out of the training range" in str(result)
+    assert "column" not in str(detector.test(table[50:150])).replace("no column moved", "").replace("columns", "")
+    result = detector.test(pd.DataFrame({"a": ["?"] * 40, "h": 1.0}))
+    assert "column 'a': 40 of 40 values of another type" in str(result)

@@ -53,13 +53,24 @@ def _check_one_batch(args: argparse.Namespace) -> None:
 
 
 def is_large(result: Any, least: float | None) -> bool:
-    """Whether a batch is called shifted and, if asked for, its effect size is surely no smaller than a number."""
+    """Whether a batch is called shifted and, if asked for, its effect size is surely no smaller than a number.
+
+    Parameters
+    ----------
+    result : HLDResult
+    least : float or None
+        Where the 95 % interval of the effect size has to begin; None asks for the verdict alone.
+
+    Returns
+    -------
+    bool
+    """
     if not result.reject or least is None:
         return bool(result.reject)
     return (result.effect if result.effect_interval is None else result.effect_interval[0]) >= least
 
 
-test.__test__ = False  # its name must not make a test runner collect it
+test.__test__ = False  # type: ignore[attr-defined]  # its name must not make a test runner collect it
 
 
 def explain(args: argparse.Namespace) -> int:
@@ -124,7 +135,8 @@ def _write_report(args: Any, detector: Any, result: Any) -> None:
         options += [f"--{name}", getattr(args, name)] if getattr(args, name) is not None else []
     options += ["--procedure", "by"] if args.by is not None and args.procedure != "bh" else []
     command = shlex.join(["hld", "test", args.model, args.table, *options, "--report", args.report])
-    names = {"batch_name": batch, "model_name": pathlib.Path(args.model).name, "commands": [command], "digest": digest}
+    names: dict[str, Any] = {"batch_name": batch, "model_name": pathlib.Path(args.model).name, "commands": [command],
+                             "digest": digest}
     with step(f"writing {args.report}"):
         text = (batch_report if args.by is None else segments_report)(detector, result, **names)
         write_page(text, args.report)

@@ -97,7 +97,20 @@ def judge_file(detector: Any, path: str, alpha: float, options: ReadOptions | No
 
 
 def retried(path: Any, read: Any) -> Any:
-    """What a reader makes of a file: again as text where a cell is not of its column's type."""
+    """What a reader makes of a file: again as text where a cell is not of its column's type.
+
+    Parameters
+    ----------
+    path : str
+        "-" for standard input.
+    read : callable
+        From whether to read cells as text to what is wanted.
+
+    Returns
+    -------
+    object
+        What `read` returned.
+    """
     if path == "-":
         return read(True)   # standard input is there once
     try:

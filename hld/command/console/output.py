@@ -60,7 +60,15 @@ def print_table(header: tuple[str, ...], rows: list[Any]) -> None:
 
 
 def save_figure(figure: Any, path: Any, dpi: Any) -> None:
-    """Write a figure of matplotlib to a file, whole or not at all; the ending of its name decides the format."""
+    """Write a figure of matplotlib to a file, whole or not at all; the ending of its name decides the format.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+    path : str or path
+    dpi : int
+        Dots per inch.
+    """
     path = check_output(path)
     with pcircuit.replace_file(path) as file:
         figure.savefig(file, dpi=dpi, format=path.suffix.lower().lstrip(".") or "png")

@@ -3,9 +3,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
 
 from hld.serve.limits import BODIES, Limits
 from hld.serve.refusals import Refusal, busy
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
 
 CLOSE = {"Connection": "close"}  # what else the client sends is not read
 
@@ -13,11 +18,11 @@ CLOSE = {"Connection": "close"}  # what else the client sends is not read
 class Bodies:
     """The memory that bodies take together; used from one event loop."""
 
-    def __init__(self, limits: Limits):
+    def __init__(self, limits: Limits) -> None:
         self.limits, self.held = limits, 0
 
     @contextlib.asynccontextmanager
-    async def body(self, request):
+    async def body(self, request: Request) -> AsyncIterator[bytes]:
         """The body of a request, as long as it is needed."""
         size = _stated_size(request)
         if size > self.limits.max_bytes:
@@ -25,7 +30,7 @@ class Bodies:
         if request.headers.get("content-encoding", "identity").lower() != "identity":
             raise Refusal(415, "content-encoding", "the body is encoded, expected it as it is: Parquet is compressed "
                           "by itself", CLOSE)
-        parts: list = []
+        parts: list[bytes] = []
         held = 0
         try:
             await self._timed(request, parts)
@@ -35,14 +40,14 @@ class Bodies:
         finally:
             self.held -= held + sum(map(len, parts))
 
-    async def _timed(self, request, parts) -> None:
+    async def _timed(self, request: Request, parts: list[bytes]) -> None:
         """Read a body in the time that there is."""
         try:
             await asyncio.wait_for(self._read(request, parts), self.limits.body_seconds)
         except asyncio.TimeoutError:
             raise Refusal(408, "body", f"the body took longer than {self.limits.body_seconds:g} s", CLOSE) from None
 
-    async def _read(self, request, parts) -> None:
+    async def _read(self, request: Request, parts: list[bytes]) -> None:
         """Append what arrives."""
         total = 0
         async for part in request.stream():
@@ -59,7 +64,7 @@ class Bodies:
                        "send it in parts, or start the service with a larger --max-bytes", CLOSE)
 
 
-def _stated_size(request) -> int:
+def _stated_size(request: Request) -> int:
     """Bytes that the head of a request announces, 0 where it does not."""
     text = request.headers.get("content-length", "0")
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else 0

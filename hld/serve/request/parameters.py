@@ -2,9 +2,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from hld.serve.refusals import Refusal
 from hld.serve.work import DETAILS
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from hld.serve.models import LoadedModel, Models
 
 
 class Asked:
@@ -17,8 +24,8 @@ class Asked:
         Names that the endpoint has.
     """
 
-    def __init__(self, request, known):
-        self.values: dict = {}
+    def __init__(self, request: Request, known: Sequence[str]) -> None:
+        self.values: dict[str, str] = {}
         for name, value in request.query_params.multi_items():
             if name not in known:
                 raise Refusal(400, name[:64], f"`{name[:64]}` is not a parameter here: expected "
@@ -27,7 +34,7 @@ class Asked:
                 raise Refusal(400, name, f"`{name}` is given twice, expected one value")
             self.values[name] = value
 
-    def model(self, models):
+    def model(self, models: Models) -> LoadedModel:
         """The model that is asked for; the only one where none is named."""
         loaded, name = models.loaded, self.values.get("model")
         if name is None and len(loaded) > 1:
@@ -38,9 +45,9 @@ class Asked:
 
     def number(self, name: str, default: float) -> float:
         """A finite number."""
-        text = self.values.get(name)
+        text = self.values.get(name, str(default))
         try:
-            value = default if text is None else float(text)
+            value = float(text)
         except ValueError:
             value = math.nan
         if not math.isfinite(value):

@@ -20,7 +20,22 @@ def summary_form(content_type: str) -> str:
 
 
 def read_summary(body: bytes, form: str) -> BatchSummary:
-    """The summary in a body, or the sum of those in a JSON array; `Refusal` if it is none."""
+    """The summary in a body, or the sum of those in a JSON array; `Refusal` if it is none.
+
+    Parameters
+    ----------
+    body : bytes
+    form : "json" or "bytes"
+
+    Returns
+    -------
+    BatchSummary
+
+    Raises
+    ------
+    Refusal
+        Status 400.
+    """
     try:
         if form == "bytes":
             return BatchSummary.from_bytes(body)
@@ -29,7 +44,8 @@ def read_summary(body: bytes, form: str) -> BatchSummary:
             return BatchSummary.from_json(body.decode())
         if not 1 <= len(value) <= MOST:
             raise ValueError(f"the array has {len(value)} summaries, expected 1 to {MOST}")
-        return sum(BatchSummary.from_json(json.dumps(one)) for one in value)
+        first, *others = (BatchSummary.from_json(json.dumps(one)) for one in value)
+        return sum(others, start=first)
     except (ValueError, TypeError, RecursionError) as error:
         text = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise Refusal(400, "body", f"the body is not a summary of a batch, or a JSON array of them: {text}") from None

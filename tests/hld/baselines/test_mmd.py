@@ -172,6 +172,8 @@ def test_spectrum_has_the_exact_sums(name):
     values, counts = test._spectrum.ratios * test._spectrum.scale, test._spectrum.counts
     assert values @ counts == pytest.approx(p @ np.diag(h), rel=1e-9)
     assert values ** 2 @ counts == pytest.approx(p @ h ** 2 @ p, rel=1e-9)
+    assert len(values) > 1  # leading eigenvalues by themselves, not all as one gamma term
+    assert (counts == 1).any()
 
 
 @pytest.mark.parametrize("null", ["monte-carlo", "spectral"])

@@ -36,7 +36,7 @@ from typing import Any
 import numpy as np
 
 from hld.gchi2.three_moments import ThreeMoments
-from hld.ranks.monte_carlo import TIE
+from hld.nulls.ranks.monte_carlo import TIE
 from hld.references.kept_rows import KeptRows
 
 ASKED_BELOW = 0.25  # larger p-values are not checked
@@ -121,7 +121,25 @@ def pooled_of_norms(k: int, norms: np.ndarray, fourth: float, own_norms: Any, ow
 
 
 def odd_rows_pvalue(k: int, norms: np.ndarray, fourth: float, farthest: float, mapped: np.ndarray) -> float:
-    """The bound on the p-value of one metric that rows beyond all reference rows give; 0 where there are none."""
+    """The bound on the p-value of one metric that rows beyond all reference rows give; 0 where there are none.
+
+    Parameters
+    ----------
+    k : int
+        Rows of the reference.
+    norms : (3,) float array
+        Trace, Frobenius norm and largest eigenvalue of the reference's covariance in the metric.
+    fourth : float
+        Mean fourth power of the norm of a reference row.
+    farthest : float
+        Largest squared norm of a reference row.
+    mapped : (T, l) float array
+        Rows of the batch, less the reference mean, in the metric.
+
+    Returns
+    -------
+    float
+    """
     T = len(mapped)
     odd = (mapped ** 2).sum(axis=1) > farthest * (1 + TIE)
     h = int(odd.sum())
@@ -137,7 +155,19 @@ def odd_rows_pvalue(k: int, norms: np.ndarray, fourth: float, farthest: float, m
 
 
 def excess_of(trace: float, frobenius: float, fourth: float) -> float:
-    """By how much the variance of a row's squared distance exceeds that of a normal row, relative."""
+    """By how much the variance of a row's squared distance exceeds that of a normal row, relative.
+
+    Parameters
+    ----------
+    trace, frobenius : float
+        Of the covariance of rows in a metric.
+    fourth : float
+        Mean fourth power of the norm of a row.
+
+    Returns
+    -------
+    float
+    """
     square = np.maximum(2 * frobenius ** 2, np.finfo(float).tiny)
     return np.where(frobenius > 0, (fourth - trace ** 2) / square - 1, 0.0)  # type: ignore[return-value]
 
@@ -160,7 +190,18 @@ def _widest_tail(trace: float, frobenius: float, largest: float, x: float, v: fl
 
 
 def least_pvalue(k: int, T: int) -> float:
-    """The smallest p-value of a batch of T rows whatever they are: of rows all alike and infinitely far out."""
+    """The smallest p-value of a batch of T rows whatever they are: of rows all alike and infinitely far out.
+
+    Parameters
+    ----------
+    k : int
+        Rows of the reference.
+    T : int
+
+    Returns
+    -------
+    float
+    """
     far = np.full((min(T, MOST_VECTORS), 1), 1e9)
     pooled = pooled_pvalue(k, np.ones(3), 3.0, far, 1e18, T)
     log_ways = math.lgamma(k + T + 1) - math.lgamma(k + 1) - math.lgamma(T + 1)

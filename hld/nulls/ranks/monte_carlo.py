@@ -72,5 +72,16 @@ def rejection_threshold(null: np.ndarray, alpha: float) -> float:
 
 
 def monte_carlo_error(pvalue: float, B: int) -> float:
-    """Standard error of a Monte Carlo p-value."""
+    """Standard error of a Monte Carlo p-value.
+
+    Parameters
+    ----------
+    pvalue : float
+    B : int
+        Draws.
+
+    Returns
+    -------
+    float
+    """
     return math.sqrt(pvalue * (1 - pvalue) / B)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from hld.checks import finite_array
-from hld.ranks.monte_carlo import TIE
+from hld.nulls.ranks.monte_carlo import TIE
 
 EXACT, GROWTH = 100, 1.02  # ranks kept one by one, and the ratio of the others
 
@@ -81,7 +81,18 @@ def drawn_tail(scores: np.ndarray) -> DrawnTail:
 
 
 def read_tail(arrays: Mapping[str, Any], name: str) -> DrawnTail:
-    """A tail that `DrawnTail.to_arrays` wrote; raises ValueError where it is none."""
+    """A tail that `DrawnTail.to_arrays` wrote; raises ValueError where it is none.
+
+    Parameters
+    ----------
+    arrays : mapping of str to array
+    name : str
+        Under which it was written.
+
+    Returns
+    -------
+    DrawnTail
+    """
     values, ranks = finite_array(arrays, name, (2, None))
     if not len(values) or (np.diff(values) < 0).any() or (np.diff(ranks) <= 0).any() or ranks[0] != 1 \
             or (ranks != np.floor(ranks)).any() or ranks[-1] > 2 ** 53:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hld.ranks.monte_carlo import TIE, monte_carlo_error, monte_carlo_pvalue, rejection_threshold
+from hld.nulls.ranks.monte_carlo import TIE, monte_carlo_error, monte_carlo_pvalue, rejection_threshold
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=30), st.integers(0, 6), st.floats(0.001, 0.999))

@@ -1,0 +1,105 @@
+"""What `HLDDetector.fit` computes, in the order in which it is computed.
+
+    table -> columns                   `hld.tables.cells`              read once
+          -> rows to learn from, kept  `hld.variation.dividing`        nothing below sees the kept ones but the test
+          -> schema, encoder           `hld.schemas.learn_schema`      from the rows to learn from
+          -> tree, start values, EM    `pcircuit`                      from the same rows
+          -> test, judge               `hld.fitting.own_test`          against the kept rows
+
+The table is read once, one tree is learned, and the codes are checked once, by the tree.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+import pcircuit
+from hld.answers.table_facts import table_facts
+from hld.conditional.covariates import covariate_mask
+from hld.conditional.judges import build_judge
+from hld.estimator import row_offset
+from hld.files.detector import check_storable
+from hld.fitting.odd_columns import examine_columns
+from hld.fitting.own_test import build_test, warn_of_few
+from hld.results.count_law import with_laws
+from hld.schemas.encoder import TableEncoder
+from hld.schemas.learn_schema import learn_schema
+from hld.schemas.new_values import reference_rows
+from hld.tables.cells import Columns, read_table
+from hld.variation.dividing import divide
+
+Learner = Callable[[pcircuit.Circuit, np.ndarray, TableEncoder], tuple[pcircuit.Circuit, np.ndarray, int]]
+
+
+def learn_detector(options: Mapping[str, Any], table: Any, groups: Any, order: str | None, progress: bool,
+                   learner: Learner | None) -> dict[str, Any]:
+    """All that a fitted detector holds, by name.
+
+    Parameters
+    ----------
+    options : mapping
+        Parameters of `HLDDetector`, checked.
+    table, groups, order, progress, learner
+        As `HLDDetector.fit` takes them.
+
+    Returns
+    -------
+    dict
+        "schema", "test", "judge", "history" (read-only), "num_train", "offset", "profile", "values" and "new_values":
+        what `hld.files.detector.detector_parts` writes.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the table or an option is not usable; the message names column or option.
+    """
+    rng, progress = pcircuit.check_generator(options["rng"]), pcircuit.check_flag(progress, "progress")
+    columns = _read(table, groups, order, options)
+    columns, (learned_rows, kept_rows), labels = divide(columns, groups, order, options["reference"], rng)
+    schema = learn_schema(columns, num_bins=options["num_bins"], max_categories=options["max_categories"],
+                          rows=learned_rows, categorical=options["categorical"], continuous=options["continuous"],
+                          given=options["schema"])
+    encoder = schema.encoder()
+    check_storable(options, schema)
+    examine_columns(schema, options["schema"], options["categorical"])
+    given = covariate_mask(encoder.names, options["covariates"], options["reference"])
+    data, _ = encoder.encode_training(columns)
+    kept, new = reference_rows(encoder, columns, data, kept_rows)
+    learned = data[learned_rows]
+    tree = pcircuit.chow_liu_tree(learned, num_categories=encoder.num_categories, pseudocount=options["pseudocount"])
+    known = table_facts(encoder, columns, learned_rows, learned if kept is None else kept, tree)
+    known["profile"] = with_laws(known["profile"], encoder.columns, kept)
+    start = pcircuit.hclt(learned, options["num_latents"], encoder.num_categories, options["pseudocount"], rng,
+                          tree=tree)
+    circuit, history, num_learned = (learner or _fit_here(options, progress))(start, learned, encoder)
+    test = build_test(options, circuit, kept, num_learned, int(rng.integers(2 ** 53)), encoder.ordered)
+    num_train = len(data) + num_learned - len(learned)
+    judge = build_judge(test, kept, None if labels is None else labels[kept_rows], given, order)
+    warn_of_few(judge, num_train)
+    history.flags.writeable = False
+    offset = row_offset(pcircuit.log_likelihood(circuit, learned if kept is None else kept))
+    return {"schema": schema, "test": test, "judge": judge, "history": history, "num_train": num_train,
+            "offset": offset, "new_values": new, **known}
+
+
+def _read(table: Any, groups: Any, order: str | None, options: Mapping[str, Any]) -> Columns:
+    """The columns of a table of two rows or more, if what is asked of it goes together."""
+    columns = read_table(table)
+    if columns.num_rows == 1:
+        raise ValueError("`table` has 1 row: one sample is too few to learn a distribution of, give at least two")
+    if (groups is not None or order is not None) and options["covariates"] is not None:
+        raise ValueError(f"`{'order' if groups is None else 'groups'}` and `covariates` answer different questions"
+                         ": fit one detector for each")
+    return columns
+
+
+def _fit_here(options: Mapping[str, Any], progress: bool) -> Learner:
+    """A learner that fits the parameters by EM in this process."""
+    def learner(start: pcircuit.Circuit, learned: np.ndarray,
+                encoder: TableEncoder) -> tuple[pcircuit.Circuit, np.ndarray, int]:
+        circuit, history = pcircuit.fit_em(start, learned, num_epochs=options["num_epochs"], progress=progress,
+                                           pseudocount=options["pseudocount"])
+        return circuit, history, len(learned)
+    return learner

@@ -1,0 +1,67 @@
+"""The test of a fitted circuit, and what a user should know about it as soon as it is fitted."""
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+import pcircuit
+from hld.metrics.named import COMBINATIONS, default_metrics
+from hld.testing.goodness_of_fit import HLDTest
+
+SUPPORTED_LEVEL = 0.05  # below the smallest p-value of a single row `fit` warns
+
+
+def build_test(options: Mapping[str, Any], circuit: pcircuit.Circuit, kept: np.ndarray, num_learned: int, seed: int,
+               ordered: tuple[Any, ...]) -> HLDTest:
+    """The test of a fitted circuit against the rows `kept`, or, if these are None, against the circuit.
+
+    Parameters
+    ----------
+    options : mapping
+        Parameters of `HLDDetector`, checked.
+    circuit : pcircuit.Circuit
+    kept : (k, V) integer array or None
+    num_learned : int
+        Rows that the circuit was fitted to.
+    seed : int
+    ordered : tuple of int
+        Variables whose categories ascend.
+
+    Returns
+    -------
+    HLDTest
+    """
+    nodes, metric = pcircuit.select_nodes(circuit, options["kinds"]), options["metric"]
+    if isinstance(metric, str) and metric in COMBINATIONS:
+        fresh = None if kept is None or options["reference"] == "training" else len(kept)
+        metric = default_metrics(circuit, nodes, fresh, scores=metric == "auto" and options["covariates"] is None)
+    return HLDTest(circuit, nodes=nodes, metric=metric, null=options["null"],
+                   reference="circuit" if kept is None else "training", training_data=kept,
+                   num_train=num_learned if options["estimation_error"] and kept is None else None,
+                   rng=seed, num_resamples=options["num_resamples"], tolerance=options["tolerance"], ordered=ordered)
+
+
+def warn_of_few(judge: Any, num_rows: int) -> None:
+    """A warning if nothing can be rejected at the default level, so little there is to compare with.
+
+    Parameters
+    ----------
+    judge : HLDTest, GroupTest, TimeTest or ConditionalTest
+    num_rows : int
+        Rows of the training table.
+    """
+    if not isinstance(judge, HLDTest):
+        if judge.least_pvalue() > SUPPORTED_LEVEL:  # only groups have one
+            warnings.warn(f"`groups` leaves {judge.num_groups} groups to compare with, so p-values are at least "
+                          f"{judge.least_pvalue():.2g}: a test at a lower level never rejects", UserWarning,
+                          stacklevel=4)
+        return
+    test = judge
+    least = test.least_pvalue(1)
+    if least > SUPPORTED_LEVEL:
+        warnings.warn(f"`table` has {num_rows} rows, so the smallest p-value of a single row is {least:.2g}: a test at "
+                      "a lower level never rejects one; `describe()` lists the smallest p-values of larger batches",
+                      UserWarning, stacklevel=4)

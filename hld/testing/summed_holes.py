@@ -1,0 +1,36 @@
+"""A batch with holes against the circuit, the holes summed out: ``missing="exact"``."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import pcircuit
+from hld.nulls.limit_law import limit_null
+from hld.nulls.null import NullOptions
+from hld.references.holes import HolePatterns
+from hld.results.result import HLDResult
+from hld.testing.verdict import verdict
+
+
+def judge_with_holes(test: Any, patterns: HolePatterns, batch: np.ndarray, alpha: float) -> HLDResult:
+    """The verdict about a batch by its marginal likelihoods and the limit law for its pattern of holes.
+
+    Parameters
+    ----------
+    test : HLDTest
+    patterns : HolePatterns
+        Of the test's circuit and nodes.
+    batch : (T, V) integer array
+        Evidence; -1 is missing.
+    alpha : float
+
+    Returns
+    -------
+    HLDResult
+    """
+    reference = patterns.reference(batch)
+    options = NullOptions(1, test.settings.seed, np.random.default_rng([test.settings.seed, 1]))
+    null = limit_null(reference, test.calibration.metrics, options)
+    mean = pcircuit.mean_node_likelihoods(test.circuit, batch, nodes=test.nodes)
+    return verdict(test, mean - reference.mean, len(batch), alpha, int((batch < 0).sum()), null)

@@ -1,0 +1,55 @@
+"""The downward pass of expected flows over a block of rows, in NumPy: the twin of `pcircuit.compiled.downward`."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pcircuit.array_types import Evidence, Floats
+from pcircuit.circuit import Circuit, InputRegion
+from pcircuit.inference.unit_sums import by_unit
+
+
+def downward(circuit: Circuit, data: Evidence, weights: Floats, shown: list[Floats],
+             products: list[Any]) -> list[Floats]:
+    """The summed flows of a block of rows, after `pcircuit.inference.likelihood.upward`.
+
+    Parameters
+    ----------
+    circuit : Circuit
+    data : (N, V) integer array
+        Checked evidence.
+    weights : (N,) array
+        0 for rows that must not count.
+    shown, products : lists of arrays
+        What `upward` returned.
+
+    Returns
+    -------
+    list of arrays
+        Per region the summed flows: (K, C + 1) at a leaf, last column for missing values; (K, P) elsewhere.
+
+    Examples
+    --------
+    >>> from pcircuit import Circuit, InputRegion, VTree
+    >>> from pcircuit.inference.likelihood import upward
+    >>> coin, row = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.25, 0.75]])]), np.array([[1]])
+    >>> downward(coin, row, np.ones(1), *upward(coin, row)[:2])
+    [array([[0., 1., 0.]])]
+    """
+    flow: list[Any] = [None] * circuit.num_regions
+    flow[-1] = np.where(shown[-1] > 0, weights, 0.0)
+    counts: list[Any] = [None] * circuit.num_regions
+    for r in range(circuit.num_regions - 1, -1, -1):
+        region = circuit.regions[r]
+        if isinstance(region, InputRegion):
+            C = region.num_categories
+            code = data[:, region.variable].astype(np.int64) % (C + 1)  # -1 becomes C
+            counts[r] = np.stack([np.bincount(code, weights=row, minlength=C + 1) for row in flow[r]])
+            continue
+        ratio = np.divide(flow[r], shown[r], out=np.zeros_like(flow[r]), where=shown[r] > 0)
+        counts[r] = (ratio @ products[r].T) * region.dense_weights()
+        through = (region.weights.T @ ratio) * products[r]
+        for a, c in enumerate(circuit.vtree.children(r).tolist()):
+            flow[c] = by_unit(through, region.products[:, a], len(shown[c]))
+    return counts

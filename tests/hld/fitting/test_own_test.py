@@ -1,0 +1,28 @@
+"""What a user is told as soon as a detector is fitted: the warnings are about the line that called `fit`."""
+import pathlib
+import warnings
+
+import numpy as np
+import pytest
+
+import hld
+
+
+@pytest.mark.parametrize(("table", "said"), [
+    (np.arange(6).reshape(6, 1) % 2, "the smallest p-value of a single row"),
+    ([[f"id {i}", i % 2] for i in range(200)], "columns that tell rows apart"),
+])
+def test_warnings_point_at_the_call(table, said):
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        hld.HLDDetector(num_latents=2, num_epochs=1, metric="likelihoods", num_resamples=19).fit(table)
+    mine = [one for one in found if said in str(one.message)]
+    assert [pathlib.Path(one.filename).name for one in mine] == [pathlib.Path(__file__).name]
+
+
+def test_nothing_is_said_of_columns_that_were_asked_for():
+    table = [[f"id {i}", i % 2] for i in range(200)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        hld.HLDDetector(num_latents=2, num_epochs=1, metric="likelihoods", num_resamples=19,
+                        categorical=["x0"]).fit(table)
