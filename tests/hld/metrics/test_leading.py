@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from hld.metrics.leading import leading_eigenpairs
+from hld.metrics.leading import COARSE, leading_eigenpairs
 
 
 def covariance(rng, spectrum):
@@ -40,3 +40,23 @@ def test_the_same_at_every_call(rng):
     matrix = covariance(rng, 0.9 ** np.arange(80))
     first, second = (leading_eigenpairs(matrix, 80, 5, 1e-6)[1] for _ in range(2))
     np.testing.assert_array_equal(first, second)
+
+
+def test_coarse_directions_miss_little_of_a_flat_spectrum(rng):
+    """Fewer products, and residuals of at most a fifth of the smallest eigenvalue that is wanted."""
+    values = 1 + 0.5 * np.linspace(1, 0, 2000)
+    products = []
+
+    class Counted:
+        def __matmul__(self, block):
+            products.append(block.shape[1])
+            return values[:, None] * block
+
+    found, vectors = leading_eigenpairs(Counted(), 2000, 40, 1e-6, coarse=COARSE)
+    coarse = sum(products)
+    residuals = np.linalg.norm(values[:, None] * vectors - vectors * found, axis=0)
+    assert residuals.max() <= COARSE * found[-1]
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(40), atol=1e-10)
+    products.clear()
+    leading_eigenpairs(Counted(), 2000, 40, 1e-6)
+    assert 3 * coarse < sum(products)
