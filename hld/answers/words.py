@@ -98,7 +98,8 @@ def pair_lines(pairs: tuple[Any, ...], alpha: float) -> list[Any]:
 def quality_lines(quality: Any, columns: tuple[ColumnShift, ...], alpha: float) -> list[Any]:
     """Lines about cells of another type, and about missing and new values (Bonferroni) of columns not called moved."""
     told = {one.name for one in columns if one.adjusted <= alpha}
-    level, found = alpha / max(1, 2 * len(quality.columns)), []  # two tests a column
+    level = alpha / max(1, 2 * len(quality.columns))  # two tests a column
+    found: list[str] = []
     for one in quality.columns:
         lines = [] if one.is_absent else one.lines(quality.num_rows)
         if one.name not in told and one.is_notable(level):
@@ -115,6 +116,6 @@ def _aligned(rows: Any) -> list[Any]:
             for row in rows]
 
 
-def _more(found: list[ColumnShift]) -> list[Any]:
+def _more(found: list[Any]) -> list[Any]:
     """How many are not listed."""
     return [f"  and {len(found) - MOST_LINES} more"] if len(found) > MOST_LINES else []

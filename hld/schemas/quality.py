@@ -67,9 +67,10 @@ class ColumnQuality:
         found = [f"column {self.name!r}: {count} of {num_rows} values {what}{tested * (attribute in NEW)}"
                  for attribute, what in COUNTS.items() if (count := getattr(self, attribute))]
         if self.num_missing or self.train_missing:
-            known = self.train_missing is not None
+            trained = "" if self.train_missing is None else (
+                f", {100 * self.train_missing:.3g}% in training (p = {self.pvalue:.2g})")
             found.append(f"column {self.name!r}: {100 * self.num_missing / num_rows:.3g}% of the values are missing"
-                         + (f", {100 * self.train_missing:.3g}% in training (p = {self.pvalue:.2g})" if known else ""))
+                         + trained)
         return found
 
     def is_notable(self, level: float) -> bool:
