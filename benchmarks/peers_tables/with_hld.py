@@ -1,6 +1,4 @@
 """The jobs with hld."""
-import numpy as np
-
 import hld
 
 
@@ -13,7 +11,7 @@ def detect(model, batch):
 
 
 def explain(model, batch):
-    return [column.name for column in model.test(batch).columns if column.pvalue <= 0.05]   # adjusted by Holm
+    return [column.name for column in model.test(batch).columns if column.adjusted <= 0.05]  # by Holm
 
 
 def report(model, batch, path):
@@ -28,11 +26,7 @@ def segments(model, table, by):
 
 
 def stream(train, rows):
-    detector = hld.HLDDetector().fit(train)
-    circuit, test = detector.circuit_, detector.test_
-    misfit = np.linalg.norm(test.mean - hld.Monitor(circuit, nodes=test.nodes).mean)
-    found = hld.Monitor(circuit, nodes=test.nodes, margin=misfit, rng=0).update(detector.encoder_.encode(rows)[0])
-    return found.alarm_row
+    return hld.StreamMonitor(hld.HLDDetector().fit(train), rng=0).update(rows).alarm_row
 
 
 def size(model):
