@@ -25,3 +25,13 @@ def test_the_interval_covers_the_effect(size, law):
 
 def test_no_variance_no_effect():
     assert effect_interval(np.zeros(2), (np.zeros(2), np.eye(2)), 0.1) == (0.0, 0.0)
+
+
+def test_the_interval_does_not_depend_on_the_choice_among_eigenvectors_of_equal_eigenvalues(rng):
+    values, deltas = np.repeat([3.0, 1.0], 4), 3.0 * rng.normal(size=8)
+    turned = np.zeros((8, 8))
+    for part in (slice(0, 4), slice(4, 8)):
+        turned[part, part] = np.linalg.qr(rng.normal(size=(4, 4)))[0]
+    low, high = effect_interval(deltas, (values, np.eye(8)), 0.2)
+    assert 0 < low < high
+    np.testing.assert_allclose(effect_interval(deltas, (values, turned), 0.2), (low, high), rtol=1e-8)
