@@ -17,6 +17,7 @@ NUMERICAL = tuple(f"tests/{name}" for name in (
     "pcircuit/test_rounding", "hld/baselines", "hld/gchi2", "hld/metrics", "hld/monitoring", "hld/nulls",
     "hld/references", "hld/results", "hld/testing", "hld/vectors"))
 
+BLAS_THREADS = "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"
 MOST_PROCESSES = 4  # of the whole suite: each compiles kernels of its own in a fresh checkout
 
 hypothesis.settings.register_profile("pcircuit", deadline=None, derandomize=True)
@@ -55,6 +56,8 @@ def pytest_cmdline_main(config):
     alone = config.getoption("collectonly") or config.getoption("usepdb") or config.getoption("-m") == "slow"
     if whole and not alone and config.pluginmanager.hasplugin("xdist") and config.option.numprocesses is None:
         config.option.numprocesses, config.option.dist = min(os.cpu_count() or 1, MOST_PROCESSES), "worksteal"
+        for name in BLAS_THREADS:  # the workers' own: with as many as cores in each they wait for one another
+            os.environ.setdefault(name, "1")
 
 
 def pytest_sessionstart(session):
