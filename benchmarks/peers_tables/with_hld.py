@@ -26,7 +26,8 @@ def segments(model, table, by):
 
 
 def stream(train, rows):
-    return hld.StreamMonitor(hld.HLDDetector().fit(train), rng=0).update(rows).alarm_row
+    detector = hld.HLDDetector().fit(train[::2])
+    return hld.StreamMonitor(detector, train[1::2], seed=0).update(rows).alarm_row
 
 
 def size(model):
