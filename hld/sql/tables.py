@@ -77,7 +77,8 @@ def count(detector: HLDDetector, source: Any, query: str | None = None) -> Table
     ImportError
         If ibis is not installed.
     TypeError, ValueError
-        If there is no such table, it has none of the detector's columns or no rows, or a type that has no counterpart.
+        If `query` is more than one statement, or writes; if there is no such table, it has none of the detector's
+        columns or no rows, or a type that has no counterpart.
 
     Notes
     -----
@@ -101,7 +102,22 @@ def count(detector: HLDDetector, source: Any, query: str | None = None) -> Table
 
 
 def table_of(source: Any, query: str | None = None) -> Any:
-    """A table of ibis: see `count`."""
+    """A table of ibis, nothing of which has been read.
+
+    Parameters
+    ----------
+    source, query
+        As of `count`.
+
+    Returns
+    -------
+    ibis table
+
+    Raises
+    ------
+    ImportError, TypeError, ValueError
+        As of `count`.
+    """
     try:
         import ibis
     except ImportError as error:
@@ -113,10 +129,28 @@ def table_of(source: Any, query: str | None = None) -> Any:
     if query is None:
         raise ValueError("`query` is needed with a connection: the name of a table, or a SELECT")
     connection = _connection(ibis, source)
+    if QUERY.match(query):
+        _check_reads(query, connection)
     try:
         return connection.sql(query) if QUERY.match(query) else _named(connection, query)
+    except ibis.common.exceptions.TableNotFound as error:
+        raise ValueError(f"`query` {query!r} cannot be read: expected the name of a table that the database has, or a "
+                         "SELECT") from error
     except Exception as error:  # each engine has errors of its own
         raise ValueError(f"`query` {query!r} cannot be read: {' '.join(str(error).split())[:300]}") from error
+
+
+def _check_reads(query: str, connection: Any) -> None:
+    """ValueError unless a query is one statement that reads: a second one, or one that writes, would be carried out."""
+    import sqlglot
+    from sqlglot import exp
+    try:
+        statements = [one for one in sqlglot.parse(query, read=connection.dialect) if one is not None]
+    except sqlglot.errors.SqlglotError as error:
+        raise ValueError(f"`query` {query!r} cannot be read: {' '.join(str(error).split())[:300]}") from error
+    writes = any(one.find(exp.DML, exp.DDL, exp.Drop, exp.Into, exp.Command) for one in statements)
+    if len(statements) != 1 or writes or not isinstance(statements[0], (exp.Query, exp.Values)):
+        raise ValueError(f"`query` must be one SELECT that writes nothing, found {query[:200]!r}")
 
 
 def _named(connection: Any, name: str) -> Any:

@@ -351,5 +351,18 @@ def test_bad_arguments(detector, call, error, match):
         call(detector)
 
 
+@pytest.mark.parametrize("query", [
+    "SELECT * FROM kept; DROP TABLE kept", "SELECT * FROM kept; SELECT 1",
+    "WITH x AS (DELETE FROM kept RETURNING *) SELECT * FROM x",
+    "SELECT * INTO other FROM kept", "SELECT 1; DELETE FROM kept"])
+def test_only_one_statement_that_reads_is_carried_out(detector, query):
+    database = duckdb.connect()
+    database.execute("CREATE TABLE kept AS SELECT 1 AS many")
+    with pytest.raises(ValueError, match=r"`query` must be one SELECT that writes nothing, found"):
+        hld.sql.test(detector, database, query)
+    assert database.execute("SELECT count(*) FROM kept").fetchone() == (1,)
+    assert hld.sql.test(detector, database, "SELECT many, ';' AS other FROM kept;").num_samples == 1
+
+
 def test_the_tail_of_a_law_without_variance():
     assert law_tail(np.zeros(4), 1.0, 10, 10) == 1.0
