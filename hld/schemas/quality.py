@@ -66,9 +66,9 @@ class ColumnQuality:
         tested = "" if self.new_pvalue is None else f" (p = {self.new_pvalue:.2g})"
         found = [f"column {self.name!r}: {count} of {num_rows} values {what}{tested * (attribute in NEW)}"
                  for attribute, what in COUNTS.items() if (count := getattr(self, attribute))]
-        if self.num_missing or self.train_missing:
-            trained = "" if self.train_missing is None else (
-                f", {100 * self.train_missing:.3g}% in training (p = {self.pvalue:.2g})")
+        if num_rows and (self.num_missing or self.train_missing):
+            tested = "" if self.pvalue is None else f" (p = {self.pvalue:.2g})"
+            trained = "" if self.train_missing is None else f", {100 * self.train_missing:.3g}% in training{tested}"
             found.append(f"column {self.name!r}: {100 * self.num_missing / num_rows:.3g}% of the values are missing"
                          + trained)
         return found

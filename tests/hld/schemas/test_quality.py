@@ -39,7 +39,16 @@ def test_a_column_that_is_suddenly_empty_is_found(detector):
     assert not before.reject
     assert detector.test(batch.assign(heat=batch["heat"].fillna(0.1))).data_quality.missingness.pvalue < 0.05
     switched_off = hld.HLDDetector(num_latents=2, num_epochs=2, num_resamples=99, missingness=False).fit(table(300, 0))
-    assert not switched_off.test(batch.assign(heat=np.nan)).reject
+    result = switched_off.test(batch.assign(heat=np.nan))
+    assert not result.reject
+    missing = next(one for one in result.data_quality.columns if one.name == "heat")
+    assert missing.lines(60) == [
+        f"column 'heat': 100% of the values are missing, {100 * missing.train_missing:.3g}% in training"]
+    assert str(result)
+
+
+def test_no_rows_are_counted_without_a_word_on_shares(detector):
+    assert str(detector.schema_.check(table(0, 1))) == "0 rows, nothing that the schema does not know"
 
 
 def test_as_many_holes_as_in_training_keep_the_level(detector):
