@@ -22,6 +22,7 @@ from hld.checks import finite_array
 from hld.references.reference import MAX_FULL_SPECTRUM, Reference
 
 SYMMETRIC = ("covariance", "shared")  # of these files hold one half
+MOST_SQUARED = 1e140  # a squared distance, so that fourth powers stay in the range of doubles
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,11 +71,22 @@ class KeptRows:
         sums = [finite_array(arrays, name, (q,)) for name in ("fourth", "farthest")]
         if norms.min() < 0 or min(one.min() for one in sums) < 0:
             raise ValueError("sums of squares over the reference rows must be at least 0")
+        _check_powers(k, *sums)
         covariance, shared = (_symmetric(arrays, name, m) for name in SYMMETRIC)
         counts = finite_array(arrays, "counts", (m,) if arrays["counts"].size else (0,), np.int64)
         if ((counts < 0) | (counts > k) | (counts != np.floor(counts))).any():
             raise ValueError(f"rows that show a node must be whole numbers up to {k}")
         return cls(k, norms, *sums, covariance, counts.astype(np.int64), shared)  # type: ignore[call-arg]
+
+
+def _check_powers(k: int, fourth: np.ndarray, farthest: np.ndarray) -> None:
+    """Raise unless mean fourth powers and largest squares can be those of k numbers in the range of `MOST_SQUARED`."""
+    if farthest.max() > MOST_SQUARED:
+        raise ValueError(f"squared distances of reference rows must be at most {MOST_SQUARED:g}, found {farthest.max()}")
+    square = farthest ** 2
+    if (fourth > square * (1 + 1e-9)).any() or (square > k * fourth * (1 + 1e-9)).any():
+        raise ValueError(f"mean fourth powers {fourth.tolist()} of distances are not those of {k} reference rows of "
+                         f"which the farthest have the squares {farthest.tolist()}")
 
 
 def kept_rows(reference: Reference, metrics: tuple[Any, ...], laws: tuple[Any, ...]) -> KeptRows | None:
@@ -123,7 +135,14 @@ def _symmetric(arrays: dict[str, np.ndarray], name: str, m: int) -> np.ndarray:
 
 
 def with_triangles(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
-    """Arrays of a file, in which earlier ones held symmetric matrices whole, with their lower triangles."""
+    """Arrays of a file, in which earlier ones held symmetric matrices whole, with their lower triangles.
+
+    Parameters
+    ----------
+    arrays : dict of str to array
+    prefix : str
+        Of the names of the arrays that `KeptRows.from_parts` takes.
+    """
     result = dict(arrays)
     for name in (prefix + one for one in SYMMETRIC):
         if name in arrays and arrays[name].ndim == 2:
