@@ -26,8 +26,9 @@ from hld.answers.table_facts import batch_profile, evidence_of
 from hld.checks import check_alpha
 from hld.schemas.missingness import compare_missing
 from hld.schemas.quality import DataQuality
-from hld.tables.cells import Columns, is_missing, plain_value, read_table
+from hld.tables.cells import Columns, read_table
 from hld.tables.factored import whole_cells
+from hld.tables.single_cells import is_missing, plain_value
 
 ADJUST = {"bh": benjamini_hochberg, "by": benjamini_yekutieli}
 PERIODS = {"year": 4, "month": 7, "day": 10, "hour": 13, "minute": 16}  # characters of a time as text

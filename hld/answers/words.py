@@ -96,7 +96,16 @@ def pair_lines(pairs: tuple[Any, ...], alpha: float) -> list[Any]:
 
 
 def quality_lines(quality: Any, columns: tuple[ColumnShift, ...], alpha: float) -> list[Any]:
-    """Lines about cells of another type, and about missing and new values (Bonferroni) of columns not called moved."""
+    """Lines about cells of another type, and about missing and new values of columns that are not called moved.
+
+    Parameters
+    ----------
+    quality : DataQuality
+    columns : tuple of ColumnShift
+        Whose adjusted p-values say which columns moved.
+    alpha : float
+        Level of the tests of missing and new values together; each has its share of it (Bonferroni).
+    """
     told = {one.name for one in columns if one.adjusted <= alpha}
     level = alpha / max(1, 2 * len(quality.columns))  # two tests a column
     found: list[str] = []

@@ -82,7 +82,8 @@ class KeptRows:
 def _check_powers(k: int, fourth: np.ndarray, farthest: np.ndarray) -> None:
     """Raise unless mean fourth powers and largest squares can be those of k numbers in the range of `MOST_SQUARED`."""
     if farthest.max() > MOST_SQUARED:
-        raise ValueError(f"squared distances of reference rows must be at most {MOST_SQUARED:g}, found {farthest.max()}")
+        raise ValueError(f"squared distances of reference rows must be at most {MOST_SQUARED:g}, "
+                         f"found {farthest.max()}")
     square = farthest ** 2
     if (fourth > square * (1 + 1e-9)).any() or (square > k * fourth * (1 + 1e-9)).any():
         raise ValueError(f"mean fourth powers {fourth.tolist()} of distances are not those of {k} reference rows of "

@@ -137,7 +137,20 @@ def with_laws(profile: Any, columns: Sequence[Any], codes: np.ndarray | None) ->
 
 
 def merged_counts(columns: Sequence[Any], profile: Any) -> tuple[list[Any], list[Any]]:
-    """Counts of a profile with rare and unseen levels in one category: by column (C_v,), by edge (C_u, C_v)."""
+    """Counts of a profile with rare and unseen levels in one category.
+
+    Parameters
+    ----------
+    columns : sequence of V columns
+        Of the encoder; those with `rare` have rare and unseen levels as their last two categories.
+    profile : Profile
+        Whose `counts` and `pairs` are merged.
+
+    Returns
+    -------
+    list of (C_v,) arrays, one a column
+    list of (C_u, C_v) arrays, one an edge
+    """
     rare = [bool(getattr(one, "rare", b"")) for one in columns]
     singles = [_folded(one[:-1], 0) if rare[v] else one[:-1] for v, one in enumerate(profile.counts)]
     pairs = []
@@ -165,7 +178,14 @@ def shares(counts: np.ndarray) -> np.ndarray:
 
 
 def merged_codes(columns: Sequence[Any], codes: np.ndarray) -> np.ndarray:
-    """Codes (N, V) with rare and unseen levels in one category, as counts in a database have them.
+    """Codes with rare and unseen levels in one category, as counts in a database have them.
+
+    Parameters
+    ----------
+    columns : sequence of V columns
+        Of the encoder.
+    codes : (N, V) int array
+        -1 where a value is missing, which stays.
 
     Examples
     --------

@@ -38,8 +38,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hld.schemas.rare_levels import MOST_RARE, SIZE, digests_of
-from hld.tables.cells import distinct_values, level_order, not_a_number
+from hld.tables.cells import distinct_values, level_order
 from hld.tables.factored import whole_cells
+from hld.tables.single_cells import not_a_number
 from hld.tables.times import TIMES, as_seconds, from_seconds, time_kind, time_text
 
 BINNED = ("continuous", *TIMES)

@@ -18,8 +18,9 @@ from hld.schemas.columns import BINNED
 from hld.schemas.level_codes import level_lookup, look_up
 from hld.schemas.number_codes import StepTables, step_codes, step_tables
 from hld.schemas.rare_levels import seen_once
-from hld.tables.cells import NUMERIC, as_numbers, is_missing, objects_of, plain_value
+from hld.tables.cells import NUMERIC, as_numbers, objects_of
 from hld.tables.factored import Factored, whole_cells
+from hld.tables.single_cells import is_missing, plain_value
 from hld.tables.times import TIMES, as_seconds
 
 if TYPE_CHECKING:

@@ -12,9 +12,10 @@ from hld.schemas.columns import BINNED, LevelColumn, fit_column, narrowed_column
 from hld.schemas.identifiers import identifier_note
 from hld.schemas.schema import LEFT_OUT, ColumnSchema, TableSchema
 from hld.tables.calendar import PARTS, with_parts
-from hld.tables.cells import as_numbers, distinct_values, is_missing, level_order, objects_of, read_table
+from hld.tables.cells import as_numbers, distinct_values, level_order, objects_of, read_table
 from hld.tables.column_names import column_names, column_roles
 from hld.tables.factored import Factored, whole_cells
+from hld.tables.single_cells import is_missing
 from hld.tables.times import TIMES, as_seconds
 
 if TYPE_CHECKING:

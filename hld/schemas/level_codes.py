@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hld.schemas.rare_levels import digest, digest_set
-from hld.tables.cells import first_unhashable, is_missing, not_a_level, not_a_number, plain_value
+from hld.tables.single_cells import first_unhashable, is_missing, not_a_level, not_a_number, plain_value
 
 if TYPE_CHECKING:
     from hld.schemas.columns import LevelColumn

@@ -91,7 +91,16 @@ def _from_circuit(detector: Any, batch: list[Any], T: int) -> tuple[Distance, Di
 
 
 def merged_shares(columns: Any, edges: np.ndarray, singles: list[Any], pairs: list[Any]) -> tuple[Any, ...]:
-    """Shares of a circuit with rare and unseen levels in one category, by column and by edge."""
+    """Shares of a circuit with rare and unseen levels in one category, by column and by edge.
+
+    Parameters
+    ----------
+    columns : sequence of V columns
+        Of the encoder.
+    edges : (E, 2) int array
+    singles, pairs : lists of (C_v,) and of (C_u, C_v) float arrays
+        Marginals of the circuit: of each column without its category of unseen levels, and of each edge.
+    """
     own = Profile(0, tuple(np.append(one, 0.0) for one in singles), edges, tuple(pairs))
     return merged_counts(columns, own)
 

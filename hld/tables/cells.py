@@ -17,7 +17,7 @@ Nothing is rounded on the way: whole numbers stay whole numbers, whatever their 
 `read_table`         a table as `Columns`
 `distinct_values`    the plain values of a column in order, with their counts
 `as_numbers`         a column as numbers; text is refused, not parsed
-`plain_value`        one cell
+`plain_value`        one cell (`hld.tables.single_cells`)
 `is_missing`         one cell
 ===================  ==================================================================
 """
@@ -25,10 +25,7 @@ from __future__ import annotations
 
 import collections
 import collections.abc
-import numbers
-import reprlib
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -46,11 +43,19 @@ from hld.tables.forms import (
     structured_parts,
 )
 from hld.tables.frames import frame_parts, is_frame
+from hld.tables.single_cells import (
+    REAL,
+    first_unhashable,
+    is_missing,
+    not_a_level,
+    not_a_number,
+    plain_value,
+    too_large,
+)
 from hld.tables.times import times_as_objects
 
 NUMERIC = "biuf"                                   # dtype kinds that compare as numbers
 _TEXT = "UST"
-_REAL = (numbers.Real, Decimal, np.bool_)
 _PREFERENCE = {int: 0, float: 1, bool: 2, str: 3}  # which of 1, 1.0, True names a level that came as all
 
 
@@ -210,56 +215,6 @@ def level_order(level: float | str) -> tuple[Any, ...]:
     return type(level).__name__, level
 
 
-def is_missing(cell: float | str | None) -> bool:
-    """Whether a cell holds no value: None, NaN, NaT or pandas.NA (masked entries have become None)."""
-    if cell is None:
-        return True
-    try:
-        return bool(cell != cell)
-    except (TypeError, ValueError):         # pandas.NA answers every comparison with NA, which is not a truth
-        return type(cell).__name__ == "NAType"
-
-
-def plain_value(cell: float | str, name: str) -> float | str:
-    """The bool, int, float or str that stands for a cell which is not missing.
-
-    Parameters
-    ----------
-    cell : object
-    name : str
-        Of the column, for errors.
-
-    Returns
-    -------
-    bool, int, float or str
-
-    Raises
-    ------
-    TypeError, ValueError
-        A cell that is no level, or a number beyond double precision.
-    """
-    if isinstance(cell, np.generic):
-        # item() would turn dates with nanoseconds into bare integers.
-        cell = (times_as_objects(np.asarray(cell)) if cell.dtype.kind in "Mm" else cell).item()
-    if isinstance(cell, str):
-        return str.__str__(cell)
-    if isinstance(cell, bool):
-        return cell
-    if isinstance(cell, _REAL):
-        try:
-            number = float(cell) + 0.0
-        except OverflowError:
-            raise _too_large(name) from None
-        return int(cell) if isinstance(cell, numbers.Integral) else number
-    if isinstance(cell, bytes):
-        return cell.decode("utf-8", "backslashreplace")
-    kind = type(cell)
-    opaque = kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__
-    if opaque or isinstance(cell, (complex, collections.abc.Collection)):
-        raise not_a_level(cell, name)
-    return str(cell)
-
-
 def as_numbers(values: np.ndarray, name: str, *, odd: list[Any] | None = None) -> np.ndarray:
     """A column (N,) as an array of numbers, missing as NaN; TypeError where it holds anything else.
 
@@ -276,7 +231,7 @@ def as_numbers(values: np.ndarray, name: str, *, odd: list[Any] | None = None) -
         return as_doubles(values, name) if values.dtype.kind == "f" else values
     cells = objects_of(values).tolist()
     # NumPy derives its durations from the integers, but they are no numbers here.
-    others = {kind for kind in set(map(type, cells)) if not issubclass(kind, _REAL) or kind is np.timedelta64}
+    others = {kind for kind in set(map(type, cells)) if not issubclass(kind, REAL) or kind is np.timedelta64}
     if others:
         if odd is not None:
             odd.extend(i for i, cell in enumerate(cells) if type(cell) in others and not is_missing(cell))
@@ -284,7 +239,7 @@ def as_numbers(values: np.ndarray, name: str, *, odd: list[Any] | None = None) -
     try:
         return np.array(cells, dtype=np.float64)
     except OverflowError:
-        raise _too_large(name) from None
+        raise too_large(name) from None
 
 
 def as_doubles(values: Any, name: str) -> np.ndarray:
@@ -305,7 +260,7 @@ def as_doubles(values: Any, name: str) -> np.ndarray:
     with np.errstate(over="ignore"):
         doubles = values.astype(np.float64)
     if (np.isinf(doubles) & ~np.isinf(values)).any():
-        raise _too_large(name)
+        raise too_large(name)
     return doubles
 
 
@@ -314,47 +269,3 @@ def _nan_or_refuse(cell: Any, name: str, is_strict: bool) -> float:
     if not is_strict or is_missing(cell):
         return np.nan
     raise not_a_number(cell, name)
-
-
-def not_a_number(cell: str, name: str) -> Any:
-    """The TypeError for a value in a column of numbers (text that could be parsed included).
-
-    Parameters
-    ----------
-    cell : object
-    name : str
-        Of the column.
-    """
-    what = "text" if isinstance(cell, (str, bytes)) else f"a {type(cell).__name__}"
-    return TypeError(f"`table` column {name!r} holds {what} ({reprlib.repr(cell)}), expected numbers, "
-                     f"because this column is encoded as numbers: convert it first, for example with "
-                     f"astype(float)")
-
-
-def not_a_level(cell: Any, name: Any) -> Any:
-    """The TypeError for a container, a complex number or an object that no text tells from another.
-
-    Parameters
-    ----------
-    cell : object
-    name : str
-        Of the column.
-    """
-    return TypeError(f"`table` column {name!r} holds a {type(cell).__name__} ({reprlib.repr(cell)}), "
-                     f"expected text, numbers, booleans or dates: convert the column first")
-
-
-def first_unhashable(cells: Any) -> Any:
-    """The first cell that cannot be looked up, None if there is none."""
-    for cell in cells:
-        try:
-            hash(cell)
-        except TypeError:
-            return cell
-    return None
-
-
-def _too_large(name: Any) -> Any:
-    """The ValueError for numbers that no double can hold."""
-    return ValueError(f"`table` column {name!r} holds a number beyond the range of double precision, "
-                      f"expected magnitudes below 1.8e308: keep such values as text, or write them as inf")

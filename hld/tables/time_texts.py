@@ -71,6 +71,11 @@ def times_of_texts(cells: Any, kind: str) -> np.ndarray:
 def seconds_of_text(cell: str, kind: str) -> float | None:
     """The number for one text that stands for a time (`hld.tables.times`); None if it stands for none.
 
+    Parameters
+    ----------
+    cell : str
+    kind : {"date", "time", "duration"}
+
     Examples
     --------
     >>> seconds_of_text("02.01.1970 01:00+01:00", "date"), seconds_of_text("1 day, 0:00:01", "duration")

@@ -51,6 +51,12 @@ def quadratic_forms(metrics: tuple[LinearMap, ...], rows: np.ndarray) -> tuple[A
     Metrics of fewer than n coordinates are applied to the rows once, and a stretched one is the plain one and some
     directions more; what is left needs an (n, n) product, and all plain norms of the same coordinates share one.
 
+    Parameters
+    ----------
+    metrics : tuple of q LinearMap
+        G is F^t F, F one of them applied to the rows.
+    rows : (n, m) float array
+
     Returns
     -------
     callable

@@ -1,0 +1,117 @@
+"""One cell of a table: whether it is missing, the plain value that it is kept as, and the errors for what it cannot be.
+
+`hld.tables.cells` says what the words mean.
+"""
+from __future__ import annotations
+
+import collections.abc
+import numbers
+import reprlib
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from hld.tables.times import times_as_objects
+
+REAL = (numbers.Real, Decimal, np.bool_)
+
+
+def is_missing(cell: float | str | None) -> bool:
+    """Whether a cell holds no value: None, NaN, NaT or pandas.NA (masked entries have become None)."""
+    if cell is None:
+        return True
+    try:
+        return bool(cell != cell)
+    except (TypeError, ValueError):         # pandas.NA answers every comparison with NA, which is not a truth
+        return type(cell).__name__ == "NAType"
+
+
+def plain_value(cell: float | str, name: str) -> float | str:
+    """The bool, int, float or str that stands for a cell which is not missing.
+
+    Parameters
+    ----------
+    cell : object
+    name : str
+        Of the column, for errors.
+
+    Returns
+    -------
+    bool, int, float or str
+
+    Raises
+    ------
+    TypeError, ValueError
+        A cell that is no level, or a number beyond double precision.
+    """
+    if isinstance(cell, np.generic):
+        # item() would turn dates with nanoseconds into bare integers.
+        cell = (times_as_objects(np.asarray(cell)) if cell.dtype.kind in "Mm" else cell).item()
+    if isinstance(cell, str):
+        return str.__str__(cell)
+    if isinstance(cell, bool):
+        return cell
+    if isinstance(cell, REAL):
+        try:
+            number = float(cell) + 0.0
+        except OverflowError:
+            raise too_large(name) from None
+        return int(cell) if isinstance(cell, numbers.Integral) else number
+    if isinstance(cell, bytes):
+        return cell.decode("utf-8", "backslashreplace")
+    kind = type(cell)
+    opaque = kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__
+    if opaque or isinstance(cell, (complex, collections.abc.Collection)):
+        raise not_a_level(cell, name)
+    return str(cell)
+
+
+def first_unhashable(cells: Any) -> Any:
+    """The first cell that cannot be looked up, None if there is none."""
+    for cell in cells:
+        try:
+            hash(cell)
+        except TypeError:
+            return cell
+    return None
+
+
+def not_a_number(cell: str, name: str) -> Any:
+    """The TypeError for a value in a column of numbers (text that could be parsed included).
+
+    Parameters
+    ----------
+    cell : object
+    name : str
+        Of the column.
+    """
+    what = "text" if isinstance(cell, (str, bytes)) else f"a {type(cell).__name__}"
+    return TypeError(f"`table` column {name!r} holds {what} ({reprlib.repr(cell)}), expected numbers, "
+                     f"because this column is encoded as numbers: convert it first, for example with "
+                     f"astype(float)")
+
+
+def not_a_level(cell: Any, name: Any) -> Any:
+    """The TypeError for a container, a complex number or an object that no text tells from another.
+
+    Parameters
+    ----------
+    cell : object
+    name : str
+        Of the column.
+    """
+    return TypeError(f"`table` column {name!r} holds a {type(cell).__name__} ({reprlib.repr(cell)}), "
+                     f"expected text, numbers, booleans or dates: convert the column first")
+
+
+def too_large(name: Any) -> Any:
+    """The ValueError for numbers that no double can hold.
+
+    Parameters
+    ----------
+    name : str
+        Of the column.
+    """
+    return ValueError(f"`table` column {name!r} holds a number beyond the range of double precision, "
+                      f"expected magnitudes below 1.8e308: keep such values as text, or write them as inf")
