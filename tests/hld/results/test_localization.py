@@ -124,6 +124,7 @@ def test_own_zscores_tell_dependence_from_its_parts():
     assert min(z for node, (z, _) in shown.items() if node != root) > 10
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kinds", [("input", "sum"), ("sum",), ("product",), ("input", "sum", "product")])
 def test_own_zscores_are_standard_normal_without_a_shift(kinds, monkeypatch):
     circuit = zoo.circuits()["hclt_like"]
