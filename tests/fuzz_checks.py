@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import naive
 import numpy as np
+import pytest
 import zoo
 from fuzz_archives import members_of, pack
 from scipy.stats import norm
@@ -138,7 +139,8 @@ def check_monitor(monitor, rng):
     for result in (before, *results):
         check_result(result, monitor)
     assert before.pvalue >= results[0].pvalue >= results[1].pvalue
-    assert same.update(rows).to_dict() == results[1].to_dict()
+    # matrix products of BLAS depend in their last digit on how many rows there are at once
+    assert same.update(rows).to_dict() == pytest.approx(results[1].to_dict(), rel=1e-12)
     monitor.reset()
     assert monitor.update(rows[:0]).pvalue == 1
     again = monitor.update(rows)

@@ -33,6 +33,7 @@ from typing import Any
 import numpy as np
 
 STEPS = 60
+LEAST_TRACE = 1e-280  # units of less would make effects infinite
 CAREFUL = 3.0  # deviations of |Delta|^2 without a shift, up to which its direction counts as the one that varies most
 
 
@@ -63,17 +64,18 @@ def effect_interval(deltas: np.ndarray, spectrum: tuple[Any, ...], share: float,
     (0.3, 0.7)
     """
     values, vectors = spectrum
-    total, c = float(values.sum()), np.maximum(values, 0.0) * share
-    if not total > 0:
+    total = float(values.sum())
+    if not total > LEAST_TRACE:
         return 0.0, 0.0
-    squares = (vectors.T @ deltas) ** 2
+    # in units of the trace: third powers of small eigenvalues would be 0
+    c, squares = np.maximum(values, 0.0) / total * share, (vectors.T @ deltas) ** 2 / total
     sums, observed, outside = [float((c ** k).sum()) for k in (1, 2, 3)], float(squares.sum()), (1 - level) / 2
     found, noise = max(observed - sums[0], 0.0), CAREFUL * math.sqrt(2 * sums[1])
     most = [float(c.max()) ** k for k in (1, 2)]
     along = [float(squares @ c ** k) - sums[k] for k in (1, 2)]
     pulls = [(min(max(along[k], 0.0), found * most[k]) + noise * most[k]) / (found + noise) for k in (0, 1)]
     ends = [_root(observed, sums, pulls, p) for p in (outside, 1 - outside)]
-    return _shortened(math.sqrt(ends[0] / total)), _shortened(math.sqrt(ends[1] / total))
+    return _shortened(math.sqrt(ends[0])), _shortened(math.sqrt(ends[1]))
 
 
 def _shortened(x: float) -> float:

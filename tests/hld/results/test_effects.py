@@ -24,6 +24,14 @@ def test_the_interval_covers_the_effect(size, law):
     assert covered >= bounds.at_least(trials, 0.95)
 
 
+def test_the_unit_of_the_vectors_does_not_matter(rng):
+    values, deltas = np.array([1.0, 0.3, 0.0]), rng.normal(size=3)
+    expected = effect_interval(deltas, (values, np.eye(3)), 1 / 50)
+    for unit in (1e-60, 1e-130, 1e60):  # eigenvalues of 1e-260, whose third power is 0
+        found = effect_interval(deltas * unit, (values * unit ** 2, np.eye(3)), 1 / 50)
+        assert found == pytest.approx(expected, rel=1e-8)
+
+
 def test_no_variance_no_effect():
     assert effect_interval(np.zeros(2), (np.zeros(2), np.eye(2)), 0.1) == (0.0, 0.0)
 
