@@ -1,4 +1,4 @@
-"""Checks of single values: whole and real numbers, names, flags and generators; and what all checks say."""
+"""Checks of single values: whole and real numbers, names, flags and generators; and the wording of all refusals."""
 from __future__ import annotations
 
 import math

@@ -9,9 +9,9 @@ common scope.  All units with the same scope form a *region*.  Over a v-tree the
 
       product p:  prod_c  unit ``products[p, c]`` of child c        sum k:  sum_p ``weights[k, p]`` product p.
 
-A region shows K units to its parent: its input units at a leaf, else its sums; the products stay inside.  The
-root shows one unit, and that unit is the distribution of the circuit.  Written like this a circuit cannot help
-being smooth (a sum mixes products of one region) and structured-decomposable (products follow the v-tree).
+A region shows K units to its parent: its input units at a leaf, otherwise its sums; the products stay inside.  The
+root shows one unit, and that unit is the distribution of the circuit.  A circuit written like this is always
+smooth (a sum mixes products of one region) and structured-decomposable (products follow the v-tree).
 
 Units are numbered ("node ids" of the HLD paper) region by region in post-order, inside a region products
 before sums.  `Circuit.nodes` lists them.

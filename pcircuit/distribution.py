@@ -1,4 +1,4 @@
-"""What a query needs that is about probabilities: a circuit, and one whose weights sum to one."""
+"""What queries about probabilities need: a circuit whose weights sum to one."""
 from __future__ import annotations
 
 from pcircuit.circuit import Circuit

@@ -1,7 +1,7 @@
 """Evidence: the table (N, V) of categories that every query takes.
 
 Entry (n, v) is the category 0..C_v-1 of variable v in row n, or it is missing; a missing value is integrated out
-exactly.  Missing is
+exactly.  These entries are missing:
 
     -1        in a table of integers,
     NaN       in a table of floats, whose other entries must be whole numbers,

@@ -11,10 +11,10 @@ units in a table with C_r columns (categories at a leaf, products at an inner re
     weights                  dense: K_r C_r each; CSR: the stored entries
     columns, row_starts      CSR: column of each stored entry; K_r + 1 row starts each, the first of them 0
 
-Probabilities and weights are float64, all else integers of any width.
+Probabilities and weights are float64, all others integers of any width.
 
 Files are archives of `pcircuit.files.archive`: written whole or not at all, and read without trust.  Every array is
-checked against every other before a region is made; what is accepted is a circuit with exactly these arrays.
+checked against every other before a region is made; an accepted file gives a circuit with exactly these arrays.
 
     save, load                      a circuit and a file
     to_arrays, from_arrays          a circuit and the arrays above, to embed a circuit in another file

@@ -1,4 +1,4 @@
-"""Circuits as DOT files, the language of Graphviz, to be drawn by it or by anything that reads it."""
+"""Circuits as DOT files, the language of Graphviz, to be drawn by Graphviz or any program that reads DOT."""
 from __future__ import annotations
 
 import os

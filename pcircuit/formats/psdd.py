@@ -1,6 +1,6 @@
 """Probabilistic sentential decision diagrams as ``.psdd`` and ``.vtree`` files.
 
-    psdd COUNT                               number of nodes, which writers do not agree about; not used
+    psdd COUNT                               number of nodes, on which writers disagree; not used
     L ID VTREE LITERAL                       x_v = 1 (literal v) or x_v = 0 (literal -v); variables count from 1
     T ID VTREE VARIABLE LOGPROB              P(x_v = 1) = exp(LOGPROB), P(x_v = 0) the rest
     D ID VTREE N  (PRIME SUB LOGPROB) x N    sum of exp(LOGPROB) * prime * sub
@@ -8,7 +8,7 @@
 Children come before parents and the last node is the root.  A literal and a "T" line are input units over one binary
 variable, a "D" line is a sum of products of two units, one of each child of its v-tree node.  In a PSDD the primes of a
 node exclude each other, so that at most one product is positive for each row (determinism); nothing here needs that.
-Units of a PSDD are shared and of any number at each v-tree node: they become regions with sparse weights.
+Units of a PSDD are shared, with any number of them at each v-tree node: they become regions with sparse weights.
 """
 from __future__ import annotations
 

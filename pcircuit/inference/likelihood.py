@@ -8,7 +8,7 @@ In array form a region takes one gather per child, a product over the children a
 value costs nothing: integrating a variable out replaces its inputs by their sums, which are 1.
 
 The likelihood of a large scope is too small for a double, but logarithms of every unit would cost more than all the
-rest.  So the pass stays in the linear domain and, where it is needed (`compiled.rescaling` tells), takes a power of
+rest.  So the pass stays in the linear domain and, where needed (`compiled.rescaling` decides), takes a power of
 two out of all units of a row; only the root takes a logarithm,
 
     log p(x) = log(root value) + log 2 * (powers of two taken out).

@@ -1,7 +1,7 @@
 """Work in plain threads: kernels release the interpreter lock, and results never depend on the number of threads.
 
 Threads live for one call.  So a process may fork between calls, and while other threads are in a call, and no thread is
-left behind when a call ends, by an exception or by Ctrl-C as well.
+left behind when a call ends, even if an exception or Ctrl-C ends it.
 """
 from __future__ import annotations
 

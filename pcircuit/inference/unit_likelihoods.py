@@ -2,8 +2,8 @@
 
     l_j(x) = p_j(x_{S_j})        unit j, S_j its scope
 
-One upward pass computes them all; `node_likelihoods` writes them out row by row, and `mean_node_likelihoods` only
-adds them up, which is all that a test statistic needs and saves the table (N, units).
+One upward pass computes them all; `node_likelihoods` gives them row by row, and `mean_node_likelihoods` only
+averages them, which is all that a test statistic needs and avoids the table (N, units).
 """
 from __future__ import annotations
 

@@ -11,15 +11,15 @@ The counts n_ij(a, b) of a pair are smoothed by one pseudocount s spread evenly 
     p_ij(a, b) = (n_ij(a, b) + s / (C_i C_j)) / (n_ij + s),        n_ij = sum_ab n_ij(a, b),
 
 so that the marginals p_i(a) = (n_i(a) + s / C_i) / (N + s) are the same in all pairs of i.  With missing
-entries only the rows count where both variables are present, and p_i is the marginal of that pair.  Written
+entries only the rows in which both variables are present count, and p_i is the marginal of that pair.  Written
 with f(x) = x log x,
 
     I(X_i; X_j) = log(n_ij + s) - (sum_a f(n_i(a) + s/C_i) + sum_b f(n_j(b) + s/C_j)
                                    - sum_ab f(n_ij(a, b) + s/(C_i C_j))) / (n_ij + s).
 
-Nothing here may depend on how categories are coded or in which order the variables come, and round-off would.
+Nothing here may depend on the coding of categories or the order of variables, but round-off would depend on both.
 Therefore counts are exact, each f is rounded to a multiple of one power of two so that sums of f are exact in
-any order, information is compared in steps of 1e-12 nats, and only what is equal then is decided otherwise.
+any order, information is compared in steps of 1e-12 nats, and only ties that then remain are broken by other rules.
 
 `chow_liu_tree` finds the tree, `chow_liu_circuit` writes it with its parameters as a deterministic circuit.
 """

@@ -6,8 +6,8 @@ probability, to its share of its unit's flow:
     weights[k, p] = (n_kp + pseudocount / P_k) / (n_k + pseudocount)         n_k = sum_p n_kp
 
 where P_k is the number of edges (or categories) of the unit, so that one `pseudocount` is spread evenly over them.
-Without pseudocount, and with all rows in each step, the training likelihood never decreases (Dempster, Laird and
-Rubin 1977), because the flows are exactly the sufficient statistics of the complete data.
+Without a pseudocount, and with all rows in each step, the training likelihood never decreases (Dempster, Laird and
+Rubin 1977), because the flows are exactly the expected sufficient statistics of the complete data.
 
 Mini-batches take a step of size s towards the estimate of the batch, parameters = (1 - s) old + s estimate,
 which is stochastic approximation (Cappe and Moulines 2009) with a constant step.

@@ -1,4 +1,4 @@
-"""The options of EM in two groups: how a step is taken, and who watches.
+"""The options of EM in two groups: how a step is taken, and how progress is watched.
 
 `fit_em` takes an object of each kind, or the fields of both as keywords of their own.
 """

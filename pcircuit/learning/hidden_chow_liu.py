@@ -1,8 +1,8 @@
 """Hidden Chow-Liu trees: the Chow-Liu tree with a hidden state behind every variable.
 
 Take the Chow-Liu tree of the data (`chow_liu`), rooted at its centre, and give each variable X_v with
-children a hidden variable Z_v with K states.  The hidden variables form the tree, each X_v depends on the
-hidden variable next to it alone (Liu and Van den Broeck 2021):
+children a hidden variable Z_v with K states.  The hidden variables form the tree, and each X_v depends only on the
+hidden variable next to it (Liu and Van den Broeck 2021):
 
     p(x) = sum_z p(z_root) prod_v p(z_v | z_parent(v)) p(x_v | z_v),
 

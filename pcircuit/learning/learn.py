@@ -1,18 +1,18 @@
 """Learning in one call: sizes, smoothing and stopping are chosen on rows that EM does not see.
 
-    1. *Size.*  A Hidden Chow-Liu tree (`hclt`) with K = 8 states, then 16, 32, ... is fitted by EM.  Every ten epochs
-       the validation rows are looked at; two looks without a gain end a fit, and the parameters of the best look stay.
+    1. *Size.*  A Hidden Chow-Liu tree (`hclt`) with K = 8 states, then 16, 32, ... is fitted by EM.  The validation
+       rows are evaluated every ten epochs; two evaluations without a gain end a fit, and the best parameters are kept.
        The first K that is no better than the one before ends the search.
     2. *Smoothing.*  The same with other pseudocounts, at the best K.
     3. *Other trees.*  The Chow-Liu tree of a sample is one of many that are nearly as good.  Trees of bootstrap samples
        of the rows, each with parameters from all rows, err differently, and their average p = sum_m p_m / M has the
        higher likelihood (bagging, Breiman 1996; of Chow-Liu trees, mixtures of trees, Meila and Jordan 2000).  Trees
-       are added until two in a row bring nothing.
-    4. *Together.*  EM for the whole mixture (`fit_mixture`) lets each circuit take the rows that it explains best.  On
-       large tables that gains much, on small ones it overfits: again the validation rows decide.
+       are added until two in a row bring no gain.
+    4. *Jointly.*  EM for the whole mixture (`fit_mixture`) lets each circuit specialise in the rows that it explains
+       best.  On large tables this gains much, on small ones it overfits: again the validation rows decide.
 
-What comes out of 1 and 2 is a circuit with one v-tree: exact moments and the test need that, and get the best one.
-What comes out of 3 and 4 is a `Mixture`, for likelihoods and samples.
+Steps 1 and 2 give a circuit with one v-tree: exact moments and the test need that, and get the best one.
+Steps 3 and 4 give a `Mixture`, for likelihoods and samples.
 """
 from __future__ import annotations
 

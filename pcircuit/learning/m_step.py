@@ -1,7 +1,7 @@
-"""The M-step alone: parameters from flows, wherever these were counted.
+"""The M-step alone: parameters from flows, wherever these were computed.
 
-Expected flows add up over rows, so EM needs no rows in one place: each machine counts the flows of its own rows
-(`expected_flows`), their sum comes here, and the new circuit goes back.  `fit_em` does the same in one place.
+Expected flows add up over rows, so EM does not need all rows in one place: each machine computes the flows of its own
+rows (`expected_flows`), their sum comes here, and the new circuit goes back.  `fit_em` does the same in one place.
 """
 from __future__ import annotations
 

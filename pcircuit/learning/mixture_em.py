@@ -4,8 +4,9 @@ With r_mi = w_m p_m(x_i) / sum_l w_l p_l(x_i), the probability that row i came f
 
     w_m = sum_i c_i r_mi / sum_i c_i            and            circuit m fitted to rows weighted with c_i r_mi,
 
-c_i the weight of row i.  One step of EM of each circuit is enough for the likelihood never to decrease (generalised EM;
-Dempster, Laird and Rubin 1977), so an epoch here is an epoch of `fit_em` for each circuit on its share of every row.
+with c_i the weight of row i.  One EM step for each circuit is enough for the likelihood never to decrease (generalised
+EM; Dempster, Laird and Rubin 1977), so an epoch here is an epoch of `fit_em` for each circuit on its share of every
+row.
 """
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `learn` tries: sizes, smoothing, how many trees, and when it gives up."""
+"""What `learn` tries: sizes, smoothing, how many trees, and when it stops."""
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -7,14 +7,14 @@ table gives
 
 and u is at least the value of every completion: sums and products grow with their arguments.  It is one evaluation of a
 circuit with one more category, so many partial rows are bounded in one call.  Fixing one variable at a time and always
-working on the row with the largest bound (branch and bound) finds the most probable state; stopped earlier, the largest
-bound that is left and the best state found so far enclose it.
+working on the row with the largest bound (branch and bound) finds the most probable state; if the search is stopped
+earlier, the largest remaining bound and the best state found so far enclose the maximum.
 
 In a deterministic circuit a state has one positive term in each sum, so the largest term bounds it, too:
 
     sums   max_p w_kp u_p       instead of       sum_p w_kp u_p,
 
-which is the value of an actual state: one pass and the search is over.  In general finding the state is NP-hard already
+which is the value of an actual state: one pass and the search is over.  In general finding the state is NP-hard, even
 for naive Bayes models with a hidden class (de Campos 2011), hence the search.
 """
 from __future__ import annotations

@@ -6,12 +6,12 @@
     deterministic    for each row at most one term of each sum is positive
     normalised       the weights of each sum, and the probabilities of each input, sum to one
 
-The first three hold for every `Circuit`: region form cannot say anything else.  Determinism is checked exactly: two
+The first three hold for every `Circuit`: region form allows nothing else.  Determinism is checked exactly: two
 products exclude each other if the supports of some pair of their factors do not meet, and whether the supports of two
 units meet follows bottom-up like an overlap (`pcircuit.operations.products`) of the circuit with itself, with
 "positive" in place of numbers.
 
-`prune` takes out what determinism and normalisation need not look at: terms of weight zero and units that no one uses.
+`prune` removes what does not matter for determinism and normalisation: terms of weight zero and unused units.
 """
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Circuits drawn: units and weights, the flow of a row, and pages to point at in a lecture."""
+"""Circuits drawn: units and weights, the flow of a row, and interactive pages for a lecture."""
 from __future__ import annotations
 
 import os

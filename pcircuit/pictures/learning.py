@@ -1,12 +1,12 @@
 """EM while it learns: the log-likelihood, and the circuit after some of the epochs.
 
-EM with all rows in each step remembers nothing but the parameters, so its way can be walked epoch by epoch,
+EM with all rows in each step has no state but the parameters, so it can be run epoch by epoch,
 
     steps = [start]
     for epoch in range(10):
         steps.append(pcircuit.fit_em(steps[-1], rows, num_epochs=1)[0])
 
-and the circuits on it are what the functions here draw.
+and the functions here draw these circuits.
 """
 from __future__ import annotations
 
