@@ -1,4 +1,4 @@
-"""Checks that several rooms share: the level and the seed that every test has, and the arrays that files hold."""
+"""Checks that several rooms share: the level and the seed of a test, and the arrays in files."""
 from __future__ import annotations
 
 import math

@@ -1,4 +1,4 @@
-"""Testing a batch that comes in chunks, such as a file that is larger than memory."""
+"""Testing a batch that comes in chunks, such as a file larger than memory."""
 from __future__ import annotations
 
 from collections.abc import Iterable

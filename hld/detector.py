@@ -1,12 +1,12 @@
 """From a table to a test in one object.
 
-`HLDDetector` encodes a table (`hld.schemas.encoder`), learns a Hidden Chow-Liu tree of it, fits its parameters by EM,
+`HLDDetector` encodes a table (`hld.schemas.encoder`), learns a Hidden Chow-Liu tree from it, fits its parameters by EM,
 and builds the goodness-of-fit test (`HLDTest`), all in `hld.fitting.learning`.  The fitted detector holds the encoder,
 the circuit and exact moments: averages, no rows.  At deployment a batch is encoded in the same way and tested.
 
 What happens to odd values is decided once and visible in `schema_` and `describe()`: continuous columns are cut at
-quantiles, a level that training does not show goes to a category of its own, of a row with holes everything is compared
-that it shows, and as many holes as in training say nothing (`hld.schemas.missingness`).
+quantiles, levels that training does not show get a category of their own, rows with holes are compared in all that they
+show, and as many holes as in training are no evidence (`hld.schemas.missingness`).
 """
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a detector judges a summary, speaks of batches and describes itself: parts of `HLDDetector` by themselves."""
+"""How a detector judges a summary, reports on batches and describes itself: parts of `HLDDetector`."""
 from __future__ import annotations
 
 import contextlib

@@ -1,12 +1,13 @@
 """Columns: which have moved, and how.
 
-Each column of a batch is set against the reference by the frequencies of its levels or bins, missing cells as one more
-level: a p-value (`hld.answers.frequencies`), adjusted for the number of columns by Holm's procedure, and a size,
+Each column of a batch is compared with the reference by the frequencies of its levels or bins, with missing cells as
+one more level: a p-value (`hld.answers.frequencies`), adjusted for the number of columns by Holm's procedure, and a
+size,
 
     difference = (1/2) sum_c |observed_c - expected_c|,
 
 the share of rows that would have to change for the frequencies to be the expected ones (the total variation distance).
-In a column with an order, A = P(a batch row is above a reference row) + P(they are level) / 2 tells the direction.
+In an ordered column, A = P(a batch row is above a reference row) + P(they are level) / 2 gives the direction.
 """
 from __future__ import annotations
 

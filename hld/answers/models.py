@@ -1,9 +1,9 @@
-r"""How far two models are from each other: exactly, column by column and pair by pair, without any rows.
+r"""How far apart two models are: exactly, column by column and pair by pair, without any rows.
 
-Two models of the same columns usually have other levels and other bins.  Both are brought to common cells: all levels
-that either knows, with one cell each for rare and for unseen ones; and all edges that either has, where a bin that is
-cut shares its probability as its values do (`hld.synthetic.values`).  A column's share of cells follows from the
-circuit's marginal table, a pair's from its pair table, both exact, and
+Two models of the same columns usually have different levels and different bins.  Both are mapped to common cells: all
+levels that either knows, with one cell each for rare and for unseen ones; and all bin edges of either, where a bin that
+is cut divides its probability as its values are divided (`hld.synthetic.values`).  The cell frequencies of a column
+follow from the circuit's marginal table, those of a pair from its pair table, both exact, and
 
 .. math:: d = \tfrac12 \sum_c |P_A(c) - P_B(c)|
 

@@ -1,4 +1,4 @@
-"""Values as JSON can hold them, which has no numbers for NaN and the infinities and knows no arrays."""
+"""Values in the form that JSON can hold, which has no NaN, no infinities and no NumPy arrays."""
 from __future__ import annotations
 
 import math

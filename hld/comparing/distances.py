@@ -1,7 +1,7 @@
-"""Many batches as a matrix of distances: which days are like which.
+"""Many batches as a matrix of distances: which days resemble which.
 
 The distance of two batches is the effect size between them: |mean L_A - mean L_B| over the typical distance of a row,
-less what sampling makes of it, so that batches of one distribution are near 0 whatever their sizes.  Only the sums of
+less what sampling alone gives, so that batches from one distribution are near 0 whatever their sizes.  Only the sums of
 each batch are needed, so each is read once, and summaries serve as well as tables.
 """
 from __future__ import annotations

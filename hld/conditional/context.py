@@ -1,4 +1,4 @@
-"""What a result of a test given covariates says beside the verdict."""
+"""What the result of a test given covariates says besides the verdict."""
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass

@@ -1,4 +1,4 @@
-"""A table in partitions: data frames or arrays of Dask, cut by rows, each a delayed piece."""
+"""A table in partitions: Dask data frames or arrays, cut by rows, each partition a delayed piece."""
 from __future__ import annotations
 
 from typing import Any

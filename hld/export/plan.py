@@ -1,18 +1,20 @@
-r"""What is exported of a detector, as flat arrays that every target can hold.
+r"""What is exported from a detector, as flat arrays that every target can hold.
 
-Codes of a batch of T rows come in, one for each column as the encoder gives them, without holes.  What comes out is
+The input is the codes of a batch of T rows, one for each column as the encoder gives them, without holes.  The output
+is
 
 * the mean vector of the batch, in the order of ``detector.test_.nodes``,
 * the distance d = |F (mean - mu)| of each metric,
 * the p-value of each metric and of all together, where a *law* gives them: T at least `least_rows`.
 
 That is ``detector.test_.judge(mean, T)`` for those T, to 1e-9.  It is not ``detector.test``: an alarm is not checked by
-the batch's own rows (`hld.nulls.ranks.confirmation`), which only raises p-values, so an exported alarm is worth a call
-of the library; missing values are not tested; and below `least_rows`, where the library has tails of drawn batches, the
-p-value is NaN.
+the batch's own rows (`hld.nulls.ranks.confirmation`), which only raises p-values, so an alarm of the exported test
+should be confirmed by the library; missing values are not tested; and below `least_rows`, where the library has tails
+of drawn batches, the p-value is NaN.
 
-The circuit becomes one list of nodes, children first, as node ids are: an input node looks up the code of its column, a
-product multiplies, a sum adds up with weights.  A metric becomes the rows of its matrix F without zeros.
+The circuit becomes one list of nodes, children first, in the order of node ids: an input node looks up the code of its
+column, a product multiplies, a sum adds up with weights.  A metric becomes the nonzero entries of the rows of its
+matrix F.
 """
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Detectors as files: one uncompressed archive of plain arrays and a JSON header, no pickle.
 
-The file holds what testing needs and nothing more: the encoder (names, levels, bin edges), the circuit, and of the
-test the mean, standard deviations, eigenvalues and quantiles, so that loading computes nothing.  It holds no training
-rows; its numbers are averages and counts over them, which is less than the rows tell but not a formal privacy
+The file holds what testing needs and nothing more: the encoder (names, levels, bin edges), the circuit, and the
+mean, standard deviations, eigenvalues and quantiles of the test, so that loading computes nothing.  It holds no
+training rows; its numbers are averages and counts over them, which tell less than the rows but are no formal privacy
 guarantee.
 
 Writing is atomic and reading trusts nothing, see `pcircuit.write_archive` and `pcircuit.read_archive`.

@@ -4,8 +4,8 @@
 
 A test of fixed size that is repeated after every 50 rows is wrong far more often than its level says.  A *test
 martingale* is not.  It is the wealth W_t of a gambler who starts with 1 and bets against H0, at odds that H0 makes
-fair: before row t he names a direction a_t and a stake lambda_t in (0, 1), from earlier rows only, and his money is
-multiplied by
+fair: before row t the gambler names a direction a_t and a stake lambda_t in (0, 1), from earlier rows only, and the
+money is multiplied by
 
     1 + lambda_t a_t . (L(x_t) - mu) / b_t,        b_t >= a_t . mu - min_x a_t . L(x).
 
@@ -18,7 +18,7 @@ the monitor may raise the alarm as soon as W_t >= 1/alpha, and its false-alarm p
 endless stream.  W_t is an *e-value*: evidence against H0 in units of money won.  The least 1/W_s over all s up to t is
 a p-value that is valid at any t, whenever one stops.
 
-Which bets are good is another matter than which are fair: `monitoring.bets` mixes many, so that none has to be chosen.
+Which bets are good is a separate question from which are fair: `monitoring.bets` mixes many, so none has to be chosen.
 
 **The null hypothesis is the circuit, not the source of its training data.**  Evidence accumulates, so a long enough
 stream of unshifted real rows is rejected for what the circuit fails to model.  With a `margin` the hypothesis becomes

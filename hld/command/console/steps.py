@@ -1,6 +1,6 @@
-"""Steps of a command: shown while they run where a person looks, and logged where that was asked for.
+"""Steps of a command: shown on a terminal while they run, and logged on request.
 
-The log goes through Python's `logging`, logger ``hld.command``, level INFO: one line a step when it is done, with what
+The log goes through Python's `logging`, logger ``hld.command``, level INFO: one line for each finished step, with what
 was done and how long it took.  ``--verbose`` sends it to standard error.
 """
 from __future__ import annotations

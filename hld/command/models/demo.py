@@ -1,4 +1,4 @@
-"""The method on handwritten digits: learn one of them, then ask of batches of all ten whether they are it.
+"""The method on handwritten digits: learn one of them, then test batches of all ten against it.
 
 The data are the 1797 images of 8 x 8 pixels that come with scikit-learn; pixels are set to 1 where the ink is
 at least 8 of 16.  A Hidden Chow-Liu tree learns half of the images of one digit.  Then batches of T images,
