@@ -6,7 +6,7 @@ distance of all columns, and likewise of all pairs of columns along the edges of
 .. math:: Q = \sum_v h_v \sum_c w_c \Big(\frac{b_c}{T_v} - \frac{r_c}{n_v}\Big)^2, \qquad
           h_v = \frac{T_v n_v}{T_v + n_v}, \quad w_c = \frac{1}{p_c + f}, \quad p_c = \frac{r_c + b_c}{n_v + T_v},
 
-Pearson's weights but for the floor f = 1 %, below which a category cannot make the distance large by a row or two.
+Pearson's weights except for the floor f = 1 %, which keeps a row or two in a rare category from making Q large.
 Given the sums r_c + b_c the mean of Q is exact without a shift, and the law below, of the reference's own shares
 :math:`r_c / n_v`, is scaled to it.
 
@@ -15,12 +15,12 @@ Given the sums r_c + b_c the mean of Q is exact without a shift, and the law bel
 .. math:: \phi_c(x) = \sqrt{w_c \, n / n_v} \; (1[x_v = c] - p_c), \quad 0 \text{ where } x_v \text{ is missing},
 
 so for many rows Q follows :math:`\sum_j \lambda_j \chi^2_1` with the eigenvalues of their covariance S.  Columns depend
-on one another, and how much they do decides how far Q spreads: tr S = c_1 is known from the counts, but
+on one another, and how much they do determines the spread of Q: tr S = c_1 is known from the counts, but
 
 .. math:: \mathrm{tr}\, S^2 = \mathrm{E}\, (\phi(x) \cdot \phi(x'))^2, \qquad x, x' \text{ two independent rows},
 
-is not.  It is estimated when the detector is fitted, from pairs of the reference rows themselves, not of the circuit,
-which depends less than real rows do; four numbers are kept of each law, no row (`count_laws`):
+is not.  It is estimated when the detector is fitted, from pairs of the reference rows themselves, not from the circuit,
+which has less dependence than real rows; four numbers are kept for each law, no row (`count_laws`):
 
 ======================  ===========================================================================================
 first                   c_1 = tr S
@@ -30,7 +30,7 @@ fourth                  the mean of |phi(x)|^4: how much Q spreads beyond its la
 ======================  ===========================================================================================
 
 With them the law is the widest one that has these sums and this largest eigenvalue (`hld.gchi2.three_moments`), its
-variance stretched by what few rows add (`hld.nulls.confirmation`): at levels below 5 % it errs to the safe side.
+variance stretched by what few rows add (`hld.nulls.ranks.confirmation`): at levels below 5 % it errs on the safe side.
 
 References: K. Pearson (1900), Philosophical Magazine 50, 157; G. E. P. Box (1954), Some theorems on quadratic forms
 applied in the study of analysis of variance problems, Annals of Mathematical Statistics 25, 290; S. X. Chen and

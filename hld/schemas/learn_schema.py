@@ -1,4 +1,4 @@
-"""Learning a schema from rows, and from what is known of it already."""
+"""Learning a schema from rows, and from what is already known of it."""
 from __future__ import annotations
 
 import math

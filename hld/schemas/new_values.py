@@ -1,14 +1,14 @@
-r"""Values that learning did not show, as evidence of their own: new levels, and numbers beyond the range.
+r"""New values, tested by themselves: levels that learning did not show, and numbers beyond the range.
 
 Continuous columns are cut into bins, and what lies beyond the range of the rows that were learned from falls into the
-outermost: a value a million times too large looks there like one just above the others.  New levels share one category
-that hardly any row has, whose weight in a distance is anyone's guess.  But how many cells are new is a count, and the
-rows that were kept from learning tell how many to expect.  Range and levels come from neither these nor the batch, so
-without a shift the k rows kept and the T rows of the batch are exchangeable, and of the
+outermost: there a value a million times too large looks like one just above the others.  New levels share one category
+that hardly any row has, whose weight in a distance is arbitrary.  But the number of new cells is a count, and the
+held-out rows tell how many to expect.  Range and levels come from neither these nor the batch, so
+without a shift the k held-out rows and the T rows of the batch are exchangeable.  Given the number
 
 .. math:: K = h_0 + h
 
-rows with something new in a column those in the batch are a hypergeometric number, whatever the distribution is
+of rows with something new in a column, the number in the batch is hypergeometric, whatever the distribution is
 (R. A. Fisher 1935):
 
 .. math:: p_v = P(H \ge h), \qquad H \sim \mathrm{Hypergeometric}(k + T,\, K,\, T).
@@ -17,7 +17,7 @@ The smallest of the m columns in which anything is new at all, times m, is the p
 
 **Together with the distance.**  As for missing values (`hld.schemas.missingness`), the level is divided in a way that
 depends on the K alone, given which all these tests keep their levels: a fiftieth (`SHARE`) goes to the new values if
-there are any, a tenth to the missing ones if there are any, and the distance has the rest.
+there are any, a tenth to the missing ones if there are any, and the rest to the distance.
 
 .. math:: p = \min_i \frac{p_i}{w_i}, \quad \sum_i w_i = 1, \qquad
           P(p \le a) \le \sum_i P(p_i \le w_i a) \le a.

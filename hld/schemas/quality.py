@@ -2,7 +2,7 @@
 
 Every difference is counted, none is hidden, and none stops a check that can go on:
 
-* a column that is not there is missing throughout; one that training did not have is left aside
+* an absent column is missing throughout; one that training did not have is ignored
 * cells of another type than the column's are missing among numbers and times, and unseen among levels
 * levels that training did not show, rare ones and values out of range have categories, which the distance sees
 * shares of missing values are tested (`hld.schemas.missingness`)

@@ -1,7 +1,7 @@
 """The schema of a table: what each column is, learned from rows or written by hand.
 
 A schema is the part of a fitted detector that its user can read and change: names and kinds, levels or bin edges, how
-much was missing in training, and what is done with values that training did not show.
+much was missing in training, and what happens to values that training did not show.
 
 =============  =====================================================================
 kind           columns of
@@ -11,9 +11,9 @@ boolean        booleans
 integer        few different whole numbers
 constant       one number
 continuous     numbers, cut into bins
-date           dates and moments, cut into bins; edges are seconds since 1970 (UTC)
+date           dates and times, cut into bins; edges are seconds since 1970 (UTC)
 duration       durations, likewise; edges are seconds
-time           times of the day, likewise; edges are seconds since midnight
+time           times of day, likewise; edges are seconds since midnight
 left out       whatever takes no part
 =============  =====================================================================
 

@@ -1,4 +1,4 @@
-"""What a service allows a request to cost: bytes, rows, seconds, and how many at a time.
+"""What a service allows a request to cost: bytes, rows, seconds, and how many requests at a time.
 
 Every number bounds something that a stranger could otherwise make large.  Bodies are counted while they arrive, rows
 while they are read, and what a compressed body would become before it is decompressed.

@@ -1,4 +1,4 @@
-"""The numbers of a service for Prometheus: requests, verdicts, monitors, models, threads."""
+"""The metrics of a service for Prometheus: requests, verdicts, monitors, models, threads."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any

@@ -1,7 +1,7 @@
 """What a service does not do, and why: a status, the field that is wrong, one sentence.
 
-The library's errors begin with the argument that is wrong, in backticks; that name becomes the field.  What is in a
-table is wrong in the field "body".
+The library's errors begin with the argument that is wrong, in backticks; that name becomes the field.  For errors in
+the contents of a table the field is "body".
 """
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""Monitors that a kill cannot set back: what was acknowledged is on disk.
+"""Monitors that survive a kill: what was acknowledged is on disk.
 
-An update is done on a copy of the monitor, the copy is written to its file, whole and forced to disk, and only then
-does it take the place of the monitor in memory and the client gets an answer.  A process that is killed before the
-renaming has the state of the last acknowledged update, one that is killed after it has one update more, which nobody
-was told of.  A client that got no answer cannot know which; if it says how many rows the monitor had before its own
-(`after`), sending them again is refused where they have been counted, so that no row counts twice.
+An update is made on a copy of the monitor, the copy is written to its file, whole and synced to disk, and only then
+does it replace the monitor in memory and the client gets an answer.  A process that is killed before the
+renaming leaves the state of the last acknowledged update, one that is killed after it leaves one update more, which
+nobody was told of.  A client that got no answer cannot know which; if it says how many rows the monitor had before its
+own (`after`), rows sent again that were already counted are refused, so that no row counts twice.
 
 The file is named after the model and the digest of the model file: another version of the model has another monitor,
-and one that comes back goes on where it stood.
+and if a version comes back, its monitor continues where it stood.
 """
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 r"""A table in a database, tested by counts: one p-value for all columns and the pairs along the edges of the tree.
 
-Counts of every column, and of the pairs of columns that hang together most, are GROUP BY queries (`hld.sql.tables`).
-They are less than the means of likelihoods that `HLDDetector.test` compares, in which many columns act together, but no
-row leaves the database, and the database does the work.  What is tested, and the part w_i of the level it has:
+Counts of every column, and of the most strongly dependent pairs of columns, are GROUP BY queries (`hld.sql.tables`).
+They say less than the means of likelihoods that `HLDDetector.test` compares, in which many columns act together, but no
+row leaves the database, and the database does the work.  These are the tests, and the part w_i of the level each has:
 
 =====================================  ======  ================================================================
 test                                   weight  p-value
@@ -17,8 +17,8 @@ new values                             0.02    exact (`hld.schemas.new_values`)
 
 .. math:: p = \min_i \frac{p_i}{w_i}, \qquad \sum_i w_i = 1,
 
-w_i being the weights of those tests that there are, divided by their sum: P(p <= a) <= sum w_i a = a whatever depends
-on what.  Where nothing is missing or new, the others have its part.
+where w_i are the weights of the tests that apply, divided by their sum: P(p <= a) <= sum w_i a = a under any
+dependence.  Where nothing is missing or new, the others have that part.
 """
 from __future__ import annotations
 

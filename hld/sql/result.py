@@ -1,4 +1,4 @@
-"""What a test by counts says: one frozen object, which answers as `hld.HLDResult` does."""
+"""What a test by counts says: one frozen object with the interface of `hld.HLDResult`."""
 from __future__ import annotations
 
 import math

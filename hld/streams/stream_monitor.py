@@ -1,10 +1,10 @@
-"""Monitoring a service: rows of a table as they come, ranked among rows that nothing was learned from.
+"""Monitoring a service: rows of a table as they come, ranked among held-out rows.
 
     H0: the rows of the stream and the reference rows are exchangeable
 
-(as independent rows of one distribution are).  `hld.Monitor` bets that rows do not follow the circuit; real rows never
-do quite, so that it alarms in the end unless it is given a margin.  Here the circuit only says what to look at in a
-row; what is usual is what rows show that were kept from learning (`hld.streams.races`).  So
+(as independent rows from one distribution are).  `hld.Monitor` bets that rows do not follow the circuit; real rows
+never quite do, so that it raises an alarm in the end unless it is given a margin.  Here the circuit only says which
+features of a row to compare; the held-out rows show what is usual (`hld.streams.races`).  So
 
     P(any alarm, ever)  <=  alpha
 

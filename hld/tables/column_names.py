@@ -1,7 +1,7 @@
 """Which column is meant: names given by the user, columns singled out, columns of a later table.
 
-Names are text. A table's column with another kind of name (a number, a date) counts under the text of it;
-where the user points at columns, text is a name and a whole number is a position.
+Names are text. A column with another kind of name (a number, a date) is known by the text of that name;
+where the user specifies columns, text is a name and a whole number is a position.
 
 Functions: `column_names`, `column_roles` (at fitting), `arrange`, `matched` (at encoding).
 """

@@ -1,6 +1,6 @@
 """One cell of a table: whether it is missing, the plain value that it is kept as, and the errors for what it cannot be.
 
-`hld.tables.cells` says what the words mean.
+`hld.tables.cells` defines the terms.
 """
 from __future__ import annotations
 

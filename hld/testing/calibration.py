@@ -4,7 +4,7 @@
     metrics     how a difference becomes a number   `hld.metrics`       d = |F (mean of the batch - mu)|
     null        how large it is without a shift     `hld.nulls`         p-value and threshold at every T
 
-A `Calibration` is what is left of them when the test stands, and what a model file stores.
+A `Calibration` is what is kept of them once the test is built, and what a model file stores.
 """
 from __future__ import annotations
 

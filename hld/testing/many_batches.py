@@ -6,7 +6,7 @@ instead:
 
     adjusted p_(i) = min over k >= i of  p_(k) m / k,       reject where it is at most a.
 
-It holds for independent batches, and for the positive dependence that a shared reference causes.
+It holds for independent batches, and under the positive dependence that a shared reference causes.
 """
 from __future__ import annotations
 

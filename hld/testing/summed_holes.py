@@ -1,4 +1,4 @@
-"""A batch with holes against the circuit, the holes summed out: ``missing="exact"``."""
+"""A batch with holes compared with the circuit, the holes summed out: ``missing="exact"``."""
 from __future__ import annotations
 
 from typing import Any
