@@ -16,8 +16,8 @@ category.  The smallest, times the number m of categories and cuts with 0 < K < 
 
 This test always takes a share w of the level of all tests together: `SHARE`.  With m columns the largest difference
 must then exceed about sqrt(2 log(m / w)) standard deviations instead of sqrt(2 log m), which for hundreds of columns is
-a tenth more, while sums of squares see
-a sparse shift only from about m^(1/4) standard deviations on (Donoho and Jin 2004).
+a tenth more, while sums of squares see a sparse shift only from about m^(1/4) standard deviations on (Donoho and Jin
+2004).
 
 References: R. A. Fisher (1935), The logic of inductive inference, J. Royal Statistical Society 98; D. Donoho and
 J. Jin (2004), Higher criticism for detecting sparse heterogeneous mixtures, Annals of Statistics 32.
