@@ -55,13 +55,13 @@ class TwoSampleResult:
         ``pvalue <= alpha``.
     alpha : float
     effect : float
-        Distance of the means over the typical distance of a row, less what sampling makes of it: as `HLDResult.effect`.
+        Distance of the means over the typical distance of a row, less what sampling alone gives: as `HLDResult.effect`.
     metrics : tuple of str
     pvalues : tuple of float
         One for each metric.
     num_rows : tuple of two int
     null : str
-        "permutation" or "exact", the law.
+        "permutation", or "exact" for the law.
     """
 
     pvalue: float
@@ -101,7 +101,7 @@ def two_sample(model: pcircuit.Circuit | HLDTest | HLDDetector, first: object, s
     num_permutations : int
         B.
     rng : int or numpy.random.Generator, optional
-        Of the divisions.
+        Seed of the divisions.
 
     Returns
     -------
@@ -110,7 +110,7 @@ def two_sample(model: pcircuit.Circuit | HLDTest | HLDDetector, first: object, s
     Raises
     ------
     TypeError, ValueError
-        If a batch does not fit the model; for rows with holes where a circuit cannot fill them.
+        If a batch does not fit the model, or has holes that the circuit cannot fill.
 
     Notes
     -----

@@ -20,7 +20,7 @@ class CovariateContext:
     conditional_pvalue, covariate_pvalue : float
         Of P(rest | covariates), which is the p-value of the result, and of P(covariates).
     effect : float
-        Distance of the mean residual over the typical distance of one row's, less what sampling makes of it.
+        Distance of the mean residual over the typical distance of one row's, less what sampling alone gives.
     """
 
     kind: str

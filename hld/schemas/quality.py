@@ -89,10 +89,9 @@ class DataQuality:
     extra : tuple of str
         Columns that training did not have.
     missingness : Missingness or None
-        The test of the shares of missing values; None where those of training are not known or it was switched off.
+        The test of the shares of missing values; None where those of training are unknown or it was switched off.
     new_values : NewValues or None
-        The test of the numbers of values that learning did not show; None where no rows were kept from learning, or it
-        was switched off.
+        The test of the numbers of new values; None where no rows were held out, or it was switched off.
 
     Examples
     --------

@@ -55,11 +55,11 @@ class ColumnSchema:
     kind : str or None
         See the module.
     levels : tuple or None
-        Of a column of levels: text, booleans or numbers, in any order.
+        For a column of levels: text, booleans or numbers, in any order.
     edges : tuple of float or None
-        Of a binned column: ascending.  Dates may be text, such as "2020-01-31".
+        For a binned column: ascending.  Dates may be text, such as "2020-01-31".
     low, high : float or None
-        Of a binned column: the range of training.
+        For a binned column: the range in training.
     num_missing : int or None
         Missing cells in training.
     policy : "keep", "missing" or "refuse"
@@ -244,7 +244,7 @@ class TableSchema:
         return None if self.num_rows is None or None in counts else (self.num_rows, counts)
 
     def check(self, table: list[list[Any]]) -> DataQuality:
-        """How a table differs from the schema; nothing is refused that has at least one of the columns."""
+        """How a table differs from the schema; any table with at least one of the columns is accepted."""
         return self.encoder().check(table, self.trained)[1]
 
     def to_dict(self) -> dict[str, Any]:

@@ -58,7 +58,7 @@ class Watch:
         self.history: list[tuple[int, float, float]] = [_point(self.last)]
 
     def observe(self, codes: list[np.ndarray], after: int | None = None) -> MonitorResult:
-        """Let rows happen: chunks of codes (n, V), all or none; the `MonitorResult` when they are on disk."""
+        """Process rows: chunks of codes (n, V), all or none; the `MonitorResult` when they are on disk."""
         with self._lock:
             if after is not None and after != self.last.num_rows:
                 raise Refusal(409, "after", f"`after` is {after}, but the monitor has {self.last.num_rows} rows: these "

@@ -32,7 +32,7 @@ class CountsResult:
     parts : tuple of float
         Part of the level that each of them has; they sum to 1.
     effect : float
-        Distance of the columns' shares over the typical distance of one row, less what sampling makes of it, or 0.
+        Distance of the columns' shares over the typical distance of one row, less what sampling alone gives, or 0.
     num_missing : int
         Missing cells.
     num_queries : int

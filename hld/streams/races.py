@@ -103,7 +103,7 @@ def bin_edges(scores: np.ndarray) -> np.ndarray:
 
 
 def advance(scores: np.ndarray, uniforms: np.ndarray, races: Races, evidence: np.ndarray, leaders: np.ndarray) -> None:
-    """Let rows happen, one after the other.
+    """Process rows, one after the other.
 
     Parameters
     ----------

@@ -34,8 +34,9 @@ def arrow_summarizer(detector: Any) -> ArrowSummarizer:
     Returns
     -------
     callable
-        Takes an iterator of pyarrow.RecordBatch and returns one, of one batch of one row, or of none if no batch has
-        rows; takes a pyarrow.Table and returns one likewise.  The column "summary" holds ``BatchSummary.to_bytes()``.
+        Takes an iterator of pyarrow.RecordBatch and returns an iterator over one batch of one row, or over none if no
+        batch has rows; likewise takes and returns a pyarrow.Table.  The column "summary" holds
+        ``BatchSummary.to_bytes()``.
 
     Raises
     ------

@@ -107,7 +107,7 @@ class BatchSummary:
     num_rows : int
         T.
     sums : (size,) float array
-        Sums of the likelihoods of the nodes, over the rows that show them; behind them, with the metric "score",
+        Sums of the likelihoods of the nodes, over the rows that show them; after them, with the metric "score",
         features of the score.
     seen : (size,) int array
         Rows that show each of them; T where nothing is missing.
