@@ -195,8 +195,8 @@ class Circuit:
     def describe(self, *, max_regions: int | None = None) -> str:
         """The circuit in words: region by region with its tables, or, where it is large, level by level.
 
-        Circuits of at most 40 regions and 2,000 parameters are written out.  With `max_regions` so many regions are,
-        however large they are; what is left out is said in the last line.
+        Circuits of at most 40 regions and 2,000 parameters are written out.  With `max_regions` that many regions are,
+        however large they are; the last line says what is left out.
         """
         wanted = check_whole_number(max_regions, "max_regions", 0, none="all regions of small circuits")
         is_small = self.num_regions <= MOST_DESCRIBED and self.num_parameters <= MOST_NUMBERS
@@ -235,7 +235,7 @@ def check_circuit(circuit: object, name: str = "circuit") -> None:
     ----------
     circuit : object
     name : str
-        What errors call it.
+        Name of the argument in error messages.
 
     Raises
     ------

@@ -50,7 +50,7 @@ class Mixture:
     StructureError
         If a circuit is not normalised.
     ValueError
-        If there is none, their variables or categories differ, or the weights are no distribution.
+        If there is none, their variables or categories differ, or the weights are not a distribution.
 
     Notes
     -----

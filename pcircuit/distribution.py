@@ -12,7 +12,7 @@ def check_distribution(circuit: Circuit, name: str = "circuit") -> Circuit:
     ----------
     circuit : Circuit
     name : str
-        What errors call it.
+        Name of the argument in error messages.
 
     Returns
     -------

@@ -42,7 +42,7 @@ def engine_set_to(engine: str) -> Iterator[None]:
 
 
 def engine_is_numpy() -> bool:
-    """Whether ``PCIRCUIT_ENGINE=numpy`` asks for the NumPy text only.
+    """Whether ``PCIRCUIT_ENGINE=numpy`` asks for NumPy only.
 
     For packages with kernels of their own, so that the variable is read in one place.
 

@@ -231,7 +231,7 @@ def check_weights(array: Floats, name: str) -> None:
     array : float array
         Of any shape.
     name : str
-        What errors call it.
+        Name of the argument in error messages.
 
     Raises
     ------

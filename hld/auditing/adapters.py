@@ -22,7 +22,7 @@ def pvalue_function(detector: Any, name: str = "detectors") -> Callable[[Any], f
     ----------
     detector : callable, or object with a method `test` or `predict`
     name : str
-        What errors call it.
+        Name of the argument in error messages.
 
     Returns
     -------

@@ -55,7 +55,7 @@ def column_position(names: Sequence[Any], column: Any, argument: str) -> int:
     names : sequence of V str
     column : str or int
     argument : str
-        What errors call it.
+        Name of the argument in error messages.
 
     Returns
     -------

@@ -248,7 +248,7 @@ def check_summary(value: object, name: str = "summary") -> BatchSummary:
     ----------
     value : object
     name : str
-        What errors call it.
+        Name of the argument in error messages.
 
     Returns
     -------

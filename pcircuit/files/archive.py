@@ -78,7 +78,7 @@ def write_archive(path: str | os.PathLike[str], header: dict[str, Any], arrays: 
 
 
 def check_header(header: dict[str, object]) -> None:
-    """Raise unless `write_archive` takes a header: to be known before long work whose result it describes.
+    """Raise unless `write_archive` accepts a header: a check before long work whose result the header describes.
 
     Parameters
     ----------

@@ -59,7 +59,7 @@ def save(circuit: Circuit, path: str | os.PathLike[str], *, provenance: dict[str
     Raises
     ------
     TypeError
-        If `path` is not a path, or `provenance` no dict or holds what JSON cannot.
+        If `path` is not a path, or `provenance` is not a dict or holds what JSON cannot.
     ValueError
         If `path` is a folder or a device, or `provenance` is nested too deeply, too long, or holds a NaN.
     OSError

@@ -38,7 +38,7 @@ ACCESS_LIST = "system.posix_acl_access"
 
 @contextlib.contextmanager
 def replace_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Write a file that takes the place of `path` when it is complete; a context manager.
+    """Write a file that replaces `path` when it is complete; a context manager.
 
     Parameters
     ----------

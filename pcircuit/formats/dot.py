@@ -22,7 +22,7 @@ def write_dot(circuit: Circuit, path: str | os.PathLike[str], *, digits: int = 3
     Parameters
     ----------
     circuit : Circuit
-        With at most 20,000 units: no larger one can be looked at.
+        With at most 20,000 units: larger pictures are unreadable.
     path : str or os.PathLike
     digits : int, default 3
         Significant digits of the numbers.

@@ -95,9 +95,9 @@ def write_psdd(circuit: Circuit, psdd: str | os.PathLike[str], vtree: str | os.P
     Parameters
     ----------
     circuit : Circuit
-        Normalised, over binary variables, on a v-tree with two children at every inner node.  That the sums are
-        deterministic, as those of a PSDD are, is not checked: programs that rely on it (for most probable states, or
-        for logic) need a circuit that is; likelihoods and marginals do not.
+        Normalised, over binary variables, on a v-tree with two children at every inner node.  Whether the sums are
+        deterministic, as in a PSDD, is not checked: programs that rely on it (for most probable states, or
+        for logic) need a deterministic circuit; likelihoods and marginals do not.
     psdd, vtree : str or os.PathLike
         The two files.
 

@@ -66,7 +66,7 @@ def log_likelihood(circuit: Circuit | Mixture, data: ArrayLike, *, n_jobs: int |
     Parameters
     ----------
     circuit : Circuit or Mixture
-        Of a mixture, log sum_m w_m p_m(x_n).
+        For a mixture, log sum_m w_m p_m(x_n).
     data : (N, V) integer array_like
         Evidence; -1, NaN or masked where missing: see `check_evidence`.
     n_jobs : int, optional
@@ -75,8 +75,8 @@ def log_likelihood(circuit: Circuit | Mixture, data: ArrayLike, *, n_jobs: int |
     Returns
     -------
     (N,) float64 array
-        Natural logarithms; -inf for an impossible row, never NaN and never +inf, also where the likelihood of a
-        circuit that is not normalised is too large for a double.  A row that is all missing gives the log of the
+        Natural logarithms; -inf for an impossible row, never NaN and never +inf, even where the likelihood of a
+        circuit that is not normalised is too large for a double.  A row with all entries missing gives the log of the
         total mass, 0 for a distribution.
 
     Raises
@@ -88,7 +88,7 @@ def log_likelihood(circuit: Circuit | Mixture, data: ArrayLike, *, n_jobs: int |
     -----
     O(number of parameters) multiplications per row; memory for one tile per thread, kept with the circuit for the next
     call.  The relative error of a likelihood, which is the absolute one of its logarithm, is at most n u + 2 u |log p|
-    with u = 2**-53 and n the roundings on the longest way to the root.
+    with u = 2**-53 and n the number of roundings on the longest path to the root.
 
     References
     ----------

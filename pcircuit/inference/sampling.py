@@ -55,8 +55,8 @@ def sample(circuit: Circuit | Mixture, num_samples: int | None = None, *, eviden
     Parameters
     ----------
     circuit : Circuit or Mixture
-        Normalised.  Of a mixture each row comes from circuit m with probability w_m, given evidence in proportion to
-        w_m p_m(x_observed).
+        Normalised.  For a mixture each row comes from circuit m with probability w_m, or, given evidence, in proportion
+        to w_m p_m(x_observed).
     num_samples : int, optional
         N, the number of rows, at least 0.  With evidence it may be left out, or repeats a single row N times.
     evidence : (N, V) integer array_like, optional

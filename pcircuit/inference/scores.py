@@ -53,7 +53,7 @@ def mean_score(circuit: Circuit, data: ArrayLike, *, n_jobs: int | None = None) 
     Returns
     -------
     (P,) float64 array
-        Edges, then inputs, in the order of `Flows`.  Those of one unit add up to zero.
+        Edges, then inputs, in the order of `Flows`.  The entries of one unit add up to zero.
 
     Raises
     ------
@@ -153,8 +153,8 @@ def scores(circuit: Circuit, data: ArrayLike, *, directions: ArrayLike | None = 
 
     Notes
     -----
-    One upward and one downward pass, and with directions 2 P r operations a row.  In NumPy, block by block: with
-    directions no more is held than the flows of one region for a block of rows.
+    One upward and one downward pass, and with directions 2 P r operations per row.  In NumPy, block by block: with
+    directions only the flows of one region for a block of rows are held.
 
     References
     ----------

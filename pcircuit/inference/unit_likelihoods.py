@@ -116,7 +116,7 @@ def mean_node_likelihoods(circuit: Circuit, data: ArrayLike, *, nodes: ArrayLike
 
     Notes
     -----
-    Faster than the mean of `node_likelihoods`, and in memory for one tile per thread.
+    Faster than the mean of `node_likelihoods`, with memory for one tile per thread.
 
     Examples
     --------

@@ -81,8 +81,8 @@ def chow_liu_tree(data: ArrayLike, *, num_categories: ArrayLike | None = None, p
     The undirected tree does not change when the categories of a column are recoded, and follows a permutation
     of the columns.  Edges whose information differs by less than about 1e-12 nats are tied.  Ties go to the
     variable with the larger total information about all variables, itself included, then to the one with the
-    smaller entropy, then with fewer categories; only variables that agree in all three are told apart by
-    their column number.
+    smaller entropy, then to the one with fewer categories; only between variables that agree in all three does the
+    column number decide.
 
     A row with missing entries counts for the pairs that are present in it; a pair that never occurs together
     has information 0.

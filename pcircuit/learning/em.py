@@ -59,12 +59,12 @@ def fit_em(circuit: Circuit, data: ArrayLike, *, num_epochs: int = 100, pseudoco
     steps : EMSteps, optional
         Mini-batches and their step size.  Default: all rows in each step.
     watch : EMWatch, optional
-        When to stop early, and who sees how it goes.  Default: never, and nobody.
+        When to stop early, and how progress is shown.  Default: neither.
     n_jobs : int, optional
         Threads; None uses all CPUs.  The result does not depend on it, to the last bit.
     **keywords
-        Fields of `steps` (`batch_size`, `step_size`, `rng`) and of `watch` (`tolerance`, `callback`, `progress`), for
-        short: ``fit_em(circuit, data, batch_size=256)``.
+        Fields of `steps` (`batch_size`, `step_size`, `rng`) and of `watch` (`tolerance`, `callback`, `progress`) as
+        short forms: ``fit_em(circuit, data, batch_size=256)``.
 
     Returns
     -------

@@ -67,18 +67,18 @@ def learn(data: ArrayLike, validation: ArrayLike | None = None, *, num_categorie
     data : (N, V) array_like
         Categories 0..C-1; -1, NaN or masked where an entry is missing; N at least 2, or 1 with `validation`.
     validation : (M, V) array_like, optional
-        Rows that choose.  Default: a random tenth of `data`, at most 10,000 rows, which EM then does not see.
+        Rows to choose by.  Default: a random tenth of `data`, at most 10,000 rows, which EM then does not see.
     num_categories : int or (V,) ints, optional
         Categories of each variable.  Default: the largest entry of both tables plus one, and at least two.
     search : LearnSearch, optional
         What is tried.  Default: up to 64 states, three pseudocounts, up to 16 trees.
     rng : int or numpy.random.Generator
-        Seed or generator of start values, bootstrap samples and held rows.  Default 0.
+        Seed or generator of start values, bootstrap samples and held-out rows.  Default 0.
     n_jobs : int, optional
         Threads; None uses all CPUs.  The result does not depend on it, to the last bit.
     progress : bool
-        Draw a progress bar on standard error (needs `rich`; silent without it, and where no person looks).  What is
-        tried is logged, too, at level INFO.
+        Draw a progress bar on standard error (needs `rich`; silent without it, and if that is not a terminal).  Each
+        trial is also logged, at level INFO.
 
     Returns
     -------

@@ -34,7 +34,7 @@ def fit_mixture(mixture: Mixture, data: ArrayLike, *, num_epochs: int = 10, pseu
     num_epochs : int
         Passes over the data.
     pseudocount : float
-        Of each circuit, as in `fit_em`.
+        Smoothing of each circuit, as in `fit_em`.
     weights : (N,) float array_like, optional
         Non-negative row weights; a weight of 2 counts as the row twice.
     n_jobs : int, optional
@@ -43,18 +43,19 @@ def fit_mixture(mixture: Mixture, data: ArrayLike, *, num_epochs: int = 10, pseu
     Returns
     -------
     mixture : Mixture
-        The same structures with new parameters.  A circuit that no row came from keeps its parameters and has weight 0.
+        The same structures with new parameters.  A circuit that no row comes from keeps its parameters and has weight
+        0.
     history : (num_epochs + 1,) float64 array
         Mean training log-likelihood, natural, before each epoch and after the last.
 
     Raises
     ------
     TypeError, ValueError
-        If `mixture` is no mixture, `data` is not evidence for it or has no rows, or an option is out of range.
+        If `mixture` is not a mixture, `data` is not evidence for it or has no rows, or an option is out of range.
 
     Notes
     -----
-    An epoch costs an evaluation and an epoch of `fit_em` of each circuit.  Without pseudocount the likelihood never
+    An epoch costs an evaluation and an epoch of `fit_em` for each circuit.  Without a pseudocount the likelihood never
     decreases.
 
     Examples

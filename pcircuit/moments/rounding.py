@@ -49,7 +49,7 @@ def rounding_errors(circuit: Circuit, nodes: ArrayLike | None = None) -> Floats:
 
     Notes
     -----
-    O(number of parameters).  A bound for the worst case, linear in the number of operations; errors that are seen grow
+    O(number of parameters).  A bound for the worst case, linear in the number of operations; observed errors grow
     with its square root.  Underflow, which adds up to 5e-324, is not counted.
 
     References
@@ -103,7 +103,7 @@ def _region_rounding(circuit: Circuit) -> Floats:
 
 
 def without_rounding(eigenvalues: ArrayLike) -> Floats:
-    """Eigenvalues of a covariance, those that are zero to working precision set to zero.
+    """Eigenvalues of a covariance, with those that are zero to working precision set to zero.
 
     Parameters
     ----------

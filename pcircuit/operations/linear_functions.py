@@ -98,7 +98,7 @@ def sum_distribution(circuit: Circuit, functions: Sequence[ArrayLike]) -> tuple[
     Returns
     -------
     (n,) int64 array
-        All whole numbers from the smallest to the largest that f can be.
+        All whole numbers from the smallest to the largest value of f.
     (n,) float64 array
         Their probabilities.
 

@@ -142,7 +142,7 @@ def variable_numbers(values: Iterable[int] | None, name: str, num_variables: int
     ----------
     values : iterable of int, or None
     name : str
-        What errors call it.
+        Name of the argument in error messages.
     num_variables : int
 
     Returns

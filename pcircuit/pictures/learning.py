@@ -46,7 +46,7 @@ def plot_learning(circuits: Sequence[Circuit], data: ArrayLike, *, ax: Any = Non
     Returns
     -------
     matplotlib.axes.Axes
-        Of the log-likelihood; the largest change of a parameter has an axis of its own on the right.
+        The axes of the log-likelihood; the largest change of a parameter has its own axis on the right.
 
     Raises
     ------
@@ -97,9 +97,9 @@ def write_learning_html(circuits: Sequence[Circuit], path: str | os.PathLike[str
     circuits : sequence of Circuit
         Start values, then the circuit after each epoch; all of one structure, at most 200 of them.
     path : str or path
-        Of the file of HTML.
+        The HTML file.
     data : (N, V) int array_like, optional
-        Rows whose mean log-likelihood stands beside the slider.
+        Rows whose mean log-likelihood is shown beside the slider.
     row : (V,) int array_like, optional
         Evidence, whose flow is drawn.
     names : sequence of V str, optional
@@ -114,7 +114,7 @@ def write_learning_html(circuits: Sequence[Circuit], path: str | os.PathLike[str
 
     Notes
     -----
-    As `pcircuit.write_html`: the page stands alone.
+    Like that of `pcircuit.write_html`, the page is self-contained.
 
     Examples
     --------

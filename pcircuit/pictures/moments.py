@@ -73,7 +73,7 @@ def plot_covariance(moments: Moments, *, ax: Any = None) -> Any:
 
 
 def plot_eigenvalues(moments: Moments, *, ax: Any = None) -> Any:
-    """Draw the eigenvalues of the covariance, in descending order, and which share of the trace they make up.
+    """Draw the eigenvalues of the covariance, in descending order, and their share of the trace.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def plot_eigenvalues(moments: Moments, *, ax: Any = None) -> Any:
     Returns
     -------
     matplotlib.axes.Axes
-        Of the eigenvalues; the share has an axis of its own on the right.
+        The axes of the eigenvalues; the share has its own axis on the right.
 
     Raises
     ------
