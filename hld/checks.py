@@ -159,7 +159,7 @@ def check_names(found: dict[str, Any] | list[str] | set[str], known: Any,
     found : collection of str
     known : iterable of str
     what : str
-        Whose entries they are, for the error.
+        Owner of the entries, for the error.
 
     Raises
     ------

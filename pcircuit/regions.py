@@ -229,7 +229,7 @@ def check_weights(array: Floats, name: str) -> None:
     Parameters
     ----------
     array : float array
-        Of any shape.
+        An array of any shape.
     name : str
         Name of the argument in error messages.
 

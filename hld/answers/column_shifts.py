@@ -25,20 +25,20 @@ if TYPE_CHECKING:
     from hld.schemas.columns import LevelColumn
 
 UNSEEN, RARE, MISSING = "(unseen)", "(rare)", "(missing)"
-CLEAR = 0.01  # |A - 1/2| below which no direction is told
+CLEAR = 0.01  # |A - 1/2| below which no direction is given
 SHOWN_CHANGES = 2
 DIGITS = 4  # of bin edges, more where they would look alike
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnShift:
-    """How one column of a batch stands against the reference.
+    """How one column of a batch compares with the reference.
 
     Attributes
     ----------
     name, kind : str
     labels : tuple of K str
-        Levels or bins, and "(missing)" behind them.
+        Levels or bins, and "(missing)" after them.
     expected, observed : (K,) float arrays
         Shares of rows: of the reference, of the batch.
     difference : float
@@ -132,7 +132,7 @@ def is_ordered(column: LevelColumn) -> bool:
 
 
 def labels_of(column: Any) -> tuple[Any, ...]:
-    """Names of the categories of a column, and "(missing)" behind them.
+    """Names of the categories of a column, and "(missing)" after them.
 
     Examples
     --------
@@ -152,7 +152,7 @@ def labels_of(column: Any) -> tuple[Any, ...]:
 
 
 def percent(share: float) -> str:
-    """A share in per cent, small ones not as zero.
+    """A share in per cent; small ones are not shown as zero.
 
     Examples
     --------

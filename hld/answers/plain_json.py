@@ -6,7 +6,7 @@ from typing import Any
 
 
 def plain_json(value: Any) -> Any:
-    """A value as JSON can hold it: arrays become lists, NaN and infinities null, other objects their text.
+    """A value in the form that JSON can hold: arrays become lists, NaN and infinities null, other objects their text.
 
     Examples
     --------

@@ -81,7 +81,7 @@ class SegmentsResult:
                 "num_shifted": int(self.reject.sum()), "reject": bool(self.reject.any()), "segments": segments}
 
     def to_frame(self) -> Any:
-        """One row a segment as a pandas data frame, in the order of the labels; ImportError without pandas."""
+        """One row per segment as a pandas data frame, in the order of the labels; ImportError without pandas."""
         try:
             import pandas
         except ImportError:
@@ -245,11 +245,11 @@ def numbered(cells: Any, every: str | None, name: str) -> tuple[Any, ...]:
     Parameters
     ----------
     cells : (N,) array
-        Of any type.
+        Cells of any type.
     every : str or None
         "year", "month", "day", "hour" or "minute": how long a segment of times is.
     name : str
-        Of the column, for errors.
+        Name of the column, for errors.
 
     Returns
     -------

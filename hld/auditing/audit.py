@@ -208,7 +208,7 @@ def _judged(name: str, situation: str, test: Callable[[Any], float], batches: li
 
 
 def clopper_pearson(count: int, trials: int, level: float = 0.95) -> tuple[float, float]:
-    """Interval of a probability of which `count` of `trials` came true.
+    """Interval of the probability of an event that occurred in `count` of `trials`.
 
     Parameters
     ----------

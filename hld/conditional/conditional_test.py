@@ -68,7 +68,7 @@ class ConditionalTest:
     inverse : (f, f) float array
         Pseudo-inverse of the sums of products of these functions.
     norms, fourth : (q, 3), (q,) float arrays
-        Of the residuals' covariance in each metric, and mean fourth powers of their distances.
+        Norms of the residuals' covariance in each metric, and mean fourth powers of their distances.
     stds : (m,) float array
         Their standard deviations.
     joint : (B,) float32 array
@@ -189,7 +189,7 @@ def conditional_test(inner: HLDTest, rows: np.ndarray, given: np.ndarray, *, see
     Parameters
     ----------
     inner : HLDTest
-        Of node likelihoods: without the metric "score".
+        A test of node likelihoods: without the metric "score".
     rows : (k, V) int array
     given : (V,) bool array
     seed : int

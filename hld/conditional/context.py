@@ -30,7 +30,7 @@ class CovariateContext:
     effect: float
 
     def lines(self) -> list[str]:
-        """For people."""
+        """The context in words."""
         said = {"nothing": "neither the covariates nor the rest given them moved",
                 "covariates": "the covariates moved, the rest given them is as learned (covariate shift)",
                 "conditional": "the rest given the covariates changed (concept drift), the covariates are as learned",

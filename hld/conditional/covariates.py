@@ -48,7 +48,7 @@ def covariate_mask(names: Sequence[Any], covariates: Any, reference: str) -> np.
 
 
 def column_position(names: Sequence[Any], column: Any, argument: str) -> int:
-    """The position of a column that is named or numbered; ValueError says what there is.
+    """The position of a column that is named or numbered; ValueError lists the columns.
 
     Parameters
     ----------

@@ -43,11 +43,11 @@ class MetricPlan:
     starts, places, values : int, int and float arrays
         F by rows: entries starts[i] to starts[i + 1] are those of row i.
     margin, round_off : float
-        What is taken off a distance, and below what it counts as zero.
+        What is subtracted from a distance, and the size below which it counts as zero.
     eigenvalues, multiplicities : (k,) float arrays
         The law, largest eigenvalue first, all positive; without entries where there is none.
     excess, most_scale : float
-        Of the law at finite T, see `hld.nulls.limit_law`.
+        Correction of the law for finite T, see `hld.nulls.limit_law`.
     """
 
     name: str
@@ -70,13 +70,13 @@ class Plan:
     ----------
     columns : tuple of column of the encoder
     kinds : (N,) int array
-        Of the nodes: 0 input, 1 product, 2 sum.
+        Kinds of the nodes: 0 input, 1 product, 2 sum.
     starts : (N + 1,) int array
         Entries of a node; an input node has as many as its column has categories.
     children : (n,) int array
         The node that an entry refers to; for input nodes the column.
     weights : (n,) float array
-        Of the entry; 1 for products.
+        Weights of the entries; 1 for products.
     chosen : (m,) int array
         Nodes of the mean vector.
     mean : (m,) float array

@@ -24,7 +24,7 @@ def parts_of_version_1(scalars: dict[str, Any], arrays: dict[str, Any],
         As version 1 wrote them.
     arrays : dict of str to array
     tolerance : float
-        Of the test, which margins are made from.
+        Tolerance of the test, from which margins are made.
 
     Returns
     -------

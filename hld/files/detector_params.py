@@ -59,7 +59,7 @@ def read_params(form: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any
     ----------
     form : dict
     defaults : dict
-        Of all parameters.
+        Defaults of all parameters.
 
     Returns
     -------

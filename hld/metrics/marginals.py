@@ -71,7 +71,7 @@ def input_tables(reference: Reference, name: str) -> list:  # type: ignore[type-
     ----------
     reference : Reference
     name : str
-        Of the metric, for the error.
+        Name of the metric, for the error.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def sparse_rows(name: str, rows: list, m: int) -> SparseRows:  # type: ignore[ty
     Parameters
     ----------
     name : str
-        Of the metric.
+        Name of the metric.
     rows : list of (int array, float array)
     m : int
         Nodes.

@@ -49,7 +49,7 @@ METRICS: dict[str, Callable[..., LinearMap]] = {
 }
 DEFAULT = ("euclidean", "standardized", "marginals", "whitened")  # of `HLDDetector` where rows were learned from
 DEFAULT_OF_FRESH = (*DEFAULT, "whitened_fine", "score")  # with enough rows that nothing was learned from
-COMBINATIONS = ("auto", "likelihoods")  # of several metrics, by the data that there are
+COMBINATIONS = ("auto", "likelihoods")  # of several metrics, depending on the data
 OF_INPUTS = ("marginals",)  # those that compare input units
 OF_SCORES = ("score",)  # those that compare features of the score
 ENOUGH = 25  # rows from which on the default has more metrics

@@ -183,7 +183,7 @@ def whitening_matrix(circuit: pcircuit.Circuit, moments: pcircuit.Moments) -> np
     ----------
     circuit : pcircuit.Circuit
     moments : pcircuit.Moments
-        Of the monitored nodes.
+        Moments of the monitored nodes.
 
     Returns
     -------

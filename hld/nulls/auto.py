@@ -80,7 +80,7 @@ class AutoNull:
         return self.tails.tails(T, 0)[-1].pvalue(self.score(np.asarray(squared)[None], T)[0][-1])
 
     def of_pvalues(self, each: Any, T: Any) -> PValue:
-        """Of p-values under limit laws of the batch's own, which serve as scores where drawn batches judge."""
+        """From p-values under the batch's own limit laws, which serve as scores where drawn batches judge."""
         if not self.drawn(T):
             return self.large.of_pvalues(each, T)
         return self.tails.pvalue(together([each])[0], T)

@@ -144,7 +144,7 @@ def limit_null(reference: Reference, metrics: tuple[Any, ...], options: NullOpti
     reference : Reference
     metrics : tuple of LinearMap
     options : NullOptions
-        Whose generator the joint law of several metrics is drawn with.
+        Hold the generator that draws the joint law of several metrics.
 
     Returns
     -------

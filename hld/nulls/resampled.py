@@ -105,7 +105,7 @@ def resampled_distances(metrics: tuple[Any, ...], rows: np.ndarray) -> Resampled
     ----------
     metrics : tuple of LinearMap
     rows : (n, m) float array
-        Of mean 0.
+        Rows with mean 0.
 
     Returns
     -------

@@ -58,7 +58,7 @@ class StagedTails:
     _drawn: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def pvalue(self, scores: Any, T: int) -> PValue:
-        """Of scores (q,) or (q + 1,): the last decides how far to go."""
+        """p-values of scores (q,) or (q + 1,): the last decides how far to go."""
         stages = self.stages(T)
         for stage in range(len(stages)):
             tails = self.tails(T, stage)

@@ -51,7 +51,7 @@ class TableTails:
     tails: tuple[Any, ...]
 
     def pvalue(self, scores: np.ndarray, T: int) -> PValue:
-        """Of scores (q,) or (q + 1,), in the order of the tails."""
+        """p-values of scores (q,) or (q + 1,), in the order of the tails."""
         each = np.zeros(len(scores))
         for share, tails in self._around(T):
             each += share * np.array([_pvalue(tail, one, T) for tail, one in zip(tails, scores, strict=True)])

@@ -72,9 +72,9 @@ def null_tail(test: Any, result: Any) -> tuple[np.ndarray, np.ndarray]:
     Parameters
     ----------
     test : HLDTest
-        Of one metric.
+        A test with one metric.
     result : HLDResult
-        Whose batch size and threshold it is for.
+        Gives the batch size and the threshold.
 
     Returns
     -------

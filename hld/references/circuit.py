@@ -33,7 +33,7 @@ class CircuitReference:
         Normalised.
     nodes : (m,) int array
     mean : (m,) float array, optional
-        Where it is known, so that moments are computed when something else is asked for.
+        Given where it is known, so that moments are computed only when something else is needed.
 
     Examples
     --------

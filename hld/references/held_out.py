@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-FEWEST_ROWS = 4  # so that two are kept from learning
+FEWEST_ROWS = 4  # so that two are held out
 
 
 def split_rows(num_rows: int, reference: str, rng: np.random.Generator) -> tuple[Any, ...]:
@@ -33,7 +33,7 @@ def split_rows(num_rows: int, reference: str, rng: np.random.Generator) -> tuple
     Raises
     ------
     ValueError
-        If half of the rows is asked for and would be fewer than two.
+        If half of the rows is requested and would be fewer than two.
 
     Examples
     --------

@@ -142,7 +142,7 @@ def with_triangles(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.n
     ----------
     arrays : dict of str to array
     prefix : str
-        Of the names of the arrays that `KeptRows.from_parts` takes.
+        Prefix of the names of the arrays that `KeptRows.from_parts` takes.
     """
     result = dict(arrays)
     for name in (prefix + one for one in SYMMETRIC):

@@ -44,7 +44,7 @@ class SampleQuality:
     result : HLDResult
         The test of the drawn rows.
     auc : float or None
-        Of the classifier; None without real rows, or without scikit-learn.
+        Area under the curve of the classifier; None without real rows, or without scikit-learn.
     closest, real_closest : (n,) float arrays or None
         Distances to the closest training row: of drawn rows, and of real ones.
     """
@@ -137,7 +137,7 @@ def classifier_auc(drawn: Any, real: np.ndarray, rng: np.random.Generator) -> fl
     Returns
     -------
     float or None
-        0.5 where they cannot be told apart; None also for fewer than 2 FOLDS rows.
+        0.5 where they cannot be distinguished; None also for fewer than 2 FOLDS rows.
     """
     try:
         from sklearn.ensemble import HistGradientBoostingClassifier

@@ -47,7 +47,7 @@ import numpy as np
 from hld.gchi2.three_moments import ThreeMoments
 
 FLOOR = 0.01  # added to the share of a category
-MOST_ROWS = 800  # of the reference that are set against one another
+MOST_ROWS = 800  # of the reference that are compared with one another
 MOST_PRODUCTS = 3e8  # pairs of rows, times columns and edges
 
 
@@ -118,7 +118,7 @@ def with_laws(profile: Any, columns: Sequence[Any], codes: np.ndarray | None) ->
     ----------
     profile : hld.answers.profile.Profile
     columns : sequence of V columns
-        Of the encoder.
+        Columns of the encoder.
     codes : (k, V) int array or None
         The rows that it counts; None leaves the profile as it is.
 
@@ -142,7 +142,7 @@ def merged_counts(columns: Sequence[Any], profile: Any) -> tuple[list[Any], list
     Parameters
     ----------
     columns : sequence of V columns
-        Of the encoder; those with `rare` have rare and unseen levels as their last two categories.
+        Columns of the encoder; those with `rare` have rare and unseen levels as their last two categories.
     profile : Profile
         Whose `counts` and `pairs` are merged.
 
@@ -183,7 +183,7 @@ def merged_codes(columns: Sequence[Any], codes: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     columns : sequence of V columns
-        Of the encoder.
+        Columns of the encoder.
     codes : (N, V) int array
         -1 where a value is missing, which stays.
 

@@ -34,7 +34,7 @@ class DependenceShift:
     region : int
         Its number, `circuit.regions[region]`.
     parts : tuple of tuple of int
-        Variables under each child: what goes together in another way.  One part of one variable at an input region:
+        Variables under each child, whose dependence changed.  One part of one variable at an input region:
         how this variable hangs on the others.
     statistic, zscore : float
         Q_r and z_r.

@@ -50,7 +50,7 @@ def effect_interval(deltas: np.ndarray, spectrum: tuple[Any, ...], share: float,
     share : float
         1/T + 1/n.
     level : float
-        Of the interval.
+        Coverage of the interval.
 
     Returns
     -------

@@ -42,7 +42,7 @@ class LargestCount:
     Attributes
     ----------
     pvalue : float
-        Of all columns together.
+        p-value of all columns together.
     share : float
         Part of the level that this test has.
     column, category : int or None
@@ -59,7 +59,7 @@ class LargestCount:
 
 
 def largest_count(kept: Any, batch: Any, ordered: tuple[Any, ...] = (), tolerance: float = 0.0) -> LargestCount:
-    """Compare the counts of a batch with those of rows kept from learning.
+    """Compare the counts of a batch with those of held-out rows.
 
     Parameters
     ----------
@@ -68,8 +68,8 @@ def largest_count(kept: Any, batch: Any, ordered: tuple[Any, ...] = (), toleranc
     ordered : sequence of int
         Columns whose categories ascend.
     tolerance : float
-        Of the deviation sqrt(s (1 - s)) of a single row, s the share in all rows: by how much the share of the batch
-        may differ.
+        In units of the deviation sqrt(s (1 - s)) of a single row, s the share in all rows: by how much the share of the
+        batch may differ.
 
     Returns
     -------
@@ -108,7 +108,7 @@ def largest_count(kept: Any, batch: Any, ordered: tuple[Any, ...] = (), toleranc
 
 
 def largest_of(detector: Any, batch: Any) -> LargestCount | None:
-    """That of a detector's batch: part of its default, where rows were kept from learning.
+    """The largest count of a detector's batch: part of the default test where rows were held out.
 
     Parameters
     ----------

@@ -240,7 +240,7 @@ def variable_scores(circuit: pcircuit.Circuit, regions: np.ndarray, deltas: np.n
     Returns
     -------
     (V,) float array
-        Of the same sum as the squares of `deltas`.
+        With the same sum as the squares of `deltas`.
     """
     vtree = circuit.vtree
     density = np.bincount(regions, weights=deltas ** 2, minlength=vtree.num_nodes) / vtree.scope_sizes()

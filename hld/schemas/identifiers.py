@@ -30,7 +30,7 @@ def identifier_note(name: str, values: Any, column: Any) -> str:
     ----------
     name : str
     values : (N,) array or Factored
-        Of training.
+        Values in training.
     column : LevelColumn or BinColumn
         Fitted to them.
 

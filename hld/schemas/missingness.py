@@ -40,7 +40,7 @@ class Missingness:
     Attributes
     ----------
     pvalue : float
-        Of all columns together.
+        p-value of all columns together.
     pvalues : tuple of float
         One for each column, not adjusted; 1 where nothing is missing.
     share : float
@@ -67,8 +67,9 @@ def compare_missing(num_train: int, train_missing: list[int] | tuple[int, ...], 
     missing : (V,) int sequence
         j_v.
     tolerance : float
-        Of the deviation sqrt(s (1 - s)) of a single row, s the share of holes in all rows: by how much the share of the
-        batch may differ.  The batch's count is moved that much towards what is expected before it is tested.
+        In units of the deviation sqrt(s (1 - s)) of a single row, s the share of holes in all rows: by how much the
+        share of the batch may differ.  The batch's count is moved that much towards what is expected before it is
+        tested.
 
     Returns
     -------

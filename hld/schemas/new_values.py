@@ -39,7 +39,7 @@ SHARE = 0.02  # of the level, where anything is new
 
 @dataclass(frozen=True, eq=False)
 class KeptValues:
-    """What rows kept from learning show of values that learning did not.
+    """New values among held-out rows.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class NewValues:
     Attributes
     ----------
     pvalue : float
-        Of all columns together.
+        p-value of all columns together.
     pvalues : tuple of float
         One for each column, not adjusted; 1 where nothing is new.
     share : float
@@ -123,7 +123,7 @@ def kept_values(codes: Any, report: Any) -> KeptValues:
     codes : (k, V) int array
         Categories of the kept rows, -1 where missing.
     report : hld.schemas.encoding.EncodingReport
-        Of the kept rows, or of all rows: rows that levels and ranges were taken from have nothing new.
+        Report on the kept rows, or on all rows: rows that levels and ranges were taken from have nothing new.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def kept_values(codes: Any, report: Any) -> KeptValues:
 
 
 def compare_new(kept: KeptValues, shown: Any, new: Any, tolerance: float = 0.0) -> NewValues:
-    """Compare the new values of a batch with those of rows kept from learning.
+    """Compare the new values of a batch with those of held-out rows.
 
     Parameters
     ----------
@@ -145,8 +145,8 @@ def compare_new(kept: KeptValues, shown: Any, new: Any, tolerance: float = 0.0) 
     shown, new : (V,) int sequences
         Cells of the batch with a value, and the new ones of them.
     tolerance : float
-        Of the deviation sqrt(s (1 - s)) of a single row, s the share of new values in all rows: by how much the share
-        of the batch may exceed it.
+        In units of the deviation sqrt(s (1 - s)) of a single row, s the share of new values in all rows: by how much
+        the share of the batch may exceed it.
 
     Returns
     -------

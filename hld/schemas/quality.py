@@ -39,11 +39,11 @@ class ColumnQuality:
     train_missing : float or None
         Share of missing values in training; None where it is not known, as in older model files.
     pvalue : float or None
-        Of the share of missing values against that of training, not adjusted for the number of columns.
+        p-value of the share of missing values against that of training, not adjusted for the number of columns.
     is_absent : bool
         The batch has no such column.
     new_pvalue : float or None
-        Of the number of unseen levels and numbers out of range, against rows kept from learning; not adjusted.  None
+        p-value of the number of unseen levels and numbers out of range against held-out rows; not adjusted.  None
         where it is not tested.
     """
 
@@ -135,13 +135,13 @@ def data_quality(columns: tuple[Any, ...], trained: Any, report: Any, absent: An
     Parameters
     ----------
     columns : sequence of V columns
-        Of the encoder.
+        Columns of the encoder.
     trained : (int, sequence of V int) or None
         Rows of training, and how many of their cells were missing.
     report : hld.schemas.encoding.EncodingReport
     absent, extra : sequences of str
     kept : KeptValues, optional
-        What rows kept from learning show of new values.
+        What held-out rows show of new values.
     tolerance : float
         See `compare_missing` and `compare_new`.
     is_tested : bool

@@ -22,9 +22,9 @@ class Limits:
     Attributes
     ----------
     max_bytes : int
-        Of the body of a request.
+        Bytes of the body of a request.
     max_rows : int
-        Of a table.
+        Rows of a table.
     seconds : float
         From the last byte of a request to its answer.
     body_seconds : float

@@ -88,9 +88,9 @@ class Models:
     state : path or None
         Folder of the monitors' states.
     alpha : float
-        Of the monitors.
+        Level of the monitors.
     margin : float or None
-        Of the monitors, see `hld.monitoring.of_test.monitor_of`.
+        Margin of the monitors, see `hld.monitoring.of_test.monitor_of`.
 
     Raises
     ------

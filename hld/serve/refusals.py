@@ -25,7 +25,7 @@ class Refusal(Exception):
     message : str
         One sentence: what was found, what was expected, what to do.
     headers : dict of str to str
-        Of the answer.
+        Headers of the answer.
     """
 
     def __init__(self, status: int, field: str, message: str, headers: dict[str, Any] | None = None):

@@ -35,7 +35,7 @@ class Watch:
     Parameters
     ----------
     name : str
-        Of the model.
+        Name of the model.
     digest : str
         SHA-256 of its file.
     test : hld.HLDTest
@@ -87,7 +87,7 @@ class Watch:
 
 
 def _known(path: pathlib.Path, alpha: float, margin: float | None) -> Monitor:
-    """The monitor in a file, if it is the one that is asked for."""
+    """The monitor in a file, if it is the requested one."""
     monitor = Monitor.load(path)
     if monitor.alpha != alpha or (margin is not None and monitor.margin != margin):
         raise ValueError(f"the monitor in {str(path)!r} has `alpha` {monitor.alpha:g} and `margin` {monitor.margin:g}, "

@@ -96,7 +96,7 @@ def merged_shares(columns: Any, edges: np.ndarray, singles: list[Any], pairs: li
     Parameters
     ----------
     columns : sequence of V columns
-        Of the encoder.
+        Columns of the encoder.
     edges : (E, 2) int array
     singles, pairs : lists of (C_v,) and of (C_u, C_v) float arrays
         Marginals of the circuit: of each column without its category of unseen levels, and of each edge.

@@ -130,7 +130,7 @@ def judge_counts(detector: HLDDetector, found: TableInDatabase, alpha: float) ->
 
 
 def _kept_values(detector: Any, columns: Any) -> KeptValues | None:
-    """What rows kept from learning show of new values; nothing of columns that cannot tell them from rare ones."""
+    """What held-out rows show of new values; nothing of columns that cannot distinguish them from rare ones."""
     kept = detector.new_values_
     if kept is None:
         return None
@@ -139,7 +139,7 @@ def _kept_values(detector: Any, columns: Any) -> KeptValues | None:
 
 
 def _largest_counts(detector: Any, profile: Profile) -> tuple[LargestCount | None, LargestCount | None]:
-    """The largest difference of a single count of a column and of a pair; None without rows kept from learning."""
+    """The largest difference of a single count of a column and of a pair; None without held-out rows."""
     if detector.new_values_ is None or detector.test_.reference == "circuit":
         return None, None
     singles, pairs = merged_counts(detector.encoder_.columns, detector.profile_)

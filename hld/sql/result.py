@@ -28,7 +28,7 @@ class CountsResult:
         What was tested: "columns" and "pairs", the distances of all counts; "largest column" and "largest pair", the
         largest difference of a single count; "missing" and "new", shares of missing cells and new values.
     pvalues : tuple of float
-        Of each of them.
+        p-value of each test.
     parts : tuple of float
         Part of the level that each of them has; they sum to 1.
     effect : float

@@ -38,7 +38,7 @@ class TableInDatabase:
     Attributes
     ----------
     columns : tuple of V columns
-        Of the encoder, rare levels put to the unseen ones.
+        Columns of the encoder, with rare levels counted as unseen.
     profile : hld.answers.profile.Profile
         Counts by column and by pair.
     report : hld.schemas.encoding.EncodingReport

@@ -108,7 +108,7 @@ def advance(scores: np.ndarray, uniforms: np.ndarray, races: Races, evidence: np
     Parameters
     ----------
     scores : (n, K) float array
-        Of the rows, in each race.
+        Scores of the rows, in each race.
     uniforms : (n,) float array
         U_t.
     races : Races

@@ -16,7 +16,7 @@ import pcircuit
 
 
 def test_fingerprint(circuit: pcircuit.Circuit, calibration: Any) -> str:
-    """Of a test.
+    """The fingerprint of a test.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ test_fingerprint.__test__ = False  # type: ignore[attr-defined]  # its name must
 
 
 def detector_fingerprint(test: str, schema: Any) -> str:
-    """Of a detector: of its test, and of how it reads tables.
+    """The fingerprint of a detector: of its test, and of how it reads tables.
 
     Parameters
     ----------

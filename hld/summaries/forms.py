@@ -168,7 +168,7 @@ def _checked(scalars: dict[str, Any], arrays: dict[str, Any]) -> tuple[dict[str,
 
 
 def _check_shapes(arrays: dict[str, Any]) -> None:
-    """Raise unless arrays that go together have the same sizes, and what is a sum of squares is not negative."""
+    """Raise unless related arrays have the same sizes, and sums of squares are not negative."""
     q, sketch = arrays.get("squares", np.zeros(0)).shape, arrays.get("sketch", np.zeros((0, 0, 0))).shape
     fits = [arrays.get(name, arrays["sums"]).shape == arrays["sums"].shape for name in ("seen", "variances")]
     fits += [arrays[name].shape == q for name in ("fourths", "odd") if name in arrays]

@@ -73,7 +73,7 @@ def condition_probability(circuit: pcircuit.Circuit, columns: Any, tables: Any, 
     ----------
     circuit : pcircuit.Circuit
     columns : tuple of V columns
-        Of the encoder.
+        Columns of the encoder.
     tables : ValueTables or None
     where : str
 
@@ -100,7 +100,7 @@ def cut_circuit(circuit: pcircuit.Circuit, columns: tuple[Any, ...], grids: list
     ----------
     circuit : pcircuit.Circuit
     columns : tuple of V columns
-        Of the encoder.
+        Columns of the encoder.
     grids : list of V Grid or None
     cuts : dict of int to tuple of float
         Cut points by column.

@@ -167,7 +167,7 @@ def grids(columns: Any, tables: ValueTables | None) -> list[Any]:
     Parameters
     ----------
     columns : tuple of V columns
-        Of the encoder.
+        Columns of the encoder.
     tables : ValueTables or None
 
     Returns

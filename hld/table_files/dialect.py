@@ -105,7 +105,7 @@ class Dialect:
     ----------
     separator, decimal : str
     names : tuple of str
-        Of all columns; one may be empty, that of the row numbers of a data frame.
+        Names of all columns; one may be empty, that of the row numbers of a data frame.
     encoding : str
     has_blanks : bool
         Whether a blank stands behind each separator, which is then no part of the cells.

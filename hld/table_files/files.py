@@ -43,9 +43,9 @@ def read_training(path: str, options: ReadOptions = DEFAULT, *, max_rows: int = 
         "-" is standard input.
     options : ReadOptions
     max_rows : int
-        Rows that are read at most, a uniform sample of those that there are.
+        Largest number of rows that are read, a uniform sample of all.
     seed : int
-        Of the sample.
+        Seed of the sample.
 
     Returns
     -------
@@ -77,7 +77,7 @@ def read_chunks(path: str, encoder: TableEncoder, options: ReadOptions = DEFAULT
     path : str
         "-" is standard input.
     encoder : hld.schemas.encoder.TableEncoder
-        Of the detector that will read the table.
+        Encoder of the detector that will read the table.
     options : ReadOptions
     as_text : bool
         Whether to read every column as text first; otherwise `OddCells` is raised where a cell is not what its column

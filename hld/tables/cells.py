@@ -165,7 +165,7 @@ def distinct_values(values: Any, name: str) -> tuple[Any, ...]:
     ----------
     values : (N,) array
     name : str
-        Of the column, for errors.
+        Name of the column, for errors.
 
     Returns
     -------
@@ -224,7 +224,7 @@ def as_numbers(values: np.ndarray, name: str, *, odd: list[Any] | None = None) -
     ----------
     values : (N,) array
     name : str
-        Of the column, for errors.
+        Name of the column, for errors.
     odd : list, optional
     """
     if values.dtype.kind in NUMERIC:
@@ -249,7 +249,7 @@ def as_doubles(values: Any, name: str) -> np.ndarray:
     ----------
     values : (N,) float array
     name : str
-        Of the column.
+        Name of the column.
 
     Returns
     -------

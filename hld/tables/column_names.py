@@ -25,7 +25,7 @@ def column_names(names: Any, table_names: Any, num_columns: int) -> Any:
     names : sequence of V str, or None
         Given by the user.
     table_names : tuple of V str, or None
-        Of the frame.
+        Names in the frame.
     num_columns : int
         V.
 

@@ -72,7 +72,7 @@ def arrow_column(column: Any, name: str) -> Any:
     ----------
     column : pyarrow.ChunkedArray or pyarrow.Array
     name : str
-        Of the column, for errors.
+        Name of the column, for errors.
 
     Returns
     -------

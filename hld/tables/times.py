@@ -58,7 +58,7 @@ def as_seconds(values: np.ndarray, kind: str) -> Any:
     Parameters
     ----------
     values : (N,) array
-        Of dates since 1970, durations, or times of the day.
+        Dates since 1970, durations, or times of day.
     kind : "date", "duration" or "time"
 
     Returns

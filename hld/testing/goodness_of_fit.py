@@ -317,7 +317,7 @@ class HLDTest:
         return self._against_rows(batch, check_alpha(alpha), sums.num_missing)
 
     def _against_rows(self, batch: RowBatch, alpha: float, num_missing: int) -> HLDResult:
-        """Test a batch whose rows are at hand against reference rows."""
+        """Test a batch whose rows are available against reference rows."""
         deltas, null, factors = batch.difference()
         result = verdict(self, deltas, batch.num_rows, alpha, num_missing, null,
                          lambda found, squared: batch.confirmed(found, squared, factors))

@@ -29,7 +29,7 @@ class RowSums:
     test : HLDTest
         What will judge them.
     seed : int
-        Of the sample.
+        Seed of the sample.
 
     Examples
     --------

@@ -147,7 +147,7 @@ class NoisyDraws:
     metrics : tuple of LinearMap
     score : Score
     deviations : (m,) float array
-        Of the noise in a mean.
+        Standard deviations of the noise in a mean.
     seed : int
     num_draws : int
     """

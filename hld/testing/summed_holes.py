@@ -20,7 +20,7 @@ def judge_with_holes(test: Any, patterns: HolePatterns, batch: np.ndarray, alpha
     ----------
     test : HLDTest
     patterns : HolePatterns
-        Of the test's circuit and nodes.
+        Patterns for the test's circuit and nodes.
     batch : (T, V) integer array
         Evidence; -1 is missing.
     alpha : float

@@ -83,7 +83,7 @@ def time_test(inner: HLDTest, rows: np.ndarray) -> TimeTest:
     Parameters
     ----------
     inner : HLDTest
-        Whose vectors and metrics are used.
+        The test whose vectors and metrics are used.
     rows : (n, V) integer array
         In order of time.
 

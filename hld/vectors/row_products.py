@@ -60,7 +60,7 @@ def quadratic_forms(metrics: tuple[LinearMap, ...], rows: np.ndarray) -> tuple[A
     Returns
     -------
     callable
-        Of w (B, n); gives (B, q).
+        Function of w (B, n); gives (B, q).
     int
         Multiplications for one w.
 

@@ -66,7 +66,7 @@ class ScoreFeatures:
         return scores @ self.matrix
 
     def of_rows(self, circuit: pcircuit.Circuit, rows: np.ndarray) -> np.ndarray:
-        """(n, r) features of each row, with no more scores at hand than those of one region and a block of rows."""
+        """(n, r) features of each row, holding only the scores of one region and a block of rows."""
         return pcircuit.scores(circuit, rows, directions=self.matrix)
 
 

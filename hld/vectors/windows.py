@@ -20,7 +20,7 @@ class Window(LinearMap):
     Attributes
     ----------
     inner : LinearMap
-        Of the coordinates from `start` on, as many as it takes.
+        A map of the coordinates from `start` on, as many as it takes.
     start : int
         The first coordinate.
     width : int

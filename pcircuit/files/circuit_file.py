@@ -133,7 +133,7 @@ def from_parts(header: dict[Any, Any], arrays: dict[Any, Any]) -> Circuit:
     Parameters
     ----------
     header : dict
-        Of the archive.
+        Header of the archive.
     arrays : dict of str to array
         As `to_arrays` returns them.
 

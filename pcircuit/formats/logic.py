@@ -35,7 +35,7 @@ def read_jlc(path: str | os.PathLike[str], vtree: str | os.PathLike[str] | None 
     ----------
     path : str or os.PathLike
     vtree : str or os.PathLike, optional
-        A ``.vtree`` file that the circuit follows.  Without it the v-tree is read off the scopes of the nodes.
+        A ``.vtree`` file that the circuit follows.  Without it the v-tree is inferred from the scopes of the nodes.
 
     Returns
     -------

@@ -32,7 +32,7 @@ def read_psdd(psdd: str | os.PathLike[str], vtree: str | os.PathLike[str] | None
     ----------
     psdd : str or os.PathLike
     vtree : str or os.PathLike, optional
-        Its ``.vtree`` file.  Without it the v-tree is read off the scopes of the nodes.
+        Its ``.vtree`` file.  Without it the v-tree is inferred from the scopes of the nodes.
 
     Returns
     -------

@@ -53,7 +53,7 @@ from pcircuit.vtree import VTree
 
 STACK_BYTES = 1_000_000  # of a tile, where values live on a stack: it should stay in the second cache
 CHUNK_WORK = 2 ** 23  # units and weights times rows of one thread's unit of work: about a millisecond
-NUMPY_VALUES = 4_000_000  # of the widest region, for a block of rows of the NumPy text
+NUMPY_VALUES = 4_000_000  # of the widest region, for a block of rows in NumPy
 LOG_2 = float(np.log(2.0))
 ENCODINGS = (np.uint8, np.int64)  # of evidence, as kernels are compiled for it
 
@@ -260,7 +260,7 @@ def _rescaled(product: Floats, how: int) -> tuple[Floats, Ints, Bools]:
 
 
 def _in_numpy(circuit: Circuit, data: Evidence) -> Floats:
-    """(N,) log-likelihoods by the NumPy text, in blocks of rows."""
+    """(N,) log-likelihoods in NumPy, in blocks of rows."""
     result = np.empty(len(data))
     rows = int(np.clip(NUMPY_VALUES // max(region.num_nodes for region in circuit.regions), 16, 4096))
     for start in range(0, len(data), rows):
@@ -269,7 +269,7 @@ def _in_numpy(circuit: Circuit, data: Evidence) -> Floats:
 
 
 def _root_of_block(circuit: Circuit, data: Evidence) -> Floats:
-    """(N,) log-likelihoods of a block, by the NumPy text."""
+    """(N,) log-likelihoods of a block, in NumPy."""
     if may_overflow(circuit):
         logs: Floats = log_units(circuit, data)[0][-1][0]
         return logs

@@ -89,7 +89,7 @@ def score_of_flows(circuit: Circuit, flows: Flows) -> Floats:
     ----------
     circuit : Circuit
     flows : Flows
-        Of this circuit, summed over rows.
+        Flows of this circuit, summed over rows.
 
     Returns
     -------

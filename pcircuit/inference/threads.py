@@ -29,7 +29,7 @@ def map_in_threads(function: Callable[[T], Result], arguments: Sequence[T],
     Parameters
     ----------
     function : callable
-        Of one argument; called in any thread.
+        Takes one argument; called in any thread.
     arguments : sequence
     n_jobs : int or None
         Threads; None for all CPUs.
@@ -37,7 +37,7 @@ def map_in_threads(function: Callable[[T], Result], arguments: Sequence[T],
     Returns
     -------
     context manager
-        Of an iterator over the results; an error in a thread is raised when its turn comes.
+        Gives an iterator over the results; an error in a thread is raised when its turn comes.
 
     Examples
     --------

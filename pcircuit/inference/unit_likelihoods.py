@@ -173,7 +173,7 @@ def _read_chunk(circuit: Circuit, data: Evidence, start: int, stop: int, wanted:
 
 
 def _values_in_numpy(circuit: Circuit, data: Evidence) -> Floats:
-    """(units, N) likelihoods of a block, by the NumPy text."""
+    """(units, N) likelihoods of a block, in NumPy."""
     if may_overflow(circuit):
         return _values_by_logarithms(circuit, data)
     shown, products, exponents, suspect = upward(circuit, data)

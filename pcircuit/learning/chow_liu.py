@@ -42,7 +42,7 @@ from pcircuit.learning.pair_counts import (
 )
 from pcircuit.vtree import VTree
 
-RESOLUTION = 1e-12  # nats; above the round-off of the information, far below what data can tell apart
+RESOLUTION = 1e-12  # nats; above the round-off of the information, far below what data can resolve
 
 
 def chow_liu_tree(data: ArrayLike, *, num_categories: ArrayLike | None = None, pseudocount: float = 0.1,

@@ -225,7 +225,7 @@ def closer(value: Floats, error: Floats, other: Floats, other_error: Floats,
     Parameters
     ----------
     value, error, other, other_error : float arrays
-        Of one shape; errors are at least 0.
+        Arrays of one shape; errors are at least 0.
     rounding : float
 
     Returns
@@ -243,7 +243,7 @@ def within(value: Floats, other: Floats, size: Floats, rounding: float) -> Float
     Parameters
     ----------
     value, other, size : float arrays
-        Of shapes that broadcast.
+        Arrays with shapes that broadcast.
     rounding : float
         Relative.
 

@@ -30,7 +30,7 @@ def pair_numbers(a: Ints, b: Ints) -> Ints:
     Parameters
     ----------
     a, b : int arrays
-        Of shapes that broadcast.
+        Arrays with shapes that broadcast.
 
     Returns
     -------

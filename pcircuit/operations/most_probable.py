@@ -3,7 +3,7 @@
 Write a row with some variables free.  Replacing every input of a free variable by the largest entry of its row of the
 table gives
 
-    u(x) = the value of the circuit with  max_c p_k(c)  at the free inputs        (all other units as ever),
+    u(x) = the value of the circuit with  max_c p_k(c)  at the free inputs        (all other units as before),
 
 and u is at least the value of every completion: sums and products grow with their arguments.  It is one evaluation of a
 circuit with one more category, so many partial rows are bounded in one call.  Fixing one variable at a time and always
@@ -46,7 +46,7 @@ class MostProbableState:
     ----------
     state : (V,) int array
     log_likelihood : float
-        Of the state.
+        That of the state.
     upper_bound : float
         No completion of the evidence is more likely; equal to `log_likelihood` where the state is the most probable.
     is_exact : bool

@@ -145,9 +145,9 @@ def circuit_scene(circuit: Circuit, row: ArrayLike | None, names: Sequence[str] 
     ----------
     circuit : Circuit
     row : (V,) integer array_like or None
-        Whose flow is drawn.
+        The row whose flow is drawn.
     names : sequence of V str, or None
-        Of the variables.
+        Names of the variables.
     detail : "auto", "units" or "regions"
 
     Returns

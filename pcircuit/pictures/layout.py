@@ -24,7 +24,7 @@ def arrange(vtree: VTree, widths: Sequence[float], heights: Sequence[float], *, 
     ----------
     vtree : VTree
     widths, heights : sequence of R float
-        Of the boxes.
+        Sizes of the boxes.
     between, below : float
         Least distance of neighbours, and that of two levels.
 

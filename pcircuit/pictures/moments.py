@@ -26,7 +26,7 @@ def plot_covariance(moments: Moments, *, ax: Any = None) -> Any:
     Parameters
     ----------
     moments : Moments
-        Of at most 2,000 units, from `pcircuit.exact_moments`.
+        Moments of at most 2,000 units, from `pcircuit.exact_moments`.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure.
 
@@ -78,7 +78,7 @@ def plot_eigenvalues(moments: Moments, *, ax: Any = None) -> Any:
     Parameters
     ----------
     moments : Moments
-        Of at most 2,000 units, from `pcircuit.exact_moments`.
+        Moments of at most 2,000 units, from `pcircuit.exact_moments`.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure.
 

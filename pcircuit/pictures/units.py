@@ -102,7 +102,7 @@ def units_scene(circuit: Circuit, row: Evidence | None, labels: list[str]) -> Sc
 
 
 def _width(region: Any, labels: list[str]) -> float:
-    """Of a region's panel."""
+    """The width of a region's panel."""
     if isinstance(region, InputRegion):
         return max(INPUT_STEP * region.num_units, 7.0 * len(labels[region.variable])) + 2 * PAD
     return float(max(SUM_STEP * region.num_units, PRODUCT_STEP * region.num_products, 40.0) + 2 * PAD)

@@ -58,7 +58,7 @@ def vtree_scene(vtree: VTree, names: Sequence[str] | None = None) -> Scene:
     ----------
     vtree : VTree
     names : sequence of V str, optional
-        Of the variables.
+        Names of the variables.
 
     Returns
     -------

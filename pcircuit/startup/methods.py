@@ -29,7 +29,7 @@ class Method:
     Parameters
     ----------
     name : str
-        Of the method.
+        Name of the method.
     function : str
         The public function, called with the circuit as its first argument.
     """

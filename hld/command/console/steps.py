@@ -43,7 +43,7 @@ class _Escaping(logging.Formatter):
 
 
 def _status(text: str) -> Any:
-    """A moving sign with a text on standard error, where a person looks and rich is installed."""
+    """A spinner with a text on standard error, on a terminal and if rich is installed."""
     if sys.stderr is None or not sys.stderr.isatty():
         return contextlib.nullcontext()
     try:

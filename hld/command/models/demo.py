@@ -89,7 +89,7 @@ def run(digit: Any = 2, seed: Any = 0, *, num_epochs: Any = NUM_EPOCHS, progress
     num_epochs : int
         EM passes over the training images.
     progress : bool
-        Draw a progress bar on standard error where a person looks.
+        Draw a progress bar on standard error if that is a terminal.
 
     Returns
     -------
@@ -124,7 +124,7 @@ def run(digit: Any = 2, seed: Any = 0, *, num_epochs: Any = NUM_EPOCHS, progress
 
 
 def summary(demo: Any) -> str:
-    """How many of the tests were right, in words that do not flatter.
+    """How many of the tests were right, in words.
 
     Parameters
     ----------

@@ -160,7 +160,7 @@ def excess_of(trace: float, frobenius: float, fourth: float) -> float:
     Parameters
     ----------
     trace, frobenius : float
-        Of the covariance of rows in a metric.
+        Norms of the covariance of rows in a metric.
     fourth : float
         Mean fourth power of the norm of a row.
 
