@@ -1,4 +1,4 @@
-"""Checks that several rooms share: the level and the seed that every test has, and the arrays that files hold."""
+"""Checks that several rooms share: the level and the seed of a test, and the arrays in files."""
 from __future__ import annotations
 
 import math
@@ -159,7 +159,7 @@ def check_names(found: dict[str, Any] | list[str] | set[str], known: Any,
     found : collection of str
     known : iterable of str
     what : str
-        Whose entries they are, for the error.
+        Owner of the entries, for the error.
 
     Raises
     ------

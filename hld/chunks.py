@@ -1,4 +1,4 @@
-"""Testing a batch that comes in chunks, such as a file that is larger than memory."""
+"""Testing a batch that comes in chunks, such as a file larger than memory."""
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -33,7 +33,7 @@ def judge_chunks(detector: HLDDetector, chunks: Iterable[Any], alpha: float = 0.
     Returns
     -------
     HLDResult
-        As `HLDDetector.test` gives it for all rows at once; of more than 20,000 rows an alarm is checked by a sample.
+        As from `HLDDetector.test` for all rows at once; with more than 20,000 rows an alarm is checked by a sample.
 
     Raises
     ------
@@ -42,8 +42,8 @@ def judge_chunks(detector: HLDDetector, chunks: Iterable[Any], alpha: float = 0.
 
     Notes
     -----
-    Memory for one chunk, 20,000 rows and the sums over the nodes; where pairs of nodes are seen together is taken from
-    the same 20,000 rows.
+    Memory for one chunk, 20,000 rows and the sums over the nodes; which pairs of nodes are seen together is estimated
+    from the same 20,000 rows.
 
     Examples
     --------

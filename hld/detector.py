@@ -1,12 +1,12 @@
 """From a table to a test in one object.
 
-`HLDDetector` encodes a table (`hld.schemas.encoder`), learns a Hidden Chow-Liu tree of it, fits its parameters by EM,
+`HLDDetector` encodes a table (`hld.schemas.encoder`), learns a Hidden Chow-Liu tree from it, fits its parameters by EM,
 and builds the goodness-of-fit test (`HLDTest`), all in `hld.fitting.learning`.  The fitted detector holds the encoder,
 the circuit and exact moments: averages, no rows.  At deployment a batch is encoded in the same way and tested.
 
 What happens to odd values is decided once and visible in `schema_` and `describe()`: continuous columns are cut at
-quantiles, a level that training does not show goes to a category of its own, of a row with holes everything is compared
-that it shows, and as many holes as in training say nothing (`hld.schemas.missingness`).
+quantiles, levels that training does not show get a category of their own, rows with holes are compared in all that they
+show, and as many holes as in training are no evidence (`hld.schemas.missingness`).
 """
 from __future__ import annotations
 
@@ -48,38 +48,38 @@ class HLDDetector:
     num_epochs : int
         EM passes over the training rows.
     pseudocount : float
-        Smoothing of the Chow-Liu counts and of the EM steps.  With less of it a circuit learned from few rows
+        Smoothing of the Chow-Liu counts and of the EM steps.  With less smoothing a circuit learned from few rows
         overfits them, and fresh rows look shifted.
     num_bins : int
-        Quantile bins of a continuous column, at most.
+        Largest number of quantile bins of a continuous column.
     max_categories : int
-        Levels kept of a categorical column; integer columns with more distinct values are treated as continuous.
+        Levels kept for a categorical column; integer columns with more distinct values are treated as continuous.
     categorical, continuous : sequence of column names or positions, optional
-        Columns to treat so whatever their type.  Columns named here are kept even if they are nearly unique.
+        Columns to be treated as such whatever their type.  Columns named here are kept even if they are nearly unique.
     schema : TableSchema, optional
         What is known of the columns; the rest is learned.
     covariates : sequence of column names or positions, optional
-        Columns that may move: then batches are tested for whether the others given these are as learned
-        (`hld.conditional`), and results say which of both moved.
+        Columns that may move: batches are then tested for whether the others given these are as learned
+        (`hld.conditional`), and results say which of the two moved.
     missingness : bool
-        Whether shares of missing values are tested, too, and numbers of values that learning did not show, and count in
-        the p-value (`hld.schemas.missingness`, `hld.schemas.new_values`).
+        Whether shares of missing values and numbers of new values are tested, too, and count in the p-value
+        (`hld.schemas.missingness`, `hld.schemas.new_values`).
     kinds : tuple of str
         Kinds of the circuit's units that the test looks at.
     metric : "auto", "likelihoods" or see `HLDTest`
-        "auto" combines "euclidean", "standardized", "marginals" and "whitened", and where 25 rows and more are held out
-        "whitened_fine" and "score"; without input or sum units among `kinds` those that do not need them.  Held-out
-        rows also give the counts of single columns (`hld.results.largest_count`).  "likelihoods" is the same without
-        "score", which is not exported as C.
+        "auto" combines "euclidean", "standardized", "marginals" and "whitened", and, if 25 or more rows are held out,
+        "whitened_fine" and "score"; without input or sum units among `kinds` only those that do not need them.  With
+        held-out rows the counts of single columns are tested, too (`hld.results.largest_count`).  "likelihoods" is the
+        same without "score", which is not exported as C.
     null : see `HLDTest`
         By default drawn batches where T is small.
     reference : "auto", "training", "held-out" or "circuit"
         What a batch is compared with.  "held-out": mean and covariance of half of the rows, from which nothing is
         learned, neither circuit nor encoder (kept as averages, no rows): they and the rows of an unshifted batch are
-        exchangeable, which is what the p-value rests on.  "training": the same of all rows, from which the circuit
-        learns as well; since it fits them better than fresh ones, the test needs a hundred rows and more for each
-        node.  "circuit": its own exact moments, as in the paper.  "auto" takes "held-out", and of fewer than four rows
-        "training".
+        exchangeable, which is what the p-value rests on.  "training": mean and covariance of all rows, from which the
+        circuit learns as well; since it fits them better than fresh ones, the test needs a hundred rows or more for
+        each node.  "circuit": its own exact moments, as in the paper.  "auto" takes "held-out", or "training" with
+        fewer than four rows.
     estimation_error : bool
         For ``reference="circuit"``: scale the null by 1 + T / n for the n training rows, so that the error of the fit
         does not count as a shift.  The other references always do.
@@ -102,18 +102,18 @@ class HLDDetector:
     num_train_ : int
         n, rows of the training table.
     profile_ : hld.answers.profile.Profile or None
-        Counts of the rows that batches are compared with, by column and by pair of columns that belong together; None
-        from model files without.
+        Counts of the rows that batches are compared with, by column and by pair of neighbours in the tree; None
+        from model files without them.
     values_ : hld.synthetic.values.ValueTables or None
         Quantiles of the continuous columns, for values inside bins.
     new_values_ : hld.schemas.new_values.KeptValues or None
-        How often rows kept from learning have values that learning did not show; None where none were kept.
+        How often held-out rows have values that learning did not show; None if no rows were held out.
     n_features_in_ : int
         Columns of the training table.
     feature_names_in_ : (V,) object array
         Their names, if the table had names.
     offset_ : float
-        What `decision_function` takes off `score_samples`.
+        What `decision_function` subtracts from `score_samples`.
 
     Notes
     -----
@@ -163,18 +163,18 @@ class HLDDetector:
         y : ignored
             For compatibility with scikit-learn.
         groups : column name or position, or (n,) array_like, optional
-            Day, site, customer of each row: a batch is then tested as a group like those before, which differ from
-            each other by nature (`hld.variation`).  The column is not learned.  Half of the groups, or 19 if these are
-            more, are kept from learning, and a batch is compared with them.
+            Day, site or customer of each row: a batch is then tested as a group like those before, which differ from
+            each other by nature (`hld.variation`).  The column is not learned.  Half of the groups, or 19 if that is
+            more, are held out of learning, and a batch is compared with them.
         order : "time", optional
             The rows are in order of time, without gaps, and resemble their neighbours: batches of successive rows are
-            compared with such stretches of the later half, and the earlier half is learned from.
+            compared with stretches of the later half, and the earlier half is learned from.
         progress : bool
-            Draw a progress bar on standard error where a person looks.
+            Draw a progress bar on standard error if that is a terminal.
         learner : callable, optional
-            Who fits the parameters, and perhaps to more rows than these (`hld.dask.fit`): called as ``learner(start,
-            codes, encoder)`` with start values and the codes to learn from, returns circuit, history and the number of
-            rows it learned from.  Default: `pcircuit.fit_em` on `codes`.
+            The function that fits the parameters, perhaps to more rows than these (`hld.dask.fit`): called as
+            ``learner(start, codes, encoder)`` with start values and the codes to learn from, returns circuit, history
+            and the number of rows it learned from.  Default: `pcircuit.fit_em` on `codes`.
 
         Returns
         -------
@@ -184,7 +184,7 @@ class HLDDetector:
         Raises
         ------
         TypeError, ValueError
-            If the table or an option is not usable; the message names column or option.
+            If the table or an option is not usable; the message names the column or option.
         """
         check_options(self.get_params())
         return self._take_over(learn_detector(self.get_params(), table, groups, order, progress, learner))
@@ -274,14 +274,14 @@ class HLDDetector:
         return predictions(self, table)[0]
 
     def predict(self, table: Any) -> np.ndarray:
-        """1 for each row, -1 for odd ones, at most 5 % of those that follow the training distribution."""
+        """1 for ordinary rows, -1 for odd ones: at most 5 % of rows that follow the training distribution."""
         return predictions(self, table)[1]
 
     def sample(self, num_samples: int, *, where: str | None = None,
                rng: int | np.random.Generator | None = None) -> Any:
         """(num_samples, V) object array of rows drawn from the circuit; None for rare, new and missing values.
 
-        Numbers are drawn inside their bins and types kept; `where` is a condition that all rows fulfil, such as
+        Numbers are drawn inside their bins and types kept; `where` is a condition that all rows satisfy, such as
         ``'age > 40 and sex == "F"'`` (`hld.synthetic.expressions`).
         """
         check_fitted(self)
@@ -302,7 +302,7 @@ class HLDDetector:
 
     @classmethod
     def from_parts(cls, header: dict[str, Any], arrays: dict[str, Any]) -> HLDDetector:
-        """The detector of a file's header and arrays; ValueError if they are not of this format."""
+        """The detector in a file's header and arrays; ValueError if they are not of this format."""
         params, fitted = read_parts(header, arrays, cls().get_params())
         return cls(**params)._take_over(fitted)
 

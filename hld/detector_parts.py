@@ -1,4 +1,4 @@
-"""How a detector judges a summary, speaks of batches and describes itself: parts of `HLDDetector` by themselves."""
+"""How a detector judges a summary, reports on batches and describes itself: parts of `HLDDetector`."""
 from __future__ import annotations
 
 import contextlib
@@ -72,7 +72,7 @@ def describe(detector: Any) -> str:
 
 
 def _kept_rows(detector: Any) -> list[Any]:
-    """A line about the rows of the reference, if they were kept from learning."""
+    """A line about the rows of the reference, if they were held out."""
     test = detector.test_
     if test.reference == "circuit" or test.num_train == detector.num_train_:
         return []

@@ -1,8 +1,8 @@
-"""A detector as scikit-learn knows estimators, without scikit-learn.
+"""A detector with the interface of a scikit-learn estimator, without scikit-learn.
 
-Nothing is inherited and nothing imported unless scikit-learn asks: its tags are made of its own classes when it calls
-`__sklearn_tags__`, and the error of an estimator that is not fitted is its own once it has been imported.  A detector
-has nothing to transform, so there is no ``set_output``.
+Nothing is inherited and nothing imported unless scikit-learn asks: tags are made from its own classes when it calls
+`__sklearn_tags__`, and the error for an unfitted estimator is scikit-learn's own once that has been imported.  A
+detector has nothing to transform, so there is no ``set_output``.
 """
 from __future__ import annotations
 

@@ -58,13 +58,14 @@ def load(path: str | os.PathLike[str]) -> HLDDetector:
     Raises
     ------
     ValueError
-        If the file is damaged, of another kind, or of a newer format version: its name and what is wrong.
+        If the file is damaged, of another kind, or of a newer format version; the message names the file and the
+        defect.
     OSError
         If there is no such file or it cannot be opened.
 
     Notes
     -----
-    Costs reading the file, and checking its means; `save` has a round trip.
+    Costs reading the file and checking its means; the example of `save` shows a round trip.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""``python -m pcircuit convert A B``: circuits from one file format to another, told apart by their endings."""
+"""``python -m pcircuit convert A B``: convert circuits between file formats, recognised by their extensions."""
 from __future__ import annotations
 
 import argparse

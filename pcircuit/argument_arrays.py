@@ -23,7 +23,7 @@ def check_numbers(values: ArrayLike, name: str, expected: str, shape: tuple[int,
         Booleans count as 0 and 1, numbers of other precision are rounded to doubles; text, complex numbers, dates,
         None and masked entries are refused.
     name : str
-        What errors call it.
+        Name of the argument in error messages.
     expected : str
         What it must be, for the errors: "3 positive numbers, one per node".
     shape : tuple of int, optional
@@ -76,7 +76,7 @@ def check_integers(values: ArrayLike, name: str, expected: str, least: int | Non
     values : array_like of int
         In any integer dtype; booleans (a mask is no list of numbers), floats and masked entries are refused.
     name : str
-        What errors call it.
+        Name of the argument in error messages.
     expected : str
         What it must be, for the errors: "a list of variables".
     least, most : int, optional
@@ -122,7 +122,7 @@ def as_array(values: object, name: str, expected: str) -> np.ndarray:
     values : object
         What the caller gave.
     name : str
-        What errors call it.
+        Name of the argument in error messages.
     expected : str
         What it must be, in words, for errors.
 

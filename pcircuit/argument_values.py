@@ -1,4 +1,4 @@
-"""Checks of single values: whole and real numbers, names, flags and generators; and what all checks say."""
+"""Checks of single values: whole and real numbers, names, flags and generators; and the wording of all refusals."""
 from __future__ import annotations
 
 import math
@@ -30,7 +30,7 @@ def check_whole_number(value: object, name: str, least: int | None = None, most:
     value : int
         Or whatever stands for a whole number in Python, such as NumPy integers; booleans and floats are refused.
     name : str
-        What errors call it.
+        Name of the argument in error messages.
     least, most : int, optional
         The range, both ends included.
     none : str, optional
@@ -79,7 +79,7 @@ def check_number(value: object, name: str, *, least: float | None = None, above:
     value : float
         Any real number of Python or NumPy, whole ones too; booleans, text and complex numbers are refused.
     name : str
-        What errors call it.
+        Name of the argument in error messages.
     least, above, most, below : float, optional
         Ends of the interval: `least` and `most` belong to it, `above` and `below` do not.
 
@@ -122,7 +122,7 @@ def check_choice(value: object, name: str, options: Sequence[str]) -> str:
     ----------
     value : str
     name : str
-        What errors call it.
+        Name of the argument in error messages.
     options : sequence of str
         The names.
 
@@ -156,7 +156,7 @@ def check_flag(value: object, name: str) -> bool:
     value : bool
         Of Python or NumPy.
     name : str
-        What errors call it.
+        Name of the argument in error messages.
 
     Returns
     -------
@@ -185,7 +185,7 @@ def check_generator(rng: object, name: str = "rng") -> np.random.Generator:
     rng : int, sequence of int, numpy.random.Generator, or None
         What ``numpy.random.default_rng`` takes; None draws a fresh seed.
     name : str
-        What errors call it.
+        Name of the argument in error messages.
 
     Returns
     -------

@@ -1,11 +1,11 @@
-"""What arguments of public functions may be: each kind is checked in one place and refused in one kind of sentence.
+"""What arguments of public functions may be: each kind is checked in one place and refused in one form of words.
 
     `name` must be <what is expected>, found <what was given>
 
 The rule behind all of them: a value is taken only if nothing about it is lost.  So 3 and a NumPy integer are whole
 numbers, 3.0 and True are not; numbers may come in any numeric dtype, byte order and memory layout, text that looks
-like a number is refused, and so are complex numbers, NaN, and masked entries, whose value is not known.  What is of
-the wrong kind is a TypeError, what is of the right kind and out of range a ValueError.
+like a number is refused, and so are complex numbers, NaN, and masked entries, whose value is not known.  A value of
+the wrong kind is a TypeError, a value of the right kind but out of range a ValueError.
 
     check_whole_number    counts and sizes
     check_number          one real number in an interval

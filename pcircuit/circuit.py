@@ -9,9 +9,9 @@ common scope.  All units with the same scope form a *region*.  Over a v-tree the
 
       product p:  prod_c  unit ``products[p, c]`` of child c        sum k:  sum_p ``weights[k, p]`` product p.
 
-A region shows K units to its parent: its input units at a leaf, else its sums; the products stay inside.  The
-root shows one unit, and that unit is the distribution of the circuit.  Written like this a circuit cannot help
-being smooth (a sum mixes products of one region) and structured-decomposable (products follow the v-tree).
+A region shows K units to its parent: its input units at a leaf, otherwise its sums; the products stay inside.  The
+root shows one unit, and that unit is the distribution of the circuit.  A circuit written like this is always
+smooth (a sum mixes products of one region) and structured-decomposable (products follow the v-tree).
 
 Units are numbered ("node ids" of the HLD paper) region by region in post-order, inside a region products
 before sums.  `Circuit.nodes` lists them.
@@ -195,8 +195,8 @@ class Circuit:
     def describe(self, *, max_regions: int | None = None) -> str:
         """The circuit in words: region by region with its tables, or, where it is large, level by level.
 
-        Circuits of at most 40 regions and 2,000 parameters are written out.  With `max_regions` so many regions are,
-        however large they are; what is left out is said in the last line.
+        Circuits of at most 40 regions and 2,000 parameters are written out.  With `max_regions` that many regions are,
+        however large they are; the last line says what is left out.
         """
         wanted = check_whole_number(max_regions, "max_regions", 0, none="all regions of small circuits")
         is_small = self.num_regions <= MOST_DESCRIBED and self.num_parameters <= MOST_NUMBERS
@@ -235,7 +235,7 @@ def check_circuit(circuit: object, name: str = "circuit") -> None:
     ----------
     circuit : object
     name : str
-        What errors call it.
+        Name of the argument in error messages.
 
     Raises
     ------

@@ -1,13 +1,13 @@
-"""Mixtures of circuits on different v-trees: a weighted list of circuits, and what can still be said of it exactly.
+"""Mixtures of circuits on different v-trees: a weighted list of circuits, and what is still exact for it.
 
     p(x) = sum_m weights[m] p_m(x)
 
 Where all circuits share one v-tree, their mixture is a circuit again (`pcircuit.mixture`), and everything that holds
-for circuits holds for it.  Where the v-trees differ it is not: the product of two units with crossing scopes is no
-product along either tree.  So a `Mixture` is a type of its own.  What is linear in p is exact for it and costs the sum
-over the circuits: likelihoods, evidence with missing entries, samples, also conditional ones.  What is quadratic in p,
-overlaps, covariances of unit likelihoods and the test built on them, needs one v-tree: these functions take a `Circuit`
-and refuse a `Mixture`.
+for circuits holds for it.  Where the v-trees differ it is not: the product of two units with crossing scopes is not a
+product along either tree.  So a `Mixture` is a type of its own.  What is linear in p is exact for it and costs a sum
+over the circuits: likelihoods, evidence with missing entries, samples, also conditional ones.  What is quadratic in p
+(overlaps, covariances of unit likelihoods and the test built on them) needs one v-tree: these functions take a
+`Circuit` and refuse a `Mixture`.
 """
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Mixture:
     StructureError
         If a circuit is not normalised.
     ValueError
-        If there is none, their variables or categories differ, or the weights are no distribution.
+        If there is none, their variables or categories differ, or the weights are not a distribution.
 
     Notes
     -----

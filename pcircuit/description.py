@@ -1,7 +1,7 @@
 """A circuit in words: small ones with all their tables, large ones level by level.
 
-A level holds the regions at one depth of the v-tree: the root is level 0.  Looking from the root downwards one sees
-scopes fall from all variables to single ones, and where units and parameters lie.
+A level holds the regions at one depth of the v-tree: the root is level 0.  From the root downwards one sees scopes
+shrink from all variables to single ones, and where the units and parameters lie.
 """
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a query needs that is about probabilities: a circuit, and one whose weights sum to one."""
+"""What queries about probabilities need: a circuit whose weights sum to one."""
 from __future__ import annotations
 
 from pcircuit.circuit import Circuit
@@ -12,7 +12,7 @@ def check_distribution(circuit: Circuit, name: str = "circuit") -> Circuit:
     ----------
     circuit : Circuit
     name : str
-        What errors call it.
+        Name of the argument in error messages.
 
     Returns
     -------

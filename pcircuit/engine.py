@@ -1,6 +1,6 @@
 """Which engine does the work: NumPy, or the compiled kernels.
 
-What takes time is written twice.  The NumPy text is what a reader reads; the Numba kernels under ``compiled/`` do the
+What takes time is written twice.  The NumPy version is the one to read; the Numba kernels under ``compiled/`` do the
 same faster, over tiles of rows that fit the cache, but must be compiled first, which takes seconds.  The environment
 variable ``PCIRCUIT_ENGINE`` says which of them runs:
 
@@ -8,8 +8,8 @@ variable ``PCIRCUIT_ENGINE`` says which of them runs:
     numpy    NumPy always; Numba is never imported and need not be installed
     numba    kernels always, compiled at their first call
 
-Both give the same results but for rounding, and draw the same random numbers.  Compiled code is kept on disk where a
-folder is writable (Numba's cache, ``NUMBA_CACHE_DIR``), so that a process compiles only what no process before it has.
+Both give the same results up to rounding, and draw the same random numbers.  Compiled code is kept on disk where a
+folder is writable (Numba's cache, ``NUMBA_CACHE_DIR``), so that a process compiles only what no earlier process has.
 """
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def engine_set_to(engine: str) -> Iterator[None]:
 
 
 def engine_is_numpy() -> bool:
-    """Whether ``PCIRCUIT_ENGINE=numpy`` asks for the NumPy text only.
+    """Whether ``PCIRCUIT_ENGINE=numpy`` asks for NumPy only.
 
     For packages with kernels of their own, so that the variable is read in one place.
 

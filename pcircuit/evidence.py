@@ -1,7 +1,7 @@
 """Evidence: the table (N, V) of categories that every query takes.
 
 Entry (n, v) is the category 0..C_v-1 of variable v in row n, or it is missing; a missing value is integrated out
-exactly.  Missing is
+exactly.  These entries are missing:
 
     -1        in a table of integers,
     NaN       in a table of floats, whose other entries must be whole numbers,
@@ -40,7 +40,7 @@ def check_evidence(circuit: Circuit, data: ArrayLike, *, name: str = "data") -> 
         Evidence: categories, and -1, NaN, None or masked entries where the value is missing.  N may be 0.  A sparse
         table of SciPy is filled up with category 0.
     name : str
-        What errors call it.
+        Name of the argument in error messages.
 
     Returns
     -------
@@ -85,7 +85,7 @@ def check_row(circuit: Circuit, row: ArrayLike, name: str = "row") -> NDArray[np
     row : (V,) integer array_like
         Categories, -1 where missing.
     name : str
-        What errors call it.
+        Name of the argument in error messages.
 
     Returns
     -------
@@ -111,7 +111,7 @@ def as_integer_table(circuit: Circuit, data: ArrayLike, name: str = "data") -> E
     circuit : Circuit
     data : (N, V) integer array_like
     name : str
-        What errors call it.
+        Name of the argument in error messages.
 
     Returns
     -------
@@ -140,7 +140,7 @@ def refuse_out_of_range(circuit: Circuit, data: Evidence, name: str = "data") ->
     circuit : Circuit
     data : (N, V) integer array
     name : str
-        What errors call it.
+        Name of the argument in error messages.
 
     Raises
     ------
@@ -163,7 +163,7 @@ def integer_entries(data: object, name: str = "data") -> Evidence:
     data : object
         Integers, booleans, floats that are whole, objects, masked or sparse arrays.
     name : str
-        What errors call it.
+        Name of the argument in error messages.
 
     Returns
     -------

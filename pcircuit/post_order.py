@@ -1,4 +1,4 @@
-"""Post-order numbers for hierarchies written in other ways: nested lists, trees of variables, cut orders.
+"""Post-order numbers for hierarchies written in other ways: nested lists, trees of variables, orders cut in two.
 
 A v-tree (`pcircuit.vtree`) is two arrays, the parent and the variable of each node, in post-order.  `numbered` walks
 down from a start node, asking for the children of each node that it meets, and gives a node its number when it leaves

@@ -229,9 +229,9 @@ def check_weights(array: Floats, name: str) -> None:
     Parameters
     ----------
     array : float array
-        Of any shape.
+        An array of any shape.
     name : str
-        What errors call it.
+        Name of the argument in error messages.
 
     Raises
     ------

@@ -1,11 +1,11 @@
 """V-trees: the hierarchy of scopes that a structured-decomposable circuit follows.
 
 A v-tree over the variables 0..V-1 is a rooted tree whose leaves are the variables; an inner node has any number
-of children, seldom only one.  The scope of a node is the set of variables below it, so the scopes of the children
+of children, rarely only one.  The scope of a node is the set of variables below it, so the scopes of the children
 of a node are disjoint and their union is the scope of the node.
 
 The nodes are numbered in post-order: children before their parent, the subtrees of earlier children before
-those of later ones, the root last.  This numbering does three things at once.
+those of later ones, the root last.  This numbering has three advantages.
 
 * The nodes at or below node r are exactly ``first[r], ..., r``: "is below" is two comparisons.
 * The leaves below r are consecutive in the list of all leaves: a scope is a slice.

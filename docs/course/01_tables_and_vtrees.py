@@ -77,8 +77,7 @@ ax = pcircuit.plot_vtree(vtree, names=names)
 
 # %% [markdown]
 # Nodes are numbered in post-order: children before parents, the root last. So a loop over `range(vtree.num_nodes)` is
-# a pass from the leaves to the root, and backwards one from the root to the leaves. There is no recursion anywhere in
-# the library.
+# a pass from the leaves to the root, and the reversed loop a pass from the root to the leaves. No recursion is needed.
 
 # %%
 for r in range(vtree.num_nodes):
@@ -98,7 +97,7 @@ for r in range(vtree.num_nodes):
 # ## Exercises
 #
 # 1. Compute $P(\text{malignant} \mid \text{small radius, few concave points})$ from the table.
-# 2. How many numbers does the table need if diagnosis and radius were independent of the other three variables?
+# 2. How many numbers would the table need if diagnosis and radius were independent of the other three variables?
 # 3. Build a v-tree in which each inner node splits off one variable, and one of least depth. How deep are they for 64
 #    variables?
 #

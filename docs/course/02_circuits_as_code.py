@@ -2,7 +2,7 @@
 # # 2 · Circuits as code
 #
 # A mixture of products of mixtures of products ... of small tables: that is a **probabilistic circuit**. This notebook
-# writes one down, number by number, looks at it, and finds out which mistakes cannot be made. About 20 minutes.
+# writes one down, number by number, looks at it, and shows which mistakes cannot be made. About 20 minutes.
 #
 # A circuit has three kinds of units:
 #
@@ -20,8 +20,8 @@ from pcircuit import Circuit, InnerRegion, InputRegion, VTree
 # %% [markdown]
 # ## Two coins and a hidden state
 #
-# Two kinds of days. On a rainy day it is cloudy with probability 0.9, and windy with 0.7; on a dry day 0.3 and 0.4. A
-# quarter of the days are rainy. We never see which kind of day it is.
+# There are two kinds of days. A rainy day is cloudy with probability 0.9 and windy with probability 0.7; a dry day, 0.3 and
+# 0.4. A quarter of the days are rainy. We never see which kind of day it is.
 
 # %%
 cloud = InputRegion(0, [[0.1, 0.9],                      # unit 0: rainy days, P(clear), P(cloudy)
@@ -38,8 +38,8 @@ print(weather.describe())
 ax = weather.plot(names=["cloud", "wind"])
 
 # %% [markdown]
-# Circles are sums, squares products, and the small bars are the tables of the inputs. Lines from a sum are as strong as
-# their weights. The circuit is a function of the two variables:
+# Circles are sums, squares are products, and the small bars are the tables of the inputs. Lines from a sum are as thick as
+# their weights are large. The circuit is a function of the two variables:
 #
 # $$p(x) = 0.25\; p_0(x_0)\,q_0(x_1) + 0.75\; p_1(x_0)\,q_1(x_1).$$
 
@@ -65,8 +65,8 @@ street = Circuit(VTree.from_nested([[0, 1], 2]), [cloud, wind, days_two, umbrell
 ax = street.plot([1, -1, 1], names=["cloud", "wind", "umbrella"])
 
 # %% [markdown]
-# We gave the picture a row: cloudy, wind not observed (-1), umbrellas. Orange lines show through which units the row
-# flows: nearly all of it through the rainy half, although rain is nowhere in the data.
+# We gave the picture a row: cloudy, wind not observed (-1), umbrellas. Orange lines show the flow of the row through the
+# units: nearly all of it goes through the rainy half, although rain is nowhere in the data.
 #
 # ## What cannot go wrong
 #
@@ -89,8 +89,8 @@ for wrong in (lambda: Circuit(weather.vtree, [cloud, wind]),
 # %% [markdown]
 # ## What goes wrong, and why
 #
-# Nothing forces weights to sum to one: products of circuits, which we meet in notebook 7, do not. Then the numbers are
-# values of a function, but no probabilities. Ask `is_normalized`, or `properties` for a witness.
+# Nothing forces weights to sum to one: those of products of circuits, which we meet in notebook 7, do not. Then the numbers
+# are values of a function, but not probabilities. Ask `is_normalized`, or `properties` for a witness.
 
 # %%
 careless = Circuit(weather.vtree, [cloud, wind, InnerRegion([[0, 0], [1, 1]], [[0.25, 0.25]])])
@@ -102,8 +102,8 @@ print("sum over all states:", np.exp(careless.log_likelihood([[-1, -1]]))[0])
 #
 # 1. Write down a circuit for two dice that always show the same number.
 # 2. Write down a circuit over three binary variables in which all are independent, with $P(x_v = 1) = 0.1, 0.5, 0.9$.
-# 3. How many parameters has a circuit on a binary v-tree with $V$ leaves if each region holds $K$ units and $K$
-#    products, and each variable $C$ categories? Check with `pcircuit.rat_spn`-like numbers of your own.
+# 3. How many parameters does a circuit on a binary v-tree with $V$ leaves have if each region holds $K$ units and $K$
+#    products, and each variable has $C$ categories? Check with `pcircuit.rat_spn`-like numbers of your own.
 
 # %%
 # Solutions

@@ -1,9 +1,8 @@
 # %% [markdown]
 # # 3 · Evaluating in one pass
 #
-# The value of a circuit is computed once through, from the inputs to the root. The same pass gives marginals, for
-# nothing. We write it in ten lines, compare with the library, and run into the smallest number that a computer knows.
-# About 20 minutes.
+# The value of a circuit is computed in one pass, from the inputs to the root. The same pass gives marginals, for free. We
+# write it in ten lines, compare with the library, and run into the smallest number that a computer knows. About 20 minutes.
 
 # %%
 import inspect
@@ -22,7 +21,7 @@ circuit, _ = pcircuit.fit_em(pcircuit.hclt(rows[:300], num_latents=4), rows[:300
 circuit
 
 # %% [markdown]
-# (Where such a circuit comes from is the matter of the next two notebooks.)
+# (The next two notebooks explain where such a circuit comes from.)
 #
 # ## Ten lines
 #
@@ -56,14 +55,14 @@ assert np.allclose(mine, circuit.log_likelihood(rows[:20]))
 print("the first rows have log-likelihoods", np.round(mine[:4], 2))
 
 # %% [markdown]
-# The library's own text is the same three lines, on many rows at a time, with one addition that we come to below. Read
+# The library's own code is the same three lines, on many rows at a time, with one addition that we come to below. Read
 # it; the compiled engine computes exactly this.
 
 # %%
 print(inspect.getsource(pcircuit.inference.likelihood.upward).split('"""')[2])
 
 # %% [markdown]
-# ## Marginals for nothing
+# ## Marginals for free
 #
 # Summing a missing variable out of the circuit means summing it out of its inputs: sums and products let it through,
 # because scopes of factors are disjoint. And the entries of an input sum to one. So *missing* just means: write 1.
@@ -112,8 +111,8 @@ print("ten lines:", naive, " library:", coins.log_likelihood([row])[0])
 assert naive == -np.inf
 
 # %% [markdown]
-# One cure is a logarithm in every unit: safe, and slow. The other is in the text above: where numbers get small, take a
-# power of two out of all units of a row (`power`, exact in binary arithmetic), add its exponent up, and put it back into
+# One cure is a logarithm in every unit: safe, and slow. The other is in the code above: where numbers get small, take a
+# power of two out of all units of a row (`power`, exact in binary arithmetic), sum its exponents, and put them back into
 # the logarithm at the root. Only rows in which one unit falls hopelessly far behind another need logarithms everywhere.
 #
 # ## Exercises

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # 4 · Chow-Liu from counts
 #
-# The first circuit that we learn. Chow and Liu (1968): among all distributions in which each variable depends on at most
-# one other, the one nearest to the data is found by counting pairs and a maximum spanning tree. Exact, no iterations,
-# and in circuit form one of the best-behaved models there are. About 20 minutes.
+# This is the first circuit that we learn. Chow and Liu (1968) showed that among all distributions in which each variable
+# depends on at most one other, the one nearest to the data is found by counting pairs and a maximum spanning tree. It is
+# exact, needs no iterations, and in circuit form is one of the best-behaved models there are. About 20 minutes.
 
 # %%
 import matplotlib.pyplot as plt
@@ -25,7 +25,7 @@ rows[:3]
 #
 # $$I(u; v) = \sum_{i,j} P(x_u = i, x_v = j)\, \ln \frac{P(x_u = i, x_v = j)}{P(x_u = i)\,P(x_v = j)} \ge 0,$$
 #
-# and zero exactly if they are independent. All it needs are counts of pairs.
+# with equality exactly if they are independent. All it needs is counts of pairs.
 
 
 # %%
@@ -81,9 +81,9 @@ print(f"{mine_total:.3f} nats on the tree, {info.sum() / 2:.3f} on all pairs")
 # %% [markdown]
 # ## As a circuit
 #
-# A tree of variables becomes a circuit like this: for each value of the parent one sum unit, which mixes over the values
-# of the child with weights $P(x_v \mid x_{\text{parent}})$; an input that is certain of one value stands for "the child
-# has this value".
+# A tree of variables becomes a circuit like this: for each value of the parent there is one sum unit, which mixes over the
+# values of the child with weights $P(x_v \mid x_{\text{parent}})$; an input that puts all mass on one value stands for "the
+# child has this value".
 
 # %%
 circuit = pcircuit.chow_liu_circuit(rows, num_categories=[3] * V)
@@ -115,8 +115,8 @@ print(f"information of independent columns: {np.mean(noise):.4f} nats on average
 print(f"theory, (levels - 1)^2 / 2N: {4 / (2 * len(rows)):.4f}")
 
 # %% [markdown]
-# The tree still picks the largest of these. With few rows and many levels, a Chow-Liu tree fits noise; its remedy is the
-# `pseudocount`, and honest judgement on rows that it has not seen:
+# The tree still picks the largest of these. With few rows and many levels, a Chow-Liu tree fits noise; the remedies are the
+# `pseudocount`, and evaluation on rows that it has not seen:
 
 # %%
 train, test = rows[::2], rows[1::2]

@@ -82,7 +82,7 @@ assert circuit.log_likelihood(test).mean() > tree.log_likelihood(test).mean()
 # %% [markdown]
 # ## What the hidden states mean
 #
-# The posterior of the hidden variable at the root, for each row, has never seen a label.
+# This is the posterior of the hidden variable at the root, for each row. No label was used to learn it.
 
 # %%
 posterior = np.array([max(range(4), key=lambda k: flow[k]) for flow in
@@ -98,7 +98,7 @@ plt.yticks(range(10));
 # %% [markdown]
 # ## What goes wrong, and why
 #
-# **Symmetric starts.** If all units of a region are equal, so are their flows, and they stay equal for ever: EM cannot
+# **Symmetric starts.** If all units of a region are equal, so are their flows, and they stay equal forever: EM cannot
 # break a tie. That is why `hclt` starts at random values.
 #
 # **Local maxima.** Different starts end in different places. Try several, and judge on held-out rows.
@@ -121,7 +121,7 @@ for seed in range(3):
 # 1. Check that the flows out of the root sum to the number of rows, and that an epoch of EM without pseudocount sets the
 #    root's weights to their shares.
 # 2. Rows may have holes. Hide each pixel of `train` with probability 0.3, fit again, and compare on `test`.
-# 3. How does the number of hidden states act on training and test likelihood? Try 1, 2, 8.
+# 3. How does the number of hidden states affect training and test likelihood? Try 1, 2, 8.
 
 # %%
 # Solutions

@@ -79,8 +79,8 @@ assert np.isclose(joint, circuit.log_probability(event) + rest.log_likelihood([r
 # ## What goes wrong, and why
 #
 # The most probable completion is *not* one of the easy questions. A maximum of a sum is not the sum of maxima: with
-# hidden states, a row can be likely because many small terms add up. For deterministic circuits, as Chow-Liu trees, one
-# pass finds it; for others it is NP-hard, and the library searches with bounds, and says whether it finished.
+# hidden states, a row can be likely because many small terms add up. For deterministic circuits, such as Chow-Liu trees,
+# one pass finds it; for others it is NP-hard, and the library searches with bounds, and says whether it finished.
 
 # %%
 small = pcircuit.marginalize(circuit, keep=range(10))
@@ -118,7 +118,7 @@ plt.legend(frameon=False);
 #
 # 1. Check by drawing that `condition` and `sample(evidence=...)` agree: compare marginals of the lower half.
 # 2. What is the probability of at least 20 black pixels, and how does it change if pixel 14 is known to be white?
-# 3. Which pixels share the log-likelihood of the first picture most, among the first six pixels?
+# 3. Which of the first six pixels have the largest shares in the log-likelihood of the first picture?
 
 # %%
 # Solutions

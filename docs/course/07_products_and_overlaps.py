@@ -90,7 +90,7 @@ assert np.isclose(distance, ((P - Q) ** 2).sum())
 # %% [markdown]
 # ## What goes wrong, and why
 #
-# **Growth.** Products multiply sizes: $f^n$ has up to $K^n$ units a region. Squares and cubes are fine, powers are not.
+# **Growth.** Products multiply sizes: $f^n$ has up to $K^n$ units per region. Squares and cubes are fine, high powers are not.
 #
 # **V-trees.** Two circuits that split their variables differently have no common pairs of scopes; the product of two such
 # circuits can be exponentially large. The library refuses, with a sentence:
@@ -105,8 +105,8 @@ except ValueError as error:
     print("refused:", error)
 
 # %% [markdown]
-# **Logarithms.** $\ln p(x)$ is no circuit. The Kullback-Leibler divergence is exact for deterministic circuits only;
-# otherwise it is an estimate, and the library says which it gave you.
+# **Logarithms.** $\ln p(x)$ is not a circuit. The Kullback-Leibler divergence is exact for deterministic circuits only;
+# otherwise it is an estimate, and the library says which of the two it is.
 
 # %%
 print(pcircuit.kl_divergence(p, q))                       # 64 states: summed

@@ -23,7 +23,7 @@ circuit, len(nodes)
 # %% [markdown]
 # ## 1 · Enumeration
 #
-# $\mu_j = \sum_x p(x)\, l_j(x)$ and $S_{ij} = \sum_x p(x)\, l_i(x)\, l_j(x) - \mu_i \mu_j$: write it down, wait.
+# $\mu_j = \sum_x p(x)\, l_j(x)$ and $S_{ij} = \sum_x p(x)\, l_i(x)\, l_j(x) - \mu_i \mu_j$: write it down, and wait.
 
 # %%
 start = time.perf_counter()
@@ -97,7 +97,7 @@ for n in (100, 1000, 5000):
 
 # %% [markdown]
 # **Cancellation.** $E\,l^2 - (E\,l)^2$ subtracts nearly equal numbers where a likelihood hardly varies. The library
-# keeps parts apart and knows its rounding: what is below it is set to zero, not to noise.
+# works with centred quantities and bounds its rounding errors: what is below the bound is set to zero.
 #
 # ## Exercises
 #

@@ -94,8 +94,8 @@ for T in (20, 80, 269):
     print(f"T = {T:3}: p = {test(rest[:T]).pvalue:.3f}, and with one hidden state {poor(rest[:T]).pvalue:.1e}")
 
 # %% [markdown]
-# Two remedies: `num_train`, which widens the null by the estimation error of a model that was fitted to $n$ rows, and
-# `reference="training"`, which compares with the training rows themselves, and keeps only what is needed of them.
+# There are two remedies: `num_train`, which widens the null by the estimation error of a model fitted to $n$ rows, and
+# `reference="training"`, which compares with the training rows themselves, and keeps only sums over them.
 
 # %%
 honest = hld.HLDTest(circuit, reference="training", training_data=train, rng=0)

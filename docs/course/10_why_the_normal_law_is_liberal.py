@@ -42,7 +42,7 @@ axes[1].set(xlabel="T d²", ylabel="probability of more", ylim=(1e-6, 1.5))
 axes[0].legend(frameon=False);
 
 # %% [markdown]
-# Two things are visible. The normal law puts mass *below zero*, where no squared distance can be; and its right tail
+# Two things are visible. The normal law puts mass *below zero*, where a squared distance cannot be; and its right tail
 # falls like $e^{-q^2}$, the exact one only like $e^{-q/2\lambda_1}$. The p-value lives in that tail.
 
 # %%
@@ -55,7 +55,7 @@ for alpha in (0.1, 0.05, 0.01, 0.001):
 # %% [markdown]
 # ## How normal is it? Count directions
 #
-# Standardised skewness of $Q$ is $\sqrt8\, \sum\lambda^3 / (\sum\lambda^2)^{3/2}$. With $m$ equal eigenvalues it is
+# The skewness of $Q$ is $\sqrt8\, \sum\lambda^3 / (\sum\lambda^2)^{3/2}$. With $m$ equal eigenvalues it is
 # $\sqrt{8/m}$. The effective number of directions, $(\sum\lambda)^2/\sum\lambda^2$, is small for circuits, however many
 # units they have, because units of nested scopes repeat each other.
 
@@ -70,7 +70,7 @@ for m in (2, 10, 100, 1000):
     print(f"{m:5} equal eigenvalues: true level at 1 % is {hld.gchi2.sf(threshold, equal):.4f}")
 
 # %% [markdown]
-# Even a thousand *equal* directions are not enough for a level of 1 % to be right. No batch size helps: the limit
+# Even a thousand *equal* directions are not enough for a level of 1 % to be right. Larger batches do not help: the limit
 # $T \to \infty$ makes the mean vector normal, not its squared length.
 #
 # ## In the library

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 11 · Monitoring and e-values
 #
-# A test of one batch answers once. In production rows arrive for ever, and whoever looks every hour will sooner or later
+# A test of one batch answers once. In production rows keep arriving, and whoever looks every hour will sooner or later
 # see a small p-value, shift or not. A gambler's wealth solves the problem: it may be looked at after every row. About 20
 # minutes.
 
@@ -22,7 +22,7 @@ test = hld.HLDTest(circuit)
 # %% [markdown]
 # ## Looking again and again
 #
-# 60 streams without any shift. Every 20 rows the test looks at the last 20, at level 5 %, and we stop at the first alarm.
+# Take 60 streams without any shift. Every 20 rows we test the last 20, at level 5 %, and stop at the first alarm.
 
 # %%
 streams = [circuit.sample(400, rng=seed) for seed in range(60)]
@@ -105,8 +105,8 @@ assert outcome.alarm_row > 100
 # some start a new monitor every so often, and combine e-values by averaging: the mean of e-values is an e-value, however
 # they depend on each other. P-values have no such rule.
 #
-# **The null is the circuit.** A real stream differs from any model. With `margin` the bets pay a toll, so that only a
-# distance above the margin makes money.
+# **The null is the circuit.** A real stream differs from any model. With `margin` the bets pay a toll, so that only
+# distances above the margin earn money.
 #
 # ## Exercises
 #

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 12 · Scores and Fisher information
 #
-# How does a log-likelihood react to a small change of a parameter? The answer, the **score**, is already in the flows of
+# How does a log-likelihood respond to a small change in a parameter? The answer, the **score**, is already in the flows of
 # EM. Its covariance is the **Fisher information**, which says how well parameters can be estimated, and which shifts a
 # test can see. The last notebook ties the course together. About 25 minutes.
 
@@ -102,16 +102,16 @@ assert rank <= len(states) - 1
 # %% [markdown]
 # ## What goes wrong, and why
 #
-# Many eigenvalues are zero: changes of parameters that change *nothing*. Some are trivial, as softmax parameters may all
-# be shifted together. Others are not: hidden states can be exchanged, and a hidden tree can trade weights against inputs.
+# Many eigenvalues are zero: changes of parameters that change *nothing*. Some are trivial, since softmax parameters may all
+# be shifted together. Others are not: hidden states can be swapped, and a hidden tree can trade weights against inputs.
 # So "the" parameters cannot be estimated, while the distribution can. Never compare parameters of two circuits; compare
 # distributions.
 #
 # ## Scores and the HLD test
 #
-# A shift of the data moves the mean of $L$, the likelihood vector, by $\sum_x (p'(x) - p(x)) L(x)$. For a small shift in
+# A shift of the data moves the mean of $L$, the likelihood vector, by $\sum_x (p'(x) - p(x)) L(x)$. For a small shift in the
 # direction of a parameter $\theta$, $p' \approx p\,(1 + \epsilon s_\theta)$, and the move is $\epsilon\,
-# \mathrm{Cov}(s_\theta, L)$. The test sees it if that covariance is large against $S$.
+# \mathrm{Cov}(s_\theta, L)$. The test sees it if that covariance is large compared with $S$.
 
 # %%
 moments = circuit.exact_moments()

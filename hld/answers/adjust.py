@@ -6,7 +6,7 @@ With p_(1) <= ... <= p_(m):
     Benjamini and Hochberg (1995)    min over k >= i of  m p_(k) / k             bounds the share of false calls
     Benjamini and Yekutieli (2001)   the same times 1 + 1/2 + ... + 1/m          ... under any dependence
 
-each at most 1.  An adjusted p-value of at most a calls the test at level a.
+each at most 1.  A test is rejected at level a if its adjusted p-value is at most a.
 """
 from __future__ import annotations
 

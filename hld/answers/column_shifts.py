@@ -1,12 +1,13 @@
 """Columns: which have moved, and how.
 
-Each column of a batch is set against the reference by the frequencies of its levels or bins, missing cells as one more
-level: a p-value (`hld.answers.frequencies`), adjusted for the number of columns by Holm's procedure, and a size,
+Each column of a batch is compared with the reference by the frequencies of its levels or bins, with missing cells as
+one more level: a p-value (`hld.answers.frequencies`), adjusted for the number of columns by Holm's procedure, and a
+size,
 
     difference = (1/2) sum_c |observed_c - expected_c|,
 
 the share of rows that would have to change for the frequencies to be the expected ones (the total variation distance).
-In a column with an order, A = P(a batch row is above a reference row) + P(they are level) / 2 tells the direction.
+In an ordered column, A = P(a batch row is above a reference row) + P(they are level) / 2 gives the direction.
 """
 from __future__ import annotations
 
@@ -24,20 +25,20 @@ if TYPE_CHECKING:
     from hld.schemas.columns import LevelColumn
 
 UNSEEN, RARE, MISSING = "(unseen)", "(rare)", "(missing)"
-CLEAR = 0.01  # |A - 1/2| below which no direction is told
+CLEAR = 0.01  # |A - 1/2| below which no direction is given
 SHOWN_CHANGES = 2
 DIGITS = 4  # of bin edges, more where they would look alike
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnShift:
-    """How one column of a batch stands against the reference.
+    """How one column of a batch compares with the reference.
 
     Attributes
     ----------
     name, kind : str
     labels : tuple of K str
-        Levels or bins, and "(missing)" behind them.
+        Levels or bins, and "(missing)" after them.
     expected, observed : (K,) float arrays
         Shares of rows: of the reference, of the batch.
     difference : float
@@ -131,7 +132,7 @@ def is_ordered(column: LevelColumn) -> bool:
 
 
 def labels_of(column: Any) -> tuple[Any, ...]:
-    """Names of the categories of a column, and "(missing)" behind them.
+    """Names of the categories of a column, and "(missing)" after them.
 
     Examples
     --------
@@ -151,7 +152,7 @@ def labels_of(column: Any) -> tuple[Any, ...]:
 
 
 def percent(share: float) -> str:
-    """A share in per cent, small ones not as zero.
+    """A share in per cent; small ones are not shown as zero.
 
     Examples
     --------

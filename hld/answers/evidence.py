@@ -1,6 +1,6 @@
-"""What a result keeps of a batch to tell how it moved: counts, no rows.
+"""What a result keeps of a batch to say how it moved: counts, no rows.
 
-The shifts of columns and pairs are computed when they are first asked for, as most batches are never asked about.
+The shifts of columns and pairs are computed on first use, because most results are never asked for them.
 """
 from __future__ import annotations
 

@@ -7,10 +7,10 @@ make the b_k multivariate hypergeometric, whatever the frequencies are.  Pearson
           \qquad N = n + T,
 
 and has the chi-square law with K - 1 degrees of freedom where all expected counts are at least five (Cochran 1954).
-Categories with smaller ones, levels never seen before among them, are put together for it.  How the batch's rows are
-spread within that group is a second question; given the group's total its answer is hypergeometric again, and is found
-by drawing: 999 draws, and 9,999 if fewer than ten of the first are as extreme.  The smaller of the two p-values is
-doubled (Bonferroni).
+Categories with smaller ones, levels never seen before among them, are pooled for it.  How the batch's rows are
+spread within that group is tested separately: given the group's total the counts are hypergeometric again, and the
+p-value is found by drawing: 999 draws, and 9,999 if fewer than ten of the first are as extreme.  The smaller of the two
+p-values is doubled (Bonferroni).
 """
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Pieces of HTML: escaped text, histograms as inline SVG, the table of columns, the view in a notebook.
 
-Names of columns and levels are somebody else's text: everything goes through `escaped`, and nothing is fetched.
+Names of columns and levels are text from outside: everything goes through `escaped`, and nothing is fetched.
 """
 from __future__ import annotations
 

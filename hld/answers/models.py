@@ -1,9 +1,9 @@
-r"""How far two models are from each other: exactly, column by column and pair by pair, without any rows.
+r"""How far apart two models are: exactly, column by column and pair by pair, without any rows.
 
-Two models of the same columns usually have other levels and other bins.  Both are brought to common cells: all levels
-that either knows, with one cell each for rare and for unseen ones; and all edges that either has, where a bin that is
-cut shares its probability as its values do (`hld.synthetic.values`).  A column's share of cells follows from the
-circuit's marginal table, a pair's from its pair table, both exact, and
+Two models of the same columns usually have different levels and different bins.  Both are mapped to common cells: all
+levels that either knows, with one cell each for rare and for unseen ones; and all bin edges of either, where a bin that
+is cut divides its probability as its values are divided (`hld.synthetic.values`).  The cell frequencies of a column
+follow from the circuit's marginal table, those of a pair from its pair table, both exact, and
 
 .. math:: d = \tfrac12 \sum_c |P_A(c) - P_B(c)|
 
@@ -31,7 +31,7 @@ MOST_PAIRS = 2_000
 
 @dataclass(frozen=True)
 class ColumnDistance:
-    """How far two models are apart in one column.
+    """How far apart two models are in one column.
 
     Attributes
     ----------
@@ -69,15 +69,15 @@ class ColumnDistance:
 
 @dataclass(frozen=True)
 class ModelsDistance:
-    """How far two models are apart.
+    """How far apart two models are.
 
     Attributes
     ----------
     columns : tuple of ColumnDistance
         The farthest first, then those that cannot be compared.
     pairs : tuple of dict
-        For pairs of columns that go together in one of the models: "columns", "distance" of the pair tables, and
-        "first_association", "second_association", Cramer's V.
+        For pairs of columns that are neighbours in the tree of either model: "columns", "distance" of the pair tables,
+        and "first_association", "second_association", Cramer's V.
     num_train : tuple of two int
         Training rows of both.
     """
@@ -200,7 +200,7 @@ def _shares(column: Any, grid: Grid, marks: np.ndarray) -> np.ndarray:
 
 
 def _pairs(sides: list[_Side], shared: Any) -> tuple[Any, ...]:
-    """Distances of pair tables along the edges that either model has, the farthest first."""
+    """Distances of pair tables along the edges of either tree, the largest first."""
     edges = dict.fromkeys(tuple(sorted(edge)) for side in sides for edge in side.edges)
     edges = [edge for edge in edges if edge[0] in shared and edge[1] in shared][:MOST_PAIRS]  # type: ignore[assignment]
     found = []

@@ -1,23 +1,23 @@
-r"""Pairs of columns: whether they go together in another way than they did.
+r"""Pairs of columns: whether their dependence has changed.
 
-Reference rows have the pair table R_ij, a batch B_ij.  That the two columns themselves have moved is told elsewhere;
-the question here is whether, beside that, the *dependence* changed.  In the log-linear model without a three-way
-interaction,
+Reference rows have the pair table R_ij, a batch B_ij.  Whether the two columns themselves have moved is tested
+elsewhere; the question here is whether, beyond that, the *dependence* changed.  In the log-linear model without a
+three-way interaction,
 
 .. math:: \ln E_{ijg} = a_{ij} + b_{ig} + c_{jg},  \qquad g = \text{reference, batch},
 
-odds ratios are the same in both, and each has marginals of its own.  Its expected counts have the pooled table and the
-marginals of both; iterative proportional fitting finds them.  The statistic
+odds ratios are the same in both, and each has its own marginals.  Its expected counts have the pooled table and the
+marginals of both; iterative proportional fitting finds them.  The statistic is
 
 .. math:: X^2 = \sum_{IJ} \frac{(\sum_{ij} B_{ij} - E_{ij2})^2}{\max(\sum_{ij} v_{ij}, 1)},
           \qquad v_{ij} = \frac{E_{ij1} E_{ij2}}{E_{ij1} + E_{ij2}},
 
-over a x b groups I x J of cells: neighbouring bins, or rare levels, are put together until ROWS_PER_CELL rows of the
-smaller side come on each group.  (The model is fitted before: it would not survive the grouping.)  Without groups this
-is Pearson's statistic, and its law chi-square with (a - 1)(b - 1) degrees of freedom; groups only make it smaller, as
-does the 1 below the line, which keeps cells that hardly any row is in from deciding.
+over a x b groups I x J of cells: neighbouring bins, or rare levels, are merged until there are ROWS_PER_CELL rows of
+the smaller side for each group.  (The model is fitted before, because grouping does not preserve it.)  Without groups
+this is Pearson's statistic, and its law chi-square with (a - 1)(b - 1) degrees of freedom; groups only make it smaller,
+as does the 1 in the denominator, which keeps nearly empty cells from deciding.
 
-How strong the dependence is, is told by Cramer's V of the two grouped tables, from 0 (none) to 1 (one column decides
+Cramer's V of the two grouped tables measures the strength of the dependence, from 0 (none) to 1 (one column determines
 the other).
 """
 from __future__ import annotations

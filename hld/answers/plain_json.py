@@ -1,4 +1,4 @@
-"""Values as JSON can hold them, which has no numbers for NaN and the infinities and knows no arrays."""
+"""Values in the form that JSON can hold, which has no NaN, no infinities and no NumPy arrays."""
 from __future__ import annotations
 
 import math
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def plain_json(value: Any) -> Any:
-    """A value as JSON can hold it: arrays become lists, NaN and infinities null, other objects their text.
+    """A value in the form that JSON can hold: arrays become lists, NaN and infinities null, other objects their text.
 
     Examples
     --------

@@ -1,12 +1,12 @@
-"""Counts of a table, column by column and pair by pair: what a batch is described by, and what it is compared with.
+"""Counts of a table, column by column and pair by pair: they describe a batch, and what it is compared with.
 
-A p-value says that a batch departs; its counts say how.  A profile holds, of N rows of codes,
+A p-value says that a batch departs; its counts say how.  For N rows of codes a profile holds
 
-    counts[v][c]        rows with category c in column v, and behind the categories the rows where v is missing
+    counts[v][c]        rows with category c in column v, and after the categories the rows where v is missing
     pairs[e][i, j]      rows with categories i and j in the two columns of edge e
 
-for the edges of a tree over the columns, the Chow-Liu tree of the training rows: along them the table hangs together
-most.  Profiles of parts of a table add up.
+for the edges of a tree over the columns, the Chow-Liu tree of the training rows: these pairs are the most strongly
+dependent.  Profiles of parts of a table add up.
 """
 from __future__ import annotations
 

@@ -1,16 +1,16 @@
 """One test for each segment of a table: each day, country, device; and which of them have shifted.
 
-Rows are grouped by the values of a column (or by labels given), dates and times by a part of their text: "2026-03-07
-12:30" is of the day "2026-03-07", the month "2026-03", the year "2026".  Each group is tested as a batch of its own,
-and the p-values are adjusted for their number:
+Rows are grouped by the values of a column (or by given labels), dates and times by a part of their text: "2026-03-07
+12:30" belongs to the day "2026-03-07", the month "2026-03", the year "2026".  Each group is tested as a batch of its
+own, and the p-values are adjusted for their number:
 
     "bh"   Benjamini and Hochberg (1995): of the segments called shifted, a share of at most alpha is false on average,
-           for segments of different rows, and for the positive dependence that a shared reference causes
+           for segments of different rows, and under the positive dependence that a shared reference causes
     "by"   Benjamini and Yekutieli (2001): the same under any dependence, at the price of 1 + 1/2 + ... + 1/m
 
-A column that the model has learned is constant in each of its segments, which alone would make all of them shifted.  It
-is hidden from the test, as if it were missing; what is then asked is whether the segment's other columns follow the
-whole table.  To see drift, group by a column that the model does not know.
+If the model knows the grouping column, that column is constant in each segment, which alone would make all of them
+shifted.  It is hidden from the test, as if it were missing; the question is then whether the segment's other columns
+follow the whole table.  To see drift, group by a column that the model does not know.
 """
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class SegmentsResult:
                 "num_shifted": int(self.reject.sum()), "reject": bool(self.reject.any()), "segments": segments}
 
     def to_frame(self) -> Any:
-        """One row a segment as a pandas data frame, in the order of the labels; ImportError without pandas."""
+        """One row per segment as a pandas data frame, in the order of the labels; ImportError without pandas."""
         try:
             import pandas
         except ImportError:
@@ -245,11 +245,11 @@ def numbered(cells: Any, every: str | None, name: str) -> tuple[Any, ...]:
     Parameters
     ----------
     cells : (N,) array
-        Of any type.
+        Cells of any type.
     every : str or None
         "year", "month", "day", "hour" or "minute": how long a segment of times is.
     name : str
-        Of the column, for errors.
+        Name of the column, for errors.
 
     Returns
     -------

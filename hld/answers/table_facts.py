@@ -1,4 +1,4 @@
-"""What a detector keeps of its training table beside the circuit (counts, quantiles), and what of a batch."""
+"""What a detector keeps of its training table besides the circuit (counts, quantiles), and what it keeps of a batch."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any

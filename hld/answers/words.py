@@ -8,7 +8,7 @@ from hld.answers.column_shifts import percent
 if TYPE_CHECKING:
     from hld.answers.column_shifts import ColumnShift
 
-LEAST_SHOWN = 1e-300  # smaller p-values are not told apart
+LEAST_SHOWN = 1e-300  # smaller p-values are not distinguished
 MOST_LINES = 10
 
 
@@ -102,7 +102,7 @@ def quality_lines(quality: Any, columns: tuple[ColumnShift, ...], alpha: float) 
     ----------
     quality : DataQuality
     columns : tuple of ColumnShift
-        Whose adjusted p-values say which columns moved.
+        Their adjusted p-values say which columns moved.
     alpha : float
         Level of the tests of missing and new values together; each has its share of it (Bonferroni).
     """

@@ -1,8 +1,8 @@
-"""Any detector as a function from a batch to a p-value, and any table as something that rows can be taken of.
+"""Any detector as a function from a batch to a p-value, and any table as something that rows can be taken from.
 
-A detector may be a function that returns a p-value, or an object with ``test`` or ``predict``.  What that returns may
+A detector may be a function that returns a p-value, or an object with ``test`` or ``predict``.  The returned value may
 be a number, an object with an attribute, or a mapping, nested or not, with a p-value under one of the usual names.
-Several p-values, one for each column, become one by Bonferroni's rule, which is what the detectors that return them do.
+Several p-values, one for each column, are combined by Bonferroni's rule, as the detectors that return them do.
 """
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def pvalue_function(detector: Any, name: str = "detectors") -> Callable[[Any], f
     ----------
     detector : callable, or object with a method `test` or `predict`
     name : str
-        What errors call it.
+        Name of the argument in error messages.
 
     Returns
     -------

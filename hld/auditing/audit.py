@@ -1,16 +1,16 @@
-r"""How often a detector alarms on rows where nothing has shifted, and how often where something has.
+r"""How often a detector raises an alarm when nothing has shifted, and how often when something has.
 
 From a table that the detector has not seen, batches of T rows are drawn and judged:
 
 * **level**: rows drawn at random, so that nothing has shifted.  The share of alarms has a 95 % interval by Clopper and
-  Pearson; a detector of level alpha has alpha in it.
-* **in order**: successive rows of the table as it stands.  If these alarm more often than random ones, the reference
-  itself drifts: the table is no sample of one distribution, and its order matters.
-* **power**: rows drawn so that a level of a column is more frequent, as an `Edit` says; everything else stays as it is
-  given that column, because whole rows are drawn.
+  Pearson; for a detector of level alpha it should contain alpha.
+* **in order**: successive rows of the table as it stands.  If these raise more alarms than random ones, the reference
+  itself drifts: the table is not a sample from one distribution, and its order matters.
+* **power**: rows drawn so that a level of a column is more frequent, as an `Edit` says; everything else given that
+  column stays as it is, because whole rows are drawn.
 
 Batches of one size are disjoint while the table has enough rows, and are drawn again from all rows after that: then
-they share rows, their alarms hang together, and the interval is too narrow; `is_reused` says so.
+they share rows, their alarms are dependent, and the interval is too narrow; `is_reused` says so.
 
 References
 ----------
@@ -208,7 +208,7 @@ def _judged(name: str, situation: str, test: Callable[[Any], float], batches: li
 
 
 def clopper_pearson(count: int, trials: int, level: float = 0.95) -> tuple[float, float]:
-    """Interval of a probability of which `count` of `trials` came true.
+    """Interval of the probability of an event that occurred in `count` of `trials`.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@ r"""Tractable dropout: how uncertain is a likelihood when edges of the circuit f
 
 Each edge of each sum unit below the root keeps its weight with probability q = 1 - rate, independently, and is cut
 otherwise; kept weights are divided by q, so that nothing changes on average.  For a fixed row x every unit then is a
-random variable N_i.  Its mean is the ordinary likelihood; what one upward pass adds is the spread (Ventola et al.
+random variable N_i.  Its mean is the ordinary likelihood; one upward pass also gives the variance (Ventola et al.
 2023).  In terms of relative variances C_a = Var N_a / (E N_a)^2,
 
     inputs      C = 0
@@ -12,8 +12,8 @@ random variable N_i.  Its mean is the ordinary likelihood; what one upward pass 
 with the responsibilities r_ai = w_ai E P_i / sum_j w_aj E P_j; the root sum has no mask and so no term with rate/q.
 Nothing is subtracted, so nothing cancels, and ln(1 + C) is carried, so nothing overflows.
 
-This is the published method, which drops the covariances of different units.  That is exact where no unit has two
-parents, and too small else: both children of a sum may hang on the same masks further down.
+This is the published method, which drops the covariances of different units.  It is exact where no unit has two
+parents; otherwise the variance is too small, because both children of a sum may depend on the same masks further down.
 """
 from __future__ import annotations
 

@@ -10,16 +10,18 @@ two terms with P are exact by one upward pass each (`baselines.kernel_mean`), an
 .. math:: M = \frac1{T^2} \sum_{i,j} k(x_i, x_j) - \frac2T \sum_i w(x_i) + c, \qquad
           w(x) = E\,k(x, Y), \quad c = E\,k(Y, Y'),
 
-has no noise but that of the rows.  M is the mean of h(x_i, x_j) = k(x_i, x_j) - w(x_i) - w(x_j) + c over all pairs.
+has no noise other than that of the rows.  M is the mean of h(x_i, x_j) = k(x_i, x_j) - w(x_i) - w(x_j) + c over all
+pairs.
 
 Null distribution, if the rows are draws from P:
 
 * ``"monte-carlo"``: M of batches drawn from the circuit, p = (1 + #{>=}) / (1 + B); valid at every T.
 * ``"spectral"``: T M tends to sum_j lambda_j chi2_1 with lambda the eigenvalues of h under P.  The leading ones come
   from the matrix h / n on n = 500 rows drawn from the circuit, the rest is one gamma term that completes the two sums
-  that the circuit gives exactly: of lambda, E h(Y, Y) = 1 - c, and of lambda^2, E h(Y, Y')^2 = E k^2 - 2 E w^2 + c^2.
+  that the circuit gives exactly: sum lambda = E h(Y, Y) = 1 - c and sum lambda^2 = E h(Y, Y')^2 = E k^2 - 2 E w^2 +
+  c^2.
 
-Functions: `MMDTest`, a test; `one_sample_mmd_squared`, the number M alone, also between two circuits;
+Public names: `MMDTest`, a test; `one_sample_mmd_squared`, the number M alone, also between two circuits;
 `hld.mmd_squared` is its short name.
 """
 from __future__ import annotations

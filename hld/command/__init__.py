@@ -1,4 +1,4 @@
-"""The shell: ``hld fit``, ``hld test`` and the other commands, one file a group."""
+"""The shell: ``hld fit``, ``hld test`` and the other commands, one file for each group."""
 
 
 def main(arguments: list[str] | None = None) -> int:

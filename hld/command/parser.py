@@ -1,4 +1,4 @@
-"""The command line ``hld``: learn a table, then ask of later batches whether they still follow it.
+"""The command line ``hld``: learn a table, then test whether later batches still follow it.
 
     hld fit TRAIN.csv -o MODEL        learn the distribution of a table, write one model file
     hld test MODEL BATCH.csv          does the batch follow it?    status 0: no shift found, 1: shift found
@@ -12,7 +12,7 @@
     hld plan MODEL --rows-per-day N   what will be found, and when
     hld summarize MODEL BATCH.csv     sums that hld test takes in place of rows (--summary)
     hld audit MODEL HELDOUT.csv       level, power and drift on rows that it has not seen
-    hld diff MODEL_A MODEL_B          how far two models are from each other, by column
+    hld diff MODEL_A MODEL_B          how far apart two models are, by column
     hld warm-up                       compile all kernels now, for instance when a container is built
     hld completion bash               a script that completes commands in a shell
     hld demo                          the method on handwritten digits, in a table and a picture
@@ -20,7 +20,7 @@
 The commands read, call `hld.HLDDetector` and print; everything else is in the library.  Scripts get one JSON
 object on standard output (`--json`) and the exit status.  As 1 means "shift found", a failure of any kind
 ends with 2 and one line on standard error, never with 1: a crash must not be mistaken for a shift.  An
-interrupted command ends with 130, one whose reader closed the pipe with 141, as the shell has it.
+interrupted command ends with 130, one whose reader closed the pipe with 141, as in the shell.
 
 Nothing is imported before it is needed, so that ``hld --help`` answers at once.
 """

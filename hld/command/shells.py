@@ -1,4 +1,4 @@
-"""``hld completion``: a script that completes commands and options, for bash and zsh by shtab, for fish by us."""
+"""``hld completion``: a script that completes commands and options, bash and zsh by shtab, fish by our own code."""
 from __future__ import annotations
 
 import argparse

@@ -1,7 +1,7 @@
-"""Many batches as a matrix of distances: which days are like which.
+"""Many batches as a matrix of distances: which days resemble which.
 
 The distance of two batches is the effect size between them: |mean L_A - mean L_B| over the typical distance of a row,
-less what sampling makes of it, so that batches of one distribution are near 0 whatever their sizes.  Only the sums of
+less what sampling alone gives, so that batches from one distribution are near 0 whatever their sizes.  Only the sums of
 each batch are needed, so each is read once, and summaries serve as well as tables.
 """
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Distances:
     matrix : (n, n) float array
         Effect sizes between batches, symmetric, 0 on the diagonal.
     from_reference : (n,) float array
-        Those from what the model learned.
+        Distances of the batches from what the model learned.
     num_rows : (n,) int array
     """
 
@@ -48,7 +48,7 @@ class Distances:
                 "from_reference": self.from_reference.tolist()}
 
     def plot(self) -> Figure:
-        """The matrix as a picture, as a figure of matplotlib; ImportError without it."""
+        """The matrix as a matplotlib figure; ImportError without matplotlib."""
         from hld.plots.charts import new_figure
         n = len(self.labels)
         figure = new_figure((2.5 + 0.35 * n, 2 + 0.35 * n))

@@ -1,19 +1,19 @@
 r"""Do two batches come from one distribution, whatever it is?
 
-The circuit need not be right, nor either batch follow it: it only says which numbers of a row are looked at, L(x), and
-in which metrics F the difference of two means is measured,
+The circuit need not be right, nor need either batch follow it: it only says which features L(x) of a row are compared,
+and in which metrics F the difference of two means is measured,
 
 .. math:: d^2 = \| F (\bar L_A - \bar L_B) \|^2 .
 
 *Rows.*  If both batches come from one distribution, all n_A + n_B rows are exchangeable, so that every way to divide
 them is equally likely: B random divisions give p = (1 + #{b : d_b >= d}) / (1 + B), exact in finite samples for any
-distribution.  Several metrics are combined by the harmonic mean of their ranks among all divisions, a function that all
-divisions share, so the combination is exact, too.  No vector is computed twice: d_b^2 needs sums over n_A rows only.
+distribution.  Several metrics are combined by the harmonic mean of their ranks among all divisions, the same function
+for all divisions, so the combination is exact, too.  No vector is computed twice: d_b^2 needs sums over n_A rows only.
 
-*Summaries.*  Where rows stay at their sites and sums are all there is, the law of a weighted sum of chi-squares stands
-in: the covariance of a row is that of the reference, stretched in each metric to the trace that the two batches show
-(`Spread`; not with noise), and S (1/n_A + 1/n_B) is that of the difference, with the variances of noise if there is
-any.  Right in the limit of many rows, and as far as the reference tells the shape of the covariance.
+*Summaries.*  Where rows stay at their sites and only sums are available, the law of a weighted sum of chi-squares is
+used: the covariance of a row is that of the reference, scaled in each metric to the trace that the two batches show
+(`Spread`; not with noise), and that of the difference is S (1/n_A + 1/n_B), plus the variances of noise if there is
+any.  It is right in the limit of many rows, provided that the reference has the right shape of the covariance.
 
 References
 ----------
@@ -55,13 +55,13 @@ class TwoSampleResult:
         ``pvalue <= alpha``.
     alpha : float
     effect : float
-        Distance of the means over the typical distance of a row, less what sampling makes of it: as `HLDResult.effect`.
+        Distance of the means over the typical distance of a row, less what sampling alone gives: as `HLDResult.effect`.
     metrics : tuple of str
     pvalues : tuple of float
         One for each metric.
     num_rows : tuple of two int
     null : str
-        "permutation" or "exact", the law.
+        "permutation", or "exact" for the law.
     """
 
     pvalue: float
@@ -101,7 +101,7 @@ def two_sample(model: pcircuit.Circuit | HLDTest | HLDDetector, first: object, s
     num_permutations : int
         B.
     rng : int or numpy.random.Generator, optional
-        Of the divisions.
+        Seed of the divisions.
 
     Returns
     -------
@@ -110,7 +110,7 @@ def two_sample(model: pcircuit.Circuit | HLDTest | HLDDetector, first: object, s
     Raises
     ------
     TypeError, ValueError
-        If a batch does not fit the model; for rows with holes where a circuit cannot fill them.
+        If a batch does not fit the model, or has holes that the circuit cannot fill.
 
     Notes
     -----

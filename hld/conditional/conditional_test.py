@@ -1,4 +1,4 @@
-r"""The test whether the rest of a row given its covariates is as learned, while these may move.
+r"""A test of whether the rest of a row given its covariates is as learned, while these may move.
 
     H0: P(Y | X) is that of the reference rows        H1: it is not        P(X) may be anything
 
@@ -6,18 +6,18 @@ The statistic is made of residuals r(x, y) = L(x, y) - E[L(x, Y) | X = x] (`hld.
 zero under the circuit whatever P(X) is.
 
 **What the circuit gets wrong.**  Real rows have E[r | x] = b(x), not zero, and a batch with other x has another mean of
-b.  The part of b that is a sum of functions of single covariates and of pairs of them is taken off: with phi(x) a
-constant, the indicators of their values and those of pairs of values, for as many pairs as the reference has rows for,
-the residuals of k reference rows are regressed on phi.  For a batch of T rows then
+b.  The part of b that is a sum of functions of single covariates and of pairs of them is subtracted: let phi(x) hold a
+constant, the indicators of their values and those of pairs of values, for as many pairs as the reference has rows for.
+The residuals of k reference rows are regressed on phi.  Then for a batch of T rows
 
 .. math:: Z = \bar r - \hat\beta^t \bar\phi, \qquad
           \mathrm{Cov}(Z) = S \, (1/T + h), \quad h = \bar\phi^t (\Phi^t \Phi)^+ \bar\phi,
 
-h the leverage of the batch in the regression: 1/k for a batch like the reference, more for one whose covariates the
-reference hardly has.
+where h is the leverage of the batch in the regression: 1/k for a batch like the reference, more for one whose
+covariates the reference hardly has.
 
-**Their covariance** depends on x as well, so that S of a batch is not that of the reference.  The batch's own rows
-tell it, in the limit; S is taken to be between the two, the batch's share T / (T + 50).  Trace, Frobenius norm and
+**Their covariance** depends on x as well, so that S of a batch is not that of the reference.  In the limit the batch's
+own rows give it; S is a weighted average of the two, with weight T / (T + 50) for the batch.  Trace, Frobenius norm and
 largest eigenvalue in each metric give the p-value of the widest law with them (`hld.gchi2.three_moments`), its variance
 stretched for a finite T as in `hld.nulls.ranks.confirmation`.  Several metrics are combined by their joint law.
 """
@@ -68,7 +68,7 @@ class ConditionalTest:
     inverse : (f, f) float array
         Pseudo-inverse of the sums of products of these functions.
     norms, fourth : (q, 3), (q,) float arrays
-        Of the residuals' covariance in each metric, and mean fourth powers of their distances.
+        Norms of the residuals' covariance in each metric, and mean fourth powers of their distances.
     stds : (m,) float array
         Their standard deviations.
     joint : (B,) float32 array
@@ -189,7 +189,7 @@ def conditional_test(inner: HLDTest, rows: np.ndarray, given: np.ndarray, *, see
     Parameters
     ----------
     inner : HLDTest
-        Of node likelihoods: without the metric "score".
+        A test of node likelihoods: without the metric "score".
     rows : (k, V) int array
     given : (V,) bool array
     seed : int

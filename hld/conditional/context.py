@@ -1,4 +1,4 @@
-"""What a result of a test given covariates says beside the verdict."""
+"""What the result of a test given covariates says besides the verdict."""
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
@@ -20,7 +20,7 @@ class CovariateContext:
     conditional_pvalue, covariate_pvalue : float
         Of P(rest | covariates), which is the p-value of the result, and of P(covariates).
     effect : float
-        Distance of the mean residual over the typical distance of one row's, less what sampling makes of it.
+        Distance of the mean residual over the typical distance of one row's, less what sampling alone gives.
     """
 
     kind: str
@@ -30,7 +30,7 @@ class CovariateContext:
     effect: float
 
     def lines(self) -> list[str]:
-        """For people."""
+        """The context in words."""
         said = {"nothing": "neither the covariates nor the rest given them moved",
                 "covariates": "the covariates moved, the rest given them is as learned (covariate shift)",
                 "conditional": "the rest given the covariates changed (concept drift), the covariates are as learned",

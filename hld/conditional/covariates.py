@@ -48,14 +48,14 @@ def covariate_mask(names: Sequence[Any], covariates: Any, reference: str) -> np.
 
 
 def column_position(names: Sequence[Any], column: Any, argument: str) -> int:
-    """The position of a column that is named or numbered; ValueError says what there is.
+    """The position of a column that is named or numbered; ValueError lists the columns.
 
     Parameters
     ----------
     names : sequence of V str
     column : str or int
     argument : str
-        What errors call it.
+        Name of the argument in error messages.
 
     Returns
     -------

@@ -34,13 +34,13 @@ class LabelShift:
     before : (C,) float array
         Their frequencies under the circuit.
     now, lower, upper : (C,) float arrays
-        Estimates for the batch, and intervals, each by itself.
+        Estimates for the batch, and their intervals, each by itself.
     pvalue : float
-        Of the likelihood-ratio test that nothing has changed.
+        p-value of the likelihood-ratio test that nothing has changed.
     num_rows : int
         T.
     confidence : float
-        Of the intervals.
+        Coverage of the intervals.
     """
 
     labels: tuple[Any, ...]
@@ -76,11 +76,11 @@ def label_shift(detector: Any, table: Any, label: str | int, *, confidence: floa
     detector : HLDDetector
         Fitted to a table with the label.
     table : array_like or data frame
-        Rows; their labels, if there are any, are not looked at.
+        Rows; their labels, if any, are ignored.
     label : str or int
         The column, by name or by position.
     confidence : float
-        Of the intervals, in (0, 1).
+        Coverage of the intervals, in (0, 1).
 
     Returns
     -------
@@ -93,8 +93,8 @@ def label_shift(detector: Any, table: Any, label: str | int, *, confidence: floa
 
     Notes
     -----
-    P(x | y) is the circuit's: what it gets wrong about it biases the estimate, and the intervals do not cover that.
-    One pass of the rows for each label.
+    P(x | y) is the circuit's: its errors bias the estimate, and the intervals do not cover that.
+    One pass over the rows for each label.
 
     References
     ----------
@@ -141,7 +141,7 @@ def estimate(log_given: np.ndarray, before: np.ndarray, confidence: float) -> tu
     before : (C,) float array
         Frequencies in training, which the p-value compares with.
     confidence : float
-        Of each interval, in (0, 1).
+        Coverage of each interval, in (0, 1).
 
     Returns
     -------

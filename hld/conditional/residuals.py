@@ -1,4 +1,4 @@
-r"""What a likelihood vector is more than its covariates say: L(x, y) - E[L(x, Y) | X = x], exactly, in one pass.
+r"""The likelihood vector less its mean given the covariates: L(x, y) - E[L(x, Y) | X = x], exactly, in one pass.
 
 The circuit's distribution of the free variables Y given X = x runs through the same regions as the circuit.  Going up
 with Y summed out gives v_i(x) for every unit i, and for a sum s the posterior probabilities of its products,
@@ -17,7 +17,7 @@ and with the probability f_i(x) that the posterior uses unit i of its region (to
 
 .. math:: E[l_j(x, Y) \mid X = x] = \sum_i f_i(x) \, C_{ij}(x).
 
-All of these numbers are in [0, 1]: nothing underflows that matters.  The residual has mean zero given x, so it has mean
+All of these numbers are in [0, 1]: nothing that matters underflows.  The residual has mean zero given x, so it has mean
 zero whatever the distribution of X is.
 """
 from __future__ import annotations

@@ -4,13 +4,13 @@ Two kinds of things are learned, and they need different numbers of rows.
 
 * Columns (levels, bins, kinds), the tree, the rows that batches are compared with: a uniform sample of `sample_rows`
   rows is brought to this machine, and a detector is fitted to it as to any table.
-* The parameters, hundreds of thousands perhaps, by EM.  The expected flows of an epoch add up over rows: each worker
-  counts those of its own partitions; here they are added in the order of the partitions, the M-step is taken
+* The parameters, perhaps hundreds of thousands, by EM.  The expected flows of an epoch add up over rows: each worker
+  computes those of its own partitions; here they are added in the order of the partitions, the M-step is taken
   (`pcircuit.maximize`), and the new circuit goes out again.  Rows that batches are compared with take no part.
 
-The codes of a partition, one byte a cell mostly, are made once and stay with the workers; where one is lost, Dask
-makes its pieces again from the table.  Where the table has no more than `sample_rows` rows, nothing is sampled, and the
-detector is the one that `HLDDetector.fit` gives, up to the order of sums.
+The codes of a partition, mostly one byte per cell, are made once and stay with the workers; where a worker is lost,
+Dask recomputes its pieces from the table.  If the table has no more than `sample_rows` rows, nothing is sampled, and
+the detector is the one that `HLDDetector.fit` gives, up to the order of summation.
 """
 from __future__ import annotations
 

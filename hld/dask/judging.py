@@ -3,8 +3,8 @@
     T, sum_t L(x_t)
 
 is all that the test needs (`hld.summaries`), so a batch of any size costs one pass where its rows are, and a few
-kilobytes for each partition on the wire.  Sums of doubles depend on their order in the last digits only; the order here
-is that of the partitions, whichever worker is first.
+kilobytes of traffic for each partition.  Sums of doubles depend on their order in the last digits; the order here
+is always that of the partitions, whichever worker is first.
 """
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table in partitions: data frames or arrays of Dask, cut by rows, each a delayed piece."""
+"""A table in partitions: Dask data frames or arrays, cut by rows, each partition a delayed piece."""
 from __future__ import annotations
 
 from typing import Any
@@ -35,7 +35,7 @@ def partitions_of(table: Any, name: str = "table") -> list[Any]:
     table : dask.dataframe.DataFrame, dask.array.Array (n, V), or list of dask.delayed.Delayed
         Delayed pieces are tables of any kind that the detector reads.
     name : str
-        What errors call it.
+        Name of the argument in error messages.
 
     Returns
     -------

@@ -1,7 +1,7 @@
-"""A test as one file of C99 that needs nothing but the mathematics library.
+"""A test as one file of C99 that needs only the mathematics library.
 
-Numbers are written in hexadecimal, which C99 reads without rounding.  Names of columns and levels stand in comments,
-escaped so that they are ASCII and end no comment.  The program itself is `program.c`.
+Numbers are written in hexadecimal, which C99 reads without rounding.  Names of columns and levels appear in comments,
+escaped so that they are ASCII and cannot end a comment.  The program itself is `program.c`.
 """
 from __future__ import annotations
 

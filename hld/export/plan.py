@@ -1,18 +1,20 @@
-r"""What is exported of a detector, as flat arrays that every target can hold.
+r"""What is exported from a detector, as flat arrays that every target can hold.
 
-Codes of a batch of T rows come in, one for each column as the encoder gives them, without holes.  What comes out is
+The input is the codes of a batch of T rows, one for each column as the encoder gives them, without holes.  The output
+is
 
 * the mean vector of the batch, in the order of ``detector.test_.nodes``,
 * the distance d = |F (mean - mu)| of each metric,
 * the p-value of each metric and of all together, where a *law* gives them: T at least `least_rows`.
 
 That is ``detector.test_.judge(mean, T)`` for those T, to 1e-9.  It is not ``detector.test``: an alarm is not checked by
-the batch's own rows (`hld.nulls.ranks.confirmation`), which only raises p-values, so an exported alarm is worth a call
-of the library; missing values are not tested; and below `least_rows`, where the library has tails of drawn batches, the
-p-value is NaN.
+the batch's own rows (`hld.nulls.ranks.confirmation`), which only raises p-values, so an alarm of the exported test
+should be confirmed by the library; missing values are not tested; and below `least_rows`, where the library has tails
+of drawn batches, the p-value is NaN.
 
-The circuit becomes one list of nodes, children first, as node ids are: an input node looks up the code of its column, a
-product multiplies, a sum adds up with weights.  A metric becomes the rows of its matrix F without zeros.
+The circuit becomes one list of nodes, children first, in the order of node ids: an input node looks up the code of its
+column, a product multiplies, a sum adds up with weights.  A metric becomes the nonzero entries of the rows of its
+matrix F.
 """
 from __future__ import annotations
 
@@ -41,11 +43,11 @@ class MetricPlan:
     starts, places, values : int, int and float arrays
         F by rows: entries starts[i] to starts[i + 1] are those of row i.
     margin, round_off : float
-        What is taken off a distance, and below what it counts as zero.
+        What is subtracted from a distance, and the size below which it counts as zero.
     eigenvalues, multiplicities : (k,) float arrays
         The law, largest eigenvalue first, all positive; without entries where there is none.
     excess, most_scale : float
-        Of the law at finite T, see `hld.nulls.limit_law`.
+        Correction of the law for finite T, see `hld.nulls.limit_law`.
     """
 
     name: str
@@ -68,13 +70,13 @@ class Plan:
     ----------
     columns : tuple of column of the encoder
     kinds : (N,) int array
-        Of the nodes: 0 input, 1 product, 2 sum.
+        Kinds of the nodes: 0 input, 1 product, 2 sum.
     starts : (N + 1,) int array
         Entries of a node; an input node has as many as its column has categories.
     children : (n,) int array
         The node that an entry refers to; for input nodes the column.
     weights : (n,) float array
-        Of the entry; 1 for products.
+        Weights of the entries; 1 for products.
     chosen : (m,) int array
         Nodes of the mean vector.
     mean : (m,) float array

@@ -1,8 +1,8 @@
 """Calibrations of model files of format version 1, which hold every metric as one form with seven fields.
 
-d^2 = b |w Z|^2 + sum_k g_k (v_k . w Z)^2 + |A Z|^2, of which each metric of that version used one part only: node
-weights w with b > 0 and no directions; directions v_k with w = 1 and gains g_k; or sparse rows A with b = 0.  This is
-read into the parts of today's format (`hld.files.calibration`), which then checks them.
+The form is d^2 = b |w Z|^2 + sum_k g_k (v_k . w Z)^2 + |A Z|^2, and each metric of that version used one part only:
+node weights w with b > 0 and no directions; directions v_k with w = 1 and gains g_k; or sparse rows A with b = 0.  This
+is read into the parts of today's format (`hld.files.calibration`), which then checks them.
 """
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def parts_of_version_1(scalars: dict[str, Any], arrays: dict[str, Any],
         As version 1 wrote them.
     arrays : dict of str to array
     tolerance : float
-        Of the test, which margins are made from.
+        Tolerance of the test, from which margins are made.
 
     Returns
     -------

@@ -1,8 +1,8 @@
 """Detectors as files: one uncompressed archive of plain arrays and a JSON header, no pickle.
 
-The file holds what testing needs and nothing more: the encoder (names, levels, bin edges), the circuit, and of the
-test the mean, standard deviations, eigenvalues and quantiles, so that loading computes nothing.  It holds no training
-rows; its numbers are averages and counts over them, which is less than the rows tell but not a formal privacy
+The file holds what testing needs and nothing more: the encoder (names, levels, bin edges), the circuit, and the
+mean, standard deviations, eigenvalues and quantiles of the test, so that loading computes nothing.  It holds no
+training rows; its numbers are averages and counts over them, which tell less than the rows but are no formal privacy
 guarantee.
 
 Writing is atomic and reading trusts nothing, see `pcircuit.write_archive` and `pcircuit.read_archive`.
@@ -42,7 +42,7 @@ TEST = "test."  # prefix of the arrays of its test
 PROFILE = "profile."  # prefix of the counts of the rows that batches are compared with; older files have none
 VALUES = "values."  # prefix of the quantiles of continuous columns; older files have none
 JUDGE = "judge."  # prefix of the arrays of what judges batches, where that is more than the test
-NEW = "new."  # prefix of how often rows kept from learning have new values; older files have none
+NEW = "new."  # prefix of how often held-out rows have new values; older files have none
 
 
 def detector_parts(params: dict[str, Any], fitted: dict[str, Any]) -> tuple[Any, ...]:
@@ -113,7 +113,7 @@ def read_parts(header: dict[str, Any], arrays: dict[str, Any], defaults: dict[st
     header : dict
     arrays : dict of arrays
     defaults : dict
-        The parameters that there are, with their defaults.
+        All parameters, with their defaults.
 
     Returns
     -------
@@ -186,7 +186,7 @@ def _read_values(arrays: dict[str, Any], encoder: TableEncoder) -> ValueTables |
 
 
 def _read_new(arrays: dict[str, Any], encoder: Any, num_train: int) -> KeptValues | None:
-    """How often rows kept from learning have new values; None if a file does not say."""
+    """How often held-out rows have new values; None if a file does not say."""
     if not arrays:
         return None
     check_names(arrays, {"shown", "new"}, "the new values")

@@ -7,10 +7,10 @@ one another:
 * names    header and arrays have exactly the entries of the format
 * moments  means and deviations are those of numbers in [0, 1]; where the reference is the circuit, the means are
            computed again, unless that would take too long
-* null     it is of the kind that the test was asked for, and draws what its reference allows
+* null     it has the kind that the test names, and draws what its reference allows
 * margins  are the tolerance times the typical distance of a row
 
-and in the end what was read is written again, in memory: every entry must come back as it was.  So nothing in a file
+and finally what was read is written again, in memory: every entry must come back as it was.  So nothing in a file
 is overlooked, rounded, cut or taken for something else.
 """
 from __future__ import annotations

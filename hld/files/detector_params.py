@@ -1,9 +1,9 @@
-"""The constructor parameters of a detector: checked before anything is learned, and as JSON holds them.
+"""The constructor parameters of a detector: checked before anything is learned, and in the form that JSON can hold.
 
-What a detector is fitted with must also fit into its file, so both are one check: `plain_params` gives text, numbers,
-flags, lists and None, or says which parameter is none of what it can be.  NumPy scalars become plain numbers.  A seed
-of more than 20 digits, which readers of JSON refuse or round, becomes hexadecimal text; a generator as seed is not
-kept.
+What a detector is fitted with must also fit into its file, so one check serves both: `plain_params` gives text,
+numbers, flags, lists and None, or says which parameter has a value that is none of these.  NumPy scalars become plain
+numbers.  A seed of more than 20 digits, which JSON readers refuse or round, becomes hexadecimal text; a generator as
+seed is not kept.
 """
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def read_params(form: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any
     ----------
     form : dict
     defaults : dict
-        Of all parameters.
+        Defaults of all parameters.
 
     Returns
     -------

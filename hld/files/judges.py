@@ -1,4 +1,4 @@
-"""What judges the batches of a detector, if that is more than its test, as entries of a file."""
+"""What judges the batches of a detector besides its test, as entries of a file."""
 from __future__ import annotations
 
 import reprlib

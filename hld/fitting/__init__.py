@@ -1,1 +1,1 @@
-"""From training rows to what a fitted detector holds: columns, circuit, test, and what batches are reported against."""
+"""From training rows to the contents of a fitted detector: columns, circuit, test, and reference counts for reports."""

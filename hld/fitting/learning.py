@@ -85,7 +85,7 @@ def learn_detector(options: Mapping[str, Any], table: Any, groups: Any, order: s
 
 
 def _read(table: Any, groups: Any, order: str | None, options: Mapping[str, Any]) -> Columns:
-    """The columns of a table of two rows or more, if what is asked of it goes together."""
+    """The columns of a table of two or more rows, if the requested options are compatible."""
     columns = read_table(table)
     if columns.num_rows == 1:
         raise ValueError("`table` has 1 row: one sample is too few to learn a distribution of, give at least two")

@@ -7,7 +7,7 @@ from typing import Any
 
 MOST_NAMED = 8  # columns that a warning names
 MOST_LEVELS = 11_000  # of a column
-FEWEST_NUMBERS = 10  # levels of a column of text that is told to hold numbers
+FEWEST_NUMBERS = 10  # levels of a text column that is reported to hold numbers
 NUMBER = re.compile(r"\s*[+-]?(\d+([.,]\d*)?|[.,]\d+|\d{1,3}([ ,.']\d{3})+([.,]\d+)?)([eE][+-]?\d+)?\s*%?\s*")
 
 

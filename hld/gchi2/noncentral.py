@@ -12,8 +12,8 @@ infinity on the real line left of it, and one contour serves both.  With s = c +
 
 .. math:: \tfrac12 \sum_j p_j \frac{(a_j z)^2}{1 - a_j z}, \qquad p_j = \frac{\delta_j}{1 - 2\lambda_j c},
 
-whose real part is - Re(az) - 1 + Re(1 / (1 - az)) each: negative and falling along every ray of 60 to 90 degrees, as
-that of psi is.  So nothing cancels, the nodes are as many, and both tails have relative accuracy.
+each with the real part - Re(az) - 1 + Re(1 / (1 - az)): negative and falling along every ray of 60 to 90 degrees, like
+that of psi.  So nothing cancels, as many nodes are needed, and both tails have relative accuracy.
 
 References
 ----------

@@ -14,7 +14,7 @@ step
 triples the number of correct digits: a step below 1e-5 leaves an error below 1e-15. A bracket catches the
 rest.
 
-The start is a gamma law with the first moments of Q, its quantile taken by Wilson and Hilferty's cube:
+The start is a quantile of a gamma law with the first moments of Q, by Wilson and Hilferty's cube:
 Pearson III (three moments) above, Satterthwaite (two moments) below, where also the bound
 
 .. math:: P(Q < x) \le \prod_j r_j^{-n_j/2} \frac{(x/2)^{n/2}}{\Gamma(n/2 + 1)}, \qquad n = \sum_j n_j,

@@ -28,11 +28,11 @@ leaves the saddle vertically and tends to 60 degrees, so the integrand decays li
 midpoint rule with nodes (k + 1/2) h converges geometrically as h falls (Trefethen and Weideman 2014). The
 step h = 0.07 reaches double precision for every spectrum, with 50 to 80 nodes.
 
-*The pole.* z = -c lies at u = i v with cos(alpha + v) = cos(alpha) - c/b. What the rule makes of a pole is
+*The pole.* z = -c lies at u = i v with cos(alpha + v) = cos(alpha) - c/b. The error that a pole causes is
 known in closed form: adding :math:`1/(1 + e^{2\pi |v|/h})` repairs it exactly, also when the pole meets the
 contour at q = E Q, so nothing special happens at the mean.
 
-*Noncentrality.*  Shifted normal variables multiply the integrand by one factor more: `gchi2.noncentral`.
+*Noncentrality.*  Shifted normal variables multiply the integrand by one more factor: `gchi2.noncentral`.
 
 *The error.* Every third node belongs to the rule with step 3h. Convergence being geometric, the relative
 difference of the two sums is about the cube root of the finer one's error; where it exceeds 1e-4, which takes

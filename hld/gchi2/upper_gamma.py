@@ -12,7 +12,7 @@ a + 1 from the series, and above from Legendre's continued fraction,
               \cfrac{1}{x + 1 - a - \cfrac{1 (1 - a)}{x + 3 - a - \cfrac{2 (2 - a)}{x + 5 - a - \cdots}}},
 
 both of which take about six times the root of a steps near x = a and few elsewhere.  The factor in front is computed
-from a (log(x / a) + 1 - x / a), which does not cancel.  Where shapes are extreme, SciPy is asked.
+from a (log(x / a) + 1 - x / a), which does not cancel.  For extreme shapes SciPy is used.
 """
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""Leading eigenvectors of a covariance that is known by its products with vectors: randomised block Krylov iteration.
+r"""Leading eigenvectors of a covariance known only by its products with vectors: randomised block Krylov iteration.
 
 From a random block Q_1 of b orthonormal columns the basis grows by b columns at a time,
 
@@ -11,10 +11,10 @@ It ends when the residuals of the k leading ones, which need no further product,
 
 Every eigenvalue found is then within epsilon lambda_1 of one of S.
 
-Where the spectrum is flat, so that lambda_k is nearly lambda_1, hundreds of products would be needed to tell directions
-apart that hardly differ.  There it ends when the residuals are at most a fifth of lambda_k: what a direction that was
-found misses of the true one has at most a variance of residual^2 / lambda_1, a twenty-fifth of that of each direction
-beyond k, all of which are left out.  In contrast to Lanczos vector by vector all work is
+Where the spectrum is flat, so that lambda_k is nearly lambda_1, hundreds of products would be needed to separate
+directions that hardly differ.  There it ends when the residuals are at most a fifth of lambda_k: the part of a true
+direction that the computed one misses has at most a variance of residual^2 / lambda_1, a twenty-fifth of that of each
+direction beyond k, all of which are left out.  In contrast to Lanczos, which goes vector by vector, all work is
 products of matrices, which take a tenth of the time, and nothing is restarted.
 """
 from __future__ import annotations

@@ -5,12 +5,12 @@ of its C categories: mean l = P f.  So a difference of means is P (f - f_0), and
 
 .. math:: d^2 = \sum_v \| P_v^+ Z_v \|^2 = \sum_v \| \Pi_v (f_v - f_{0v}) \|^2,
 
-Z_v the differences of the variable's input units and Pi_v the projection on the span of the rows of P_v, which is all
-there is for a variable with at most as many categories as units that differ.  The plain metric weighs a variable by how
-much its input units differ from each other; this one takes all variables alike, like the first order of a kernel on
-the number of equal entries.
+with Z_v the differences of the variable's input units and Pi_v the projection on the span of the rows of P_v, which is
+the whole space for a variable with at most as many categories as linearly independent units.  The plain metric weighs a
+variable by how much its input units differ from each other; this one weighs all variables alike, like the first-order
+term of a kernel on the number of equal entries.
 
-With P = U s V^t, d^2 is the sum of the squares of U^t Z / s: a row of at most K numbers for every singular value.
+With P = U s V^t, d^2 is the sum of the squares of U^t Z / s: one row of at most K numbers for every singular value.
 """
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def input_tables(reference: Reference, name: str) -> list:  # type: ignore[type-
     ----------
     reference : Reference
     name : str
-        Of the metric, for the error.
+        Name of the metric, for the error.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def sparse_rows(name: str, rows: list, m: int) -> SparseRows:  # type: ignore[ty
     Parameters
     ----------
     name : str
-        Of the metric.
+        Name of the metric.
     rows : list of (int array, float array)
     m : int
         Nodes.

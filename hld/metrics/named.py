@@ -3,22 +3,22 @@
 With Z the difference of the mean likelihood vectors of a batch and of its reference, d = |F Z|:
 
 * "euclidean"      F = I: the paper's.  The nodes with the largest likelihoods, mostly inputs, decide.
-* "standardized"   F = diag(1 / sigma), sigma under the circuit, also where the reference is rows: every node counts
+* "standardized"   F = diag(1 / sigma), sigma under the circuit, even when the reference is rows: every node counts
                    alike, however small its likelihoods are.
 * "marginals"      the distances between the marginal distributions of all variables, from the input units alone
-                   (`hld.metrics.marginals`): what single variables tell, none of them favoured.
-* "whitened"       F = (S + c I)^(-1/2): every direction counts alike in which the reference varies
-                   (`hld.metrics.whitened`): what tells that variables go together in another way.
-* "whitened_fine"  the same with a thirtieth of c: what tells of dependences that leave little room.
+                   (`hld.metrics.marginals`): sees shifts of single variables, none of them favoured.
+* "whitened"       F = (S + c I)^(-1/2): all directions in which the reference varies count alike
+                   (`hld.metrics.whitened`): sees changes of dependence.
+* "whitened_fine"  the same with a thirtieth of c: sees changes in directions that hardly vary.
 * "ordered"        the distances between cumulative distributions of variables whose categories ascend
-                   (`hld.metrics.ordered`): what tells of a drift.
-* "score"          the gradient of the log-likelihood in the parameters, each in units of its deviation
-                   (`hld.metrics.score`): what tells that one dependence among many has changed.
+                   (`hld.metrics.ordered`): sees a drift.
+* "score"          the gradient of the log-likelihood in the parameters, each in units of its standard deviation
+                   (`hld.metrics.score`): sees a change of one dependence among many.
 * node weights     F = diag(w), any positive w.
 
 A metric is made for a reference before any batch is seen, by a function of the reference and of the options of the
-test (as keywords; each takes the ones that it knows).  The null distribution is that of the map that is used: norms
-need not be the right ones for the level to hold.
+test (as keywords; each takes the ones that it knows).  The null distribution is that of the map in use, so the level
+holds whatever the norm.
 """
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ METRICS: dict[str, Callable[..., LinearMap]] = {
 }
 DEFAULT = ("euclidean", "standardized", "marginals", "whitened")  # of `HLDDetector` where rows were learned from
 DEFAULT_OF_FRESH = (*DEFAULT, "whitened_fine", "score")  # with enough rows that nothing was learned from
-COMBINATIONS = ("auto", "likelihoods")  # of several metrics, by the data that there are
+COMBINATIONS = ("auto", "likelihoods")  # of several metrics, depending on the data
 OF_INPUTS = ("marginals",)  # those that compare input units
 OF_SCORES = ("score",)  # those that compare features of the score
 ENOUGH = 25  # rows from which on the default has more metrics

@@ -1,16 +1,16 @@
 r"""The distance between cumulative distributions of single variables, for columns whose categories have an order.
 
-Bins of a number know their neighbours.  A drift moves a little of many bins, each by less than its noise, but all in
+The bins of a numeric column are ordered.  A drift moves many bins a little, each by less than its noise, but all in
 one direction: in the cumulative frequencies G_c = P(X_v <= c) it adds up.  With G the batch's, G_0 the circuit's, and
 the weights of Anderson and Darling, under which every cut between two bins counts alike,
 
 .. math:: d^2 = \sum_v \sum_{c < C_v} \frac{(\hat G_{vc} - G_{0vc})^2}{G_{0vc} (1 - G_{0vc}) + f}, \qquad f = 0.01.
 
 The mean likelihoods of the K input units of a variable are l = P f in the frequencies f of its categories, so
-frequencies are read off as P^+ l (see `hld.metrics.marginals`): with L the sums from below and W the weights,
-F = W L P^+ is linear, and null, covariance and holes are those of any other metric.  What the units cannot tell apart
-is not seen.  F has C - 1 rows for each variable, but no more than K directions that matter: its singular value
-decomposition F = A s B^t has the norm of s B^t, of at most K rows.
+frequencies are recovered as P^+ l (see `hld.metrics.marginals`): with L the cumulative sums and W the weights,
+F = W L P^+ is linear, and null, covariance and holes are treated as for any other metric.  What the units cannot
+distinguish is not seen.  F has C - 1 rows for each variable, but no more than K directions that matter: its singular
+value decomposition F = A s B^t has the norm of s B^t, of at most K rows.
 
 Reference: T. W. Anderson and D. A. Darling (1952), Asymptotic theory of certain goodness of fit criteria, Annals of
 Mathematical Statistics 23.

@@ -1,17 +1,17 @@
 r"""The metric "score": how far the parameters that fit a batch best are from those of the circuit, by its gradient.
 
-With z the features of the score of `hld.vectors.score_features`, every parameter in units of its deviation,
+With z the features of the score of `hld.vectors.score_features`, every parameter in units of its standard deviation,
 
 .. math:: d^2 = \| \bar z - \bar z_0 \|^2 .
 
-The gradient of the log-likelihood tells of every parameter whether the rows use it as often as they should.  Where the
+The gradient of the log-likelihood shows for every parameter whether the rows use it as often as they should.  Where the
 likelihoods of large scopes are tiny, so that a norm of their mean hardly sees rows that are less likely than they
 should be, the score of the few edges that carry a dependence is as large as that of any other parameter.  Its mean over
 rows is zero at the parameters that fit them best, whatever the circuit cannot represent; here it is compared with
 that of reference rows, which holds wherever the parameters are.
 
-A statistic of Rao's type would weigh by the inverse of the Fisher information; it is not known well enough for as many
-parameters as a circuit has, and units of deviation, with a floor, found as much (`benchmarks/power`).
+A statistic of Rao's type would weigh by the inverse of the Fisher information; for as many parameters as a circuit has
+this is not known well enough, and units of standard deviation, with a floor, found as much (`benchmarks/power`).
 """
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The whitened metric: d^2 = Z^t (S + c I)^-1 Z with c = ridge * lambda_1.
 
-Every direction counts alike in which the reference varies by more than the ridge.  A shift that changes how variables
-go together moves directions of little variance, which the plain norm drowns in the noise of the others.
+All directions in which the reference varies by more than the ridge count alike.  A change of dependence moves
+directions of little variance, which the plain norm drowns in the noise of the others.
 
 If S = sum_k lambda_k v_k v_k^t, the map is F = sum_k (lambda_k + c)^(-1/2) v_k v_k^t.  It keeps the directions with
 variances above a hundredth of the ridge (with many nodes, the leading ones); the others share the factor c^(-1/2),
@@ -14,8 +14,8 @@ to logarithms without knowing which that is (Hagrass, Sriperumbudur and Li 2024)
 the grid, a ridge thirty times smaller; further ones changed nothing (`benchmarks/power`).  Both are maps of the same
 Gaussian vector, so the joint null of several metrics (`hld.nulls.joint`) is that of the union.
 
-S is always the circuit's.  That of reference rows is too small in some directions by chance, which the map would then
-magnify; and a map made from the rows that a batch is compared with would treat them better than the batch.
+S is always the circuit's.  The covariance of reference rows is too small in some directions by chance, which the map
+would then magnify; and a map made from the rows that a batch is compared with would favour them over the batch.
 
 References: O. Hagrass, B. Sriperumbudur and B. Li (2024), Spectral regularized kernel two-sample tests, Annals of
 Statistics 52; arXiv 2308.04561 for goodness of fit.

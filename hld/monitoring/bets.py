@@ -11,7 +11,7 @@ Let y_j = (l_j - mu_j) / sigma_j be the standardised deviation of node j in a ro
 
 * *Directions.*  c . y with vectors c learned from earlier rows, anew after every 16 rows:
 
-      c = sigma^2 * ybar         that is a = L's mean difference itself, as the HLD statistic has it
+      c = sigma^2 * ybar         so that a is the mean difference of L itself, as in the HLD statistic
       c = (R + rho I)^-1 ybar    R the correlations of L: the direction in which money grows fastest for small shifts
 
   each with ybar the mean over all rows so far, and over about the last 64.  In terms of L it is a = c / sigma, and
@@ -19,17 +19,17 @@ Let y_j = (l_j - mu_j) / sigma_j be the standardised deviation of node j in a ro
       1 + lambda (a . (L - mu) - margin ||a||) / (a . mu - floor(a) + margin ||a||),       floor(a) <= min_x a . L(x).
 
 **Rounding.**  Computed likelihoods and means are off by a relative e_j of perhaps 1e-14 (`pcircuit.rounding_errors`),
-and a factor that is favourable by 1e-14 in every row wins any amount in the end.  So every bet pays for what it may
-have been given: e_j (l_j + mu_j) is taken from l_j - mu_j and from mu_j - l_j, and the sum of |a_j| times these from
-a . (L - mu).  The sums and products of a row's bets are paid for once, by a term of log W_t (`LEAST_DROP`).  With that,
-W_t as it is computed has no conditional expectation above W_{t-1} either.  A node whose standard deviation is within
-its rounding errors is not bet on.
+and a factor that is favourable by 1e-14 in every row wins any amount in the end.  So every bet pays for what rounding
+may have given it: e_j (l_j + mu_j) is subtracted from l_j - mu_j and from mu_j - l_j, and the sum of |a_j| times these
+from a . (L - mu).  The sums and products of a row's bets are paid for once, by a term of log W_t (`LEAST_DROP`).  With
+that, W_t as it is computed has no conditional expectation above W_{t-1} either.  A node whose standard deviation is
+within its rounding errors is not bet on.
 
 Under the null hypothesis no factor has a conditional expectation above 1, and none can be negative.  The wealth of all
 bets together, W_t, starts at 1.  It is what it would be if fixed fractions were put on everything, except that after
-row t the share s_t = 1 / (2 (t + 1)) of all money is collected and given out again in the first proportions.  Moving
-money between bets changes no expectation, and it pays twice: a bet that lost everything on early rows is alive when
-the shift comes late, and mixed stakes follow the best one (fixed share, Herbster and Warmuth 1998).
+row t the share s_t = 1 / (2 (t + 1)) of all money is collected and given out again in the initial proportions.  Moving
+money between bets changes no expectation, and it has two advantages: a bet that lost everything on early rows is alive
+when the shift comes late, and mixed stakes follow the best one (fixed share, Herbster and Warmuth 1998).
 
 A node whose bound exceeds 50 standard deviations (a likelihood that is tiny except in rare states) is left out of the
 whitened directions: it would multiply their largest loss and add little to their gain.  So is one whose rounding errors
@@ -183,7 +183,7 @@ def whitening_matrix(circuit: pcircuit.Circuit, moments: pcircuit.Moments) -> np
     ----------
     circuit : pcircuit.Circuit
     moments : pcircuit.Moments
-        Of the monitored nodes.
+        Moments of the monitored nodes.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The bets of the monitor, row by row, on NumPy: what `hld.monitoring.bets` says, as array operations.
+"""The bets of the monitor, row by row, in NumPy: the formulas of `hld.monitoring.bets` as array operations.
 
 `hld.monitoring.kernel` is the compiled twin.  Both change the wealth in place; they agree to rounding.
 """

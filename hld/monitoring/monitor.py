@@ -4,8 +4,8 @@
 
 A test of fixed size that is repeated after every 50 rows is wrong far more often than its level says.  A *test
 martingale* is not.  It is the wealth W_t of a gambler who starts with 1 and bets against H0, at odds that H0 makes
-fair: before row t he names a direction a_t and a stake lambda_t in (0, 1), from earlier rows only, and his money is
-multiplied by
+fair: before row t the gambler names a direction a_t and a stake lambda_t in (0, 1), from earlier rows only, and the
+money is multiplied by
 
     1 + lambda_t a_t . (L(x_t) - mu) / b_t,        b_t >= a_t . mu - min_x a_t . L(x).
 
@@ -18,7 +18,7 @@ the monitor may raise the alarm as soon as W_t >= 1/alpha, and its false-alarm p
 endless stream.  W_t is an *e-value*: evidence against H0 in units of money won.  The least 1/W_s over all s up to t is
 a p-value that is valid at any t, whenever one stops.
 
-Which bets are good is another matter than which are fair: `monitoring.bets` mixes many, so that none has to be chosen.
+Which bets are good is a separate question from which are fair: `monitoring.bets` mixes many, so none has to be chosen.
 
 **The null hypothesis is the circuit, not the source of its training data.**  Evidence accumulates, so a long enough
 stream of unshifted real rows is rejected for what the circuit fails to model.  With a `margin` the hypothesis becomes
@@ -117,7 +117,8 @@ class Monitor:
     nodes : (m,) int array_like, optional
         Node ids, ascending; by default ``select_nodes(circuit)``, input and sum units.
     margin : float
-        Hierarchical Likelihood Distance (Euclidean, on `nodes`) to the circuit that is still no shift; 0 by default.
+        Hierarchical Likelihood Distance (Euclidean, on `nodes`) to the circuit that does not yet count as a shift; 0 by
+        default.
     rng : int or numpy.random.Generator, optional
         Seed of the completion of missing entries; equal seeds give equal results.
 
@@ -138,15 +139,15 @@ class Monitor:
 
     Notes
     -----
-    Results do not depend on how the stream is cut into updates: to the last bit with compiled kernels, and to rounding
-    with ``PCIRCUIT_ENGINE=numpy``.  Missing entries (-1) are drawn from the circuit's conditional distribution given
-    the rest of their row, which is valid if entries are missing at random.
+    Results do not depend on how the stream is divided into updates: to the last bit with compiled kernels, and up to
+    rounding with ``PCIRCUIT_ENGINE=numpy``.  Missing entries (-1) are drawn from the circuit's conditional distribution
+    given the rest of their row, which is valid if entries are missing at random.
 
-    Construction costs the exact covariance of the nodes (their variances only, beyond 1000 nodes), a row O(m) plus one
+    Construction costs the exact covariance of the nodes (only their variances beyond 1000 nodes), a row O(m) plus one
     upward pass, and every 16th row O(m^2 + number of parameters).
 
     A monitor has a state: it belongs to one stream.  A lock inside makes updates from several threads safe; their
-    order is then that of their arrival.
+    order is then the order of arrival.
 
     References
     ----------
@@ -200,7 +201,7 @@ class Monitor:
         return int(self._wealth.num_rows[0])
 
     def update(self, rows: Any) -> MonitorResult:
-        """Let rows happen, in their order.
+        """Process the next rows, in their order.
 
         Parameters
         ----------
@@ -214,7 +215,7 @@ class Monitor:
         Raises
         ------
         TypeError, ValueError
-            If `rows` is not evidence for the circuit; the monitor is then as it was, as it is after Ctrl-C.
+            If `rows` is not evidence for the circuit; the monitor is then unchanged, as it is after Ctrl-C.
         """
         is_one = rows.ndim == 1 if hasattr(rows, "ndim") else isinstance(rows, (list, tuple)) and (
             len(rows) > 0 and not hasattr(rows[0], "__len__"))
@@ -264,7 +265,7 @@ class Monitor:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Monitor:
-        """Read a monitor that `save` wrote; it goes on where that one stood.
+        """Read a monitor that `save` wrote; it continues where that one stood.
 
         Parameters
         ----------
@@ -289,7 +290,7 @@ class Monitor:
 
     @classmethod
     def from_parts(cls, header: Any, arrays: Any) -> Monitor:
-        """The monitor of a file's header and arrays; ValueError if they are not of this format."""
+        """The monitor in a file's header and arrays; ValueError if they are not of this format."""
         with np.errstate(all="ignore"):  # numbers of a file may be anything, and what comes of them is checked
             monitor = cls.__new__(cls)._set(*_monitor_files.fixed_parts(header, arrays))
             monitor._wealth, rest = _monitor_files.moving_parts(header, arrays, monitor.circuit, monitor._bets,

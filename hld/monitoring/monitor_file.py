@@ -1,9 +1,9 @@
-"""The file of a monitor: a JSON header and arrays, no pickle; what never changes, and the state.
+"""The file of a monitor: a JSON header and arrays, no pickle; the fixed parts, and the state.
 
 The file holds the circuit, the moments of its nodes and the state of the bets, so that loading computes no variances
-and the monitor goes on to the last bit as if it had not been interrupted.
+and the monitor continues, to the last bit, as if it had not been interrupted.
 
-Much in it follows from the rest, and all of that is checked when a file is read, so that a monitor that was read keeps
+Much in it follows from the rest, and all of that is checked when a file is read, so that a loaded monitor keeps
 its promise whoever wrote the file:
 
 * The mean is what makes the bets fair.  It is computed again from the circuit, unless that would take more than
@@ -14,7 +14,7 @@ its promise whoever wrote the file:
 Standard deviations and whitening decide how good the bets are, not whether they are fair, and are checked for what they
 can be: sigma^2 <= mu (u - mu) for likelihoods in [0, u], and entries of an inverse of eigenvalues above `RIDGE`.
 
-Files of 0.1.0, which are of version 1 as well, may hold bets on nodes that vary by rounding only.  These are taken out.
+Files of 0.1.0, which are of version 1 as well, may hold bets on nodes that vary by rounding only.  These are removed.
 """
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
 """P-values at every batch size: drawn batches for small T, the law of the statistic for large T.
 
 The limit law needs large T.  How large depends on the circuit and the metrics: with a few nodes the distances of small
-batches are a lattice, in sparse tables a single row can make one.  So batches are drawn at a grid of sizes from pilot
-rows that follow the reference, and the law takes over at the first of three successive sizes at which, at the levels
-that tests use,
+batches lie on a lattice, and in sparse tables a single row can dominate a distance.  So batches are drawn at a grid of
+sizes from pilot rows that follow the reference, and the law takes over at the first of three successive sizes at which,
+at the levels that tests use,
 
     #{drawn batches that the law gives a p-value of at most alpha}  <=  B alpha + 2 sqrt(B alpha (1 - alpha)),
 
-so that the tails of the law and of the draws agree within the error of B draws.  Below that size tails of drawn batches
-decide: of the circuit, drawn when a batch is tested (`hld.nulls.staged`), or of reference rows, drawn here
+so that the law rejects no more often than it should, within the error of B draws.  Below that size tails of drawn
+batches decide: drawn from the circuit when a batch is tested (`hld.nulls.staged`), or from reference rows, drawn here
 (`hld.nulls.table`).
 """
 from __future__ import annotations
@@ -80,7 +80,7 @@ class AutoNull:
         return self.tails.tails(T, 0)[-1].pvalue(self.score(np.asarray(squared)[None], T)[0][-1])
 
     def of_pvalues(self, each: Any, T: Any) -> PValue:
-        """Of p-values under limit laws of the batch's own, which serve as scores where drawn batches judge."""
+        """From p-values under the batch's own limit laws, which serve as scores where drawn batches judge."""
         if not self.drawn(T):
             return self.large.of_pvalues(each, T)
         return self.tails.pvalue(together([each])[0], T)

@@ -6,24 +6,24 @@ the N = G + 1 get a score that is a function of itself and of the set of all N. 
 .. math:: p = \#\{g \in 0..G : s_g \ge s_0\} / (G + 1)
 
 is at most a with probability at most a, for every G and whatever the law of the groups is (Vovk, Gammerman and Shafer
-2005).  The batch is in the set: no group is treated in another way than it.
+2005).  The batch is in the set: it is treated like every group.
 
 **The score.**  With U the N differences from the mean of all N, there are for each metric F the squared distances
 |F u_g|^2, and for one metric the leverages
 
 .. math:: h_g = [K (K + c I)^{-1}]_{gg}, \qquad K = (F U)(F U)^t, \quad c = \mathrm{tr}(K) / G,
 
-which by Sherman and Morrison rank the N as their Mahalanobis distances from the other N - 1 do, with the covariance of
-these and a ridge: what groups vary in by nature counts little in it, and a shift of another kind much.  The logarithm
-of each is put in units of its standard deviation over the N, and the largest of them is the score.
+which, by the formula of Sherman and Morrison, rank the N as their Mahalanobis distances from the other N - 1 do, with
+the covariance of these and a ridge: directions in which groups vary by nature count little, other directions much.  The
+logarithm of each is put in units of its standard deviation over the N, and the largest of them is the score.
 
-**Beyond the ranks.**  A batch that is odder than every group has p <= 1 / (G + 1).  Of many groups a law tells how
+**Beyond the ranks.**  A batch that is odder than every group has p <= 1 / (G + 1).  With many groups a law says how
 much less: if the M_g are normal with covariance C, then Z = M_0 - mean has (1 + 1/G) C, and |F Z|^2 is a sum of
 chi-squares with the eigenvalues of F C F^t.  These are estimated from G - 1 degrees of freedom.  The estimate is taken
-to be off by one common factor chi2 / (G - 1), which is the error that the leading eigenvalue has alone and more than
-that of a sum of several; p is the tail of the widest law with these sums (`hld.gchi2.three_moments`), averaged over
-that factor: for one eigenvalue the exact F law.  So at levels of 1 / (G + 1) and above nothing is assumed of the groups
-but exchangeability, and below that they are taken to be normal.
+to be off by one common factor chi2 / (G - 1), which is the error of a single eigenvalue and more than that of a sum of
+several; p is the tail of the widest law with these sums (`hld.gchi2.three_moments`), averaged over that factor: for one
+eigenvalue this is the exact F law.  So at levels of 1 / (G + 1) and above only exchangeability of the groups is
+assumed, and below that they are taken to be normal.
 """
 from __future__ import annotations
 

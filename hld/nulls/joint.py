@@ -4,14 +4,14 @@ Each metric has its p-value p_i.  Their harmonic mean
 
 .. math:: h = q / \sum_i 1 / p_i
 
-is the combined statistic (Wilson 2019).  It is small if one p-value is very small, like their minimum, and smaller
-still if others are small too: with few rows, where no single metric is sure, their agreement counts.
+is the combined statistic (Wilson 2019).  Like the minimum it is small if one p-value is very small, and it is smaller
+still if others are small too: with few rows, where no single metric has strong evidence, their agreement counts.
 
-Under H0 the law F(x) = P(h <= x) depends on how the metrics go together.  In the limit of large T the difference Z is
-normal with covariance S / T, and all metrics are functions of the same Z.  So F is found by drawing: B normal vectors
-with covariance S give B tuples of statistics, ranks turn them into p-values, and these into B values of h.  Below the
-resolution of B draws F(x) / x is taken to stay what it is there: it falls towards 1 as x does, since a harmonic mean
-that small comes from a single p-value (its inverse is a sum of variables with tails 1/t).
+Under H0 the law F(x) = P(h <= x) depends on how the metrics depend on one another.  In the limit of large T the
+difference Z is normal with covariance S / T, and all metrics are functions of the same Z.  So F is found by drawing: B
+normal vectors with covariance S give B tuples of statistics, ranks turn them into p-values, and these into B values of
+h.  Below the resolution of B draws F(x) / x is held at its last value: in truth it falls towards 1 as x does, since a
+harmonic mean that small comes from a single p-value (its inverse is a sum of variables with tails 1/t).
 """
 from __future__ import annotations
 

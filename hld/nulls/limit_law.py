@@ -7,7 +7,7 @@ as T grows
     T d^2  ->  Q = sum_j lambda_j chi2_1,        lambda_1 >= lambda_2 >= ...  the eigenvalues of S.
 
 `LimitLaw` is the law of Q (`hld.gchi2`).  Its variance is 2 sum lambda^2, while that of T d^2 is 2 sum lambda^2 (1 +
-excess / T), with excess = Var(d^2 of one row) / (2 sum lambda^2) - 1.  Asked to correct for a finite T, it scales all
+excess / T), with excess = Var(d^2 of one row) / (2 sum lambda^2) - 1.  When corrected for a finite T, it scales all
 weights by v = 1 + excess / T and their multiplicities by 1 / v, which keeps the mean and gives the right variance.
 """
 from __future__ import annotations
@@ -144,7 +144,7 @@ def limit_null(reference: Reference, metrics: tuple[Any, ...], options: NullOpti
     reference : Reference
     metrics : tuple of LinearMap
     options : NullOptions
-        Whose generator the joint law of several metrics is drawn with.
+        Hold the generator that draws the joint law of several metrics.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """What every null can do.
 
 A null is the law of the squared distances d^2 = |F Z|^2 of a batch of T rows, one for each of q metrics, if the rows
-follow the reference.  It is made before any batch is seen, by a function of the reference and the metrics, and knows
+follow the reference.  It is made before any batch is seen, by a function of the reference and the metrics, and keeps
 neither afterwards, unless it draws batches on demand.  A new null is one more class with these methods, and a line or
 two in `hld.nulls.named`.
 """

@@ -6,11 +6,11 @@ batch.  Its squared distance under a metric F is
 .. math:: |F \sum_i w_i z_i|^2 = w^t G w, \qquad G_{ij} = (F z_i)^t (F z_j).
 
 * few rows, small batches: the T (T + 1) / 2 entries of G between the rows of a batch are looked up and added;
-* few rows, large batches: products of the weights with G, n x n, or with n rows as a metric shows them where these
+* few rows, large batches: products of the weights with G (n x n), or with the n rows mapped by the metric where these
   are shorter, replace vectors of m nodes;
 * many rows: the means are formed, and mapped.
 
-So the number of nodes matters for n > m only, and for n <= m the metrics are applied to the n rows once.
+So the number of nodes matters only for n > m; for n <= m the metrics are applied once, to the n rows.
 """
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def resampled_distances(metrics: tuple[Any, ...], rows: np.ndarray) -> Resampled
     ----------
     metrics : tuple of LinearMap
     rows : (n, m) float array
-        Of mean 0.
+        Rows with mean 0.
 
     Returns
     -------

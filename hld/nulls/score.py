@@ -1,10 +1,10 @@
 """One number for the distances of a batch: the p-values that the limit law would give them, and their harmonic mean.
 
-With few rows the limit law is not the law of the distances, but it is a fine scale for them.  A *score* is the p-value
-of a distance under the law of three moments (`hld.gchi2.three_moments`) with its variance corrected for T; of several
-metrics, the harmonic mean of these (`hld.nulls.joint`).  Scores are fixed functions of the distances, smooth into the
-far tail and nearly alike at all batch sizes; how often an unshifted batch has a score as small as the observed one is
-found by drawing (`hld.nulls.staged`, `hld.nulls.table`), whatever the law is.
+With few rows the limit law is not the law of the distances, but it is a good scale for them.  A *score* is the p-value
+of a distance under the law of three moments (`hld.gchi2.three_moments`) with its variance corrected for T; with several
+metrics it is the harmonic mean of these (`hld.nulls.joint`).  Scores are fixed functions of the distances, smooth into
+the far tail and nearly alike at all batch sizes; how often an unshifted batch has a score as small as the observed one
+is found by drawing (`hld.nulls.staged`, `hld.nulls.table`), whatever the law is.
 """
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 r"""P-values by drawing batches when one is tested, as many as its p-value needs.
 
-B batches are drawn as the reference has them, and p = (1 + #{b : score_b <= score}) / (1 + B) is valid whatever the law
-of the scores is (`hld.nulls.ranks.monte_carlo`).  A small p-value needs many batches, and most batches need few: so B_1
+B batches are drawn from the reference, and p = (1 + #{b : score_b <= score}) / (1 + B) is valid whatever the law
+of the scores is (`hld.nulls.ranks.monte_carlo`).  A small p-value needs many draws, but most p-values need few: so B_1
 = 999 are drawn first, and ten times as many in the next stage only while fewer than STOP = 10 of them are as extreme,
 
 .. math:: p = \frac{1 + N_s}{1 + B_s}, \qquad s = \min\{ s : N_s \ge 10 \} \text{ or the last stage}.
@@ -58,7 +58,7 @@ class StagedTails:
     _drawn: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def pvalue(self, scores: Any, T: int) -> PValue:
-        """Of scores (q,) or (q + 1,): the last decides how far to go."""
+        """p-values of scores (q,) or (q + 1,): the last decides how far to go."""
         stages = self.stages(T)
         for stage in range(len(stages)):
             tails = self.tails(T, stage)

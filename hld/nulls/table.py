@@ -1,13 +1,13 @@
 """Tails of scores drawn when a test is made, for references whose rows are not there later.
 
 From the vectors of n reference rows batches are drawn with replacement, at a grid of sizes, and the tails of their
-scores are kept.  Such batches vary around the mean of the rows with (n - 1) / n of the sample covariance, which their
-stretching by sqrt(n / (n - 1)) puts right (`RowReference.batch_means`).  Between two sizes p-values are interpolated in
-1 / T, in which the law is nearly linear.  Below the resolution of the draws p is taken to fall as the score does.
+scores are kept.  Such batches vary around the mean of the rows with (n - 1) / n of the sample covariance, which
+stretching them by sqrt(n / (n - 1)) corrects (`RowReference.batch_means`).  Between two sizes p-values are interpolated
+in 1 / T, in which the law is nearly linear.  Below the resolution of the draws p is taken to fall as the score does.
 
-Single rows, T = 1, are judged by rank: all n rows are there once, and with the fresh row they are n + 1 exchangeable
-ones.  Let u_i be the differences of the rows from their mean, and delta that of the fresh row.  Seen from the mean of
-all n + 1, the rows are at u_i - delta / (n + 1) and the fresh row at delta n / (n + 1), so
+Single rows, T = 1, are judged by rank: each of the n rows occurs once, and with the fresh row they are n + 1
+exchangeable rows.  Let u_i be the differences of the rows from their mean, and delta that of the fresh row.  Seen from
+the mean of all n + 1, the rows are at u_i - delta / (n + 1) and the fresh row at delta n / (n + 1), so
 
     |F u_i| < |F delta| (n - 1) / (n + 1)   implies   |F (u_i - delta / (n + 1))| < |F delta| n / (n + 1),
 
@@ -51,7 +51,7 @@ class TableTails:
     tails: tuple[Any, ...]
 
     def pvalue(self, scores: np.ndarray, T: int) -> PValue:
-        """Of scores (q,) or (q + 1,), in the order of the tails."""
+        """p-values of scores (q,) or (q + 1,), in the order of the tails."""
         each = np.zeros(len(scores))
         for share, tails in self._around(T):
             each += share * np.array([_pvalue(tail, one, T) for tail, one in zip(tails, scores, strict=True)])

@@ -1,6 +1,6 @@
-"""Nulls of model files of version 1: old files give the same p-values as ever; no such null is made any more.
+"""Nulls of model files of version 1: old files give the same p-values as before; no such null is made any more.
 
-Batches of T rows are drawn, B of them, and each gives its squared distances, one per metric.  With several metrics,
+B batches of T rows are drawn, and each gives its squared distances, one per metric.  With several metrics,
 each batch gets for every metric its rank among the B + 1, and the harmonic mean of its ranks is its combined statistic:
 ranks of exchangeable batches are exchangeable, so the Monte Carlo p-value (`hld.nulls.ranks.monte_carlo`) serves for
 all metrics together.  `DrawnNull` draws from the circuit at each T that occurs; `TabulatedNull` holds distances of

@@ -1,20 +1,20 @@
-r"""What a batch may come from instead: a circuit, rows, or the learned distribution with a level more often.
+r"""What a batch may come from instead: a circuit, rows, or the learned distribution with a more frequent level.
 
-Of an alternative the test sees the mean of its likelihood vectors and their covariance,
+The test sees an alternative through the mean of its likelihood vectors and their covariance,
 
 .. math:: \delta = E_1[L(X)] - \mu, \qquad S_1 = \mathrm{Cov}_1(L(X)).
 
-* *Rows*: their sample mean and covariance.  The mean of N rows is off by a deviation of 1/sqrt(N) of a row, so N should
-  be many times the batch size that is planned.
-* *A circuit* over the same variables: the same, of NUM_DRAWN rows drawn from it.
-* *An edit*: variable c has level a with probability p + h instead of p, and everything else is as it was given c:
+* *Rows*: their sample mean and covariance.  The mean of N rows has an error of 1/sqrt(N) standard deviations of a row,
+  so N should be many times the batch size that is planned.
+* *A circuit* over the same variables: the same for NUM_DRAWN rows drawn from it.
+* *An edit*: variable c has level a with probability p + h instead of p, and everything else given c is as it was:
 
   .. math:: P_1 = (p + h)\, P(\cdot \mid x_c = a) + (1 - p - h)\, P(\cdot \mid x_c \ne a), \qquad
             \delta = \frac{h}{1 - p} \big(E[L \mid x_c = a] - E[L]\big).
 
-  The conditional mean is of NUM_DRAWN rows drawn from the circuit under x_c = a, all else exact; S_1 is that of the
-  mixture.  Where rows are the reference, the edit is one of what they came from: delta is taken from the circuit and
-  S_1 is theirs.
+  The conditional mean is that of NUM_DRAWN rows drawn from the circuit under x_c = a, all else is exact; S_1 is that of
+  the mixture.  Where rows are the reference, the edit applies to their source: delta is taken from the circuit, and
+  S_1 from the rows.
 """
 from __future__ import annotations
 

@@ -185,7 +185,7 @@ class Plan:
     detectable : dict of int to tuple of Detectable
         By days of rows in a batch.
     edits : tuple of (Edit, float, int or None)
-        Probability to be found with the rows of a day, and the rows that it takes to be found with `power`.
+        Probability of being found with the rows of a day, and the number of rows needed to be found with `power`.
     """
 
     rows_per_day: int
@@ -219,7 +219,7 @@ class Plan:
 
 
 def plan(detector: Any, rows_per_day: int, edits: Sequence[Any] = (), power: float = 0.9, alpha: float = 0.05) -> Plan:
-    """What a fitted detector will find with so many rows a day, and when.
+    """What a fitted detector will find with a given number of rows a day, and when.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def plan(detector: Any, rows_per_day: int, edits: Sequence[Any] = (), power: flo
 
     Notes
     -----
-    See `hld.planning.power` for what is computed and its limits; some seconds to a minute.
+    See `hld.planning.power` for what is computed and its limits; it takes some seconds to a minute.
 
     Examples
     --------

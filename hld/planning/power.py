@@ -1,6 +1,6 @@
 r"""How often a shift will be found, with how many rows, and which shift is large enough.
 
-A batch of T rows from an alternative has a difference of means that is nearly normal,
+The difference of means for a batch of T rows from an alternative is nearly normal,
 
 .. math:: Z \sim N(\delta, C), \qquad C = S_1 / T \;(+\, S / n \text{ where rows are the reference}),
 
@@ -11,11 +11,11 @@ is |F Z| above a threshold, and |F Z|^2 is a noncentral generalised chi-square: 
 
 (`hld.gchi2`).  For several metrics, and where an alarm is checked by the batch's rows, DRAWS normal vectors Z go
 through the rule of the test itself, p-values, harmonic mean and check included; the standard error is at most 0.011,
-at a power of 0.9 it is 0.007.  The same draws serve every size of a shift, so that power grows with it.
+and 0.007 at a power of 0.9.  The same draws serve every size of a shift, so that power grows with it.
 
-**Limits.**  Z is normal only in the limit; with fewer than some ten rows, and for levels of fewer than some ten
-expected rows, power is a guide.  Rows are taken to be independent, without holes, and of an alternative that is what
-was given.
+**Limits.**  Z is normal only in the limit; with fewer than some ten rows, and for levels with fewer than some ten
+expected rows, power is only a guide.  Rows are taken to be independent and without holes, and the alternative to be
+exactly the given one.
 """
 from __future__ import annotations
 

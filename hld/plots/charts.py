@@ -3,7 +3,7 @@
 Each function draws into one matplotlib axes and returns it; without `ax` it makes a figure of its own through
 pyplot, so that a notebook shows it.  `new_figure` makes one that pyplot does not know, for services and
 files. Colours are those of Okabe and Ito (2008) and the map "cividis" (Nunez, Anderton and Renslow 2018),
-which people with any kind of colour vision tell apart; what a colour says, a shape or a line says too.
+which people with any kind of colour vision can distinguish; what a colour says, a shape or a line says too.
 
 Needs matplotlib (``pip install 'hld[plot]'``), which is imported when a function is called.
 

@@ -1,7 +1,7 @@
 """The null distribution of a test's distance, drawn, and where the distance of a batch falls.
 
-The picture is made from p-values, those that a result holds, so what is drawn is what was tested.  Only where batches
-are drawn, it is content with the first 999 of them.
+The picture is made from the same p-values as results, so what is drawn is what was tested.  The one difference: where
+batches are drawn, only the first 999 are used.
 """
 from __future__ import annotations
 
@@ -72,9 +72,9 @@ def null_tail(test: Any, result: Any) -> tuple[np.ndarray, np.ndarray]:
     Parameters
     ----------
     test : HLDTest
-        Of one metric.
+        A test with one metric.
     result : HLDResult
-        Whose batch size and threshold it is for.
+        Gives the batch size and the threshold.
 
     Returns
     -------

@@ -1,4 +1,4 @@
 """What a batch is compared with: a mean vector, and how vectors of unshifted rows vary around it.
 
-`hld.references.reference` says what every reference can do; `hld.references.named` lists those that there are.
+`hld.references.reference` says what every reference can do; `hld.references.named` lists the references.
 """

@@ -1,18 +1,18 @@
-r"""Rows with holes, compared where they can be: every node by the rows that show its whole scope.
+r"""Rows with holes, compared where they can be: every node using the rows that show its whole scope.
 
-A likelihood is known where no variable of the node's scope is missing.  Of a batch of T rows let T_j of them show node
-j, and T_ij nodes i and j both; of k reference rows, k_j and k_ij.  If holes do not depend on values, each node's two
-averages have the same mean, whatever the source is, and with the weights
+A likelihood is known where no variable of the node's scope is missing.  In a batch of T rows let T_j rows show node j,
+and T_ij rows show both nodes i and j; among k reference rows, k_j and k_ij.  If holes do not depend on values, each
+node's two averages have the same mean, whatever the source is, and with the weights
 
 .. math:: Z_j = g_j (\bar L_j - \mu_j), \qquad g_j^2 = \frac{1/T + 1/k}{1/T_j + 1/k_j}, \qquad
           \mathrm{Cov}(Z) = (1/T + 1/k)\, S \circ R, \quad
           R_{ij} = g_i g_j \frac{T_{ij} / (T_i T_j) + k_{ij} / (k_i k_j)}{1/T + 1/k},
 
 where R is positive semi-definite (it is a Gram matrix) with R_jj = 1: every node counts in Z with the variance that it
-has without holes, and nodes that no row shows count nothing.  So the statistic |F Z| has the law of the eigenvalues of
-F (S o R) F^t.  For a metric that weighs nodes one by one they are majorised by those of F S F^t (Bapat and Sunder
-1985), so that the law without holes is a little conservative; others need the covariance.  No circuit fills anything
-in, hence nothing that the circuit does not know about the rows comes in by the holes.
+has without holes, and nodes that no row shows do not count.  So |F Z|^2 has the law given by the eigenvalues of
+F (S o R) F^t.  For a metric that weighs nodes one by one these are majorised by those of F S F^t (Bapat and Sunder
+1985), so that the law without holes is a little conservative; others need the covariance.  Nothing is filled in by the
+circuit, hence the circuit's errors do not enter through the holes.
 """
 from __future__ import annotations
 

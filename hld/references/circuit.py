@@ -1,9 +1,9 @@
 """The circuit as reference: exact moments, and rows that are drawn from it.
 
 Mean and covariance of the likelihood vector are exact (`pcircuit.exact_moments`).  Up to MAX_FULL_SPECTRUM nodes a
-metric's image of the covariance is formed; beyond, each form of map has its own way: a weighting of nodes is a
-weighting of the circuit's moments, a few stretched directions need S times these directions only, a map to few
-coordinates has a small image, and any other is estimated from drawn rows.
+metric's image of the covariance is formed; beyond that, each form of map has its own way: a weighting of nodes is a
+weighting of the circuit's moments, a few stretched directions need only S times these directions, a map to few
+coordinates has a small image, and for any other map the image is estimated from drawn rows.
 """
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class CircuitReference:
         Normalised.
     nodes : (m,) int array
     mean : (m,) float array, optional
-        Where it is known, so that moments are computed when something else is asked for.
+        Given where it is known, so that moments are computed only when something else is needed.
 
     Examples
     --------

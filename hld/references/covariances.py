@@ -1,4 +1,4 @@
-"""Covariances of what a metric makes of likelihood vectors: formed, of a table of rows, or of stretched directions.
+"""Covariances of likelihood vectors mapped by a metric: as a matrix, from a table of rows, or of stretched directions.
 
 All three have the methods of `hld.references.reference.Covariance`.  `through` is the rule that all references share
 for few nodes: form S, and map it.

@@ -5,20 +5,21 @@ theta_g.  The mean vector M of T rows of a fresh group has
 
 .. math:: E[M] = \mu, \qquad \mathrm{Cov}(M) = B + S / T,
 
-B the covariance of the groups' own means and S that of a row within its group.  More rows make S / T small and leave B:
-a test that knows S alone alarms on every large batch.  From G groups with means M_1..M_G, all of T rows, the sample
-covariance of the M_g estimates B + S / T whole, of rank G - 1 at the most: neither matrix is formed.
+with B the covariance of the groups' own means and S that of a row within its group.  More rows make S / T small and
+leave B: a test that knows only S rejects every large batch.  From G groups with means M_1..M_G, all of T rows, the
+sample covariance of the M_g estimates B + S / T as a whole, with rank at most G - 1: neither matrix is formed.
 
-**Equal sizes.**  Batches and groups have different numbers of rows, and what they vary by depends on it.  So of each
-group are kept the means of its first 1, 4, 16, 64, ... rows in a random order, and of all n_g.  For s < T < s' between
+**Equal sizes.**  Batches and groups have different numbers of rows, on which their variances depend.  So for each
+group the means of its first 1, 4, 16, 64, ... rows in a random order, and of all n_g, are kept.  For s < T < s' between
 two of these sizes, with b the mean of rows s + 1..s' (which is known from the two),
 
 .. math:: M_g(T) = w M_g(s) + (1 - w) b, \qquad \frac{w^2}{s} + \frac{(1 - w)^2}{s' - s} = \frac{1}{T}
 
 has covariance B + S_g / T exactly, with the group's own S_g.  A group of fewer than T rows gives its mean: it varies
-by more than the batch, which makes p-values larger, never smaller.
+more than the batch, which makes p-values larger, never smaller.
 
-**Holes.**  A number of a vector that a row does not show counts as `fill`, a constant, in groups and batches alike.
+**Holes.**  An entry of a vector that a row does not show is replaced by a constant, `fill`, in groups and batches
+alike.
 """
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Which rows a detector learns from, and which it keeps for the reference.
 
 A batch and rows that nothing was learned from are exchangeable as long as there is no shift; a batch and the rows that
-the circuit was fitted to are not, since it fits these better.  So half of the rows is kept, unless someone asks for
-something else or there are too few.
+the circuit was fitted to are not, since it fits these better.  So half of the rows are held out, unless the user asks
+for something else or there are too few.
 """
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-FEWEST_ROWS = 4  # so that two are kept from learning
+FEWEST_ROWS = 4  # so that two are held out
 
 
 def split_rows(num_rows: int, reference: str, rng: np.random.Generator) -> tuple[Any, ...]:
@@ -33,7 +33,7 @@ def split_rows(num_rows: int, reference: str, rng: np.random.Generator) -> tuple
     Raises
     ------
     ValueError
-        If half of the rows is asked for and would be fewer than two.
+        If half of the rows is requested and would be fewer than two.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Rows of the circuit with the holes of a batch as reference: exact, and without filling them.
+"""Rows from the circuit with the holes of a batch as reference: exact, and without filling them.
 
 A row whose entries M are missing has the marginal likelihoods l_j(x_{S_j minus M}), the missing entries summed out.
 Under the circuit these are the likelihoods of another circuit, in which every variable of M has a single category of

@@ -1,4 +1,4 @@
-"""What a test keeps of the rows that it compares batches with, beside their mean: sums, no row.
+"""What a test keeps of the rows that it compares batches with, besides their mean: sums, no row.
 
 With u_i the differences of the k rows from their mean, as a metric F shows them:
 
@@ -6,7 +6,7 @@ With u_i the differences of the k rows from their mean, as a metric F shows them
     (1/k) sum_i |F u_i|^4              how heavy their tails are
     max_i |F u_i|^2                    how far out the farthest is
 
-for each metric, which is what a batch's own rows are set against (`hld.nulls.ranks.confirmation`); and for batches with
+for each metric, for the check by a batch's own rows (`hld.nulls.ranks.confirmation`); and for batches with
 holes (`hld.references.available`) the covariance S where it is formed, and, if the rows had holes, how many show each
 node and each pair of nodes.
 """
@@ -142,7 +142,7 @@ def with_triangles(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.n
     ----------
     arrays : dict of str to array
     prefix : str
-        Of the names of the arrays that `KeptRows.from_parts` takes.
+        Prefix of the names of the arrays that `KeptRows.from_parts` takes.
     """
     result = dict(arrays)
     for name in (prefix + one for one in SYMMETRIC):

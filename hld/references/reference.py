@@ -66,7 +66,7 @@ class Reference(Covariance, Protocol):
 
     @property
     def circuit(self) -> Circuit:
-        """Whose nodes they are."""
+        """The circuit that the nodes belong to."""
 
     @property
     def nodes(self) -> np.ndarray:

@@ -1,17 +1,17 @@
 """Rows as reference: one that includes what the circuit misses.
 
-The circuit's own moments are right for draws from the circuit.  Real rows follow the circuit only nearly, and a large
-enough batch of them shows the difference.  Mean and covariance of the vectors L(x_1)..L(x_n) of reference rows,
+The circuit's own moments are right for draws from the circuit.  Real rows follow the circuit only approximately, and a
+large enough batch of them shows the difference.  Mean and covariance of the vectors L(x_1)..L(x_n) of reference rows,
 
     mean = (1/n) sum_i L(x_i)        S = (1/(n-1)) sum_i (L(x_i) - mean)(L(x_i) - mean)^t,
 
 do not have this bias.  They are estimates, so the difference to a batch of T fresh rows has covariance S (1/T + 1/n).
 If the circuit has not learned from these rows, they and the rows of an unshifted batch are exchangeable: that is what
-p-values rest on.  What a test keeps of the rows are such averages, and eigenvalues and quantiles made from them, no row
+p-values rest on.  A test keeps such averages, and eigenvalues and quantiles made from them, but no row
 (`hld.references.kept_rows`).
 
-Rows may have holes.  Then each node has the average over the rows that show it (`hld.references.available`), and in the
-table a difference that is not known is zero, and the others are stretched by sqrt(n / n_j) to the right variance.
+Rows may have holes.  Then each node has the average over the rows that show it (`hld.references.available`); in the
+table unknown differences are zero, and the others are stretched by sqrt(n / n_j) to the right variance.
 """
 from __future__ import annotations
 

@@ -1,23 +1,24 @@
-r"""Stretches of time as reference: rows that hang together, as those before and after them do.
+r"""Stretches of time as reference: for rows that depend on those before and after them.
 
-The mean of T successive rows of a stationary series varies by
+The mean of T successive rows of a stationary series has the covariance
 
-.. math:: \mathrm{Cov}(M_T) = \frac{1}{T} \sum_{|h| < T} (1 - |h| / T) \, \Gamma_h \;\to\; \Omega / T,
+.. math:: \mathrm{Cov}(M_T) = \frac{1}{T} \sum_{|h| < T} (1 - |h| / T) \, \Gamma_h \;\to\; \Omega / T
 
-Gamma_h the covariance of rows h apart: more than S / T where rows resemble their neighbours.  It is not put together
-from Gamma_h but read off the series: the means of its stretches of T rows vary by just that.  Of n reference rows the
+with Gamma_h the covariance of rows h apart: more than S / T where rows resemble their neighbours.  It is not computed
+from Gamma_h but estimated directly: the means of stretches of T rows have this covariance.  From n reference rows the
 means of up to 200 stretches, evenly spread and not overlapping, are kept for T = 1, 2, 4, ... up to
 
     b = the largest power of 2 that is at most n / 30,
 
 which is the block length of this estimate of the long-run covariance Omega (block means; Carlstein 1986): thirty blocks
-for its error, which the test covers, and as long as that allows, for its bias.  With v_s the trace of Cov(M_s):
+keep its error small, which the test covers, and blocks as long as that allows keep its bias small.  With v_s the trace
+of Cov(M_s):
 
 * a batch of T rows is compared with stretches of s <= T rows, the longest there are, shrunk by sqrt(v_T / v_s), where
   v_T is interpolated between two sizes (log v in log T), and v_b b / T beyond b;
 * the mean of the reference has an error of its own, with the trace v_b b / n, by which the stretches are widened.
 
-S / v_T is the **effective size** of T rows: so many independent ones would vary by as much.
+tr S / v_T is the **effective size** of T rows: the mean of so many independent rows would vary as much.
 """
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The report of a test: what a colleague needs to believe it, on one page.
+"""The report of a test: what a colleague needs to check it, on one page.
 
 Verdict and size first; then the picture of the statistic against its null; then which columns moved and how, and where
-dependence changed; then the state of the data, the facts of the model, and how to get the same numbers again.
+dependence changed; then the data quality, the facts about the model, and how to reproduce the numbers.
 """
 from __future__ import annotations
 

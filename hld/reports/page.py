@@ -19,7 +19,7 @@ def page(title: str, sections: list[str]) -> str:
     title : str
         Escaped here.
     sections : iterable of str
-        HTML, what is somebody else's text in it escaped already.
+        HTML in which text from outside is escaped already.
 
     Returns
     -------

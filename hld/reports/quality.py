@@ -1,8 +1,8 @@
-"""How good drawn rows are: near the real ones in every column and pair, hard to tell apart, and no copies.
+"""How good drawn rows are: close to the real ones in every column and pair, hard to tell apart, and no copies.
 
 ====================  =====================================================================================
 columns               1 - total variation distance of the frequencies of levels and bins, for each column
-pairs                 the same of pair tables, for all pairs (evenly chosen ones if they are many)
+pairs                 the same for pair tables, for all pairs (evenly chosen ones if they are many)
 test                  the detector's own test of the drawn rows
 classifier            two-sample test: how well trees tell drawn rows from real ones, as the area under the ROC curve
                       of predictions on rows not learned from; 0.5 is not at all (Lopez-Paz and Oquab 2017)
@@ -10,7 +10,7 @@ closest row           distance of drawn rows to the closest training row, beside
                       not have: drawn rows that are closer were copied
 ====================  =====================================================================================
 
-What they are compared with: real rows if given, else the counts of the reference rows that the model keeps.
+They are compared with real rows if given, otherwise with the counts of the reference rows that the model keeps.
 """
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class SampleQuality:
     result : HLDResult
         The test of the drawn rows.
     auc : float or None
-        Of the classifier; None without real rows, or without scikit-learn.
+        Area under the curve of the classifier; None without real rows, or without scikit-learn.
     closest, real_closest : (n,) float arrays or None
         Distances to the closest training row: of drawn rows, and of real ones.
     """
@@ -137,7 +137,7 @@ def classifier_auc(drawn: Any, real: np.ndarray, rng: np.random.Generator) -> fl
     Returns
     -------
     float or None
-        0.5 where they cannot be told apart; None also for fewer than 2 FOLDS rows.
+        0.5 where they cannot be distinguished; None also for fewer than 2 FOLDS rows.
     """
     try:
         from sklearn.ensemble import HistGradientBoostingClassifier

@@ -1,7 +1,7 @@
-"""The looks of a page: calm, light or dark as the reader's screen is, and plain on paper.
+"""The style of a page: plain, light or dark like the reader's screen, and printable.
 
 Colours have a contrast of at least 4.5 to 1 for text and 3 to 1 for bars against their background (WCAG 2.2, AA).  What
-a colour says, a word or a place says too.
+a colour says, a word or a position says too.
 """
 
 STYLE = """

@@ -6,7 +6,7 @@ distance of all columns, and likewise of all pairs of columns along the edges of
 .. math:: Q = \sum_v h_v \sum_c w_c \Big(\frac{b_c}{T_v} - \frac{r_c}{n_v}\Big)^2, \qquad
           h_v = \frac{T_v n_v}{T_v + n_v}, \quad w_c = \frac{1}{p_c + f}, \quad p_c = \frac{r_c + b_c}{n_v + T_v},
 
-Pearson's weights but for the floor f = 1 %, below which a category cannot make the distance large by a row or two.
+Pearson's weights except for the floor f = 1 %, which keeps a row or two in a rare category from making Q large.
 Given the sums r_c + b_c the mean of Q is exact without a shift, and the law below, of the reference's own shares
 :math:`r_c / n_v`, is scaled to it.
 
@@ -15,12 +15,12 @@ Given the sums r_c + b_c the mean of Q is exact without a shift, and the law bel
 .. math:: \phi_c(x) = \sqrt{w_c \, n / n_v} \; (1[x_v = c] - p_c), \quad 0 \text{ where } x_v \text{ is missing},
 
 so for many rows Q follows :math:`\sum_j \lambda_j \chi^2_1` with the eigenvalues of their covariance S.  Columns depend
-on one another, and how much they do decides how far Q spreads: tr S = c_1 is known from the counts, but
+on one another, and how much they do determines the spread of Q: tr S = c_1 is known from the counts, but
 
 .. math:: \mathrm{tr}\, S^2 = \mathrm{E}\, (\phi(x) \cdot \phi(x'))^2, \qquad x, x' \text{ two independent rows},
 
-is not.  It is estimated when the detector is fitted, from pairs of the reference rows themselves, not of the circuit,
-which depends less than real rows do; four numbers are kept of each law, no row (`count_laws`):
+is not.  It is estimated when the detector is fitted, from pairs of the reference rows themselves, not from the circuit,
+which has less dependence than real rows; four numbers are kept for each law, no row (`count_laws`):
 
 ======================  ===========================================================================================
 first                   c_1 = tr S
@@ -30,7 +30,7 @@ fourth                  the mean of |phi(x)|^4: how much Q spreads beyond its la
 ======================  ===========================================================================================
 
 With them the law is the widest one that has these sums and this largest eigenvalue (`hld.gchi2.three_moments`), its
-variance stretched by what few rows add (`hld.nulls.confirmation`): at levels below 5 % it errs to the safe side.
+variance stretched by what few rows add (`hld.nulls.ranks.confirmation`): at levels below 5 % it errs on the safe side.
 
 References: K. Pearson (1900), Philosophical Magazine 50, 157; G. E. P. Box (1954), Some theorems on quadratic forms
 applied in the study of analysis of variance problems, Annals of Mathematical Statistics 25, 290; S. X. Chen and
@@ -47,7 +47,7 @@ import numpy as np
 from hld.gchi2.three_moments import ThreeMoments
 
 FLOOR = 0.01  # added to the share of a category
-MOST_ROWS = 800  # of the reference that are set against one another
+MOST_ROWS = 800  # of the reference that are compared with one another
 MOST_PRODUCTS = 3e8  # pairs of rows, times columns and edges
 
 
@@ -118,7 +118,7 @@ def with_laws(profile: Any, columns: Sequence[Any], codes: np.ndarray | None) ->
     ----------
     profile : hld.answers.profile.Profile
     columns : sequence of V columns
-        Of the encoder.
+        Columns of the encoder.
     codes : (k, V) int array or None
         The rows that it counts; None leaves the profile as it is.
 
@@ -142,7 +142,7 @@ def merged_counts(columns: Sequence[Any], profile: Any) -> tuple[list[Any], list
     Parameters
     ----------
     columns : sequence of V columns
-        Of the encoder; those with `rare` have rare and unseen levels as their last two categories.
+        Columns of the encoder; those with `rare` have rare and unseen levels as their last two categories.
     profile : Profile
         Whose `counts` and `pairs` are merged.
 
@@ -183,7 +183,7 @@ def merged_codes(columns: Sequence[Any], codes: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     columns : sequence of V columns
-        Of the encoder.
+        Columns of the encoder.
     codes : (N, V) int array
         -1 where a value is missing, which stays.
 

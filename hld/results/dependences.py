@@ -1,18 +1,18 @@
 r"""Which dependences changed: the regions of a circuit, ranked by the score of their own parameters.
 
-A region's weights say how what lies under its children goes together, an input region's tables how a variable hangs on
-the states above it.  With s the mean score of a batch less that of the reference (`hld.vectors.score_features`), over
-the parameters p of a region r,
+A region's weights say how the scopes of its children depend on each other, an input region's tables how a variable
+depends on the states above it.  With s the mean score of a batch less that of the reference
+(`hld.vectors.score_features`), over the parameters p of a region r,
 
 .. math:: Q_r = T \sum_{p \in r} \frac{s_p^2}{\mathrm{Var}_P\, s_p + f}, \qquad
           z_r = \frac{Q_r - \mathrm{E}\, Q_r}{\mathrm{Sd}\, Q_r},
 
-the expectation and deviation without a shift from rows drawn from the circuit, as sum of weighted chi-squares.  A shift
-of one dependence moves the parameters of the regions that carry it, whose z stands out; the parameters of other
-regions hardly move, since their scores are zero in the mean wherever the rest of the model fits.
+with the expectation and standard deviation without a shift estimated from rows drawn from the circuit, as for a sum of
+weighted chi-squares.  A shift in one dependence moves the parameters of the regions that carry it, whose z stands out;
+the parameters of other regions hardly move, since their mean scores are zero wherever the rest of the model fits.
 
-At an input region s can be taken apart.  Summed over the units it is the difference of the variable's margin from what
-the batch's own hidden states let expect; what is left tells that the variable goes with the others in another way.
+At an input region s can be decomposed.  Summed over the units it is the difference of the variable's marginal from what
+the batch's own hidden states predict; the remainder is a change in the dependence of the variable on the others.
 """
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class DependenceShift:
     region : int
         Its number, `circuit.regions[region]`.
     parts : tuple of tuple of int
-        Variables under each child: what goes together in another way.  One part of one variable at an input region:
+        Variables under each child, whose dependence changed.  One part of one variable at an input region:
         how this variable hangs on the others.
     statistic, zscore : float
         Q_r and z_r.

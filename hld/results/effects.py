@@ -16,10 +16,11 @@ c_j the eigenvalues of C and w_j the share of direction j in |delta|^2.  Sums ov
 
 .. math:: \sum_j w_j c_j^k \approx \frac{\Delta^T C^k \Delta - \mathrm{tr}\, C^{k+1}}{|\Delta|^2 - \mathrm{tr}\, C},
 
-between 0 and the largest c_j^k, where nothing depends on the choice of eigenvectors among those of equal eigenvalues.
-Small shifts say little about them: so they are mixed with what they are at most, in the proportion of |Delta|^2 - tr C
-to three of its deviations.  The interval holds all e for which |Delta|^2 lies between the two quantiles of the law of
-Pearson's third type with these cumulants.  It holds 0 where the distance is no larger than sampling explains.
+clipped to between 0 and the largest c_j^k; nothing depends on the choice of eigenvectors for equal eigenvalues.
+Small shifts say little about these sums, so they are mixed with their largest possible values, in the proportion of
+|Delta|^2 - tr C to three of its standard deviations.  The interval contains all e for which |Delta|^2 lies between the
+two quantiles of the law of Pearson's third type with these cumulants.  It contains 0 where the distance is no larger
+than sampling explains.
 
 References
 ----------
@@ -50,7 +51,7 @@ def effect_interval(deltas: np.ndarray, spectrum: tuple[Any, ...], share: float,
     share : float
         1/T + 1/n.
     level : float
-        Of the interval.
+        Coverage of the interval.
 
     Returns
     -------

@@ -1,21 +1,23 @@
 r"""One column among many: the largest difference of a single count, by exact tests.
 
-A sum of squares over a thousand columns has a noise of the square root of two thousand, in which one column's shift
-drowns; the largest of a thousand differences has to be large by chance only once.  So the counts of every category are
-looked at one by one, and where categories ascend, those up to every cut between two of them, in which a drift adds up.
+A sum of squares over a thousand columns has a standard deviation of the square root of two thousand, in which one
+column's shift drowns; the largest of a thousand differences grows by chance only like the root of a logarithm.  So the
+counts of all categories are tested one by one, and where categories ascend, those up to every cut between two of them,
+in which a drift adds up.
 
-Of n rows kept from learning and T rows of a batch that show a column, K = k_c + j_c fall into a category (or below a
+Of n held-out rows and T rows of a batch that show a column, K = k_c + j_c fall into a category (or below a
 cut).  Categories and cuts come from other rows, so all n + T rows are exchangeable without a shift, and
 
 .. math:: j_c \sim \mathrm{Hypergeometric}(n + T, K, T)
 
 whatever the distribution is; twice the smaller tail is a p-value (Fisher's exact test), at any T and however rare the
 category.  The smallest, times the number m of categories and cuts with 0 < K < n + T, is that of all columns
-(Bonferroni).  Of two categories one is counted.
+(Bonferroni).  If a column has two categories, only one is counted.
 
-It has a share w of the level of all tests together, which a batch always pays: `SHARE`.  With m columns the largest
-difference must then exceed the deviation by sqrt(2 log(m / w)) or so instead of sqrt(2 log m), which for hundreds of
-columns is a tenth more, while sums of squares see sparse shifts m^(1/4) later (Donoho and Jin 2004).
+This test always takes a share w of the level of all tests together: `SHARE`.  With m columns the largest difference
+must then exceed about sqrt(2 log(m / w)) standard deviations instead of sqrt(2 log m), which for hundreds of columns is
+a tenth more, while sums of squares see a sparse shift only from about m^(1/4) standard deviations on (Donoho and Jin
+2004).
 
 References: R. A. Fisher (1935), The logic of inductive inference, J. Royal Statistical Society 98; D. Donoho and
 J. Jin (2004), Higher criticism for detecting sparse heterogeneous mixtures, Annals of Statistics 32.
@@ -40,7 +42,7 @@ class LargestCount:
     Attributes
     ----------
     pvalue : float
-        Of all columns together.
+        p-value of all columns together.
     share : float
         Part of the level that this test has.
     column, category : int or None
@@ -57,7 +59,7 @@ class LargestCount:
 
 
 def largest_count(kept: Any, batch: Any, ordered: tuple[Any, ...] = (), tolerance: float = 0.0) -> LargestCount:
-    """Compare the counts of a batch with those of rows kept from learning.
+    """Compare the counts of a batch with those of held-out rows.
 
     Parameters
     ----------
@@ -66,8 +68,8 @@ def largest_count(kept: Any, batch: Any, ordered: tuple[Any, ...] = (), toleranc
     ordered : sequence of int
         Columns whose categories ascend.
     tolerance : float
-        Of the deviation sqrt(s (1 - s)) of a single row, s the share in all rows: by how much the share of the batch
-        may differ.
+        In units of the deviation sqrt(s (1 - s)) of a single row, s the share in all rows: by how much the share of the
+        batch may differ.
 
     Returns
     -------
@@ -106,7 +108,7 @@ def largest_count(kept: Any, batch: Any, ordered: tuple[Any, ...] = (), toleranc
 
 
 def largest_of(detector: Any, batch: Any) -> LargestCount | None:
-    """That of a detector's batch: part of its default, where rows were kept from learning.
+    """The largest count of a detector's batch: part of the default test where rows were held out.
 
     Parameters
     ----------

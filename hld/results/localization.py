@@ -14,9 +14,9 @@ R the correlations under the circuit and c the next selected nodes below j,
 
     own z_j = (z_j - R_jc R_cc^-1 z_c) / sqrt(1 - R_jc R_cc^-1 R_cj),
 
-again standard normal without a shift, as far as the circuit's correlations are those of the reference.  An input has
-none below it and keeps its z; a sum whose own z is large tells that variables below it go together in another way than
-they did.
+again standard normal without a shift, provided that the circuit's correlations are those of the reference.  An input
+has none below it and keeps its z; a sum with a large own z says that the dependence among the variables below it has
+changed.
 
 Variables get the shares of their nodes: the score of v is sum_j delta_j^2 / |S_j| over the nodes j with v in scope,
 so the scores add up to d^2.  These are cues, not causes: scopes are nested, and a shift in one variable also moves
@@ -240,7 +240,7 @@ def variable_scores(circuit: pcircuit.Circuit, regions: np.ndarray, deltas: np.n
     Returns
     -------
     (V,) float array
-        Of the same sum as the squares of `deltas`.
+        With the same sum as the squares of `deltas`.
     """
     vtree = circuit.vtree
     density = np.bincount(regions, weights=deltas ** 2, minlength=vtree.num_nodes) / vtree.scope_sizes()

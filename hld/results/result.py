@@ -46,8 +46,8 @@ class HLDResult:
     inflation : float
         Factor by which the null was scaled for estimation error: 1 + T / num_train, or 1.
     null_error : float or None
-        Estimated error of `pvalue`, absolute: of the numerical method, and of the spectrum where it was not computed
-        in full; for "monte-carlo" its standard error; for "normal" None, that error is not estimated.
+        Estimated absolute error of `pvalue`: of the numerical method, and of the spectrum where it was not computed
+        in full; for "monte-carlo" its standard error; for "normal" None, because that error is not estimated.
     num_missing : int
         Missing entries of the batch: drawn from the circuit given the rest of their row, or with ``missing="exact"``
         integrated out.
@@ -56,18 +56,18 @@ class HLDResult:
     pvalues : tuple of float
         One for each metric; `pvalue` is their combination.
     deltas : (m,) float array
-        Differences of the node means, batch minus reference, times the node weights where the metric is such.
+        Differences of the node means, batch minus reference, times the node weights if the metric has such weights.
     stds : (m,) float array
-        Standard deviations of the node likelihoods under the reference, weighted alike.
+        Standard deviations of the node likelihoods under the reference, weighted in the same way.
     nodes : (m,) int array
         Node ids.
     evidence : hld.answers.evidence.Evidence or None
         Counts of the batch and of the reference, where the columns of a table are known: behind `columns` and `pairs`.
     data_quality : hld.DataQuality or None
-        What a batch of a detector has that the schema of its training table does not know; the test of its missing
+        What a batch of a detector has that the schema of its training table does not know, and the test of its missing
         values, which is part of `pvalue`.
     largest_count : hld.results.largest_count.LargestCount or None
-        Where a batch of a detector with the default metrics differs most in a single count: part of `pvalue`, too.
+        Where a batch of a detector with the default metrics differs most in a single count; part of `pvalue`, too.
     context : GroupContext, CovariateContext or None
         What the batch was judged by, where that is more than independent rows: groups, stretches of time
         (`hld.variation.context`), covariates that may move (`hld.conditional.context`).  Then `statistic` is
@@ -118,8 +118,8 @@ class HLDResult:
     def effect(self) -> float:
         """Distance of the means over the typical distance of one row, sqrt(|delta|^2 / |sigma|^2 - 1/T - 1/n), or 0.
 
-        What sampling alone makes of it on average is taken off, so an unshifted batch has about 0 whatever its size; it
-        is in the units of `tolerance`.
+        The average under sampling alone is subtracted, so an unshifted batch has an effect of about 0 whatever its
+        size; the units are those of `tolerance`.
         """
         if self.context is not None:
             return self.context.effect
@@ -131,7 +131,7 @@ class HLDResult:
 
     @cached_property
     def effect_interval(self) -> tuple[Any, ...] | None:
-        """95 % confidence interval of `effect`: see `hld.results.effects`; None with more nodes than are decomposed."""
+        """95 % confidence interval of `effect`: see `hld.results.effects`; None with too many nodes."""
         spectrum = None if self._spectrum is None else self._spectrum()
         return None if spectrum is None else effect_interval(self.deltas, spectrum, self.inflation / self.num_samples)
 
@@ -154,7 +154,7 @@ class HLDResult:
         return localize(self._circuit, self.nodes, self.deltas, self.stds, self.num_samples / self.inflation, top=top)
 
     def localize_dependences(self, *, top: Any = 10) -> Any:
-        """Which variables go together in another way, where the test has the metric "score"."""
+        """Which variables depend on each other in a new way, where the test has the metric "score"."""
         from hld.results.dependences import localize_dependences
         if self._scores is None:
             raise ValueError("`metric` must have 'score' among others, by which dependences are found, and the rows no "
@@ -167,7 +167,7 @@ class HLDResult:
         return columns_frame(self.columns)
 
     def plot(self, *, top: Any = FEW_COLUMNS) -> Any:
-        """Expected and observed frequencies of the `top` columns that moved most, as a figure of matplotlib.
+        """Expected and observed frequencies of the `top` columns that moved most, as a matplotlib figure.
 
         Raises ValueError where the columns are not known, ImportError without matplotlib.
         """

@@ -18,12 +18,12 @@ A column is one of two things.
   are merged. Every edge is a training value above the smallest one. So no bin is empty on the training table,
   a smallest value that fills several quantiles gets a bin of its own, and there are at most B bins.
 
-Dates, durations and times of the day are cut like numbers, which they are in seconds (`hld.tables.times`).
+Dates, durations and times of day are cut like numbers: they are numbers of seconds (`hld.tables.times`).
 
-What is done with a value that training did not show is the column's policy `unseen`: "keep", as said above; "missing",
-it counts as missing; "refuse", an error.
+What happens to a value that training did not show is the column's policy `unseen`: "keep", as described above;
+"missing", it counts as missing; "refuse", an error.
 
-Only the distinct values and their counts are used: the order of the rows cannot matter. `fit_column` chooses
+Only the distinct values and their counts are used, so the order of the rows cannot matter. `fit_column` chooses
 the kind and makes the column.
 """
 from __future__ import annotations

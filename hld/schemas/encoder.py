@@ -77,15 +77,15 @@ def fit_encoder(table: Any, *, num_bins: int = 8, max_categories: int = 64, cate
     num_bins : int
         Largest number of intervals B of a continuous column, at least 2.
     max_categories : int
-        Most levels that a column keeps, at least 2: a column of whole numbers with more is continuous, a
+        Largest number of levels that a column keeps, at least 2: a column of whole numbers with more is continuous, a
         categorical column with more has one category for the rare ones.
     categorical, continuous : sequence of str or int, optional
         Columns whose kind is given instead of chosen, by name (str) or position (int).
     names : sequence of V str, optional
         Names for the columns of an array (default x0, x1, ...). Frames are then matched to them by name.
     rows : (n,) int array, optional
-        Positions of the rows that levels and edges are taken from; by default all. What kind a column is, is read off
-        all rows.
+        Positions of the rows that levels and edges are taken from; by default all. The kind of a column is determined
+        from all rows.
 
     Returns
     -------
@@ -218,9 +218,9 @@ class TableEncoder:
         return encoded(self.columns, self._tables, *self._arranged(table))
 
     def encode_training(self, table: Any) -> tuple[np.ndarray, EncodingReport]:
-        """Turn the training table into evidence to learn from: every row as it is seen from the others.
+        """Turn the training table into evidence to learn from: every row as it looks to the other rows.
 
-        Differs from `encode` where a column has rare levels: a level that is in one row only is unseen in that row.
+        Differs from `encode` where a column has rare levels: a level that occurs in one row only is unseen in that row.
 
         Parameters
         ----------
@@ -268,9 +268,9 @@ class TableEncoder:
         Returns
         -------
         codes, report
-            As those of `encode`; columns that are not there are missing throughout, cells of another type are counted.
+            As those of `encode`; absent columns are missing throughout, cells of another type are counted.
         absent, extra : lists of str
-            Columns that are not there, and those that training did not have, which are left aside.
+            Absent columns, and those that training did not have, which are ignored.
 
         Raises
         ------
@@ -333,7 +333,7 @@ class TableEncoder:
         return decoded(self.columns, codes, missing=missing, unseen=unseen, rare=rare)
 
     def describe(self) -> str:
-        """One line a column: kind, bins or levels, what happens to unseen and missing values (str)."""
+        """One line per column: kind, bins or levels, what happens to unseen and missing values (str)."""
         return "\n".join(column.describe() for column in self.columns)
 
     def to_dict(self) -> dict[str, Any]:

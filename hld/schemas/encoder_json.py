@@ -7,12 +7,12 @@
 
 Version 1 had no digests of rare levels: its columns have none.  The digests are in base 64.
 
-Levels carry their type, because 1, 1.0 and true are different levels to print though equal to compare, and
-floats are hexadecimal text, so that every bit comes back. Whole numbers are JSON numbers up to 20 characters;
-longer ones, which readers of JSON refuse or round, are hexadecimal text, too: ["int", "0x1000000000000000f"].
+Levels carry their type, because 1, 1.0 and true print differently although they compare equal, and
+floats are hexadecimal text, so that every bit is restored. Whole numbers are JSON numbers up to 20 characters;
+longer ones, which JSON readers refuse or round, are hexadecimal text, too: ["int", "0x1000000000000000f"].
 
-Reading trusts nothing: types and keys are checked here, what the values must satisfy by the columns themselves,
-and everything that is wrong is a ValueError naming its place.
+Reading trusts nothing: types and keys are checked here, the values by the columns themselves,
+and every defect is a ValueError naming its place.
 
 Functions: `encoder_form`, `read_form`.
 """

@@ -1,7 +1,7 @@
-"""Cells to categories, column by column, each by the way that suits it; and a count of what was met.
+"""Cells to categories, column by column, each in the way that suits it; and a count of odd values.
 
 Three ways lead to the same codes.  Whole numbers for levels 0, 1, ... in all columns are their own categories; numbers
-go by step functions (`hld.schemas.number_codes`); text, objects and what has rare levels by look-up
+are encoded by step functions (`hld.schemas.number_codes`); text, objects and columns with rare levels by look-up
 (`hld.schemas.level_codes`).
 """
 from __future__ import annotations

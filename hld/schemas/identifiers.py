@@ -1,11 +1,11 @@
-"""Columns that tell rows apart and nothing else: identifiers, free text, row numbers.
+"""Columns that only identify rows: identifiers, free text, row numbers.
 
-Such a column has nothing that a distribution could be learned of: fresh rows bring new values.  It is recognised by
+No distribution can be learned from such a column: fresh rows bring new values.  It is recognised by
 
 * text or other levels of which at least nine in ten are in one row only, where they are too many to be kept as levels
 * whole numbers that are all different and without a gap, or in ascending or descending order of the rows
 
-and left out of a schema that is learned, unless its kind is given.
+and left out of a learned schema, unless its kind is given.
 """
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def identifier_note(name: str, values: Any, column: Any) -> str:
     ----------
     name : str
     values : (N,) array or Factored
-        Of training.
+        Values in training.
     column : LevelColumn or BinColumn
         Fitted to them.
 

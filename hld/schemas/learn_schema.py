@@ -1,4 +1,4 @@
-"""Learning a schema from rows, and from what is known of it already."""
+"""Learning a schema from rows, and from what is already known of it."""
 from __future__ import annotations
 
 import math
@@ -32,7 +32,7 @@ def learn_schema(table: Any, *, num_bins: int = 8, max_categories: int = 64, cat
     table : (N, V) array of any dtype, list of rows, or data frame
         Training rows, N >= 1, V >= 1.  See `fit_encoder` for the forms.
     num_bins, max_categories : int
-        Largest number of bins of a binned column, most levels of a column of levels, at least 2.
+        Largest number of bins of a binned column, and of levels of a column of levels, at least 2.
     categorical, continuous : sequence of str or int, optional
         Columns whose kind is given, by name or position.  A column named here is never left out.
     names : sequence of V str, optional
@@ -50,7 +50,7 @@ def learn_schema(table: Any, *, num_bins: int = 8, max_categories: int = 64, cat
     Raises
     ------
     TypeError, ValueError
-        As `fit_encoder`; if `given` is no schema or has a column that the table has not; if no column is left.
+        As `fit_encoder`; if `given` is not a schema or has a column that the table lacks; if no column is left.
 
     Examples
     --------
@@ -101,9 +101,9 @@ def calendar_columns(source: str, parts: Any = ("weekday", "hour"), *, keep: boo
     source : str
         The column of dates.
     parts : sequence of str
-        Out of "weekday", "hour", "month".
+        Any of "weekday", "hour", "month".
     keep : bool
-        Whether the dates themselves take part, too; a moment does not come back, so later ones are out of range.
+        Whether the dates themselves take part, too; a date never comes back, so later ones are out of range.
 
     Returns
     -------

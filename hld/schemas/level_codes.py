@@ -1,8 +1,8 @@
 """Cells to categories, by looking values up in a dictionary.
 
-The way for text and objects (numbers go by `hld.schemas.number_codes`). Python's dictionaries compare by value, which
+This is for text and objects (for numbers see `hld.schemas.number_codes`). Python's dictionaries compare by value, which
 is the equality wanted: 1, 1.0 and True find one entry, "1" another. One look-up per cell decides nearly all
-cells; only those that it does not find are examined: they may be missing (NaN), a level in another guise (a
+cells; only those not found are examined: they may be missing (NaN), a level in another form (a
 date, bytes, a decimal), rare, or unseen.
 
 Functions: `level_lookup` (column to `LevelLookup`), `look_up` (cells to categories).

@@ -1,14 +1,14 @@
 r"""Is as much missing as in training?  An exact test for each column, and one p-value for all.
 
-Holes say nothing about the values of a row as long as they come as they did; that they come as they did is a hypothesis
-of its own.  Of the n training rows k_v had no value in column v, of the T rows of a batch j_v.  If nothing has shifted,
-all n + T rows are exchangeable, and given that K = k_v + j_v of them have a hole, the number in the batch is
+Holes say nothing about the values of a row as long as they arise as in training; whether they do is a hypothesis
+of its own.  In column v, k_v of the n training rows and j_v of the T rows of a batch have no value.  If nothing has
+shifted, all n + T rows are exchangeable, and given that K = k_v + j_v of them have a hole, the number in the batch is
 hypergeometric whatever the share of holes may be:
 
 .. math:: P(J \ge j) = \sum_{i \ge j} \binom{K}{i} \binom{n + T - K}{T - i} \Big/ \binom{n + T}{T}.
 
 The p-value of a column is twice the smaller tail (Fisher's exact test), that of the table is the smallest times the
-number m of columns in which anything is missing at all, at most 1 (Bonferroni: columns may go together as they like).
+number m of columns in which anything is missing at all, at most 1 (Bonferroni: columns may depend on one another).
 
 **Together with the distance.**  Given the K of all columns, every column's test is exact, and the test of the distance
 keeps its level.  So the level may be divided in a way that depends on the K.  Where nothing is missing in training and
@@ -40,7 +40,7 @@ class Missingness:
     Attributes
     ----------
     pvalue : float
-        Of all columns together.
+        p-value of all columns together.
     pvalues : tuple of float
         One for each column, not adjusted; 1 where nothing is missing.
     share : float
@@ -67,8 +67,9 @@ def compare_missing(num_train: int, train_missing: list[int] | tuple[int, ...], 
     missing : (V,) int sequence
         j_v.
     tolerance : float
-        Of the deviation sqrt(s (1 - s)) of a single row, s the share of holes in all rows: by how much the share of the
-        batch may differ.  The batch's count is moved that much towards what is expected before it is tested.
+        In units of the deviation sqrt(s (1 - s)) of a single row, s the share of holes in all rows: by how much the
+        share of the batch may differ.  The batch's count is moved that much towards what is expected before it is
+        tested.
 
     Returns
     -------

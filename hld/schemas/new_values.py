@@ -1,14 +1,14 @@
-r"""Values that learning did not show, as evidence of their own: new levels, and numbers beyond the range.
+r"""New values, tested by themselves: levels that learning did not show, and numbers beyond the range.
 
 Continuous columns are cut into bins, and what lies beyond the range of the rows that were learned from falls into the
-outermost: a value a million times too large looks there like one just above the others.  New levels share one category
-that hardly any row has, whose weight in a distance is anyone's guess.  But how many cells are new is a count, and the
-rows that were kept from learning tell how many to expect.  Range and levels come from neither these nor the batch, so
-without a shift the k rows kept and the T rows of the batch are exchangeable, and of the
+outermost: there a value a million times too large looks like one just above the others.  New levels share one category
+that hardly any row has, whose weight in a distance is arbitrary.  But the number of new cells is a count, and the
+held-out rows tell how many to expect.  Range and levels come from neither these nor the batch, so
+without a shift the k held-out rows and the T rows of the batch are exchangeable.  Given the number
 
 .. math:: K = h_0 + h
 
-rows with something new in a column those in the batch are a hypergeometric number, whatever the distribution is
+of rows with something new in a column, the number in the batch is hypergeometric, whatever the distribution is
 (R. A. Fisher 1935):
 
 .. math:: p_v = P(H \ge h), \qquad H \sim \mathrm{Hypergeometric}(k + T,\, K,\, T).
@@ -17,7 +17,7 @@ The smallest of the m columns in which anything is new at all, times m, is the p
 
 **Together with the distance.**  As for missing values (`hld.schemas.missingness`), the level is divided in a way that
 depends on the K alone, given which all these tests keep their levels: a fiftieth (`SHARE`) goes to the new values if
-there are any, a tenth to the missing ones if there are any, and the distance has the rest.
+there are any, a tenth to the missing ones if there are any, and the rest to the distance.
 
 .. math:: p = \min_i \frac{p_i}{w_i}, \quad \sum_i w_i = 1, \qquad
           P(p \le a) \le \sum_i P(p_i \le w_i a) \le a.
@@ -39,7 +39,7 @@ SHARE = 0.02  # of the level, where anything is new
 
 @dataclass(frozen=True, eq=False)
 class KeptValues:
-    """What rows kept from learning show of values that learning did not.
+    """New values among held-out rows.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class NewValues:
     Attributes
     ----------
     pvalue : float
-        Of all columns together.
+        p-value of all columns together.
     pvalues : tuple of float
         One for each column, not adjusted; 1 where nothing is new.
     share : float
@@ -123,7 +123,7 @@ def kept_values(codes: Any, report: Any) -> KeptValues:
     codes : (k, V) int array
         Categories of the kept rows, -1 where missing.
     report : hld.schemas.encoding.EncodingReport
-        Of the kept rows, or of all rows: rows that levels and ranges were taken from have nothing new.
+        Report on the kept rows, or on all rows: rows that levels and ranges were taken from have nothing new.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def kept_values(codes: Any, report: Any) -> KeptValues:
 
 
 def compare_new(kept: KeptValues, shown: Any, new: Any, tolerance: float = 0.0) -> NewValues:
-    """Compare the new values of a batch with those of rows kept from learning.
+    """Compare the new values of a batch with those of held-out rows.
 
     Parameters
     ----------
@@ -145,8 +145,8 @@ def compare_new(kept: KeptValues, shown: Any, new: Any, tolerance: float = 0.0) 
     shown, new : (V,) int sequences
         Cells of the batch with a value, and the new ones of them.
     tolerance : float
-        Of the deviation sqrt(s (1 - s)) of a single row, s the share of new values in all rows: by how much the share
-        of the batch may exceed it.
+        In units of the deviation sqrt(s (1 - s)) of a single row, s the share of new values in all rows: by how much
+        the share of the batch may exceed it.
 
     Returns
     -------

@@ -2,7 +2,7 @@
 
 Every difference is counted, none is hidden, and none stops a check that can go on:
 
-* a column that is not there is missing throughout; one that training did not have is left aside
+* an absent column is missing throughout; one that training did not have is ignored
 * cells of another type than the column's are missing among numbers and times, and unseen among levels
 * levels that training did not show, rare ones and values out of range have categories, which the distance sees
 * shares of missing values are tested (`hld.schemas.missingness`)
@@ -39,11 +39,11 @@ class ColumnQuality:
     train_missing : float or None
         Share of missing values in training; None where it is not known, as in older model files.
     pvalue : float or None
-        Of the share of missing values against that of training, not adjusted for the number of columns.
+        p-value of the share of missing values against that of training, not adjusted for the number of columns.
     is_absent : bool
         The batch has no such column.
     new_pvalue : float or None
-        Of the number of unseen levels and numbers out of range, against rows kept from learning; not adjusted.  None
+        p-value of the number of unseen levels and numbers out of range against held-out rows; not adjusted.  None
         where it is not tested.
     """
 
@@ -89,10 +89,9 @@ class DataQuality:
     extra : tuple of str
         Columns that training did not have.
     missingness : Missingness or None
-        The test of the shares of missing values; None where those of training are not known or it was switched off.
+        The test of the shares of missing values; None where those of training are unknown or it was switched off.
     new_values : NewValues or None
-        The test of the numbers of values that learning did not show; None where no rows were kept from learning, or it
-        was switched off.
+        The test of the numbers of new values; None where no rows were held out, or it was switched off.
 
     Examples
     --------
@@ -136,13 +135,13 @@ def data_quality(columns: tuple[Any, ...], trained: Any, report: Any, absent: An
     Parameters
     ----------
     columns : sequence of V columns
-        Of the encoder.
+        Columns of the encoder.
     trained : (int, sequence of V int) or None
         Rows of training, and how many of their cells were missing.
     report : hld.schemas.encoding.EncodingReport
     absent, extra : sequences of str
     kept : KeptValues, optional
-        What rows kept from learning show of new values.
+        What held-out rows show of new values.
     tolerance : float
         See `compare_missing` and `compare_new`.
     is_tested : bool

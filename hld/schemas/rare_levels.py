@@ -1,14 +1,14 @@
-r"""Rare levels: known again by a digest, so that they are not taken for levels that nobody has seen.
+r"""Rare levels: recognised by a digest, so that they are not taken for unseen levels.
 
 A categorical column keeps its most frequent levels; the rare ones share one category, and levels that training did
-not have are another.  To tell the two apart later the rare levels must be known, but there may be many, and long ones,
-and names that nobody wants to find in a model file.  So only eight bytes of a hash of each are kept: that R of them
-contain the hash of an unseen level has probability R / 2^64, less than 4e-15.  Of more than 2^16 rare levels the less
-frequent are not kept, and count as unseen.
+not have another.  To distinguish the two later the rare levels must be known, but they may be many and long, or
+names that nobody wants to find in a model file.  So only eight bytes of a hash of each are kept: that R of them
+contain the hash of an unseen level has probability R / 2^64, less than 4e-15.  If there are more than 2^16 rare levels,
+the less frequent are not kept, and count as unseen.
 
 How often will the category "unseen" occur in fresh rows?  In the training table it does not, by construction, but that
-says nothing about fresh rows: in a column of names every second row may bring a new one.  The training table tells if
-each of its rows is looked at from the others.  A level that occurs in one row only is then unseen in that row, and the
+says nothing about fresh rows: in a column of names every second row may bring a new one.  The training table tells, if
+each of its rows is compared with the others.  A level that occurs in one row only is then unseen in that row, and the
 share of such rows estimates the probability of an unseen level without bias (Good 1953).  Therefore
 `TableEncoder.encode_training` writes them as unseen, and a circuit and a reference learned from its codes expect as
 many new levels as there will be.

@@ -1,7 +1,7 @@
 """The schema of a table: what each column is, learned from rows or written by hand.
 
 A schema is the part of a fitted detector that its user can read and change: names and kinds, levels or bin edges, how
-much was missing in training, and what is done with values that training did not show.
+much was missing in training, and what happens to values that training did not show.
 
 =============  =====================================================================
 kind           columns of
@@ -11,9 +11,9 @@ boolean        booleans
 integer        few different whole numbers
 constant       one number
 continuous     numbers, cut into bins
-date           dates and moments, cut into bins; edges are seconds since 1970 (UTC)
+date           dates and times, cut into bins; edges are seconds since 1970 (UTC)
 duration       durations, likewise; edges are seconds
-time           times of the day, likewise; edges are seconds since midnight
+time           times of day, likewise; edges are seconds since midnight
 left out       whatever takes no part
 =============  =====================================================================
 
@@ -55,11 +55,11 @@ class ColumnSchema:
     kind : str or None
         See the module.
     levels : tuple or None
-        Of a column of levels: text, booleans or numbers, in any order.
+        For a column of levels: text, booleans or numbers, in any order.
     edges : tuple of float or None
-        Of a binned column: ascending.  Dates may be text, such as "2020-01-31".
+        For a binned column: ascending.  Dates may be text, such as "2020-01-31".
     low, high : float or None
-        Of a binned column: the range of training.
+        For a binned column: the range in training.
     num_missing : int or None
         Missing cells in training.
     policy : "keep", "missing" or "refuse"
@@ -244,7 +244,7 @@ class TableSchema:
         return None if self.num_rows is None or None in counts else (self.num_rows, counts)
 
     def check(self, table: list[list[Any]]) -> DataQuality:
-        """How a table differs from the schema; nothing is refused that has at least one of the columns."""
+        """How a table differs from the schema; any table with at least one of the columns is accepted."""
         return self.encoder().check(table, self.trained)[1]
 
     def to_dict(self) -> dict[str, Any]:

@@ -5,13 +5,13 @@
         {"name": "hue", "kind": "categorical", "levels": ["red", "tan"], "missing": 0, "rare": "q83vASNFZ4k="},
         {"name": "id", "kind": "left out", "note": "nearly unique"}]}
 
-What has its default is not written, so that a schema is short to read and to write by hand.  Numbers are written with
-as many digits as bring every bit back.  Two kinds of level have a form of their own, because readers of JSON refuse or
+Defaults are not written, so that a schema is short to read and to write by hand.  Numbers are written with
+enough digits to restore every bit.  Two kinds of level have a form of their own, because JSON readers refuse or
 round them: ``{"int": "0x1000000000000000f"}`` for whole numbers of more than 20 characters, ``{"float": "inf"}`` for
 infinities.
 
-Reading trusts nothing: keys and types are checked here, what the values must satisfy by the columns themselves, and
-everything that is wrong is a ValueError naming its place.
+Reading trusts nothing: keys and types are checked here, the values by the columns themselves, and
+every defect is a ValueError naming its place.
 """
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The service as an ASGI application: endpoints, what they answer, and what happens when they cannot.
 
-Reading the network is done by one thread, the event loop; all that computes is done by the pool.  An answer is JSON,
-errors too, except for the pages and the numbers of Prometheus.
+One thread, the event loop, reads the network; the pool does all computation.  Answers are JSON, errors included,
+except for the pages and the metrics for Prometheus.
 """
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Who may ask: the token, the host, the origin; and what every answer says to browsers.
 
 A service on the loopback address can be reached by every page that a browser on the same machine shows.  A page of
-another site may send requests there, and a name that changes its address (DNS rebinding) makes it look like the same
-site.  So, without a token, the name by which the service was called must be one of this machine; and a request that a
-page sends must come from the service's own page.
+another site may send requests there, and a host name that changes its address (DNS rebinding) makes it look like the
+same site.  So, without a token, the host name of a request must be one of this machine; and a request sent by a
+page must come from the service's own page.
 """
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a service allows a request to cost: bytes, rows, seconds, and how many at a time.
+"""What a service allows a request to cost: bytes, rows, seconds, and how many requests at a time.
 
 Every number bounds something that a stranger could otherwise make large.  Bodies are counted while they arrive, rows
 while they are read, and what a compressed body would become before it is decompressed.
@@ -22,9 +22,9 @@ class Limits:
     Attributes
     ----------
     max_bytes : int
-        Of the body of a request.
+        Bytes of the body of a request.
     max_rows : int
-        Of a table.
+        Rows of a table.
     seconds : float
         From the last byte of a request to its answer.
     body_seconds : float

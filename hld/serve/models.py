@@ -1,7 +1,7 @@
 """The models of a service: loaded, tried once, and replaced as a whole when their files change.
 
-A request takes the `LoadedModel` that is there when it begins and keeps it to the end, so that nobody waits for a new
-version and nobody sees half of one.  A file that cannot be read leaves the old version where it is; what was wrong is
+A request takes the current `LoadedModel` when it begins and keeps it to the end, so that nobody waits for a new
+version and nobody sees half of one.  A file that cannot be read leaves the old version in place; what was wrong is
 shown with the model.
 """
 from __future__ import annotations
@@ -88,9 +88,9 @@ class Models:
     state : path or None
         Folder of the monitors' states.
     alpha : float
-        Of the monitors.
+        Level of the monitors.
     margin : float or None
-        Of the monitors, see `hld.monitoring.of_test.monitor_of`.
+        Margin of the monitors, see `hld.monitoring.of_test.monitor_of`.
 
     Raises
     ------

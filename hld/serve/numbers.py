@@ -1,4 +1,4 @@
-"""The numbers of a service for Prometheus: requests, verdicts, monitors, models, threads."""
+"""The metrics of a service for Prometheus: requests, verdicts, monitors, models, threads."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -53,13 +53,13 @@ class Numbers:
 
 
 class _State:
-    """What is read off the models and the pool when somebody asks."""
+    """Metrics read from the models and the pool on request."""
 
     def __init__(self, models: Models, pool: Pool) -> None:
         self.models, self.pool = models, pool
 
     def describe(self) -> list[Any]:
-        """Nothing is known before it is asked for."""
+        """Nothing is known before a request."""
         return []
 
     def collect(self) -> Iterator[Any]:

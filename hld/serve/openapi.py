@@ -58,7 +58,7 @@ class Endpoint:
     handler : str
         Method of `Service`.
     parameters : tuple of str
-        Of the query.
+        Parameters of the query.
     body : "table", "summary" or None
         What the body is.
     answer : str

@@ -1,4 +1,4 @@
-"""The page in the browser: one file of HTML, whose one script is known by its hash, so that no other may run."""
+"""The page in the browser: one HTML file, whose only script is identified by its hash, so that no other may run."""
 from __future__ import annotations
 
 import base64

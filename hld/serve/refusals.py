@@ -1,7 +1,7 @@
 """What a service does not do, and why: a status, the field that is wrong, one sentence.
 
-The library's errors begin with the argument that is wrong, in backticks; that name becomes the field.  What is in a
-table is wrong in the field "body".
+The library's errors begin with the argument that is wrong, in backticks; that name becomes the field.  For errors in
+the contents of a table the field is "body".
 """
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Refusal(Exception):
     message : str
         One sentence: what was found, what was expected, what to do.
     headers : dict of str to str
-        Of the answer.
+        Headers of the answer.
     """
 
     def __init__(self, status: int, field: str, message: str, headers: dict[str, Any] | None = None):

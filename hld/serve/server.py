@@ -1,4 +1,4 @@
-"""``hld serve``: the sockets, the signals, and clients that send their requests a letter at a time."""
+"""``hld serve``: the sockets, the signals, and clients that send their requests one byte at a time."""
 from __future__ import annotations
 
 import asyncio

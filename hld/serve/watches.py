@@ -1,13 +1,13 @@
-"""Monitors that a kill cannot set back: what was acknowledged is on disk.
+"""Monitors that survive a kill: what was acknowledged is on disk.
 
-An update is done on a copy of the monitor, the copy is written to its file, whole and forced to disk, and only then
-does it take the place of the monitor in memory and the client gets an answer.  A process that is killed before the
-renaming has the state of the last acknowledged update, one that is killed after it has one update more, which nobody
-was told of.  A client that got no answer cannot know which; if it says how many rows the monitor had before its own
-(`after`), sending them again is refused where they have been counted, so that no row counts twice.
+An update is made on a copy of the monitor, the copy is written to its file, whole and synced to disk, and only then
+does it replace the monitor in memory and the client gets an answer.  A process that is killed before the
+renaming leaves the state of the last acknowledged update, one that is killed after it leaves one update more, which
+nobody was told of.  A client that got no answer cannot know which; if it says how many rows the monitor had before its
+own (`after`), rows sent again that were already counted are refused, so that no row counts twice.
 
 The file is named after the model and the digest of the model file: another version of the model has another monitor,
-and one that comes back goes on where it stood.
+and if a version comes back, its monitor continues where it stood.
 """
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Watch:
     Parameters
     ----------
     name : str
-        Of the model.
+        Name of the model.
     digest : str
         SHA-256 of its file.
     test : hld.HLDTest
@@ -58,7 +58,7 @@ class Watch:
         self.history: list[tuple[int, float, float]] = [_point(self.last)]
 
     def observe(self, codes: list[np.ndarray], after: int | None = None) -> MonitorResult:
-        """Let rows happen: chunks of codes (n, V), all or none; the `MonitorResult` when they are on disk."""
+        """Process rows: chunks of codes (n, V), all or none; the `MonitorResult` when they are on disk."""
         with self._lock:
             if after is not None and after != self.last.num_rows:
                 raise Refusal(409, "after", f"`after` is {after}, but the monitor has {self.last.num_rows} rows: these "
@@ -87,7 +87,7 @@ class Watch:
 
 
 def _known(path: pathlib.Path, alpha: float, margin: float | None) -> Monitor:
-    """The monitor in a file, if it is the one that is asked for."""
+    """The monitor in a file, if it is the requested one."""
     monitor = Monitor.load(path)
     if monitor.alpha != alpha or (margin is not None and monitor.margin != margin):
         raise ValueError(f"the monitor in {str(path)!r} has `alpha` {monitor.alpha:g} and `margin` {monitor.margin:g}, "

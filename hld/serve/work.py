@@ -1,4 +1,4 @@
-"""What the threads do for a request: tables tested, observed, and reports written.  Knows no HTTP."""
+"""What the threads do for a request: tables tested or observed, and reports written.  Knows no HTTP."""
 from __future__ import annotations
 
 import csv

@@ -3,15 +3,15 @@ r"""Distances of counts from those of a reference, and their p-values.
 The distances of the columns and of the pairs, Q, and their laws are those of `hld.results.count_law`.  The reference is
 that of the detector.
 
-**Rows** (the default).  Counts r_c of n rows kept from learning; their laws were estimated from these rows when the
+**Rows** (the default).  The counts r_c are those of n held-out rows; their laws were estimated from these rows when the
 detector was fitted.  They and the rows of an unshifted table are exchangeable, so the level does not rest on the
-circuit.  Beside the distances there are exact tests: the largest difference of a single count, of columns and of pairs,
-is hypergeometric whatever the distribution is (`hld.results.largest_count`).  With fewer than `LEAST_ROWS` rows on
-either side, of which a law for many rows says little, these are all there is.
+circuit.  Beside the distances there are exact tests: the counts in the largest difference of a single count, of columns
+and of pairs, are hypergeometric whatever the distribution is (`hld.results.largest_count`).  With fewer than
+`LEAST_ROWS` rows on either side, where a law for many rows means little, only these are used.
 
 **Circuit** (``reference="circuit"``).  Shares p_c are the circuit's, exact, and n is infinite, or the number of rows
 that it learned from.  Up to `DRAWN_ROWS` rows Q is ranked among those of 999 tables of as many rows drawn from the
-circuit, which is exact at any number of rows; beyond, its law is from 800 drawn rows.
+circuit, which is exact at any number of rows; beyond that, its law comes from 800 drawn rows.
 """
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def merged_shares(columns: Any, edges: np.ndarray, singles: list[Any], pairs: li
     Parameters
     ----------
     columns : sequence of V columns
-        Of the encoder.
+        Columns of the encoder.
     edges : (E, 2) int array
     singles, pairs : lists of (C_v,) and of (C_u, C_v) float arrays
         Marginals of the circuit: of each column without its category of unseen levels, and of each edge.

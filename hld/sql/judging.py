@@ -1,8 +1,8 @@
 r"""A table in a database, tested by counts: one p-value for all columns and the pairs along the edges of the tree.
 
-Counts of every column, and of the pairs of columns that hang together most, are GROUP BY queries (`hld.sql.tables`).
-They are less than the means of likelihoods that `HLDDetector.test` compares, in which many columns act together, but no
-row leaves the database, and the database does the work.  What is tested, and the part w_i of the level it has:
+Counts of every column, and of the most strongly dependent pairs of columns, are GROUP BY queries (`hld.sql.tables`).
+They say less than the means of likelihoods that `HLDDetector.test` compares, in which many columns act together, but no
+row leaves the database, and the database does the work.  These are the tests, and the part w_i of the level each has:
 
 =====================================  ======  ================================================================
 test                                   weight  p-value
@@ -17,8 +17,8 @@ new values                             0.02    exact (`hld.schemas.new_values`)
 
 .. math:: p = \min_i \frac{p_i}{w_i}, \qquad \sum_i w_i = 1,
 
-w_i being the weights of those tests that there are, divided by their sum: P(p <= a) <= sum w_i a = a whatever depends
-on what.  Where nothing is missing or new, the others have its part.
+where w_i are the weights of the tests that apply, divided by their sum: P(p <= a) <= sum w_i a = a under any
+dependence.  Where nothing is missing or new, the others have that part.
 """
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def judge_counts(detector: HLDDetector, found: TableInDatabase, alpha: float) ->
 
 
 def _kept_values(detector: Any, columns: Any) -> KeptValues | None:
-    """What rows kept from learning show of new values; nothing of columns that cannot tell them from rare ones."""
+    """What held-out rows show of new values; nothing of columns that cannot distinguish them from rare ones."""
     kept = detector.new_values_
     if kept is None:
         return None
@@ -139,7 +139,7 @@ def _kept_values(detector: Any, columns: Any) -> KeptValues | None:
 
 
 def _largest_counts(detector: Any, profile: Profile) -> tuple[LargestCount | None, LargestCount | None]:
-    """The largest difference of a single count of a column and of a pair; None without rows kept from learning."""
+    """The largest difference of a single count of a column and of a pair; None without held-out rows."""
     if detector.new_values_ is None or detector.test_.reference == "circuit":
         return None, None
     singles, pairs = merged_counts(detector.encoder_.columns, detector.profile_)

@@ -1,4 +1,4 @@
-"""What a test by counts says: one frozen object, which answers as `hld.HLDResult` does."""
+"""What a test by counts says: one frozen object with the interface of `hld.HLDResult`."""
 from __future__ import annotations
 
 import math
@@ -28,11 +28,11 @@ class CountsResult:
         What was tested: "columns" and "pairs", the distances of all counts; "largest column" and "largest pair", the
         largest difference of a single count; "missing" and "new", shares of missing cells and new values.
     pvalues : tuple of float
-        Of each of them.
+        p-value of each test.
     parts : tuple of float
         Part of the level that each of them has; they sum to 1.
     effect : float
-        Distance of the columns' shares over the typical distance of one row, less what sampling makes of it, or 0.
+        Distance of the columns' shares over the typical distance of one row, less what sampling alone gives, or 0.
     num_missing : int
         Missing cells.
     num_queries : int

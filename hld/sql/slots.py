@@ -1,6 +1,6 @@
 r"""The encoder as SQL: for each column an expression of whole numbers, the slots, and what each slot stands for.
 
-A slot is a category that keeps apart what the encoder counts beside its categories:
+A slot is a category, refined so as to separate what the encoder also counts:
 
 ============  ==================================================================================================
 column        slots
@@ -10,8 +10,8 @@ levels        0..n-1 the levels, n every other value
 bins          0 below the training range, 1..E+1 the bins, E+2 above the range
 ============  ==================================================================================================
 
-No value of the table takes part in the text of a query, and what does, levels and edges of the model, goes as literals
-that `ibis` writes for the dialect at hand, quotes and all; names of columns likewise.  Three things need care.
+No value of the table appears in the text of a query; levels and edges of the model do, as literals that `ibis` writes
+and quotes for the dialect in use; names of columns likewise.  Three things need care.
 
 * Doubles are written as text and cast: ``0.30000000000000004`` would be read as a decimal by some databases, and cast
   with a rounding of its own.

@@ -5,7 +5,7 @@ One query counts a block of pairs,
     SELECT c0, c1, ..., count(*) FROM (SELECT slot of column 0 AS c0, ...)
     GROUP BY GROUPING SETS ((c0, c1), (c0, c2), ...)
 
-and what comes back is one row for each pair of slots that occurs: the table is read once a block, whatever its length,
+and the result has one row for each pair of slots that occurs: the table is read once per block, whatever its length,
 and a column's own counts are sums over one of its pairs.  Slots are never NULL, so the two columns of an output row
 that are not NULL say which pair it is of.  Where a database knows no grouping sets (SQLite, MySQL), a block is a
 ``UNION ALL`` of single groupings.
@@ -38,7 +38,7 @@ class TableInDatabase:
     Attributes
     ----------
     columns : tuple of V columns
-        Of the encoder, rare levels put to the unseen ones.
+        Columns of the encoder, with rare levels counted as unseen.
     profile : hld.answers.profile.Profile
         Counts by column and by pair.
     report : hld.schemas.encoding.EncodingReport

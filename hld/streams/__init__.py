@@ -1,1 +1,1 @@
-"""Rows of a service, one after the other, among rows kept from learning: alarms with a guarantee on real rows."""
+"""Rows of a service, one after the other, among held-out rows: alarms with a guarantee on real rows."""

@@ -1,4 +1,4 @@
-"""What a stream monitor asks of a detector: that it is fitted, and which one it is."""
+"""What a stream monitor requires of a detector: that it is fitted, and which one it is."""
 from __future__ import annotations
 
 import hashlib

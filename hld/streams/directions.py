@@ -98,7 +98,7 @@ def start_directions(scores: Scores, races: Races, directions: np.ndarray, means
     scores : Scores
     races : Races
     directions : (m, LIVE) float array
-        Of the races behind those of single nodes; changed in place, as these are.
+        Directions of the races after those of single nodes; changed in place, as these are.
     means : (2, m) float array
         Running means of standardised deviations.
     number : int

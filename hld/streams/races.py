@@ -6,24 +6,24 @@ far.  A new row enters the bag of N and gets its rank in it, ties divided at ran
 .. math:: p_t = (\#\{s > s_t\} + U_t \#\{s = s_t\}) / N, \qquad U_t \text{ uniform on } (0, 1).
 
 If reference and stream are exchangeable, p_1, p_2, ... are independent and uniform (Vovk, Gammerman and Shafer 2005),
-whatever the law of the rows is and however few reference rows there are: no mean is estimated, so that no error of an
-estimate is bet on.  A factor f >= 0 with integral 1 over (0, 1) is a fair bet on p_t, and the product W_t of such
+whatever the law of the rows is and however few reference rows there are: no mean is estimated, so no estimation error
+is bet on.  A factor f >= 0 with integral 1 over (0, 1) is a fair bet on p_t, and the product W_t of such
 factors, each chosen from earlier p-values, reaches c with probability at most 1 / c, ever (Ville 1939).
 
 **The bets.**  For thresholds q and stakes lambda
 
     1 - lambda + lambda [p <= q] / q,        1 - lambda + lambda [p > q] / (1 - q),        and cash.
 
-After row t a share 1 / (2 (t + 1)) of all money is collected and given out again in the first proportions, so that bets
-are alive when a shift comes late.
+After row t a share 1 / (2 (t + 1)) of all money is collected and given out again in the initial proportions, so that
+bets are alive when a shift comes late.
 
 **Many.**  Each score has a race of its own with a weight w, and the weights of all races that ever start sum to at most
 1.  The alarm is raised when w W >= 1 / alpha in one of them; by the union bound its probability, ever, is at most
 
     sum over races of P(W >= 1 / (alpha w))  <=  sum of alpha w  <=  alpha.
 
-Races need not know of each other, and a race may start late with a score made of earlier rows of the stream, if its bag
-begins with the reference rows alone: given the rows that made the score, reference and later rows are exchangeable.
+Races need not know of each other, and a race may start late with a score made from earlier rows of the stream, if its
+bag begins with the reference rows alone: given the rows that made the score, reference and later rows are exchangeable.
 
 Scores are counted in bins whose edges come from rows of their own, so that a bag is one row of counts.
 """
@@ -103,12 +103,12 @@ def bin_edges(scores: np.ndarray) -> np.ndarray:
 
 
 def advance(scores: np.ndarray, uniforms: np.ndarray, races: Races, evidence: np.ndarray, leaders: np.ndarray) -> None:
-    """Let rows happen, one after the other.
+    """Process rows, one after the other.
 
     Parameters
     ----------
     scores : (n, K) float array
-        Of the rows, in each race.
+        Scores of the rows, in each race.
     uniforms : (n,) float array
         U_t.
     races : Races

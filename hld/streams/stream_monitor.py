@@ -1,10 +1,10 @@
-"""Monitoring a service: rows of a table as they come, ranked among rows that nothing was learned from.
+"""Monitoring a service: rows of a table as they come, ranked among held-out rows.
 
     H0: the rows of the stream and the reference rows are exchangeable
 
-(as independent rows of one distribution are).  `hld.Monitor` bets that rows do not follow the circuit; real rows never
-do quite, so that it alarms in the end unless it is given a margin.  Here the circuit only says what to look at in a
-row; what is usual is what rows show that were kept from learning (`hld.streams.races`).  So
+(as independent rows from one distribution are).  `hld.Monitor` bets that rows do not follow the circuit; real rows
+never quite do, so that it raises an alarm in the end unless it is given a margin.  Here the circuit only says which
+features of a row to compare; the held-out rows show what is usual (`hld.streams.races`).  So
 
     P(any alarm, ever)  <=  alpha
 
@@ -43,12 +43,12 @@ class StreamResult:
     alarm : bool
         ``pvalue <= alpha``; stays on until `StreamMonitor.reset`.
     alarm_row : int or None
-        The first row at which it was, counted from 1; batches, where the reference has groups.
+        The first row with an alarm, counted from 1; the first batch, where the reference has groups.
     num_rows, num_missing : int
         Rows, or batches, and missing entries so far.
     alpha : float
     columns : tuple of str
-        Of the node whose race is ahead; all columns if it is that of a direction.
+        Columns of the node whose race is ahead; all columns if it is the race of a direction.
     log_e_values : (n,) float array
         After each row of this update.
     """
@@ -82,7 +82,7 @@ class StreamResult:
 
 
 class StreamMonitor:
-    """Anytime-valid test of a stream of rows of a table against rows kept from learning.
+    """Anytime-valid test of a stream of rows of a table against held-out rows.
 
     Raises the alarm when a conformal test martingale reaches 1 / (alpha w) for its weight w; P(any false alarm, ever)
     is at most alpha if reference rows and stream are exchangeable.
@@ -90,15 +90,16 @@ class StreamMonitor:
     Parameters
     ----------
     detector : HLDDetector
-        Fitted; says what to look at in a row. It must not have learned from the reference rows.
+        Fitted; says which features of a row to compare. It must not have learned from the reference rows.
     reference : array_like or data frame
-        At least 40 rows, in any order; of more than 9,000 some are used. They are kept in the monitor's file, encoded.
+        At least 40 rows, in any order; of more than 9,000 only some are used. They are kept in the monitor's file,
+        encoded.
     alpha : float
         Bound on the probability of ever raising a false alarm, in (0, 1).
     groups : column name or position, or (n,) array_like, optional
-        Of the reference: then its units are groups, and every update is one batch, a group like those.
+        Groups of the reference rows: its units are then groups, and every update is one batch, a group like those.
     seed : int
-        Of the order of the reference and of the ties; equal seeds give equal results.
+        Seed of the order of the reference and of ties; equal seeds give equal results.
 
     Raises
     ------
@@ -107,8 +108,8 @@ class StreamMonitor:
 
     Notes
     -----
-    A row costs its likelihoods and some tens of microseconds; every 64th a pass over the reference. Memory for 9,000
-    vectors.
+    A row costs its likelihoods and some tens of microseconds; every 64th also a pass over the reference. Memory for
+    9,000 vectors.
 
     References
     ----------
@@ -165,7 +166,7 @@ class StreamMonitor:
             self.alarm_row: int | None = None
 
     def update(self, table: Any) -> StreamResult:
-        """Let rows happen, in their order; with groups, let one batch happen.
+        """Process the next rows, in their order; with groups, process one batch.
 
         Parameters
         ----------
@@ -179,7 +180,7 @@ class StreamMonitor:
         Raises
         ------
         TypeError, ValueError
-            If `table` is not usable; the monitor is then as it was.
+            If `table` is not usable; the monitor is then unchanged.
         """
         return self.update_codes(self.detector.encoder_.encode_counting(table)[0])
 
@@ -255,7 +256,7 @@ class StreamMonitor:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], detector: Any) -> StreamMonitor:
-        """Go on where the monitor of a file stood, to the last bit; ValueError unless it is this detector's."""
+        """Continue where the monitor in a file stood, to the last bit; ValueError unless it is this detector's."""
         from hld.streams.stream_file import read_stream
         return read_stream(cls, path, detector)
 

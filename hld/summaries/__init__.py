@@ -1,1 +1,1 @@
-"""A batch as a few sums: made where its rows are, added up, and tested where the model is."""
+"""A batch as a few sums: computed where its rows are, added up, and tested where the model is."""

@@ -1,7 +1,7 @@
 """Which model a summary is for: a hash of everything that its sums depend on.
 
-Sums of likelihoods mean something only beside the circuit and the nodes that they were made with; beside another model
-they would give a wrong p-value without a word.  The fingerprint is the SHA-256 of the circuit, the nodes, the reference
+Sums of likelihoods mean something only with the circuit and the nodes that they were made with; with another model
+they would silently give a wrong p-value.  The fingerprint is the SHA-256 of the circuit, the nodes, the reference
 mean and the metrics (by which the spread is measured), so it is the same in every process that read the same file.
 """
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pcircuit
 
 
 def test_fingerprint(circuit: pcircuit.Circuit, calibration: Any) -> str:
-    """Of a test.
+    """The fingerprint of a test.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ test_fingerprint.__test__ = False  # type: ignore[attr-defined]  # its name must
 
 
 def detector_fingerprint(test: str, schema: Any) -> str:
-    """Of a detector: of its test, and of how it reads tables.
+    """The fingerprint of a detector: of its test, and of how it reads tables.
 
     Parameters
     ----------

@@ -1,15 +1,15 @@
 """Summaries as JSON and as bytes: plain numbers with names, each checked when it is read.
 
 JSON is one object: "format" and "version", the scalars, and "arrays", nested lists by name.  Doubles are written with
-as many digits as it takes to read them back exactly.
+enough digits to read them back exactly.
 
 Bytes are, in this order: the eight letters ``HLDSUM01``, the length of the header as 4 bytes, the header (the same JSON
 object, with the shapes of the arrays in place of their numbers), the numbers of all arrays in the order of the header
 as little-endian doubles and 64-bit integers, and the CRC-32 of everything before it as 4 bytes.
 
 A summary may come from anywhere, so nothing is trusted and nothing evaluated: sizes are bounded, counts are whole
-numbers of at least 0 that do not exceed the rows, names of columns are text.  What the numbers say is for the model to
-check that they claim to be for.
+numbers of at least 0 that do not exceed the rows, names of columns are text.  Whether the numbers fit is checked by the
+model that they claim to be for.
 """
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def _checked(scalars: dict[str, Any], arrays: dict[str, Any]) -> tuple[dict[str,
 
 
 def _check_shapes(arrays: dict[str, Any]) -> None:
-    """Raise unless arrays that go together have the same sizes, and what is a sum of squares is not negative."""
+    """Raise unless related arrays have the same sizes, and sums of squares are not negative."""
     q, sketch = arrays.get("squares", np.zeros(0)).shape, arrays.get("sketch", np.zeros((0, 0, 0))).shape
     fits = [arrays.get(name, arrays["sums"]).shape == arrays["sums"].shape for name in ("seen", "variances")]
     fits += [arrays[name].shape == q for name in ("fourths", "odd") if name in arrays]

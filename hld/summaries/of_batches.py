@@ -1,7 +1,7 @@
-"""Record batches to the bytes of a summary: the piece that Spark and Ray carry to where the rows are.
+"""Record batches to the bytes of a summary: the function that Spark and Ray send to where the rows are.
 
-Both engines hand record batches of Arrow to a function, and take such batches back.  The one made here yields one batch
-of one row for each partition: the bytes of its `BatchSummary`, a few kilobytes, in the column "summary".
+Both engines hand Arrow record batches to a function, and take such batches back.  The function made here yields one
+batch of one row for each partition: the bytes of its `BatchSummary`, a few kilobytes, in the column "summary".
 
 =====  ====================================================================================================
 Spark  ``frame.mapInArrow(hld.arrow_summarizer(detector), "summary binary").collect()``
@@ -34,8 +34,9 @@ def arrow_summarizer(detector: Any) -> ArrowSummarizer:
     Returns
     -------
     callable
-        Takes an iterator of pyarrow.RecordBatch and returns one, of one batch of one row, or of none if no batch has
-        rows; takes a pyarrow.Table and returns one likewise.  The column "summary" holds ``BatchSummary.to_bytes()``.
+        Takes an iterator of pyarrow.RecordBatch and returns an iterator over one batch of one row, or over none if no
+        batch has rows; likewise takes and returns a pyarrow.Table.  The column "summary" holds
+        ``BatchSummary.to_bytes()``.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Summaries of tables: a detector's schema counts what it does not know, and categories are counted by column."""
+"""Summaries of tables: cells that the schema does not know, and categories by column, are counted, too."""
 from __future__ import annotations
 
 from collections.abc import Iterable

@@ -1,8 +1,8 @@
-r"""Noise in the sums of a summary, so that no row can be told from them: (epsilon, delta)-differential privacy.
+r"""Noise in the sums of a summary, so that no row can be inferred from them: (epsilon, delta)-differential privacy.
 
 **Guarantee.**  Two batches of T rows are neighbours if they differ in one row.  The released sums y satisfy
 P(y in A) <= exp(epsilon) P'(y in A) + delta for all neighbours and all A.  The number T, the model and the noise are
-public.  What a summary says beside its sums (counts of categories, missing cells, the spread) is left out.
+public.  What a summary otherwise says besides its sums (counts of categories, missing cells, the spread) is left out.
 
 **Sensitivity.**  Exchanging a row x for x' changes the sums by L(x) - L(x').  The likelihood of node j stays between
 bounds a_j <= L_j <= b_j (`hld.vectors.ranges`); the inputs of one variable see the same value, so that together they
@@ -11,7 +11,7 @@ change by the difference of two columns of their table P.  In units s_j,
 .. math:: \Delta^2 = \sum_v \max_{c, c'} \sum_{j \in v} \Big(\frac{P_{jc} - P_{jc'}}{s_j}\Big)^2
           + \sum_{j \text{ inner}} \Big(\frac{b_j - a_j}{s_j}\Big)^2 .
 
-**Noise.**  N(0, tau^2 s_j^2) is added to each sum, with the least tau for which
+**Noise.**  N(0, tau^2 s_j^2) is added to each sum, with the smallest tau for which
 
 .. math:: \Phi\Big(\frac{\Delta}{2\tau} - \frac{\epsilon\tau}{\Delta}\Big)
           - e^\epsilon \Phi\Big(-\frac{\Delta}{2\tau} - \frac{\epsilon\tau}{\Delta}\Big) \le \delta,
@@ -20,17 +20,17 @@ which is necessary and sufficient for normal noise (Balle and Wang 2018).  The u
 r_j = b_j - a_j, the sum over j of noise variances over row variances is tau^2 sum s_j^2 / sigma_j^2 with tau^2 in
 proportion to sum r_j^2 / s_j^2, and by Cauchy and Schwarz their product is least for s_j^2 = r_j sigma_j.
 
-**Test.**  The noise is independent of the rows and its law is known, so it belongs into the null: the difference of
+**Test.**  The noise is independent of the rows and its law is known, so it becomes part of the null: the difference of
 means has the covariance S (1/T + 1/n) + diag(tau^2 s_j^2) / T^2 (`hld.testing.summed_batch`).  Noise fades as 1/T where
 sampling fades as 1/sqrt(T): it is the larger part below T of about tau^2 s_j^2 / sigma_j^2.  Summaries of several sites
-add up, and so do their variances; each row is at one site, so the guarantee is that of one.
+add up, and so do their variances; each row is at one site, so the guarantee is that of one summary.
 
-Features of the score have no such bound: in their place stand those of the reference, so that the metric "score" says
-nothing (its p-value is 1), which the law of all metrics together does not make up for: it is careful.
+Features of the score have no such bound: they are replaced by those of the reference, so that the metric "score" says
+nothing (its p-value is 1); the law of all metrics together is not adapted to that, which makes it conservative.
 
-**Limits.**  Noise comes from the operating system's generator; the noisy sum is rounded to a grid of 2^-20 deviations,
-which takes away the low digits that could tell of the sum without noise, but the arithmetic is that of doubles and no
-proof covers its last digits (Mironov 2012).  Asking twice for the same rows adds up epsilon and delta: keep account.
+**Limits.**  Noise comes from the operating system's generator; the noisy sum is rounded to a grid of 2^-20 standard
+deviations, which removes the low digits that could reveal the sum without noise, but the arithmetic is in doubles and
+no proof covers its last digits (Mironov 2012).  Two summaries of the same rows add up epsilon and delta: keep account.
 
 References
 ----------

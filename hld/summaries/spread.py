@@ -8,11 +8,11 @@ check asks three things of them, in each metric, for y_t = F (L(x_t) - mu) and t
 
   .. math:: E \|R C R^t\|^2 = \|C\|^2 + \frac{(\mathrm{tr}\, C)^2 + \|C\|^2 - 2 \sum_i C_{ii}^2}{r} \ge \|C\|^2,
 
-  so both norms are found too large, by 40 % for r = 16 and a covariance that is spread over 16 directions, and less for
-  fewer: the check is so much more careful than with rows.
+  so both norms are overestimated, by 40 % for r = 16 and a covariance that is spread over 16 directions, and less for
+  fewer: the check is that much more conservative than with rows.
 * the mean fourth power of |y_t - c y|, bounded by Minkowski's inequality: its fourth root is at most that of the mean
   of |y_t|^4 plus c |y|.
-* the rows farther out than all reference rows: how many there are is kept, not where; so the p-value is at least the
+* the rows farther out than all reference rows: only their number is kept; so the p-value is at least the
   probability that so many exchangeable rows are all in the batch.
 
 References

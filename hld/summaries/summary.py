@@ -1,15 +1,15 @@
-"""What is left of a batch when its rows have been seen: sums, from which it can be tested.
+"""What is kept of a batch when its rows are gone: sums, from which it can be tested.
 
-The test compares mean vectors, and means are sums divided by counts.  So of T rows with vectors L(x_1)..L(x_T) of
+The test compares mean vectors, and means are sums divided by counts.  So for T rows with vectors L(x_1)..L(x_T) of
 likelihoods it is enough to keep
 
     T,   sum_t L(x_t)   and for each number of the vector, how many rows show it
 
 which add up over parts of a batch, over sites and over days, in any order (up to the rounding of sums of doubles).  No
-row can be read off them as soon as there are several, but they are no formal guarantee of privacy: with noise they are
-(`hld.summaries.privacy`).
+row can be read off them as soon as there are several, but this is no formal guarantee of privacy; with noise there is
+one (`hld.summaries.privacy`).
 
-Beside these a summary holds, where it is known,
+Besides these a summary holds, where they are known,
 
 * `Spread`: how the rows vary, by which an alarm is checked where rows are the reference (`hld.summaries.spread`)
 * `TableCounts`: cells that the schema does not know, and the counts of each column's categories
@@ -107,7 +107,7 @@ class BatchSummary:
     num_rows : int
         T.
     sums : (size,) float array
-        Sums of the likelihoods of the nodes, over the rows that show them; behind them, with the metric "score",
+        Sums of the likelihoods of the nodes, over the rows that show them; after them, with the metric "score",
         features of the score.
     seen : (size,) int array
         Rows that show each of them; T where nothing is missing.
@@ -248,7 +248,7 @@ def check_summary(value: object, name: str = "summary") -> BatchSummary:
     ----------
     value : object
     name : str
-        What errors call it.
+        Name of the argument in error messages.
 
     Returns
     -------

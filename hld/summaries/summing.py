@@ -29,7 +29,7 @@ def summarize_rows(test: Any, rows: Any, *, epsilon: float | None = None, delta:
     delta : float
         Used with `epsilon` only.
     rng : int or numpy.random.Generator, optional
-        Of the noise; by default the operating system's, which is what privacy needs.
+        Generator of the noise; by default the operating system's, which is what privacy needs.
     first : int
         Rows of the same batch that were summarised before: holes are filled by other draws.
 

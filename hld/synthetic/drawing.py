@@ -3,7 +3,7 @@
 A condition is a list of disjoint boxes (`hld.synthetic.expressions`).  Its bins may be cut, so the input tables of the
 circuit are cut alike: a part of a bin has its share of the bin's probability.  Then P(condition) is the sum of
 P(box), exactly, and a row is drawn from a box with probability P(box) / P(condition) and from p(x | box) in it
-(`pcircuit.condition`): every row that is drawn fulfils the condition.
+(`pcircuit.condition`): every row that is drawn satisfies the condition.
 """
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def condition_probability(circuit: pcircuit.Circuit, columns: Any, tables: Any, 
     ----------
     circuit : pcircuit.Circuit
     columns : tuple of V columns
-        Of the encoder.
+        Columns of the encoder.
     tables : ValueTables or None
     where : str
 
@@ -100,7 +100,7 @@ def cut_circuit(circuit: pcircuit.Circuit, columns: tuple[Any, ...], grids: list
     ----------
     circuit : pcircuit.Circuit
     columns : tuple of V columns
-        Of the encoder.
+        Columns of the encoder.
     grids : list of V Grid or None
     cuts : dict of int to tuple of float
         Cut points by column.

@@ -5,11 +5,11 @@ comparison             ``age > 40``, ``20 <= age < 30``, ``sex == "F"``, ``sex !
 membership             ``colour in ("red", "blue")``, ``colour not in ["red"]``
 times                  ``day >= "2026-01-31"``, ``clock < "12:30"``, ``stay > "1 day, 6:00:00"``, ``stay > 108000``
 together               ``and``, ``or``, ``not``, parentheses
-names                  as in the table; in backquotes if they are no words: ```hours-per-week` > 40``
+names                  as in the table; in backquotes if not identifiers: ```hours-per-week` > 40``
 =====================  ===============================================================
 
-Anything else is refused with the place.  What comes out is a list of *disjoint boxes*: a box says for some columns
-which levels or bins they have, so that a circuit knows its probability exactly (`pcircuit.condition`).  With A, B lists
+Anything else is refused, with its place.  The result is a list of *disjoint boxes*: a box says for some columns
+which levels or bins they have, so that a circuit gives its probability exactly (`pcircuit.condition`).  With A, B lists
 of disjoint boxes,
 
     A and B = all intersections of two,   not A = the intersection of the complements of its boxes,

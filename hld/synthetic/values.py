@@ -1,13 +1,13 @@
 r"""Values inside bins: what a column of numbers looked like, in 65 quantiles.
 
-A circuit draws the bin of a number.  Which number of the bin it is, follows the training rows: with Q the piecewise
+A circuit draws the bin of a number.  The number within the bin follows the training rows: with Q the piecewise
 linear quantile function through the k/64-quantiles, and F(x) = P(X < x) its inverse, a value of the bin [a, b) is
 
 .. math:: Q(U), \qquad U \text{ uniform on } [F(a), F(b)),
 
-so a value that very many rows have, such as zero, is drawn as often.  It is rounded to the unit that all training
-values are multiples of, a day or a millionth: whole numbers stay whole, and dates stay without a time.  Of a bin
-[a, b), the part [a, c) has the share (F(c) - F(a)) / (F(b) - F(a)).
+so a value that very many rows have, such as zero, is drawn equally often.  It is rounded to the unit that all training
+values are multiples of, a day or a millionth: whole numbers stay whole, and dates stay without a time.  The part [a, c)
+of a bin [a, b) has the share (F(c) - F(a)) / (F(b) - F(a)).
 """
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def grids(columns: Any, tables: ValueTables | None) -> list[Any]:
     Parameters
     ----------
     columns : tuple of V columns
-        Of the encoder.
+        Columns of the encoder.
     tables : ValueTables or None
 
     Returns

@@ -1,1 +1,1 @@
-"""Tables in files: which kind of file it is, how its text is to be read, and its rows in pieces of any size."""
+"""Tables in files: the kind of file, the dialect of its text, and its rows in chunks of any size."""

@@ -1,4 +1,4 @@
-"""The bytes of a file: where they are, how they are compressed, and a look at the first of them."""
+"""The bytes of a file: where they are, how they are compressed, and what the first of them say."""
 from __future__ import annotations
 
 import bz2

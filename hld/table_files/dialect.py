@@ -1,8 +1,8 @@
-"""How a text file is written: its separator, its header, its decimal mark; found out, or said.
+"""How a text file is written: its separator, its header, its decimal mark; detected, or stated by the user.
 
-A file whose one column holds another separator is not a table of one column, and a file whose first row is taken for
-its header has lost a row: whatever such a file is learned as, everything passes a test from then on.  So the separator
-is looked for in the first lines, and what looks wrong is refused with the option that says how it is meant.
+A file whose only column holds another separator is not a table of one column, and a file whose first row is taken for
+its header has lost a row: a model learned from such a misreading would let everything pass.  So the separator is looked
+for in the first lines, and what looks wrong is refused with the option that settles the question.
 """
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class Dialect:
     ----------
     separator, decimal : str
     names : tuple of str
-        Of all columns; one may be empty, that of the row numbers of a data frame.
+        Names of all columns; one may be empty, that of the row numbers of a data frame.
     encoding : str
     has_blanks : bool
         Whether a blank stands behind each separator, which is then no part of the cells.

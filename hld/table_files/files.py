@@ -2,15 +2,15 @@
 
 They are read by pyarrow where it is installed, which is several times faster, and by pandas where it is not.
 
-**A table to learn from** (`read_training`) has the types that all its cells can be: numbers, booleans, dates as
-ISO 8601 writes them, or text; empty cells (or NA, NaN, null, ...) are missing.  Of a file with more than `max_rows`
+**A table to learn from** (`read_training`): each column gets a type that all its cells fit: numbers, booleans, ISO 8601
+dates, or text; empty cells (or NA, NaN, null, ...) are missing.  From a file with more than `max_rows`
 rows a uniform sample is read: each row has a random number, and those with the smallest are kept, so that memory is
 needed for the sample only.
 
 **A batch** (`read_chunks`) must not be read that way.  If the training column held "1", "2" and "x", it is text; a
-batch that happens to hold only "1" and "2" would become numbers, none of which is a level of the column, and what has
-changed is the reading, not the data.  So each column is read as what it was when the detector was fitted: numbers where
-its levels or bins are numbers, text otherwise.  A cell that cannot be that stays text, and is counted.
+batch that happens to hold only "1" and "2" would become numbers, none of which is a level of the column: the reading
+would have changed, not the data.  So each column is read with the type that it had when the detector was fitted:
+numbers where its levels or bins are numbers, text otherwise.  A cell that does not fit stays text, and is counted.
 """
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def read_training(path: str, options: ReadOptions = DEFAULT, *, max_rows: int = 
         "-" is standard input.
     options : ReadOptions
     max_rows : int
-        Rows that are read at most, a uniform sample of those that there are.
+        Largest number of rows that are read, a uniform sample of all.
     seed : int
-        Of the sample.
+        Seed of the sample.
 
     Returns
     -------
@@ -77,7 +77,7 @@ def read_chunks(path: str, encoder: TableEncoder, options: ReadOptions = DEFAULT
     path : str
         "-" is standard input.
     encoder : hld.schemas.encoder.TableEncoder
-        Of the detector that will read the table.
+        Encoder of the detector that will read the table.
     options : ReadOptions
     as_text : bool
         Whether to read every column as text first; otherwise `OddCells` is raised where a cell is not what its column

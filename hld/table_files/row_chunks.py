@@ -1,6 +1,6 @@
-"""Chunks of rows as pyarrow or pandas reads them: text files cell by cell, Parquet and JSON lines with their types.
+"""Chunks of rows as read by pyarrow or pandas: text files cell by cell, Parquet and JSON lines with their types.
 
-Chunks are Arrow tables where pyarrow is installed, else pandas frames; the few things that are done with them are here.
+Chunks are Arrow tables where pyarrow is installed, otherwise pandas frames; the few operations on them are here.
 """
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def typed_frame(text: Any, dialect: Dialect, options: ReadOptions) -> Any:
     Parameters
     ----------
     text : Arrow table or data frame
-        Of str cells.
+        With str cells.
     dialect : Dialect
     options : ReadOptions
 

@@ -1,18 +1,18 @@
 r"""Parts of a date as columns of their own: the day of the week, the hour, the month.
 
-A moment does not come back: every later batch lies beyond the range of training, and a column of dates says no more
-than that time has passed.  What does come back is the calendar, so that "as many visits on Saturdays as ever" can be
+A date never comes back: every later batch lies beyond the range of training, and a column of dates says only
+that time has passed.  What does come back is the calendar, so that "as many visits on Saturdays as ever" can be
 learned and tested.  A part is derived from its column whenever a table is read, in training and later:
 
 ========  =================================  ===================================================
-part      values                             of a moment s, in seconds since 1970
+part      values                             at time s, in seconds since 1970
 ========  =================================  ===================================================
 weekday   Mon, Tue, Wed, Thu, Fri, Sat, Sun  (floor(s / 86400) + 3) mod 7, counted from Monday
 hour      0 .. 23                            floor(s / 3600) mod 24
 month     1 .. 12                            of the Gregorian calendar
 ========  =================================  ===================================================
 
-Times with a zone count in UTC: take the zone off first where hours should be local.
+Times with a zone are converted to UTC: remove the zone first where hours should be local.
 """
 from __future__ import annotations
 

@@ -4,14 +4,14 @@ A table comes as an array or as a data frame; inside the encoder it is a list of
 cells. Three facts about one cell are settled here and nowhere else.
 
 * *Missing*: ``None``, whatever differs from itself (NaN, NaT), ``pandas.NA`` and masked entries. An empty
-  text is a text.
+  string is text.
 * *Plain value*: the ``bool``, ``int``, ``float`` or ``str`` that a level is kept as. NumPy scalars become
   Python ones, decimals and fractions the nearest double, bytes their UTF-8 text; dates and other objects are
   represented by ``str(cell)``, dates to the last nanosecond. Containers, complex numbers and objects without a text
   of their own are refused.
 * *Equality* is by value, as in Python: 1, 1.0 and True are one level, "1" is another.
 
-Nothing is rounded on the way: whole numbers stay whole numbers, whatever their size, also beside missing cells.
+Nothing is rounded on the way: whole numbers stay whole numbers, whatever their size, even beside missing cells.
 
 ===================  ==================================================================
 `read_table`         a table as `Columns`
@@ -165,7 +165,7 @@ def distinct_values(values: Any, name: str) -> tuple[Any, ...]:
     ----------
     values : (N,) array
     name : str
-        Of the column, for errors.
+        Name of the column, for errors.
 
     Returns
     -------
@@ -224,7 +224,7 @@ def as_numbers(values: np.ndarray, name: str, *, odd: list[Any] | None = None) -
     ----------
     values : (N,) array
     name : str
-        Of the column, for errors.
+        Name of the column, for errors.
     odd : list, optional
     """
     if values.dtype.kind in NUMERIC:
@@ -249,7 +249,7 @@ def as_doubles(values: Any, name: str) -> np.ndarray:
     ----------
     values : (N,) float array
     name : str
-        Of the column.
+        Name of the column.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """Which column is meant: names given by the user, columns singled out, columns of a later table.
 
-Names are text. A table's column with another kind of name (a number, a date) counts under the text of it;
-where the user points at columns, text is a name and a whole number is a position.
+Names are text. A column with another kind of name (a number, a date) is known by the text of that name;
+where the user specifies columns, text is a name and a whole number is a position.
 
 Functions: `column_names`, `column_roles` (at fitting), `arrange`, `matched` (at encoding).
 """
@@ -25,7 +25,7 @@ def column_names(names: Any, table_names: Any, num_columns: int) -> Any:
     names : sequence of V str, or None
         Given by the user.
     table_names : tuple of V str, or None
-        Of the frame.
+        Names in the frame.
     num_columns : int
         V.
 

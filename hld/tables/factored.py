@@ -1,6 +1,6 @@
 """A column whose cells repeat: the distinct ones once, and for each row which of them it has.
 
-Text as data frames and Arrow hold it is dearest where every cell becomes a Python object.  Where the library that holds
+Text in data frames and Arrow is most expensive when every cell becomes a Python object.  Where the library that holds
 a column can number its distinct values, only these become objects, and everything else is arithmetic on numbers.
 """
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Tables of other libraries taken apart: Arrow tables and record batches, structured arrays, mappings of columns.
 
-Nothing is imported to recognise a table: Arrow's are told by their ``schema`` and ``column``, mappings by being
+Nothing is imported to recognise a table: Arrow's have ``schema`` and ``column``, mappings are
 mappings, and whatever offers the Arrow stream interface (``__arrow_c_stream__``: query results of DuckDB, frames of
 narwhals, and others) is read through pyarrow, which is then needed.
 """
@@ -72,7 +72,7 @@ def arrow_column(column: Any, name: str) -> Any:
     ----------
     column : pyarrow.ChunkedArray or pyarrow.Array
     name : str
-        Of the column, for errors.
+        Name of the column, for errors.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """Data frames: each column as an array of its own, and nothing rounded on the way.
 
-A column of a frame knows more than the array that it makes of itself.  Whole numbers with one missing value become
-floats, and beyond 2^53 neighbours become one number; nested values become a second dimension; times of the day lose
+A column of a frame can hold more than the array it converts to.  Whole numbers with one missing value become
+floats, in which neighbours beyond 2^53 coincide; nested values become a second dimension; times of day lose
 their nanoseconds.  Such columns are taken as Python objects instead.
 
 Frames are recognised by what they can do (``columns`` with ``iloc`` or ``get_column``), so that none of their

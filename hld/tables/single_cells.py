@@ -1,6 +1,6 @@
 """One cell of a table: whether it is missing, the plain value that it is kept as, and the errors for what it cannot be.
 
-`hld.tables.cells` says what the words mean.
+`hld.tables.cells` defines the terms.
 """
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def plain_value(cell: float | str, name: str) -> float | str:
     ----------
     cell : object
     name : str
-        Of the column, for errors.
+        Name of the column, for errors.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def not_a_number(cell: str, name: str) -> Any:
     ----------
     cell : object
     name : str
-        Of the column.
+        Name of the column.
     """
     what = "text" if isinstance(cell, (str, bytes)) else f"a {type(cell).__name__}"
     return TypeError(f"`table` column {name!r} holds {what} ({reprlib.repr(cell)}), expected numbers, "
@@ -99,7 +99,7 @@ def not_a_level(cell: Any, name: Any) -> Any:
     ----------
     cell : object
     name : str
-        Of the column.
+        Name of the column.
     """
     return TypeError(f"`table` column {name!r} holds a {type(cell).__name__} ({reprlib.repr(cell)}), "
                      f"expected text, numbers, booleans or dates: convert the column first")
@@ -111,7 +111,7 @@ def too_large(name: Any) -> Any:
     Parameters
     ----------
     name : str
-        Of the column.
+        Name of the column.
     """
     return ValueError(f"`table` column {name!r} holds a number beyond the range of double precision, "
                       f"expected magnitudes below 1.8e308: keep such values as text, or write them as inf")

@@ -6,9 +6,9 @@ duration  2 days 03:04:05.6, 2 days, 3:04:05 (as data frames and Python write th
 time      12:30, 12:30:05.6
 ========  ===================================================================================
 
-01/02/2026 is the first of February to some and the second of January to others: such texts stay texts.  A column is of
-times if all its distinct cells are, and more than one: a single date may be anything.  "12:30:05" may be a time of the
-day and a duration; it is a duration if another cell of the column is longer than a day.
+01/02/2026 is the first of February to some and the second of January to others: such texts stay texts.  A column holds
+times if all its distinct cells are times and there is more than one: a single date may be anything.  "12:30:05" may be
+a time of day or a duration; it is a duration if another cell of the column is longer than a day.
 """
 from __future__ import annotations
 

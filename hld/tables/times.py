@@ -12,7 +12,7 @@ time       seconds since midnight
 as doubles: a date of this century is right to a quarter of a microsecond.
 
 NumPy counts time in units from years to attoseconds, Python in microseconds, in the years 1 to 9999.  Where a cell is
-needed as it is written (a time stamp that is somebody's category), what Python can hold becomes its ``datetime`` or
+needed as it is written (a time stamp used as a category), what Python can represent becomes its ``datetime`` or
 ``timedelta``, and what it cannot becomes the text that it would have if Python could:
 "2020-01-01 00:00:00.000000001", as data frames write it, too.
 """
@@ -58,7 +58,7 @@ def as_seconds(values: np.ndarray, kind: str) -> Any:
     Parameters
     ----------
     values : (N,) array
-        Of dates since 1970, durations, or times of the day.
+        Dates since 1970, durations, or times of day.
     kind : "date", "duration" or "time"
 
     Returns

@@ -1,4 +1,4 @@
 """The test itself: a reference, metrics of the difference from it and a null put together, and a batch judged by them.
 
-`hld.testing.goodness_of_fit` has the test, `hld.testing.calibration` what it knows of its null.
+`hld.testing.goodness_of_fit` has the test, `hld.testing.calibration` what is computed before a batch is seen.
 """

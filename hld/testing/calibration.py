@@ -4,7 +4,7 @@
     metrics     how a difference becomes a number   `hld.metrics`       d = |F (mean of the batch - mu)|
     null        how large it is without a shift     `hld.nulls`         p-value and threshold at every T
 
-A `Calibration` is what is left of them when the test stands, and what a model file stores.
+A `Calibration` is what is kept of them once the test is built, and what a model file stores.
 """
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Calibration:
     features : ScoreFeatures or None
         What the test looks at beside likelihoods.
     mean_score : (P,) float array or None
-        Of the reference, where there are features.
+        Mean score of the reference, where there are features.
     """
 
     nodes: np.ndarray
@@ -106,7 +106,7 @@ def refuse_scale(metric: LinearMap, stds: np.ndarray, mean: np.ndarray) -> None:
     ----------
     metric : LinearMap
     stds, mean : (m,) float arrays
-        Of one row under the reference.
+        Standard deviations and means of one row under the reference.
 
     Raises
     ------

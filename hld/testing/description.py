@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-SHOWN_SIZES = (1, 2, 5, 10, 100, 1000, 10_000)  # whose smallest p-values are told
+SHOWN_SIZES = (1, 2, 5, 10, 100, 1000, 10_000)  # whose smallest p-values are listed
 
 
 def described(test: Any) -> str:

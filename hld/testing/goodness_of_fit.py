@@ -78,19 +78,19 @@ class HLDTest:
     rng : int or numpy.random.Generator, optional
         Seed of drawn batches and of the completion of missing values; equal seeds give equal results.
     ridge : float
-        Of the whitened metric, relative to the largest eigenvalue; smaller finds more shifts, and the law needs
-        larger T.
+        Ridge of the whitened metric, relative to the largest eigenvalue; a smaller one finds more shifts, but the law
+        needs larger T.
     num_resamples : int
-        B, drawn batches.  Their p-values are at least 1 / (1 + B).
+        B, the number of drawn batches.  Their p-values are at least 1 / (1 + B).
     tolerance : float
         Tests H0 "the distance is at most epsilon", epsilon = tolerance * sqrt(E |L(X) - mu|^2): a drift of 0.1 is a
         tenth of the typical distance of a single row from the mean.  By the triangle inequality the null holds for
         d - epsilon, so the level is kept whatever the direction of the drift.
     missing : "complete", "exact" or "available", optional
-        What is done with missing entries.  "complete": they are drawn from the circuit's conditional distribution given
+        How missing entries are treated.  "complete": they are drawn from the circuit's conditional distribution given
         the rest of their row (`hld.vectors.completion`).  "exact": they are summed out, with the exact null for the
         pattern of holes (`hld.references.holes`; for ``reference="circuit"``, and at sizes where the limit law holds).
-        "available": every node is compared by the rows that show its whole scope (`hld.references.available`; for
+        "available": every node is compared using the rows that show its whole scope (`hld.references.available`; for
         ``reference="training"``).  All keep the level if holes do not depend on values, the first two only if the rows
         follow the circuit.  By default "available" where rows are the reference, and "complete" where the circuit is.
     ordered : sequence of int, optional
@@ -103,7 +103,7 @@ class HLDTest:
     vectors : hld.vectors.row_vectors.RowVectors
         What the test looks at in a row: likelihoods of the nodes and, with the metric "score", features of the score.
     mean, stds : (m,) float arrays
-        Mean and standard deviation of these under the reference: more than m numbers with the metric "score".
+        Means and standard deviations of these under the reference: more than m numbers with the metric "score".
     null, reference : str
     num_train : int or None
     tolerance : float
@@ -258,14 +258,14 @@ class HLDTest:
 
     @cached_property
     def fingerprint(self) -> str:
-        """64 hexadecimal digits, by which a summary for another test is told."""
+        """64 hexadecimal digits, by which a summary for another test is recognised."""
         return test_fingerprint(self.circuit, self.calibration)
 
     def judge(self, mean: np.ndarray, num_samples: int, alpha: float = 0.05, *, num_missing: int = 0) -> HLDResult:
-        """Test a batch of which only the mean hierarchical likelihood vector is at hand.
+        """Test a batch of which only the mean hierarchical likelihood vector is available.
 
         Means of parts of a batch, weighted by their numbers of rows, add up: machines that each see a part need to send
-        these m numbers only.
+        only these m numbers.
 
         Where rows are the reference, calling the test with the rows of a batch checks an alarm by these rows
         (`hld.nulls.ranks.confirmation`); without them the p-value may be too small if reference rows are few.
@@ -274,7 +274,7 @@ class HLDTest:
         ----------
         mean : (m,) float array_like
             Mean over the batch of the likelihoods of `nodes`, see `pcircuit.mean_node_likelihoods`; with the metric
-            "score" the features of the score behind them: ``test.vectors.mean(rows)`` has all.
+            "score" followed by the features of the score: ``test.vectors.mean(rows)`` has all.
         num_samples : int
             T, rows of the batch.
         alpha : float
@@ -302,10 +302,10 @@ class HLDTest:
         return verdict(self, mean - self.mean, T, alpha, num_missing, self.calibration.null)
 
     def judge_sums(self, sums: RowSums, alpha: float = 0.05) -> HLDResult:
-        """Test a batch that came in chunks, of which `hld.testing.row_sums.RowSums` are at hand (one row or more).
+        """Test a batch that came in chunks, given its `hld.testing.row_sums.RowSums` (of one row or more).
 
-        The result is that of the rows in one piece, if they are few enough to be held; else up to the sample of rows by
-        which an alarm is checked, and the draws that fill holes where these are completed.
+        The result is that of the rows in one piece, if they are few enough to be held; otherwise it may differ by the
+        sample of rows that checks an alarm, and by the draws that fill holes where these are completed.
         """
         if not sums.num_rows:
             raise ValueError("`batch` has no rows: at least one is needed")
@@ -317,7 +317,7 @@ class HLDTest:
         return self._against_rows(batch, check_alpha(alpha), sums.num_missing)
 
     def _against_rows(self, batch: RowBatch, alpha: float, num_missing: int) -> HLDResult:
-        """Test a batch whose rows are at hand against reference rows."""
+        """Test a batch whose rows are available against reference rows."""
         deltas, null, factors = batch.difference()
         result = verdict(self, deltas, batch.num_rows, alpha, num_missing, null,
                          lambda found, squared: batch.confirmed(found, squared, factors))

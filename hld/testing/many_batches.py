@@ -6,7 +6,7 @@ instead:
 
     adjusted p_(i) = min over k >= i of  p_(k) m / k,       reject where it is at most a.
 
-It holds for independent batches, and for the positive dependence that a shared reference causes.
+It holds for independent batches, and under the positive dependence that a shared reference causes.
 """
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class BatchesResult:
     results : tuple of HLDResult
         One per batch, each at level `alpha` by itself.
     pvalues, adjusted : (n,) float arrays
-        p-values, and adjusted for the number of batches.
+        p-values, and p-values adjusted for the number of batches.
     reject : (n,) bool array
         ``adjusted <= alpha``: the batches called shifted, among which a share of at most alpha is expected to be false.
     alpha : float

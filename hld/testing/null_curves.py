@@ -1,8 +1,8 @@
-"""The distance of a batch beside the distances that chance makes: one curve for each metric of a test.
+"""The distance of a batch beside the distances that arise by chance: one curve for each metric of a test.
 
 The law of the squared distance d^2 gives the distance x(p) that chance exceeds with probability p.  Between two
 neighbouring levels lies their difference in probability, so the density of d is about -dp/dx.  The batch stands at x of
-its own p-value: the area beyond is what the result reports.  Lengths are told in multiples of x(alpha), so that
+its own p-value: the area beyond is what the result reports.  Lengths are given in multiples of x(alpha), so that
 metrics of different units share one axis and the critical value is 1.
 """
 from __future__ import annotations

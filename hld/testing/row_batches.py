@@ -1,8 +1,8 @@
-"""A batch set against reference rows: its difference from their mean, with or without holes, and its own rows.
+"""A batch compared with reference rows: its difference from their mean, with or without holes, and its own rows.
 
-Without holes a batch of T rows is its mean vector, and the null of the test judges it.  With holes, in the batch or in
-the reference rows, every node is compared by the rows that show it and the batch has laws of its own
-(`hld.references.available`); their p-values take the places of those of the test's laws.  Either way a small p-value is
+Without holes a batch of T rows is reduced to its mean vector, and the null of the test judges it.  With holes, in the
+batch or in the reference rows, every node is compared using the rows that show it and the batch has laws of its own
+(`hld.references.available`); their p-values replace those of the test's laws.  Either way a small p-value is
 checked by the batch's own rows (`hld.nulls.ranks.confirmation`).
 """
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""A batch that is too long to be held: its rows come in chunks, and sums are kept.
+"""A batch that is too long to be held in memory: its rows come in chunks, and sums are kept.
 
-A test needs of a batch the averages of its likelihood vectors over the rows that show each node, the numbers of these
-rows, and some of its rows, spread evenly: those that show which nodes are seen together, and those that an alarm is
-checked by.  Averages add up.  The rows are a uniform sample: each row has a random number, and those with the smallest
-are kept.  A batch of no more rows than are kept gives the result that it gives in one piece.
+From a batch a test needs the averages of its likelihood vectors over the rows that show each node, the numbers of these
+rows, and a sample of its rows, to see which nodes are shown together and to check an alarm.  Averages come from sums,
+which add up.  The sample is uniform: each row has a random number, and those with the smallest are kept.  A batch with
+no more rows than are kept gives the same result as in one piece.
 
-Where the columns have few categories many rows are alike, and each distinct row is evaluated once.
+Where the columns have few categories many rows are equal, and each distinct row is evaluated once.
 """
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class RowSums:
     test : HLDTest
         What will judge them.
     seed : int
-        Of the sample.
+        Seed of the sample.
 
     Examples
     --------

@@ -13,7 +13,7 @@ MISSING = ("complete", "exact", "available")
 
 @dataclass(frozen=True)
 class Settings:
-    """How a test was asked for, checked; each attribute means what it means in `HLDTest`.
+    """The options of a test, checked; each attribute means what it means in `HLDTest`.
 
     Attributes
     ----------

@@ -1,15 +1,15 @@
-"""A batch of which only a summary is there, set against the reference.
+"""A batch of which only a summary is available, compared with the reference.
 
-Means come from sums, so that without holes and noise the p-value is that of the rows.  What a summary does not have is
-replaced by what cannot make a p-value smaller than it should be:
+Means come from sums, so that without holes and noise the p-value is that of the rows.  What a summary lacks is
+replaced by bounds that cannot make a p-value smaller than it should be:
 
 * where rows are the reference a small p-value is checked by the batch's own rows: here by their spread, which bounds
   what the rows would say (`hld.summaries.spread`);
-* with holes the law of a batch needs to know which pairs of nodes are seen together: here metrics that mix nodes of
+* with holes the law of a batch depends on which pairs of nodes are seen together: here metrics that mix nodes of
   different rows say nothing (p = 1), and those that do not keep the law without holes, which is wider
   (`hld.references.available`);
 * with noise the null is that of rows and noise together, from the covariance S (1/T + 1/n) + diag(v) / T^2 with the
-  variances v of the noise; where drawn batches judge so few rows of a circuit, noise is drawn with them.
+  variances v of the noise; where few rows are judged by batches drawn from a circuit, noise is drawn with them.
 """
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ class NoisyDraws:
     metrics : tuple of LinearMap
     score : Score
     deviations : (m,) float array
-        Of the noise in a mean.
+        Standard deviations of the noise in a mean.
     seed : int
     num_draws : int
     """

@@ -1,4 +1,4 @@
-"""A batch with holes against the circuit, the holes summed out: ``missing="exact"``."""
+"""A batch with holes compared with the circuit, the holes summed out: ``missing="exact"``."""
 from __future__ import annotations
 
 from typing import Any
@@ -20,7 +20,7 @@ def judge_with_holes(test: Any, patterns: HolePatterns, batch: np.ndarray, alpha
     ----------
     test : HLDTest
     patterns : HolePatterns
-        Of the test's circuit and nodes.
+        Patterns for the test's circuit and nodes.
     batch : (T, V) integer array
         Evidence; -1 is missing.
     alpha : float

@@ -1,4 +1,4 @@
-"""What a result of a batch among others like it says beside the verdict."""
+"""What the result of a batch among others like it says besides the verdict."""
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass

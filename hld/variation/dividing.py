@@ -1,4 +1,4 @@
-"""Which rows are learned from and which are the reference, where rows have groups or an order of time."""
+"""Which rows are learned from and which are the reference, where rows have groups or an order in time."""
 from __future__ import annotations
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""The test whether a batch is a group like those before.
+"""A test of whether a batch is a group like those before.
 
     H0: the batch and the groups of the reference are exchangeable        H1: they are not
 

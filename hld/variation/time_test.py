@@ -1,10 +1,10 @@
-"""The test whether a stretch of time is like those before: for rows that hang together.
+"""A test of whether a stretch of time is like those before: for rows that depend on their neighbours.
 
     H0: the batch, successive rows, is a stretch of the stationary series that the reference is a stretch of
 
-The mean vector of the batch is set against those of stretches of as many rows (`hld.references.stretches`), by rank and
-beyond the ranks by a law, as a group among groups (`hld.nulls.exchangeable`).  Stretches of one series are nearly
-exchangeable if they are long beside the time in which the series forgets.
+The mean vector of the batch is compared with those of stretches of as many rows (`hld.references.stretches`), by rank
+and beyond the ranks by a law, like a group among groups (`hld.nulls.exchangeable`).  Stretches of one series are nearly
+exchangeable if they are long compared with the memory of the series.
 """
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def time_test(inner: HLDTest, rows: np.ndarray) -> TimeTest:
     Parameters
     ----------
     inner : HLDTest
-        Whose vectors and metrics are used.
+        The test whose vectors and metrics are used.
     rows : (n, V) integer array
         In order of time.
 

@@ -2,7 +2,7 @@
 
 If a row follows the circuit and its holes do not depend on the values in them, the row with its holes filled by draws
 from the circuit's conditional distribution follows the circuit as well.  So a test of completed rows keeps its level
-exactly, whatever the pattern of the holes; it loses power, since what was drawn cannot show a shift.
+exactly, whatever the pattern of the holes; it loses power, since drawn values cannot show a shift.
 """
 from __future__ import annotations
 

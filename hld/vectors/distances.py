@@ -35,7 +35,7 @@ def distance(circuit: pcircuit.Circuit, first: pcircuit.Circuit | ArrayLike,
     Parameters
     ----------
     circuit : pcircuit.Circuit
-        C, whose units measure.
+        C, whose units define the distance.
     first, second : pcircuit.Circuit or (N, V) integer array_like
         P and Q.  A circuit must share the v-tree and categories of C and be normalised; its mean is exact.  Data
         stand for their empirical distribution.  `second` is `circuit` itself by default.

@@ -5,7 +5,7 @@ For selected units n_1..n_m of a circuit, with scopes S_1..S_m, the hierarchical
     L(x) = (p_{n_1}(x_{S_1}), ..., p_{n_m}(x_{S_m})),        each entry in [0, 1]:
 
 how well each part of the model explains its part of x.  The inputs look at single variables, the sums at larger and
-larger scopes, up to the root, which is the likelihood of all of x.
+larger scopes, up to the root, whose entry is the likelihood of all of x.
 """
 from __future__ import annotations
 

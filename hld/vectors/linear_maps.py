@@ -14,7 +14,7 @@ distribution of d needs nothing else.  A map is held in the form that is cheap f
 `DenseRows`   any l rows                                               l m numbers
 ============  =======================================================  ==========================
 
-Each carries the name of the metric that it is, and goes to a file as the fields that it has.
+Each carries the name of its metric, and is stored in a file field by field.
 """
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Between which values the likelihood of a unit can lie, whatever the row is.
+"""The range of values that the likelihood of a unit can take, whatever the row is.
 
-Bottom-up: an input has the least and the largest of its probabilities, a product the products of those of its children,
-a sum their averages.  Exact at inputs and products of inputs; a sum may stay inside, as its products peak at different
-rows.
+Bottom-up: an input has the smallest and the largest of its probabilities, a product the products of its children's
+bounds, a sum their averages.  The range is exact at inputs and products of inputs; a sum may stay inside, as its
+products peak at different rows.
 """
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ With rows z_1..z_n and a metric F, the matrix
 
 .. math:: G_{ij} = (F z_i)^t (F z_j)
 
-holds all that the metric can tell of linear combinations of the rows: |F sum_i w_i z_i|^2 = w^t G w.
+holds all that the metric sees of linear combinations of the rows: |F sum_i w_i z_i|^2 = w^t G w.
 """
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def quadratic_forms(metrics: tuple[LinearMap, ...], rows: np.ndarray) -> tuple[A
     Returns
     -------
     callable
-        Of w (B, n); gives (B, q).
+        Function of w (B, n); gives (B, q).
     int
         Multiplications for one w.
 

@@ -1,8 +1,8 @@
 """What a test looks at in a row: the likelihoods of some nodes and, if it is asked to, features of the row's score.
 
-Both are plain numbers of a row, whose means over a batch and over reference rows can be compared.  They stand in one
-vector, the m likelihoods first, so that one table of reference rows, and one set of drawn batches, tells how all of
-them go together.
+Both are plain numbers of a row, whose means over a batch and over reference rows can be compared.  They form one
+vector, the m likelihoods first, so that one table of reference rows, and one set of drawn batches, gives their joint
+distribution.
 """
 from __future__ import annotations
 

@@ -1,17 +1,17 @@
-r"""A few numbers of a row's score that stand for all of them, each parameter in units of its deviation.
+r"""A few features that stand for the whole score of a row, each parameter in units of its standard deviation.
 
-The score s(x) of a row is the gradient of its log-likelihood in the logits of all parameters (`pcircuit.scores`).  As
-a vector to compare rows by it is taken relative to
+The score s(x) of a row is the gradient of its log-likelihood in the logits of all parameters (`pcircuit.scores`).  To
+compare rows it is scaled,
 
 .. math:: z_p(x) = s_p(x) / \sqrt{\mathrm{Var}_P\, s_p + f}, \qquad f = 0.001,
 
-so that every parameter counts alike, but those that a row in a thousand uses less: without the floor f one row with a
-rare category would outweigh all others.  The variances are those of rows drawn from the circuit, so that nothing is
-known here of the rows that a batch is compared with.
+so that every parameter counts alike, except that those used by one row in a thousand count less: without the floor f
+one row with a rare category would outweigh all others.  The variances are those of rows drawn from the circuit, so that
+nothing here depends on the rows that a batch is compared with.
 
-A large circuit has more parameters than a test can hold.  Of them the R / 2 that vary most keep a coordinate of their
-own, the others share R / 2 coordinates, each with a sign drawn at random: sums of squares are kept in the mean over the
-signs (a count sketch), and parameters that hardly vary add little noise to what they share a place with.  Two
+A large circuit has more parameters than a test can hold.  The R / 2 that vary most keep coordinates of their
+own, and the others share R / 2 coordinates, each with a random sign: sums of squares are preserved on average over the
+signs (a count sketch), and parameters that hardly vary add little noise to the coordinates that they share.  The two
 parameters of a unit with two choices have opposite scores and are one coordinate from the start.
 """
 from __future__ import annotations
@@ -66,7 +66,7 @@ class ScoreFeatures:
         return scores @ self.matrix
 
     def of_rows(self, circuit: pcircuit.Circuit, rows: np.ndarray) -> np.ndarray:
-        """(n, r) features of each row, with no more scores at hand than those of one region and a block of rows."""
+        """(n, r) features of each row, holding only the scores of one region and a block of rows."""
         return pcircuit.scores(circuit, rows, directions=self.matrix)
 
 

@@ -1,7 +1,7 @@
-"""Maps that look at a part of a vector: likelihoods of nodes stand in it first, features of the score behind them.
+"""Maps that look at a part of a vector: first come the likelihoods of nodes, then the features of the score.
 
-A metric of nodes is made for m of them and knows nothing of what else a vector holds; `widened` makes it one of longer
-vectors.  To files a window goes as the map that it shows, with one entry more.
+A metric on nodes is made for m of them and knows nothing of what else a vector holds; `widened` extends it to longer
+vectors.  In files a window is stored as the map that it holds, with one more entry.
 """
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Window(LinearMap):
     Attributes
     ----------
     inner : LinearMap
-        Of the coordinates from `start` on, as many as it takes.
+        A map of the coordinates from `start` on, as many as it takes.
     start : int
         The first coordinate.
     width : int

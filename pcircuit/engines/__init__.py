@@ -1,1 +1,1 @@
-"""Who does the work at hand: NumPy until kernels pay, and how kernels are compiled meanwhile."""
+"""Which engine does a job: NumPy until kernels pay, and how kernels are compiled meanwhile."""

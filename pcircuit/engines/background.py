@@ -2,11 +2,11 @@
 
 A thread that is inside the compiler must not be there while the interpreter, or LLVM, is torn down, nor may a fork
 copy the locks that it holds.  So it can be stopped: Numba announces each of its passes to listeners, and the listener
-here raises in this thread once it is asked to stop, at the next pass, at the latest after the longest one (the
-optimisation of one kernel, a second or two).  Locks are released on the way, and what was finished stays.
+here raises in this thread once it is asked to stop, at the next pass, hence at the latest after the longest one (the
+optimisation of one kernel, a second or two).  Locks are released on the way, and finished kernels are kept.
 
     at exit       stopped, and waited for
-    at a fork     stopped before, begun again in the parent; the child has no thread and begins by itself when it must
+    at a fork     stopped before, restarted in the parent; the child has no thread and starts its own when it must
 """
 from __future__ import annotations
 

@@ -1,16 +1,16 @@
-"""NumPy or kernels: who does a piece of work, where ``PCIRCUIT_ENGINE`` leaves it open.
+"""NumPy or kernels: which engine does a job, where ``PCIRCUIT_ENGINE`` leaves the choice open.
 
-Kernels are bought once, by compiling them, and NumPy is rented by the piece.  Who does not know how much work will
-come should rent until the rent has reached the price, and then buy: that costs at most twice what it would have cost
-to know (the ski rental problem).  So every piece of work comes with an estimate of its NumPy seconds, and
+Kernels are bought once, by compiling them, and NumPy is rented job by job.  If it is unknown how much work will come,
+one should rent until the rent has reached the price, and then buy: that costs at most twice what it would have cost
+with foresight (the ski rental problem).  So every job comes with an estimate of its NumPy seconds, and
 
-* a piece that alone costs as much as compiling waits for the kernels;
-* of smaller ones the seconds are added up.  When they reach the price, the kernels are compiled in a background
+* a job that alone costs as much as compiling waits for the kernels;
+* the seconds of smaller jobs are added up.  When they reach the price, the kernels are compiled in a background
   thread (`engines.background`), and NumPy goes on until they are ready;
-* where a cache on disk has the kernels, their price is the half second of loading them, and nobody waits for longer.
+* where a cache on disk has the kernels, their price is the half second of loading them, and nobody waits longer.
 
-A process that tests a few batches never compiles, nor imports Numba.  The estimates are counts of operations times
-constants measured once, not a clock: the same calls take the same decisions on a busy machine.
+A process that tests a few batches neither compiles nor imports Numba.  The estimates are counts of operations times
+constants measured once, not a clock: the same calls lead to the same decisions on a busy machine.
 
 What is remembered between calls, like Numba's own memory of compiled functions, belongs to the process: whether the
 kernels are there, and the NumPy seconds so far.

@@ -6,8 +6,8 @@ give equal bytes.
 A file may come from anywhere, so reading trusts nothing.  No member is compressed and all sizes must fit the real
 size of the file, hence the memory that reading takes is bounded by a fixed multiple of that size.  The header is JSON
 within limits (`files.header_json`), arrays are plain numbers (`files.plain_arrays`), and nothing is ever evaluated as
-code.  The checksum of each member (CRC-32) tells damage, not intent: whoever crafts a file computes it again, so what
-arrays and header say is for the reader of each format to check.  Every defect raises a `ValueError` that names the
+code.  The checksum of each member (CRC-32) detects damage, not intent: whoever crafts a file can compute it again, so
+the reader of each format must check what arrays and header say.  Every defect raises a `ValueError` that names the
 file.
 """
 from __future__ import annotations
@@ -78,7 +78,7 @@ def write_archive(path: str | os.PathLike[str], header: dict[str, Any], arrays: 
 
 
 def check_header(header: dict[str, object]) -> None:
-    """Raise unless `write_archive` takes a header: to be known before long work whose result it describes.
+    """Raise unless `write_archive` accepts a header: a check before long work whose result the header describes.
 
     Parameters
     ----------

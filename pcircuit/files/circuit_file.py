@@ -11,10 +11,10 @@ units in a table with C_r columns (categories at a leaf, products at an inner re
     weights                  dense: K_r C_r each; CSR: the stored entries
     columns, row_starts      CSR: column of each stored entry; K_r + 1 row starts each, the first of them 0
 
-Probabilities and weights are float64, all else integers of any width.
+Probabilities and weights are float64, all others integers of any width.
 
 Files are archives of `pcircuit.files.archive`: written whole or not at all, and read without trust.  Every array is
-checked against every other before a region is made; what is accepted is a circuit with exactly these arrays.
+checked against every other before a region is made; an accepted file gives a circuit with exactly these arrays.
 
     save, load                      a circuit and a file
     to_arrays, from_arrays          a circuit and the arrays above, to embed a circuit in another file
@@ -59,7 +59,7 @@ def save(circuit: Circuit, path: str | os.PathLike[str], *, provenance: dict[str
     Raises
     ------
     TypeError
-        If `path` is not a path, or `provenance` no dict or holds what JSON cannot.
+        If `path` is not a path, or `provenance` is not a dict or holds what JSON cannot.
     ValueError
         If `path` is a folder or a device, or `provenance` is nested too deeply, too long, or holds a NaN.
     OSError
@@ -133,7 +133,7 @@ def from_parts(header: dict[Any, Any], arrays: dict[Any, Any]) -> Circuit:
     Parameters
     ----------
     header : dict
-        Of the archive.
+        Header of the archive.
     arrays : dict of str to array
         As `to_arrays` returns them.
 

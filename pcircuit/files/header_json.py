@@ -1,13 +1,13 @@
 """The header of a file as JSON: what is written can be read, and what is read is bounded and unambiguous.
 
 JSON leaves open what NaN, a key that occurs twice, a number of a thousand digits or a list a million levels deep
-mean, and readers differ.  Here all of them are refused, when written as when read:
+mean, and readers differ.  Here all of them are refused, in writing as in reading:
 
     depth            at most 32 levels, a number or text being the last
     brackets, commas, colons       at most 2^21 outside of text, so that small files cannot fill the memory
     integers         at most 20 characters, as the time to read one is quadratic in its length
     other numbers    finite, at most 40 characters
-    keys             different in each object
+    keys             unique within each object
     text             UTF-8
 
 The structure is measured before anything is built from it.

@@ -35,7 +35,7 @@ def save_mixture(mixture: Mixture, path: str | os.PathLike[str], *, provenance: 
     Raises
     ------
     TypeError
-        If `mixture` is no mixture, or JSON cannot hold `provenance`.
+        If `mixture` is not a mixture, or JSON cannot hold `provenance`.
     OSError
         If the file cannot be written.
 

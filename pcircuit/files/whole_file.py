@@ -8,13 +8,13 @@ Whoever reads a file must see the old one or the new one, never half of one, wha
 3. The file gets a temporary name and is renamed over the target, in one step.
 4. The folder is forced to disk.  When the writer returns, the new file survives a loss of power.
 
-A writer killed before step 3 leaves nothing: the system frees a file without a name.  One killed between its name and
-the renaming, some microseconds later, leaves a file `.pcircuit-*.tmp`, and so does one killed while it writes where
-there are no files without names.  The next writer in that folder removes it.  It tells a left file from one that is
-being written by a lock (flock), which the system takes away when a process ends, however it ends.
+A writer killed before step 3 leaves nothing: the system frees a file without a name.  One killed between naming and
+renaming, some microseconds later, leaves a file `.pcircuit-*.tmp`, and so does one killed while writing on systems
+without unnamed files.  The next writer in that folder removes it.  A lock (flock), which the system releases when a
+process ends, however it ends, distinguishes an abandoned file from one that is being written.
 
 A file that is replaced keeps its mode, its access list, and its owner and group as far as the process may set them;
-a new one follows the umask.  A link keeps pointing to the file, and that is replaced.
+a new one follows the umask.  A link keeps pointing to its target, and the target is replaced.
 """
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ACCESS_LIST = "system.posix_acl_access"
 
 @contextlib.contextmanager
 def replace_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Write a file that takes the place of `path` when it is complete; a context manager.
+    """Write a file that replaces `path` when it is complete; a context manager.
 
     Parameters
     ----------

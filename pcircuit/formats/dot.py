@@ -1,4 +1,4 @@
-"""Circuits as DOT files, the language of Graphviz, to be drawn by it or by anything that reads it."""
+"""Circuits as DOT files, the language of Graphviz, to be drawn by Graphviz or any program that reads DOT."""
 from __future__ import annotations
 
 import os
@@ -22,7 +22,7 @@ def write_dot(circuit: Circuit, path: str | os.PathLike[str], *, digits: int = 3
     Parameters
     ----------
     circuit : Circuit
-        With at most 20,000 units: no larger one can be looked at.
+        With at most 20,000 units: larger pictures are unreadable.
     path : str or os.PathLike
     digits : int, default 3
         Significant digits of the numbers.

@@ -1,6 +1,6 @@
 """Probabilistic circuits as the text ``.jpc`` files of Juice (ProbabilisticCircuits.jl).
 
-    jpc COUNT                             number of nodes, which writers do not agree about; not used
+    jpc COUNT                             number of nodes, on which writers disagree; not used
     L ID VTREE LITERAL                    x_v = 1 (literal v) or x_v = 0 (literal -v); variables count from 1
     I ID VTREE VARIABLE VALUE             x_v = VALUE; values count from 0
     B ID VTREE VARIABLE N LOGP            binomial on 0..N
@@ -34,7 +34,7 @@ def read_jpc(path: str | os.PathLike[str], vtree: str | os.PathLike[str] | None 
     ----------
     path : str or os.PathLike
     vtree : str or os.PathLike, optional
-        A ``.vtree`` file that the circuit follows.  Without it the v-tree is read off the scopes of the nodes.
+        A ``.vtree`` file that the circuit follows.  Without it the v-tree is inferred from the scopes of the nodes.
 
     Returns
     -------

@@ -9,8 +9,8 @@
 
 "And" becomes a product and "or" a sum with weights of one.  Where a logic circuit is decomposable and deterministic the
 value of the result is 1 for rows that satisfy it and 0 for others, and its sum over all rows counts the models; where
-it is not deterministic, the value counts in how many ways a row satisfies it.  Children of an "or" that leave out
-variables of others get them back as inputs of value one for both categories (smoothing).
+it is not deterministic, the value counts the ways in which a row satisfies it.  Children of an "or" that lack
+variables of the others get them as inputs of value one for both categories (smoothing).
 """
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def read_jlc(path: str | os.PathLike[str], vtree: str | os.PathLike[str] | None 
     ----------
     path : str or os.PathLike
     vtree : str or os.PathLike, optional
-        A ``.vtree`` file that the circuit follows.  Without it the v-tree is read off the scopes of the nodes.
+        A ``.vtree`` file that the circuit follows.  Without it the v-tree is inferred from the scopes of the nodes.
 
     Returns
     -------

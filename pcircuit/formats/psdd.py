@@ -1,6 +1,6 @@
 """Probabilistic sentential decision diagrams as ``.psdd`` and ``.vtree`` files.
 
-    psdd COUNT                               number of nodes, which writers do not agree about; not used
+    psdd COUNT                               number of nodes, on which writers disagree; not used
     L ID VTREE LITERAL                       x_v = 1 (literal v) or x_v = 0 (literal -v); variables count from 1
     T ID VTREE VARIABLE LOGPROB              P(x_v = 1) = exp(LOGPROB), P(x_v = 0) the rest
     D ID VTREE N  (PRIME SUB LOGPROB) x N    sum of exp(LOGPROB) * prime * sub
@@ -8,7 +8,7 @@
 Children come before parents and the last node is the root.  A literal and a "T" line are input units over one binary
 variable, a "D" line is a sum of products of two units, one of each child of its v-tree node.  In a PSDD the primes of a
 node exclude each other, so that at most one product is positive for each row (determinism); nothing here needs that.
-Units of a PSDD are shared and of any number at each v-tree node: they become regions with sparse weights.
+Units of a PSDD are shared, with any number of them at each v-tree node: they become regions with sparse weights.
 """
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def read_psdd(psdd: str | os.PathLike[str], vtree: str | os.PathLike[str] | None
     ----------
     psdd : str or os.PathLike
     vtree : str or os.PathLike, optional
-        Its ``.vtree`` file.  Without it the v-tree is read off the scopes of the nodes.
+        Its ``.vtree`` file.  Without it the v-tree is inferred from the scopes of the nodes.
 
     Returns
     -------
@@ -95,9 +95,9 @@ def write_psdd(circuit: Circuit, psdd: str | os.PathLike[str], vtree: str | os.P
     Parameters
     ----------
     circuit : Circuit
-        Normalised, over binary variables, on a v-tree with two children at every inner node.  That the sums are
-        deterministic, as those of a PSDD are, is not checked: programs that rely on it (for most probable states, or
-        for logic) need a circuit that is; likelihoods and marginals do not.
+        Normalised, over binary variables, on a v-tree with two children at every inner node.  Whether the sums are
+        deterministic, as in a PSDD, is not checked: programs that rely on it (for most probable states, or
+        for logic) need a deterministic circuit; likelihoods and marginals do not.
     psdd, vtree : str or os.PathLike
         The two files.
 

@@ -3,7 +3,7 @@
 Each entry of the list is a dict: "type" ("Input", "Product", "Sum"), "num_node_blocks" and "block_size" (in older files
 "num_node_groups" and "group_size"; the units are blocks times block size), "chs" (entries of its children), and
 
-    Input      "scope" (one variable), "dist" (a pickle of its own, of which the name of the class is used),
+    Input      "scope" (one variable), "dist" (a pickle of its own, from which only the class name is used),
                "params": probabilities, unit by unit
     Product    "edge_ids" (blocks or units, children): which block, or which unit, of each child
     Sum        "edge_ids" (2, E): pairs of a block of sums and a block of the children's units, counted on through all

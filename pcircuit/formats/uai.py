@@ -36,7 +36,7 @@ def read_uai(path: str | os.PathLike[str]) -> Circuit:
     Returns
     -------
     Circuit
-        Deterministic: one positive product of each sum for each row.
+        Deterministic: each sum has one positive product for each row.
 
     Raises
     ------

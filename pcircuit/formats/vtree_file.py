@@ -135,7 +135,7 @@ def write_vtree(vtree: VTree, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     vtree : VTree
-        With two children at every inner node: the format knows no others.
+        With two children at every inner node: the format allows no others.
     path : str or os.PathLike
 
     Raises

@@ -41,7 +41,7 @@ NUM_CHUNKS = 16  # units of work; fixed, so that sums are rounded the same way f
 LAST_CACHE = 16_000_000  # bytes that stay in it between the two passes over a tile
 LEAST_ROWS = 512  # of a unit of work, so that its arrays pay
 NUMPY_ROWS = 512
-PASSES = 4  # upward passes that the NumPy text of both takes
+PASSES = 4  # upward passes that the NumPy version of both takes
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,7 +252,7 @@ def _most_bytes(packed: Packed, layout: Layout) -> float:
 
 def _rows_in_numpy(circuit: Circuit, packed: Packed, data: Evidence, weights: Floats,
                    job: tuple[int, int, int], *unused: Any) -> tuple[Sums, list[Ints]]:
-    """The same by the NumPy text."""
+    """The same in NumPy."""
     start, stop, _ = job
     whole = new_sums(packed)
     suspects: list[Ints] = []

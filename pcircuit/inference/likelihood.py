@@ -8,7 +8,7 @@ In array form a region takes one gather per child, a product over the children a
 value costs nothing: integrating a variable out replaces its inputs by their sums, which are 1.
 
 The likelihood of a large scope is too small for a double, but logarithms of every unit would cost more than all the
-rest.  So the pass stays in the linear domain and, where it is needed (`compiled.rescaling` tells), takes a power of
+rest.  So the pass stays in the linear domain and, where needed (`compiled.rescaling` decides), takes a power of
 two out of all units of a row; only the root takes a logarithm,
 
     log p(x) = log(root value) + log 2 * (powers of two taken out).
@@ -53,7 +53,7 @@ from pcircuit.vtree import VTree
 
 STACK_BYTES = 1_000_000  # of a tile, where values live on a stack: it should stay in the second cache
 CHUNK_WORK = 2 ** 23  # units and weights times rows of one thread's unit of work: about a millisecond
-NUMPY_VALUES = 4_000_000  # of the widest region, for a block of rows of the NumPy text
+NUMPY_VALUES = 4_000_000  # of the widest region, for a block of rows in NumPy
 LOG_2 = float(np.log(2.0))
 ENCODINGS = (np.uint8, np.int64)  # of evidence, as kernels are compiled for it
 
@@ -66,7 +66,7 @@ def log_likelihood(circuit: Circuit | Mixture, data: ArrayLike, *, n_jobs: int |
     Parameters
     ----------
     circuit : Circuit or Mixture
-        Of a mixture, log sum_m w_m p_m(x_n).
+        For a mixture, log sum_m w_m p_m(x_n).
     data : (N, V) integer array_like
         Evidence; -1, NaN or masked where missing: see `check_evidence`.
     n_jobs : int, optional
@@ -75,8 +75,8 @@ def log_likelihood(circuit: Circuit | Mixture, data: ArrayLike, *, n_jobs: int |
     Returns
     -------
     (N,) float64 array
-        Natural logarithms; -inf for an impossible row, never NaN and never +inf, also where the likelihood of a
-        circuit that is not normalised is too large for a double.  A row that is all missing gives the log of the
+        Natural logarithms; -inf for an impossible row, never NaN and never +inf, even where the likelihood of a
+        circuit that is not normalised is too large for a double.  A row with all entries missing gives the log of the
         total mass, 0 for a distribution.
 
     Raises
@@ -88,7 +88,7 @@ def log_likelihood(circuit: Circuit | Mixture, data: ArrayLike, *, n_jobs: int |
     -----
     O(number of parameters) multiplications per row; memory for one tile per thread, kept with the circuit for the next
     call.  The relative error of a likelihood, which is the absolute one of its logarithm, is at most n u + 2 u |log p|
-    with u = 2**-53 and n the roundings on the longest way to the root.
+    with u = 2**-53 and n the number of roundings on the longest path to the root.
 
     References
     ----------
@@ -260,7 +260,7 @@ def _rescaled(product: Floats, how: int) -> tuple[Floats, Ints, Bools]:
 
 
 def _in_numpy(circuit: Circuit, data: Evidence) -> Floats:
-    """(N,) log-likelihoods by the NumPy text, in blocks of rows."""
+    """(N,) log-likelihoods in NumPy, in blocks of rows."""
     result = np.empty(len(data))
     rows = int(np.clip(NUMPY_VALUES // max(region.num_nodes for region in circuit.regions), 16, 4096))
     for start in range(0, len(data), rows):
@@ -269,7 +269,7 @@ def _in_numpy(circuit: Circuit, data: Evidence) -> Floats:
 
 
 def _root_of_block(circuit: Circuit, data: Evidence) -> Floats:
-    """(N,) log-likelihoods of a block, by the NumPy text."""
+    """(N,) log-likelihoods of a block, in NumPy."""
     if may_overflow(circuit):
         logs: Floats = log_units(circuit, data)[0][-1][0]
         return logs

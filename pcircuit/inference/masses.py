@@ -23,7 +23,7 @@ def unit_masses(circuit: Circuit) -> list[tuple[Floats, Floats | None]]:
     Parameters
     ----------
     circuit : pcircuit.Circuit
-        Normalised, else the numbers are sums of weights along paths and no probabilities.
+        Normalised; otherwise the numbers are sums of weights along paths, not probabilities.
 
     Returns
     -------

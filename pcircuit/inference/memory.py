@@ -1,6 +1,6 @@
-"""What to do when memory ends: a MemoryError that says what did not fit, how large it is, and what would.
+"""What happens when memory runs out: a MemoryError that says what did not fit, how large it is, and what would fit.
 
-Only results are that large.  What is computed on the way is cut into blocks of fixed size.
+Only results can be that large.  Intermediate arrays are cut into blocks of fixed size.
 """
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
 """Can the likelihoods of a circuit be too large for doubles?
 
-Not those of a distribution: all its units lie in [0, 1].  A circuit that is not normalised may hold weights of 1e300,
-and then the linear-domain passes, which take care of small values only, would overflow.  Bottom-up, with t_r the
-largest row sum of region r,
+Those of a distribution cannot: all its units lie in [0, 1].  A circuit that is not normalised may hold weights of
+1e300, and then the linear-domain passes, which guard only against small values, would overflow.  Bottom-up, with t_r
+the largest row sum of region r,
 
     log2 of a unit of r  <=  c_r = max(0, log2 t_r) + sum over its children of c_child,
 
-and the partial products of a region lie under the same bound.  Circuits whose bound passes the range of doubles are
-evaluated in the log domain (`inference.log_domain`), row by row as `inference.likelihood` does it for suspect rows.
+and the partial products of a region obey the same bound.  Circuits whose bound exceeds the range of doubles are
+evaluated in the log domain (`inference.log_domain`), row by row, as `inference.likelihood` does for suspect rows.
 """
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Flows row by row, in NumPy: the downward pass of `pcircuit.inference.flows` before its sums over rows.
 
-Rows times parameters are many numbers, so they come region by region, from the root down, and the caller keeps what he
-needs of each.  The rows of a parameter stand side by side, so that all steps run along them.  Rows that are suspect in
-the linear domain, and all of a circuit that may overflow, are done again one by one with a logarithm per unit.
+Rows times parameters are many numbers, so they come region by region, from the root down, and the caller keeps what it
+needs from each.  The rows of a parameter are contiguous, so that all steps run along them.  Rows that are suspect in
+the linear domain, and all rows if the circuit may overflow, are done again one by one with a logarithm per unit.
 """
 from __future__ import annotations
 

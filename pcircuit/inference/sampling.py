@@ -4,7 +4,7 @@ A sample of a circuit visits every region exactly once.  It enters the root regi
 it draws one product p with probability ``weights[k, p]``, and hands unit ``products[p, c]`` to each child c;
 at input unit k of a leaf it draws the category x with probability ``probs[k, x]``.  Together the drawn
 categories are a row with exactly the probability that the circuit gives it (ancestral sampling).  With N
-samples in flight a region is three array operations: where is each sample, what does it draw, where does it
+samples under way a region takes three array operations: where is each sample, what does it draw, where does it
 go next.
 
 **Drawing.**  From u uniform on [0, 1), inversion takes the outcome j with  c_{j-1} <= u < c_j,  where c_j is
@@ -21,7 +21,7 @@ would never be drawn, or 60 times too often, depending on where its interval lie
 says how well each product agrees with what was observed below it.  By Bayes' rule the walk then takes product
 p at sum unit k with probability proportional to ``weights[k, p]`` times the value of product p.  Only ratios
 inside a region matter, so the powers of two that the upward pass takes out need not be put back; rows that it
-marks as suspect go by logarithms instead.
+marks as suspect use logarithms instead.
 """
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def sample(circuit: Circuit | Mixture, num_samples: int | None = None, *, eviden
     Parameters
     ----------
     circuit : Circuit or Mixture
-        Normalised.  Of a mixture each row comes from circuit m with probability w_m, given evidence in proportion to
-        w_m p_m(x_observed).
+        Normalised.  For a mixture each row comes from circuit m with probability w_m, or, given evidence, in proportion
+        to w_m p_m(x_observed).
     num_samples : int, optional
         N, the number of rows, at least 0.  With evidence it may be left out, or repeats a single row N times.
     evidence : (N, V) integer array_like, optional

@@ -1,20 +1,20 @@
 r"""Scores: the gradient of a row's log-likelihood in the logits of the parameters.
 
-Let a sum unit k have weights w_kp = exp(a_kp) / sum_q exp(a_kq), an input unit the probabilities p_kc likewise.  With
-the expected flows F of a row (`pcircuit.inference.flows`), F_k = sum_p F_kp that of the unit,
+Let a sum unit k have weights w_kp = exp(a_kp) / sum_q exp(a_kq), and an input unit likewise the probabilities p_kc.
+With the expected flows F of a row (`pcircuit.inference.flows`), F_k = sum_p F_kp being that of the unit,
 
 .. math:: s_{kp}(x) = \frac{\partial \log p(x)}{\partial a_{kp}} = F_{kp}(x) - F_k(x)\, w_{kp}, \qquad
           s_{kc}(x) = F_k(x)\, (1[x_v = c] - p_{kc}),
 
-how much more often the row uses a parameter than a sample that came to its unit would.  Three facts make it the vector
-to look at where rows are compared with a circuit:
+how much more often the row uses a parameter than a sample that reaches its unit would.  Three facts make it a natural
+vector for comparing rows with a circuit:
 
 * its mean under the circuit is exactly zero, and its covariance is the Fisher information;
 * its mean over rows is zero at parameters that fit these rows best, whatever the circuit cannot represent;
 * a dependence that changes moves the parameters of the few units that carry it.
 
-The sum over the rows of a batch needs their summed flows only: one upward and one downward pass.  Scores row by row
-are as many numbers as rows times parameters, so `scores` can give their products with some directions instead, region
+The sum over the rows of a batch needs only their summed flows: one upward and one downward pass.  Scores row by row
+are rows times parameters in number, so `scores` can give their products with some directions instead, region
 by region and block by block.  Coordinates are in the order of `Flows`: all edges, then all inputs.
 """
 from __future__ import annotations
@@ -53,7 +53,7 @@ def mean_score(circuit: Circuit, data: ArrayLike, *, n_jobs: int | None = None) 
     Returns
     -------
     (P,) float64 array
-        Edges, then inputs, in the order of `Flows`.  Those of one unit add up to zero.
+        Edges, then inputs, in the order of `Flows`.  The entries of one unit add up to zero.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def score_of_flows(circuit: Circuit, flows: Flows) -> Floats:
     ----------
     circuit : Circuit
     flows : Flows
-        Of this circuit, summed over rows.
+        Flows of this circuit, summed over rows.
 
     Returns
     -------
@@ -153,8 +153,8 @@ def scores(circuit: Circuit, data: ArrayLike, *, directions: ArrayLike | None = 
 
     Notes
     -----
-    One upward and one downward pass, and with directions 2 P r operations a row.  In NumPy, block by block: with
-    directions no more is held than the flows of one region for a block of rows.
+    One upward and one downward pass, and with directions 2 P r operations per row.  In NumPy, block by block: with
+    directions only the flows of one region for a block of rows are held.
 
     References
     ----------

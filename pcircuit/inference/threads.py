@@ -1,7 +1,7 @@
 """Work in plain threads: kernels release the interpreter lock, and results never depend on the number of threads.
 
 Threads live for one call.  So a process may fork between calls, and while other threads are in a call, and no thread is
-left behind when a call ends, by an exception or by Ctrl-C as well.
+left behind when a call ends, even if an exception or Ctrl-C ends it.
 """
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def map_in_threads(function: Callable[[T], Result], arguments: Sequence[T],
     Parameters
     ----------
     function : callable
-        Of one argument; called in any thread.
+        Takes one argument; called in any thread.
     arguments : sequence
     n_jobs : int or None
         Threads; None for all CPUs.
@@ -37,7 +37,7 @@ def map_in_threads(function: Callable[[T], Result], arguments: Sequence[T],
     Returns
     -------
     context manager
-        Of an iterator over the results; an error in a thread is raised when its turn comes.
+        Gives an iterator over the results; an error in a thread is raised when its turn comes.
 
     Examples
     --------

@@ -2,8 +2,8 @@
 
     l_j(x) = p_j(x_{S_j})        unit j, S_j its scope
 
-One upward pass computes them all; `node_likelihoods` writes them out row by row, and `mean_node_likelihoods` only
-adds them up, which is all that a test statistic needs and saves the table (N, units).
+One upward pass computes them all; `node_likelihoods` gives them row by row, and `mean_node_likelihoods` only
+averages them, which is all that a test statistic needs and avoids the table (N, units).
 """
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def mean_node_likelihoods(circuit: Circuit, data: ArrayLike, *, nodes: ArrayLike
 
     Notes
     -----
-    Faster than the mean of `node_likelihoods`, and in memory for one tile per thread.
+    Faster than the mean of `node_likelihoods`, with memory for one tile per thread.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def _read_chunk(circuit: Circuit, data: Evidence, start: int, stop: int, wanted:
 
 
 def _values_in_numpy(circuit: Circuit, data: Evidence) -> Floats:
-    """(units, N) likelihoods of a block, by the NumPy text."""
+    """(units, N) likelihoods of a block, in NumPy."""
     if may_overflow(circuit):
         return _values_by_logarithms(circuit, data)
     shown, products, exponents, suspect = upward(circuit, data)

@@ -1,4 +1,4 @@
-"""Sums over the products that take the same unit: on the way down, flows of products become flows of units."""
+"""Sums over the products that use the same unit: in the downward pass, flows of products become flows of units."""
 from __future__ import annotations
 
 import numpy as np

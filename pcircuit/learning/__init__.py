@@ -1,1 +1,1 @@
-"""Where circuits come from: structures learned from data or drawn by chance, and parameters fitted by EM."""
+"""Where circuits come from: structures learned from data or drawn at random, and parameters fitted by EM."""

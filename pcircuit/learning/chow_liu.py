@@ -11,15 +11,15 @@ The counts n_ij(a, b) of a pair are smoothed by one pseudocount s spread evenly 
     p_ij(a, b) = (n_ij(a, b) + s / (C_i C_j)) / (n_ij + s),        n_ij = sum_ab n_ij(a, b),
 
 so that the marginals p_i(a) = (n_i(a) + s / C_i) / (N + s) are the same in all pairs of i.  With missing
-entries only the rows count where both variables are present, and p_i is the marginal of that pair.  Written
+entries only the rows in which both variables are present count, and p_i is the marginal of that pair.  Written
 with f(x) = x log x,
 
     I(X_i; X_j) = log(n_ij + s) - (sum_a f(n_i(a) + s/C_i) + sum_b f(n_j(b) + s/C_j)
                                    - sum_ab f(n_ij(a, b) + s/(C_i C_j))) / (n_ij + s).
 
-Nothing here may depend on how categories are coded or in which order the variables come, and round-off would.
+Nothing here may depend on the coding of categories or the order of variables, but round-off would depend on both.
 Therefore counts are exact, each f is rounded to a multiple of one power of two so that sums of f are exact in
-any order, information is compared in steps of 1e-12 nats, and only what is equal then is decided otherwise.
+any order, information is compared in steps of 1e-12 nats, and only ties that then remain are broken by other rules.
 
 `chow_liu_tree` finds the tree, `chow_liu_circuit` writes it with its parameters as a deterministic circuit.
 """
@@ -42,7 +42,7 @@ from pcircuit.learning.pair_counts import (
 )
 from pcircuit.vtree import VTree
 
-RESOLUTION = 1e-12  # nats; above the round-off of the information, far below what data can tell apart
+RESOLUTION = 1e-12  # nats; above the round-off of the information, far below what data can resolve
 
 
 def chow_liu_tree(data: ArrayLike, *, num_categories: ArrayLike | None = None, pseudocount: float = 0.1,
@@ -81,8 +81,8 @@ def chow_liu_tree(data: ArrayLike, *, num_categories: ArrayLike | None = None, p
     The undirected tree does not change when the categories of a column are recoded, and follows a permutation
     of the columns.  Edges whose information differs by less than about 1e-12 nats are tied.  Ties go to the
     variable with the larger total information about all variables, itself included, then to the one with the
-    smaller entropy, then with fewer categories; only variables that agree in all three are told apart by
-    their column number.
+    smaller entropy, then to the one with fewer categories; only between variables that agree in all three does the
+    column number decide.
 
     A row with missing entries counts for the pairs that are present in it; a pair that never occurs together
     has information 0.

@@ -6,8 +6,8 @@ probability, to its share of its unit's flow:
     weights[k, p] = (n_kp + pseudocount / P_k) / (n_k + pseudocount)         n_k = sum_p n_kp
 
 where P_k is the number of edges (or categories) of the unit, so that one `pseudocount` is spread evenly over them.
-Without pseudocount, and with all rows in each step, the training likelihood never decreases (Dempster, Laird and
-Rubin 1977), because the flows are exactly the sufficient statistics of the complete data.
+Without a pseudocount, and with all rows in each step, the training likelihood never decreases (Dempster, Laird and
+Rubin 1977), because the flows are exactly the expected sufficient statistics of the complete data.
 
 Mini-batches take a step of size s towards the estimate of the batch, parameters = (1 - s) old + s estimate,
 which is stochastic approximation (Cappe and Moulines 2009) with a constant step.
@@ -59,12 +59,12 @@ def fit_em(circuit: Circuit, data: ArrayLike, *, num_epochs: int = 100, pseudoco
     steps : EMSteps, optional
         Mini-batches and their step size.  Default: all rows in each step.
     watch : EMWatch, optional
-        When to stop early, and who sees how it goes.  Default: never, and nobody.
+        When to stop early, and how progress is shown.  Default: neither.
     n_jobs : int, optional
         Threads; None uses all CPUs.  The result does not depend on it, to the last bit.
     **keywords
-        Fields of `steps` (`batch_size`, `step_size`, `rng`) and of `watch` (`tolerance`, `callback`, `progress`), for
-        short: ``fit_em(circuit, data, batch_size=256)``.
+        Fields of `steps` (`batch_size`, `step_size`, `rng`) and of `watch` (`tolerance`, `callback`, `progress`) as
+        short forms: ``fit_em(circuit, data, batch_size=256)``.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The options of EM in two groups: how a step is taken, and who watches.
+"""The options of EM in two groups: how a step is taken, and how progress is watched.
 
 `fit_em` takes an object of each kind, or the fields of both as keywords of their own.
 """
@@ -71,7 +71,7 @@ class EMSteps:
 
 @dataclass(frozen=True)
 class EMWatch:
-    """When EM stops early, and who sees how it goes.
+    """When EM stops early, and how progress is shown.
 
     Parameters
     ----------
@@ -80,12 +80,12 @@ class EMWatch:
     callback : callable, optional
         Called after each epoch as ``callback(epoch, mean_log_likelihood)``; a true result stops.
     progress : bool, default False
-        Draw a progress bar on standard error (needs `rich`; silent without it, and where no person looks).
+        Draw a progress bar on standard error (needs `rich`; silent without it, and if that is not a terminal).
 
     Raises
     ------
     TypeError, ValueError
-        If `tolerance` is not a number of at least 0, `callback` cannot be called, or `progress` is no boolean.
+        If `tolerance` is not a number of at least 0, `callback` cannot be called, or `progress` is not a boolean.
 
     Examples
     --------
@@ -110,7 +110,7 @@ class EMWatch:
 
     @contextmanager
     def bar(self, num_epochs: int) -> Iterator[tuple[Callable[[float], None], Callable[[str], None]]]:
-        """Functions for each epoch's log-likelihood, and for a remark; they draw where a person looks, else nothing."""
+        """Functions for each epoch's log-likelihood, and for a remark; they draw only on a terminal."""
         if not self.progress or not sys.stderr.isatty() or find_spec("rich") is None:
             yield lambda value: None, lambda remark: None
             return

@@ -1,18 +1,18 @@
 """Learning in one call: sizes, smoothing and stopping are chosen on rows that EM does not see.
 
-    1. *Size.*  A Hidden Chow-Liu tree (`hclt`) with K = 8 states, then 16, 32, ... is fitted by EM.  Every ten epochs
-       the validation rows are looked at; two looks without a gain end a fit, and the parameters of the best look stay.
+    1. *Size.*  A Hidden Chow-Liu tree (`hclt`) with K = 8 states, then 16, 32, ... is fitted by EM.  The validation
+       rows are evaluated every ten epochs; two evaluations without a gain end a fit, and the best parameters are kept.
        The first K that is no better than the one before ends the search.
     2. *Smoothing.*  The same with other pseudocounts, at the best K.
     3. *Other trees.*  The Chow-Liu tree of a sample is one of many that are nearly as good.  Trees of bootstrap samples
        of the rows, each with parameters from all rows, err differently, and their average p = sum_m p_m / M has the
        higher likelihood (bagging, Breiman 1996; of Chow-Liu trees, mixtures of trees, Meila and Jordan 2000).  Trees
-       are added until two in a row bring nothing.
-    4. *Together.*  EM for the whole mixture (`fit_mixture`) lets each circuit take the rows that it explains best.  On
-       large tables that gains much, on small ones it overfits: again the validation rows decide.
+       are added until two in a row bring no gain.
+    4. *Jointly.*  EM for the whole mixture (`fit_mixture`) lets each circuit specialise in the rows that it explains
+       best.  On large tables this gains much, on small ones it overfits: again the validation rows decide.
 
-What comes out of 1 and 2 is a circuit with one v-tree: exact moments and the test need that, and get the best one.
-What comes out of 3 and 4 is a `Mixture`, for likelihoods and samples.
+Steps 1 and 2 give a circuit with one v-tree: exact moments and the test need that, and get the best one.
+Steps 3 and 4 give a `Mixture`, for likelihoods and samples.
 """
 from __future__ import annotations
 
@@ -67,18 +67,18 @@ def learn(data: ArrayLike, validation: ArrayLike | None = None, *, num_categorie
     data : (N, V) array_like
         Categories 0..C-1; -1, NaN or masked where an entry is missing; N at least 2, or 1 with `validation`.
     validation : (M, V) array_like, optional
-        Rows that choose.  Default: a random tenth of `data`, at most 10,000 rows, which EM then does not see.
+        Rows to choose by.  Default: a random tenth of `data`, at most 10,000 rows, which EM then does not see.
     num_categories : int or (V,) ints, optional
         Categories of each variable.  Default: the largest entry of both tables plus one, and at least two.
     search : LearnSearch, optional
         What is tried.  Default: up to 64 states, three pseudocounts, up to 16 trees.
     rng : int or numpy.random.Generator
-        Seed or generator of start values, bootstrap samples and held rows.  Default 0.
+        Seed or generator of start values, bootstrap samples and held-out rows.  Default 0.
     n_jobs : int, optional
         Threads; None uses all CPUs.  The result does not depend on it, to the last bit.
     progress : bool
-        Draw a progress bar on standard error (needs `rich`; silent without it, and where no person looks).  What is
-        tried is logged, too, at level INFO.
+        Draw a progress bar on standard error (needs `rich`; silent without it, and if that is not a terminal).  Each
+        trial is also logged, at level INFO.
 
     Returns
     -------

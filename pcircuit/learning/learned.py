@@ -54,14 +54,14 @@ class Learned:
     validation_log_likelihood : float
         Mean of `model` over the validation rows, in nats.
     standard_error : float
-        Its standard error over these rows.  Choosing by the same rows makes the mean a little too good: see Notes.
+        Its standard error over these rows.  Choosing by the same rows makes the mean a little optimistic: see Notes.
     trials : tuple of Trial
         Everything that was tried, in order.
 
     Notes
     -----
     The validation rows chose among a few dozen circuits, so their mean is biased upwards, by less than its standard
-    error times sqrt(2 log(number of looks)); rows that took no part give an honest figure.
+    error times sqrt(2 log(number of evaluations)); rows that took no part give an unbiased figure.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""The M-step alone: parameters from flows, wherever these were counted.
+"""The M-step alone: parameters from flows, wherever these were computed.
 
-Expected flows add up over rows, so EM needs no rows in one place: each machine counts the flows of its own rows
-(`expected_flows`), their sum comes here, and the new circuit goes back.  `fit_em` does the same in one place.
+Expected flows add up over rows, so EM does not need all rows in one place: each machine computes the flows of its own
+rows (`expected_flows`), their sum comes here, and the new circuit goes back.  `fit_em` does the same in one place.
 """
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pcircuit.inference.flows import Flows
 
 
 def maximize(circuit: Circuit, flows: Flows, *, pseudocount: float = 0.1) -> Circuit:
-    """The circuit whose parameters are the shares of its flows.
+    """The circuit whose parameters are the normalised flows.
 
     ``weights[k, p] = (n_kp + pseudocount / P_k) / (n_k + pseudocount)``, n_k = sum_p n_kp, and the same for the
     categories of input units; a unit that no flow reaches keeps its parameters where `pseudocount` is 0.
@@ -24,7 +24,7 @@ def maximize(circuit: Circuit, flows: Flows, *, pseudocount: float = 0.1) -> Cir
     Parameters
     ----------
     circuit : Circuit
-        The circuit under which the flows were counted; normalised.
+        The circuit under which the flows were computed; normalised.
     flows : Flows
         The sum of `expected_flows` over all rows.
     pseudocount : float
@@ -38,7 +38,7 @@ def maximize(circuit: Circuit, flows: Flows, *, pseudocount: float = 0.1) -> Cir
     Raises
     ------
     TypeError, ValueError
-        If `flows` are none of this circuit, or `pseudocount` is out of range.
+        If `flows` are not those of this circuit, or `pseudocount` is out of range.
 
     Notes
     -----

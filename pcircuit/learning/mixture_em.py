@@ -4,8 +4,9 @@ With r_mi = w_m p_m(x_i) / sum_l w_l p_l(x_i), the probability that row i came f
 
     w_m = sum_i c_i r_mi / sum_i c_i            and            circuit m fitted to rows weighted with c_i r_mi,
 
-c_i the weight of row i.  One step of EM of each circuit is enough for the likelihood never to decrease (generalised EM;
-Dempster, Laird and Rubin 1977), so an epoch here is an epoch of `fit_em` for each circuit on its share of every row.
+with c_i the weight of row i.  One EM step for each circuit is enough for the likelihood never to decrease (generalised
+EM; Dempster, Laird and Rubin 1977), so an epoch here is an epoch of `fit_em` for each circuit on its share of every
+row.
 """
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ def fit_mixture(mixture: Mixture, data: ArrayLike, *, num_epochs: int = 10, pseu
     num_epochs : int
         Passes over the data.
     pseudocount : float
-        Of each circuit, as in `fit_em`.
+        Smoothing of each circuit, as in `fit_em`.
     weights : (N,) float array_like, optional
         Non-negative row weights; a weight of 2 counts as the row twice.
     n_jobs : int, optional
@@ -42,18 +43,19 @@ def fit_mixture(mixture: Mixture, data: ArrayLike, *, num_epochs: int = 10, pseu
     Returns
     -------
     mixture : Mixture
-        The same structures with new parameters.  A circuit that no row came from keeps its parameters and has weight 0.
+        The same structures with new parameters.  A circuit that no row comes from keeps its parameters and has weight
+        0.
     history : (num_epochs + 1,) float64 array
         Mean training log-likelihood, natural, before each epoch and after the last.
 
     Raises
     ------
     TypeError, ValueError
-        If `mixture` is no mixture, `data` is not evidence for it or has no rows, or an option is out of range.
+        If `mixture` is not a mixture, `data` is not evidence for it or has no rows, or an option is out of range.
 
     Notes
     -----
-    An epoch costs an evaluation and an epoch of `fit_em` of each circuit.  Without pseudocount the likelihood never
+    An epoch costs an evaluation and an epoch of `fit_em` for each circuit.  Without a pseudocount the likelihood never
     decreases.
 
     Examples

@@ -8,17 +8,17 @@ missing.  Row n may carry a weight w_n (else 1).  For a pair of variables the co
 which leaves out the rows where one of the two is missing.  Side by side, the tables of all pairs are one
 matrix product Z diag(w) Z^t of the one-hot code Z, which has one row per category.  Two ways lead there:
 
-* the product itself, over blocks of rows, fast as long as the variables have few categories.  A variable
-  without missing entries need not bring its last category: what the others leave of all rows belongs to it
+* the product itself, over blocks of rows, fast as long as the variables have few categories.  The last category of
+  a variable without missing entries can be left out: it has the rows that the others do not have
   (for binary variables this halves both sides of the product);
-* counting the codes ``x_i * C_j + x_j``, whose time does not depend on the number of categories.
+* counting the codes ``x_i * C_j + x_j``, which takes time independent of the number of categories.
 
 Every sum is exact, hence independent of the order of rows, variables and categories: whole numbers below 2^24
 in single precision (one block of rows), below 2^53 in double precision.  Row weights are rounded to multiples
 of a power of two, about 2^-52 of their total, so that their sums are exact as well.
 
-`checked_table` and `checked_weights` examine what a user gives, `pair_count_blocks` goes through all pairs
-with bounded memory, `pair_counts` counts a single one.
+`checked_table` and `checked_weights` check what a user gives, `pair_count_blocks` goes through all pairs
+with bounded memory, `pair_counts` counts a single pair.
 """
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random tensorised circuits (RAT-SPN): structure by chance instead of by data.
+"""Random tensorised circuits (RAT-SPN): a structure drawn at random instead of learned from data.
 
 The scope of all variables, in random order, is cut into two halves; the halves are cut again, `depth` times
 (Peharz et al. 2019).  What remains at the bottom is not cut but factorised into its single variables:
@@ -9,14 +9,14 @@ The scope of all variables, in random order, is cut into two halves; the halves 
 
 Every region shows K units.  A variable is an input region with K distributions.  Every other region has K
 products, number k multiplying the units k of its children, and K sums over all of them; the root has one sum.
-Here the structure is repeated once: one v-tree, hence a structured-decomposable circuit (several repetitions
-would each have a v-tree of their own).
+Here there is one repetition of the structure: one v-tree, hence a structured-decomposable circuit (several
+repetitions would each have a v-tree of their own).
 
-With b regions that are no inputs this makes V K input, b K product and (b - 1) K + 1 sum units.  As soon as
+With b regions that are not inputs this makes V K input, b K product and (b - 1) K + 1 sum units.  As soon as
 2^depth > V / 2 there are scopes of a single variable.  They have products and sums like every other scope that
 halving makes, so there the v-tree has an inner node with one child: for V = 14 and depth 3 there are two, and
-K = 4 gives 173 units.  Such a region adds no distribution that the inputs below could not be, but it is how the
-HLD paper, and the implementation it uses, count.
+K = 4 gives 173 units.  Such a region adds no distribution that the inputs below could not represent, but this is how
+the HLD paper, and the implementation it uses, count.
 """
 from __future__ import annotations
 

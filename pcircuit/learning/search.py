@@ -1,4 +1,4 @@
-"""What `learn` tries: sizes, smoothing, how many trees, and when it gives up."""
+"""What `learn` tries: sizes, smoothing, how many trees, and when it stops."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -14,14 +14,14 @@ class LearnSearch:
     Parameters
     ----------
     num_latents : sequence of int
-        States K of the hidden variables, in the order in which they are tried; trying ends with the first that is no
-        better than the one before.  Default 8, 16, 32, 64.
+        States K of the hidden variables, in the order in which they are tried; the search ends with the first that is
+        no better than the one before.  Default 8, 16, 32, 64.
     pseudocounts : sequence of float
         Smoothing; the first is used while K is chosen.  Default 0.1, 1.0, 0.01.
     num_trees : int
-        Circuits of the mixture at most; 1 gives a single circuit, which has exact moments.  Default 16.
+        Largest number of circuits in the mixture; 1 gives a single circuit, which has exact moments.  Default 16.
     num_epochs : int
-        Of EM for each circuit at most.  Default 200.
+        Largest number of EM epochs for each circuit.  Default 200.
     joint : bool
         Whether to go on with EM for the whole mixture where that helps.  Default True.
     tolerance : float
@@ -34,9 +34,10 @@ class LearnSearch:
 
     Notes
     -----
-    Trees of bootstrap samples with parameters from all rows were compared with parameters from the sample on plants,
-    dna and jester of the binary sets, EM for the whole mixture with none on these, and two pseudocounts on dna.  The
-    other defaults are ranges to choose from and were not compared.  `docs/learning.md` has results, of these sets too.
+    On plants, dna and jester of the binary sets, trees of bootstrap samples with parameters from all rows were compared
+    with parameters from the sample, and EM for the whole mixture with none; two pseudocounts were compared on dna.  The
+    other defaults are ranges to choose from and were not compared.  `docs/learning.md` has results, also for these
+    sets.
 
     Examples
     --------

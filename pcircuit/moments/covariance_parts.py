@@ -16,8 +16,8 @@ and so are the covariances that meet in a region:
     of an own sum and one below:                 sum_rows @ V
     of an own product and one below child c:     product_rows(c) @ V_c
 
-Law of total covariance: given the product unit that a sample passes through, the children are independent.
-`moments.covariance`, `moments.traces` and `moments.operator` differ in what they do with these formulas only.
+This is the law of total covariance: given the product unit that a sample passes through, the children are independent.
+`moments.covariance`, `moments.traces` and `moments.operator` differ only in what they do with these formulas.
 """
 from __future__ import annotations
 

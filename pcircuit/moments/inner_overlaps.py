@@ -1,6 +1,6 @@
 """Overlaps of the units of an inner region from those of its children: the product step and the sum step.
 
-The recursion is written down in `moments.overlaps`.  Products are met one child after the other.  The pairwise tables
+The recursion is written down in `moments.overlaps`.  Products are built up child by child.  The pairwise tables
 of each stage are kept (`_Stage`), because the tables with three indices need them; those are built for a few values
 of the third index at a time, so that no temporary array grows like P^3.
 """

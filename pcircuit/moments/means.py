@@ -32,7 +32,7 @@ def unit_means(circuit: Circuit) -> np.ndarray:
     Parameters
     ----------
     circuit : pcircuit.Circuit
-        Normalised, else the numbers are overlaps weighted by masses and no expectations.
+        Normalised; otherwise the numbers are overlaps weighted by masses, not expectations.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def unit_means(circuit: Circuit) -> np.ndarray:
 
 
 def means_cost(circuit: Circuit) -> float:
-    """Number of multiplications that `unit_means` takes, about.
+    """Approximate number of multiplications that `unit_means` takes.
 
     Parameters
     ----------

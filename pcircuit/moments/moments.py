@@ -62,7 +62,7 @@ class Moments:
 
     Notes
     -----
-    All arrays are read-only.  What is computed on demand is computed once, also when threads ask at the same time,
+    All arrays are read-only.  What is computed on demand is computed once, even when threads ask at the same time,
     and kept with the object; `covariance` is not kept.
 
     References
@@ -102,7 +102,7 @@ class Moments:
         Parameters
         ----------
         nodes : (n,) int array_like, optional
-            Distinct node ids out of `nodes`, in any order; default all m.
+            Distinct node ids from `nodes`, in any order; default all m.
         max_bytes : int, default 2**31
             Largest result that may be made.
 

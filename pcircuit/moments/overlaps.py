@@ -9,8 +9,8 @@ expectation under the circuit.  With mu_b = E[p_b] the tables of a region are
     third_c   M3~[a, b, c] = E_a[p_b (p_c - mu_c)]       = M3[a, b, c] - M2[a, b] mu_c
 
 The centred tables are what covariances are made of, e.g. cov(p_b, p_c) = sum_a q_a M3~[a, b, c].  Subtracting at the
-end would cost their digits wherever a likelihood hardly varies, so they have a recursion of their own, in which the
-small quantities are sums of small terms.  Each step also knows the plain difference, which is the better one where
+end would lose their digits wherever a likelihood hardly varies, so they have a recursion of their own, in which the
+small quantities are sums of small terms.  Each step also knows the plain difference, which is more accurate where
 a likelihood varies by orders of magnitude; of the two the one with the smaller rounding error is taken, entry by
 entry (`closer`, `mixture`), and never one that the rounding errors of the plain difference exclude.  So with rho the
 relative error of likelihoods (`pcircuit.moments.rounding`) every centred entry errs by at most a few rho (M3 + M2 mu),
@@ -225,7 +225,7 @@ def closer(value: Floats, error: Floats, other: Floats, other_error: Floats,
     Parameters
     ----------
     value, error, other, other_error : float arrays
-        Of one shape; errors are at least 0.
+        Arrays of one shape; errors are at least 0.
     rounding : float
 
     Returns
@@ -243,7 +243,7 @@ def within(value: Floats, other: Floats, size: Floats, rounding: float) -> Float
     Parameters
     ----------
     value, other, size : float arrays
-        Of shapes that broadcast.
+        Arrays with shapes that broadcast.
     rounding : float
         Relative.
 

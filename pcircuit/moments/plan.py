@@ -8,11 +8,11 @@ through it: q (K,) of the units a region shows, and qp = weights^T q (P,) of its
 region, because a sample passes through each region exactly once; hence the marginal distribution of the scope of
 a region is the mixture sum_a q[a] p_a.
 
-Which tables a region needs follows from where the selected units are.
+Which tables a region needs depends on where the selected units are.
 
     below[r]     something at or below r is selected
     nested[r]    a unit of a region above r is selected, so that covariances of units with nested scopes pass r
-    needed[r]    nested[r], or a product or sum of r itself is selected: overlaps of the units of r are asked for
+    needed[r]    nested[r], or a product or sum of r itself is selected: overlaps of the units of r are needed
 """
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far rounding can move a likelihood, so that what is constant is not taken for something that varies.
+"""How far rounding can move a likelihood, so that a constant is not taken for something that varies.
 
 Every double operation errs by a factor 1 + d with |d| <= eps / 2.  Likelihoods and their means are made of additions
 and multiplications of numbers that are not negative, so nothing cancels: whatever the order in which sums are taken,
@@ -6,15 +6,15 @@ and whether or not products and sums are fused,
 
     computed = exact (1 + e),        |e| <= n eps,        n the number of operations from the tables to the unit.
 
-Rows of `probs` and `weights` sum to one only nearly, so a mean under the circuit depends a little on whether the rows
-are divided by their sums: a region whose rows are off by up to d moves it by a factor up to 1 + d.  Together
+Rows of `probs` and `weights` sum to one only approximately, so a mean under the circuit depends a little on whether the
+rows are divided by their sums: a region whose rows are off by up to d moves it by a factor of up to 1 + d.  Together
 
     rho_j = n_j eps + the sum of d over the regions below unit j, and above it.
 
 Two rules follow, and every part of both packages that asks "is this zero?" uses one of them.
 
 * The likelihoods of a unit are known to rho_j E[l_j^2]^(1/2) in the root mean square.  *A unit whose standard deviation
-  does not exceed that is constant*: what varies is the rounding, which differs from one processor to the next.  More
+  does not exceed that is constant*: only its rounding varies, which differs from one processor to the next.  More
   generally a variance counts as zero if it does not exceed rho_j times the size of the terms it was summed from.
 * The eigenvalues of a symmetric matrix with m rows are known to m eps times the largest (they are exact for a matrix
   that differs by so much).  *An eigenvalue of a covariance that does not exceed that is zero.*
@@ -49,7 +49,7 @@ def rounding_errors(circuit: Circuit, nodes: ArrayLike | None = None) -> Floats:
 
     Notes
     -----
-    O(number of parameters).  A bound for the worst case, linear in the number of operations; errors that are seen grow
+    O(number of parameters).  A bound for the worst case, linear in the number of operations; observed errors grow
     with its square root.  Underflow, which adds up to 5e-324, is not counted.
 
     References
@@ -103,7 +103,7 @@ def _region_rounding(circuit: Circuit) -> Floats:
 
 
 def without_rounding(eigenvalues: ArrayLike) -> Floats:
-    """Eigenvalues of a covariance, those that are zero to working precision set to zero.
+    """Eigenvalues of a covariance, with those that are zero to working precision set to zero.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Which text computes the moments: the NumPy recursions, or their compiled twins.
+"""Which code computes the moments: the NumPy recursions, or their compiled twins.
 
-The environment variable ``PCIRCUIT_ENGINE`` decides (`pcircuit.engine`), and where it leaves the choice open the
-work at hand (`pcircuit.engines.choice`).
+The environment variable ``PCIRCUIT_ENGINE`` decides (`pcircuit.engine`), and where it leaves the choice open, the
+size of the job (`pcircuit.engines.choice`).
 
 Both sides have the same three products: linear moments, the parts of all regions, and S times vectors.
 """

@@ -10,7 +10,7 @@ product p, F[p, p'] what the siblings of the child contribute, and W the weights
 
 `lift` applies the map to columns, `lower` its transpose.  A Gram tensor H = sum_j X_j X_j^T over pairs is moved by
 lifting twice: first its columns, then the rows of the result.  `gram_factor` goes back from a Gram matrix to
-columns that have it.
+columns with that Gram matrix.
 """
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def pair_numbers(a: Ints, b: Ints) -> Ints:
     Parameters
     ----------
     a, b : int arrays
-        Of shapes that broadcast.
+        Arrays with shapes that broadcast.
 
     Returns
     -------

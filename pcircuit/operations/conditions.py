@@ -1,6 +1,6 @@
 """Conditioning: what a circuit says once some variables are known, or known to lie in a set.
 
-An event fixes for some variables a set of levels, E = {x : x_v in E_v for each of these v}.  Since an event splits over
+An event gives a set of levels for some variables, E = {x : x_v in E_v for each of these v}.  Since an event splits over
 the variables, p(x) 1[x in E] is the same circuit with other inputs: in the table of each variable the entries outside
 E_v become zero.  Its sum over all states is P(E), and dividing by it gives the conditional distribution
 

@@ -43,7 +43,7 @@ LEAST_SAMPLES = 2  # with which a standard error can be estimated
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number, in nats, and how sure it is.
+    """A number, in nats, and its standard error.
 
     Attributes
     ----------

@@ -12,8 +12,8 @@ value of a variable is its mean contribution v(S + i) - v(S) over all orders in 
     phi_i = sum over S without i of  |S|! (V - |S| - 1)! / V!  (v(S + i) - v(S)),
 
 the only division of ln p(x) among the variables that is symmetric, additive, and gives nothing to variables that never
-matter (Shapley 1953).  v(S) is one evaluation, marginals being exact; all 2^V of them for few variables, a sample of
-orders for many.
+matter (Shapley 1953).  v(S) is one evaluation, since marginals are exact; all 2^V of them are computed for few
+variables, a sample of orders for many.
 """
 from __future__ import annotations
 

@@ -180,7 +180,7 @@ def sum_indicator(vtree: VTree, functions: Sequence[ArrayLike], values: Collecti
     Notes
     -----
     Units of a region are the values of the sum below it, products are pairs of them: n values on both sides make n^2.
-    `pcircuit.sum_distribution` is faster where only the distribution of the sum is asked for.
+    `pcircuit.sum_distribution` is faster if only the distribution of the sum is needed.
 
     References
     ----------

@@ -8,7 +8,7 @@ for the units of each region,
     variance    probs (g - m)^2      s_p = sum_c s_c    sum_p w_kp (s_p + (m_p - m_k)^2)
 
 since the parts of f below the children of a product are independent given the product.  If the g_v are whole numbers,
-the distribution of f follows alike: the distribution of a product is the convolution of those of its children, that
+the distribution of f follows in the same way: that of a product is the convolution of those of its children, that
 of a sum the mixture.  Threshold and counting queries, P(f >= t), are sums of its entries.
 """
 from __future__ import annotations
@@ -98,7 +98,7 @@ def sum_distribution(circuit: Circuit, functions: Sequence[ArrayLike]) -> tuple[
     Returns
     -------
     (n,) int64 array
-        All whole numbers from the smallest to the largest that f can be.
+        All whole numbers from the smallest to the largest value of f.
     (n,) float64 array
         Their probabilities.
 

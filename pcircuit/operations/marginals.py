@@ -1,6 +1,7 @@
 """Marginals: the circuit of a subset of the variables.
 
-To sum a variable out of a circuit, its inputs are replaced by their totals, for sums and products exchange:
+To sum a variable out of a circuit, its inputs are replaced by their totals, because summation passes through sums and
+products:
 
     sum_x of input k:      t_k = sum_x probs[k, x]
     of product p:          prod_c t_{u(p,c)}              u(p,c): the unit of child c in product p
@@ -15,8 +16,8 @@ root, so that the result is a circuit over the remaining variables alone.  An in
 
       W'[k,j] = sum_p W[k,p] W_child[u(p),j]      or, if the child is a leaf,      probs' = W probs_child[u].
 
-The v-tree shrinks with it.  Its nodes are met in post-order and a merged region takes the place of its child,
-so what is kept is again in post-order.
+The v-tree shrinks with it.  Its nodes are visited in post-order and a merged region takes the place of its child,
+so the remaining nodes are again in post-order.
 """
 from __future__ import annotations
 
@@ -141,7 +142,7 @@ def variable_numbers(values: Iterable[int] | None, name: str, num_variables: int
     ----------
     values : iterable of int, or None
     name : str
-        What errors call it.
+        Name of the argument in error messages.
     num_variables : int
 
     Returns

@@ -3,18 +3,18 @@
 Write a row with some variables free.  Replacing every input of a free variable by the largest entry of its row of the
 table gives
 
-    u(x) = the value of the circuit with  max_c p_k(c)  at the free inputs        (all other units as ever),
+    u(x) = the value of the circuit with  max_c p_k(c)  at the free inputs        (all other units as before),
 
 and u is at least the value of every completion: sums and products grow with their arguments.  It is one evaluation of a
 circuit with one more category, so many partial rows are bounded in one call.  Fixing one variable at a time and always
-working on the row with the largest bound (branch and bound) finds the most probable state; stopped earlier, the largest
-bound that is left and the best state found so far enclose it.
+working on the row with the largest bound (branch and bound) finds the most probable state; if the search is stopped
+earlier, the largest remaining bound and the best state found so far enclose the maximum.
 
 In a deterministic circuit a state has one positive term in each sum, so the largest term bounds it, too:
 
     sums   max_p w_kp u_p       instead of       sum_p w_kp u_p,
 
-which is the value of an actual state: one pass and the search is over.  In general finding the state is NP-hard already
+which is the value of an actual state: one pass and the search is over.  In general finding the state is NP-hard, even
 for naive Bayes models with a hidden class (de Campos 2011), hence the search.
 """
 from __future__ import annotations
@@ -46,7 +46,7 @@ class MostProbableState:
     ----------
     state : (V,) int array
     log_likelihood : float
-        Of the state.
+        That of the state.
     upper_bound : float
         No completion of the evidence is more likely; equal to `log_likelihood` where the state is the most probable.
     is_exact : bool

@@ -72,8 +72,8 @@ def multiply(a: Circuit, b: Circuit) -> Circuit:
 
     Notes
     -----
-    At most K_a K_b units and P_a P_b products per region, and time proportional to the tables that are made.
-    "Reachable" looks at weights from above only; a pair whose product is zero everywhere may remain.
+    At most K_a K_b units and P_a P_b products per region, and time proportional to the size of the resulting tables.
+    "Reachable" considers only weights from above; a pair whose product is zero everywhere may remain.
 
     References
     ----------
@@ -121,7 +121,7 @@ def overlap(a: Circuit, b: Circuit, c: Circuit | None = None, *, log: bool = Fal
     c : Circuit, optional
         A third factor.
     log : bool, default False
-        Return the natural logarithm, which is right also where the sum itself is too small (or large) for a
+        Return the natural logarithm, which is right even where the sum itself is too small (or large) for a
         double.
 
     Returns

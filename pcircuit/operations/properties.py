@@ -6,12 +6,12 @@
     deterministic    for each row at most one term of each sum is positive
     normalised       the weights of each sum, and the probabilities of each input, sum to one
 
-The first three hold for every `Circuit`: region form cannot say anything else.  Determinism is checked exactly: two
+The first three hold for every `Circuit`: region form allows nothing else.  Determinism is checked exactly: two
 products exclude each other if the supports of some pair of their factors do not meet, and whether the supports of two
 units meet follows bottom-up like an overlap (`pcircuit.operations.products`) of the circuit with itself, with
 "positive" in place of numbers.
 
-`prune` takes out what determinism and normalisation need not look at: terms of weight zero and units that no one uses.
+`prune` removes what does not matter for determinism and normalisation: terms of weight zero and unused units.
 """
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Properties:
         True for every circuit in region form.
     deterministic, normalised : bool
     witnesses : dict of str to str
-        For each property that fails a sentence that says where.
+        For each property that fails, a sentence that says where.
     """
 
     smooth: bool
@@ -64,7 +64,7 @@ def properties(circuit: Circuit) -> Properties:
 
     Notes
     -----
-    O(R P^2) for determinism.  Units that the root does not use are looked at, too: `prune` removes them.
+    O(R P^2) for determinism.  Units that the root does not use are checked, too: `prune` removes them.
 
     References
     ----------
@@ -131,7 +131,7 @@ def shared_terms(circuit: Circuit) -> tuple[int, int, int, int] | None:
 
 
 def prune(circuit: Circuit) -> Circuit:
-    """The same function with fewer units: terms of weight zero go, and units that the root does not use.
+    """The same function with fewer units: without terms of weight zero and units that the root does not use.
 
     Parameters
     ----------
@@ -140,8 +140,8 @@ def prune(circuit: Circuit) -> Circuit:
     Returns
     -------
     Circuit
-        On the same v-tree, with the same value for every evidence.  Units keep their order.  Products that are zero
-        everywhere, because one of their factors is, go as well; at least one unit and product of a region stay.
+        On the same v-tree, with the same value for all evidence.  Units keep their order.  Products that are zero
+        everywhere, because one of their factors is, are removed, too; each region keeps at least one unit and product.
 
     Notes
     -----

@@ -1,1 +1,1 @@
-"""Pictures of circuits and v-trees: for matplotlib, and as pages that stand alone."""
+"""Pictures of circuits and v-trees: for matplotlib, and as self-contained pages."""

@@ -1,4 +1,4 @@
-"""Circuits drawn: units and weights, the flow of a row, and pages to point at in a lecture."""
+"""Circuits drawn: units and weights, the flow of a row, and interactive pages for a lecture."""
 from __future__ import annotations
 
 import os
@@ -28,8 +28,8 @@ def plot_circuit(circuit: Circuit, row: ArrayLike | None = None, *, names: Seque
                  detail: str = "auto", ax: Any = None) -> Any:
     """Draw a circuit: regions, units, weights, and the flow of a row.
 
-    Sums are circles, products squares, inputs small bars; a line is as strong as its weight.  With a row, lines are as
-    strong as the row's expected flow through them, and observed categories are marked.
+    Sums are circles, products squares, inputs small bars; the thickness of a line is its weight.  With a row, it is
+    the row's expected flow through the line, and observed categories are marked.
 
     Parameters
     ----------
@@ -57,8 +57,8 @@ def plot_circuit(circuit: Circuit, row: ArrayLike | None = None, *, names: Seque
 
     Notes
     -----
-    `write_html` makes the same picture as a page on which one can point at units; ``circuit.describe()`` puts
-    circuits into words that are too large for any picture.
+    `write_html` makes the same picture as an interactive page; ``circuit.describe()`` describes circuits that are too
+    large for any picture in words.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def plot_circuit(circuit: Circuit, row: ArrayLike | None = None, *, names: Seque
 
 def write_html(circuit: Circuit, path: str | os.PathLike[str], row: ArrayLike | None = None, *,
                names: Sequence[str] | None = None, detail: str = "auto") -> None:
-    """Write a picture of a circuit as a page that stands alone, or as SVG.
+    """Write a picture of a circuit as a self-contained page, or as SVG.
 
     Pointing at a unit, tapping it, or reaching it with the Tab key shows its scope, its table, and its likelihood for
     the row; lines to and from it light up.
@@ -86,7 +86,7 @@ def write_html(circuit: Circuit, path: str | os.PathLike[str], row: ArrayLike | 
     circuit : Circuit
         With at most 400 regions.
     path : str or path
-        A file that ends in ``.svg`` becomes the bare picture, all others a page of HTML.
+        A path that ends in ``.svg`` gives the bare picture, any other a page of HTML.
     row : (V,) int array_like, optional
         Evidence, whose flow is drawn.
     names : sequence of V str, optional
@@ -103,7 +103,7 @@ def write_html(circuit: Circuit, path: str | os.PathLike[str], row: ArrayLike | 
 
     Notes
     -----
-    The page holds its style and script, and asks for nothing from anywhere.
+    The page holds its style and script, and loads nothing from elsewhere.
 
     Examples
     --------
@@ -145,9 +145,9 @@ def circuit_scene(circuit: Circuit, row: ArrayLike | None, names: Sequence[str] 
     ----------
     circuit : Circuit
     row : (V,) integer array_like or None
-        Whose flow is drawn.
+        The row whose flow is drawn.
     names : sequence of V str, or None
-        Of the variables.
+        Names of the variables.
     detail : "auto", "units" or "regions"
 
     Returns

@@ -1,7 +1,7 @@
-"""Where the regions of a picture stand: the root at the top, each region above the middle of its children.
+"""Where the regions of a picture go: the root at the top, each region above the middle of its children.
 
 A subtree takes the width of its root, or that of its children side by side if they are wider.  All regions of one depth
-stand at one height.  One pass up the v-tree for the widths, one down for the places.
+have one height.  One pass up the v-tree gives the widths, one down the positions.
 """
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def arrange(vtree: VTree, widths: Sequence[float], heights: Sequence[float], *, 
     ----------
     vtree : VTree
     widths, heights : sequence of R float
-        Of the boxes.
+        Sizes of the boxes.
     between, below : float
         Least distance of neighbours, and that of two levels.
 

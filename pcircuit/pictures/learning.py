@@ -1,12 +1,12 @@
 """EM while it learns: the log-likelihood, and the circuit after some of the epochs.
 
-EM with all rows in each step remembers nothing but the parameters, so its way can be walked epoch by epoch,
+EM with all rows in each step has no state but the parameters, so it can be run epoch by epoch,
 
     steps = [start]
     for epoch in range(10):
         steps.append(pcircuit.fit_em(steps[-1], rows, num_epochs=1)[0])
 
-and the circuits on it are what the functions here draw.
+and the functions here draw these circuits.
 """
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def plot_learning(circuits: Sequence[Circuit], data: ArrayLike, *, ax: Any = Non
     Returns
     -------
     matplotlib.axes.Axes
-        Of the log-likelihood; the largest change of a parameter has an axis of its own on the right.
+        The axes of the log-likelihood; the largest change of a parameter has its own axis on the right.
 
     Raises
     ------
@@ -97,9 +97,9 @@ def write_learning_html(circuits: Sequence[Circuit], path: str | os.PathLike[str
     circuits : sequence of Circuit
         Start values, then the circuit after each epoch; all of one structure, at most 200 of them.
     path : str or path
-        Of the file of HTML.
+        The HTML file.
     data : (N, V) int array_like, optional
-        Rows whose mean log-likelihood stands beside the slider.
+        Rows whose mean log-likelihood is shown beside the slider.
     row : (V,) int array_like, optional
         Evidence, whose flow is drawn.
     names : sequence of V str, optional
@@ -114,7 +114,7 @@ def write_learning_html(circuits: Sequence[Circuit], path: str | os.PathLike[str
 
     Notes
     -----
-    As `pcircuit.write_html`: the page stands alone.
+    Like that of `pcircuit.write_html`, the page is self-contained.
 
     Examples
     --------

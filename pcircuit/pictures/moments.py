@@ -26,7 +26,7 @@ def plot_covariance(moments: Moments, *, ax: Any = None) -> Any:
     Parameters
     ----------
     moments : Moments
-        Of at most 2,000 units, from `pcircuit.exact_moments`.
+        Moments of at most 2,000 units, from `pcircuit.exact_moments`.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure.
 
@@ -73,19 +73,19 @@ def plot_covariance(moments: Moments, *, ax: Any = None) -> Any:
 
 
 def plot_eigenvalues(moments: Moments, *, ax: Any = None) -> Any:
-    """Draw the eigenvalues of the covariance, in descending order, and which share of the trace they make up.
+    """Draw the eigenvalues of the covariance, in descending order, and their share of the trace.
 
     Parameters
     ----------
     moments : Moments
-        Of at most 2,000 units, from `pcircuit.exact_moments`.
+        Moments of at most 2,000 units, from `pcircuit.exact_moments`.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
-        Of the eigenvalues; the share has an axis of its own on the right.
+        The axes of the eigenvalues; the share has its own axis on the right.
 
     Raises
     ------

@@ -1,12 +1,12 @@
-"""What a picture consists of, before anyone draws it.
+"""What a picture consists of, before it is drawn.
 
-A picture is described once, as a `Scene`: boxes, discs, curves and texts at places in pixels, x to the right and y
+A picture is described once, as a `Scene`: boxes, discs, curves and texts at positions in pixels, x to the right and y
 downwards.  `pcircuit.pictures.canvas` draws scenes with matplotlib, `pcircuit.pictures.svg` writes them as SVG; so a
 picture in a paper and one in a browser are the same picture.  Some shapes carry a `tip`, the text that a browser shows
 when one points at them, and a `key`: shapes with a common key light up together.
 
-Colours are few and calm, and those of Okabe and Ito (2008) where they carry meaning, so that people with any kind of
-colour vision tell them apart.
+Colours are few and muted, and those of Okabe and Ito (2008) where they carry meaning, so that people with any kind of
+colour vision can distinguish them.
 """
 from __future__ import annotations
 

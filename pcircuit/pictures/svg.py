@@ -2,7 +2,7 @@
 
 A page shows one scene, or several with a slider, and below it the text of whatever one points at, taps or reaches with
 the Tab key.  Style and script are part of the file, and a policy in its head forbids the browser to load anything else,
-so a page can be mailed, put on a memory stick, and opened in ten years.
+so a page can be mailed, put on a memory stick, and opened ten years later.
 """
 from __future__ import annotations
 

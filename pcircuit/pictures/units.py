@@ -1,8 +1,8 @@
 """A circuit drawn unit by unit.
 
-A region is a panel.  In it stand its sums, as circles, above its products, as squares; an input region shows the
-table of each unit as small bars.  A line from a sum to a product is as strong as its weight.  With a row, lines are as
-strong as the row's flow through them (`pcircuit.expected_flows`), orange where there is any, and the bars of observed
+A region is a panel.  It shows its sums, as circles, above its products, as squares; an input region shows the
+table of each unit as small bars.  The thickness of a line from a sum to a product is its weight.  With a row, it is
+the row's flow through the line (`pcircuit.expected_flows`), orange where there is any, and the bars of observed
 categories are orange too: one sees which parts of the mixture explain the row.
 """
 from __future__ import annotations
@@ -102,7 +102,7 @@ def units_scene(circuit: Circuit, row: Evidence | None, labels: list[str]) -> Sc
 
 
 def _width(region: Any, labels: list[str]) -> float:
-    """Of a region's panel."""
+    """The width of a region's panel."""
     if isinstance(region, InputRegion):
         return max(INPUT_STEP * region.num_units, 7.0 * len(labels[region.variable])) + 2 * PAD
     return float(max(SUM_STEP * region.num_units, PRODUCT_STEP * region.num_products, 40.0) + 2 * PAD)

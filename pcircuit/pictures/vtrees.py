@@ -39,7 +39,7 @@ def plot_vtree(vtree: VTree, *, names: Sequence[str] | None = None, ax: Any = No
 
     Notes
     -----
-    The root is at the top; each level of nodes stands at one height.
+    The root is at the top; nodes of one depth have one height.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def vtree_scene(vtree: VTree, names: Sequence[str] | None = None) -> Scene:
     ----------
     vtree : VTree
     names : sequence of V str, optional
-        Of the variables.
+        Names of the variables.
 
     Returns
     -------
@@ -126,7 +126,7 @@ def refuse_large(vtree: VTree, name: str, most: int) -> None:
     ----------
     vtree : VTree
     name : str
-        What errors call it.
+        Name of the argument in error messages.
     most : int
         Nodes.
 

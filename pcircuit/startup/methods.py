@@ -1,11 +1,10 @@
 """Methods beside functions: ``circuit.log_likelihood(data)`` is ``pcircuit.log_likelihood(circuit, data)``.
 
-Whoever holds a circuit looks for what it can do behind the dot; whoever reads the library looks for one function with
-one text.  Both get the same thing.  A circuit is on the lowest floor of the package and knows nothing of the floors
-above, so it is this file, on the top floor, that hangs the functions on the class.  `Circuit` names them for editors
-and type checkers only.
+Users of a circuit look for methods; readers of the library look for one function in one place.  Both get the same
+thing.  `Circuit` is in the lowest room of the package and knows nothing of the rooms above, so this file, in the top
+room, attaches the functions to the class.  `Circuit` names them for editors and type checkers only.
 
-Each name is first a `Method`.  The first time someone asks for it, the function's module is imported and the function
+Each name is first a `Method`.  At its first use the function's module is imported and the function
 itself takes the place of the `Method`: from then on it is a plain method, with the function's docstring and signature.
 So ``import pcircuit`` stays cheap, and ``help(circuit.sample)`` is ``help(pcircuit.sample)``.
 """
@@ -30,7 +29,7 @@ class Method:
     Parameters
     ----------
     name : str
-        Of the method.
+        Name of the method.
     function : str
         The public function, called with the circuit as its first argument.
     """

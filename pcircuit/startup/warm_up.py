@@ -16,7 +16,7 @@ def warm_up(*, moments: bool = False, report: Callable[[str], object] | None = N
     Parameters
     ----------
     moments : bool
-        Also those of exact moments.
+        Also the kernels of exact moments.
     report : callable, optional
         Called with a few words before each step.
 
@@ -50,7 +50,7 @@ def warm_up(*, moments: bool = False, report: Callable[[str], object] | None = N
 def compile_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function` compiled by Numba at its first call, without fast-math, cached on disk where a folder is writable.
 
-    For kernels of packages built on this one, so that the options of compilation stand in one place.
+    For kernels of packages built on this one, so that the compilation options are in one place.
 
     Parameters
     ----------

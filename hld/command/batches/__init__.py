@@ -1,1 +1,1 @@
-"""The commands that set rows against a model: test, explain, summarize, audit, monitor, serve."""
+"""The commands that test rows against a model: test, explain, summarize, audit, monitor, serve."""

@@ -2,11 +2,11 @@
 
 The squared distance d^2 = sum_j delta_j^2 is a sum over nodes, and by `hld.results.localization` also a sum over
 variables.  A share is the part of one of them in that sum, between 0 and 1.  Beside the shares of the columns
-stand the counts of cells that were odd before any test was made: missing, of a level that training did not
+are the counts of cells that were odd before any test was made: missing, of a level that training did not
 have, out of range.
 
-The distance weighs all nodes alike, so a node of small likelihoods can depart clearly by itself and yet hardly
-move it: that is why the number of such nodes is said, whatever the test finds.
+The distance weighs all nodes alike, so a node with small likelihoods can depart clearly by itself and yet hardly
+move it: that is why the number of such nodes is given, whatever the test finds.
 """
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 r"""``hld monitor``: rows on standard input, a line of JSON for every n rows and at the alarm.
 
-The header comes first, then rows as they happen.  After every n of them the monitor (`hld.Monitor`) takes them in and
+The header comes first, then rows as they arrive.  After every n of them the monitor (`hld.Monitor`) is updated and
 a line is written:
 
     {"event": "rows", "num_rows": 300, "alarm": false, "pvalue": 0.41, "e_value": 1.8, ...}
@@ -9,9 +9,8 @@ a line is written:
 
 The probability that an unshifted stream ever causes an alarm is at most alpha, however long it runs.  With --reference,
 a table that the model did not learn from, "unshifted" means that rows are like those of the reference
-(`hld.StreamMonitor`).  Without, it means that rows follow the circuit up to what it does not get right itself: by
-default the margin is the distance between its means and those of the rows that the model kept from learning, sampling
-error included.
+(`hld.StreamMonitor`).  Without it, "unshifted" means that rows follow the circuit up to the circuit's own error: by
+default the margin is the distance between its means and those of the held-out rows, sampling error included.
 """
 from __future__ import annotations
 

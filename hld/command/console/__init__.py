@@ -1,1 +1,1 @@
-"""What every command takes and says: tables in, text, tables and JSON out, options of reading, steps shown."""
+"""What all commands share: tables in, text, tables and JSON out, options for reading, progress shown."""

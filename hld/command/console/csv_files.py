@@ -1,4 +1,4 @@
-"""Tables of the command line: files in, as `hld.table_files.files` reads them, and CSV rows out."""
+"""Tables on the command line: files in, read by `hld.table_files.files`, and CSV rows out."""
 from __future__ import annotations
 
 import csv

@@ -1,9 +1,9 @@
-r"""What the command line hands out: text and tables for people, one JSON object for programs, whole files.
+r"""What the command line writes: text and tables for people, one JSON object for programs, whole files.
 
-Tables are drawn by `rich` where a person looks at a terminal, and are plain aligned text in a file or a pipe.
-JSON has no numbers for NaN and the infinities, so they become null.  A file takes its name when it is complete.
+Tables are drawn by `rich` on a terminal, and are plain aligned text in a file or a pipe.
+JSON has no NaN and no infinities, so these become null.  A file takes its name only when it is complete.
 
-Names of columns, levels and files are somebody else's text.  Printed as they are, the control characters in them
+Names of columns, levels and files are text from outside.  Printed as they are, the control characters in them
 would be commands to the terminal (colours, moving the cursor, the title of the window), so everything that is not
 printable is escaped as Python writes it: ESC becomes \x1b.
 """

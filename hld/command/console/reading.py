@@ -1,4 +1,4 @@
-"""The options of reading a table, which several commands have."""
+"""The options for reading a table, which several commands share."""
 from __future__ import annotations
 
 import argparse

@@ -1,6 +1,6 @@
-"""Steps of a command: shown while they run where a person looks, and logged where that was asked for.
+"""Steps of a command: shown on a terminal while they run, and logged on request.
 
-The log goes through Python's `logging`, logger ``hld.command``, level INFO: one line a step when it is done, with what
+The log goes through Python's `logging`, logger ``hld.command``, level INFO: one line for each finished step, with what
 was done and how long it took.  ``--verbose`` sends it to standard error.
 """
 from __future__ import annotations
@@ -43,7 +43,7 @@ class _Escaping(logging.Formatter):
 
 
 def _status(text: str) -> Any:
-    """A moving sign with a text on standard error, where a person looks and rich is installed."""
+    """A spinner with a text on standard error, on a terminal and if rich is installed."""
     if sys.stderr is None or not sys.stderr.isatty():
         return contextlib.nullcontext()
     try:

@@ -1,1 +1,1 @@
-"""The commands that make a model or ask one alone: fit, info, plan, sample, diff, export, demo."""
+"""The commands that make a model or query one on its own: fit, info, plan, sample, diff, export, demo."""

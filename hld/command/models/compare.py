@@ -1,4 +1,4 @@
-"""``hld diff``: how far two models are from each other, column by column."""
+"""``hld diff``: how far apart two models are, column by column."""
 from __future__ import annotations
 
 import argparse

@@ -1,4 +1,4 @@
-"""The method on handwritten digits: learn one of them, then ask of batches of all ten whether they are it.
+"""The method on handwritten digits: learn one of them, then test batches of all ten against it.
 
 The data are the 1797 images of 8 x 8 pixels that come with scikit-learn; pixels are set to 1 where the ink is
 at least 8 of 16.  A Hidden Chow-Liu tree learns half of the images of one digit.  Then batches of T images,
@@ -89,7 +89,7 @@ def run(digit: Any = 2, seed: Any = 0, *, num_epochs: Any = NUM_EPOCHS, progress
     num_epochs : int
         EM passes over the training images.
     progress : bool
-        Draw a progress bar on standard error where a person looks.
+        Draw a progress bar on standard error if that is a terminal.
 
     Returns
     -------
@@ -124,7 +124,7 @@ def run(digit: Any = 2, seed: Any = 0, *, num_epochs: Any = NUM_EPOCHS, progress
 
 
 def summary(demo: Any) -> str:
-    """How many of the tests were right, in words that do not flatter.
+    """How many of the tests were right, in words.
 
     Parameters
     ----------

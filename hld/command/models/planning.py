@@ -5,7 +5,7 @@ from typing import Any
 
 
 def plan(args: Any) -> int:
-    """What a model will find with so many rows a day, and when."""
+    """What a model will find with a given number of rows a day, and when."""
     from hld.command.console.output import print_json, print_text
     from hld.model_files import load
     from hld.planning.of_tables import plan as planned

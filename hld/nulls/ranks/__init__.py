@@ -1,1 +1,1 @@
-"""What exchangeable draws and rows say alone: p-values by rank, tails of drawn scores, the check by own rows."""
+"""What exchangeability alone gives: p-values by rank, tails of drawn scores, the check by the batch's own rows."""

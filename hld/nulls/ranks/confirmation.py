@@ -1,12 +1,12 @@
 r"""An alarm against few reference rows, checked by the batch's own rows.
 
-Mean and covariance of k reference rows are estimates.  A law made from them knows nothing of what these rows happen not
-to show: a level that one row in fifty has, a row far from all others.  The batch has rows, too, and if nothing has
-shifted they are as good as the reference's.  So before a batch is called shifted, its p-value is raised to the largest
-of two more.
+The mean and covariance of k reference rows are estimates.  A law made from them knows nothing of what these rows happen
+not to show: a level that one row in fifty has, a row far from all others.  The batch has rows, too, and if nothing has
+shifted they are as good as the reference's.  So before a batch is called shifted, its p-value is raised to the larger
+of two others.
 
 **Pooled.**  Under the null hypothesis all N = k + T rows are exchangeable, and given the rows, the covariance of the
-difference of the two means over all ways to divide them is S_N (1/T + 1/k), S_N the sample covariance of all N:
+difference of the two means over all ways to divide them is S_N (1/T + 1/k), with S_N the sample covariance of all N:
 
     (N - 1) S_N = (k - 1) S_ref + (T - 1) S_batch + (k T / N) Z Z^t.
 
@@ -160,7 +160,7 @@ def excess_of(trace: float, frobenius: float, fourth: float) -> float:
     Parameters
     ----------
     trace, frobenius : float
-        Of the covariance of rows in a metric.
+        Norms of the covariance of rows in a metric.
     fourth : float
         Mean fourth power of the norm of a row.
 

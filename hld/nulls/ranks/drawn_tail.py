@@ -1,7 +1,7 @@
 """How often a drawn score is as small as an observed one: an empirical tail in few numbers.
 
-Of B drawn scores the smallest hundred are kept, and from there on every score whose rank is 2 % larger than the last
-one kept; an observed score gets the rank of the next larger one that is kept.  So the Monte Carlo p-value
+Of B drawn scores the smallest hundred are kept, and from there on only scores whose ranks grow in steps of 2 %;
+an observed score gets the rank of the next larger score that is kept.  So the Monte Carlo p-value
 
     p = (1 + #{b : x_b <= x}) / (1 + B)
 

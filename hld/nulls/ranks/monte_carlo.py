@@ -1,6 +1,6 @@
-"""The Monte Carlo test, which every drawn null of this package uses.
+"""The Monte Carlo test, which every null of this package that draws uses.
 
-If B statistics are drawn as the observed one is without a shift, all B + 1 are exchangeable, so
+If B statistics are drawn in the way that the observed one arises without a shift, all B + 1 are exchangeable, so
 
     p = (1 + #{b : d_b >= d}) / (1 + B)
 

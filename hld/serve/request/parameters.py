@@ -35,7 +35,7 @@ class Asked:
             self.values[name] = value
 
     def model(self, models: Models) -> LoadedModel:
-        """The model that is asked for; the only one where none is named."""
+        """The requested model; the only one if none is named."""
         loaded, name = models.loaded, self.values.get("model")
         if name is None and len(loaded) > 1:
             raise Refusal(400, "model", f"`model` is missing: expected one of {', '.join(loaded)}")

@@ -56,7 +56,7 @@ def read_tables(body: bytes, form: str, encoder: Any, limits: Limits) -> Iterato
     form : str
         See `form_of`.
     encoder : hld.TableEncoder
-        Of the model that the table is for.
+        Encoder of the model that the table is for.
     limits : Limits
 
     Raises
