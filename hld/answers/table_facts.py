@@ -103,7 +103,7 @@ def batch_profile(detector: Any, codes: np.ndarray) -> Profile | None:
 def evidence_of(detector: Any, batch: Profile | None, quality: DataQuality | None = None) -> Evidence | None:
     """Counts of a batch beside those of the reference; None for model files without counts.
 
-    `quality` is a `hld.DataQuality` of the batch with all columns.
+    `quality` is a `hld.DataQuality` of the batch; columns that it leaves out have no odd cells.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def evidence_of(detector: Any, batch: Profile | None, quality: DataQuality | Non
     """
     if batch is None:
         return None
-    encoder, found = detector.encoder_, () if quality is None else quality.columns
-    unseen, out_of_range = (np.array([getattr(one, name) for one in found] or [0] * len(encoder.columns), np.int64)
+    encoder, found = detector.encoder_, {} if quality is None else {one.name: one for one in quality.columns}
+    unseen, out_of_range = (np.array([getattr(found.get(own), name, 0) for own in encoder.names], np.int64)
                             for name in ("num_unseen", "num_out_of_range"))
     return Evidence(encoder.columns, detector.profile_, batch, unseen, out_of_range, detector.test_.settings.seed)
