@@ -183,7 +183,7 @@ def judge_segments(detector: Any, judge: Callable[..., Any], table: Any, by: lis
     called = adjusted <= alpha
     for i in np.flatnonzero(called)[:MOST_EXPLAINED].tolist():
         results[i] = replace(results[i], evidence=evidence_of(detector, batch_profile(detector, rows[i]),
-                                                              results[i].data_quality))
+                                                              results[i].data_quality, results[i].column_pvalues))
     return SegmentsResult(name, labels, sizes, tuple(results), pvalues, adjusted, called, alpha, procedure)
 
 
