@@ -95,4 +95,7 @@ def _judge_whole(detector: HLDDetector, chunks: Iterable[Any], alpha: float) -> 
         raise ValueError("`chunks` has no table: at least one is needed")
     quality = data_quality(detector.encoder_.columns, detector.schema_.trained, total, absent, sorted(extra),
                            tolerance=detector.tolerance, is_tested=False)
-    return with_quality(lambda level: detector.judge_(np.concatenate(codes), level), quality, alpha)
+    rows = np.concatenate(codes)
+    result = with_quality(lambda level: detector.judge_(rows, level), quality, alpha)
+    counts = batch_profile(detector, rows)
+    return replace(result, evidence=evidence_of(detector, counts, quality, result.column_pvalues))

@@ -222,11 +222,10 @@ class HLDDetector:
             rows, quality = self.encoder_.check(batch, self.schema_.trained, self.tolerance,
                                                 kept=self.new_values_ if alone else None,
                                                 is_tested=self.missingness and alone)
-        if not alone:
-            return with_quality(lambda level: self.judge_(rows, level), quality, alpha)
         counts = batch_profile(self, rows)
-        result = with_quality(lambda level: self.test_(rows, level), quality, alpha, largest_of(self, counts))
-        return replace(result, evidence=evidence_of(self, counts, quality))
+        result = with_quality(lambda level: self.judge_(rows, level), quality, alpha,
+                              largest_of(self, counts) if alone else None)
+        return replace(result, evidence=evidence_of(self, counts, quality, result.column_pvalues))
 
     def summarize(self, table: Any, *, epsilon: Any = None, delta: Any = 1e-6,
                   rng: np.random.Generator | None = None) -> Any:

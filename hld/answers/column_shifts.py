@@ -44,7 +44,9 @@ class ColumnShift:
     difference : float
         Total variation distance of the two, in [0, 1].
     pvalue, adjusted : float
-        p-value for equal frequencies: unadjusted, and adjusted for the number of columns (Holm).
+        p-value for equal frequencies: unadjusted, and adjusted for the number of columns (Holm).  Of a batch among
+        groups, or given covariates, those of its test (`hld.HLDResult.column_pvalues`); NaN for a covariate, which may
+        move.
     above : float or None
         P(batch above reference) + P(level) / 2 in columns with an order; above 1/2 the values have risen.
     """
@@ -80,13 +82,16 @@ class ColumnShift:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain Python values."""
-        return {"name": self.name, "kind": self.kind, "pvalue": self.pvalue, "adjusted_pvalue": self.adjusted,
+        known = self.pvalue == self.pvalue
+        return {"name": self.name, "kind": self.kind, "pvalue": self.pvalue if known else None,
+                "adjusted_pvalue": self.adjusted if known else None,
                 "difference": self.difference, "direction": self.direction, "above": self.above,
                 "levels": [{"label": label, "expected": float(a), "observed": float(b)}
                            for label, a, b in zip(self.labels, self.expected, self.observed, strict=True)]}
 
 
-def column_shifts(columns: tuple[LevelColumn, ...], reference: Profile, batch: Profile, seed: int) -> tuple[Any, ...]:
+def column_shifts(columns: tuple[LevelColumn, ...], reference: Profile, batch: Profile, seed: int,
+                  tests: np.ndarray | None = None) -> tuple[Any, ...]:
     """How each column moved, the smallest p-value first.
 
     Parameters
@@ -97,22 +102,26 @@ def column_shifts(columns: tuple[LevelColumn, ...], reference: Profile, batch: P
         Counts of the rows compared with, and of the batch.
     seed : int
         Seed of the draws behind the p-values of columns with small counts.
+    tests : (2, V) float array, optional
+        The p-values and the adjusted ones, if they are not those of independent rows; NaN is no p-value.
 
     Returns
     -------
     tuple of V ColumnShift
-        Sorted by p-value, equal ones by their difference.
+        Sorted by p-value, equal ones by their difference; those without one at the end.
 
     Notes
     -----
     O(K) a column, and up to 9,999 draws of K numbers where counts are small.
     """
     pairs = list(zip(reference.counts, batch.counts, strict=True))
-    pvalues = [homogeneity_pvalue(expected, observed, np.random.default_rng([seed, v]))
-               for v, (expected, observed) in enumerate(pairs)]
-    shifts = [_shift(column, *pair, float(p), float(q))
-              for column, pair, p, q in zip(columns, pairs, pvalues, holm(pvalues), strict=True)]
-    return tuple(sorted(shifts, key=lambda one: (one.pvalue, -one.difference)))
+    if tests is None:
+        pvalues = [homogeneity_pvalue(expected, observed, np.random.default_rng([seed, v]))
+                   for v, (expected, observed) in enumerate(pairs)]
+        tests = np.array([pvalues, holm(pvalues)])
+    shifts = [_shift(column, expected, observed, float(p), float(q))
+              for column, (expected, observed), (p, q) in zip(columns, pairs, tests.T.tolist(), strict=True)]
+    return tuple(sorted(shifts, key=lambda one: (np.isnan(one.pvalue), np.nan_to_num(one.pvalue), -one.difference)))
 
 
 def _shift(column: LevelColumn, expected: np.ndarray, observed: np.ndarray, pvalue: float,

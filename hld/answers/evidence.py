@@ -27,6 +27,8 @@ class Evidence:
     num_unseen, num_out_of_range : (V,) int arrays
         Odd cells of the batch.
     seed : int
+    tests : (2, V) float array or None
+        p-values of the columns and adjusted ones, where they are not those of independent rows.
     """
 
     fitted: tuple[Any, ...]
@@ -35,16 +37,17 @@ class Evidence:
     num_unseen: np.ndarray
     num_out_of_range: np.ndarray
     seed: int
+    tests: np.ndarray | None = None
 
     @cached_property
     def columns(self) -> tuple[Any, ...]:
         """A `ColumnShift` for each column, the smallest p-value first."""
-        return column_shifts(self.fitted, self.reference, self.batch, self.seed)
+        return column_shifts(self.fitted, self.reference, self.batch, self.seed, self.tests)
 
     @cached_property
     def pairs(self) -> tuple[Any, ...]:
         """A `PairShift` for each edge of the tree with enough rows, the smallest p-value first."""
-        return pair_shifts(self.fitted, self.reference, self.batch)
+        return () if self.tests is not None else pair_shifts(self.fitted, self.reference, self.batch)
 
     def odd_cells(self) -> list[Any]:
         """(name, missing, unseen, out of range) of each column that has such cells."""

@@ -5,7 +5,7 @@ from typing import Any
 
 
 def columns_frame(columns: Any) -> Any:
-    """One row per column: its p-values, how much it moved, where to, and in words.
+    """One row per column: its p-values (NaN where it has none), how much it moved, where to, and in words.
 
     Parameters
     ----------

@@ -113,7 +113,8 @@ def _draw(ax: Any, column: Any) -> None:
            linewidth=0, label="observed")
     labels = [one if len(one) <= LONGEST else one[:LONGEST - 1] + "…" for one in (column.labels[k] for k in shown)]
     ax.set_xticks(place, labels, rotation=40, ha="right", fontsize="x-small", parse_math=False)
-    ax.set_title(f"{column.name}, adjusted p = {column.adjusted:.2g}", loc="left", fontsize="small", parse_math=False)
+    said = "not tested" if column.adjusted != column.adjusted else f"adjusted p = {column.adjusted:.2g}"
+    ax.set_title(f"{column.name}, {said}", loc="left", fontsize="small", parse_math=False)
     ax.set_ylabel("% of rows", fontsize="x-small")
     ax.tick_params(axis="y", labelsize="x-small")
     ax.spines[["top", "right"]].set_visible(False)

@@ -9,8 +9,11 @@ own, and the p-values are adjusted for their number:
     "by"   Benjamini and Yekutieli (2001): the same under any dependence, at the price of 1 + 1/2 + ... + 1/m
 
 If the model knows the grouping column, that column is constant in each segment, which alone would make all of them
-shifted.  It is hidden from the test, as if it were missing; the question is then whether the segment's other columns
-follow the whole table.  To see drift, group by a column that the model does not know.
+shifted.  It is hidden from the test, as if it were missing and had never been there; the question is then whether the
+segment's other columns follow the whole table.  To see drift, group by a column that the model does not know.
+
+The p-value of a segment is the one that `HLDDetector.test` gives for its rows alone, without the grouping column:
+distance, missing values, new values and single counts share the level as they do there.
 """
 from __future__ import annotations
 
@@ -24,8 +27,9 @@ import pcircuit
 from hld.answers.adjust import benjamini_hochberg, benjamini_yekutieli
 from hld.answers.table_facts import batch_profile, evidence_of
 from hld.checks import check_alpha
-from hld.schemas.missingness import compare_missing
-from hld.schemas.quality import DataQuality
+from hld.schemas.encoding import EncodingReport, reports_of_parts
+from hld.schemas.new_values import KeptValues
+from hld.schemas.quality import DataQuality, data_quality
 from hld.tables.cells import Columns, read_table
 from hld.tables.factored import whole_cells
 from hld.tables.single_cells import is_missing, plain_value
@@ -142,8 +146,9 @@ def judge_segments(detector: Any, judge: Callable[..., Any], table: Any, by: lis
 
     Notes
     -----
-    The table is encoded once; each segment costs one call of the test.  Values that training did not show count as what
-    they are coded as; their number is not tested by segment.
+    The table is encoded once, and what it has that the schema does not know is counted for all segments together; each
+    segment costs one call of the test.  The results have each segment's `hld.DataQuality`, without columns that are
+    hidden from it.
 
     References
     ----------
@@ -156,9 +161,10 @@ def judge_segments(detector: Any, judge: Callable[..., Any], table: Any, by: lis
         pcircuit.check_choice(every, "every", tuple(PERIODS))
     encoder = detector.encoder_
     columns, cells, name = split_off(read_table(table), by, (*encoder.names, *(one.source for one in encoder.derived)))
-    codes = encoder.encode_counting(columns)[0]  # columns that were not fitted do not matter
-    if not len(codes):
+    if not columns.num_rows:
         raise ValueError("`table` has no rows: give at least one")
+    marks = np.zeros((columns.num_rows, len(encoder.columns)), dtype=np.uint8)
+    codes, _, absent, extra = encoder.encode_counting(columns, marks)
     parts = {one.name for one in encoder.derived if one.source == name}
     hidden = [v for v, one in enumerate(encoder.names) if one == name or one in parts]
     if hidden:
@@ -166,26 +172,35 @@ def judge_segments(detector: Any, judge: Callable[..., Any], table: Any, by: lis
         codes[:, hidden] = -1
     groups, labels = numbered(cells, every, name)
     order = np.argsort(groups, kind="stable")
-    rows = np.split(order, np.cumsum(np.bincount(groups))[:-1])
-    results = [judge(codes[one], _quality(detector, codes[one], hidden)) for one in rows]
+    codes, sizes = codes[order], np.bincount(groups)
+    starts = np.cumsum(sizes) - sizes
+    rows = np.split(codes, starts[1:])
+    reports = reports_of_parts(encoder.columns, codes, marks[order], starts)
+    results = [judge(one, _quality(detector, report, hidden, absent, extra))
+               for one, report in zip(rows, reports, strict=True)]
     pvalues = np.array([result.pvalue for result in results])
     adjusted = ADJUST[procedure](pvalues)  # type: ignore[arg-type]
     called = adjusted <= alpha
     for i in np.flatnonzero(called)[:MOST_EXPLAINED].tolist():
-        results[i] = replace(results[i], evidence=evidence_of(detector, batch_profile(detector, codes[rows[i]])))
-    return SegmentsResult(name, labels, np.array([len(one) for one in rows]), tuple(results), pvalues, adjusted, called,
-                          alpha, procedure)
+        results[i] = replace(results[i], evidence=evidence_of(detector, batch_profile(detector, rows[i]),
+                                                              results[i].data_quality, results[i].column_pvalues))
+    return SegmentsResult(name, labels, sizes, tuple(results), pvalues, adjusted, called, alpha, procedure)
 
 
-def _quality(detector: Any, codes: np.ndarray, hidden: Any) -> DataQuality:
-    """The test of missing values of one segment, without the columns that are hidden from it."""
-    trained = detector.schema_.trained
-    if trained is None or not detector.missingness:
-        return DataQuality(len(codes), ())
-    missing = [(int(before), int(now)) for v, (before, now) in enumerate(
-        zip(trained[1], (codes < 0).sum(axis=0), strict=True)) if v not in hidden]
-    before, now = map(list, zip(*missing, strict=True)) if missing else ([], [])
-    return DataQuality(len(codes), (), (), compare_missing(trained[0], before, len(codes), now, detector.tolerance))
+def _quality(detector: Any, report: EncodingReport, hidden: list[int], absent: list[str],
+             extra: list[str]) -> DataQuality:
+    """The data quality of one segment and its tests, without the columns that are hidden from it."""
+    alone, trained, kept = detector.judge_ is detector.test_, detector.schema_.trained, detector.new_values_
+    columns = detector.encoder_.columns
+    if hidden:
+        shown = [v for v in range(len(columns)) if v not in hidden]
+        columns = tuple(columns[v] for v in shown)
+        trained = None if trained is None else (trained[0], [trained[1][v] for v in shown])
+        kept = None if kept is None else KeptValues(kept.shown[shown], kept.new[shown])
+        report = EncodingReport(report.num_rows, *(getattr(report, name)[shown] for name in (
+            "num_missing", "num_unseen", "num_out_of_range", "num_rare", "num_odd")))
+    return data_quality(columns, trained, report, absent, extra, kept=kept if alone else None,
+                        tolerance=detector.tolerance, is_tested=detector.missingness and alone)
 
 
 def _moved(result: Any) -> list[Any]:

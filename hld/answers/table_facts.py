@@ -100,10 +100,11 @@ def batch_profile(detector: Any, codes: np.ndarray) -> Profile | None:
     return profile_of(codes, detector.encoder_.num_categories, detector.profile_.edges)
 
 
-def evidence_of(detector: Any, batch: Profile | None, quality: DataQuality | None = None) -> Evidence | None:
+def evidence_of(detector: Any, batch: Profile | None, quality: DataQuality | None = None,
+                tests: np.ndarray | None = None) -> Evidence | None:
     """Counts of a batch beside those of the reference; None for model files without counts.
 
-    `quality` is a `hld.DataQuality` of the batch with all columns.
+    `quality` is a `hld.DataQuality` of the batch; columns that it leaves out have no odd cells.
 
     Parameters
     ----------
@@ -113,14 +114,17 @@ def evidence_of(detector: Any, batch: Profile | None, quality: DataQuality | Non
         What `batch_profile` gave.
     quality : hld.DataQuality, optional
         Its counts of values that learning did not show go into the evidence.
+    tests : (2, V) float array, optional
+        p-values of the columns where rows are not judged as independent ones: without these there is no evidence.
 
     Returns
     -------
     Evidence or None
     """
-    if batch is None:
+    if batch is None or (tests is None and detector.judge_ is not detector.test_):
         return None
-    encoder, found = detector.encoder_, () if quality is None else quality.columns
-    unseen, out_of_range = (np.array([getattr(one, name) for one in found] or [0] * len(encoder.columns), np.int64)
+    encoder, found = detector.encoder_, {} if quality is None else {one.name: one for one in quality.columns}
+    unseen, out_of_range = (np.array([getattr(found.get(own), name, 0) for own in encoder.names], np.int64)
                             for name in ("num_unseen", "num_out_of_range"))
-    return Evidence(encoder.columns, detector.profile_, batch, unseen, out_of_range, detector.test_.settings.seed)
+    seed = detector.test_.settings.seed
+    return Evidence(encoder.columns, detector.profile_, batch, unseen, out_of_range, seed, tests)

@@ -17,9 +17,11 @@ def p_text(pvalue: float) -> str:
 
     Examples
     --------
-    >>> p_text(0.0432), p_text(0.0)
-    ('p = 0.0432', 'p < 1e-300')
+    >>> p_text(0.0432), p_text(0.0), p_text(float("nan"))
+    ('p = 0.0432', 'p < 1e-300', 'not tested')
     """
+    if pvalue != pvalue:
+        return "not tested"
     return f"p = {pvalue:.3g}" if pvalue >= LEAST_SHOWN else f"p < {LEAST_SHOWN:g}"
 
 
@@ -39,7 +41,8 @@ def in_words(result: Any) -> str:
     """The verdict; and where the columns of the batch are known, which of them moved and how."""
     lines = [headline(result), *([] if result.context is None else result.context.lines())]
     if result.columns:
-        lines += column_lines(result.columns, result.alpha) + pair_lines(result.pairs, result.alpha)
+        lines += column_lines(result.columns, result.alpha, procedure_of(result))
+        lines += pair_lines(result.pairs, result.alpha)
         if not result.reject and any(one.adjusted <= result.alpha for one in result.columns):
             lines[0] += ", yet:"
     if result.data_quality is not None:
@@ -49,7 +52,21 @@ def in_words(result: Any) -> str:
     return "\n".join(lines)
 
 
-def column_lines(columns: tuple[ColumnShift, ...], alpha: float) -> list[Any]:
+def procedure_of(result: Any) -> str:
+    """How the p-values of the columns of a result were adjusted.
+
+    Parameters
+    ----------
+    result : HLDResult
+
+    Returns
+    -------
+    str
+    """
+    return "Holm" if result.context is None else result.context.procedure
+
+
+def column_lines(columns: tuple[ColumnShift, ...], alpha: float, procedure: str = "Holm") -> list[Any]:
     """Lines about the columns that moved.
 
     Parameters
@@ -58,18 +75,23 @@ def column_lines(columns: tuple[ColumnShift, ...], alpha: float) -> list[Any]:
         The smallest p-value first.
     alpha : float
         Level of the adjusted p-values.
+    procedure : str
+        How they were adjusted.
 
     Returns
     -------
     list of str
     """
     moved = [one for one in columns if one.adjusted <= alpha]
+    tested = [one for one in columns if one.adjusted == one.adjusted]
+    free = [f"{one.name} may move and is not tested: {one.describe()}" for one in columns if one not in tested]
     if not moved:
-        return [f"no column moved by itself at level {alpha:g} (p-values adjusted for {len(columns)} columns, Holm)"]
+        return [f"no column moved by itself at level {alpha:g} (p-values adjusted for {len(tested)} columns, "
+                f"{procedure})", *free[:MOST_LINES], *_more(free)]
     rows = [(one.name, p_text(one.adjusted), f"{percent(one.difference)} of rows", one.describe())
             for one in moved[:MOST_LINES]]
-    return [f"{len(moved)} of {len(columns)} columns moved (p-values adjusted, Holm; share of rows that differ; "
-            "expected -> observed):", *_aligned(rows), *_more(moved)]
+    return [f"{len(moved)} of {len(tested)} columns moved (p-values adjusted, {procedure}; share of rows that differ; "
+            "expected -> observed):", *_aligned(rows), *_more(moved), *free[:MOST_LINES], *_more(free)]
 
 
 def pair_lines(pairs: tuple[Any, ...], alpha: float) -> list[Any]:

@@ -33,6 +33,7 @@ from numpy.typing import ArrayLike
 
 import pcircuit
 from hld.checks import check_alpha, finite_array
+from hld.conditional.column_tests import column_pvalues
 from hld.conditional.context import CovariateContext
 from hld.conditional.residuals import residuals
 from hld.gchi2.three_moments import ThreeMoments
@@ -41,6 +42,7 @@ from hld.nulls.ranks.confirmation import excess_of, sample_norms
 from hld.results.result import HLDResult
 from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.verdict import LEAST_PVALUE
+from hld.vectors.column_units import column_units
 from hld.vectors.completion import check_rows
 
 PRIOR_ROWS = 50  # of the reference's covariance beside that of a batch's own rows
@@ -117,7 +119,8 @@ class ConditionalTest:
                          metrics=tuple(metric.name for metric in inner.calibration.metrics), pvalues=each,
                          deltas=difference * inner.shown_weights, stds=self.stds * inner.shown_weights,
                          nodes=inner.nodes, _circuit=inner.circuit,
-                         context=CovariateContext(self.kind, moved, pvalue, covariates, effect))
+                         context=CovariateContext(self.kind, moved, pvalue, covariates, effect),
+                         column_pvalues=self._columns(own, difference, T, width))
 
     def covariate_pvalue(self, batch: np.ndarray) -> float:
         """The p-value of the covariates alone: the other columns are hidden from the test."""
@@ -135,9 +138,7 @@ class ConditionalTest:
 
     def _pvalues(self, own: np.ndarray, difference: np.ndarray, T: int, width: float) -> tuple[float, ...]:
         """The p-value of each metric for residuals (T, m) with this mean and Cov(Z) = width S."""
-        rows = own[np.linspace(0, T - 1, min(T, MOST_VECTORS)).astype(int)] - difference
-        share = T / (T + PRIOR_ROWS) if T > 1 else 0.0
-        finite = (T ** -3.0 + self.num_rows ** -3.0) / width ** 2
+        rows, share, finite = self._spread(own, difference, T, width)
         found = []
         for metric, norms, fourth in zip(self.inner.calibration.metrics, self.norms, self.fourth, strict=True):
             mapped = metric.apply(rows)
@@ -147,6 +148,20 @@ class ConditionalTest:
             law = ThreeMoments(trace, frobenius ** 2, largest * frobenius ** 2)
             found.append(float(law.tail(float(metric.squared(difference)) / width, stretch)))
         return tuple(found)
+
+    def _columns(self, own: np.ndarray, difference: np.ndarray, T: int, width: float) -> np.ndarray | None:
+        """p-values of the columns given the covariates; None if one has no units of its own."""
+        parts = column_units(self.inner.circuit, self.inner.nodes)
+        if not all(map(len, parts)):
+            return None
+        rows, share, finite = self._spread(own, difference, T, width)
+        tested = [part[:0] if given else part for part, given in zip(parts, self.given.tolist(), strict=True)]
+        return column_pvalues(rows, difference, self.stds, tested, (share, width, finite))
+
+    def _spread(self, own: np.ndarray, difference: np.ndarray, T: int, width: float) -> tuple[np.ndarray, float, float]:
+        """Some residuals less their mean, the share of their covariance, and what is left of a row's excess."""
+        rows = own[np.linspace(0, T - 1, min(T, MOST_VECTORS)).astype(int)] - difference
+        return rows, T / (T + PRIOR_ROWS) if T > 1 else 0.0, (T ** -3.0 + self.num_rows ** -3.0) / width ** 2
 
     def _combined(self, each: Any) -> float:
         """One p-value for all metrics."""

@@ -15,6 +15,8 @@ class CovariateContext:
     ----------
     kind : str
         "covariates".
+    procedure : str
+        Where the adjusted p-values of columns come from.
     moved : str
         "nothing", "covariates", "conditional" or "both": what is called shifted at the level of the test.
     conditional_pvalue, covariate_pvalue : float
@@ -28,6 +30,7 @@ class CovariateContext:
     conditional_pvalue: float
     covariate_pvalue: float
     effect: float
+    procedure = "given the covariates, Holm"
 
     def lines(self) -> list[str]:
         """The context in words."""

@@ -10,12 +10,13 @@ from typing import Any
 import pcircuit
 from hld.answers.column_shifts import percent
 from hld.answers.html import columns_table, escaped, histogram
-from hld.answers.words import p_text
+from hld.answers.words import p_text, procedure_of
 from hld.reports.page import facts, page, table
 from hld.reports.pictures import heat_tables, null_curve
 from hld.testing.null_curves import null_curves
 
 MOST_CARDS = 24
+NO_CHANGE = "columns without a clear change"
 LEGEND = ('<p class="legend"><span><i style="background:var(--expected)"></i>expected (upper bar)</span>'
           '<span><i style="background:var(--observed)"></i>observed (lower bar)</span></p>')
 
@@ -61,6 +62,7 @@ def batch_report(detector: Any, result: Any, *, batch_name: str = "the batch", m
 def _verdict(result: Any, batch_name: str, model_name: str) -> str:
     """The box on top."""
     moved = [one.name for one in result.columns if one.adjusted <= result.alpha]
+    tested = sum(one.adjusted == one.adjusted for one in result.columns)
     words = ("The batch no longer follows the distribution that the model learned." if result.reject else
              "Nothing in the batch speaks against the distribution that the model learned.")
     if moved:
@@ -72,7 +74,7 @@ def _verdict(result: Any, batch_name: str, model_name: str) -> str:
             + facts([("p-value", p_text(result.pvalue)[4:] if "=" in p_text(result.pvalue) else "< 1e-300"),
                      ("level", f"{result.alpha:g}"), ("rows", f"{result.num_samples:,}"),
                      ("effect size", f"{result.effect:.2g}"),
-                     ("columns moved", f"{len(moved)} of {len(result.columns)}" if result.columns else "unknown")])
+                     ("columns moved", f"{len(moved)} of {tested}" if result.columns else "unknown")])
             + "</section>")
 
 
@@ -99,18 +101,23 @@ def _null(detector: Any, result: Any) -> str:
 def _columns(result: Any) -> str:
     """The columns that moved, with their histograms, and the others in a table."""
     if not result.columns:
-        return ("<h2>Columns</h2><p>The model file holds no counts of its columns: fit it again to see how they moved."
-                "</p>")
+        return ("<h2>Columns</h2><p>The model file holds no counts of its columns, or looks at no column by itself: fit"
+                " it again to see how they moved.</p>")
     moved = [one for one in result.columns if one.adjusted <= result.alpha][:MOST_CARDS]
     cards = "".join(
         f'<article class="card"><header><h3>{escaped(one.name)}</h3><span class="p">{escaped(p_text(one.adjusted))}'
         f"</span></header><p>{one.direction + ': ' if one.direction else ''}{percent(one.difference)} of rows differ"
         f"</p>{histogram(one)}</article>" for one in moved)
     rest = [one for one in result.columns if one not in moved]
-    others = (f"<details{'' if moved else ' open'}><summary>{len(rest)} columns without a clear change</summary>"
+    free = [one.name for one in result.columns if one.adjusted != one.adjusted]
+    others = (f"<details{'' if moved else ' open'}><summary>{len(rest)} {'other columns' if free else NO_CHANGE}"
+              "</summary>"
               f'<div class="scroll">{columns_table(rest, result.alpha)}</div></details>' if rest else "")
-    intro = (f"{len(moved)} of {len(result.columns)} columns moved." if moved else
-             "No column moved by itself.") + " p-values are adjusted for the number of columns (Holm)."
+    tested = len(result.columns) - len(free)
+    intro = (f"{len(moved)} of {tested} columns moved." if moved else "No column moved by itself.") + (
+        f" p-values are adjusted for the number of columns ({procedure_of(result)}).")
+    if free:
+        intro += f" Covariates may move and are not tested: {escaped(', '.join(free))}."
     return f"<h2>Columns</h2><p>{intro}</p>{LEGEND if moved else ''}<div class=\"grid\">{cards}</div>{others}"
 
 

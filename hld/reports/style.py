@@ -70,7 +70,20 @@ details summary { cursor: pointer; color: var(--soft); }
 @media (max-width: 34rem) { main { padding: 1rem .8rem 3rem; } .verdict { padding: 1.1rem 1rem; }
   h1 { font-size: 1.5rem; } .facts { grid-template-columns: 1fr 1fr; } }
 @media print { :root { color-scheme: light; --paper: #fff; --card: #fff; --ink: #000; --soft: #444; --line: #ccc;
-  --expected: #888; --observed: #1f4f9e; --shift: #a01010; --shift-soft: #fff; --calm: #145c30; --calm-soft: #fff; }
-  body { font-size: 11px; } main { max-width: none; padding: 0; } h2 { break-after: avoid; } details { display: block; }
-  * { print-color-adjust: exact; } }
+  --expected: #888; --observed: #1f4f9e; --shift: #a01010; --shift-soft: #fff; --calm: #145c30; --calm-soft: #fff;
+  --heat: 31, 79, 158; }
+  * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+  body { background: none; font-size: 10.5pt; line-height: 1.4; } main { max-width: none; padding: 0; }
+  h1 { font-size: 17pt; } h2 { font-size: 13pt; margin-top: 1.4rem; } h3 { font-size: 11pt; }
+  h1, h2, h3, .card header, .legend, caption, summary { break-after: avoid; }
+  .verdict, .card, .facts, .segments, tr, svg, pre, .heats > div { break-inside: avoid; }
+  p { orphans: 3; widows: 3; max-width: none; } thead { display: table-header-group; }
+  .verdict { border: 1px solid var(--calm); border-left-width: 6px; padding: .8rem 1rem; }
+  .grid { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: .6rem; } .card { padding: .6rem .7rem; }
+  .card > svg { max-width: 22rem; } th, td, caption, .heat td { overflow-wrap: anywhere; white-space: normal; }
+  .calendar td { width: 17px; padding: 1px; } .calendar span { width: 14px; height: 14px; }
+  .scroll, .heats > div { overflow: visible; } pre { overflow: visible; break-inside: auto; }
+  details { display: block; } details::details-content { content-visibility: visible; display: block; height: auto; }
+  details > summary { list-style: none; } }
+@page { size: auto; margin: 16mm 14mm; }
 """

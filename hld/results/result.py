@@ -72,6 +72,8 @@ class HLDResult:
         What the batch was judged by, where that is more than independent rows: groups, stretches of time
         (`hld.variation.context`), covariates that may move (`hld.conditional.context`).  Then `statistic` is
         -log10 of `pvalue`.
+    column_pvalues : (2, V) float array or None
+        With a context, p-values of the columns and adjusted ones, by what the batch was judged by; NaN for a covariate.
 
     Examples
     --------
@@ -103,6 +105,7 @@ class HLDResult:
     data_quality: DataQuality | None = field(default=None, repr=False)
     largest_count: LargestCount | None = field(default=None, repr=False)
     context: Any = field(default=None, repr=False)
+    column_pvalues: np.ndarray | None = field(default=None, repr=False)
     _scores: np.ndarray | None = field(default=None, repr=False)
     _spectrum: Callable[..., Any] | None = field(default=None, repr=False)
 
@@ -139,13 +142,17 @@ class HLDResult:
     def columns(self) -> tuple[Any, ...]:
         """How each column moved, the smallest p-value first: `hld.answers.column_shifts.ColumnShift`.
 
-        Empty without a table, that is for results of `HLDTest` and of model files without counts.
+        Empty without a table, that is for results of `HLDTest` and of model files without counts.  With a context
+        `expected` are the frequencies of the reference rows, and the p-values those of `column_pvalues`.
         """
         return () if self.evidence is None else self.evidence.columns
 
     @property
     def pairs(self) -> tuple[Any, ...]:
-        """Where dependence changed, the smallest p-value first: `hld.answers.pair_shifts.PairShift`; or empty."""
+        """Where dependence changed, the smallest p-value first: `hld.answers.pair_shifts.PairShift`; or empty.
+
+        Empty with a context, too: there is no null of pairs among groups, or given covariates.
+        """
         return () if self.evidence is None else self.evidence.pairs
 
     def localize(self, *, top: Any = 10) -> Localization:

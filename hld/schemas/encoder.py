@@ -258,12 +258,14 @@ class TableEncoder:
         """The whole table if it is one array and no column is left out."""
         return parts.whole if len(self.table_names) == len(self.columns) and not self.derived else None
 
-    def encode_counting(self, table: Any) -> tuple[Any, ...]:
+    def encode_counting(self, table: Any, marks: np.ndarray | None = None) -> tuple[Any, ...]:
         """Turn a batch into evidence, and count differences from training instead of refusing them.
 
         Parameters
         ----------
         table : (N, V) array of any dtype, list of rows, or data frame
+        marks : (N, V) uint8 array, optional
+            Zeros, written to: see `hld.schemas.encoding.encoded`.
 
         Returns
         -------
@@ -282,7 +284,8 @@ class TableEncoder:
         if len(absent) == len(self.columns):
             raise ValueError(f"`table` has none of the fitted columns ({', '.join(self.names[:8])}), expected at least "
                              f"one: it has {', '.join(map(repr, extra[:8]))}")
-        codes, report = encoded(self.columns, self._tables, arrays, parts.num_rows, self._whole(parts), is_strict=False)
+        codes, report = encoded(self.columns, self._tables, arrays, parts.num_rows, self._whole(parts), is_strict=False,
+                                marks=marks)
         return codes, report, absent, extra
 
     def check(self, table: Any, trained: tuple[Any, ...] | None = None, tolerance: float = 0.0, *, kept: Any = None,

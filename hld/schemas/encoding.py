@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from hld.schemas.level_codes import LevelLookup
 
 LONG = 4096  # rows from which columns are counted one by one
+NEW, ODD = 1, 2  # marks of cells: a value that training did not show, a cell of another type than its column
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +96,8 @@ def code_tables(columns: tuple[Any, ...]) -> CodeTables:
 
 
 def encoded(columns: tuple[Any, ...], tables: CodeTables, arrays: list[Any], num_rows: int, whole: np.ndarray | None, *,
-            leave_one_out: bool = False, is_strict: bool = True) -> tuple[np.ndarray, EncodingReport]:
+            leave_one_out: bool = False, is_strict: bool = True,
+            marks: np.ndarray | None = None) -> tuple[np.ndarray, EncodingReport]:
     """Codes (N, V) of arrays (N,) and their `EncodingReport`.
 
     With `leave_one_out` a rare level that is in one row only counts as unseen there: see `hld.schemas.rare_levels`.
@@ -113,6 +115,8 @@ def encoded(columns: tuple[Any, ...], tables: CodeTables, arrays: list[Any], num
     whole : (N, V) array or None
         The table, if it is one array.
     leave_one_out, is_strict : bool
+    marks : (N, V) uint8 array, optional
+        Zeros, written to: `NEW` and `ODD` cells, from which `reports_of_parts` counts.
 
     Returns
     -------
@@ -125,11 +129,12 @@ def encoded(columns: tuple[Any, ...], tables: CodeTables, arrays: list[Any], num
         With `is_strict`, cells of another type than the column's.
     """
     codes = np.empty((num_rows, len(arrays)), dtype=_code_dtype(columns, arrays))
-    beyond, odd = np.zeros(len(arrays), dtype=np.int64), np.zeros(len(arrays), dtype=np.int64)
+    beyond = np.zeros(len(arrays), dtype=np.int64)
     if tables.is_counting and whole is not None and whole.dtype.kind in "biu":
         _copy_counting(whole, tables.unseen, codes)
-        return codes, _report(columns, codes, tables.unseen, beyond, odd)
-    numbers = {}
+        _mark(marks, codes, tables.unseen, {})
+        return codes, _report(columns, codes, tables.unseen, beyond, {})
+    numbers, odd = {}, {}
     for v, (column, values) in enumerate(zip(columns, arrays, strict=True)):
         if values is None:
             codes[:, v] = -1
@@ -141,7 +146,8 @@ def encoded(columns: tuple[Any, ...], tables: CodeTables, arrays: list[Any], num
                 _leave_one_out(column, values, codes[:, v])
     if numbers:
         which = list(numbers)
-        beyond[which] = step_codes(tables.steps, which, list(numbers.values()), codes)
+        beyond[which] = step_codes(tables.steps, which, list(numbers.values()), codes, marks)
+    _mark(marks, codes, tables.unseen, odd)
     report = _report(columns, codes, tables.unseen, beyond, odd)
     for v, column in enumerate(columns):
         if column.unseen != "keep" and report.num_unseen[v] + report.num_out_of_range[v]:
@@ -149,26 +155,35 @@ def encoded(columns: tuple[Any, ...], tables: CodeTables, arrays: list[Any], num
     return codes, report
 
 
-def _numbers(column: Any, values: np.ndarray, is_strict: Any) -> tuple[np.ndarray, int]:
-    """A column of numbers or times as numbers, and how many of its cells are neither."""
+def _numbers(column: Any, values: np.ndarray, is_strict: Any) -> tuple[np.ndarray, Any]:
+    """A column of numbers or times as numbers, and the positions of the cells that are neither."""
     if column.kind not in TIMES:
-        odd = None if is_strict else []  # type: ignore[var-annotated]
-        return as_numbers(whole_cells(values), column.name, odd=odd), len(odd or ())
+        positions = None if is_strict else []  # type: ignore[var-annotated]
+        return as_numbers(whole_cells(values), column.name, odd=positions), positions or []
     cells = whole_cells(values)
     seconds, odd = as_seconds(cells, column.kind)
     if is_strict and odd.any():
         cell = cells[np.flatnonzero(odd)[0]]
         raise TypeError(f"`table` column {column.name!r} holds {reprlib.repr(cell)}, expected a {column.kind}, as in "
                         f"training: convert the column first")
-    return seconds, int(odd.sum())
+    return seconds, np.flatnonzero(odd)
 
 
-def _looked_up(column: LevelColumn, lookup: LevelLookup, values: ArrayLike, is_strict: bool) -> tuple[np.ndarray, int]:
-    """Categories of a column of levels, and how many of its cells are of another type."""
+def _looked_up(column: LevelColumn, lookup: LevelLookup, values: ArrayLike, is_strict: bool) -> tuple[np.ndarray, Any]:
+    """Categories of a column of levels, and the positions of its cells of another type."""
     if not isinstance(values, Factored):
         return look_up(column, lookup, objects_of(values), is_strict=is_strict)
     found, odd = look_up(column, lookup, values.levels, is_strict=is_strict, used=values.counts())
-    return np.append(found, -1)[values.codes], odd
+    rows = np.flatnonzero(np.isin(values.codes, odd)) if odd else odd
+    return np.append(found, -1)[values.codes], rows
+
+
+def _mark(marks: np.ndarray | None, codes: np.ndarray, unseen: np.ndarray, odd: dict[int, Any]) -> None:
+    """Mark unseen levels, and cells of another type at given positions by column; numbers out of range are marked."""
+    if marks is not None:
+        np.bitwise_or(marks, NEW, out=marks, where=codes == unseen)
+        for v, rows in odd.items():
+            marks[rows, v] |= ODD
 
 
 def _leave_one_out(column: LevelColumn, values: np.ndarray, codes: np.ndarray) -> None:
@@ -220,13 +235,14 @@ def _copy_counting(numbers: np.ndarray, num_levels: np.ndarray, codes: np.ndarra
 
 
 def _report(columns: tuple[Any, ...], codes: np.ndarray, unseen: np.ndarray, beyond: np.ndarray,
-            odd: np.ndarray) -> EncodingReport:
-    """`EncodingReport` of codes (N, V), the codes (V,) of unseen categories, counts (V,) out of range and odd."""
+            odd: dict[int, Any]) -> EncodingReport:
+    """`EncodingReport` of codes (N, V), the codes (V,) of unseen categories, counts (V,) out of range, odd cells."""
     missing = np.zeros_like(beyond) if codes.dtype.kind == "u" else _counts(codes, np.full(len(columns), -1))
     rare = np.zeros_like(beyond)
     for v in [v for v, column in enumerate(columns) if column.kind == "categorical" and column.rare]:
         rare[v] = np.count_nonzero(codes[:, v] == unseen[v] - 1)
-    return EncodingReport(len(codes), missing, _counts(codes, unseen), beyond, rare, odd)
+    strange = np.array([len(odd.get(v, ())) for v in range(len(columns))], dtype=np.int64)
+    return EncodingReport(len(codes), missing, _counts(codes, unseen), beyond, rare, strange)
 
 
 def _counts(codes: np.ndarray, wanted: Any) -> np.ndarray:
@@ -236,6 +252,39 @@ def _counts(codes: np.ndarray, wanted: Any) -> np.ndarray:
     # NumPy adds flags along an axis one by one, and counts those of a single column many at a time
     return np.array([np.count_nonzero(codes[:, v] == code) for v, code in enumerate(np.asarray(wanted).tolist())],
                     dtype=np.int64)
+
+
+def reports_of_parts(columns: tuple[Any, ...], codes: np.ndarray, marks: np.ndarray,
+                     starts: np.ndarray) -> list[EncodingReport]:
+    """What the encoder met in each part of a table, as if it had been encoded alone.
+
+    Parameters
+    ----------
+    columns : tuple of V columns
+        As fitted.
+    codes : (N, V) integer array
+        Of the whole table, the rows of a part one after the other.
+    marks : (N, V) uint8 array
+        Those of `encoded`.
+    starts : (P,) int array
+        Where the parts begin, ascending from 0; none is empty.
+
+    Returns
+    -------
+    list of P EncodingReport
+
+    Notes
+    -----
+    O(N V) for all parts together.
+    """
+    is_new = (marks & NEW) > 0
+    rare = np.array([one.num_categories - 2 if one.kind == "categorical" and one.rare else -2 for one in columns])
+    binned = np.array([one.kind in BINNED for one in columns])
+    new, missing, rare, odd = (np.add.reduceat(flags, starts, axis=0, dtype=np.int64) for flags in (
+        is_new, (codes < 0) & ~is_new, codes == rare, (marks & ODD) > 0))
+    sizes = np.diff(starts, append=len(codes)).tolist()
+    return [EncodingReport(T, *one) for T, *one in zip(sizes, missing, new * ~binned, new * binned, rare, odd,
+                                                       strict=True)]
 
 
 def decoded(columns: tuple[Any, ...], codes: Any, *, missing: Any, unseen: str, rare: str) -> np.ndarray:

@@ -37,8 +37,8 @@ def level_lookup(column: LevelColumn) -> LevelLookup:
 
 
 def look_up(column: LevelColumn, lookup: LevelLookup, values: np.ndarray, *, is_strict: bool = True,
-            used: np.ndarray | None = None) -> tuple[np.ndarray, int]:
-    """Categories (N,) of the cells (N,) of a `LevelColumn`, and how many cells are of another type.
+            used: np.ndarray | None = None) -> tuple[np.ndarray, list[int]]:
+    """Categories (N,) of the cells (N,) of a `LevelColumn`, and the positions of cells of another type.
 
     These are text in a column of numbers: a TypeError if `is_strict`, as is what cannot be a level at all; else the
     category of unseen levels.  Of cells that stand for several, `used` says for how many; those of 0 are not looked at.
@@ -55,21 +55,23 @@ def look_up(column: LevelColumn, lookup: LevelLookup, values: np.ndarray, *, is_
     Returns
     -------
     codes : (N,) int32 array
-    odd : int
+    odd : list of int
+        In ascending order.
     """
     cells = values.tolist()
     try:
         codes = np.array([lookup.categories.get(cell, _UNKNOWN) for cell in cells], dtype=np.int32)
     except TypeError:
         raise not_a_level(first_unhashable(cells), column.name) from None
-    known, odd = {}, 0          # cells that repeat are examined once; their type is part of them
+    known, odd = {}, []         # cells that repeat are examined once; their type is part of them
     for i in np.flatnonzero(codes == _UNKNOWN if used is None else (codes == _UNKNOWN) & (used > 0)).tolist():
         key = type(cells[i]), cells[i]
         if key not in known:
             known[key] = _code_of(column, lookup, cells[i], is_strict)
         codes[i] = known[key]
         if codes[i] == _ODD:
-            codes[i], odd = column.num_categories - 1, odd + (1 if used is None else int(used[i]))
+            codes[i] = column.num_categories - 1
+            odd.append(i)
     return np.where(codes == _UNKNOWN, -1, codes), odd
 
 

@@ -79,7 +79,8 @@ def _level_steps(column: LevelColumn) -> tuple[Any, ...]:
     return np.array([*breaks, np.nan]), [*slots, -1], [False] * (len(slots) + 1)
 
 
-def step_codes(tables: StepTables, which: list[int], values: list[np.ndarray], codes: np.ndarray) -> np.ndarray:
+def step_codes(tables: StepTables, which: list[int], values: list[np.ndarray], codes: np.ndarray,
+               is_beyond: np.ndarray | None = None) -> np.ndarray:
     """Write the categories of the columns `which`, given as number arrays (N,), into codes (N, V).
 
     Returns, for each of these columns, how many values lie beyond the training range (len(which),).
@@ -92,6 +93,8 @@ def step_codes(tables: StepTables, which: list[int], values: list[np.ndarray], c
         One for each of `which`.
     codes : (N, V) integer array
         Written to.
+    is_beyond : (N, V) integer array, optional
+        Written to: 1 for values beyond the training range, else 0.
 
     Returns
     -------
@@ -108,5 +111,8 @@ def step_codes(tables: StepTables, which: list[int], values: list[np.ndarray], c
             position[i] = tables.breaks[v].searchsorted(column[rows], side="right")
         position += first_slot
         codes[rows, target] = tables.slot_code[position].T
-        beyond += np.count_nonzero(tables.slot_beyond[position], axis=1)
+        flags = tables.slot_beyond[position]
+        beyond += np.count_nonzero(flags, axis=1)
+        if is_beyond is not None:
+            is_beyond[rows, target] = flags.T
     return beyond

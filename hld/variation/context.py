@@ -32,6 +32,11 @@ class GroupContext:
     effect: float
     effective_rows: float
 
+    @property
+    def procedure(self) -> str:
+        """Where the adjusted p-values of columns come from."""
+        return f"ranks among {'groups' if self.kind == 'groups' else 'stretches of time'}"
+
     def lines(self) -> list[str]:
         """For people."""
         like = "groups" if self.kind == "groups" else "stretches of time"

@@ -8,7 +8,7 @@ What a circuit cannot know, that Mondays differ from Sundays, is in the groups. 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,11 +18,13 @@ import pcircuit
 from hld.checks import check_alpha
 from hld.nulls.exchangeable import MANY, exchangeable_pvalue
 from hld.nulls.null import PValue
+from hld.nulls.ranked_parts import ranked_parts
 from hld.references.groups import GroupReference, group_reference
 from hld.results.result import HLDResult
 from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.verdict import LEAST_PVALUE
 from hld.variation.context import GroupContext
+from hld.vectors.column_units import column_units
 from hld.vectors.completion import check_rows
 
 
@@ -57,7 +59,8 @@ class GroupTest:
         T, own = len(batch), self.groups.mean_of(self.inner.vectors, batch)
         others = self.groups.at(T)
         found = exchangeable_pvalue(own, others, self.inner.calibration.metrics)
-        return judged(self, own - others.mean(axis=0), others, found, T, alpha, int((batch < 0).sum()))
+        result = judged(self, own - others.mean(axis=0), others, found, T, alpha, int((batch < 0).sum()))
+        return with_columns(result, self.inner, own, others, MANY)
 
     @property
     def num_groups(self) -> int:
@@ -142,3 +145,27 @@ def judged(test: Any, difference: np.ndarray, others: np.ndarray, found: PValue,
                      inflation=1 + 1 / G, null_error=found.error, num_missing=num_missing, metrics=names,
                      pvalues=found.each, deltas=difference[:m] * weights, stds=np.sqrt(T * variances[:m]) * weights,
                      nodes=inner.nodes, _circuit=inner.circuit, context=context)
+
+
+def with_columns(result: HLDResult, inner: HLDTest, own: np.ndarray, others: np.ndarray, many: int) -> HLDResult:
+    """A result with the p-values of single columns among the same groups, where every column has units of its own.
+
+    Parameters
+    ----------
+    result : HLDResult
+    inner : HLDTest
+    own : (size,) float array
+        Mean vector of the batch.
+    others : (G, size) float array
+        Those of the groups.
+    many : int
+        The least G with which a law goes beyond the ranks.
+
+    Returns
+    -------
+    HLDResult
+    """
+    parts = column_units(inner.circuit, inner.nodes)
+    if not all(map(len, parts)):
+        return result
+    return replace(result, column_pvalues=ranked_parts(own, others, parts, many=many))

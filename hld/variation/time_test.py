@@ -21,7 +21,7 @@ from hld.references.groups import filled_rows
 from hld.references.stretches import FEWEST_STRETCHES, StretchReference, stretch_reference
 from hld.results.result import HLDResult
 from hld.testing.goodness_of_fit import HLDTest
-from hld.variation.group_test import judged
+from hld.variation.group_test import judged, with_columns
 from hld.vectors.completion import check_rows
 
 SHOWN_SIZES = (10, 100, 1000)
@@ -51,7 +51,8 @@ class TimeTest:
                   for start in range(0, T, BLOCK_ROWS)) / T - self.stretches.mean
         others = self.stretches.at(T)
         found = exchangeable_pvalue(own, others, self.inner.calibration.metrics, many=FEWEST_STRETCHES)
-        return judged(self, own, others, found, T, alpha, int((batch < 0).sum()))
+        result = judged(self, own, others, found, T, alpha, int((batch < 0).sum()))
+        return with_columns(result, self.inner, own, others, FEWEST_STRETCHES)
 
     def least_pvalue(self) -> float:
         """None that is not zero: a law goes beyond the ranks."""

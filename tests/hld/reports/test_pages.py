@@ -7,6 +7,7 @@ import subprocess
 import numpy as np
 import pandas as pd
 import pytest
+from browser import browser
 
 import hld
 from hld.reports import page
@@ -93,6 +94,43 @@ def test_a_browser_lays_pages_out(pages, name, width, scheme, tmp_path):
     found = seen(pages[name], width, scheme, tmp_path)
     assert found["width"] <= found["window"] <= width
     assert found["poor"] == []
+
+
+PRINTED = """(() => { const style = (q, name) => [...new Set([...document.querySelectorAll(q)].map(
+    e => getComputedStyle(e)[name]))].join();
+  return {inside: style('tr, svg, .card, .verdict, .facts, .segments', 'breakInside'), head: style('thead', 'display'),
+    after: style('h1, h2, h3, .card header, summary', 'breakAfter'), places: style('body *', 'position'),
+    clipped: style('.scroll, .heats > div', 'overflow'), ink: style('body', 'color'),
+    folded: [...document.querySelectorAll('details > :not(summary)')].filter(
+      e => !e.getBoundingClientRect().height).length,
+    grounds: [...new Set([...document.querySelectorAll('html, body, .card, .verdict, pre')].map(
+      e => getComputedStyle(e).backgroundColor))].filter(c => !['rgba(0, 0, 0, 0)', 'rgb(255, 255, 255)'].includes(c)),
+    page: [...document.styleSheets[0].cssRules].filter(r => r instanceof CSSPageRule).map(r => r.style.margin).join(),
+    probe: document.title}; })()"""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+def test_pages_are_printed_on_white_and_nothing_is_cut(pages, tmp_path):
+    """For a screen that is dark; paper of A4 has 688 CSS pixels between margins of 14 mm."""
+    with browser(tmp_path / "browser", width=688, dark=True) as shown:
+        shown.send("Emulation.setDeviceMetricsOverride", width=688, height=1000, deviceScaleFactor=1, mobile=False)
+        for media in ("screen", "print"):
+            shown.send("Emulation.setEmulatedMedia", media=media,
+                       features=[{"name": "prefers-color-scheme", "value": "dark"}])
+            for name in ("shift", "segments"):
+                text = re.sub(r"<meta http-equiv[^>]*>", "", pages[name]).replace("</body>", PROBE + "</body>")
+                (tmp_path / "page.html").write_text(text, encoding="utf-8")
+                shown.open((tmp_path / "page.html").as_uri())
+                found = shown.run(PRINTED)
+                probe = json.loads(found.pop("probe"))
+                if media == "screen":
+                    assert found["grounds"]  # which is dark: the probe sees it
+                    continue
+                assert probe["poor"] == []
+                assert probe["width"] <= probe["window"] == 688
+                assert found == {"inside": "avoid", "head": "table-header-group", "after": "avoid", "places": "static",
+                                 "clipped": "visible", "ink": "rgb(0, 0, 0)", "folded": 0, "grounds": [],
+                                 "page": "16mm 14mm"}
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")

@@ -6,6 +6,7 @@ import zoo
 
 import hld
 import pcircuit
+from hld.answers.column_shifts import column_shifts
 from hld.nulls.exchangeable import exchangeable_pvalue, leverages, normal_pvalue, symmetric_scores
 from hld.references.groups import GroupReference, group_reference, split_groups
 from hld.variation.group_test import group_test
@@ -216,3 +217,41 @@ def test_groups_need_rows_kept_from_learning_and_few_are_warned_of():
         hld.HLDDetector(reference="circuit").fit(rows, groups=np.arange(60) % 6)
     with pytest.warns(UserWarning, match="leaves 5 groups to compare with, so p-values are at least 0.17"):
         hld.HLDDetector(num_epochs=1).fit(rows, groups=np.arange(60) % 6)
+
+
+def test_columns_are_judged_among_groups():
+    """A day with a mood like others' moves no column, whatever independent rows would say; a column alone is found."""
+    rng = np.random.default_rng(8)
+    mood = rng.normal(size=(60, 1))
+    table = {name: rng.normal(mood, size=(60, 50)).ravel() for name in ("visits", "sales")}
+    detector = hld.HLDDetector(num_epochs=3, num_latents=3).fit(table, groups=np.repeat(np.arange(60), 50))
+
+    def day(mood, away=0.0):
+        return {"visits": rng.normal(mood, size=50), "sales": rng.normal(mood + away, size=50)}
+
+    calm = [detector.test(day(rng.normal())) for _ in range(40)]
+    called = [min(one.adjusted for one in result.columns) <= 0.05 for result in calm]
+    assert sum(called) <= binomial_bounds.at_most(40, 0.05)
+    rows = [column_shifts(one.evidence.fitted, one.evidence.reference, one.evidence.batch, 0)
+            for one in calm]
+    assert sum(one[0].adjusted <= 0.05 for one in rows) > binomial_bounds.at_most(40, 0.05)
+    odd = day(0.2, away=-7)
+    found = detector.test(odd)
+    assert [one.name for one in found.columns if one.adjusted <= 0.05] == ["sales"]
+    assert found.columns[0].adjusted == 1 / 31
+    assert found.pairs == ()
+    assert "1 of 2 columns moved (p-values adjusted, ranks among groups; share" in str(found)
+    assert hld.judge_chunks(detector, [odd]).columns[0].pvalue == found.columns[0].pvalue
+    segments = detector.test_by({name: np.concatenate([odd[name], day(0.0)[name]]) for name in odd},
+                                np.repeat(["odd", "like"], 50), 0.1)
+    assert segments.results[1].columns[0].adjusted == 1 / 31
+    assert segments.results[0].columns == ()  # not called
+
+
+def test_without_units_of_single_columns_none_are_told():
+    nodes = np.flatnonzero(CIRCUIT.nodes.kind == "sum")
+    test = hld.HLDTest(CIRCUIT, nodes=nodes, metric="euclidean")
+    rows = varied_rows(25, 8, 9)
+    found = group_test(test, rows[:20].reshape(160, -1), np.repeat(np.arange(20), 8), seed=0)(rows[20])
+    assert found.column_pvalues is None
+    assert found.columns == ()

@@ -1,0 +1,89 @@
+"""Columns given the covariates: their level under moved covariates, what is found, and what results say."""
+import json
+import math
+
+import binomial_bounds
+import numpy as np
+import pytest
+
+import hld
+import pcircuit
+from hld.conditional.conditional_test import ConditionalTest, conditional_test
+from hld.conditional.residuals import residuals
+from hld.reports.batch_report import batch_report
+from hld.vectors.column_units import column_units
+
+CIRCUIT = pcircuit.rat_spn([3] * 5, num_units=3, depth=2, rng=3)
+GIVEN = np.arange(5) < 2
+
+
+@pytest.fixture(scope="module")
+def test_given():
+    rows = pcircuit.sample(CIRCUIT, 8_000, rng=1)  # so many that their errors, the same in every trial, are small
+    inner = hld.HLDTest(CIRCUIT, metric="euclidean", null="exact", reference="training",
+                        training_data=rows, rng=0)
+    quick = ConditionalTest(**vars(conditional_test(inner, rows, GIVEN, seed=0)))
+    object.__setattr__(quick, "covariate_pvalue", lambda batch: 1.0)  # costs most of the time
+    return quick
+
+
+def moved(T, rng, changed=False):
+    """T rows with other covariates; the fourth variable changed given them, if that is asked for."""
+    rows = pcircuit.sample(CIRCUIT, 8 * T, rng=rng)
+    weights = np.exp(1.2 * (rows[:, 0] == 0) + 0.8 * (rows[:, 1] == 1))
+    rows = rows[rng.choice(len(rows), T, replace=False, p=weights / weights.sum())]
+    if changed:
+        rows[rng.random(T) < 0.7, 3] = 0
+    return rows
+
+
+@pytest.mark.parametrize("T", [8, 60, 400])
+def test_columns_keep_the_level_when_covariates_move_and_when_another_column_does(test_given, T):
+    rng, trials = np.random.default_rng(T), {8: 150, 60: 120, 400: 60}[T]
+    calm = np.array([test_given(moved(T, rng)).column_pvalues for _ in range(trials)])
+    odd = np.array([test_given(moved(T, rng, changed=True)).column_pvalues for _ in range(trials // 3)])
+    assert np.isnan(calm[:, :, :2]).all()
+    assert (calm[:, 1, 2:].min(axis=1) <= 0.05).sum() <= binomial_bounds.at_most(trials, 0.05)
+    assert (calm[:, 0, 2:].min(axis=1) <= 0.5).sum() >= binomial_bounds.at_least(trials, 0.5)  # nor is it no test
+    assert (odd[:, 1, [2, 4]].min(axis=1) <= 0.05).sum() <= binomial_bounds.at_most(len(odd), 0.05)
+    assert (odd[:, 1, 3] <= 0.05).mean() >= {8: 0.0, 60: 0.9, 400: 1.0}[T]
+
+
+def test_the_numbers_behind_a_column_are_its_own_residuals(test_given):
+    """What the mean of a column's residuals is squared and divided by, from the rows themselves."""
+    rows = pcircuit.sample(CIRCUIT, 5000, rng=7)
+    nodes = test_given.inner.nodes
+    part = column_units(CIRCUIT, nodes)[3]
+    assert {CIRCUIT.nodes.kind[one] for one in nodes[part]} == {"input"}
+    values = pcircuit.node_likelihoods(CIRCUIT, rows, nodes=nodes[part])
+    free = np.where(np.arange(5) == 3, -1, rows.astype(int))
+    assert np.ptp(values[rows[:, 3] == 0], axis=0).max() == 0  # they see this column alone
+    assert np.ptp(pcircuit.node_likelihoods(CIRCUIT, free, nodes=nodes[part])) == 0
+    left = residuals(CIRCUIT, nodes, rows, GIVEN)[:, part]
+    within = [values[chosen] - values[chosen].mean(axis=0) for x in range(9)
+              if (chosen := rows[:, 0].astype(int) * 3 + rows[:, 1] == x).any()]
+    assert left.var(axis=0).sum() == pytest.approx(np.concatenate(within).var(axis=0).sum(), rel=0.02)
+
+
+def test_results_name_what_moved_and_not_what_may_move():
+    rng = np.random.default_rng(0)
+
+    def customers(n, young, loyal=0.7):
+        age = np.where(rng.random(n) < young, "young", "old")
+        return {"age": age, "x": rng.normal(size=n), "stays": rng.random(n) < np.where(age == "young", 0.3, loyal)}
+
+    detector = hld.HLDDetector(num_epochs=3, num_latents=2, null="exact", covariates=["age"]).fit(customers(900, 0.3))
+    calm, changed = detector.test(customers(400, 0.8)), detector.test(customers(400, 0.3, 0.4))
+    assert [one.adjusted > 0.05 for one in calm.columns] == [True, True, False]
+    assert [one.name for one in changed.columns if one.adjusted <= 0.05] == ["stays"]
+    assert changed.columns[2].name == "age"
+    assert math.isnan(changed.columns[2].pvalue)
+    assert changed.pairs == ()
+    assert "no column moved by itself at level 0.05 (p-values adjusted for 2 columns, given the covariates, Holm)\n" \
+           "age may move and is not tested: " in str(calm)
+    assert "1 of 2 columns moved (p-values adjusted, given the covariates, Holm; share" in str(changed)
+    saved = json.loads(json.dumps(changed.to_dict(), allow_nan=False))["columns"]
+    assert [one["adjusted_pvalue"] is None for one in saved] == [False, False, True]
+    np.testing.assert_allclose(changed.columns[2].expected, detector.profile_.counts[0] / detector.profile_.num_rows)
+    assert "<td>not tested</td>" in batch_report(detector, changed)
+    assert changed.to_frame()["pvalue"].isna().tolist() == [False, False, True]
