@@ -1,4 +1,4 @@
-"""Fixtures of all tests, the hypothesis profile, and the rule for slow tests."""
+"""Fixtures of all tests, the hypothesis profile, and the rule for tests that `pytest` alone leaves out."""
 import os
 import pathlib
 import random
@@ -18,6 +18,7 @@ NUMERICAL = tuple(f"tests/{name}" for name in (
     "hld/references", "hld/results", "hld/testing", "hld/vectors"))
 
 BLAS_THREADS = "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"
+QUICK = "not thorough"  # what `pytest` alone selects; files and tests that are named run whole
 MOST_PROCESSES = 4  # of the whole suite: each compiles kernels of its own in a fresh checkout
 
 hypothesis.settings.register_profile("pcircuit", deadline=None, derandomize=True)
@@ -45,14 +46,23 @@ def pytest_configure(config):
     config.pluginmanager.register(_WithoutKernels())
 
 
+def pytest_report_header(config):
+    return "left out: tests marked thorough (python -m pytest -m thorough)" if config.option.markexpr == QUICK else None
+
+
 def pytest_addoption(parser):
     parser.addoption("--shuffle", metavar="SEED", help="run the files, and the tests in each, in a random order")
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks at its options
 def pytest_cmdline_main(config):
-    """Run the whole suite in as many processes as there are cores, where pytest-xdist is installed and no -n given."""
+    """Run the whole suite without what is thorough, if -m says nothing else, in as many processes as there are cores.
+
+    The latter where pytest-xdist is installed and no -n given.
+    """
     whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS and "PYTEST_XDIST_WORKER" not in os.environ
+    if whole and not config.option.markexpr:
+        config.option.markexpr = QUICK
     alone = config.getoption("collectonly") or config.getoption("usepdb") or config.getoption("-m") == "slow"
     if whole and not alone and config.pluginmanager.hasplugin("xdist") and config.option.numprocesses is None:
         config.option.numprocesses, config.option.dist = min(os.cpu_count() or 1, MOST_PROCESSES), "worksteal"

@@ -54,7 +54,7 @@ def main(arguments=None) -> int:
     parser.add_argument("names", nargs="*", choices=[*settings, []], metavar="setting", help=", ".join(settings))
     parser.add_argument("--whole", action="store_true", help="the whole suite, not the numerical tests only")
     asked = parser.parse_args(arguments[:cut])
-    selection = [] if asked.whole else ["-m", "numerical and not slow"]
+    selection = ["-m", "thorough or not slow"] if asked.whole else ["-m", "numerical and not slow"]
     table = []
     for name in asked.names or settings:
         environment, options = settings[name]

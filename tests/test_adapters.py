@@ -15,6 +15,8 @@ from live_server import Client, csv_bytes, orders, served
 
 import hld
 
+pytestmark = pytest.mark.thorough
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "examples" / "adapters"
 SCRIPTS = {  # what each needs, and what it prints

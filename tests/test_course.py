@@ -10,6 +10,8 @@ import warnings
 import matplotlib
 import pytest
 
+pytestmark = pytest.mark.thorough
+
 matplotlib.use("Agg")
 FOLDER = pathlib.Path(__file__).resolve().parents[1] / "docs" / "course"
 _SPEC = importlib.util.spec_from_file_location("make_notebooks", FOLDER / "make_notebooks.py")

@@ -20,6 +20,7 @@ MADE = {"contributing.md": "CONTRIBUTING.md", "changelog.md": "CHANGELOG.md",
         **{f"course/{path.stem}.md": f"docs/course/{path.name}" for path in (DOCS / "course").glob("[0-9]*.py")}}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("page", RUN)
 def test_the_code_of_pages_runs(page, tmp_path, monkeypatch):
     pytest.importorskip("sklearn")

@@ -68,6 +68,7 @@ def blocks(page):
     return [code for language, code in CODE.findall(page.read_text(encoding="utf-8")) if language == "python"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=name_of)
 def test_python_code_runs(page, tmp_path, monkeypatch):
     for i, code in enumerate(blocks(page)):

@@ -19,6 +19,7 @@ EXPECTED = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
 def test_examples_run(script, tmp_path, monkeypatch, capsys):
     if "sklearn" in script.read_text(encoding="utf-8"):

@@ -18,6 +18,7 @@ def kind(request):
         yield KINDS[request.param]()
 
 
+@pytest.mark.thorough
 def test_nobody_s_files_are_refused_or_right(kind):
     many = 120 if kind.name == "detector" else 400  # a detector takes ten times as long to judge
     counts = run([kind], 0, many, report=print)
@@ -33,6 +34,7 @@ def test_many_of_nobody_s_files(kind):
     assert not [key for key in counts if key[2] == "FAILED"]
 
 
+@pytest.mark.thorough
 def test_files_as_they_were_written_are_accepted(kind):
     for parts in kind.parts:
         assert outcome(kind, pack(members_of(*parts)), np.random.default_rng(0)) == "accepted"

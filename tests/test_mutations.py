@@ -51,12 +51,14 @@ def bugs():
     return mutants.chosen(0)
 
 
+@pytest.mark.thorough
 def test_keys_name_each_mutation_once(bugs):
     assert len(bugs) >= 200
     assert len({bug.key for bug in bugs}) == len(bugs)
     assert {bug.path.split("/")[0] for bug in bugs} == {"pcircuit", "hld"}
 
 
+@pytest.mark.thorough
 def test_every_bug_has_tests_that_exist(bugs):
     for path in {bug.path for bug in bugs}:
         for _, arguments in mutant_tests.plan(path):

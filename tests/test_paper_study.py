@@ -37,6 +37,8 @@ from benchmarks.paper.findings import Findings
 from hld import baselines
 from hld.baselines.peers import rejection_threshold
 
+pytestmark = pytest.mark.thorough
+
 TINY = settings.Settings(trials=12, batch_sizes=(1, 8), long_sizes=(16,), epochs=3, pool_rows=400, null_trials=59,
                          mmd_trials=6, mmd_null=((8, 29), (16, 19)), mmd_long_trials=4, node_sets=("leaf", "leaf+sum"))
 

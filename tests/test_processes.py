@@ -7,6 +7,8 @@ import textwrap
 
 import pytest
 
+pytestmark = pytest.mark.thorough
+
 SHARED = """
 import hashlib, os, signal, sys, threading
 import numpy as np

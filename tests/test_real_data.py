@@ -13,6 +13,8 @@ from binomial_bounds import at_least, at_most
 import hld
 import pcircuit
 
+pytestmark = pytest.mark.thorough
+
 TRIALS = 300
 
 

@@ -7,6 +7,8 @@ import tarfile
 
 import pytest
 
+pytestmark = pytest.mark.thorough
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 LEFT_OUT = ("__pycache__", ".*", "*.egg-info", "build", "dist")
 KEPT = (".py", ".md", ".json", ".hld", ".pc", ".csv", ".txt")

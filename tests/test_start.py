@@ -10,6 +10,8 @@ from engines import needs_numba
 
 import pcircuit
 
+pytestmark = pytest.mark.thorough
+
 TEST_A_BATCH = """
 import sys
 import numpy as np

@@ -20,7 +20,7 @@ def shown(file, *names) -> str:
 
 def theory_claims(findings) -> dict:
     """{heading: claims}; `findings` give the level of the closed-form threshold."""
-    return {"Theory: the distance": DISTANCE, "Theory: the test and its moments": [*TEST, *_thresholds(findings)]}
+    return {"Theory, the distance": DISTANCE, "Theory, the test and its moments": [*TEST, *_thresholds(findings)]}
 
 
 DISTANCE = [

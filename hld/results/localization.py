@@ -187,7 +187,8 @@ def own_zscores(circuit: pcircuit.Circuit, nodes: np.ndarray, zscores: np.ndarra
     involved = np.unique(np.concatenate([listed, *below]).astype(np.int64))
     covariance = pcircuit.exact_moments(circuit, nodes[involved]).covariance()
     scale = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
-    correlations = covariance / np.where(scale > 0, np.outer(scale, scale), 1.0)
+    scale[scale == 0] = 1.0  # a node that cannot vary correlates with none
+    correlations = covariance / np.outer(scale, scale)
     for i, (j, parts) in enumerate(zip(listed, below, strict=True)):
         if not len(parts) or not np.isfinite(zscores[parts]).all() or not np.isfinite(own[i]):
             continue

@@ -39,6 +39,7 @@ def test_estimation_error_is_part_of_the_null(detector):
     assert plain.test(mixed_table(100, seed=1)).inflation == 1
 
 
+@pytest.mark.thorough
 def test_half_of_the_rows_are_kept_for_the_reference(tmp_path):
     few = HLDDetector(num_epochs=5).fit(mixed_table(90))
     assert few.test_.num_train == 45
@@ -71,6 +72,7 @@ def test_references_that_cannot_be(reference, match):
         HLDDetector(reference=reference).fit(mixed_table(3))
 
 
+@pytest.mark.thorough
 def test_fresh_rows_pass_though_the_circuit_fits_its_own_too_well():
     """150 rows of 30 independent columns, whose circuit has three nodes for each row."""
     trials, rejected = 10, dict.fromkeys(("held-out", "training"), 0)

@@ -41,6 +41,7 @@ def readers():
     patch.undo()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["HLDTest", "HLDTest, drawn", "HLDTest, summed out", "training_data", "MMDTest",
                                   "Monitor",
                                   "distance", "likelihood_vectors", "root_likelihood_test", "dropout_scores"])
@@ -130,6 +131,7 @@ def test_tables_in_which_every_column_is_constant():
     assert detector.test(np.full((20, 3), 8)).reject
 
 
+@pytest.mark.thorough
 def test_more_columns_than_have_their_spectrum_computed():
     rng = np.random.default_rng(1)
     table = rng.integers(0, 2, size=(60, 1600))

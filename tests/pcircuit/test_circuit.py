@@ -164,6 +164,7 @@ def test_any_change_makes_it_different():
         hash(coins)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("V", LONG)
 def test_many_thousand_variables_in_a_chain(V):
     vtree = VTree.right_linear(V)

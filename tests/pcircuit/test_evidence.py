@@ -42,6 +42,7 @@ def numpy_engine(monkeypatch):
     monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("numpy_engine")
 @pytest.mark.parametrize("reader", READERS)
 def test_every_form_of_a_table_is_read_alike(reader, tmp_path):

@@ -2,11 +2,13 @@
 import subprocess
 import sys
 
+import pytest
 from format_files import binary_circuit, same_values
 
 import pcircuit
 
 
+@pytest.mark.thorough
 def test_convert_from_the_shell(tmp_path):
     root = __file__.rsplit("/tests/", 1)[0]
     circuit = binary_circuit(2)

@@ -184,6 +184,7 @@ def test_from_tree_has_the_subtrees_as_scopes(drawn):
     assert tree.num_nodes == len(order) + len(inner)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("V", LONG)
 def test_many_thousand_variables_in_a_chain(V):
     chain = VTree.right_linear(V)

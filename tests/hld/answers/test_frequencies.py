@@ -33,6 +33,7 @@ def test_draws_agree_with_enumeration():
     assert at_least(999, exact, 1e-4) <= hits <= at_most(999, exact, 1e-4)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("sizes", "concentration", "K"), [((5000, 300), 1.0, 8), ((60, 20), 0.5, 5),
                                                            ((3000, 40), 0.2, 20)])
 def test_the_level_holds(sizes, concentration, K):

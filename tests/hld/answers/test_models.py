@@ -22,6 +22,7 @@ def models():
     return [hld.HLDDetector(num_epochs=20, num_latents=3, num_bins=b).fit(t) for b, t in ((8, first), (5, second))]
 
 
+@pytest.mark.thorough
 def test_columns(models):
     found = compare_models(*models)
     columns = {one.name: one for one in found.columns}

@@ -92,6 +92,7 @@ def test_mistakes(detector, visits, options, message):
         detector.test_by(visits[:0], "shop")
 
 
+@pytest.mark.thorough
 def test_false_discoveries_are_few():
     """Over many tables of unshifted segments, any is called in a share of at most alpha of them."""
     rng = np.random.default_rng(5)

@@ -115,6 +115,7 @@ def sample_of_states(circuit, n):
     return np.random.default_rng(0).choice(len(p), size=n, p=p / p.sum())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("bandwidth", [None, 0.5])
 def test_many_variables(bandwidth):
     """784 independent variables: the expectations are products, far below the smallest double for s = 0.5."""

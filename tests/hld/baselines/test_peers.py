@@ -166,6 +166,7 @@ def test_mean_under_dropout_is_the_likelihood(circuit, rate):
         np.testing.assert_allclose(log_spread, 0, atol=1e-15)
 
 
+@pytest.mark.thorough
 def test_dropout_of_impossible_rows_and_of_large_circuits():
     circuit = CIRCUITS["deterministic"]
     rows = naive.states(circuit)
@@ -256,6 +257,7 @@ def test_calls_agree_with_their_parts(name):
     assert np.all(np.diff(null) >= 0)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", sorted(TESTS))
 def test_level_and_power(name):
     """Rejections under the null inside the 1e-6 binomial bounds around 10 %, and of a clear shift nearly always."""

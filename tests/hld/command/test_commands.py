@@ -58,6 +58,7 @@ def check(name, value):
     jsonschema.validate(value, schema)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("schema", "argv"), [
     ("test", ["test", "model.hld", "moved.csv"]), ("test", ["test", "model.hld", "calm.csv"]),
     ("explain", ["explain", "model.hld", "moved.csv"]), ("info", ["info", "model.hld"]),
@@ -260,6 +261,7 @@ def test_groups_on_the_command_line(run, folder):
         "hld: error: `groups` names the column 'week'")
 
 
+@pytest.mark.thorough
 def test_monitor_among_held_out_rows(run, folder):
     moved = (folder / "moved.csv").read_text(encoding="utf-8")
     calm = (folder / "calm.csv").read_text(encoding="utf-8")

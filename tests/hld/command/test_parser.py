@@ -74,6 +74,7 @@ def test_verdict(batch, status, verdict, run, files):
     assert json.loads(out) == hld.load(files / "model.hld").test(table, float(ALPHA)).to_dict()
 
 
+@pytest.mark.thorough
 def test_status_of_the_process(files):
     """What a shell sees: no shift, shift, no such file."""
     for batch, status in (("calm.csv", 0), ("shifted.csv", 1), ("nowhere.csv", 2)):
@@ -84,6 +85,7 @@ def test_status_of_the_process(files):
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.thorough
 def test_batch_from_standard_input(files):
     """A dash reads the pipe."""
     done = process(files, "test", "model.hld", "-", "--alpha", ALPHA, "--json",

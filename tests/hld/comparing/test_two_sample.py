@@ -27,6 +27,7 @@ def test_level_by_divisions_is_exact_for_any_distribution(test):
     assert rejected >= bounds.at_least(trials, 0.03)  # ties of discrete rows make it a little smaller
 
 
+@pytest.mark.thorough
 def test_level_by_summaries():
     test = hld.HLDTest(zoo.circuits()["hclt_like"], metric="standardized")
     rng, trials, rejected = np.random.default_rng(1), 200, 0

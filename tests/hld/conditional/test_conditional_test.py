@@ -30,6 +30,7 @@ def moved(T, rng, changed=False):
     return rows
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("T", [8, 60, 400])
 def test_moved_covariates_keep_the_level(test_given, T):
     rng, trials = np.random.default_rng(T), 100
@@ -104,6 +105,7 @@ def detector():
     return hld.HLDDetector(num_latents=2, num_epochs=10, covariates=["age", "site"], null="exact").fit(table(3000, 0))
 
 
+@pytest.mark.thorough
 def test_a_detector_with_covariates(detector, tmp_path):
     shift, drift = detector.test(table(500, 1, share=0.8)), detector.test(table(500, 2, effect=0.3))
     assert (shift.reject, shift.context.moved) == (False, "covariates")

@@ -19,6 +19,7 @@ import pandas as pd
 import hld.dask
 from hld.dask.fitting import fit_flows
 
+pytestmark = pytest.mark.thorough
 OPTIONS = {"num_latents": 2, "num_epochs": 6, "num_resamples": 99}
 
 

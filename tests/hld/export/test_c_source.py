@@ -56,6 +56,7 @@ def batches(detector, plan):
         yield detector.encoder_.encode(table(rng, size, shift))[0]
 
 
+@pytest.mark.thorough
 @needs_compiler
 def test_what_c_computes_is_what_the_library_computes(detector, tmp_path):
     call, plan = compiled(detector, tmp_path)

@@ -13,6 +13,7 @@ def table(rng, number, shift=0.0):
     return {"a": kind, "n": kind + rng.normal(size=number) + shift, "k": (kind + rng.integers(0, 2, number)) % 4}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("options", [
     {"metric": "likelihoods"}, {"metric": "whitened"},
     {"reference": "circuit", "metric": "euclidean", "null": "exact"}, {"metric": "likelihoods", "tolerance": 0.05},

@@ -75,6 +75,7 @@ def test_bets_on_random_circuits_are_fair(circuit, num_rows, seed):
     assert_fair(monitor, states, exact_probabilities(circuit, states))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", NEARLY_CONSTANT)
 def test_rows_of_nearly_constant_circuits_never_make_a_monitor_rich(name, engine):
     """A bet on rounding would win 1e-7 in every row, and so at last any amount; where all is constant nobody wins."""

@@ -157,6 +157,7 @@ def false_alarms(circuit, streams, num_rows, *, missing=0.0, **options):
     return alarms
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("options", [{}, {"missing": 0.3}, {"nodes": [0, 1, 4, 20]}], ids=str)
 def test_false_alarms_stay_under_alpha(circuit, options):
     assert false_alarms(circuit, 200, 1000, alpha=0.2, **options) <= at_most(200, 0.2)

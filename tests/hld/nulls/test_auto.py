@@ -31,6 +31,7 @@ def settled(pilot, *, B=999):
     return settle(pilot, (metric,), law, score_of((law,)), NullOptions(B, 0, np.random.default_rng(0)), 2000)
 
 
+@pytest.mark.thorough
 def test_the_law_takes_over_where_its_tails_are_those_of_draws(rng):
     """Normal rows have the law's distances at every size; rare rows of one in 500 need some hundred rows."""
     assert settled(rng.normal(size=(4000, 5)))[1] <= 8
@@ -40,6 +41,7 @@ def test_the_law_takes_over_where_its_tails_are_those_of_draws(rng):
     assert switch in drawn or switch == max(drawn) + 1  # the first of those that agree, or beyond all
 
 
+@pytest.mark.thorough
 def test_the_lattice_of_a_small_circuit_is_left_to_draws():
     """Six columns: the law rejects one in seven batches of ten rows at 0.1, though its variance is right."""
     circuit = rat_spn([2] * 6, num_units=4, depth=1, rng=3)

@@ -31,6 +31,7 @@ def test_edits_name_columns_and_levels(detector):
         in_codes(detector, Edit("size", "X", 0.1))
 
 
+@pytest.mark.thorough
 def test_power_grows_with_rows_and_shift(detector):
     found = [detector.power(Edit("sex", "F", by), T) for by in (0.05, 0.2) for T in (50, 300)]
     assert found[0] < found[1] < found[3]
@@ -41,6 +42,7 @@ def test_power_grows_with_rows_and_shift(detector):
     assert detector.power(table, 60) > 0.99
 
 
+@pytest.mark.thorough
 def test_a_plan_in_words_and_numbers(detector):
     found = plan(detector, 100, ["sex=F:+0.2", Edit("shop", 0, -0.1)])
     text, values = str(found), json.loads(json.dumps(found.to_dict()))

@@ -29,6 +29,7 @@ def simulated(test, draw, trials, rng):
     return sum(test(draw(rng)).reject for _ in range(trials))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("metric", ["euclidean", SEVERAL], ids=["one", "several"])
 @pytest.mark.parametrize("null", ["exact", "auto"])
 def test_power_is_that_of_simulated_batches(metric, null):
@@ -40,6 +41,7 @@ def test_power_is_that_of_simulated_batches(metric, null):
     assert bounds.at_least(trials, found - 0.02) <= rejected <= bounds.at_most(trials, found + 0.02)
 
 
+@pytest.mark.thorough
 def test_power_against_rows_as_reference():
     circuit, edit, T, each = zoo.circuits()["hclt_like"], Edit(0, 0, 0.15), 150, 10
     rng, rejected, expected = np.random.default_rng(2), 0, []

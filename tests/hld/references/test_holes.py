@@ -52,6 +52,7 @@ def test_what_is_drawn_of_the_reference_has_its_moments():
         assert (np.abs((drawn ** 2).mean(axis=0) - variances) <= 6 * spread + 1e-15).all()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("metric", ["euclidean", ("euclidean", "whitened")])
 def test_level_and_power_with_holes(metric):
     circuit = rat_spn([2, 3, 2, 4, 2, 2, 3, 2], num_units=4, depth=2, rng=7)

@@ -16,6 +16,8 @@ from hld.reports.quality_report import quality_report
 from hld.reports.segments_report import segments_report
 from hld.reports.style import STYLE
 
+pytestmark = pytest.mark.thorough
+
 EVIL = "<script>alert(1)</script>\"'&\x1b[31m"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 # elements wider than the window, and texts whose contrast with what lies behind them is too small

@@ -7,6 +7,7 @@ from scipy import stats
 from hld.results.effects import effect_interval
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("size", [0.0, 0.05, 0.3])
 @pytest.mark.parametrize("law", ["flat", "steep"])
 def test_the_interval_covers_the_effect(size, law):

@@ -115,6 +115,18 @@ def pair_of_coins(same):
         *leaves, InnerRegion(products, [[same / 2, same / 2, (1 - same) / 2, (1 - same) / 2]])])
 
 
+def test_a_node_that_cannot_vary_explains_nothing():
+    leaves = [InputRegion(v, [[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]) for v in range(2)]
+    root = InnerRegion([[0, 0], [1, 1], [2, 2]], [[0.4, 0.4, 0.2]])
+    circuit = Circuit(VTree([2, 2, -1], [0, 1, -1]), [*leaves, root])
+    nodes = np.flatnonzero(circuit.nodes.kind != "product")
+    moving = nodes[np.ptp(node_likelihoods(circuit, naive.states(circuit), nodes=nodes), axis=0) > 0]
+    z = np.where(np.isin(nodes, moving), 1.5, 0.0)
+    own = own_zscores(circuit, nodes, z, np.arange(len(nodes)))  # warnings are errors
+    np.testing.assert_allclose(own[np.isin(nodes, moving)], own_zscores(circuit, moving, z[z != 0],
+                                                                        np.arange(len(moving))), rtol=1e-12)
+
+
 def test_own_zscores_tell_dependence_from_its_parts():
     test = HLDTest(pair_of_coins(0.9))
     root = int(test.nodes[-1])
@@ -129,6 +141,7 @@ def test_own_zscores_tell_dependence_from_its_parts():
     assert min(z for node, (z, _) in shown.items() if node != root) > 10
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kinds", [("input", "sum"), ("sum",), ("product",), ("input", "sum", "product")])
 def test_own_zscores_are_standard_normal_without_a_shift(kinds, monkeypatch):
     circuit = zoo.circuits()["hclt_like"]

@@ -264,6 +264,7 @@ def adult_frame(text):
                          for v, name in enumerate(names)})
 
 
+@pytest.mark.thorough
 def test_adult(data_folder):
     text = read_adult(data_folder, "adult.data", 0)
     train, test = adult_frame(text), adult_frame(read_adult(data_folder, "adult.test", 1))

@@ -21,6 +21,8 @@ from hld.serve.refusals import Refusal
 from hld.serve.server import check_token
 from hld.serve.watches import Watch
 
+pytestmark = pytest.mark.thorough
+
 
 def test_a_kill_at_any_moment_loses_nothing_that_was_acknowledged(shop, tmp_path):
     """Two processes, each killed at a chance moment of a stream; the second goes on where the first stood."""

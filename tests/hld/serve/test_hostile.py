@@ -10,6 +10,8 @@ from live_server import Client, arrow, bodies, csv_bytes, served
 
 from hld.serve.limits import Limits
 
+pytestmark = pytest.mark.thorough
+
 LIMITS = Limits(workers=2, max_bytes=100_000, max_rows=2000, body_seconds=0.5, head_seconds=0.5)
 
 

@@ -7,7 +7,7 @@ from live_server import Client, csv_bytes, served
 
 from hld.serve.page import page, policy
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+pytestmark = [pytest.mark.thorough, pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")]
 TOKEN = "a-token-of-the-tests"
 # texts whose contrast with what lies behind them is too small, and the width of the page
 PROBE = """(() => {

@@ -245,6 +245,7 @@ def test_holes_in_the_law_are_those_of_the_features():
     assert law[2] == pytest.approx(np.linalg.svd(features)[1][0] ** 2 / 500, rel=1e-9)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("reference", ["auto", "circuit"])
 def test_level_and_power(reference):
     """Tables drawn from a circuit: at most as many false alarms as the level allows, and a shift is found."""

@@ -52,6 +52,7 @@ def test_noise_is_of_the_stated_size():
     assert test.summarize(rows, epsilon=1.0) != test.summarize(rows, epsilon=1.0)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("metric", ["euclidean", ["euclidean", "whitened"]], ids=["one metric", "two"])
 @pytest.mark.parametrize(("null", "T"), [("exact", 400), ("auto", 6)])
 def test_level_with_noise(metric, null, T):
@@ -64,6 +65,7 @@ def test_level_with_noise(metric, null, T):
     assert law.ppf(bounds.SURE) <= rejected <= law.isf(bounds.SURE)
 
 
+@pytest.mark.thorough
 def test_level_with_noise_against_rows():
     circuit = zoo.circuits()["hclt_like"]
     trials, rejected, rng = 100, 0, np.random.default_rng(4)

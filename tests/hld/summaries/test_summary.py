@@ -82,6 +82,7 @@ def test_holes_cost_metrics_that_mix_nodes_and_nothing_else(detector):
         missing.summarize([[0, -1, 0]])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("odd", [False, True], ids=["plain", "rare level"])
 def test_level_against_few_reference_rows(odd):
     # A category that one row in fifty has and reference rows may not show: the check by the spread must see to it.

@@ -110,6 +110,7 @@ def of_times():
     return HLDDetector(num_epochs=3, num_latents=2).fit(frame[list(TIMES)])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("text", "python"), [
     ("when >= '2025-07-01'", "when >= dt.datetime(2025, 7, 1)"),
     ("when < '2025-07-01T12:30Z'", "when < dt.datetime(2025, 7, 1, 12, 30)"),

@@ -55,6 +55,7 @@ def assert_level(values, *, drawn, upper_only=False):
         assert upper_only or rejected >= law.ppf(SURE), alpha
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("metric", ["euclidean", "standardized", "whitened", ("euclidean", "whitened")])
 def test_small_and_large_batches_under_the_model(circuit, metric):
     test = HLDTest(circuit, metric=metric, null="auto", rng=1, num_resamples=B)
@@ -119,6 +120,7 @@ def drifted(circuit, strength):
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("metric", ["euclidean", "whitened"])
 def test_tolerance_keeps_its_level_at_the_largest_tolerated_drift(circuit, metric):
     source = drifted(circuit, 0.5)

@@ -74,6 +74,7 @@ def pool():
     return rows, TEST.vectors.rows(rows.reshape(24_000, -1)).reshape(1500, 16, -1), reference_of(rows)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("G", [5, 20, 100, 1000])
 @pytest.mark.parametrize("T", [16, 11])
 def test_the_level_is_kept_for_few_and_many_groups(G, T, pool):

@@ -56,6 +56,7 @@ def test_between_sizes_and_beyond_the_longest():
         assert own.effective_rows(T) == pytest.approx(T)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("stay", "T"), [(0.9, 100), (0.9, 300), (0.5, 20), (0.0, 50)])
 def test_the_level_is_kept_where_rows_hang_together(stay, T):
     """A series and a later stretch of it in every trial: at most 0.07 at level 0.05, within the error of the trials."""

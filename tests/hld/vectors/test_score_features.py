@@ -32,6 +32,7 @@ def test_variances_are_those_of_the_circuit():
     assert (np.abs(score_variances(circuit) - exact) <= 5 * error + 1e-15).all()
 
 
+@pytest.mark.thorough
 def test_shared_places_keep_the_sum_of_squares_in_the_mean_over_signs(monkeypatch, rng):
     circuit = pcircuit.rat_spn([3] * 8, num_units=4, depth=2, rng=1)
     rows = pcircuit.sample(circuit, 200, rng=2)

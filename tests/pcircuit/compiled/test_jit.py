@@ -36,6 +36,7 @@ def run(folder):
     return float(value), "Counter()" not in hits and hits.strip() not in ("Counter()", "{}")
 
 
+@pytest.mark.thorough
 def test_machine_code_is_forgotten_when_a_called_function_changes(tmp_path):
     """Numba looks at the file of the caller only; without more, an update of one file would leave old code running."""
     numba = pytest.importorskip("numba")

@@ -68,11 +68,13 @@ def test_jobs_are_done_one_after_the_other_and_the_thread_ends():
         assert not thread.is_alive()
 
 
+@pytest.mark.thorough
 @needs_numba
 def test_a_process_may_end_while_kernels_compile():
     assert run(EXIT) == ["True True"]
 
 
+@pytest.mark.thorough
 @needs_numba
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_a_process_may_fork_while_kernels_compile():

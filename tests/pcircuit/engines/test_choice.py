@@ -133,6 +133,7 @@ print(kernels._is_on_disk())
 """
 
 
+@pytest.mark.thorough
 @needs_numba
 def test_a_cache_on_disk_is_found_where_numba_puts_it(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))

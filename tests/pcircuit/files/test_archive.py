@@ -191,6 +191,7 @@ def test_encrypted_members(path):
 # -- damage --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_flipped_bytes_are_noticed_or_harmless(path):
     saved(path)
     data = path.read_bytes()

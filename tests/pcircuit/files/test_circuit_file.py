@@ -249,6 +249,7 @@ def test_two_units_at_the_root():
 # -- anything at all -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_wrong_bytes_with_right_checksums(path):
     # a writer who means harm computes the checksum again: then the arrays themselves have to be checked
     members = saved(path)
@@ -265,6 +266,7 @@ def test_wrong_bytes_with_right_checksums(path):
         assert result is None or isinstance(result, Circuit)
 
 
+@pytest.mark.thorough
 @settings(max_examples=300)
 @given(st.sampled_from(sorted(ZOO)), st.data())
 def test_arrays_with_random_entries(kind, data):

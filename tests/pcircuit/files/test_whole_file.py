@@ -245,6 +245,7 @@ print(sorted(seen), left, os.listdir(os.path.dirname(path)))
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
 @pytest.mark.parametrize(("nameless", "runs"), [(True, 200), (False, 60)])
 def test_writers_killed_at_any_moment(path, nameless, runs):

@@ -129,6 +129,7 @@ def test_bad_weights(weights):
         expected_flows(zoo.circuits()["two_coins"], [[0, 0], [1, 1]], weights=weights)
 
 
+@pytest.mark.thorough
 def test_suspect_rows_among_others_count_once_for_any_number_of_threads(rng):
     V, eps = 600, 1e-6
     first, second = np.full((V, 2), [eps, 1 - eps]), np.full((V, 2), [1 - eps, eps])

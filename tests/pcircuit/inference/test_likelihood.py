@@ -98,6 +98,7 @@ def test_many_threads_share_a_circuit(rng):
 # -- extremes --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_ten_thousand_variables_equal_the_sum_of_logarithms(engine, rng):
     V = 10_000
     probs = rng.dirichlet([1, 1, 1], size=V)
@@ -263,6 +264,7 @@ def test_means_and_selected_nodes_equal_the_full_table(name, engine, rng):
                                rtol=1e-12)
 
 
+@pytest.mark.thorough
 def test_means_do_not_depend_on_threads_and_include_suspect_rows(engine, rng):
     V = 600
     low, high = [1e-6, 1 - 1e-6], [1 - 1e-6, 1e-6]

@@ -31,6 +31,7 @@ print(pcircuit.log_likelihood(circuit, rows[:3]).shape)          # what fits sti
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="reads the memory in use from /proc")
 def test_a_memory_limit_gives_an_error_with_advice():
     result = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False, timeout=300,

@@ -228,6 +228,7 @@ def class_circuit(num_variables, probs):
     return Circuit(vtree, [*inputs, classes, InnerRegion(products, [[0.5, 0.5]])])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("surplus", "posterior"), [(0, 0.5), (1, 0.9), (2, 81 / 82)])
 def test_more_than_a_thousand_observed_variables(surplus, posterior):
     # the first 600 observations favour class 0 by a factor of 9 each, the last 600 - surplus class 1: half

@@ -134,6 +134,7 @@ def test_data_and_weights_are_left_alone(rng):
     assert np.array_equal(weights, copies[1])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", REFERENCE)
 def test_log_likelihood_of_the_binary_sets(data_folder, name):
     with np.load(data_folder / "binary" / f"{name}.npz", allow_pickle=False) as file:

@@ -46,12 +46,14 @@ def assert_all_agree(circuit, nodes, weights=None, enumerated=None):
     assert_same(moments.eigenvalues(), np.linalg.eigvalsh(covariance)[::-1], len(nodes) * scale)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "kinds"), CASES)
 def test_zoo_against_enumeration(name, kinds, engine):
     circuit = zoo.circuits()[name]
     assert_all_agree(circuit, select_nodes(circuit, [kind for kind in kinds if kind in circuit.nodes.kind]))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", zoo.circuits())
 def test_every_single_node(name, engine):
     circuit = zoo.circuits()[name]

@@ -11,6 +11,8 @@ from engines import ENGINES, needs_numba
 from hld import exact_moments, select_nodes
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree
 
+pytestmark = pytest.mark.thorough
+
 TINY_STEPS = [2.0 ** -10, 2.0 ** -20, 2.0 ** -26]  # how far from degenerate
 
 

@@ -39,6 +39,7 @@ def exact_values(circuit, state):
     return values
 
 
+@pytest.mark.thorough
 @given(circuit=zoo.circuit_strategy(max_variables=4), name=st.sampled_from(ENGINES))
 def test_likelihoods_and_means_keep_their_bounds(circuit, name):
     with pytest.MonkeyPatch.context() as patch:

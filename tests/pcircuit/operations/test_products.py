@@ -105,6 +105,7 @@ def test_overlap_of_a_thousand_variables(vtree, sparse):
     assert overlap(circuit, circuit, circuit) == 0.0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("vtree", [VTree.balanced(800), VTree.from_nested(list(range(800)))], ids=repr)
 def test_small_entries_beside_large_ones_are_kept(vtree, sparse):
@@ -265,6 +266,7 @@ def test_weights_are_sparse_by_fill():
     assert not multiply(circuit, circuit).regions[2].is_sparse
 
 
+@pytest.mark.thorough
 def test_product_on_a_long_chain():
     vtree = VTree.right_linear(1000)
     circuit = two_classes(vtree, np.array([[0.9, 0.1], [0.3, 0.7]]), [0.25, 0.75])

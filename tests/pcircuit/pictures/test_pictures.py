@@ -162,6 +162,7 @@ def test_learning_is_drawn_as_it_went(ax):
         pcircuit.plot_learning([steps[0], ZOO["two_coins"]], rows)
 
 
+@pytest.mark.thorough
 def test_moments_are_drawn_as_they_are(ax):
     moments = pcircuit.exact_moments(ZOO["hclt_like"])
     np.testing.assert_array_equal(pcircuit.plot_covariance(moments, ax=ax).get_images()[0].get_array(),

@@ -25,6 +25,7 @@ def strict(text):
     return json.loads(text, parse_constant=refuse)
 
 
+@pytest.mark.thorough
 @given(NESTED)
 def test_whatever_goes_in_comes_out_as_standard_json(value):
     """Text of it can be read by any reader; finite values are unchanged."""
