@@ -149,7 +149,7 @@ class Service:
         return _html(page(), policy())
 
 
-def build_app(service: Service, *, any_host: bool = False, watch_seconds: float = 0.0) -> Guard:
+def build_app(service: Service, *, any_host: bool, watch_seconds: float) -> Guard:
     """The application of a service.
 
     Parameters

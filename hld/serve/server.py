@@ -51,7 +51,7 @@ def serve(models: Models, limits: Limits, *, host: str, port: int, token: str | 
         asyncio.run(_serve(server, listening, models))
 
 
-def server_of(service: Service, watch_seconds: float = 0.0) -> Any:
+def server_of(service: Service, watch_seconds: float) -> Any:
     """The server of uvicorn for a service.
 
     Parameters

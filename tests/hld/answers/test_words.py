@@ -1,4 +1,6 @@
 """Results in words, frames, notebooks and pictures."""
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -61,6 +63,12 @@ def test_frame_notebook_and_picture(result):
     figure = result.plot(top=2)
     assert len(figure.axes) == 2
     assert "x, adjusted p" in figure.axes[0].get_title(loc="left")
+
+
+def test_frames_need_pandas(result, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"a data frame needs pandas, .* pip install 'hld\[cli\]'"):
+        result.to_frame()
 
 
 def test_results_without_a_table_say_so(detector, result):

@@ -3,12 +3,15 @@ import io
 import json
 import pathlib
 import subprocess
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import hld
+from hld.command.batches.explain import print_explanation
+from hld.command.batches.judging import is_large
 from hld.command.parser import main
 
 SCHEMAS = pathlib.Path(__file__).resolve().parents[3] / "docs" / "json"
@@ -91,6 +94,24 @@ def test_a_trifle_is_no_alarm_if_so_asked(run):
     assert run("test", "model.hld", "moved.csv", "--min-effect", "0.01")[0] == 1
     status, out, _ = run("test", "model.hld", "moved.csv", "--min-effect", "9")
     assert (status, "95 % between" in out) == (0, True)
+
+
+@pytest.mark.parametrize(("interval", "least", "large"), [
+    ((0.25, 0.5), 0.25, True), ((0.25, 0.5), 0.26, False), (None, 0.375, True), (None, 0.376, False)])
+def test_an_effect_as_large_as_asked_for_is_an_alarm(interval, least, large):
+    result = SimpleNamespace(reject=True, effect=0.375, effect_interval=interval)
+    assert is_large(result, least) is large
+    assert is_large(result, None) is True
+
+
+@pytest.mark.parametrize(("names", "said"), [("abcdef", "a, b, c, d, e, f"),
+                                             ("abcdefgh", "a, b, c, d, e, f and 2 more")])
+def test_explain_names_six_columns_of_a_node_and_counts_the_others(names, said, capsys):
+    node = {"node": 1, "kind": "sum", "delta": 0.5, "zscore": 3.0, "own_zscore": 2.0, "pvalue": 0.01, "share": 1.0,
+            "variables": list(names)}
+    print_explanation(SimpleNamespace(alpha=0.05), {"variables": [], "nodes": [node], "num_nodes": 1,
+                                                    "num_nodes_shifted": 1})
+    assert capsys.readouterr().out.rstrip().endswith(f"  {said}")
 
 
 def test_an_audit_as_a_page(run, folder):

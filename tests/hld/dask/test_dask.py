@@ -52,6 +52,17 @@ def test_a_fit_on_partitions_is_the_local_fit(table):
     assert spread.num_train_ == local.num_train_ == 600
 
 
+@pytest.mark.parametrize("num_parts", [9, 70])
+def test_each_of_many_pieces_counts_once(num_parts):
+    rows = np.random.default_rng(1).integers(3, size=(140, 3))
+    start = pcircuit.hclt(rows, 2)
+    fitted, history = fit_flows(start, [dask.delayed(part) for part in np.array_split(rows, num_parts)], num_epochs=2,
+                                pseudocount=1.0)
+    expected, likelihoods = pcircuit.fit_em(start, rows, num_epochs=2, pseudocount=1.0)
+    equal_circuits(fitted, expected, 1e-9)
+    np.testing.assert_allclose(history, likelihoods, rtol=1e-12)
+
+
 def test_em_sees_all_rows_but_those_of_the_reference(table):
     seen = []
 

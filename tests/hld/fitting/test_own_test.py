@@ -1,5 +1,6 @@
 """What a user is told as soon as a detector is fitted: the warnings are about the line that called `fit`."""
 import pathlib
+import re
 import warnings
 
 import numpy as np
@@ -18,6 +19,14 @@ def test_warnings_point_at_the_call(table, said):
         hld.HLDDetector(num_latents=2, num_epochs=1, metric="likelihoods", num_resamples=19).fit(table)
     mine = [one for one in found if said in str(one.message)]
     assert [pathlib.Path(one.filename).name for one in mine] == [pathlib.Path(__file__).name]
+
+
+def test_the_p_value_of_which_a_warning_speaks_is_that_of_one_row():
+    table = np.arange(12).reshape(12, 1) % 2
+    with pytest.warns(UserWarning, match="12 rows, so the smallest p-value of a single row is") as found:
+        detector = hld.HLDDetector(num_latents=2, num_epochs=1, metric="likelihoods", num_resamples=19).fit(table)
+    told, = re.findall(r"smallest p-value: T = 1: (\S+);", detector.describe())
+    assert [one for one in found if f"a single row is {told}:" in str(one.message)]
 
 
 def test_nothing_is_said_of_columns_that_were_asked_for():

@@ -48,6 +48,7 @@ def test_result_of_an_update(circuit):
     assert result.e_value == pytest.approx(np.exp(path[-1]), rel=1e-12)
     assert result.num_rows == monitor.num_rows == 240
     assert json.loads(json.dumps(result.to_dict())) == result.to_dict()
+    assert not result.log_e_values.flags.writeable
     assert str(result).startswith(f"alarm at row {result.alarm_row}: e-value")
     assert "\n" not in str(result)
     assert str(first).startswith("no alarm")

@@ -1,4 +1,6 @@
 """Harmonic means of p-values, and their law under the null."""
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,6 +10,7 @@ from scipy.stats import binom, chi2, hmean
 
 from hld.nulls.joint import RESOLVED, JointLaw, JointNull, covariance_factor, harmonic_mean, joint_law
 from hld.nulls.limit_law import law_of_values
+from hld.nulls.null import PValue
 from hld.vectors.linear_maps import DenseRows, Scaled
 
 SURE = 1e-7
@@ -99,3 +102,17 @@ def test_the_null_of_several_metrics_combines_their_own():
     assert len(null.describe(("first", "second"))) == 2
     with pytest.raises(ValueError, match="no threshold"):
         null.threshold(0.05, 40)
+
+
+def test_the_error_is_the_largest_relative_one_of_the_parts_and_that_of_the_law():
+    law = joint_law(np.eye(2), (norm("euclidean"), norm("whitened")), np.random.default_rng(0), num_draws=1000)
+
+    def found(*errors):
+        parts = [PValue(value, (value,), error, "exact") for value, error in zip((0.2, 0.5), errors, strict=True)]
+        nulls = tuple(SimpleNamespace(pvalue=lambda squared, T, part=part: part) for part in parts)
+        return JointNull(nulls, law).pvalue(np.ones(2), 10)
+
+    of_law = found(None, 0.0).error
+    for errors, relative in (((0.02, 0.01), 0.1), ((0.01, 0.1), 0.2), ((None, 0.05), 0.1)):
+        result = found(*errors)
+        assert result.error == pytest.approx(of_law + relative * result.value, rel=1e-12)

@@ -1,4 +1,6 @@
 """The paper's closed form, and by how much it is wrong."""
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -27,3 +29,12 @@ def test_nothing_that_varies():
     law = NormalLaw(0.0, 0.0)
     assert [law.pvalue([d], 5).value for d in (0.0, 0.1)] == [1, 0]
     assert law.threshold(0.05, 5) == 0
+
+
+@pytest.mark.parametrize("trace", [0.01, 1.0, 50.0])
+def test_a_sum_of_squares_in_a_file_is_at_most_the_square_of_the_sum(trace):
+    context = SimpleNamespace(check_mean=lambda mean: None)
+    whole = {"trace": trace, "trace_sq": trace ** 2}
+    assert NormalLaw.from_parts(whole, {}, context).trace_sq == trace ** 2
+    with pytest.raises(ValueError, match=r"'trace_sq' is .*, but 'trace' "):
+        NormalLaw.from_parts({**whole, "trace_sq": 1.001 * trace ** 2}, {}, context)

@@ -42,7 +42,8 @@ def test_stages_grow_tenfold_up_to_what_rows_and_values_allow(monkeypatch):
     assert null.stages(1) == [999, 9_999, 99_999, 999_999]
     assert null.stages(10) == [999, 9_999, 99_999]
     assert null.stages(3) == [999, 9_999, 99_999, 333_333]
-    assert null.stages(3_000) == [999]
+    assert null.stages(400) == [999, 2_500]  # less than ten times as many, if it is more than twice
+    assert null.stages(510) == null.stages(3_000) == [999]
     monkeypatch.setattr(staged, "MOST_VALUES", 5 * 1_500 * 10)
     assert null.stages(10) == [999]
     assert null.least(10) == 0.001

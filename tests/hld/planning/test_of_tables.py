@@ -6,7 +6,7 @@ import pytest
 
 import hld
 from hld.planning.alternatives import Edit
-from hld.planning.of_tables import in_codes, plan
+from hld.planning.of_tables import in_codes, own_level, plan
 
 METRICS = ("euclidean", "marginals")  # quick ones
 
@@ -50,3 +50,14 @@ def test_a_plan_in_words_and_numbers(detector):
     assert "sex = F: +20 % of rows: found on" in text
     assert len(values["edits"]) == 2
     assert set(values["detectable_by_days"]) == {"1", "7", "30"}
+
+
+def test_what_is_tested_beside_the_distance_takes_its_part_of_the_level():
+    rng = np.random.default_rng(1)
+    table = {"a": rng.integers(0, 3, 200).astype(float), "b": rng.integers(0, 2, 200)}
+    table["a"][:20] = np.nan
+    detector = hld.HLDDetector(num_latents=2, num_epochs=1, num_resamples=19, metric="likelihoods").fit(table)
+    result = detector.test({"a": np.array([7.0, np.nan, *[0.0] * 48]), "b": np.zeros(50, dtype=int)})
+    beside = result.data_quality.missingness, result.data_quality.new_values, result.largest_count
+    assert all(one.share > 0 for one in beside)
+    assert own_level(detector, 0.05) == pytest.approx(0.05 * (1 - sum(one.share for one in beside)), rel=1e-12)

@@ -4,7 +4,8 @@ import pytest
 
 from hld.nulls.limit_law import law_of_leading, limit_law
 from hld.references import covariances
-from hld.references.covariances import RowCovariance
+from hld.references.covariances import DenseCovariance, RowCovariance, StretchedCovariance
+from hld.vectors.linear_maps import Stretched
 
 
 @pytest.mark.parametrize("shape", [(6, 40), (40, 6), (30, 30), (2, 5)])
@@ -28,3 +29,14 @@ def test_the_law_of_all_eigenvalues_is_that_of_leading_ones(rng):
     assert every.quantile_error == 0 or every.quantile_error <= 1e-12
     for level in (0.1, 0.01, 1e-4):
         assert every.threshold(level, 10) == pytest.approx(leading.threshold(level, 10), rel=2e-3)
+
+
+@pytest.mark.parametrize("rest", [0.0, 0.5, 2.0])
+def test_traces_of_a_stretched_covariance_are_those_of_the_matrix(rest, rng):
+    root = rng.normal(size=(9, 6))
+    S = root.T @ root
+    vectors = np.linalg.eigh(S)[1][:, -2:]
+    metric = Stretched("steep", vectors, np.array([3.0, 0.2]), rest)
+    found, F = StretchedCovariance(DenseCovariance(S), metric), metric.apply(np.eye(6))
+    assert found.trace == pytest.approx(np.trace(F @ S @ F), rel=1e-12)
+    assert found.trace_sq == pytest.approx(np.sum((F @ S @ F) ** 2), rel=1e-12)

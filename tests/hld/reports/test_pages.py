@@ -154,6 +154,26 @@ def seen(page, width, scheme, folder):
     return json.loads(re.search(r"<title>(.*?)</title>", done.stdout, re.S)[1].replace("&gt;", ">"))
 
 
+@pytest.mark.parametrize(("num_columns", "others"), [(6, ""), (8, " and 2 more")])
+def test_six_columns_that_moved_are_named_and_the_others_counted(num_columns, others):
+    rng, names = np.random.default_rng(0), list("abcdefgh")[:num_columns]
+    training = pd.DataFrame({name: rng.integers(2, size=300) for name in names})
+    detector = hld.HLDDetector(num_epochs=1, num_latents=2, metric="likelihoods", num_resamples=19).fit(training)
+    text = batch_report(detector, detector.test(training[:100] * 0))
+    listed, more = re.search(r"learned\. Moved: (\w(?:, \w)*)(.*?)\.</p>", text).groups()
+    named = listed.split(", ")
+    assert (len(set(named)), set(named) <= set(names), more) == (6, True, others)
+
+
+@pytest.mark.parametrize(("other", "agreement"), [([0, 1], 1.0), ([1, 1], 0.5), ([1, 0], 0.0)])
+def test_one_row_agrees_with_one_row_where_they_are_equal(other, agreement):
+    training = np.random.default_rng(0).integers(2, size=(100, 2))
+    detector = hld.HLDDetector(num_epochs=1, num_latents=2, metric="likelihoods", num_resamples=19).fit(training)
+    found = sample_quality(detector, np.array([[0, 1]]), real=np.array([other]))
+    assert found.shape == agreement
+    assert found.trend == (agreement == 1.0)
+
+
 def test_tables_have_all_cells_of_their_rows_escaped():
     shown = page.table(("a", "b", "c"), [("<x>", 1, "&"), ("y", 3, 4)])
     assert '<tr><th scope="row">&lt;x&gt;</th><td>1</td><td>&amp;</td></tr>' in shown

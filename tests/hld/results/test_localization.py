@@ -47,6 +47,7 @@ def test_nodes_are_ranked_and_described(rng):
         assert shift.kind == circuit.nodes.kind[shift.node]
         assert shift.zscore == pytest.approx(2 * shift.delta / 0.5)
     assert len(localize(circuit, nodes, deltas, np.ones(len(nodes)), 4, top=3).nodes) == 3
+    assert len(nodes) > 10 == len(HLDTest(circuit)(sample(circuit, 20, rng=0)).localize().nodes)
     assert "scope" in str(found)
 
 
@@ -78,9 +79,13 @@ def test_bad_top(top, error):
         localize(circuit, np.array([0]), np.array([0.1]), np.array([1.0]), 2, top=top)
 
 
-def test_own_zscores_are_partial_correlations(rng):
-    """Against the regression of the node's likelihood on those below it, over all states of the circuit."""
-    circuit = zoo.circuits()["hclt_like"]
+@pytest.mark.parametrize("name", ["hclt_like", "unary"])
+def test_own_zscores_are_partial_correlations(name, rng):
+    """Against the regression of the node's likelihood on those below it, over all states of the circuit.
+
+    Over one child a sum has nothing of its own: its likelihood is a mixture of those below.
+    """
+    circuit = zoo.circuits()[name]
     nodes = np.flatnonzero(circuit.nodes.kind != "product")
     states = naive.states(circuit)
     likelihoods = node_likelihoods(circuit, states, nodes=nodes)

@@ -12,11 +12,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from binomial_bounds import at_most
+from scipy.stats import hypergeom
 
 import hld
 import pcircuit
 from hld.answers.profile import profile_of
 from hld.results.count_law import count_laws, law_tail, merged_codes, merged_counts, shares
+from hld.sql.distances import _pooled
 from hld.sql.judging import judge_counts
 from hld.sql.slots import codes_of_slots, counted_column
 from hld.sql.tables import TableInDatabase
@@ -267,11 +269,24 @@ def test_level_and_power(reference):
     assert "dependence changed" in str(result)
 
 
+@pytest.mark.parametrize(("n", "T", "ones"), [(7, 3, 4), (2, 5, 1), (1, 1, 1)])
+def test_the_mean_of_a_distance_is_exact_given_the_sums_of_both_tables(n, T, ones):
+    """Of n + T rows `ones` show a level, which rows are the batch is left to chance: the mean over all choices."""
+    def squared(k):
+        return _pooled([np.array([n - ones + k, ones - k])], [np.array([T - k, k])])
+
+    possible = range(max(0, ones - n), min(ones, T) + 1)
+    mean = sum(hypergeom.pmf(k, n + T, ones, T) * squared(k)[0] for k in possible)
+    assert [squared(k)[2] for k in possible] == pytest.approx([mean] * len(possible), rel=1e-12)
+
+
 def test_few_rows_have_exact_tests_alone(detector):
     connection = duckdb.connect()
     connection.register("t", odd_table(20, 8))
     result = hld.sql.test(detector, connection, "t")
     assert not {"columns", "pairs"} & set(result.metrics)
+    assert {"largest column", "largest pair"} <= set(result.metrics)
+    assert result.largest_count is not None
     assert sum(result.parts) == pytest.approx(1)
     older = replace(detector.profile_, laws=None)
     from hld.sql.distances import count_distances

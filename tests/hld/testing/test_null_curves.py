@@ -24,6 +24,14 @@ def test_tails_are_the_p_values(metric):
         assert (curve.observed > 1) == (pvalue < result.alpha)
 
 
+def test_a_batch_like_the_reference_stands_left_of_all_chance():
+    test = HLDTest(CIRCUIT, null="exact")
+    result = test.judge(test.mean, 60)
+    curve, = null_curves(test, result)
+    assert result.pvalue == 1.0
+    assert 0 < curve.observed < curve.x[0]
+
+
 def test_far_batches_have_no_place_on_the_axis():
     test = HLDTest(CIRCUIT, null="exact")
     assert null_curves(test, test([[0, 1] * 3] * 5000))[0].observed is None

@@ -92,6 +92,30 @@ def test_a_marked_product_that_comes_back_makes_its_row_suspect():
         assert log_likelihood(circuit, [[0, 0, 0]])[0] == pytest.approx(expected, rel=1e-14)
 
 
+def behind(tables, weights):
+    """Variables 0 and 1 under one region, whose unit 0 alone counts where variable 2 is 0."""
+    inner = [InputRegion(v, table) for v, table in enumerate(tables)]
+    units = np.repeat(np.arange(len(tables[0]))[:, None], 2, axis=1)
+    return Circuit(VTree.from_nested([[0, 1], 2]), [
+        *inner, InnerRegion(units, weights), InputRegion(2, np.eye(2)), InnerRegion([[0, 0], [1, 1]], [[0.5, 0.5]])])
+
+
+def test_a_sum_whose_one_part_underflows_is_found(engine):
+    """A weight of 1e-308 times a likelihood of 1e-70 is no double; its logarithm is wanted all the same."""
+    table = [[1e-35, 1 - 1e-35], [0.0, 1.0], [0.5, 0.5]]
+    circuit = behind([table, table], [[1e-308, 1 - 1e-308, 0.0], [0.0, 0.0, 1.0]])
+    expected = np.log(0.5) + np.log(1e-308) + 2 * np.log(1e-35)
+    assert log_likelihood(circuit, [[0, 0, 0]])[0] == pytest.approx(expected, rel=1e-14)
+
+
+def test_a_product_that_underflows_by_one_factor_is_found(engine):
+    """2**-250 is kept beside another product of the row, and one factor of 2**-996 more leaves zero of it."""
+    tables = [[[2.0 ** power, 1 - 2.0 ** power], [0.5, 0.5]] for power in (-250, -996)]
+    circuit = behind(tables, np.eye(2))
+    expected = (-1 - 250 - 996) * np.log(2.0)
+    assert log_likelihood(circuit, [[0, 0, 0]])[0] == pytest.approx(expected, rel=1e-14)
+
+
 @pytest.mark.parametrize("C", [1, 2, 3, 5])
 @pytest.mark.parametrize("P", [1, 3, 4, 5, 8, 9])
 def test_leaves_of_all_widths(C, P, rng):

@@ -29,6 +29,13 @@ def test_zoo_equals_enumeration(name, engine, rng):
     assert_equals_naive(circuit, data, rng.random(len(data)))
 
 
+@pytest.mark.parametrize("name", zoo.unnormalized_circuits())
+def test_circuits_that_are_not_normalised_equal_enumeration(name, engine, rng):
+    """Where a unit gives no category any mass, and where no row is possible, flows are zero and never NaN."""
+    circuit = zoo.unnormalized_circuits()[name]
+    assert_equals_naive(circuit, zoo.rows_with_holes(circuit, rng, 15))
+
+
 @pytest.mark.parametrize("keeps_products", [False, True])
 @pytest.mark.parametrize("name", zoo.circuits())
 def test_products_or_sums_are_kept(name, keeps_products, monkeypatch, rng):

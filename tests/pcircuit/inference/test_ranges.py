@@ -51,6 +51,15 @@ def test_logarithms_are_finite_and_right(engine, size, last):
     np.testing.assert_allclose(mean_node_likelihoods(circuit, STATES, nodes=nodes), mean, rtol=1e-11)
 
 
+def test_impossible_rows_count_by_their_weight_where_logarithms_are_taken(engine):
+    circuit = Circuit(VTree.from_nested([0, 1]), [
+        InputRegion(0, [[LARGE, 0.0]]), InputRegion(1, [[LARGE, 1.0]]), InnerRegion([[0, 0]], [[1.0]])])
+    rows = [[0, 1], [1, 1]]  # the second is impossible
+    assert may_overflow(circuit)
+    assert expected_flows(circuit, rows, weights=[2.0, 0.0]).log_likelihood == pytest.approx(2 * np.log(LARGE))
+    assert expected_flows(circuit, rows, weights=[2.0, 0.5]).log_likelihood == -np.inf
+
+
 def test_flows_of_rows_that_overflow(engine):
     circuit, weights = three_variables(LARGE), np.arange(1.0, len(STATES) + 1)
     flows = expected_flows(circuit, STATES, weights=weights)

@@ -205,6 +205,15 @@ def test_thousands_of_binary_variables(name, V, monkeypatch, rng):
     assert_sound(exact_moments(on_vtree(VTREES[name](V), 4, inputs(4), weights)), dense=False)
 
 
+@needs_numba
+@pytest.mark.parametrize("room", [9, 10, 40])
+def test_the_stack_of_the_kernel_grows_when_it_is_full(room):
+    from pcircuit.moments.compiled.traces import push
+    buffer, top = push(np.concatenate([[7.0, 8.0], np.zeros(room)]), 2, np.arange(6.0), np.arange(1.0), np.arange(3.0))
+    assert (top, len(buffer) >= top) == (12, True)
+    np.testing.assert_array_equal(buffer[:top], [7, 8, 0, 1, 2, 3, 4, 5, 0, 0, 1, 2])
+
+
 @pytest.mark.parametrize("make", [VTree.right_linear, VTree.balanced])
 def test_zero_probabilities_everywhere(make, engine, rng):
     def one_hot(K, n):

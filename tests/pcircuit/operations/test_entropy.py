@@ -7,7 +7,7 @@ import pytest
 import zoo
 
 import pcircuit
-from pcircuit import Circuit, InputRegion, VTree
+from pcircuit import Circuit, InnerRegion, InputRegion, StructureError, VTree
 
 ZOO = zoo.circuits()
 
@@ -43,6 +43,17 @@ def test_mass_outside_the_support_makes_the_divergence_infinite():
     fair, certain = (Circuit(VTree([-1], [0]), [InputRegion(0, [[p, 1 - p]])]) for p in (0.5, 1.0))
     assert pcircuit.kl_divergence(fair, certain).value == math.inf
     assert pcircuit.kl_divergence(certain, fair).value == pytest.approx(math.log(2))
+
+
+@pytest.mark.parametrize("states", [0, 100_000])
+def test_distributions_over_other_spaces_are_refused(states, monkeypatch):
+    monkeypatch.setattr("pcircuit.operations.entropy.MOST_STATES", states)
+    p, q = ZOO["hclt_like"], ZOO["rat_like"]
+    for function in (pcircuit.cross_entropy, pcircuit.kl_divergence):
+        with pytest.raises(StructureError, match="v-tree"):
+            function(p, q)
+        with pytest.raises(StructureError, match="`q` is not normalised"):
+            function(p, Circuit(p.vtree, [*p.regions[:-1], InnerRegion(p.regions[-1].products, [[1.0, 1.0, 1.0]])]))
 
 
 def test_estimates_lie_within_their_errors(monkeypatch):

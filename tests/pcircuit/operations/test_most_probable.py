@@ -37,6 +37,8 @@ def test_a_search_that_is_given_up_says_so():
     found = pcircuit.most_probable_state(circuit, max_evaluations=500)
     assert not found.is_exact
     assert found.upper_bound > found.log_likelihood
+    # of the first state: 1 and 3 levels of 60 variables; then batches of 256 until there are 500
+    assert 1 + 3 * 60 < 500 <= found.num_evaluations < 500 + 256 + 3
     with pytest.raises(StructureError, match=r"not deterministic \(sum .* share a row\), and 500 evaluations"):
         pcircuit.most_probable_state(circuit, max_evaluations=500, must_be_exact=True)
 

@@ -54,6 +54,18 @@ def test_every_unit_is_drawn_once_and_on_the_page(name):
         assert 0 <= box.y < box.y + box.height <= scene.height
 
 
+@pytest.mark.parametrize("name", ["two_coins", "nary", "unary"])
+def test_names_of_variables_stand_in_the_leaves_of_a_vtree(name):
+    vtree = ZOO[name].vtree
+    scene = vtree_scene(vtree)
+    found = {}
+    for text in (shape for shape in scene.shapes if isinstance(shape, Text)):
+        around, = [box for box in boxes(scene) if box.x < text.x < box.x + box.width
+                   and box.y < text.y < box.y + box.height]
+        found[text.text] = around.tip.partition(":")[0]
+    assert found == {str(v): f"node {r}" for r, v in enumerate(vtree.variables.tolist()) if v >= 0}
+
+
 @pytest.mark.parametrize("name", ["hclt_like", "nary", "deep_chain", "irregular_csr"])
 def test_panels_do_not_overlap(name):
     panels = [box for box in boxes(circuit_scene(ZOO[name], None, None, "units")) if box.radius == 10]
@@ -156,7 +168,8 @@ def test_moments_are_drawn_as_they_are(ax):
     np.testing.assert_array_equal(pcircuit.plot_covariance(moments, ax=ax).get_images()[0].get_array(),
                                   moments.covariance())
     other = Figure().add_subplot()
-    values = pcircuit.plot_eigenvalues(moments, ax=other).lines[0].get_ydata()
+    assert pcircuit.plot_eigenvalues(moments, ax=other) is other
+    values = other.lines[0].get_ydata()
     assert values.sum() == pytest.approx(moments.trace, rel=1e-9)
     assert (np.diff(values) <= 0).all()
     with pytest.raises(TypeError, match=r"what `pcircuit\.exact_moments` returns, found list"):
