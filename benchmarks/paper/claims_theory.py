@@ -47,7 +47,8 @@ DISTANCE = [
 TEST = [
     Claim("E d^2 = tr(S) / T, exactly", "stated", shown(THEORY, "test_first_two_moments_of_the_statistic"), HOLDS),
     Claim("Var d^2 is 2 tr(S^2) / T^2 to leading order", "stated",
-          "the rest is (E norm(Y)^4 - tr(S)^2 - 2 tr(S^2)) / T^3: " + shown(THEORY, "test_first_two_moments_of_the_statistic"), HOLDS),
+          "the rest is (E norm(Y)^4 - tr(S)^2 - 2 tr(S^2)) / T^3: "
+          + shown(THEORY, "test_first_two_moments_of_the_statistic"), HOLDS),
     Claim("T d^2 tends to a weighted sum of chi-squares, weights the eigenvalues of S", "stated",
           shown(THEORY, "test_limit_law_on_a_small_circuit"), HOLDS),
     Claim("mu and S are exact and tractable; algorithm 1", "stated",
