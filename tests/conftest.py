@@ -19,6 +19,7 @@ NUMERICAL = tuple(f"tests/{name}" for name in (
 
 BLAS_THREADS = "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"
 QUICK = "not thorough"  # what `pytest` alone selects; files and tests that are named run whole
+SELECTED = "HLD_TESTS_SELECTED"  # tells workers
 MOST_PROCESSES = 4  # of the whole suite: each compiles kernels of its own in a fresh checkout
 
 hypothesis.settings.register_profile("pcircuit", deadline=None, derandomize=True)
@@ -39,6 +40,8 @@ class _WithoutKernels:
 
 
 def pytest_configure(config):
+    if "PYTEST_XDIST_WORKER" in os.environ and not config.option.markexpr:  # workers parse the command line anew
+        config.option.markexpr = os.environ.get(SELECTED, "")
     if HAS_NUMBA:
         return
     if os.environ.get("PCIRCUIT_ENGINE") != "numpy":
@@ -62,7 +65,7 @@ def pytest_cmdline_main(config):
     """
     whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS and "PYTEST_XDIST_WORKER" not in os.environ
     if whole and not config.option.markexpr:
-        config.option.markexpr = QUICK
+        config.option.markexpr = os.environ[SELECTED] = QUICK
     alone = config.getoption("collectonly") or config.getoption("usepdb") or config.getoption("-m") == "slow"
     if whole and not alone and config.pluginmanager.hasplugin("xdist") and config.option.numprocesses is None:
         config.option.numprocesses, config.option.dist = min(os.cpu_count() or 1, MOST_PROCESSES), "worksteal"

@@ -24,7 +24,7 @@ def column_units(circuit: pcircuit.Circuit, nodes: np.ndarray) -> list[np.ndarra
     --------
     >>> circuit = pcircuit.rat_spn([2] * 2, num_units=2, depth=1, rng=0)
     >>> [one.tolist() for one in column_units(circuit, np.arange(circuit.num_units))]
-    [[0, 1], [2, 3]]
+    [[0, 1], [6, 7]]
     """
     regions = circuit.nodes.region[nodes]
     found = [np.zeros(0, dtype=np.int64) for _ in range(circuit.num_variables)]
