@@ -49,6 +49,7 @@ NODE_STAKES = (0.9, 0.3, 0.1)
 CASH, ON_DIRECTIONS, ON_NODES = 0.4, 0.3, 0.3  # first proportions
 RATES = (0.0, 1 / 64)  # forgetting rates of the running means; 0 weighs all rows alike
 SHARE, REFRESH = 0.5, 16
+LEAST_LENGTH = 1e-9  # of a running mean, in standard deviations: less may be what rounding leaves of zero
 RIDGE = 0.01  # rho, in units of the largest eigenvalue of R
 MOST_DEVIATIONS = 50.0  # u_j / sigma_j of a node in whitened directions
 MOST_WHITENED = 1000  # nodes up to which correlations are used; beyond, R is replaced by the identity

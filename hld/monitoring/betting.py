@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hld.monitoring.bets import EPS, Bets, Wealth
+from hld.monitoring.bets import EPS, LEAST_LENGTH, Bets, Wealth
 
 
 def advance(values: np.ndarray, bets: Bets, wealth: Wealth, log_values: np.ndarray) -> None:
@@ -89,19 +89,28 @@ def _learn(bets: Bets, wealth: Wealth, scaled: np.ndarray) -> None:
 def _refresh(bets: Bets, wealth: Wealth) -> None:
     """New directions from the running means: two for each of them."""
     for h, mean in enumerate(wealth.means):
-        _take(bets, wealth, 2 * h, bets.euclidean * mean)
+        take_direction(bets, wealth, 2 * h, bets.euclidean * mean)
         whitened = np.zeros(len(mean))
         whitened[bets.kept] = mean[bets.kept]
         if len(bets.whitening):
             whitened[bets.kept] = (bets.whitening * mean[bets.kept, None]).sum(axis=0)
-        _take(bets, wealth, 2 * h + 1, whitened)
+        take_direction(bets, wealth, 2 * h + 1, whitened)
 
 
-def _take(bets: Bets, wealth: Wealth, d: int, direction: np.ndarray) -> None:
-    """Install direction d with its largest possible loss; a direction without length is not bet on."""
+def take_direction(bets: Bets, wealth: Wealth, d: int, direction: np.ndarray) -> None:
+    """Install direction d, at length 1, with its largest possible loss; one of the size of rounding is not bet on.
+
+    Parameters
+    ----------
+    bets : Bets
+    wealth : Wealth
+        Its column d of `directions`, and `tolls[d]` and `gains[d]`, are written.
+    d : int
+    direction : (m,) float array
+    """
     largest = np.abs(direction).max()
     wealth.directions[:, d], wealth.tolls[d], wealth.gains[d] = 0.0, 0.0, 0.0
-    if not largest > 0.0:
+    if not largest > LEAST_LENGTH:
         return
     direction = direction / largest
     wealth.directions[:, d] = direction

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import pcircuit
-from hld.monitoring.bets import EPS
+from hld.monitoring.bets import EPS, LEAST_LENGTH
 
 
 @pcircuit.compile_kernel
@@ -110,19 +110,19 @@ def _refresh(bets: Any, wealth: Any, direction: Any, part: Any) -> None:
 
 @pcircuit.compile_kernel
 def _take(bets: Any, wealth: Any, d: Any, direction: Any) -> None:
-    """Install direction d with its largest possible loss; a direction without length is not bet on."""
+    """Install direction d with its largest possible loss; one of the size of rounding is not bet on."""
     largest = 0.0
     for j in range(len(direction)):
         largest = max(largest, abs(direction[j]))
     wealth.tolls[d], wealth.gains[d] = 0.0, 0.0
     expected, spare, squared = 0.0, 0.0, 0.0
     for j in range(len(direction)):
-        direction[j] = direction[j] / largest if largest > 0.0 else 0.0
+        direction[j] = direction[j] / largest if largest > LEAST_LENGTH else 0.0
         wealth.directions[j, d] = direction[j]
         expected += direction[j] * bets.scaled_mean[j]
         spare += abs(direction[j]) * bets.doubts[j] * (bets.scaled_bound[j] + bets.scaled_mean[j])
         squared += (direction[j] * bets.scale[j]) ** 2
-    if largest > 0.0:
+    if largest > LEAST_LENGTH:
         toll = bets.margin * np.sqrt(squared) * (1.0 + bets.least_drop)
         loss = max(expected - _floor(bets, direction), 0.0) + bets.spare * spare + toll
         wealth.tolls[d], wealth.gains[d] = toll, 1.0 / loss

@@ -139,9 +139,10 @@ class Monitor:
 
     Notes
     -----
-    Results do not depend on how the stream is divided into updates: to the last bit with compiled kernels, and up to
-    rounding with ``PCIRCUIT_ENGINE=numpy``.  Missing entries (-1) are drawn from the circuit's conditional distribution
-    given the rest of their row, which is valid if entries are missing at random.
+    Results do not depend on how the stream is divided into updates: to the last bit with ``PCIRCUIT_ENGINE=numba``, and
+    up to rounding where NumPy evaluates rows, since matrix products of BLAS may depend on how many there are at once.
+    Missing entries (-1) are drawn from the circuit's conditional distribution given the rest of their row, which is
+    valid if entries are missing at random.
 
     Construction costs the exact covariance of the nodes (only their variances beyond 1000 nodes), a row O(m) plus one
     upward pass, and every 16th row O(m^2 + number of parameters).

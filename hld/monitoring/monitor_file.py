@@ -1,7 +1,7 @@
 """The file of a monitor: a JSON header and arrays, no pickle; the fixed parts, and the state.
 
 The file holds the circuit, the moments of its nodes and the state of the bets, so that loading computes no variances
-and the monitor continues, to the last bit, as if it had not been interrupted.
+and the monitor continues as if it had not been interrupted.
 
 Much in it follows from the rest, and all of that is checked when a file is read, so that a loaded monitor keeps
 its promise whoever wrote the file:
@@ -26,7 +26,7 @@ import numpy as np
 
 import pcircuit
 from hld.monitoring.bets import REFRESH, RIDGE, kept_nodes, relative_errors
-from hld.monitoring.betting import toll_and_gain
+from hld.monitoring.betting import take_direction, toll_and_gain
 from hld.monitoring.bounds import unit_bounds
 
 FORMAT, VERSION = "hld.monitor", 1
@@ -213,17 +213,17 @@ def _check_directions(bets: Any, wealth: Any, num_rows: Any, margin: Any) -> Non
     raised = max(margin / bets.margin if bets.margin else 1.0, 1.0)  # 0.1.0 took margins that no row can reach as such
     for d, direction in enumerate(wealth.directions.T):
         largest = np.abs(direction).max()
-        if largest > 1 or (largest > 0 and num_rows < REFRESH):
+        if largest not in (0, 1) or (largest > 0 and num_rows < REFRESH):
             raise ValueError(f"'{STATE}directions' holds a direction of length {largest} after {num_rows} rows")
         toll, gain = wealth.tolls[d], wealth.gains[d]
         is_odd = (direction != 0) & (bets.scale == 0)
-        direction[is_odd] = 0.0
-        needed, most = toll_and_gain(bets, direction) if direction.any() else (0.0, 0.0)
         if is_odd.any():
-            wealth.tolls[d], wealth.gains[d] = needed, most
+            take_direction(bets, wealth, d, np.where(is_odd, 0.0, direction))
+            continue
+        needed, most = toll_and_gain(bets, direction) if direction.any() else (0.0, 0.0)
         # 0.1.0 rounded losses up by more; with a stake of 0.9, a gain that is too large by 1/20 is no debt yet
-        elif (not needed * (1 - 1e-6) <= toll <= needed * raised * (1 + 1e-6) or gain < 0
-              or gain * (1 + (toll - needed) * most) > 1.05 * most):
+        if (not needed * (1 - 1e-6) <= toll <= needed * raised * (1 + 1e-6) or gain < 0
+                or gain * (1 + (toll - needed) * most) > 1.05 * most):
             raise ValueError(f"direction {d} pays {toll} and wins {gain}, expected at least {needed} and at most "
                              f"{most}")
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import zoo
 from binomial_bounds import at_most
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from streams import shifted
 
@@ -70,9 +70,22 @@ def test_wealth_beyond_the_range_of_doubles(circuit):
 # -- cutting, state, files -----------------------------------------------------------------------------------
 
 
-@settings(max_examples=20)
+def assert_same(found, expected, engine):
+    """Equal to the last bit with kernels; NumPy's matrix products of BLAS may depend on the number of rows at once."""
+    if engine == "numba":
+        np.testing.assert_equal(found, expected)
+    elif isinstance(found, dict):
+        assert [name for name, value in found.items() if value is None] == [
+            name for name, value in expected.items() if value is None]
+        for name, value in found.items():
+            assert value is None or value == pytest.approx(expected[name], rel=1e-9, abs=1e-9), name
+    else:
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(zoo.circuit_strategy(), st.lists(st.integers(0, 90), max_size=4), st.integers(0, 2 ** 32), st.booleans())
-def test_the_stream_may_be_cut_anywhere(circuit, cuts, seed, with_missing):
+def test_the_stream_may_be_cut_anywhere(engine, circuit, cuts, seed, with_missing):
     rng = np.random.default_rng(seed)
     rows = sample(circuit, 90, rng=rng).astype(np.int64)
     if with_missing:
@@ -81,15 +94,15 @@ def test_the_stream_may_be_cut_anywhere(circuit, cuts, seed, with_missing):
     parts, single = Monitor(circuit, rng=7), Monitor(circuit, rng=7)
     paths = [parts.update(part).log_e_values for part in np.split(rows, sorted(cuts))]
     last = [single.update(row) for row in rows][-1]
-    np.testing.assert_array_equal(np.concatenate(paths), whole.log_e_values)
-    assert last.to_dict() == whole.to_dict()
+    assert_same(np.concatenate(paths), whole.log_e_values, engine)
+    assert_same(last.to_dict(), whole.to_dict(), engine)
 
 
-def test_blocks_of_likelihoods_change_nothing(circuit, monkeypatch):
+def test_blocks_of_likelihoods_change_nothing(circuit, monkeypatch, engine):
     rows = sample(circuit, 500, rng=0)
     whole = Monitor(circuit).update(rows).log_e_values
     monkeypatch.setattr("hld.monitoring.monitor.BLOCK_VALUES", 100)
-    np.testing.assert_array_equal(Monitor(circuit).update(rows).log_e_values, whole)
+    assert_same(Monitor(circuit).update(rows).log_e_values, whole, engine)
 
 
 def test_reset_starts_anew(circuit):
@@ -104,7 +117,7 @@ def test_reset_starts_anew(circuit):
 
 
 @pytest.mark.parametrize("cut", [0, 37, 200])
-def test_a_saved_monitor_goes_on_as_if_nothing_had_happened(circuit, tmp_path, cut):
+def test_a_saved_monitor_goes_on_as_if_nothing_had_happened(circuit, tmp_path, cut, engine):
     rows = np.concatenate([sample(circuit, 100, rng=1), sample(shifted(circuit), 200, rng=2)]).astype(int)
     rows[::7, 1] = -1
     whole = Monitor(circuit, 0.01, margin=0.01, rng=4).update(rows)
@@ -115,23 +128,23 @@ def test_a_saved_monitor_goes_on_as_if_nothing_had_happened(circuit, tmp_path, c
     assert loaded.circuit == circuit
     assert loaded.num_rows == cut
     result = loaded.update(rows[cut:])
-    assert result.to_dict() == whole.to_dict()
-    np.testing.assert_array_equal(result.log_e_values, whole.log_e_values[cut:])
-    assert monitor.update(rows[cut:]).to_dict() == whole.to_dict(), "saving changed nothing"
+    assert_same(result.to_dict(), whole.to_dict(), engine)
+    assert_same(result.log_e_values, whole.log_e_values[cut:], engine)
+    assert monitor.update(rows[cut:]).to_dict() == result.to_dict(), "saving changed nothing"
     loaded.save(tmp_path / "state")
-    assert Monitor.load(tmp_path / "state").update(rows[:0]).to_dict() == whole.to_dict()
+    assert Monitor.load(tmp_path / "state").update(rows[:0]).to_dict() == result.to_dict()
 
 
-def test_a_copy_goes_its_own_way(circuit):
+def test_a_copy_goes_its_own_way(circuit, engine):
     monitor, rows = Monitor(circuit, rng=0), sample(shifted(circuit), 200, rng=2).astype(int)
     rows[::5, 0] = -1
     first = monitor.update(rows[:50])
     for copied in (copy.deepcopy(monitor), pickle.loads(pickle.dumps(monitor))):
-        assert copied.update(rows[50:]).to_dict() == Monitor(circuit, rng=0).update(rows).to_dict()
+        assert_same(copied.update(rows[50:]).to_dict(), Monitor(circuit, rng=0).update(rows).to_dict(), engine)
     assert monitor.update(rows[:0]).to_dict() == first.to_dict()
 
 
-def test_updates_from_many_threads_are_all_counted(circuit):
+def test_updates_from_many_threads_are_all_counted(circuit, engine):
     monitor, rows = Monitor(circuit), sample(circuit, 25, rng=0)
     threads = [threading.Thread(target=lambda: [monitor.update(rows) for _ in range(20)]) for _ in range(4)]
     for thread in threads:
@@ -139,7 +152,7 @@ def test_updates_from_many_threads_are_all_counted(circuit):
     for thread in threads:
         thread.join()
     sequence = Monitor(circuit).update(np.tile(rows, (80, 1)))
-    assert monitor.update(rows[:0]).to_dict() == sequence.to_dict()
+    assert_same(monitor.update(rows[:0]).to_dict(), sequence.to_dict(), engine)
 
 
 # -- behaviour -----------------------------------------------------------------------------------------------

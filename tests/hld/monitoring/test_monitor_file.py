@@ -128,6 +128,8 @@ def entry(value, *at):
     ("state.num_rows", entry(10), "a direction of length 1.0 after 10 rows"),
     ("state.means", lambda a: np.zeros(3), "has shape"), ("state.means", entry(1e9, 0, 0), "'state.means' holds means"),
     ("state.directions", lambda a: a * 2, "a direction of length 2.0"),
+    ("state.directions", lambda a: a * 0.5, "a direction of length 0.5"),
+    ("state.directions", lambda a: np.sign(a) * 5e-324, "a direction of length 5e-324"),
     ("state.directions", lambda a: -a, "direction . pays"), ("state.directions", lambda a: a * 0, "direction 0 pays"),
     ("state.tolls", lambda a: a * 0.99, "direction 0 pays"), ("state.tolls", entry(1e200), "direction 0 pays"),
     ("state.gains", lambda a: a * 1.1, "direction 0 pays"), ("state.gains", lambda a: -a, "direction 0 pays"),
