@@ -10,6 +10,7 @@ import json
 import pathlib
 import re
 from collections import defaultdict
+from functools import cache
 
 from mutations import Mutation
 
@@ -18,6 +19,7 @@ SECONDS = 45.0  # of tests for one bug, as measured, if not wide
 MOST_SECONDS = 300.0
 KERNELS = "numba, interpreted"
 NOT_NUMBA = ["-k", "not numba"]
+DIGITS = "keep_their_digits or stack_of_the_kernel"
 MOMENTS = "numba and not blocks and not learned and not threads and not every_single and not subsets"
 
 
@@ -72,7 +74,7 @@ def plan(path: str, root: pathlib.Path = ROOT, *, wide: bool = False) -> list[tu
     """(environment, arguments of pytest) of the runs for one source file, narrow ones first; `wide` adds packages.
 
     In one run: the examples, the tests with the name of the file, then those of its room that name most of what it
-    defines.
+    defines.  In another: tests of other rooms that import from it.
     """
     package, *rooms, name = pathlib.PurePath(path).with_suffix("").parts
     folder = pathlib.PurePath("tests", package, *rooms)
@@ -81,21 +83,38 @@ def plan(path: str, root: pathlib.Path = ROOT, *, wide: bool = False) -> list[tu
     mirror = [f"{folder}/test_{name}.py"] if (root / folder / f"test_{name}.py").exists() else []
     inner = ["tests/pcircuit/compiled"]
     if rooms[:2] == ["moments", "compiled"]:
-        return [(KERNELS, ["tests/pcircuit/moments/test_moments.py", "-k", MOMENTS])]
+        return [(KERNELS, [f"tests/pcircuit/moments/test_{name}.py", "-k", selected])
+                for name, selected in (("moments_scale", DIGITS), ("moments", MOMENTS))]
     if "compiled" in rooms or (name == "kernel" and package == "pcircuit"):
         learning = ["tests/pcircuit/learning/test_em.py", "-k", "compiled or zero"]
-        found = [(KERNELS, [test]) for test in mirror]
+        found = [("numpy" if name == "jit" else KERNELS, [test]) for test in mirror]  # the former is about compiling
         return found if found and not wide else [*found, (KERNELS, inner), (KERNELS, learning)]
     if name == "kernel":
         return [(KERNELS, ["tests/hld/monitoring"])]
     if name == "__init__":
         return [("numpy", ["tests/test_layers.py"])]
+    if rooms[:1] == ["command"]:  # commands are tested together
+        folder = pathlib.PurePath("tests", package, "command")
     others = [file for file in nearest(path, folder, root) if file not in mirror]
-    found = [("numpy", [path, *mirror, *others, *NOT_NUMBA])]
+    elsewhere = importers(path, package, folder, root)
+    found = [("numpy", [path, *mirror, *others, *NOT_NUMBA]), *[("numpy", [*elsewhere, *NOT_NUMBA])] * bool(elsewhere)]
     if wide:
         found += [(KERNELS, inner)] if package == "pcircuit" and rooms in (["inference"], []) else []
         found.append(("numpy", [f"tests/{package}", *NOT_NUMBA]))
     return found
+
+
+def importers(path: str, package: str, folder: pathlib.PurePath, root: pathlib.Path) -> list[str]:
+    """The files of tests outside of a folder that import from a source file."""
+    statement = f"from {path.removesuffix('.py').replace('/', '.')} import"
+    return [str(file) for file, text in _texts(root, package) if statement in text and folder not in file.parents]
+
+
+@cache
+def _texts(root: pathlib.Path, package: str) -> list[tuple[pathlib.Path, str]]:
+    """The files of tests of a package, from the root, with what they say."""
+    return [(file.relative_to(root), file.read_text(encoding="utf-8"))
+            for file in sorted((root / "tests" / package).glob("**/test_*.py"))]
 
 
 def nearest(path: str, folder: pathlib.PurePath, root: pathlib.Path) -> list[str]:

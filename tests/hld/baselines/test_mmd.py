@@ -110,6 +110,15 @@ def test_median_heuristic(circuit):
     assert MMDTest(independent([[1.0, 0.0]] * 3), rng=0).bandwidth == 1.0
 
 
+def test_the_default_bandwidth_is_that_of_the_seed():
+    """Distances of three fair coins are 1 or 2 equally often: which of them is the median depends on the rows drawn."""
+    coins = independent([[0.5, 0.5]] * 3)
+    found = {seed: one_sample_mmd_squared(coins, [[0, 1, 0]], rng=seed) for seed in range(8)}
+    by_bandwidth = [one_sample_mmd_squared(coins, [[0, 1, 0]], bandwidth=width) for width in (1.0, 2.0)]
+    assert set(found.values()) == set(by_bandwidth)
+    assert one_sample_mmd_squared(coins, [[0, 1, 0]]) == found[0] != found[1]
+
+
 def sample_of_states(circuit, n):
     p = naive.likelihood(circuit, naive.states(circuit))
     return np.random.default_rng(0).choice(len(p), size=n, p=p / p.sum())

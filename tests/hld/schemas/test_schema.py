@@ -128,6 +128,8 @@ def test_a_schema_is_plain_json():
     assert schema.to_dict() == SCHEMA
     assert schema.trained == (9, (1, 0))
     assert [one.name for one in schema.left_out] == ["c"]
+    assert TableSchema(schema.columns).trained is None                          # nobody knows of how many rows
+    assert TableSchema([ColumnSchema("a", "integer", levels=(1, 2))], num_rows=9).trained is None  # or of which cells
     extremes = (2 ** 70, -(2 ** 80), math.inf, -math.inf, 0.1, 1e-310, "\ud800", True)
     odd = TableSchema([ColumnSchema("a", "categorical", levels=extremes)])
     text = json.dumps(odd.to_dict(), allow_nan=False)

@@ -19,7 +19,8 @@ from pcircuit import (
     node_likelihoods,
     rounding_errors,
 )
-from pcircuit.inference.likelihood import upward
+from pcircuit.compiled.tile import TILE_ROWS
+from pcircuit.inference.likelihood import cut_rows, upward
 from pcircuit.inference.log_domain import log_units
 
 EPS = np.finfo(float).eps
@@ -315,3 +316,12 @@ def test_a_product_far_behind_is_dropped_only_where_it_adds_nothing(engine, reco
     expected = np.logaddexp(np.log(0.5) + inner[0] + np.log([0.3, 0.7]), np.log(0.5) + inner[1] + np.log([0.6, 0.4]))
     np.testing.assert_allclose(log_likelihood(circuit, data), expected, rtol=1e-13)
     assert upward(circuit, data)[3].all() == recovers
+
+
+@pytest.mark.parametrize("num_rows", [0, 1, 10 ** 6, 10 ** 9])
+def test_units_of_work_cover_all_rows_once_and_in_order(num_rows):
+    for circuit in (zoo.circuits()["two_coins"], zoo.circuits()["rat_like"]):
+        chunks = cut_rows(circuit, num_rows)
+        assert [stop for _, stop in chunks[:-1]] == [start for start, _ in chunks[1:]]
+        assert all(start < stop and start % TILE_ROWS == 0 for start, stop in chunks)
+        assert (chunks[0][0], chunks[-1][1]) == (0, num_rows) if num_rows else not chunks

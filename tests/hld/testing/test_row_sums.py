@@ -1,0 +1,65 @@
+"""Rows that come in chunks: sums, counts and holes are those of all rows, and the null is that of what they show."""
+import naive
+import numpy as np
+import pytest
+import zoo
+
+from hld import HLDTest
+from hld.testing import row_sums
+from hld.testing.row_batches import HoledNull, RowBatch
+from hld.testing.row_sums import RowSums
+from pcircuit import sample
+
+CIRCUIT = zoo.circuits()["hclt_like"]
+ROWS = sample(CIRCUIT, 90, rng=1).astype(np.int64)
+HOLED = np.where(np.random.default_rng(2).random(ROWS.shape) < 0.2, -1, ROWS)
+
+
+@pytest.fixture(scope="module")
+def against_rows():
+    return HLDTest(CIRCUIT, reference="training", training_data=sample(CIRCUIT, 200, rng=0), missing="available", rng=0)
+
+
+def summed(test, rows):
+    sums = RowSums(test)
+    for part in np.array_split(rows, 4):
+        sums.add(part)
+    return sums
+
+
+@pytest.mark.parametrize("distinct", [2 ** 20, 1])
+def test_averages_are_over_the_rows_that_show_a_node(against_rows, distinct, monkeypatch):
+    monkeypatch.setattr(row_sums, "MOST_DISTINCT", distinct)
+    for rows in (ROWS, HOLED, ROWS.astype(np.uint8)):
+        sums = summed(against_rows, rows)
+        assert (sums.num_rows, sums.num_missing, sums.is_whole()) == (90, int((rows.astype(int) < 0).sum()), True)
+        np.testing.assert_array_equal(sums.rows(), rows)
+        seen = against_rows.vectors.seen(rows.astype(int))
+        L = np.where(seen, naive.node_values(CIRCUIT, rows.astype(int))[:, against_rows.nodes], 0.0)
+        found = sums.shown()
+        np.testing.assert_array_equal(found.counts, seen.sum(axis=0))
+        np.testing.assert_allclose(found.means, L.sum(axis=0) / np.maximum(seen.sum(axis=0), 1), rtol=1e-12)
+        np.testing.assert_allclose(found.pairs, seen.T.astype(int) @ seen.astype(int))
+
+
+def test_holes_are_filled_where_the_reference_is_the_circuit():
+    sums = summed(HLDTest(CIRCUIT, rng=0), HOLED)
+    assert sums.num_missing == (HOLED < 0).sum()
+    assert sums.rows().min() >= 0
+    np.testing.assert_array_equal(sums.rows()[HOLED >= 0], HOLED[HOLED >= 0])
+
+
+@pytest.mark.parametrize("in_chunks", [False, True])
+def test_only_holes_need_a_null_of_their_own(against_rows, in_chunks):
+    parts = against_rows.calibration
+    for rows in (ROWS, HOLED):
+        sums = summed(against_rows, rows)
+        batch = RowBatch(against_rows.vectors, parts, rows, sums.shown() if in_chunks else None)
+        delta, null, factors = batch.difference()
+        if rows is ROWS:
+            L = naive.node_values(CIRCUIT, rows)[:, against_rows.nodes]
+            np.testing.assert_allclose(delta, L.mean(axis=0) - against_rows.mean, atol=1e-14)
+            assert (null is parts.null, factors) == (True, None)
+        else:
+            assert isinstance(null, HoledNull)
+            assert len(factors) == len(against_rows.nodes)
