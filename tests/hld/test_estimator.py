@@ -62,6 +62,15 @@ def test_names_of_features_are_those_of_the_table():
     assert not hasattr(detector.fit(frame.to_numpy()), "feature_names_in_")
 
 
+def test_a_wrong_number_of_columns_is_told_in_scikit_learns_words_too():
+    detector = hld.HLDDetector(**SMALL).fit([[0, 1], [1, 0]] * 20)
+    with pytest.raises(ValueError, match=r"`table` has 3 columns.*X has 3 features, but HLDDetector is expecting 2 fe"):
+        detector.score_samples([[0, 1, 1]])
+    with pytest.raises(ValueError, match="`table` has 1 dimension") as caught:
+        detector.score_samples([0, 1])
+    assert "features" not in str(caught.value)
+
+
 def test_what_is_not_fitted_says_so_in_scikit_learns_way():
     exceptions = pytest.importorskip("sklearn.exceptions")
     for action in (lambda d: d.predict([[1]]), lambda d: d.score_samples([[1]]), lambda d: d.test([[1]])):

@@ -166,6 +166,8 @@ CSV = b"colour,visits,income\nred,1,2.5\n"
     (413, "body", "/v1/test", CSV + b"red,1,2.5\n" * 200, "text/csv", {"model": "a"}),
     (413, "body", "/v1/test", b"x" * 20_001, "text/csv", {"model": "a"}),
     (413, "body", "/v1/test", b"," * 2000 + b"\n", "text/csv", {"model": "a"}),
+    (413, "body", "/v1/test", json.dumps({"columns": {f"{i}": [1] for i in range(1007)}}).encode(),
+     "application/json", {"model": "a"}),
     (404, "path", "/v1/nothing", CSV, "text/csv", {}),
     (405, "method", "/v1/model", CSV, "text/csv", {}),
 ])

@@ -106,6 +106,11 @@ def test_forms_give_the_summary_back(found, detector):
     assert private.table is None
     assert private.spread is None
     assert len(data) < 10_000
+    holed = detector[0].summarize(np.where(np.arange(90).reshape(30, 3) % 7 == 0, np.nan, detector[1][:30]))
+    for back in (hld.BatchSummary.from_json(holed.to_json()), hld.BatchSummary.from_bytes(holed.to_bytes())):
+        assert (back == holed, back.is_whole) == (True, False)
+        np.testing.assert_array_equal(back.seen, holed.seen)
+    assert "seen" not in json.loads(text)["arrays"]  # of every row
     with pytest.raises(ValueError, match="read-only"):
         back.sums[0] = 0.0
 

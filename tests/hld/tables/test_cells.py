@@ -124,6 +124,7 @@ def test_masked_cells_of_every_type_are_missing(dtype):
 def test_masked_constants_in_lists_are_missing():
     encoder = fit_encoder([["a", 1], ["b", 2]])
     assert encoder.encode([["a", np.ma.masked], [np.ma.masked, 2]])[0].tolist() == [[0, -1], [-1, 1]]
+    assert encoder.encode([[np.ma.masked, np.ma.masked], ("b", 1)])[0].tolist() == [[-1, -1], [1, 0]]
 
 
 def test_extended_precision_is_rounded_to_doubles_and_never_to_infinity():

@@ -90,6 +90,17 @@ def test_training_rows_widen_the_null(circuit):
     assert corrected.pvalue > plain.pvalue
 
 
+def test_no_pvalue_is_below_the_least_one(circuit):
+    """That of the farthest batch there is: 1 over the rows or draws it is ranked among, or the least that is said."""
+    far, rows = np.array([[1, 2, 1, 1, 3, 1]] * 40), sample(circuit, 100, rng=0)
+    exact, against_rows = HLDTest(circuit, null="exact"), HLDTest(circuit, reference="training", training_data=rows)
+    assert exact.least_pvalue(40) == 1e-300 <= exact(far).pvalue
+    assert against_rows.least_pvalue(1) == pytest.approx(1 / 101)
+    assert against_rows.least_pvalue(1) <= against_rows(far[:1]).pvalue
+    by_draws = HLDTest(circuit, null="monte-carlo", num_resamples=99, rng=0)
+    assert by_draws.least_pvalue(40) == by_draws.calibration.null.least(40) < 1 / 99
+
+
 def test_training_reference_uses_sample_moments(circuit):
     train, batch = sample(circuit, 500, rng=1), sample(circuit, 40, rng=2)
     test = HLDTest(circuit, reference="training", training_data=train)

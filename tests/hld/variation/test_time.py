@@ -56,6 +56,13 @@ def test_between_sizes_and_beyond_the_longest():
         assert own.effective_rows(T) == pytest.approx(T)
 
 
+def test_a_series_that_never_changes_has_differences_of_zero():
+    own = StretchReference(np.full(3, 50), np.ones((150, 4)), np.ones(4), np.zeros(4), 400)
+    for T in (1, 3, 100):
+        assert (own.trace_at(T), own.effective_rows(T)) == (0.0, T)
+        np.testing.assert_array_equal(own.at(T), np.zeros((50, 4)))
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize(("stay", "T"), [(0.9, 100), (0.9, 300), (0.5, 20), (0.0, 50)])
 def test_the_level_is_kept_where_rows_hang_together(stay, T):

@@ -5,7 +5,7 @@ import pytest
 import zoo
 
 import pcircuit
-from pcircuit import InnerRegion
+from pcircuit import Circuit, InnerRegion, InputRegion, VTree
 from pcircuit.operations.properties import shared_terms
 
 ALL = zoo.all_circuits()
@@ -47,3 +47,14 @@ def test_pruned_circuits_have_the_same_values(name):
     np.testing.assert_allclose(naive.values(pruned), naive.values(circuit), rtol=1e-13, atol=0)
     assert pruned.num_nodes <= circuit.num_nodes
     assert pcircuit.prune(pruned) == pruned
+
+
+def test_products_that_are_zero_for_a_reason_further_down_are_removed():
+    dead = Circuit(VTree.from_nested([[0, 1], 2]), [
+        InputRegion(0, [[0.0, 0.0], [0.5, 0.5]]), InputRegion(1, [[0.5, 0.5]]),
+        InnerRegion([[0, 0], [1, 0]], np.eye(2)), InputRegion(2, [[0.5, 0.5]]),
+        InnerRegion([[0, 0], [1, 0]], [[0.5, 0.5]])])
+    pruned = pcircuit.prune(dead)
+    assert [region.num_units for region in pruned.regions] == [1] * 5
+    assert pruned.regions[-1].num_products == 1
+    np.testing.assert_allclose(naive.values(pruned), naive.values(dead), rtol=1e-15)

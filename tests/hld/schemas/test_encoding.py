@@ -1,0 +1,25 @@
+"""What the encoder met in the parts of a table: as if each had been encoded alone."""
+import numpy as np
+import pandas as pd
+
+from hld.schemas.encoder import fit_encoder
+from hld.schemas.encoding import reports_of_parts
+
+
+def test_parts_are_reported_as_if_encoded_alone():
+    rng = np.random.default_rng(0)
+    encoder = fit_encoder(pd.DataFrame({"name": list("aabbccde") * 5, "size": rng.normal(size=40)}), max_categories=3)
+    table = pd.DataFrame({"name": rng.choice(list("abdxyz"), size=60).astype(object), "size": 3 * rng.normal(size=60)})
+    table.loc[rng.random(60) < 0.2, "name"] = None
+    table.loc[rng.random(60) < 0.2, "size"] = np.nan
+    table["size"] = table["size"].astype(object)
+    table.loc[[3, 30, 31], "size"] = "text"
+    marks, starts = np.zeros((60, 2), dtype=np.uint8), np.array([0, 1, 25, 40])
+    codes, _, _, _ = encoder.encode_counting(table, marks)
+    found = reports_of_parts(encoder.columns, codes, marks, starts)
+    for report, start, stop in zip(found, starts, [*starts[1:], 60], strict=True):
+        expected = encoder.encode_counting(table.iloc[start:stop])[1]
+        assert vars(report).keys() == vars(expected).keys()
+        for name, value in vars(expected).items():
+            np.testing.assert_array_equal(getattr(report, name), value, err_msg=name)
+    assert sum(report.num_unseen for report in found)[0] > 0 < sum(report.num_out_of_range for report in found)[1]
