@@ -273,7 +273,9 @@ def judge_all(work: Work, options) -> None:
     random.Random(options.seed).shuffle(bugs)  # so that those judged by then are spread over both packages
     end, measured = time.monotonic() + 60 * options.minutes, Measured(options.measured)
     outcomes = {"caught", *(() if options.again else ("survived",))}
-    left = [bug for bug in bugs if work.known.get(bug.key, {}).get("outcome") not in outcomes]
+    reasons = json.loads(EQUIVALENT.read_text(encoding="utf-8"))
+    left = [bug for bug in bugs if work.known.get(bug.key, {}).get("outcome") not in outcomes
+            and not (bug.key in work.known and bug.key in reasons)]
     while left and time.monotonic() < end:
         batch, left = left[:CONFIRM], left[CONFIRM:]
         judge_batch(work, batch, measured, end, wide=options.wide)

@@ -64,6 +64,12 @@ def near_identical(rng, K, C, step):
 
 def exact_traces(circuit, nodes):
     """tr(S) and tr(S^2) as fractions, by enumeration."""
+    S = exact_covariance(circuit, nodes)
+    return sum(S[j][j] for j in range(len(nodes))), sum(entry * entry for row in S for entry in row)
+
+
+def exact_covariance(circuit, nodes):
+    """S as lists of fractions, by enumeration."""
     values = [fraction_values(circuit, state) for state in naive.states(circuit)]
     p = [row[-1] for row in values]
     assert sum(p) == 1  # the numbers of the circuit are exact
@@ -71,8 +77,7 @@ def exact_traces(circuit, nodes):
     means = [sum(a * b for a, b in zip(p, column, strict=True)) for column in columns]
     centred = [[value - mean for value in column] for column, mean in zip(columns, means, strict=True)]
     weighted = [[a * b for a, b in zip(p, column, strict=True)] for column in centred]
-    S = [[sum(a * b for a, b in zip(left, right, strict=True)) for right in centred] for left in weighted]
-    return sum(S[j][j] for j in range(len(nodes))), sum(entry * entry for row in S for entry in row)
+    return [[sum(a * b for a, b in zip(left, right, strict=True)) for right in centred] for left in weighted]
 
 
 def fraction_values(circuit, state):
@@ -101,11 +106,12 @@ DEGENERATE = {
 }
 
 
-def degenerate_circuit(name, step, seed):
+def degenerate_circuit(name, step, seed, parent=None):
     """Four variables with four latent states each, `step` away from degenerate."""
+    parent = balanced_parents(4) if parent is None else parent
     rng = np.random.default_rng(seed)
     table, weight_step = DEGENERATE[name]
-    return latent_tree(balanced_parents(4), 4, lambda: table(rng, 4, 2, step if weight_step else 0.5),
+    return latent_tree(parent, 4, lambda: table(rng, 4, 2, step if weight_step else 0.5),
                        lambda k, P: near_uniform(rng, k, P, weight_step or step))
 
 
@@ -126,6 +132,18 @@ def test_near_degenerate_circuits_keep_their_digits(name, step, monkeypatch):
         for engine in ENGINES:
             monkeypatch.setenv("PCIRCUIT_ENGINE", engine)
             assert largest_error(circuit, nodes, exact) < 1e-12, engine
+
+
+@pytest.mark.parametrize("step", [TINY_STEPS[0], TINY_STEPS[-1]])
+@pytest.mark.parametrize("name", [name for name in DEGENERATE if name != "states that hardly occur"])
+def test_correlations_of_near_degenerate_circuits_keep_their_digits(name, step, engine):
+    """One region with four children of four units: its products and sums are made with some sixteen roundings."""
+    circuit = degenerate_circuit(name, step, seed=7, parent=np.array([-1, 0, 0, 0]))
+    nodes = np.arange(circuit.num_nodes)
+    S, found = exact_covariance(circuit, nodes), exact_moments(circuit, nodes).covariance()
+    stds = np.sqrt([float(S[j][j]) for j in nodes])
+    errors = np.array([[float(Fraction(float(found[i, j])) - S[i][j]) for j in nodes] for i in nodes])
+    assert (np.abs(errors) <= 16 * np.finfo(float).eps * np.outer(stds, stds)).all()
 
 
 def test_units_that_exclude_each_other_leave_no_rounding_error(engine):
