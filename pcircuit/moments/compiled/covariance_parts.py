@@ -130,8 +130,9 @@ def _sum_columns(q, tables, sums, weights, exponents, columns):
     K, n = d.shape
     first = n - len(sums)
     _, second_c, mean, _, third_c = tables_in(tables, K)
+    to_third = min(sum3 - sum2, MAX_SHIFT)  # no third overlap is above the second ones: beyond 1 they are all zero
     for j in range(first, n):
-        k, to_d, to_v = sums[j - first], scaled(weights[j], sum2), scaled(weights[j], sum3 - sum2)
+        k, to_d, to_v = sums[j - first], scaled(weights[j], sum2), scaled(weights[j], to_third)
         mean_out[j] = to_d * mean[k]
         for a in range(K):
             d[a, j] = to_d * second_c[a, k]

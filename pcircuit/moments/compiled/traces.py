@@ -153,8 +153,8 @@ def _nested_scopes(arrays, r, factors, buffer, at, width, exp2, v):
         table, is_tensor = _pairs_at(arrays, child, buffer, at, width), width[child] == TENSOR
         for i in range(begin, end):
             if arrays.local[i] < len(qp):
-                total += scaled(arrays.weight[i], exp2) ** 2 * _squares_of_product(
-                    arrays.local[i], qp, units[a], factors[a], table, is_tensor)
+                total += _squares_of_product(arrays.local[i], qp, units[a], factors[a], table, is_tensor,
+                                             scaled(arrays.weight[i], exp2))
         if keep_columns and is_tensor:
             table, is_tensor = gram_factor(table), False
         lifted = lift(table, units[a], factors[a], pointer, column, value)
@@ -167,8 +167,8 @@ def _nested_scopes(arrays, r, factors, buffer, at, width, exp2, v):
             filled = _add_columns(lifted, keep_columns, below, filled)
         for i in range(begin, end):
             if arrays.local[i] >= len(qp):
-                total += scaled(arrays.weight[i], exp2) ** 2 * _squares_of_sum(
-                    arrays.local[i] - len(qp), q, lifted, is_tensor)
+                total += _squares_of_sum(arrays.local[i] - len(qp), q, lifted, is_tensor,
+                                         scaled(arrays.weight[i], exp2))
     if keep_columns:
         return total, np.ascontiguousarray(below[:, :filled]), filled
     return total, below, TENSOR
@@ -187,21 +187,21 @@ def _add_columns(columns, keep_columns, below, filled):
 
 
 @jit
-def _squares_of_sum(k, q, table, is_tensor):
-    """sum_j (sum_a q_a V[(a, k), j])^2 from V or H."""
-    rows = np.empty(len(q), np.int64)
+def _squares_of_sum(k, q, table, is_tensor, scale):
+    """sum_j (scale * sum_a q_a V[(a, k), j])^2 from V or H."""
+    rows, coefficients = np.empty(len(q), np.int64), np.empty(len(q))
     for a in range(len(q)):
-        rows[a] = pair_number(a, k)
-    return _squares(rows, q, table, is_tensor)
+        rows[a], coefficients[a] = pair_number(a, k), scale * q[a]
+    return _squares(rows, coefficients, table, is_tensor)
 
 
 @jit
-def _squares_of_product(p, qp, units, factor, table, is_tensor):
-    """The same for product p, from V or H of a child."""
+def _squares_of_product(p, qp, units, factor, table, is_tensor, scale):
+    """The same for product p, from V or H of a child; its square alone may be beyond the range of doubles."""
     rows, coefficients = np.empty(len(qp), np.int64), np.empty(len(qp))
     for o in range(len(qp)):
         rows[o] = pair_number(units[o], units[p])
-        coefficients[o] = qp[o] * factor[p, o]
+        coefficients[o] = scale * qp[o] * factor[p, o]
     return _squares(rows, coefficients, table, is_tensor)
 
 

@@ -151,7 +151,7 @@ def test_signals_reload_and_stop(shop, tmp_path):
 def test_the_command_refuses_what_it_cannot_serve(shop, tmp_path, capsys, monkeypatch):
     from hld.command.parser import main
     monkeypatch.delenv("HLD_TOKEN", raising=False)
-    with pytest.raises(ValueError, match="`host` is '0.0.0.0', which others can reach: set HLD_TOKEN"):
+    with pytest.raises(ValueError, match=r"`host` is '0\.0\.0\.0', which others can reach: set HLD_TOKEN"):
         check_token(None, "0.0.0.0")
     assert main(["serve", str(shop["orders"]), "--host", "0.0.0.0"]) == 2
     assert "HLD_TOKEN" in capsys.readouterr().err

@@ -177,6 +177,20 @@ def test_refusals_name_the_field(guarded, status, field, path, body, kind, param
     assert len(answer["error"]["message"]) > 20
 
 
+def test_what_nobody_expected_is_told_to_the_log_alone(guarded, monkeypatch, caplog):
+    def broken(*_):
+        raise RuntimeError("a secret of the service")
+
+    monkeypatch.setattr("hld.serve.app.form_of", broken)
+    with caplog.at_level("ERROR", logger="hld.serve"):
+        status, answer = guarded[0].json("POST", "/v1/test", CSV, "text/csv", model="a")
+    assert (status, answer["error"]["field"]) == (500, "service")
+    assert "secret" not in answer["error"]["message"]
+    (record,) = (one for one in caplog.records if one.name == "hld.serve")
+    assert record.getMessage() == "/v1/test failed"
+    assert "a secret of the service" in str(record.exc_info[1])
+
+
 def test_refusals_name_the_column(client):
     answer = client.json("POST", "/v1/test", b'{"rows": [{"income": {"a": 1}}]}', "application/json")[1]
     assert answer["error"]["column"] == "income"
