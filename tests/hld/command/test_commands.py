@@ -178,7 +178,9 @@ def test_diff(run, folder):
     status, out, err = run("diff", "model.hld", "other.hld")
     assert (status, err) == (0, "")
     assert "income differs most" in out.splitlines()[0]
-    same = json.loads(run("diff", "model.hld", "model.hld", "--json")[1])
+    status, out, err = run("diff", "model.hld", "model.hld", "--json")
+    assert (status, err) == (0, "")
+    same = json.loads(out)
     assert [column["distance"] for column in same["columns"]] == [0, 0, 0]
 
 
