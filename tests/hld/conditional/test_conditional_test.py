@@ -1,7 +1,10 @@
 """Given covariates: the level under moved covariates, power against what moves given them, the words, the file."""
+from types import SimpleNamespace
+
 import binomial_bounds
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 import hld
 import pcircuit
@@ -44,6 +47,20 @@ def _pvalue(test, rows):
     quick = ConditionalTest(**{**vars(test), "given": GIVEN})
     object.__setattr__(quick, "covariate_pvalue", lambda batch: 1.0)
     return quick(rows).pvalue
+
+
+@pytest.mark.parametrize(("T", "k"), [(1, 4), (3, 2), (5, 5)])
+def test_what_is_left_of_the_excess_of_a_row_in_a_difference_of_averages(T, k):
+    """For rows that are 1 with probability 0.2, by enumeration of how many are."""
+    p, batch, reference = 0.2, binom(T, 0.2).pmf(np.arange(T + 1)), binom(k, 0.2).pmf(np.arange(k + 1))
+    values, chances = np.arange(T + 1)[:, None] / T - np.arange(k + 1) / k, np.outer(batch, reference)
+    variance = (chances * values ** 2).sum()
+    excess = (chances * values ** 4).sum() / variance ** 2 - 3
+    of_a_row = (1 - 6 * p * (1 - p)) / (p * (1 - p))
+    _, share, left = ConditionalTest._spread(SimpleNamespace(num_rows=k), np.zeros((T, 1)), np.zeros(1), T,
+                                             1 / T + 1 / k)
+    assert left == pytest.approx(excess / of_a_row, rel=1e-9)
+    assert (share == 0) == (T == 1)
 
 
 def test_what_moved_is_said(test_given):

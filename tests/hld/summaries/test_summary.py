@@ -1,5 +1,6 @@
 """Batches as sums: they add up, go through files, are refused where they do not belong, and give p-values."""
 import json
+from dataclasses import replace
 
 import binomial_bounds as bounds
 import numpy as np
@@ -134,6 +135,17 @@ def test_other_models_and_kinds_are_refused(found, detector):
         found + 1
     with pytest.raises(ValueError, match=r"`batch.num_rows` must be a whole number of at least 1"):
         detector[0].test(detector[0].summarize(detector[1][:0]))
+
+
+def test_counts_of_other_rows_and_columns_are_refused(found, detector):
+    table = found.table
+    for categories, cells, said in (
+            (table.categories + 1, table.cells, "`summary` counts categories of other rows than its 50"),
+            (table.categories, table.cells[:, :2], "`summary` counts 2 columns, expected 3"),
+            (table.categories[1:], table.cells, "`summary` counts 3 columns, expected 3")):
+        other = replace(found, table=replace(table, categories=categories, cells=cells))
+        with pytest.raises(ValueError, match=said):
+            detector[0].test(other)
 
 
 def damaged(found):
