@@ -1,4 +1,6 @@
 """Many batches: adjusted p-values, and the share of false discoveries."""
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.stats import false_discovery_control
@@ -22,3 +24,9 @@ def test_shifted_batches_are_found_among_many():
 def test_no_batches():
     with pytest.raises(ValueError, match="`batches` is empty"):
         hld.test_batches(lambda batch, alpha: None, [])
+
+
+@pytest.mark.parametrize("pvalue", [-0.1, 1.5, np.nan])
+def test_what_returns_no_p_values_is_no_test(pvalue):
+    with pytest.raises(ValueError, match="`test`"):
+        hld.test_batches(lambda batch, alpha: SimpleNamespace(pvalue=pvalue), [[[0]]])

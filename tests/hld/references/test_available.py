@@ -1,0 +1,40 @@
+"""Averages over the rows that show a node: how they hang together with holes, by the rows' own weights."""
+import naive
+import numpy as np
+import pytest
+import zoo
+
+import pcircuit
+from hld.references.available import correlations, shown, weights
+from hld.vectors.row_vectors import RowVectors
+
+CIRCUIT = zoo.circuits()["hclt_like"]
+VECTORS = RowVectors(CIRCUIT, pcircuit.select_nodes(CIRCUIT))
+
+
+def holed(N, seed):
+    """Rows of which a twelfth of the cells are holes, and which rows show each node."""
+    rows = pcircuit.sample(CIRCUIT, N, rng=seed).astype(np.int64)
+    rows[np.random.default_rng(seed).random(rows.shape) < 1 / 12] = -1
+    return rows, VECTORS.seen(rows).astype(float)
+
+
+def test_averages_share_rows():
+    """An average is the sum of rows times weights, so the covariance of two, in units of a row's, is their product."""
+    rows, seen = holed(70, 1)
+    found, of_rows = shown(VECTORS, rows), seen / seen.sum(axis=0)
+    np.testing.assert_allclose(found.shared, of_rows.T @ of_rows, rtol=1e-12)
+    L = np.where(seen > 0, naive.node_values(CIRCUIT, rows)[:, VECTORS.nodes], 0.0)
+    np.testing.assert_allclose(found.means, (of_rows * L).sum(axis=0), rtol=1e-12)
+
+
+def test_every_node_counts_with_the_variance_that_it_has_without_holes():
+    (rows, seen), (_, kept) = holed(70, 1), holed(90, 2)
+    batch, counts = shown(VECTORS, rows), kept.sum(axis=0)
+    shared = (kept / counts).T @ (kept / counts)
+    g = weights(batch, counts.astype(int), 90)
+    expected = np.outer(g, g) * ((seen / seen.sum(axis=0)).T @ (seen / seen.sum(axis=0)) + shared) / (1 / 70 + 1 / 90)
+    found = correlations(batch, g, shared, 90)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert found.diagonal() == pytest.approx(np.ones(len(g)))
+    assert np.linalg.eigvalsh(found).min() > -1e-12
