@@ -257,10 +257,8 @@ def _status(path, name) -> int:
 
 def draw(linear, others):
     """Seconds against V, both axes logarithmic."""
-    import matplotlib
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-    figure, axes = plt.subplots(figsize=(6.4, 5.6), layout="constrained")
+    figure = hld.plots.new_figure((6.4, 5.6))
+    axes = figure.add_subplot()
     styles = {"chain": "o-", "balanced": "s--", "Chow-Liu, MNIST": "d:"}
     colors = {K: f"C{i}" for i, K in enumerate(sorted({K for _, K in linear}))}
     for (name, K), column in linear.items():

@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 
 from pcircuit.circuit import Circuit
+from pcircuit.files.whole_file import write_text
 from pcircuit.formats.graph import Graph, circuit_of_graph
-from pcircuit.formats.text import Ids, Line, lines_of, with_name, write_text
+from pcircuit.formats.text import Ids, Line, lines_of, with_name
 from pcircuit.formats.vtree_file import read_vtree_ids, vtree_text
 from pcircuit.regions import InputRegion, StructureError
 

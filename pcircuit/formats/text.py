@@ -13,7 +13,6 @@ from math import exp, isnan
 
 import numpy as np
 
-from pcircuit.files.whole_file import replace_file
 from pcircuit.regions import StructureError
 
 WHOLE = re.compile("-?[0-9]{1,17}")
@@ -156,16 +155,3 @@ def log_terms(places: np.ndarray, weights: np.ndarray) -> list[tuple[int, str]]:
     if not len(places):
         return [(0, "-inf")]
     return list(zip(places.tolist(), map(repr, np.log(weights).tolist()), strict=True))
-
-
-def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a text file, whole or not at all; raises what `pcircuit.files.whole_file.replace_file` raises.
-
-    Parameters
-    ----------
-    path : str or path
-    text : str
-        Encoded as UTF-8.
-    """
-    with replace_file(path) as file:
-        file.write(text.encode("utf-8"))

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.formats.text import Ids, Line, lines_of, write_text
+from pcircuit.files.whole_file import write_text
+from pcircuit.formats.text import Ids, Line, lines_of
 from pcircuit.vtree import VTree
 
 
