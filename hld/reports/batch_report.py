@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pcircuit
 from hld.answers.column_shifts import percent
 from hld.answers.html import columns_table, escaped, histogram
 from hld.answers.words import p_text, procedure_of
-from hld.reports.page import facts, page, table
+from hld.reports.page import escaped_lines, facts, page, reproduction, table
 from hld.reports.pictures import heat_tables, null_curve
 from hld.testing.null_curves import null_curves
 
@@ -56,7 +55,8 @@ def batch_report(detector: Any, result: Any, *, batch_name: str = "the batch", m
     title = f"{'Shift' if result.reject else 'No shift'}: {batch_name}"
     return page(title, [
         _verdict(result, batch_name, model_name), _null(detector, result), _columns(result), _pairs(result),
-        _quality(result), _model(detector), _again(detector, result, commands, digest)])
+        _quality(result), _model(detector),
+        reproduction(commands, f", null {result.null}, {result.num_samples} rows", digest)])
 
 
 def _verdict(result: Any, batch_name: str, model_name: str) -> str:
@@ -164,15 +164,3 @@ def _model(detector: Any) -> str:
         ("circuit nodes compared", f"{len(test.nodes):,}"), ("log-likelihood a row", f"{detector.history_[-1]:.3f}"),
         ("compared with", reference), ("metrics", ", ".join(metric.name for metric in test.calibration.metrics))])
         + f"<details><summary>full description</summary><pre>{escaped_lines(detector.describe())}</pre></details>")
-
-
-def _again(detector: Any, result: Any, commands: tuple[Any, ...], digest: Any) -> str:
-    """How to get the same numbers."""
-    lines = [*commands, f"# hld {pcircuit.__version__}, null {result.null}, {result.num_samples} rows",
-             *([f"# SHA-256 of the model file: {digest}"] if digest else [])]
-    return f"<h2>How to reproduce</h2><pre>{escaped_lines(chr(10).join(lines))}</pre>"
-
-
-def escaped_lines(text: str) -> str:
-    """Lines of text, each escaped."""
-    return "\n".join(map(escaped, text.split("\n")))
