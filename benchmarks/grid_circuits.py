@@ -47,9 +47,9 @@ def circuit_and_rows(side: int, num_units: int, num_categories: int, num_rows: i
     return tree_circuit(parents, num_units, np.full(side * side, num_categories)), rows
 
 
-def tree_circuit(parents, num_units: int, categories, seed=0):
+def tree_circuit(parents, num_units: int, categories):
     """Hidden Chow-Liu tree circuit of a rooted tree; `parents` (V,) with -1 at the root, `categories` (V,)."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     vtree = VTree.from_tree(parents)
     regions = []
     for r, v in enumerate(vtree.variables.tolist()):

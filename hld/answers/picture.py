@@ -41,13 +41,12 @@ def draw_columns(figure: Any, columns: Any, top: int) -> Any:
     return figure
 
 
-def shown_levels(column: ColumnShift, most: int = MOST_LEVELS) -> list[Any]:
+def shown_levels(column: ColumnShift) -> list[Any]:
     """Positions of the levels worth showing, in their order: those with rows, the largest changes if they are many.
 
     Parameters
     ----------
     column : ColumnShift
-    most : int
 
     Returns
     -------
@@ -62,11 +61,11 @@ def shown_levels(column: ColumnShift, most: int = MOST_LEVELS) -> list[Any]:
     [0, 1]
     """
     used = np.flatnonzero(column.expected + column.observed)
-    if len(used) <= most:
+    if len(used) <= MOST_LEVELS:
         return used.tolist()
     size = np.maximum(column.expected, column.observed)[used]
     change = np.abs(column.observed - column.expected)[used]
-    return np.sort(used[np.lexsort((-size, -change))[:most]]).tolist()
+    return np.sort(used[np.lexsort((-size, -change))[:MOST_LEVELS]]).tolist()
 
 
 def draw_segments(result: Any, ax: Any = None) -> Any:

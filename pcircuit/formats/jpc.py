@@ -162,7 +162,7 @@ def _read_text(path: str | os.PathLike[str]) -> tuple[Graph, int]:
             has_header = True
             continue
         root = _read_node(line, graph, ids)
-        ids.define(line, 1, root)
+        ids.define(line, root)
     if root < 0:
         raise ValueError(f"cannot read {os.fspath(path)!r}: it has no nodes")
     return graph, root

@@ -81,7 +81,7 @@ def read_psdd(psdd: str | os.PathLike[str], vtree: str | os.PathLike[str] | None
         if nodes_of is not None and line.integer(2, "id of a v-tree node") not in nodes_of:
             raise line.fail(f"the v-tree has no node {line.tokens[2]}")
         root = _read_node(line, graph, ids)
-        ids.define(line, 1, root)
+        ids.define(line, root)
     if root < 0:
         raise ValueError(f"cannot read {os.fspath(psdd)!r}: it has no nodes")
     try:

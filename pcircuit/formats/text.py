@@ -78,9 +78,9 @@ class Ids:
     def __init__(self) -> None:
         self.positions: dict[int, int] = {}
 
-    def define(self, line: Line, i: int, position: int) -> None:
-        """Token i of the line names what stands at `position`."""
-        name = line.integer(i, "id")
+    def define(self, line: Line, position: int) -> None:
+        """The second token of the line names what stands at `position`."""
+        name = line.integer(1, "id")
         if name in self.positions:
             raise line.fail(f"id {name} is defined a second time")
         self.positions[name] = position

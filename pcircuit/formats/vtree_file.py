@@ -110,7 +110,7 @@ class _Nodes:
             self.variables.append(-1)
         else:
             raise line.fail(f"a node is an L or an I line, found {kind[:40]!r}")
-        self.ids.define(line, 1, position)
+        self.ids.define(line, position)
         self.parents.append(-1)
 
 
