@@ -123,7 +123,7 @@ class DataQuality:
                 "columns": [asdict(column) for column in self.columns]}
 
     def __str__(self) -> str:
-        lines = [f"{self.num_rows} rows", *[f"column {name!r} was not in training: left aside" for name in self.extra],
+        lines = [f"{self.num_rows} rows", *[f"column {name!r} was not in training: ignored" for name in self.extra],
                  *[line for column in self.columns for line in column.lines(self.num_rows)]]
         return "\n".join(lines) if len(lines) > 1 else f"{lines[0]}, nothing that the schema does not know"
 
