@@ -1,4 +1,4 @@
-"""Tables in a database: false alarms and power of the test by counts beside the test of rows, and its time in DuckDB.
+"""Tables in a database: level and power of the test by counts, compared with the test of rows, and its time in DuckDB.
 
     HLD_DATA=... python -m benchmarks.bench_sql level [--splits 40]       unshifted real rows: how often p <= alpha
     HLD_DATA=... python -m benchmarks.bench_sql power [--splits 10]       shifted rows: both tests
@@ -74,7 +74,7 @@ def level(options):
 
 
 def power(options):
-    """Shares of shifted batches that are found, at level 5 %."""
+    """Shares of shifted batches that are detected, at level 5 %."""
     print("| source | shift | T | by counts | of rows |\n|---|---|---|---|---|")
     for name in options.sources:
         found = {}
@@ -117,7 +117,7 @@ def many_columns(batch, rng):
 
 
 def repeated_rows(batch, rng):
-    """A mixture: one row in ten is like the 5 % most typical in the first column's order; whole rows, all columns."""
+    """A mixture: one row in ten becomes one of the 5 % of rows that come first in the order of the first column."""
     order = np.argsort(batch.iloc[:, 0].astype(str).to_numpy(), kind="stable")[:max(1, len(batch) // 20)]
     rows = np.where(rng.random(len(batch)) < 0.1, rng.choice(order, size=len(batch)), np.arange(len(batch)))
     return batch.iloc[rows]
