@@ -47,7 +47,7 @@ def reproduction(commands: Sequence[str], facts: str = "", digest: str | None = 
     commands : sequence of str
         Lines that give them.
     facts : str
-        What stands beside the version.
+        What follows the version.
     digest : str, optional
         SHA-256 of the model file.
 

@@ -153,7 +153,7 @@ def _known(given: TableSchema | None, names: Any) -> dict[str, Any]:
         return {}
     absent = [one.name for one in given.columns if one.name not in names and one.kind != LEFT_OUT]
     if absent:
-        raise ValueError(f"`schema` has the column {absent[0]!r}, which the table has not ({', '.join(names)}): remove "
+        raise ValueError(f"`schema` has the column {absent[0]!r}, which the table lacks ({', '.join(names)}): remove "
                          "it from the schema, or correct its name")
     return {column.name: column for column in given.columns}
 
