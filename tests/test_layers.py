@@ -80,7 +80,7 @@ ROOMS = {
                            "reports", "schemas", "table_files", "testing"},
         "command.batches": {"command.console", "answers", "auditing", "model_files", "monitoring", "plots", "reports",
                             "results", "schemas", "serve", "streams", "summaries", "table_files", "sql"},
-        "command": {"command.console", "command.models", "command.batches", "monitoring"},
+        "command": {"command.console", "command.models", "command.batches", "detector", "monitoring", "streams"},
         "__main__": {"command"},
     },
 }
