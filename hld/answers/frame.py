@@ -27,7 +27,19 @@ def columns_frame(columns: Any) -> Any:
 
 
 def data_frame(values: Any, names: list[str] | None = None) -> Any:
-    """A pandas data frame of records or of columns; ImportError says how to install pandas."""
+    """A pandas data frame; ImportError says how to install pandas.
+
+    Parameters
+    ----------
+    values : list of dict, or dict of str to array
+        Records or columns.
+    names : list of str, optional
+        Columns and their order, also where there are no records.
+
+    Returns
+    -------
+    pandas.DataFrame
+    """
     try:
         import pandas
     except ImportError:

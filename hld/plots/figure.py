@@ -30,7 +30,23 @@ def plain_frame(ax: Any) -> Any:
 
 
 def shortened(text: str, most: int) -> str:
-    """A label of at most so many letters."""
+    """A label, cut where it is too long.
+
+    Parameters
+    ----------
+    text : str
+    most : int
+        Letters.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> shortened("occupation", 6)
+    'occup…'
+    """
     return text if len(text) <= most else text[:most - 1] + "…"
 
 
