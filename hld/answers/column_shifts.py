@@ -1,8 +1,7 @@
 """Columns: which have moved, and how.
 
 Each column of a batch is compared with the reference by the frequencies of its levels or bins, with missing cells as
-one more level: a p-value (`hld.answers.frequencies`), adjusted for the number of columns by Holm's procedure, and a
-size,
+one more level.  There is a p-value (`hld.answers.frequencies`), adjusted for the number of columns (Holm), and a size,
 
     difference = (1/2) sum_c |observed_c - expected_c|,
 

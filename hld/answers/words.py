@@ -84,7 +84,8 @@ def column_lines(columns: tuple[ColumnShift, ...], alpha: float, procedure: str 
     """
     moved = [one for one in columns if one.adjusted <= alpha]
     tested = [one for one in columns if one.adjusted == one.adjusted]
-    free = [f"{one.name} is a covariate and not tested: {one.describe()}" for one in columns if one not in tested]
+    free = [f"{one.name} is a covariate and not tested: {one.describe()}" for one in columns
+            if one.adjusted != one.adjusted]
     if not moved:
         return [f"no column moved by itself at level {alpha:g} (p-values adjusted for {len(tested)} columns, "
                 f"{procedure})", *free[:MOST_LINES], *_more(free)]

@@ -37,9 +37,9 @@ from pcircuit.circuit import Circuit
 from pcircuit.distribution import check_distribution
 from pcircuit.inference.memory import memory_for
 from pcircuit.inference.node_selection import check_node_weights, check_nodes, select_nodes
+from pcircuit.moments import routes
 from pcircuit.moments.plan import Plan, make_plan
 from pcircuit.moments.rounding import without_rounding
-from pcircuit.moments.routes import all_parts, apply_covariance, covariance, linear_moments, prepare, with_weights
 
 EAGER_UNITS = 8  # with at most so many units per region tr(S^2) costs no more than the mean
 DENSE_SHARE = 2  # Lanczos is used for fewer than one in so many eigenvalues
@@ -88,7 +88,8 @@ class Moments:
     @property
     def trace_sq(self) -> float:
         """tr(S^2), the sum of all squared covariances, in O(R K^5) without forming S."""
-        return float(self._cached("trace_sq", lambda: finite_moments(self._plan, self._arrays(), squares=True)[2]))
+        return float(self._cached(
+            "trace_sq", lambda: routes.finite_moments(self._plan, self._arrays(), squares=True)[2]))
 
     def diagonal(self) -> Floats:
         """(m,) variances, the diagonal of S."""
@@ -134,10 +135,10 @@ class Moments:
         plan, arrays = self._plan, self._arrays()
         if len(nodes) < len(self.nodes):
             plan = make_plan(self.circuit, ascending, plan.weights[np.searchsorted(plan.nodes, ascending)])
-            arrays = prepare(plan)
+            arrays = routes.prepare(plan)
         with memory_for(f"the covariance of {len(nodes)} nodes", size,
                         "name fewer `nodes`, or use .operator(), .diagonal() and .trace_sq, which never form it"):
-            block = covariance(plan, arrays)
+            block = routes.covariance(plan, arrays)
         if np.array_equal(nodes, ascending):
             return block
         order = np.searchsorted(ascending, nodes)
@@ -156,14 +157,14 @@ class Moments:
         The first call stores the tables of all regions, O(R K^3) numbers.
         """
         from scipy.sparse.linalg import LinearOperator
-        arrays, m = self._arrays(), len(self.nodes)
-        parts = self._cached("parts", lambda: all_parts(self._plan, arrays))
+        arrays, parts = self._cached("parts", self._arrays_and_parts)
+        m = len(self.nodes)
 
         def times(vectors: ArrayLike) -> Floats:
             given = check_numbers(vectors, "vectors", f"finite numbers, {m} in each vector")
             ascending = np.empty((m, given.size // m))
             ascending[self._place] = given.reshape(m, -1)
-            return apply_covariance(self._plan, arrays, parts, ascending)[self._place].reshape(given.shape)
+            return routes.apply_covariance(self._plan, arrays, parts, ascending)[self._place].reshape(given.shape)
 
         return LinearOperator((m, m), matvec=times, rmatvec=times, matmat=times, rmatmat=times, dtype=np.float64)
 
@@ -219,7 +220,13 @@ class Moments:
 
     def _arrays(self) -> Any:
         """The plan as the kernels read it, or None where NumPy runs."""
-        return self._cached("arrays", lambda: prepare(self._plan))
+        return self._cached("arrays", lambda: routes.prepare(self._plan))
+
+    def _arrays_and_parts(self) -> tuple[Any, Any]:
+        """What products with S read; NumPy may have done the linear moments, and be too slow for many products."""
+        arrays = self._arrays()
+        arrays = routes.prepare(self._plan, routes.OPERATOR_WORK) if arrays is None else arrays
+        return arrays, routes.all_parts(self._plan, arrays)
 
     def _dense_eigenvalues(self, max_bytes: int) -> Floats:
         """All eigenvalues, descending, read-only."""
@@ -318,36 +325,19 @@ def exact_moments(circuit: Circuit, nodes: ArrayLike | None = None, *,
     weights = np.array(check_node_weights(node_weights, len(nodes)))
     order = np.argsort(nodes)
     plan = make_plan(circuit, nodes[order], weights[order])
-    arrays, place = prepare(plan), np.argsort(order)
+    arrays, place = routes.prepare(plan), np.argsort(order)
     squares = max(region.num_units for region in circuit.regions) <= EAGER_UNITS
-    mean, variances, trace_sq = finite_moments(plan, arrays, squares=squares)
+    mean, variances, trace_sq = routes.finite_moments(plan, arrays, squares=squares)
     if (variances <= 0).any():  # constants have no covariances, not even of the size of rounding
         variances = np.maximum(variances, 0.0)
         plan = replace(plan, weights=np.where(variances > 0, plan.weights, 0.0))
-        arrays = with_weights(arrays, plan.weights)
+        arrays = routes.with_weights(arrays, plan.weights)
         trace_sq = trace_sq if (variances > 0).any() else 0.0
     mean, variances = mean[place], variances[place]
     for array in (weights, mean, variances, place):
         array.flags.writeable = False
     cache = {"arrays": arrays, "trace_sq": trace_sq} if squares else {"arrays": arrays}
     return Moments(circuit, nodes, weights, mean, variances, plan, place, cache)
-
-
-def finite_moments(plan: Plan, arrays: Any, *, squares: bool) -> tuple[Floats, Floats, Any]:
-    """Mean, variances and tr(S^2) or None, as `linear_moments`; node weights that make them overflow are refused.
-
-    Parameters
-    ----------
-    plan, arrays, squares
-        As `linear_moments` takes them.
-    """
-    with np.errstate(over="ignore", invalid="ignore"):  # is found here
-        moments = linear_moments(plan, arrays, squares=squares)
-        is_finite = all(np.isfinite(np.sum(part)) for part in moments if part is not None)
-    if not is_finite:
-        raise ValueError(f"`node_weights` up to {plan.weights.max():g} make the moments overflow: divide all weights "
-                         "by one number, only their ratios matter to a test")
-    return moments
 
 
 def _descending(values: Floats) -> Floats:

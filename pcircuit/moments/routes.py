@@ -17,12 +17,24 @@ from pcircuit.engines.choice import Kernels
 from pcircuit.moments.plan import Plan, make_plan
 from pcircuit.vtree import VTree
 
+OPERATOR_WORK = 3.0  # the parts of all regions and some ten products with S, in linear moments
 REGION_SECONDS, PAIR_SECONDS = 3e-3, 2e-7  # of NumPy: for a region, and for a pair of its nodes and one below
 
 
-def prepare(plan: Plan) -> Any:
-    """The arrays of a plan for the kernels, or None where NumPy is to run."""
-    if MOMENTS.in_numpy(_seconds(plan.circuit)):
+def prepare(plan: Plan, work: float = 1.0) -> Any:
+    """The arrays of a plan for the kernels, or None where NumPy is to run.
+
+    Parameters
+    ----------
+    plan : Plan
+    work : float, default 1.0
+        What is to be done, in linear moments: mean, variances and tr(S^2) are one.
+
+    Returns
+    -------
+    named tuple of arrays, or None
+    """
+    if MOMENTS.in_numpy(work * _seconds(plan.circuit)):
         return None
     from pcircuit.moments.compiled.arrays import moment_arrays
     from pcircuit.moments.compiled.masses import fill_masses
@@ -89,6 +101,33 @@ def linear_moments(plan: Plan, arrays: Any, *, squares: bool) -> tuple[Floats, F
     mean, variances = np.empty(len(plan.nodes)), np.empty(len(plan.nodes))
     trace_sq = kernels.linear_moments(arrays, squares, True, mean, variances)
     return mean, variances, trace_sq if squares else None
+
+
+def finite_moments(plan: Plan, arrays: Any, *, squares: bool) -> tuple[Floats, Floats, float | None]:
+    """Mean, variances and tr(S^2) or None, as `linear_moments`; node weights that make them overflow are refused.
+
+    Parameters
+    ----------
+    plan, arrays, squares
+        As `linear_moments` takes them.
+
+    Returns
+    -------
+    mean, variances : (m,) float arrays
+    trace_sq : float or None
+
+    Raises
+    ------
+    ValueError
+        If a moment is not finite.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):  # is found here
+        moments = linear_moments(plan, arrays, squares=squares)
+        is_finite = all(np.isfinite(np.sum(part)) for part in moments if part is not None)
+    if not is_finite:
+        raise ValueError(f"`node_weights` up to {plan.weights.max():g} make the moments overflow: divide all weights "
+                         "by one number, only their ratios matter to a test")
+    return moments
 
 
 def all_parts(plan: Plan, arrays: Any) -> Any:

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from binomial_bounds import at_least, at_most
-from scipy.stats import chi2_contingency
+from scipy.stats import chi2, chi2_contingency, hypergeom
 
 from hld.answers.frequencies import _drawn, homogeneity_pvalue
 
@@ -43,6 +43,45 @@ def test_the_level_holds(sizes, concentration, K):
                         for _ in range(400)])
     for alpha in (0.01, 0.05, 0.2):
         assert (pvalues <= alpha).sum() <= at_most(400, alpha, 1e-4)
+
+
+@pytest.mark.parametrize(("n", "T", "K"), [(600, 40, 90), (5000, 100, 306), (5000, 500, 60), (60, 40, 13)])
+def test_two_categories_hold_the_level_however_small_it_is(n, T, K):
+    # all batches that are possible with K rows of the second category among n + T, with their exact probabilities
+    j = np.arange(max(0, K - n), min(K, T) + 1)
+    chances = hypergeom.pmf(j, n + T, K, T)
+    pvalues = np.array([homogeneity_pvalue(np.array([n - K + i, K - i]), np.array([T - i, i]), None) for i in j])
+    reached = np.sort(pvalues[(pvalues < 0.01) & (pvalues > 1e-12)])
+    assert len(reached) >= 5
+    for u in reached:
+        assert chances[pvalues <= u].sum() <= u * (1 + 1e-9)
+
+
+def test_two_categories_are_fishers_test_with_its_tails_by_distance():
+    reference, batch = np.array([70, 30]), np.array([1, 9])
+    j = np.arange(11)
+    chances = hypergeom.pmf(j, 110, 39, 10)
+    extreme = np.abs(j - 390 / 110) >= abs(9 - 390 / 110) - 1e-9
+    assert homogeneity_pvalue(reference, batch, None) == pytest.approx(chances[extreme].sum(), rel=1e-9)
+
+
+def test_small_counts_reach_below_what_draws_can_show(rng):
+    assert homogeneity_pvalue(np.array([99_990, 10]), np.array([90, 10]), rng) < 1e-12
+    assert homogeneity_pvalue(np.array([99_980, 10, 10]), np.array([80, 12, 8]), rng) < 1e-12
+    assert homogeneity_pvalue(np.array([4, 4, 4]), np.array([0, 1, 1]), rng) > 0.2
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("n", "T", "K"), [(600, 16, 3), (3000, 28, 5), (20_000, 110, 20), (60, 24, 4)])
+def test_small_pvalues_are_no_more_frequent_than_they_say(n, T, K):
+    rng, pooled = np.random.default_rng(8), np.full(K, (n + T) // K)
+    drawn = rng.multivariate_hypergeometric(pooled, T, size=100_000)
+    share = T / pooled.sum()
+    pearson = ((drawn - pooled * share) ** 2 / (pooled * share * (1 - share))).sum(axis=1)
+    rare = drawn[pearson >= chi2.isf(0.02, K - 1)]  # others have larger p-values
+    pvalues = np.array([homogeneity_pvalue(pooled - batch, batch, rng) for batch in rare])
+    for u in (5e-3, 1e-3, 1e-4):
+        assert (pvalues <= u).sum() <= at_most(100_000, u, 1e-4)
 
 
 def test_a_new_level_is_found_and_a_single_row_of_it_is_not(rng):

@@ -1,4 +1,6 @@
 """Dependence: fitted tables, the level when columns move by themselves, and power when only dependence changes."""
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from binomial_bounds import at_most
@@ -19,12 +21,15 @@ def profile(table):
 
 
 def test_fitted_tables_have_the_sums_and_the_odds_ratios(rng):
-    tables = rng.integers(1, 50, size=(2, 3, 4)).astype(float)
-    E = fitted(tables)
-    for axis in range(3):
-        np.testing.assert_allclose(E.sum(axis=axis), tables.sum(axis=axis), rtol=1e-5)
-    odds = E[:, :-1, :-1] * E[:, 1:, 1:] / (E[:, :-1, 1:] * E[:, 1:, :-1])
-    np.testing.assert_allclose(odds[0], odds[1], rtol=1e-3)
+    tables = rng.integers(1, 50, size=(5, 2, 3, 4)).astype(float)
+    tables[3] = 1.0  # is fitted at once, the others are not
+    together = fitted(tables)
+    for counts, E in zip(tables, together, strict=True):
+        np.testing.assert_allclose(E, fitted(counts[None])[0], rtol=1e-12)
+        for axis in range(3):
+            np.testing.assert_allclose(E.sum(axis=axis), counts.sum(axis=axis), rtol=1e-5)
+        odds = E[:, :-1, :-1] * E[:, 1:, 1:] / (E[:, :-1, 1:] * E[:, 1:, :-1])
+        np.testing.assert_allclose(odds[0], odds[1], rtol=1e-3)
 
 
 def test_cramers_v_is_scipys(rng):
@@ -48,6 +53,19 @@ def test_columns_that_move_by_themselves_do_not_count(columns, sizes):
         assert (np.array(pvalues) <= alpha).sum() <= at_most(150, alpha, 1e-4)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("shares", "sizes"), [
+    (np.eye(3) * 0.25 + 0.25 / 9, (5000, 72)), (np.array([[0.6, 0.1], [0.1, 0.2]]), (600, 40))])
+def test_small_pvalues_are_no_more_frequent_than_they_say(shares, sizes):
+    rng, columns = np.random.default_rng(9), [LevelColumn(name, "categorical", tuple("abcdefg")[:3]) for name in "xy"]
+    reference, batch = (rng.multinomial(n, shares.ravel(), size=60_000).reshape(-1, *shares.shape) for n in sizes)
+    before = Profile(0, (np.zeros(4), np.zeros(4)), np.tile([0, 1], (60_000, 1)), tuple(reference))
+    found = pair_shifts(columns, before, replace(before, pairs=tuple(batch)))
+    pvalues = np.array([one.pvalue for one in found])
+    for u in (1e-2, 1e-3, 1e-4):
+        assert (pvalues <= u).sum() <= at_most(60_000, u, 1e-4)
+
+
 @pytest.mark.parametrize("columns", [BINS, LEVELS])
 def test_broken_dependence_is_found(columns):
     rng = np.random.default_rng(6)
@@ -59,6 +77,24 @@ def test_broken_dependence_is_found(columns):
     assert found.describe().startswith("weaker, ")
     assert found.expected_table.sum() == pytest.approx(1, abs=1e-6)
     assert found.observed_table.sum() == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize(("columns", "words"), [(BINS, "reversed, correlation 0.80 -> -0.8"), (LEVELS, "weaker, 0.8")])
+def test_a_dependence_that_is_reversed(columns, words):
+    rising = np.eye(8) / 8 * 0.8 + 0.2 / 64
+    counts = np.round(rising * 6400).astype(int)
+    falling = np.round(rising[:, ::-1] * 640 * 0.99).astype(int)
+    found = pair_shifts(columns, profile(counts), profile(falling))[0]
+    assert found.adjusted < 1e-10
+    assert found.describe().startswith(words)
+    groups = np.arange(found.expected_table.shape[0])
+    if columns is LEVELS:
+        assert found.correlations is found.to_dict()["correlations"] is None
+        return
+    drawn = np.repeat(np.array(np.meshgrid(groups, groups, indexing="ij")).reshape(2, -1),
+                      np.round(found.observed_table * falling.sum()).astype(int).ravel(), axis=1)
+    assert found.correlations[1] == pytest.approx(np.corrcoef(drawn)[0, 1], abs=1e-12)
+    assert found.to_dict()["correlations"] == list(found.correlations)
 
 
 def test_few_rows_are_not_compared():

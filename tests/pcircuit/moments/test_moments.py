@@ -270,13 +270,13 @@ def test_lazy_results_are_computed_once_by_threads(engine, monkeypatch):
     expected = exact_moments(circuit)
     calls = []
     for name in ("linear_moments", "all_parts"):
-        original = getattr(pcircuit.moments.moments, name)
+        original = getattr(pcircuit.moments.routes, name)
 
         def counted(*args, _name=name, _original=original, **options):
             calls.append(_name)
             return _original(*args, **options)
 
-        monkeypatch.setattr(pcircuit.moments.moments, name, counted)
+        monkeypatch.setattr(pcircuit.moments.routes, name, counted)
     moments = exact_moments(circuit)
     results, start = [], threading.Barrier(6)
 
