@@ -1,8 +1,8 @@
-"""Two trees of this repository beside each other: what likelihoods, EM, building a test and calling it cost in each.
+"""Two trees of this repository compared: what likelihoods, EM, building a test and calling it cost in each.
 
     python -m benchmarks.before_after FOLDER [--rounds 5]
 
-FOLDER holds the other tree, the one before.  Each round runs every measurement once in a process of the other tree and
+FOLDER holds the other tree, the earlier one.  Each round runs every measurement once in a process of the other tree and
 once in one of this tree, so that whatever else the machine does falls on both alike.  A measurement is the least CPU
 time of several calls after one that is not counted; the table has the median over the rounds, and the ratio.
 """

@@ -2,13 +2,13 @@
 
     python -m benchmarks.bench_chow_liu
 
-prints two Markdown tables.  The first is against scikit-learn's `mutual_info_score` and against a plain NumPy
-loop (one histogram of codes per pair), each over all pairs and followed by the same spanning tree, on sizes
-that they can finish; the information of the trees found must agree.  The second has large tables, alone.
+prints two Markdown tables.  The first is against scikit-learn's `mutual_info_score` and against a plain NumPy loop (one
+histogram of codes per pair), each over all pairs and followed by the same spanning tree, on sizes that they can finish;
+the information of the trees found must agree.  The second has large tables, for the library alone.
 
-Times are medians of wall-clock seconds over several calls, all in the same run.  Memory is the peak of what
-Python and NumPy allocate during one more call, data not counted (BLAS keeps some tens of MB of its own
-besides). Columns copy an earlier column in about half of the rows, so that there is a tree to find.
+Times are medians of wall-clock seconds over several calls, all in the same run.  Memory is the peak of what Python and
+NumPy allocate during one more call, without the data (BLAS keeps some tens of MB of its own).  Columns copy an earlier
+column in about half of the rows, so that there is a tree to find.
 """
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class Seconds:
         self._start, self._open = event.EventStatus.START, []
 
     def notify(self, event):
-        """Take an event: it has begun, or ended."""
+        """Receive an event: the beginning or the end of a compilation."""
         if event.status == self._start:
             self._open.append([time.process_time(), 0.0])
             return

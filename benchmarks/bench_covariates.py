@@ -1,10 +1,10 @@
-"""Moved covariates and changed dependence on them, on real rows: the test given covariates, and the plain one.
+"""Shifted covariates and changed dependence on them, on real rows: the test given covariates, and the plain test.
 
     HLD_DATA=... python -m benchmarks.bench_covariates             prints the tables of docs/covariates.md
 
 Adult, held-out rows.  Covariates are age, race, sex and native country.  "Covariates move": rows are drawn with weights
 that grow with age and are larger for women, so that P(rest | covariates) is as it was.  "Label flips": the income of a
-share of the rows is the other one.  Frequencies of the label: rows with and without high income are drawn in other
+share of the rows is flipped.  Frequencies of the label: rows with and without high income are drawn in other
 proportions, and the label is hidden.
 """
 from __future__ import annotations
@@ -67,7 +67,7 @@ def rejected(detector, table, fresh) -> None:
 
 
 def frequencies(detector, table, fresh) -> None:
-    """Estimates of the frequency of high income in batches that have another one."""
+    """Estimates of the frequency of high income in batches where it differs."""
     rng, income = np.random.default_rng(2), np.asarray(table["income"])
     kinds = sorted(set(income.tolist()))
     groups = [fresh[income[fresh] == kind] for kind in kinds]

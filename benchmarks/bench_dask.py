@@ -2,15 +2,16 @@
 
     python -m benchmarks.bench_dask [--rows 1e6 4e6] [--columns 50] [--workers 1 2] [--folder /tmp/rows]
 
-Rows are written to Parquet files of 250,000, half of the columns numbers, half text of ten levels, all of them hanging
-on one hidden number.  A detector is fitted to 20,000 of them.  Then, for each number of rows and of workers (one thread
-each):
+Rows are written to Parquet files of 250,000, half of the columns numbers, half text of ten levels, all of them
+depending on one hidden number.  A detector is fitted to 20,000 of them.  Then, for each number of rows and of workers
+(one thread each):
 
     batch   `hld.dask.judge`, beside `hld.judge_chunks` over the same files in this process
     epoch   one E-step over the codes that the workers hold, beside `pcircuit.expected_flows` on one thread
 
-Time is both seconds on the clock and processor seconds of all processes that take part, as the clock of a busy machine
-says little; overhead is the ratio of processor seconds per row.  Memory is the largest resident size of a worker.
+Time is given as wall-clock seconds and as processor seconds of all processes that take part, as wall-clock time on a
+busy machine says little; overhead is the ratio of processor seconds per row.  Memory is the largest resident size of a
+worker.
 """
 from __future__ import annotations
 
@@ -83,7 +84,7 @@ def on_cluster(detector, files, workers):
         distributed.wait(parts)
         before = spent(client)
         epoch = timed(lambda: fit_flows(detector.circuit_, parts, num_epochs=1, pseudocount=1.0))
-        epoch = epoch[0] / 2, (epoch[1] + spent(client) - before) / 2      # an epoch and the last look are two E-steps
+        epoch = epoch[0] / 2, (epoch[1] + spent(client) - before) / 2  # an epoch and the last evaluation
         peak = max(client.run(peak_memory).values())
     report(f"{workers} worker{'s' * (workers > 1)}", len(files) * FILE_ROWS, batch, epoch, peak)
 
@@ -95,7 +96,7 @@ def report(where, rows, batch, epoch, peak):
 
 
 def timed(run):
-    """Seconds on the clock, and of the processor in this process."""
+    """Wall-clock seconds, and processor seconds of this process."""
     wall, cpu = time.perf_counter(), time.process_time()
     run()
     return time.perf_counter() - wall, time.process_time() - cpu
@@ -130,7 +131,7 @@ def read(file):
 
 
 def written(folder, rows, columns) -> list:
-    """Parquet files of so many rows altogether, as they were written before if they are there."""
+    """Parquet files of so many rows altogether, those written before where they exist."""
     import pyarrow as pa
     import pyarrow.parquet
     files = [folder / f"part-{i:05d}.parquet" for i in range(max(1, rows // FILE_ROWS))]

@@ -3,8 +3,8 @@
     OPENBLAS_NUM_THREADS=1 python -m benchmarks.bench_em [--quick] [--circuits NAME ...]
 
 prints Markdown tables.  Rates are rows per CPU second of one thread, next to those of `peers` in the same run; runs on
-real data (`real_rows`) use all CPUs and wall-clock time, kernels compiled beforehand, and say how far the process grew
-beyond the data.  --quick: fewer repeats and rows, and no runs with 256 categories and 64 units.
+real data (`real_rows`) use all CPUs and wall-clock time, kernels compiled beforehand, and report how far the memory of
+the process grew beyond the data.  --quick: fewer repeats and rows, and no runs with 256 categories and 64 units.
 """
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def line_of_rates(name, K, quick):
     """Print one line of the second table: an epoch is what one more epoch of a run costs."""
     num_rows = max(4096 if K < 64 else 1024, batch_of(name, K, quick))
     if name.startswith("byte") and not quick:
-        num_rows = 20_000  # so that updating C numbers a unit once an epoch does not dominate
+        num_rows = 20_000  # so that updating C numbers per unit once an epoch does not dominate
     circuit, rows = named_circuit(name, K, num_rows)
     log_likelihood(circuit, rows, n_jobs=1)
     repeats, least = (3, 0.05) if quick else (7, 0.3)
@@ -77,7 +77,7 @@ def line_of_rates(name, K, quick):
 
 
 def memory(field) -> float:
-    """A field of this process's memory in MB: VmRSS is now, VmHWM the most since `forget_peak`; NaN outside Linux."""
+    """Memory of the process in MB: VmRSS now, VmHWM the most since `forget_peak`; NaN outside Linux."""
     try:
         lines = pathlib.Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -86,7 +86,7 @@ def memory(field) -> float:
 
 
 def forget_peak() -> None:
-    """Let VmHWM begin again at VmRSS, so that what ran before does not hide what comes."""
+    """Reset VmHWM to VmRSS, so that earlier peaks do not hide later ones."""
     if sys.platform == "linux":
         pathlib.Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
 

@@ -2,7 +2,7 @@
 
     HLD_DATA=... python -m benchmarks.bench_fit [--cases digits sparse ...] [--engine numpy]
 
-One fit with the defaults for each table, in a process of its own, kernels made ready before.  CPU seconds, each stage
+One fit with the defaults for each table, in a process of its own, kernels compiled beforehand.  CPU seconds, each stage
 without the stages inside it; OMP_NUM_THREADS=1 and OPENBLAS_NUM_THREADS=1 for one thread of BLAS.  "Calibration" is
 everything from the fitted circuit to the test, the sum of the last six stages; memory is the peak of the process over
 what it had before the fit, in parts of the table.
@@ -24,7 +24,7 @@ import numpy as np
 
 from .measure import machine
 
-# stage -> where the functions are looked up that make it
+# stage -> where its functions are looked up
 STAGES = {
     "read": ["hld.fitting.learning.read_table"],
     "schema": ["hld.fitting.learning.learn_schema"],
@@ -98,7 +98,7 @@ def timed(found, open_stages):
 
 
 def stopwatch(function, stage, found, open_stages):
-    """The function, which adds its CPU seconds to a stage, and takes them off the stage around it."""
+    """The function, which adds its CPU seconds to a stage, and subtracts them from the stage around it."""
     def call(*arguments, **keywords):
         started = time.process_time()
         open_stages.append([0.0])
@@ -137,9 +137,9 @@ def _digits():
         return np.frombuffer(file.read(16 + 3500 * 784), np.uint8, offset=16).reshape(-1, 784)
 
 
-def _chain(rows, columns, seed=0):
+def _chain(rows, columns):
     """Continuous columns, each with the one before it in its sum."""
-    table = np.random.default_rng(seed).normal(size=(rows, columns))
+    table = np.random.default_rng(0).normal(size=(rows, columns))
     table[:, 1:] += table[:, :-1]
     return table
 

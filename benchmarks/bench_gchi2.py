@@ -5,7 +5,7 @@
 prints a Markdown table for the weights 1/j, j = 1..m. Columns:
 
 * sf, isf: median time of one call with a prepared spectrum; sf raw: the same call with the plain weights, so
-  with their preparation;
+  including their preparation;
 * Imhof: median time of the textbook alternative, Imhof's integral (Imhof 1961, equation 3.2)
 
       P(Q > q) = 1/2 + (1/pi) int_0^inf sin(theta(u)) / (u rho(u)) du,
@@ -13,7 +13,7 @@ prints a Markdown table for the weights 1/j, j = 1..m. Columns:
 
   by `scipy.integrate.quad` (QUADPACK's adaptive Gauss-Kronrod rule, asked for 1e-12);
 * ratio: Imhof over sf; error of Imhof: absolute difference of the two values; error / p: the same relative
-  to the probability, which at p = 1e-12 says how many digits of the p-value quadrature has left. (The
+  to the probability, which at p = 1e-12 says how many digits of the p-value quadrature leaves. (The
   relative error of sf itself is below 1e-13; `gchi2.sf_with_error` bounds it.)
 """
 import argparse

@@ -2,9 +2,9 @@
 
     HLD_DATA=... python -m benchmarks.bench_groups                  prints the tables of docs/variation.md
 
-* level     on simulated groups: 60 rows of two kinds, which every group mixes in its own way
-* real      Covertype by soil type, Census-Income by industry: a batch is 200 rows of a value of the column that was
-            neither learned nor is among the groups
+* level     on simulated groups: 60 rows of two kinds, in proportions that differ from group to group
+* real      Covertype by soil type, Census-Income by industry: a batch is 200 rows of one value of the column, which
+            was neither learned from nor is among the groups
 * power     the simulated groups again; a share of the rows of a batch is of a third kind
 * columns   means of groups with heavy tails, one cause of four columns: how often any unmoved column is called moved
 """
@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def columns(trials: int = 2000) -> None:
-    """Draws in which any column that has not moved is called, without a moved one beside and with it."""
+    """Draws in which a column that has not moved is called moved, without and with a moved column beside it."""
     parts = [np.array([0]), np.array([1, 2, 3]), np.array([4, 5]), np.array([6])]
     print("\n| groups | none moved | one moved far | which is found |\n| ---: | ---: | ---: | ---: |")
     for G in (5, 19, 99):
@@ -58,7 +58,7 @@ def columns(trials: int = 2000) -> None:
 def simulated() -> None:
     """Level by number of groups, and power by the share of odd rows."""
     rng = np.random.default_rng(0)
-    kinds = rng.dirichlet(np.full(3, 0.7), size=(3, 8))  # what rows of each kind look like
+    kinds = rng.dirichlet(np.full(3, 0.7), size=(3, 8))  # distribution of the rows of each kind
     pool = np.concatenate([groups(kinds, 0.0, rng) for _ in range(8)])
     circuit = pcircuit.fit_em(pcircuit.hclt(pool[:100].reshape(-1, 8), 4, [3] * 8, 1.0, rng),
                               pool[:100].reshape(-1, 8), num_epochs=20)[0]

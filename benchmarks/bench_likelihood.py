@@ -15,6 +15,7 @@ import time
 
 import numpy as np
 
+from hld.plots import new_figure
 from pcircuit import log_likelihood, mean_node_likelihoods, node_likelihoods
 
 from . import peers
@@ -89,14 +90,11 @@ def line_of_calls(name, K, quick):
 
 def draw(drawn, path):
     """One panel a circuit: rows per second of each engine by K, and how far the best of the others is behind."""
-    import matplotlib
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
     names = list(dict.fromkeys(name for name, _ in drawn))
     num_columns = min(3, len(names))
     num_lines = -(-len(names) // num_columns)
-    figure, panels = plt.subplots(num_lines, num_columns, sharey=True, squeeze=False, layout="constrained",
-                                  figsize=(3.1 * num_columns, 2.6 * num_lines + 0.7))
+    figure = new_figure((3.1 * num_columns, 2.6 * num_lines + 0.7))
+    panels = figure.subplots(num_lines, num_columns, sharey=True, squeeze=False)
     for axes, name in zip(panels.flat, names, strict=False):
         units = [K for n, K in drawn if n == name]
         for engine, (colour, marker, dtype) in STYLES.items():

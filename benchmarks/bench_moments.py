@@ -7,7 +7,7 @@ prints Markdown tables.
 1. Mean, tr(S) and tr(S^2) of all input and sum units in linear time (`hld.exact_moments`), for circuits in the shape of
    Hidden Chow-Liu trees with binary variables, K latent states and random tables, on chains and balanced trees; with
    HLD_DATA also on Chow-Liu trees of the training images of MNIST, binarised at 128, on all pixels or a part of them.
-2. The same three numbers by two other ways, on chains with K = 4 and sizes that each can finish:
+2. The same three numbers computed in two other ways, on chains with K = 4 and sizes that each can finish:
    "pairs" is algorithm 1 of the HLD paper (K, S and Krishnan 2026), for every pair of nodes the circuit marginalised to
    their common scope, multiplied by the two (`pcircuit.multiply`) and summed over all states (`pcircuit.overlap`);
    "dense S" is `Moments.covariance`.
@@ -15,7 +15,7 @@ prints Markdown tables.
 The last lines give the exponents b of time = a V^b, fitted to the logarithms over all sizes of a column.  Seconds are
 CPU seconds of the process, all threads together, medians of several calls after one that is not counted: on a quiet
 machine the wall-clock time is the same for the linear-time recursion and for pairs, which use one thread, and less
-for dense S.  MB is what the process grows by at most during one call, circuit not counted (Linux only).  --figure
+for dense S.  MB is the largest growth of the process during one call, without the circuit (Linux only).  --figure
 writes benchmarks/figures/moments.png.
 """
 from __future__ import annotations
@@ -37,7 +37,7 @@ from pcircuit import Circuit, InnerRegion, InputRegion, VTree
 
 
 class Sizes(NamedTuple):
-    """What to measure: numbers of variables and of latent states, and of variables for the two other ways."""
+    """What to measure: numbers of variables and of latent states, and of variables for the other two ways."""
 
     variables: tuple
     units: tuple
@@ -214,7 +214,7 @@ def latent_tree_circuit(parent, num_latents) -> Circuit:
             products = np.repeat(np.arange(num_latents)[:, None], len(vtree.children(r)), axis=1)
             regions.append(InnerRegion(products, weights[r, :1] if r == vtree.root else weights[r]))
     circuit = Circuit(vtree, regions)
-    assert circuit.is_normalized  # checked once and kept: no part of what is measured
+    assert circuit.is_normalized  # checked once and kept: not part of what is measured
     return circuit
 
 
@@ -238,7 +238,7 @@ def median_seconds(function) -> float:
 
 
 def peak_megabytes(function) -> str:
-    """Growth of the resident memory during a call, at its highest; "-" where the system does not tell."""
+    """Growth of the resident memory during a call, at its highest; "-" where the system does not report it."""
     status, clear = pathlib.Path("/proc/self/status"), pathlib.Path("/proc/self/clear_refs")
     try:
         ctypes.CDLL("libc.so.6").malloc_trim(0)  # gives back what earlier calls have freed
@@ -257,10 +257,8 @@ def _status(path, name) -> int:
 
 def draw(linear, others):
     """Seconds against V, both axes logarithmic."""
-    import matplotlib
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-    figure, axes = plt.subplots(figsize=(6.4, 5.6), layout="constrained")
+    figure = hld.plots.new_figure((6.4, 5.6))
+    axes = figure.add_subplot()
     styles = {"chain": "o-", "balanced": "s--", "Chow-Liu, MNIST": "d:"}
     colors = {K: f"C{i}" for i, K in enumerate(sorted({K for _, K in linear}))}
     for (name, K), column in linear.items():

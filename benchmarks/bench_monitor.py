@@ -7,7 +7,8 @@ prints Markdown tables.  Without HLD_DATA the circuits are synthetic and only th
 1. *False alarms*: streams of fresh samples of the circuit, followed to their end.
 2. *Delay*: rows between a shift and the first alarm.  The stream is a sample of the circuit, and from some row on a
    sample (with replacement) of the rows of another class, or of another circuit.
-3. *Held-out rows*: streams (without replacement) of unshifted real rows, which the circuit fits only nearly.  The
+3. *Held-out rows*: streams (without replacement) of unshifted real rows, which the circuit fits only approximately.
+The
    margin is statistic plus threshold of one HLD test, at level 0.01, on half of them; streams use the other half.
 
 The competitors test every 50 rows: each window of 50 rows by itself, or all rows so far; at level alpha each time, at

@@ -3,7 +3,7 @@
     python -m benchmarks.bench_sample
 
 prints a Markdown table.  The circuits are Hidden Chow-Liu trees on a random spanning tree of a pixel grid,
-rooted at its middle, with random tables.  The baseline draws every row by itself: from the root down, one
+rooted at its middle, with random tables.  The baseline draws one row at a time: from the root down, one
 binary search in the cumulative weights (made beforehand) per region.  Both use one core; times are the best
 of several runs.
 """

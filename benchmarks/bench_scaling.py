@@ -13,6 +13,7 @@ import time
 
 import numpy as np
 
+from hld.plots import new_figure
 from pcircuit import fit_em, log_likelihood
 
 from .grid_circuits import grid_tree, tree_circuit
@@ -61,10 +62,8 @@ def rates_of(parents, quick):
 
 def draw(drawn, path):
     """Variables per second by V, one line a tree and task."""
-    import matplotlib
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-    figure, axes = plt.subplots(figsize=(5.2, 3.4), layout="constrained")
+    figure = new_figure((5.2, 3.4))
+    axes = figure.add_subplot()
     for shape, dashes in (("grid", "-"), ("chain", "--")):
         V, evaluation, epoch = np.array(drawn[shape]).T
         axes.plot(V, evaluation, dashes, marker="o", color="#0072B2", markersize=4, label=f"log_likelihood, {shape}")

@@ -1,7 +1,7 @@
 """Segments: seconds of processor time of `HLDDetector.test_by`, and what is called.
 
 Two thousand segments of fifty rows on average, of which ten are shifted; five columns, without holes and with holes in
-one column, of which every segment then needs a law of its own.
+one column, so that every segment needs a law of its own.
 
     python -m benchmarks.bench_segments
 """
@@ -34,7 +34,7 @@ def main() -> None:
 
 
 def table(rng: np.random.Generator, n: int, holes: float) -> dict[str, np.ndarray]:
-    """Rows of three numbers, of which the first has holes, a text and a whole number that go together."""
+    """Rows of three numbers, of which the first has holes, a text and a whole number, all dependent."""
     kind = rng.integers(0, 3, n)
     numbers = {f"x{v}": rng.normal(kind) for v in range(3)}
     numbers["x0"][rng.random(n) < holes] = np.nan

@@ -1,12 +1,12 @@
-"""``hld serve`` over real connections: requests a second, waiting times at 1 to 64 clients, memory over minutes.
+"""``hld serve`` over real connections: requests per second, waiting times at 1 to 64 clients, memory over minutes.
 
     python -m benchmarks.bench_serve [--quick] [--minutes M] [--model FILE]
 
 The service runs in a process of its own, the clients in threads of another one, on the same machine: with few cores
-they take time from each other, so the numbers are lower bounds.  Every client sends its next request when it has the
-answer to the last one.  The processor time that the service takes for a request depends least on what else runs; one
-over it is what one core can serve.  Requests that are sent away (503) are counted by themselves.  Memory is the
-resident set of the service, read before, during and after M minutes of 16 clients.
+they take time from each other, so the numbers are lower bounds.  Every client sends its next request when it has
+received the answer to the last one.  The processor time that the service takes for a request depends least on what else
+runs; its inverse is what one core can serve.  Requests that are turned away (503) are counted separately.  Memory is
+the resident set of the service, read before, during and after M minutes of 16 clients.
 """
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def main():
 
 
 def table(rng, number) -> dict:
-    """Columns of a table that go together: half of them levels, half of them numbers."""
+    """Dependent columns of a table: half of them levels, half of them numbers."""
     kind = rng.integers(0, 4, number)
     levels = np.array(["red", "green", "blue", "white", "black", "brown", "grey", "pink"])
     return {f"x{j}": levels[(kind + rng.integers(0, 3, number)) % 8] if j % 2
@@ -93,7 +93,7 @@ def ask(connection, path, body) -> tuple:
 
 
 def load(port, path, body, count, seconds) -> tuple:
-    """Seconds of every answered request, and the number of those sent away, of so many clients."""
+    """Seconds of every answered request, and the number of those turned away, of so many clients."""
     times, away, end = [], [], time.perf_counter() + seconds
 
     def client():
@@ -135,7 +135,7 @@ def memory(port, pid, body, minutes) -> None:
 
 
 def processor_seconds(pid) -> float:
-    """Seconds that a process has computed."""
+    """Processor seconds that a process has used."""
     with open(f"/proc/{pid}/stat", encoding="ascii") as file:
         fields = file.read().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

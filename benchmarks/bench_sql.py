@@ -1,4 +1,4 @@
-"""Tables in a database: false alarms and power of the test by counts beside the test of rows, and its time in DuckDB.
+"""Tables in a database: level and power of the test by counts, compared with the test of rows, and its time in DuckDB.
 
     HLD_DATA=... python -m benchmarks.bench_sql level [--splits 40]       unshifted real rows: how often p <= alpha
     HLD_DATA=... python -m benchmarks.bench_sql power [--splits 10]       shifted rows: both tests
@@ -12,6 +12,7 @@ encoder, which gives the counts that databases give (tests/hld/sql), so that no 
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 import pathlib
 import sys
@@ -73,7 +74,7 @@ def level(options):
 
 
 def power(options):
-    """Shares of shifted batches that are found, at level 5 %."""
+    """Shares of shifted batches that are detected, at level 5 %."""
     print("| source | shift | T | by counts | of rows |\n|---|---|---|---|---|")
     for name in options.sources:
         found = {}
@@ -116,7 +117,7 @@ def many_columns(batch, rng):
 
 
 def repeated_rows(batch, rng):
-    """A mixture: one row in ten is like the 5 % most typical in the first column's order; whole rows, all columns."""
+    """A mixture: one row in ten becomes one of the 5 % of rows that come first in the order of the first column."""
     order = np.argsort(batch.iloc[:, 0].astype(str).to_numpy(), kind="stable")[:max(1, len(batch) // 20)]
     rows = np.where(rng.random(len(batch)) < 0.1, rng.choice(order, size=len(batch)), np.arange(len(batch)))
     return batch.iloc[rows]
@@ -134,24 +135,21 @@ def fitted(name, rng, epochs):
     return detector, table.iloc[order[ROWS:]].reset_index(drop=True)
 
 
-def source(name, seen={}):  # noqa: B006, the tables that were read
+@functools.cache
+def source(name):
     """A real table as a data frame."""
     import pandas as pd
-    if name in seen:
-        return seen[name]
     folder = pathlib.Path(os.environ["HLD_DATA"])
     if name == "adult":
-        seen[name] = pd.read_csv(folder / "adult" / "adult.data.gz", header=None, skipinitialspace=True,
-                                 na_values="?").rename(columns=str)
-    else:
-        path = folder / ("census_income_kdd/census_income_kdd.npz" if name == "census" else f"binary/{name}.npz")
-        with np.load(path, allow_pickle=False) as file:
-            rows = np.concatenate([file[key] for key in file.files if file[key].ndim == 2])
-        seen[name] = pd.DataFrame(rows[:60_000], columns=[f"x{v}" for v in range(rows.shape[1])])
-    return seen[name]
+        return pd.read_csv(folder / "adult" / "adult.data.gz", header=None, skipinitialspace=True,
+                           na_values="?").rename(columns=str)
+    path = folder / ("census_income_kdd/census_income_kdd.npz" if name == "census" else f"binary/{name}.npz")
+    with np.load(path, allow_pickle=False) as file:
+        rows = np.concatenate([file[key] for key in file.files if file[key].ndim == 2])
+    return pd.DataFrame(rows[:60_000], columns=[f"x{v}" for v in range(rows.shape[1])])
 
 
-def by_counts(detector, batch, alpha=0.05):
+def by_counts(detector, batch):
     """The test by the counts of a data frame."""
     codes, report, absent, extra = detector.encoder_.encode_counting(batch)
     columns = tuple(map(counted_column, detector.encoder_.columns))
@@ -160,7 +158,7 @@ def by_counts(detector, batch, alpha=0.05):
     kept = np.array([not getattr(column, "merged", False) for column in columns])
     report = EncodingReport(report.num_rows, report.num_missing, report.num_unseen * kept, report.num_out_of_range,
                             report.num_rare, report.num_odd)
-    return judge_counts(detector, TableInDatabase(columns, profile, report, tuple(absent), tuple(extra), 0), alpha)
+    return judge_counts(detector, TableInDatabase(columns, profile, report, tuple(absent), tuple(extra), 0), 0.05)
 
 
 def timed(options):

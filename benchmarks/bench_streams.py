@@ -5,7 +5,7 @@
     python -m benchmarks.bench_streams --speed
 
 A stream is a random order of held-out rows: the first 2,000 are the reference, the next 10,000 the stream.  With
---seconds no new stream is begun after that time, shared among the tables; each line says how many there were.
+--seconds no new stream is begun after that time, which is divided among the tables; each line says how many there were.
 """
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def delays(streams, seconds) -> None:
 
 
 def speed() -> None:
-    """Microseconds a row for 300 races, on NumPy and compiled."""
+    """Microseconds per row for 300 races, in NumPy and compiled."""
     from hld.streams.kernel import advance as compiled
     from hld.streams.races import FACTORS, FIRST, SHARE, THRESHOLDS
     rng = np.random.default_rng(0)

@@ -3,8 +3,8 @@
     python -m benchmarks.bench_threads [--quick]
 
 Every thread makes the same calls with ``n_jobs=1`` on a circuit that all share; throughput is calls per wall-clock
-second, median over several rounds.  Two processes, which share nothing, show what the machine has to give at the time:
-on a busy one that is less than twice.  Two epochs on few rows are a hard case for `fit_em`: making the circuit it
+second, median over several rounds.  Two processes, which share nothing, show what the machine can do at the time:
+on a busy one less than twice as much.  Two epochs on few rows are a hard case for `fit_em`: making the circuit it
 returns, which is Python, takes about as long.  The last column says whether one and three jobs give the same bits.
 """
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rows that hang together: the level of the test among stretches of time, beside the test against independent rows.
+"""Dependent rows: the level of the test among stretches of time, beside the test against independent rows.
 
     python -m benchmarks.bench_time                               prints the table of docs/variation.md
 

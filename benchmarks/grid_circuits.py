@@ -34,7 +34,7 @@ def named_circuit(name: str, num_units: int, num_rows: int):
 
 
 def batch_of(name: str, num_units: int, quick: bool) -> int:
-    """Rows that take plain NumPy not much more than a second, at most 10,000."""
+    """Rows for which plain NumPy takes about a second, at most 10,000."""
     num_variables = GRIDS[name][0] ** 2 if name in GRIDS else TABLES[name][0]
     rows = int(np.clip(4e9 / (num_variables * num_units * (num_units + 60)), 256, 10_000))
     return max(256, rows // 4) if quick else rows
@@ -47,9 +47,9 @@ def circuit_and_rows(side: int, num_units: int, num_categories: int, num_rows: i
     return tree_circuit(parents, num_units, np.full(side * side, num_categories)), rows
 
 
-def tree_circuit(parents, num_units: int, categories, seed=0):
+def tree_circuit(parents, num_units: int, categories):
     """Hidden Chow-Liu tree circuit of a rooted tree; `parents` (V,) with -1 at the root, `categories` (V,)."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     vtree = VTree.from_tree(parents)
     regions = []
     for r, v in enumerate(vtree.variables.tolist()):
@@ -73,7 +73,7 @@ def grid_tree(side: int, rng):
 
 
 def recursive_tree(num_variables: int, rng):
-    """(V,) parents in a tree whose vertices join a random earlier one each, turned to hang from its centre."""
+    """(V,) parents in a tree whose vertices join a random earlier one each, rooted at its centre."""
     from scipy.sparse.csgraph import shortest_path
     joined = [int(rng.integers(0, v)) for v in range(1, num_variables)]
     tree = _graph(joined, np.arange(1, num_variables), np.ones(num_variables - 1), num_variables)
@@ -88,7 +88,7 @@ def _graph(left, right, lengths, num_vertices):
 
 
 def _parents(tree, root):
-    """(V,) parents when a tree hangs from `root`, -1 there."""
+    """(V,) parents when a tree is rooted at `root`, -1 there."""
     from scipy.sparse.csgraph import breadth_first_order
     parents = breadth_first_order(tree, root, directed=False)[1].astype(np.int64)
     parents[root] = -1

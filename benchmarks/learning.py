@@ -2,9 +2,9 @@
 
     HLD_DATA=... python -m benchmarks.learning [--sets dna nltcs] [--trees 8]
 
-One call with the defaults for each set: training rows learn, validation rows choose, test rows are looked at once, at
-the end.  Prints one Markdown table of mean test log-likelihoods (nats): the best single circuit, the mixture, and how
-many states and trees the validation rows chose, with the processor time.
+One call with the defaults for each set: the circuit learns from training rows, is chosen by validation rows, and test
+rows are used once, at the end.  Prints one Markdown table of mean test log-likelihoods (nats): the best single circuit,
+the mixture, and how many states and trees the validation rows chose, with the processor time.
 
 Published values: the best tractable model that we know of, of any kind, with its name (ID-SPN: Rooshenas and Lowd, ICML
 2014; XCNet: Di Mauro et al., UAI 2021; HCLT mixture: Selvam et al., AISTATS 2023; SoftLearn: Ghandi et al., PGM 2024;

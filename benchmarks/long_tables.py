@@ -1,4 +1,4 @@
-"""Tables that are longer than memory: CPU time and peak memory of a command of hld, and of the bare reader.
+"""Tables larger than memory: CPU time and peak memory of a command of hld, and of the bare reader.
 
 python -m benchmarks.long_tables write 10000000 /tmp/long.csv
 python -m benchmarks.long_tables read /tmp/long.csv

@@ -18,7 +18,7 @@ from cirkit.utils.scope import Scope
 
 from pcircuit import InputRegion
 
-LOWEST = -708.39  # natural log of the least value that comes out right
+LOWEST = -708.39  # natural log of the least value that it represents
 
 
 def as_input(rows):

@@ -1,7 +1,7 @@
 """The same circuit, with the same parameters, in SPFlow 1.x (`Categorical`, `ElementwiseProduct`, `Sum`).
 
 An epoch of EM is one step of its own `expectation_maximization` on all rows.  It computes in single precision and
-writes out a (rows, products, sums) tensor in every sum, which `largest_batch` limits; all products must take unit p of
+forms a (rows, products, sums) tensor in every sum, which `largest_batch` limits; all products must take unit p of
 every child.
 """
 from __future__ import annotations
@@ -15,7 +15,7 @@ from spflow.modules.sums import Sum
 
 from pcircuit import InputRegion
 
-LOWEST = -np.inf  # natural log of the least value that comes out right
+LOWEST = -np.inf  # natural log of the least value that it represents
 
 
 def as_input(rows):

@@ -1,7 +1,7 @@
 """Rows per second of other ways to evaluate and to learn the same circuit, on the same rows, in the same process.
 
 `PEERS` are plain NumPy and the libraries that may be installed.  Each runs at its best batch size: 256 rows, then
-1,024, 4,096 and all, as long as the larger batch is the faster one, is not a matter of seconds, and fits in memory.
+1,024, 4,096 and all, as long as the larger batch is faster, takes less than seconds, and fits in memory.
 Before it is measured, each has to agree with `pcircuit` to 1e-4 relative (the libraries compute in single precision):
 its log-likelihoods, and for learning those after one epoch of EM.  A rate is None where the library is not installed,
 where one row would not fit in memory, or where values lie below the least it can represent (`LOWEST`).
@@ -103,5 +103,5 @@ def cells(rates: dict) -> str:
 
 
 def best_of(rates: dict) -> float:
-    """The best of the peers that are there."""
+    """The best of the installed peers."""
     return max(rate for rate in rates.values() if rate is not None)

@@ -1,7 +1,7 @@
 """The plain way, for comparison: a circuit region by region in float64 NumPy, one matrix product each.
 
 A fair baseline, not a slow one: values of a region are a (units, rows) array, rescaled once per region and row; input
-tables are looked up by one indexing operation per variable; sums are BLAS products; what is not needed any more is
+tables are looked up by one indexing operation per variable; sums are BLAS products; what is no longer needed is
 freed; and flows into tables are added up by whichever of three ways is fastest for their size.
 """
 from __future__ import annotations

@@ -4,7 +4,7 @@
 
 For each data set and number of rows n: `splits` random choices of n training rows, a detector for each reference, and
 batches of fresh rows and of shifted ones. Many splits and few batches of each, since an error of the reference is
-shared by all batches of a split. That `reference="auto"` keeps half of the rows from learning rests on this table.
+shared by all batches of a split. This table is the reason why `reference="auto"` holds half of the rows out.
 """
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
     python -m benchmarks.worker_memory MODEL.hld
 
-The batch is drawn from the model.  Resident memory counts shared pages in full, the proportional set in shares, private
-memory is what one more worker costs.  Linux only.
+The batch is drawn from the model.  Resident memory counts shared pages in full, the proportional set counts them in
+shares, and private memory is what one more worker costs.  Linux only.
 """
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def _kept_rows(detector: Any) -> list[Any]:
     test = detector.test_
     if test.reference == "circuit" or test.num_train == detector.num_train_:
         return []
-    return [f"reference: {test.num_train} of the {detector.num_train_} rows, kept from learning"]
+    return [f"reference: {test.num_train} of the {detector.num_train_} rows, held out of learning"]
 
 
 def _tested_shares(detector: Any) -> str:
@@ -84,5 +84,5 @@ def _tested_shares(detector: Any) -> str:
     if not detector.missingness or detector.judge_ is not detector.test_:
         return "their shares are not tested"
     if detector.schema_.trained is None:
-        return "their shares are not tested, as those of training are not in this older file"
+        return "their shares are not tested, because this older file lacks those of training"
     return "their shares are tested against those of training"

@@ -107,13 +107,12 @@ class Mixture:
                 f"{self.num_parameters} parameters)")
 
 
-def check_mixture(mixture: object, name: str = "mixture") -> None:
-    """Raise unless `mixture` is a Mixture; `name` is what the error calls it.
+def check_mixture(mixture: object) -> None:
+    """Raise unless `mixture` is a Mixture.
 
     Parameters
     ----------
     mixture : object
-    name : str
 
     Raises
     ------
@@ -121,7 +120,7 @@ def check_mixture(mixture: object, name: str = "mixture") -> None:
         If it is anything else.
     """
     if not isinstance(mixture, Mixture):
-        raise TypeError(f"`{name}` must be a pcircuit.Mixture, found {type(mixture).__name__}")
+        raise TypeError(f"`mixture` must be a pcircuit.Mixture, found {type(mixture).__name__}")
 
 
 def _first_difference(circuit: Circuit, other: Circuit) -> str:

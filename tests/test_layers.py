@@ -27,7 +27,7 @@ ROOMS = {
         "compiled": {CORE},
         "inference": {CORE, "compiled", "engines"},
         "operations": {CORE, "inference"},
-        "learning": {CORE, "inference", "compiled", "engines"},
+        "learning": {CORE, "inference", "compiled", "engines", "pictures"},
         "moments": {CORE, "compiled", "engines", "inference"},
         "files": {CORE},
         "formats": {CORE, "files"},
@@ -40,7 +40,7 @@ ROOMS = {
         "schemas": {"tables"},
         "table_files": {"tables", "schemas"},
         "synthetic": {"tables"},
-        "answers": {"checks", "tables", "schemas", "synthetic"},
+        "answers": {"checks", "tables", "schemas", "synthetic", "plots"},
         "plots": set(),
         "results": {"checks", "schemas", "answers", "plots", "vectors", "gchi2"},
         "vectors": {"checks"},
@@ -80,12 +80,12 @@ ROOMS = {
                            "reports", "schemas", "table_files", "testing"},
         "command.batches": {"command.console", "answers", "auditing", "model_files", "monitoring", "plots", "reports",
                             "results", "schemas", "serve", "streams", "summaries", "table_files", "sql"},
-        "command": {"command.console", "command.models", "command.batches", "monitoring"},
+        "command": {"command.console", "command.models", "command.batches", "detector", "monitoring", "streams"},
         "__main__": {"command"},
     },
 }
 # modules beside the folders that are a floor of their own
-TOP = {"hld.__main__", "hld.checks", "hld.detector", "hld.model_files", "hld.chunks"}
+TOP = {"hld.__main__", "hld.detector", "hld.model_files", "hld.chunks"}
 NUMBA = {"pcircuit/compiled", "pcircuit/moments/compiled", "hld/monitoring/kernel.py", "hld/streams/kernel.py"}
 PUBLIC = [f"{package}.{name}" for package, module in PACKAGES.items() for name in module.__all__]
 

@@ -8,7 +8,7 @@
     python -m benchmarks.paper report --quick
 
 Data come from the folder named by HLD_DATA, else they are downloaded.  Interrupt at any time: finished cells are kept,
-and the next call goes on where this one stopped.  Cells run in as many processes as there are CPUs, one thread each.
+and the next call continues where this one stopped.  Cells run in as many processes as there are CPUs, one thread each.
 """
 from __future__ import annotations
 

@@ -4,12 +4,12 @@
 
 Three things are checked, and a file that fails one is refused with an OSError:
 
-    checksum      of an archive (`FILES`) that is always packed the same; pooch does it
+    checksum      of an archive (`FILES`) that never changes; pooch does it
     contents      SHA-256 of the unpacked text (`CONTENTS`), or of the first rows (`SENSORLESS_HEAD`), where the archive
-                  may be packed anew: zip of the day, .Z, .gz
+                  may be packed anew: a zip made on demand, .Z, .gz
     rows          of each class in what was parsed (`CLASS_ROWS`), for every file, and its number of columns
 
-For Census-Income neither checksum is known, so its rows and classes are what stands for it.  pooch keeps what it
+For Census-Income neither checksum is known, so its rows and classes are checked instead.  pooch keeps what it
 downloaded in its cache, so a second call downloads nothing.
 """
 from __future__ import annotations

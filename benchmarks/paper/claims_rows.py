@@ -1,8 +1,8 @@
 """Every row of the paper's printed tables beside ours.
 
 A row of rates has the numbers of all its columns; it agrees as `claims.agreement` says.  Means are taken as `findings`
-has them: over data sets for false positives, over pairs for detection.  The two pairs of alpha tables stand under the
-captions that their numbers ask for; the paper's are exchanged.
+has them: over data sets for false positives, over pairs for detection.  The two pairs of alpha tables have the
+captions that fit their numbers; the paper's are exchanged.
 """
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The paper's theory and method: what is proved, computed or said without a table, and the tests that show it here.
 
-Nothing in this group needs a result, so its verdicts are written down; what stands behind a verdict is the test that is
+Nothing in this group needs a result, so its verdicts are written down; each rests on the test that is
 named, and `tests/test_paper_study.py` checks that each of these tests exists.
 """
 from __future__ import annotations
@@ -9,8 +9,7 @@ from .claims import FAILS, HOLDS, NOT_DONE, PARTLY, Claim, judged
 from .findings import span
 
 THEORY, DISTANCES = "tests/test_paper_theory.py", "tests/hld/vectors/test_distances.py"
-MOMENTS, LIMIT_LAW = "tests/pcircuit/moments/test_moments.py", "tests/hld/nulls/test_limit_law.py"
-LOCALIZATION = "tests/hld/results/test_localization.py"
+MOMENTS, LOCALIZATION = "tests/pcircuit/moments/test_moments.py", "tests/hld/results/test_localization.py"
 
 
 def shown(file, *names) -> str:

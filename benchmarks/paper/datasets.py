@@ -170,7 +170,7 @@ def encode(table: Table, rows, cuts, choices: Choices) -> np.ndarray:
     return codes
 
 
-def table_of_texts(fields, numeric, labels, remark="") -> Table:
+def table_of_texts(fields, numeric, labels) -> Table:
     """A table from text columns: (N, V) str `fields`, positions `numeric` parsed, the others numbered by label."""
     V = fields.shape[1]
     values, levels, is_numeric = np.empty(fields.shape), np.zeros(V, int), np.isin(np.arange(V), numeric)
@@ -180,7 +180,7 @@ def table_of_texts(fields, numeric, labels, remark="") -> Table:
         else:
             names, values[:, v] = np.unique(fields[:, v], return_inverse=True)
             levels[v] = max(len(names), 2)
-    return Table(values, is_numeric, labels, levels, remark)
+    return Table(values, is_numeric, labels, levels)
 
 
 def adult_table(train, test) -> Table:

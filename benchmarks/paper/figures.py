@@ -17,6 +17,7 @@ import numpy as np
 
 import hld
 import pcircuit
+from hld.plots import new_figure
 
 from . import datasets
 from .models import fit_cell
@@ -37,7 +38,7 @@ def draw_all(results, folder) -> None:
 
 def training_curve(results, path) -> None:
     """Mean training log-likelihood by epoch, 0 at the start and 1 at the end, one line for each circuit."""
-    figure = _figure((6, 3.4))
+    figure = new_figure((6, 3.4))
     ax = figure.add_subplot()
     for dataset in sorted({result["dataset"] for result in results}):
         color = f"C{(datasets.TABULAR + datasets.IMAGES).index(dataset)}"
@@ -52,7 +53,7 @@ def training_curve(results, path) -> None:
 
 def samples(path) -> None:
     """Real digits above samples of the circuits fitted to them."""
-    figure = _figure((7.5, 3.6))
+    figure = new_figure((7.5, 3.6))
     axes = figure.subplots(2, len(SHOWN_DIGITS))
     for column, digit in enumerate(SHOWN_DIGITS):
         split, circuit = _digit(digit)
@@ -67,7 +68,7 @@ def samples(path) -> None:
 
 def localisation(path) -> None:
     """Where batches of another digit differ."""
-    figure = _figure((7.5, 7))
+    figure = new_figure((7.5, 7))
     axes = figure.subplots(len(LOCALISED), 4)
     for row, (id_class, ood) in enumerate(LOCALISED):
         split, circuit = _digit(id_class)
@@ -102,9 +103,3 @@ def _picture(ax, values, colors) -> None:
     """An image without ticks."""
     ax.imshow(values, cmap=colors)
     ax.set(xticks=[], yticks=[])
-
-
-def _figure(size):
-    """A figure that pyplot does not know."""
-    from matplotlib.figure import Figure
-    return Figure(figsize=size, layout="constrained")

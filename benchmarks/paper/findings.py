@@ -44,9 +44,9 @@ class Findings:
         """Standard deviations over pairs, which is what the paper prints beside its means."""
         return [self.mean(dataset, kind, method, T, over="pairs").sd for method in methods]
 
-    def sweep(self, architecture, id_class, T, nodes="leaf+sum") -> Mean | None:
+    def sweep(self, architecture, id_class, T) -> Mean | None:
         """Detection rate of HLD on Adult with another circuit, mean over its runs."""
-        return mean_rate(rates(self.of("adult", architecture, id_class), "ood", f"HLD/{nodes}/normal", T))
+        return mean_rate(rates(self.of("adult", architecture, id_class), "ood", "HLD/leaf+sum/normal", T))
 
     def pairs(self, dataset, T, methods) -> list:
         """Detection rates of the methods, pair by pair."""

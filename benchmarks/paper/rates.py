@@ -72,10 +72,10 @@ def mean_rate(found, over="pairs") -> Mean | None:
     return Mean(float(mean), float(spread), float(np.sqrt(sum(error ** 2 for error in errors.values()))))
 
 
-def run_means(results, kind, method, T, alpha=0.05) -> list:
+def run_means(results, kind, method, T) -> list:
     """Mean over the pairs of a circuit, for each of its runs; `results` are runs of one cell."""
     return [mean.mean for run in results
-            if (mean := mean_rate(rates([run], kind, method, T, alpha))) is not None]
+            if (mean := mean_rate(rates([run], kind, method, T))) is not None]
 
 
 def circuits(results) -> dict:

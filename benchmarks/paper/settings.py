@@ -152,11 +152,11 @@ def repetition(cell, run) -> Cell:
     return replace(cell, settings=settings, run=run)
 
 
-def variant_cells(*, trials=200) -> list:
+def variant_cells() -> list:
     """Cells of all variants, without MMD but for its own variant."""
     cells = []
     for variant, (names, change) in VARIANTS.items():
-        base = Settings(trials=trials, batch_sizes=(10, 100, 1000), pool_rows=100_000, null_trials=1999, mmd_trials=0,
+        base = Settings(trials=200, batch_sizes=(10, 100, 1000), pool_rows=100_000, null_trials=1999, mmd_trials=0,
                         node_sets=("leaf", "sum", "leaf+sum"))
         settings = change(replace(base, choices=IMAGE_CHOICES) if names == ("mnist7",) else base)
         cells += [_cell(f"variants/{variant}", name, id_class, "hclt-4", settings)

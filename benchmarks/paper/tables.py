@@ -29,13 +29,13 @@ def cell_text(ours, theirs=None) -> str:
     return f"{text} ({_short(mean)}{'' if sd is None else f' ± {sd:.2f}'})"
 
 
-def detection_table(results, alpha=0.05, printed=None, over="pairs", methods=OURS) -> str:
+def detection_table(results, printed=None, over="pairs", methods=OURS) -> str:
     """The paper's table of detection results: three populations, batch sizes down, methods across."""
     parts = []
     for kind, title in POPULATIONS.items():
         sizes = sorted({T for result in results for name, sizes in result["batch_sizes"].items() for T in sizes
                         if (name == kind or (kind == "ood" and name not in POPULATIONS)) and T <= 1000})
-        rows = [[T, *[cell_text(mean_rate(rates(results, kind, method, T, alpha), over),
+        rows = [[T, *[cell_text(mean_rate(rates(results, kind, method, T), over),
                                 ((printed or {}).get(kind, {}).get(T) or {}).get(method)) for method in methods]]
                 for T in sizes]
         parts.append(f"**{title}**\n\n" + markdown(["T", *methods], rows))
@@ -78,16 +78,16 @@ def sweep_table(results, printed) -> str:
     return markdown(header, rows)
 
 
-def repetition_table(results, kind, methods=paper.METHODS) -> str:
+def repetition_table(results, kind) -> str:
     """Mean and range over the runs of one circuit with other splits and starts."""
     rows = []
     for T in results[0]["batch_sizes"]["data"]:
-        runs = [run_means(results, kind, method, T) for method in methods]
+        runs = [run_means(results, kind, method, T) for method in paper.METHODS]
         if not any(runs):
             continue
         rows.append([T, *[f"{_short(sum(r) / len(r))} ({_short(min(r))} to {_short(max(r))})" if len(r) > 1 else "-"
                           for r in runs]])
-    return markdown(["T", *methods], rows)
+    return markdown(["T", *paper.METHODS], rows)
 
 
 def composition_table(results) -> str:
@@ -132,7 +132,7 @@ def pair_tables(results, alpha=0.05) -> str:
     return "\n".join(parts)
 
 
-def variant_table(groups, T_of_interest=(10, 100, 1000)) -> str:
+def variant_table(groups) -> str:
     """What one changed choice does to HLD and RootLL, data set by data set."""
     rows = []
     for name, results in groups.items():
@@ -141,10 +141,10 @@ def variant_table(groups, T_of_interest=(10, 100, 1000)) -> str:
             row = [name, NAMES[dataset], f"{sum(r['history'][-1] for r in part) / len(part):.2f}",
                    "/".join(str(r["dims"]["leaf+sum"]) for r in part) if len(part) < 4 else "-"]
             for method in (HLD_NORMAL, "HLD/sum/normal"):
-                for T in T_of_interest[:2]:
+                for T in (10, 100):
                     row.append(_mean_text(part, "ood", method, T))
             for method in (HLD_NORMAL, "HLD exact", "RootLL", "Typicality", "TDI", "MMD"):
-                row.append(_mean_text(part, "data", method, T_of_interest[2]))
+                row.append(_mean_text(part, "data", method, 1000))
             row += [_mean_text(part, "ood", method, T) for method, T in (("RootLL", 100), ("TDI", 100), ("MMD", 10))]
             rows.append(row)
     header = ["variant", "data set", "LL", "dim", "HLD power T=10", "T=100", "sum only, T=10", "T=100",

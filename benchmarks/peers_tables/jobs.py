@@ -1,7 +1,7 @@
 """Run the jobs of one library in its own environment and print a JSON object: python jobs.py with_NAME FOLDER.
 
-The import of the library, `prepare` and every job are timed in seconds of the processor; the memory is the largest of
-the process until the batches are judged, and once more when all is done.
+The import of the library, `prepare` and every job are timed in processor seconds; memory is the peak of
+the process until the batches are judged, and again at the end.
 """
 import ast
 import importlib

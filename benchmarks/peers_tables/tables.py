@@ -1,6 +1,6 @@
 """The tables that every library gets: Adult in CSV files, unshifted batches, shifted ones, days, and a stream.
 
-Rows of both files of Adult, shuffled, without `fnlwgt`.  The first 10,000 are to learn from; the batches are of the
+Rows of both files of Adult, shuffled, without `fnlwgt`.  The first 10,000 are for learning; the batches are of the
 other 38,842, each row in one batch only, so that unshifted ones are unshifted.
 """
 from __future__ import annotations
@@ -20,7 +20,7 @@ STREAM, CHANGE = 2_000, 1_000
 
 
 def adult() -> pd.DataFrame:
-    """All rows, shuffled; what is not known is a level, "?"."""
+    """All rows, shuffled; unknown values are a level, "?"."""
     rows = []
     for name in ("adult.data.gz", "adult.test.gz"):
         with gzip.open(pathlib.Path(os.environ["HLD_DATA"]) / "adult" / name, "rt") as file:

@@ -1,4 +1,4 @@
-"""Power of tests for a shifted batch, at equal size, with nominal size beside.
+"""Power of tests for a shifted batch, at equal size, and nominal size.
 
     HLD_DATA=... python -m benchmarks.power --output FILE.json [--tables adult nltcs ...] [--kinds permuted ...]
                                             [--sizes 10 50 200 1000] [--methods default columns ...]
@@ -6,7 +6,7 @@
     python -m benchmarks.power report FILE.json
 
 A cell is a data set, a kind of shift, a column and a batch size.  Each cell is written to the file when it is done, and
-a run with the same file goes on where the last one ended, so that a grid can be run in pieces.
+a run with the same file continues where the last one ended, so that a grid can be run in pieces.
 """
 from __future__ import annotations
 

@@ -4,7 +4,7 @@
     before         HLDDetector without the metric "score"
     score          HLDDetector with the metric "score" alone
     paper          the circuit's own moments, Euclidean norm, normal approximation
-    likelihood     two-sided: |mean log-likelihood of the batch - that of rows kept from learning|
+    likelihood     two-sided: |mean log-likelihood of the batch - that of held-out rows|
     columns        two-sample Kolmogorov-Smirnov of numeric columns, chi-square of nominal ones, Holm
     mmd, energy    two-sample, 2,000 reference rows; one-hot and standardised columns
     mmd-agg        the largest of five Gaussian MMDs, each in units of its deviation without a shift

@@ -69,7 +69,7 @@ def replaced(rows, other, v, rng, train):
 
 
 def tails(rows, other, v, rng, train):
-    """What lies beyond the 90 % quantile of column v, ten times as far from the median."""
+    """Values beyond the 90 % quantile of column v moved ten times as far from the median."""
     top, middle, column = np.quantile(train[:, v], 0.9), np.median(train[:, v]), rows[:, v]
     return _with(rows, v, np.where(column > top, middle + 10 * (column - middle), column))
 

@@ -1,10 +1,10 @@
-"""One column of many: exact power of the test of single counts with its share of the level, beside Holm's by columns.
+"""One column of many: exact power of the test of single counts with its share of the level, beside Holm's procedure.
 
     python -m benchmarks.power.sparse
 
 Binary columns, each 1 in half of n = 2,000 reference rows; in a batch of T = 200 one column has another share.  Both
-tests see its count alone, which is binomial: so their powers are sums, no draws.  Holm's procedure rejects something
-if the smallest p-value times the number of columns is at most the level, as Bonferroni's does.
+tests see its count alone, which is binomial: so their powers are sums, and nothing is drawn.  Holm's procedure rejects
+something if the smallest p-value times the number of columns is at most the level, as Bonferroni's does.
 """
 from __future__ import annotations
 

@@ -3,10 +3,10 @@
     HLD_DATA=... python -m benchmarks.power.trials --output FILE.json [--tables nltcs adult ...] [--batches 30]
     python -m benchmarks.power.trials report FILE.json [--tables ...]
 
-A detector takes seconds to calibrate, and a choice among metrics needs many.  So here each table is learned once, and
-of every batch only its mean vector is computed; each combination of metrics is the harmonic mean of their scores, as
-the detector combines them (`hld.nulls.score`), and rejects what lies beyond the 95 % quantile of unshifted batches.
-Nothing is said about nominal size: that is `bench_level`'s.
+A detector takes seconds to calibrate, and choosing among metrics takes many detectors.  So here each table is learned
+once, and of every batch only its mean vector is computed; each combination of metrics is the harmonic mean of their
+scores, as the detector combines them (`hld.nulls.score`), and rejects what lies beyond the 95 % quantile of unshifted
+batches.  Nominal size is not measured here: see `bench_level`.
 
 The tables are two halves: their names in alphabetical order, every other one, are for choosing (CHOOSING), the others
 are held back (HELD_BACK) until the choice is made.

@@ -4,9 +4,9 @@
     python -m benchmarks.synthetic_tables FOLDER          (HLD_DATA)
 
 Each learns 5,000 rows of a table and draws 5,000.  Shape and trend are the two scores of `sdmetrics.QualityReport`: one
-less the distance of marginals (Kolmogorov-Smirnov, total variation), one less that of pairs (correlations,
-contingency tables), averaged over columns and pairs.  The same scores of 5,000 other real rows are what can be reached.
-Times are of the processor, for learning and for drawing.
+less the distance of marginals (Kolmogorov-Smirnov, total variation), one less that of pairs (correlations, contingency
+tables), averaged over columns and pairs.  The same scores of 5,000 other real rows show what can be reached.  Times are
+processor seconds, for learning and for drawing.
 """
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hld.answers.column_shifts import percent
 from hld.answers.picture import shown_levels
 from hld.answers.words import headline, p_text
+from hld.plots.figure import shortened
 
 if TYPE_CHECKING:
     from hld.answers.column_shifts import ColumnShift
@@ -39,9 +40,8 @@ def histogram(column: ColumnShift) -> str:
     for i, k in enumerate(shown):
         a, b, y = float(column.expected[k]), float(column.observed[k]), i * ROW
         label = column.labels[k]
-        short = label if len(label) <= LONGEST else label[:LONGEST - 1] + "…"
         parts.append(
-            f'<text class="label" x="{LABEL - 8}" y="{y + 16}" text-anchor="end">{escaped(short)}'
+            f'<text class="label" x="{LABEL - 8}" y="{y + 16}" text-anchor="end">{escaped(shortened(label, LONGEST))}'
             f"<title>{escaped(label)}</title></text>"
             f'<rect class="expected" x="{LABEL}" y="{y + 4}" width="{max(a / most * reach, 0.6):.1f}" height="8"/>'
             f'<rect class="observed" x="{LABEL}" y="{y + 13}" width="{max(b / most * reach, 0.6):.1f}" height="8"/>'

@@ -142,7 +142,8 @@ def _compared(columns: tuple[LevelColumn, ...], reference: Profile, batch: Profi
         for some in (edges[i:i + step] for i in range(0, len(edges), step)):
             tables = np.array([[reference.pairs[e], batch.pairs[e]] for e in some], dtype=np.float64)
             for e, both, expected in zip(some, tables, fitted(tables), strict=True):
-                found[e] = _comparison(*groups[e], both, expected)
+                pair, sides = groups[e]
+                found[e] = _comparison(pair, sides, both, expected)
     return [found[e] for e in sorted(found)]
 
 

@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hld.plots.figure import BLUE, axes, draw_pvalues, plain_frame, shortened
+
 if TYPE_CHECKING:
     from hld.answers.column_shifts import ColumnShift
 
-EXPECTED_COLOUR, OBSERVED_COLOUR, SHIFT_COLOUR = "#999999", "#0072B2", "#D55E00"
-SMALLEST = 1e-6  # p-values below are drawn here
+EXPECTED_COLOUR = "#999999"
 MOST_LEVELS = 12
 LONGEST = 18
 
@@ -31,22 +32,21 @@ def draw_columns(figure: Any, columns: Any, top: int) -> Any:
     """
     shown = columns[:top]
     across = min(3, len(shown))
-    axes = np.atleast_1d(figure.subplots(-(-len(shown) // across), across)).ravel()
-    for ax, column in zip(axes, shown, strict=False):
+    panels = np.atleast_1d(figure.subplots(-(-len(shown) // across), across)).ravel()
+    for ax, column in zip(panels, shown, strict=False):
         _draw(ax, column)
-    for ax in axes[len(shown):]:
+    for ax in panels[len(shown):]:
         ax.set_visible(False)
-    axes[0].legend(loc="best", fontsize="x-small", frameon=False)
+    panels[0].legend(loc="best", fontsize="x-small", frameon=False)
     return figure
 
 
-def shown_levels(column: ColumnShift, most: int = MOST_LEVELS) -> list[Any]:
+def shown_levels(column: ColumnShift) -> list[Any]:
     """Positions of the levels worth showing, in their order: those with rows, the largest changes if they are many.
 
     Parameters
     ----------
     column : ColumnShift
-    most : int
 
     Returns
     -------
@@ -61,11 +61,11 @@ def shown_levels(column: ColumnShift, most: int = MOST_LEVELS) -> list[Any]:
     [0, 1]
     """
     used = np.flatnonzero(column.expected + column.observed)
-    if len(used) <= most:
+    if len(used) <= MOST_LEVELS:
         return used.tolist()
     size = np.maximum(column.expected, column.observed)[used]
     change = np.abs(column.observed - column.expected)[used]
-    return np.sort(used[np.lexsort((-size, -change))[:most]]).tolist()
+    return np.sort(used[np.lexsort((-size, -change))[:MOST_LEVELS]]).tolist()
 
 
 def draw_segments(result: Any, ax: Any = None) -> Any:
@@ -86,22 +86,9 @@ def draw_segments(result: Any, ax: Any = None) -> Any:
     ImportError
         If matplotlib is missing.
     """
-    if ax is None:
-        try:
-            from matplotlib import pyplot
-        except ImportError:
-            raise ImportError("drawing needs matplotlib, which is not installed: pip install 'hld[plot]'") from None
-        ax = pyplot.subplots(layout="constrained")[1]
-    place, height, called = np.arange(1, len(result.labels) + 1), np.maximum(result.adjusted, SMALLEST), result.reject
-    ax.plot(place[~called], height[~called], "o", color=OBSERVED_COLOUR, markersize=4,
-            label=f"no shift ({int((~called).sum())})")
-    ax.plot(place[called], height[called], "v", color=SHIFT_COLOUR, markersize=8, label=f"shift ({int(called.sum())})")
-    ax.axhline(result.alpha, color="black", linestyle="--", linewidth=1, label=f"level {result.alpha:g}")
-    ax.set(xlabel=f"segment of {result.by}, {result.labels[0]} to {result.labels[-1]}", ylabel="adjusted p-value",
-           yscale="log", ylim=(SMALLEST / 2, 2))
-    ax.legend(loc="lower left", fontsize="small")
-    ax.spines[["top", "right"]].set_visible(False)
-    return ax
+    ax = axes(ax)
+    ax.set(xlabel=f"segment of {result.by}, {result.labels[0]} to {result.labels[-1]}", ylabel="adjusted p-value")
+    return draw_pvalues(ax, result.adjusted, result.reject, result.alpha)
 
 
 def _draw(ax: Any, column: Any) -> None:
@@ -109,12 +96,12 @@ def _draw(ax: Any, column: Any) -> None:
     shown = shown_levels(column)
     place = np.arange(len(shown))
     ax.bar(place - 0.2, 100 * column.expected[shown], 0.4, color=EXPECTED_COLOUR, label="expected")
-    ax.bar(place + 0.2, 100 * column.observed[shown], 0.4, color=OBSERVED_COLOUR, hatch="//", edgecolor="white",
+    ax.bar(place + 0.2, 100 * column.observed[shown], 0.4, color=BLUE, hatch="//", edgecolor="white",
            linewidth=0, label="observed")
-    labels = [one if len(one) <= LONGEST else one[:LONGEST - 1] + "…" for one in (column.labels[k] for k in shown)]
+    labels = [shortened(column.labels[k], LONGEST) for k in shown]
     ax.set_xticks(place, labels, rotation=40, ha="right", fontsize="x-small", parse_math=False)
     said = "not tested" if column.adjusted != column.adjusted else f"adjusted p = {column.adjusted:.2g}"
     ax.set_title(f"{column.name}, {said}", loc="left", fontsize="small", parse_math=False)
     ax.set_ylabel("% of rows", fontsize="x-small")
     ax.tick_params(axis="y", labelsize="x-small")
-    ax.spines[["top", "right"]].set_visible(False)
+    plain_frame(ax)

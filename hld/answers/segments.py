@@ -86,13 +86,10 @@ class SegmentsResult:
 
     def to_frame(self) -> Any:
         """One row per segment as a pandas data frame, in the order of the labels; ImportError without pandas."""
-        try:
-            import pandas
-        except ImportError:
-            raise ImportError("a data frame needs pandas, which is not installed: pip install 'hld[cli]'") from None
-        return pandas.DataFrame({"segment": self.labels, "rows": self.num_rows, "pvalue": self.pvalues,
-                                 "adjusted_pvalue": self.adjusted, "shift": self.reject,
-                                 "effect": [result.effect for result in self.results]})
+        from hld.answers.frame import data_frame
+        return data_frame({"segment": self.labels, "rows": self.num_rows, "pvalue": self.pvalues,
+                           "adjusted_pvalue": self.adjusted, "shift": self.reject,
+                           "effect": [result.effect for result in self.results]})
 
     def plot(self, ax: Any = None) -> Any:
         """The adjusted p-values of the segments in order, on a logarithmic axis of matplotlib; by default a new one."""

@@ -47,7 +47,7 @@ def in_words(result: Any) -> str:
             lines[0] += ", yet:"
     if result.data_quality is not None:
         lines += [f"column {name!r} is not in the batch" for name in result.data_quality.absent]
-        lines += [f"column {name!r} was not in training: left aside" for name in result.data_quality.extra]
+        lines += [f"column {name!r} was not in training: ignored" for name in result.data_quality.extra]
         lines += quality_lines(result.data_quality, result.columns or (), result.alpha)
     return "\n".join(lines)
 
@@ -84,7 +84,7 @@ def column_lines(columns: tuple[ColumnShift, ...], alpha: float, procedure: str 
     """
     moved = [one for one in columns if one.adjusted <= alpha]
     tested = [one for one in columns if one.adjusted == one.adjusted]
-    free = [f"{one.name} may move and is not tested: {one.describe()}" for one in columns
+    free = [f"{one.name} is a covariate and not tested: {one.describe()}" for one in columns
             if one.adjusted != one.adjusted]
     if not moved:
         return [f"no column moved by itself at level {alpha:g} (p-values adjusted for {len(tested)} columns, "

@@ -37,7 +37,7 @@ def build_parser() -> argparse.ArgumentParser:
         prog="hld", description="Does a batch of data still follow the distribution that a model learned?",
         epilog=f"{STATUS}. Tables are CSV, Parquet or JSON lines; '-' reads standard input; "
                "empty cells are missing.")
-    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and leave")
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     parser.add_argument("--verbose", action="store_true", help="log each step with its time on standard error")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -61,8 +61,8 @@ def build_parser() -> argparse.ArgumentParser:
     _add_demo(commands)
     _add(commands, "warm-up", warming.warm_up, "compile all kernels now and keep them on disk",
          "for the build of a container: later processes with the same NUMBA_CACHE_DIR compile nothing")
-    completion = _add(commands, "completion", shells.completion, "print a script that completes commands in a shell")
-    completion.add_argument("shell", choices=shells.SHELLS, help="whose script (needs hld[cli])")
+    completion = _add(commands, "completion", shells.completion, "print a script for command completion in a shell")
+    completion.add_argument("shell", choices=shells.SHELLS, help="the shell (needs hld[cli])")
     completion.set_defaults(parser=parser)
     return parser
 
@@ -109,20 +109,20 @@ def _add_fit(commands: Any) -> None:
     fit.add_argument("--metric", choices=("auto", "likelihoods"), default="auto",
                      help="what is compared; 'likelihoods' for C source (default auto)")
     fit.add_argument("--schema", metavar="FILE.json",
-                     help="what is known of the columns (docs/tables.md); the rest is learned")
+                     help="what is known about the columns (docs/tables.md); the rest is learned")
     fit.add_argument("--max-rows", type=_count, default=200_000, metavar="N",
-                     help="learn from a uniform sample of so many rows of longer tables (default 200000)")
+                     help="learn from a uniform sample of N rows of a longer table (default 200000)")
     fit.add_argument("--groups", metavar="COLUMN",
-                     help="day or site of each row: a batch is tested as a group like those before")
+                     help="day or site of each row: a batch is tested as one more group of this kind")
     fit.add_argument("--order", choices=("time",),
-                     help="rows are in order of time and resemble their neighbours: batches are stretches of it")
+                     help="rows are in order of time and depend on their neighbours: batches are stretches of time")
     fit.add_argument("--covariates", metavar="A,B", type=names,
-                     help="columns that may move: tested is whether the others given these are as learned")
+                     help="columns that may shift: the test asks whether the others, given these, are as learned")
     fit.add_argument("--categorical", metavar="A,B", type=names, help="columns to treat as categorical")
     fit.add_argument("--continuous", metavar="C,D", type=names, help="columns to treat as continuous")
     fit.add_argument("--calendar", metavar="A,B", type=names,
-                     help="columns of dates to take the day of the week and the hour of, instead of the moment")
-    fit.add_argument("--seed", type=_seed, default=0, help="of start values (default 0)")
+                     help="columns of dates to replace by the day of the week and the hour")
+    fit.add_argument("--seed", type=_seed, default=0, help="seed of the start values (default 0)")
     add_reading_options(fit)
 
 
@@ -138,13 +138,13 @@ def _add_test(commands: Any) -> None:
                       help="with --sql: duckdb:///FILE, postgres://user@host/base, ... (default DuckDB in memory, "
                            "whose queries may read files)")
     test.add_argument("--min-effect", type=float, metavar="X",
-                      help="status 1 only if the effect size is surely at least X (its 95 %% interval begins there)")
-    test.add_argument("--report", metavar="FILE.html", help="also write a page about it")
-    test.add_argument("--by", metavar="COLUMN", help="test each segment: the rows with one value of a column")
+                      help="status 1 only if the whole 95 %% interval of the effect size is at least X")
+    test.add_argument("--report", metavar="FILE.html", help="also write a report, a page of HTML")
+    test.add_argument("--by", metavar="COLUMN", help="test each segment by itself: the rows with one value of a column")
     test.add_argument("--every", choices=("year", "month", "day", "hour", "minute"),
                       help="with --by and times, how long a segment is")
     test.add_argument("--procedure", choices=("bh", "by"), default="bh",
-                      help="with --by, control of false discoveries: Benjamini-Hochberg (default), or -Yekutieli")
+                      help="with --by, false discovery control: Benjamini-Hochberg (default) or Benjamini-Yekutieli")
 
 
 def _add_explain(commands: Any) -> None:
@@ -171,12 +171,15 @@ def _add_sample(commands: Any) -> None:
     sample.add_argument("model", metavar="MODEL", help="model file")
     sample.add_argument("-n", "--num-rows", type=int, required=True, metavar="N", help="rows to draw")
     sample.add_argument("--where", metavar="CONDITION",
-                        help="that all rows fulfil: ==, !=, <, <=, >, >=, in, and, or, not")
-    sample.add_argument("-o", "--output", metavar="OUT.csv", default="-", help="default standard output")
-    sample.add_argument("--report", metavar="FILE.html", help="also write a page on how good the rows are")
-    sample.add_argument("--real", metavar="REAL.csv", help="for --report: rows to compare with, not of training")
-    sample.add_argument("--training", metavar="TRAIN.csv", help="for --report: rows that none should be too close to")
-    sample.add_argument("--seed", type=_seed, default=0, help="default 0")
+                        help="which all rows satisfy: ==, !=, <, <=, >, >=, in, and, or, not")
+    sample.add_argument("-o", "--output", metavar="OUT.csv", default="-",
+                        help="file to write (default: standard output)")
+    sample.add_argument("--report", metavar="FILE.html", help="also write a report on the quality of the rows")
+    sample.add_argument("--real", metavar="REAL.csv",
+                        help="for --report: real rows that training did not use, to compare with")
+    sample.add_argument("--training", metavar="TRAIN.csv",
+                        help="for --report: the training rows, to find drawn rows that are too close to one")
+    sample.add_argument("--seed", type=_seed, default=0, help="seed (default 0)")
     _add_separator(sample)
 
 
@@ -187,16 +190,17 @@ def _add_monitor(commands: Any) -> None:
                    "exit status: 0 no alarm, 1 alarm, 2 error")
     monitor.add_argument("model", metavar="MODEL", help="model file")
     monitor.add_argument("--every", type=_positive, default=100, metavar="N",
-                         help="rows between two lines (default 100)")
-    monitor.add_argument("--alarm-only", action="store_true", help="print the line of the alarm alone, and the last")
-    monitor.add_argument("--stop", action="store_true", help="leave at the alarm")
+                         help="rows from one line to the next (default 100)")
+    monitor.add_argument("--alarm-only", action="store_true", help="print only the line of the alarm and the last line")
+    monitor.add_argument("--stop", action="store_true", help="exit at the alarm")
     monitor.add_argument("--reference", metavar="HELDOUT.csv",
-                         help="rows that the model did not learn from: then alarms are false with probability at most "
-                              "alpha, ever (docs/monitoring.md); without it rows are compared with the model itself")
+                         help="rows that the model did not learn from: with them the probability that there is ever a "
+                              "false alarm is at most alpha (docs/monitoring.md); without them rows are compared with "
+                              "the model itself")
     monitor.add_argument("--state", metavar="FILE",
-                         help="with --reference: go on from this file if it is there, and write it at the end")
+                         help="with --reference: continue from this file if it exists, and write it at the end")
     monitor.add_argument("--margin", type=float,
-                         help="distance from the model that is still no shift (default: that of its reference rows)")
+                         help="distance from the model that is no shift yet (default: that of its reference rows)")
     _add_alpha(monitor)
     _add_separator(monitor)
 
@@ -207,19 +211,20 @@ def _add_serve(commands: Any) -> None:
                  "stops at SIGTERM; SIGHUP reads the model files again (docs/how-to/serve.md)")
     serve.add_argument("models", metavar="MODEL", nargs="+", help="model file, or NAME=FILE")
     serve.add_argument("--host", default="127.0.0.1", help="address (default 127.0.0.1; others need a token)")
-    serve.add_argument("--port", type=_seed, default=8000, help="default 8000; 0 takes a free one")
+    serve.add_argument("--port", type=_seed, default=8000, help="port (default 8000; 0 takes a free one)")
     serve.add_argument("--token-file", metavar="FILE",
-                       help="holds the token that requests must bear (default: the variable HLD_TOKEN, if it is set)")
-    serve.add_argument("--state", metavar="FOLDER", help="keep the state of the monitors there, safe from a kill")
+                       help="file with the token that requests must carry (default: the variable HLD_TOKEN, if set)")
+    serve.add_argument("--state", metavar="FOLDER",
+                       help="keep the state of the monitors there, so that it survives a crash")
     serve.add_argument("--watch", type=float, default=2.0, metavar="SECONDS",
-                       help="between two looks for new model files (default 2; 0: none)")
+                       help="time between checks for new model files (default 2; 0: never)")
     serve.add_argument("--margin", type=float,
-                       help="of the monitors (default: the distance of the model from its reference rows)")
+                       help="margin of the monitors (default: the distance of the model from its reference rows)")
     _add_alpha(serve)
     limits = serve.add_argument_group("limits")
-    limits.add_argument("--max-bytes", type=_positive, default=2 ** 25, help="of a body (default 33554432)")
-    limits.add_argument("--max-rows", type=_positive, default=1_000_000, help="of a table (default 1000000)")
-    limits.add_argument("--seconds", type=float, default=30.0, help="for an answer (default 30)")
+    limits.add_argument("--max-bytes", type=_positive, default=2 ** 25, help="largest body (default 33554432)")
+    limits.add_argument("--max-rows", type=_positive, default=1_000_000, help="longest table (default 1000000)")
+    limits.add_argument("--seconds", type=float, default=30.0, help="time limit of an answer (default 30)")
     limits.add_argument("--workers", type=_seed, default=0, help="threads (default: one for each processor)")
     limits.add_argument("--queue", type=_seed, default=64, help="requests that may wait for a thread (default 64)")
 
@@ -234,12 +239,12 @@ def _add_diff(commands: Any) -> None:
 
 def _add_plan(commands: Any) -> None:
     """``hld plan``."""
-    plan = _add(commands, "plan", planning.plan, "what a model will find with so many rows a day, and when")
+    plan = _add(commands, "plan", planning.plan, "what a model will detect with so many rows a day, and when")
     plan.add_argument("model", metavar="MODEL", help="model file")
-    plan.add_argument("--rows-per-day", type=_positive, required=True, metavar="N", help="rows of a day")
+    plan.add_argument("--rows-per-day", type=_positive, required=True, metavar="N", help="rows per day")
     plan.add_argument("--edit", action="append", metavar="COLUMN=LEVEL:CHANGE",
                       help="a change to ask about, such as sex=F:+0.05; may be repeated")
-    plan.add_argument("--power", type=float, default=0.9, help="probability to be found (default 0.9)")
+    plan.add_argument("--power", type=float, default=0.9, help="probability of detection (default 0.9)")
     _add_alpha(plan)
     plan.add_argument("--json", action="store_true", help=JSON)
 
@@ -247,7 +252,7 @@ def _add_plan(commands: Any) -> None:
 def _add_summarize(commands: Any) -> None:
     """``hld summarize``."""
     summarize = _add(commands, "summarize", summarizing.summarize,
-                     "write sums over a table that are tested in its place")
+                     "write sums over a table that can be tested in its place")
     summarize.add_argument("model", metavar="MODEL", help="model file")
     summarize.add_argument("table", metavar="BATCH.csv", help="rows with the columns of training")
     summarize.add_argument("-o", "--output", metavar="FILE.json", required=True, help="file to write")
@@ -262,13 +267,13 @@ def _add_audit(commands: Any) -> None:
                  "exit status: 0 the level is kept, 1 it is not, 2 error")
     _add_batch(audit)
     audit.add_argument("--sizes", type=_sizes, default=[10, 50, 200], metavar="N,N",
-                       help="rows of the batches (default 10,50,200)")
+                       help="rows of a batch (default 10,50,200)")
     audit.add_argument("--num-batches", type=_positive, default=200, metavar="N",
                        help="batches of each size and kind (default 200)")
     audit.add_argument("--edit", action="append", metavar="COLUMN=LEVEL:CHANGE",
                        help="a shift to measure the power against, such as sex=F:+0.05; may be repeated")
-    audit.add_argument("--report", metavar="FILE.html", help="also write a page about it")
-    audit.add_argument("--seed", type=_seed, default=0, help="of the batches (default 0)")
+    audit.add_argument("--report", metavar="FILE.html", help="also write a report, a page of HTML")
+    audit.add_argument("--seed", type=_seed, default=0, help="seed of the batches (default 0)")
 
 
 def _sizes(text: Any) -> list[Any]:
@@ -278,13 +283,13 @@ def _sizes(text: Any) -> list[Any]:
 
 def _add_demo(commands: Any) -> None:
     """``hld demo``."""
-    demo = _add(commands, "demo", drawing.demo, "the method on handwritten digits (needs hld[demo])")
+    demo = _add(commands, "demo", drawing.demo, "show the method on handwritten digits (needs hld[demo])")
     demo.add_argument("--json", action="store_true", help=JSON)
     demo.add_argument("--output", metavar="FILE.png", default="hld-demo.png",
                       help="picture (default hld-demo.png)")
     demo.add_argument("--digit", type=int, choices=range(10), default=2, metavar="0..9",
-                      help="to learn (default 2)")
-    demo.add_argument("--seed", type=_seed, default=0, help="default 0")
+                      help="digit to learn (default 2)")
+    demo.add_argument("--seed", type=_seed, default=0, help="seed (default 0)")
 
 
 def _add_alpha(command: Parser) -> None:

@@ -18,19 +18,22 @@ def warm_up(args: Any) -> int:
     started, folder = time.perf_counter(), os.environ.get("NUMBA_CACHE_DIR")
     with step("compiling kernels"):
         pcircuit.warm_up(moments=True, report=_say)
-        _say("the monitor")
-        _watch_a_row()
+        _say("monitors")
+        _watch_rows()
     where = f"in {folder}" if folder else "beside the package or, where that is read-only, in the user's cache folder"
     print_text(f"kernels ready after {time.perf_counter() - started:.1f} s; Numba keeps them {where}")
     return 0
 
 
-def _watch_a_row() -> None:
-    """The monitor's kernel, by an example."""
-    import pcircuit
+def _watch_rows() -> None:
+    """The kernels of both monitors, by an example."""
+    from hld.detector import HLDDetector
     from hld.monitoring.monitor import Monitor
-    circuit = pcircuit.rat_spn([2] * 4, num_units=2, depth=1, rng=0)
-    Monitor(circuit, rng=0).update([[0] * 4])
+    from hld.streams.stream_monitor import FEWEST_ROWS, StreamMonitor
+    rows = [[i % 2, i % 3] for i in range(FEWEST_ROWS)]
+    detector = HLDDetector(num_epochs=1, null="exact").fit(rows)
+    Monitor(detector.circuit_, rng=0).update([[0, 0]])
+    StreamMonitor(detector, rows).update(rows)
 
 
 def _say(name: Any) -> None:

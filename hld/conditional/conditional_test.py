@@ -133,8 +133,9 @@ class ConditionalTest:
 
     def describe(self) -> str:
         """A line."""
-        return (f"covariates: {int(self.given.sum())} of {len(self.given)} columns, which may move; the others given "
-                f"them are compared with {self.num_rows} rows, {len(self.beta)} functions of the covariates taken off")
+        return (f"covariates: {int(self.given.sum())} of {len(self.given)} columns, which may move; the others, given "
+                f"these, are compared with {self.num_rows} rows after regression on {len(self.beta)} functions of the "
+                "covariates")
 
     def _pvalues(self, own: np.ndarray, difference: np.ndarray, T: int, width: float) -> tuple[float, ...]:
         """The p-value of each metric for residuals (T, m) with this mean and Cov(Z) = width S."""

@@ -59,7 +59,7 @@ class LabelShift:
             for label, a, b, c, d in zip(self.labels, self.before, self.now, self.lower, self.upper, strict=True)]}
 
     def __str__(self) -> str:
-        lines = [f"label frequencies of {self.num_rows} rows, if rows of each label are as learned: "
+        lines = [f"label frequencies of {self.num_rows} rows, assuming that rows of each label are as learned: "
                  f"changed with p = {self.pvalue:.3g}"]
         return "\n".join(lines + [
             f"  {label!s}: {b:.1%} ({c:.1%} to {d:.1%}), learned {a:.1%}"

@@ -27,15 +27,13 @@ def need_dask() -> Any:
     return dask
 
 
-def partitions_of(table: Any, name: str = "table") -> list[Any]:
+def partitions_of(table: Any) -> list[Any]:
     """The pieces of a table, in the order of its rows.
 
     Parameters
     ----------
     table : dask.dataframe.DataFrame, dask.array.Array (n, V), or list of dask.delayed.Delayed
         Delayed pieces are tables of any kind that the detector reads.
-    name : str
-        Name of the argument in error messages.
 
     Returns
     -------
@@ -54,15 +52,15 @@ def partitions_of(table: Any, name: str = "table") -> list[Any]:
         pieces = list(table)
     elif hasattr(table, "rechunk") and hasattr(table, "to_delayed"):
         if table.ndim != 2:
-            raise ValueError(f"`{name}` must have two dimensions, found {table.ndim}")
+            raise ValueError(f"`table` must have two dimensions, found {table.ndim}")
         pieces = np.asarray(table.rechunk({1: -1}).to_delayed(), dtype=object).ravel().tolist()
     elif hasattr(table, "to_delayed"):
         pieces = list(table.to_delayed())
     else:
-        raise TypeError(f"`{name}` must be a dask.dataframe, a dask.array or a list of dask.delayed pieces, found "
+        raise TypeError(f"`table` must be a dask.dataframe, a dask.array or a list of dask.delayed pieces, found "
                         f"{type(table).__name__}: a table in memory needs no cluster, give it to `HLDDetector.fit`")
     if not pieces:
-        raise ValueError(f"`{name}` has no partition")
+        raise ValueError("`table` has no partition")
     return pieces
 
 

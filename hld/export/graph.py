@@ -39,9 +39,9 @@ class Graph:
             self.constants.append(numpy_helper.from_array(array, self._known[key]))
         return self._known[key]
 
-    def sum(self, value: str, axis: int, *, keep: bool = False) -> str:
+    def sum(self, value: str, axis: int) -> str:
         """The sum over an axis."""
-        return self.add("ReduceSum", value, np.array([axis]), keepdims=int(keep))
+        return self.add("ReduceSum", value, np.array([axis]), keepdims=0)
 
     def model(self, inputs: list[tuple[str, str, list[Any]]], outputs: list[tuple[str, str, list[Any]]],
               description: str) -> onnx.ModelProto:

@@ -42,7 +42,7 @@ def examine_columns(schema: Any, given: Any, categorical: Any) -> None:
                       UserWarning, stacklevel=4)
     found = [f"{column.name!r} ({column.note})" for column in schema.left_out if column.name not in asked]
     if found:
-        warnings.warn(f"`table` has columns that tell rows apart and say nothing of others, which are left out: "
+        warnings.warn(f"`table` has columns that only tell rows apart and are left out: "
                       f"{_some(found)}; name them in `categorical` or `continuous` to keep them",
                       UserWarning, stacklevel=4)
 

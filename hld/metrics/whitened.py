@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from hld.metrics.leading import COARSE, leading_eigenpairs
+from hld.references.leading import COARSE, leading_eigenpairs
 from hld.references.reference import MAX_FULL_SPECTRUM, Reference
 from hld.vectors.linear_maps import Stretched
 

@@ -24,10 +24,10 @@ from typing import Any
 
 import numpy as np
 
-from hld.plots.figure import BLUE, GREY, VERMILLION, axes, matplotlib_module, plain_frame
+from hld.plots.figure import BLUE, GREY, SMALLEST, axes, draw_pvalues, matplotlib_module, plain_frame, shortened
 
+LONGEST = 32  # letters of a name beside bars, which need room
 FRAME = "#BFD9EA"  # between pictures of black, grey and white: a tint that none of them has
-SMALLEST = 1e-6  # p-values below are drawn here: on a logarithmic axis the tiny ones would flatten all others
 
 
 def training_curve(history: Any, ax: Any = None) -> Any:
@@ -205,7 +205,7 @@ def variable_shares(localisation: Any, names: Sequence[str], ax: Any = None, *, 
     ax = axes(ax)
     largest = np.argsort(-shares, kind="stable")[:top]
     ax.barh(np.arange(len(largest)), shares[largest], color=BLUE, height=0.7)
-    labels = [_shortened(str(names[v])) for v in largest]
+    labels = [shortened(str(names[v]), LONGEST) for v in largest]
     ax.set_yticks(np.arange(len(largest)), labels, parse_math=False)
     ax.invert_yaxis()
     ax.set(xlabel="share of d²", xlim=(0, None))
@@ -249,17 +249,9 @@ def pvalues_over_time(pvalues: Any, alpha: Any, ax: Any = None) -> Any:
     if not 0 < alpha < 1:
         raise ValueError(f"`alpha` must be between 0 and 1, found {alpha!r}")
     ax = axes(ax)
-    batch, heights = np.arange(1, len(pvalues) + 1), np.maximum(pvalues, SMALLEST)
-    shift = pvalues <= alpha
-    ax.plot(batch, heights, color=GREY, linewidth=0.8, alpha=0.6)
-    ax.plot(batch[~shift], heights[~shift], "o", color=BLUE, markersize=5,
-            label=f"no shift ({np.sum(~shift)})")
-    ax.plot(batch[shift], heights[shift], "v", color=VERMILLION, markersize=8,
-            label=f"shift ({np.sum(shift)})")
-    ax.axhline(alpha, color="black", linestyle="--", linewidth=1, label=f"level {alpha:g}")
-    ax.set(xlabel="batch", ylabel="p-value", yscale="log", ylim=(SMALLEST / 2, 2))
-    ax.legend(loc="lower left", fontsize="small")
-    return plain_frame(ax)
+    ax.plot(np.arange(1, len(pvalues) + 1), np.maximum(pvalues, SMALLEST), color=GREY, linewidth=0.8, alpha=0.6)
+    ax.set(xlabel="batch", ylabel="p-value")
+    return draw_pvalues(ax, pvalues, pvalues <= alpha, alpha)
 
 
 def new_figure(size: Any) -> Any:
@@ -302,8 +294,3 @@ def _checked_shape(shape: Any) -> tuple[Any, ...]:
     if len(shape) != 2 or min(shape) < 1:
         raise ValueError(f"`shape` is {shape}, expected height and width, both at least 1")
     return shape
-
-
-def _shortened(name: str) -> str:
-    """A name that leaves room for the bars."""
-    return name if len(name) <= 32 else name[:31] + "…"

@@ -5,7 +5,6 @@ for few nodes: form S, and map it.
 """
 from __future__ import annotations
 
-import inspect
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,8 +12,13 @@ from typing import Any
 import numpy as np
 
 import pcircuit
+from hld.references.leading import leading_eigenpairs
 
 MOST_FORMED = 3000  # rows or coordinates of a product of a table with itself, all of whose eigenvalues are computed
+MOST_KEPT = 6000  # the same, of one that is kept for iterations: 288 MB
+MANY = 256  # leading eigenvalues that are found together
+# of leading eigenvectors, in the largest and in the smallest of their eigenvalues, whose errors are quadratic in them
+FINE, COARSE = 1e-4, 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,11 +82,11 @@ class RowCovariance:
         """Whether all eigenvalues take no longer than leading ones would by iteration."""
         return min(self.table.shape) <= MOST_FORMED
 
-    @property
+    @cached_property
     def trace_sq(self) -> float:
         """tr(S^2), from the smaller of the two products of the table with itself."""
-        table = self.table if self.table.shape[1] <= len(self.table) else self.table.T
-        return float(((table.T @ table / (len(self.table) - 1)) ** 2).sum())
+        product = self._product if self._is_formed else self._smaller()
+        return float(np.vdot(product, product))
 
     def diagonal(self) -> np.ndarray:
         """(l,) sample variances."""
@@ -96,29 +100,48 @@ class RowCovariance:
         """S as a linear operator that never forms it."""
         from scipy.sparse.linalg import LinearOperator
         X = self.table
-        return LinearOperator((X.shape[1],) * 2, matvec=lambda v: X.T @ (X @ v) / (len(X) - 1), dtype=float)
+
+        def times(v: np.ndarray) -> np.ndarray:
+            return X.T @ (X @ v) / (len(X) - 1)
+
+        return LinearOperator((X.shape[1],) * 2, matvec=times, matmat=times, dtype=float)
 
     def eigenvalues(self, k: Any = None) -> np.ndarray:
         """All eigenvalues, or the k largest, in descending order; what is zero to working precision is 0.
 
         X^T X and X X^T have the same ones, but for zeros: the smaller of the two is formed where that is possible.
         """
-        rows, width = self.table.shape
+        width = self.table.shape[1]
         if k is None or 4 * k > width or self.is_small:
-            small = self.covariance() if width <= rows else self.table @ self.table.T / (rows - 1)
-            values = pcircuit.without_rounding(np.linalg.eigvalsh(small)[::-1])
-            return np.pad(values, (0, width - len(values)))[:k]
-        from scipy.sparse.linalg import eigsh
-        start = np.random.default_rng(0).normal(size=width)
-        values = eigsh(self.operator(), k=k, which="LA", v0=start, return_eigenvectors=False,
-                       **_seeded_restarts())[::-1]
+            values = pcircuit.without_rounding(np.linalg.eigvalsh(self._smaller())[::-1])
+            return np.pad(values, (0, max(width - len(values), 0)))[:k]
+        return self._many[:k] if k <= MANY else self._leading(k)
+
+    @cached_property
+    def _many(self) -> np.ndarray:
+        """The `MANY` largest: to begin anew whenever some more are asked for costs more."""
+        return self._leading(MANY)
+
+    def _leading(self, k: int) -> np.ndarray:
+        """The k largest eigenvalues, by iteration; the traces, and so the sums of all others, do not depend on it."""
+        operator = self._product if self._is_formed else self.operator()
+        values, _ = leading_eigenpairs(operator, operator.shape[0], k, FINE, coarse=COARSE)
         return pcircuit.without_rounding(values)
 
+    @property
+    def _is_formed(self) -> bool:
+        """Whether the smaller product is kept: iterations with it read a fraction of what those with the table do."""
+        return min(self.table.shape) <= MOST_KEPT
 
-def _seeded_restarts() -> dict[str, Any]:
-    """A seed for the vectors with which Lanczos goes on after a full subspace; without it SciPy 1.17 draws its own."""
-    from scipy.sparse.linalg import eigsh
-    return {"rng": np.random.default_rng(1)} if "rng" in inspect.signature(eigsh).parameters else {}
+    @cached_property
+    def _product(self) -> np.ndarray:
+        """The smaller product, kept."""
+        return self._smaller()
+
+    def _smaller(self) -> np.ndarray:
+        """X^T X / (n - 1) or X X^T / (n - 1), whichever is smaller."""
+        rows, width = self.table.shape
+        return self.covariance() if width <= rows else self.table @ self.table.T / (rows - 1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,7 +46,7 @@ def split_rows(num_rows: int, reference: str, rng: np.random.Generator) -> tuple
     if reference != "held-out":
         return np.arange(num_rows), np.arange(num_rows) if reference == "training" else None
     if num_rows < FEWEST_ROWS:
-        raise ValueError(f"`table` has {num_rows} rows: with reference='held-out' half of them is kept from learning, "
+        raise ValueError(f"`table` has {num_rows} rows: with reference='held-out' half of them are held out, "
                          f"which needs at least {FEWEST_ROWS}")
     rows = rng.permutation(num_rows)
     return np.sort(rows[num_rows // 2:]), np.sort(rows[:num_rows // 2])

@@ -3,9 +3,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pcircuit
 from hld.answers.html import escaped
-from hld.reports.page import facts, page, table
+from hld.reports.page import facts, page, reproduction, table
 
 
 def audit_report(result: Any, *, table_name: Any = "the table", commands: Any = ()) -> str:
@@ -42,7 +41,6 @@ def audit_report(result: Any, *, table_name: Any = "the table", commands: Any = 
         said = "keeps its level" if keeps else "alarms too often where nothing has shifted"
         parts.append(f"<h2>{escaped(name)}: {said}</h2>"
                      + table(("batches", "rows each", "alarms", "share", "interval", "share rows"), rows))
-    parts.append('<p class="soft">Batches in order that alarm more often than unshifted ones say that the table itself '
-                 "drifts.  Batches that share rows hang together: their interval is too narrow.</p>")
-    again = "\n".join([*map(escaped, commands), f"# hld {escaped(pcircuit.__version__)}"])
-    return page(f"{verdict}: audit on {table_name}", [*parts, f"<h2>How to reproduce</h2><pre>{again}</pre>"])
+    parts.append('<p class="soft">If batches in the order of the table alarm more often than unshifted ones, the '
+                 "table itself drifts.  Batches that share rows are dependent, so their interval is too narrow.</p>")
+    return page(f"{verdict}: audit on {table_name}", [*parts, reproduction(commands)])

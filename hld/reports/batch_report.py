@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pcircuit
 from hld.answers.column_shifts import percent
 from hld.answers.html import columns_table, escaped, histogram
 from hld.answers.words import p_text, procedure_of
-from hld.reports.page import facts, page, table
+from hld.reports.page import escaped_lines, facts, page, reproduction, table
 from hld.reports.pictures import heat_tables, null_curve
 from hld.testing.null_curves import null_curves
 
@@ -56,7 +55,8 @@ def batch_report(detector: Any, result: Any, *, batch_name: str = "the batch", m
     title = f"{'Shift' if result.reject else 'No shift'}: {batch_name}"
     return page(title, [
         _verdict(result, batch_name, model_name), _null(detector, result), _columns(result), _pairs(result),
-        _quality(result), _model(detector), _again(detector, result, commands, digest)])
+        _quality(result), _model(detector),
+        reproduction(commands, f", null {result.null}, {result.num_samples} rows", digest)])
 
 
 def _verdict(result: Any, batch_name: str, model_name: str) -> str:
@@ -64,7 +64,7 @@ def _verdict(result: Any, batch_name: str, model_name: str) -> str:
     moved = [one.name for one in result.columns if one.adjusted <= result.alpha]
     tested = sum(one.adjusted == one.adjusted for one in result.columns)
     words = ("The batch no longer follows the distribution that the model learned." if result.reject else
-             "Nothing in the batch speaks against the distribution that the model learned.")
+             "The batch gives no evidence against the distribution that the model learned.")
     if moved:
         listed = ", ".join(moved[:6]) + (f" and {len(moved) - 6} more" if len(moved) > 6 else "")
         words += f" {'Moved' if result.reject else 'Yet by themselves moved'}: {listed}."
@@ -83,7 +83,7 @@ def _null(detector: Any, result: Any) -> str:
     curves = null_curves(detector.test_, result)
     if not curves:
         return ""
-    several = (" Their p-values are combined into the one above, whose law accounts for how they go together."
+    several = (" Their p-values are combined into the one above, which accounts for their dependence."
                if len(curves) > 1 else "")
     tested = getattr(result.data_quality, "missingness", None)
     if tested is not None and tested.share:
@@ -95,13 +95,13 @@ def _null(detector: Any, result: Any) -> str:
             "as the area beyond it."
             f"{escaped(several)}</p><div class=\"grid\">" + "".join(null_curve(curve, result.alpha) for curve in curves)
             + "</div><p><small>Effect size: distance of the means over the typical distance of a single row, less what "
-            "sampling makes of it; 0 is no shift.</small></p>")
+            "sampling alone adds to it; 0 is no shift.</small></p>")
 
 
 def _columns(result: Any) -> str:
     """The columns that moved, with their histograms, and the others in a table."""
     if not result.columns:
-        return ("<h2>Columns</h2><p>The model file holds no counts of its columns, or looks at no column by itself: fit"
+        return ("<h2>Columns</h2><p>The model file holds no counts of its columns, or tests no column by itself: fit"
                 " it again to see how they moved.</p>")
     moved = [one for one in result.columns if one.adjusted <= result.alpha][:MOST_CARDS]
     cards = "".join(
@@ -126,7 +126,7 @@ def _pairs(result: Any) -> str:
     if not result.pairs:
         return ""
     moved = [one for one in result.pairs if one.adjusted <= result.alpha][:MOST_CARDS]
-    intro = ("Pairs of columns that go together in the model, compared beyond what each column did by itself; "
+    intro = ("Pairs of columns that are linked in the model, compared beyond what each column did by itself; "
              f"{len(moved)} of {len(result.pairs)} changed. Strength is Cramer's V, from 0 to 1; p-values are adjusted "
              "(Holm).")
     cards = "".join(
@@ -142,7 +142,7 @@ def _quality(result: Any) -> str:
         return ""
     odd, T = result.evidence.odd_cells(), result.num_samples
     absent = "".join(f"<p>Column {escaped(name)} is not in the batch.</p>" for name in getattr(
-        result.data_quality, "absent", ())) + "".join(f"<p>Column {escaped(name)} was not in training: left aside.</p>"
+        result.data_quality, "absent", ())) + "".join(f"<p>Column {escaped(name)} was not in training: ignored.</p>"
                                                       for name in getattr(result.data_quality, "extra", ()))
     if not odd and not absent:
         return ("<h2>Data quality</h2><p>No cell is missing, of an unknown level, or out of the range that training "
@@ -150,7 +150,7 @@ def _quality(result: Any) -> str:
     expected = {one.name: float(one.expected[-1]) for one in result.columns}
     rows = [(name, f"{missing:,} ({percent(missing / T)}; expected {percent(expected[name])})", f"{unseen:,}",
              f"{beyond:,}") for name, missing, unseen, beyond in odd]
-    return ("<h2>Data quality</h2><p>Cells that were odd before any test was made.</p>" + absent
+    return ("<h2>Data quality</h2><p>Unusual cells, counted before any test.</p>" + absent
             + table(("column", "missing", "level not seen in training", "out of range"), rows))
 
 
@@ -161,18 +161,6 @@ def _model(detector: Any) -> str:
         test.reference, f"means of {test.num_train:,} rows" if test.num_train else test.reference)
     return ("<h2>Model</h2>" + facts([
         ("training rows", f"{detector.num_train_:,}"), ("columns", circuit.num_variables),
-        ("circuit nodes compared", f"{len(test.nodes):,}"), ("log-likelihood a row", f"{detector.history_[-1]:.3f}"),
+        ("circuit nodes compared", f"{len(test.nodes):,}"), ("log-likelihood per row", f"{detector.history_[-1]:.3f}"),
         ("compared with", reference), ("metrics", ", ".join(metric.name for metric in test.calibration.metrics))])
         + f"<details><summary>full description</summary><pre>{escaped_lines(detector.describe())}</pre></details>")
-
-
-def _again(detector: Any, result: Any, commands: tuple[Any, ...], digest: Any) -> str:
-    """How to get the same numbers."""
-    lines = [*commands, f"# hld {pcircuit.__version__}, null {result.null}, {result.num_samples} rows",
-             *([f"# SHA-256 of the model file: {digest}"] if digest else [])]
-    return f"<h2>How to reproduce</h2><pre>{escaped_lines(chr(10).join(lines))}</pre>"
-
-
-def escaped_lines(text: str) -> str:
-    """Lines of text, each escaped."""
-    return "\n".join(map(escaped, text.split("\n")))

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import pathlib
+from collections.abc import Sequence
 from typing import Any
 
 import pcircuit
@@ -36,6 +37,33 @@ def page(title: str, sections: list[str]) -> str:
             f'<meta name="color-scheme" content="light dark"><meta name="generator" content="hld '
             f'{escaped(pcircuit.__version__)}"><title>{escaped(title)}</title><style>{STYLE}</style></head>\n'
             f"<body><main>\n" + "\n".join(sections) + "\n</main></body></html>\n")
+
+
+def reproduction(commands: Sequence[str], facts: str = "", digest: str | None = None) -> str:
+    """The section that says how to get the same numbers again.
+
+    Parameters
+    ----------
+    commands : sequence of str
+        Lines that give them.
+    facts : str
+        What follows the version.
+    digest : str, optional
+        SHA-256 of the model file.
+
+    Returns
+    -------
+    str
+        HTML, escaped.
+    """
+    lines = [*commands, f"# hld {pcircuit.__version__}{facts}"]
+    lines += [f"# SHA-256 of the model file: {digest}"] if digest else []
+    return f"<h2>How to reproduce</h2><pre>{escaped_lines(chr(10).join(lines))}</pre>"
+
+
+def escaped_lines(text: str) -> str:
+    """Lines of text, each escaped."""
+    return "\n".join(map(escaped, text.split("\n")))
 
 
 def write_page(text: str, path: str) -> None:

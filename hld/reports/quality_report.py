@@ -33,11 +33,11 @@ def quality_report(quality: Any, *, model_name: str = "the model") -> str:
     """
     trend = "-" if quality.trend is None else f"{100 * quality.trend:.1f}%"
     told = facts([("rows drawn", f"{quality.num_rows:,}"), ("columns agree", f"{100 * quality.shape:.1f}%"),
-                  ("pairs agree", trend), ("told apart (0.5 is chance)", "-" if quality.auc is None else
+                  ("pairs agree", trend), ("classifier AUC (0.5 is chance)", "-" if quality.auc is None else
                                            f"{quality.auc:.2f}"), ("test of the rows", p_text(quality.result.pvalue))])
     verdict = "shift" if quality.result.reject else "calm"
-    words = ("The model's own test tells the drawn rows from the rows that it keeps as reference." if
-             quality.result.reject else "The model's own test does not tell the drawn rows from real ones.")
+    words = ("The model's own test distinguishes the drawn rows from the rows that it keeps as reference." if
+             quality.result.reject else "The model's own test does not distinguish the drawn rows from real ones.")
     worst = sorted(quality.columns, key=quality.columns.get)[:WORST]
     shown = {one.name: one for one in quality.result.columns}
     cards = "".join(f'<article class="card"><header><h3>{escaped(name)}</h3><span class="p">agreement '
@@ -61,6 +61,6 @@ def _closest(quality: SampleQuality) -> str:
         return ""
     rows = [(name, f"{np.quantile(d, 0.05):.3g}", f"{np.median(d):.3g}", percent(float((d == 0).mean())))
             for name, d in (("drawn rows", quality.closest), ("real rows", quality.real_closest)) if d is not None]
-    return ("<h2>Distance to the closest training row</h2><p>From 0 (identical) to 1. Drawn rows that are much closer "
-            "than real rows that were not trained on would be copies.</p>"
+    return ("<h2>Distance to the closest training row</h2><p>From 0 (identical) to 1. Drawn rows much closer than real "
+            "rows that were not used in training would be copies.</p>"
             + table(("", "5% quantile", "median", "identical"), rows))

@@ -4,10 +4,9 @@ from __future__ import annotations
 import datetime
 from typing import TYPE_CHECKING, Any
 
-import pcircuit
 from hld.answers.html import escaped
 from hld.answers.words import p_text
-from hld.reports.page import facts, page, table
+from hld.reports.page import facts, page, reproduction, table
 
 if TYPE_CHECKING:
     from hld.answers.segments import SegmentsResult
@@ -45,13 +44,11 @@ def segments_report(detector: Any, result: Any, *, batch_name: str = "the table"
            f"({PROCEDURES[result.procedure]}).</p>"
            + facts([("rows", f"{int(result.num_rows.sum()):,}"), ("segments", f"{m:,}"), ("level", f"{result.alpha:g}"),
                     ("smallest adjusted p", p_text(float(result.adjusted.min()))[4:])]) + "</section>")
-    again = "\n".join([*map(escaped, commands), f"# hld {escaped(pcircuit.__version__)}",
-                       *([f"# SHA-256 of the model file: {escaped(digest)}"] if digest else [])])
     legend = ('<p class="legend"><span><i style="background:var(--shift)"></i>shifted (round)</span><span>'
               '<i style="background:var(--calm-soft);border:1px solid var(--calm)"></i>no shift (square)</span></p>')
     return page(f"{verdict}: {batch_name}", [
         top, f"<h2>All segments</h2>{legend}", picture(result), _table(result),
-        f"<h2>How to reproduce</h2><pre>{again}</pre>"])
+        reproduction(commands, digest=digest)])
 
 
 def picture(result: SegmentsResult) -> str:

@@ -35,7 +35,7 @@ class DependenceShift:
         Its number, `circuit.regions[region]`.
     parts : tuple of tuple of int
         Variables under each child, whose dependence changed.  One part of one variable at an input region:
-        how this variable hangs on the others.
+        how this variable depends on the others.
     statistic, zscore : float
         Q_r and z_r.
     """

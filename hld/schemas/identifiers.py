@@ -2,7 +2,7 @@
 
 No distribution can be learned from such a column: fresh rows bring new values.  It is recognised by
 
-* text or other levels of which at least nine in ten are in one row only, where they are too many to be kept as levels
+* text or other levels of which at least nine in ten occur in one row only, where they are too many to be kept as levels
 * whole numbers that are all different and without a gap, or in ascending or descending order of the rows
 
 and left out of a learned schema, unless its kind is given.
@@ -45,7 +45,7 @@ def identifier_note(name: str, values: Any, column: Any) -> str:
         counts = distinct_values(values, name)[1]
         once, present = int((counts == 1).sum()), int(counts.sum())
         if present >= FEWEST_CELLS and once >= NEARLY_UNIQUE * present:
-            return f"nearly unique: {once} of {present} values are in one row only"
+            return f"nearly unique: {once} of {present} values occur in one row only"
     if column.kind == "continuous" and not isinstance(values, Factored) and values.dtype.kind in "iu":
         return _row_numbers(values)
     return ""

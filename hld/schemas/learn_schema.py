@@ -58,7 +58,7 @@ def learn_schema(table: Any, *, num_bins: int = 8, max_categories: int = 64, cat
     >>> given = TableSchema([ColumnSchema("kind", "categorical", levels=("0", 1, 2), policy="missing")])
     >>> print(learn_schema(table, names=["name", "kind"], given=given))
     column  kind         categories  missing  unseen   values
-    name    left out                                   nearly unique: 200 of 200 values are in one row only
+    name    left out                                   nearly unique: 200 of 200 values occur in one row only
     kind    categorical  4           0        missing  1, 2, '0'
     """
     num_bins = pcircuit.check_whole_number(num_bins, "num_bins", 2, 2 ** 31 - 2)
@@ -120,7 +120,7 @@ def calendar_columns(source: str, parts: Any = ("weekday", "hour"), *, keep: boo
     >>> table = {"when": np.arange("2026-01-01", "2026-04-01", dtype="M8[D]"), "n": np.arange(90) % 4}
     >>> print(learn_schema(table, given=TableSchema(calendar_columns("when", ["weekday"]))))
     column        kind         categories  missing  unseen  values
-    when          left out                                  its parts take part
+    when          left out                                  its parts are used
     n             integer      5           0        keep    0, 1, 2, 3
     when_weekday  categorical  8           0        keep    'Fri', 'Mon', 'Sat', 'Sun', 'Thu', 'Tue', 'Wed'
     """
@@ -128,7 +128,7 @@ def calendar_columns(source: str, parts: Any = ("weekday", "hour"), *, keep: boo
         raise TypeError(f"`source` must be the name of a column, found {source!r}")
     if isinstance(parts, str) or not isinstance(parts, (list, tuple)) or not parts or set(parts) - set(PARTS):
         raise ValueError(f"`parts` must be a list out of {', '.join(map(repr, PARTS))}, found {parts!r}")
-    itself = () if pcircuit.check_flag(keep, "keep") else (ColumnSchema(source, LEFT_OUT, note="its parts take part"),)
+    itself = () if pcircuit.check_flag(keep, "keep") else (ColumnSchema(source, LEFT_OUT, note="its parts are used"),)
     return (*itself, *(ColumnSchema(f"{source}_{part}", source=source, part=part) for part in parts))
 
 
@@ -153,7 +153,7 @@ def _known(given: TableSchema | None, names: Any) -> dict[str, Any]:
         return {}
     absent = [one.name for one in given.columns if one.name not in names and one.kind != LEFT_OUT]
     if absent:
-        raise ValueError(f"`schema` has the column {absent[0]!r}, which the table has not ({', '.join(names)}): remove "
+        raise ValueError(f"`schema` has the column {absent[0]!r}, which the table lacks ({', '.join(names)}): remove "
                          "it from the schema, or correct its name")
     return {column.name: column for column in given.columns}
 

@@ -23,6 +23,7 @@ References: R. A. Fisher (1935), The logic of inductive inference, J. Royal Stat
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,17 +35,17 @@ _NEGLIGIBLE = 1e-18
 
 
 @dataclass(frozen=True)
-class Missingness:
-    """The outcome of comparing shares of missing values.
+class CountTest:
+    """The outcome of comparing a count of each column, as of missing or of new values, with those of other rows.
 
     Attributes
     ----------
     pvalue : float
         p-value of all columns together.
     pvalues : tuple of float
-        One for each column, not adjusted; 1 where nothing is missing.
+        One for each column, not adjusted; 1 where nothing was counted.
     share : float
-        Part of the level that this test has, `SHARE` or 0.
+        Part of the level that this test has; 0 where nothing was counted in any column.
     """
 
     pvalue: float
@@ -53,7 +54,7 @@ class Missingness:
 
 
 def compare_missing(num_train: int, train_missing: list[int] | tuple[int, ...], num_rows: int, missing: list[int],
-                    tolerance: float = 0.0) -> Missingness:
+                    tolerance: float = 0.0) -> CountTest:
     """Compare the missing values of a batch with those of training.
 
     Parameters
@@ -73,7 +74,8 @@ def compare_missing(num_train: int, train_missing: list[int] | tuple[int, ...], 
 
     Returns
     -------
-    Missingness
+    CountTest
+        With the share `SHARE` or 0.
 
     Examples
     --------
@@ -82,8 +84,26 @@ def compare_missing(num_train: int, train_missing: list[int] | tuple[int, ...], 
     """
     pvalues = tuple(_pvalue(num_train, int(k), num_rows, int(j), tolerance)
                     for k, j in zip(train_missing, missing, strict=True))
-    some = [p for p, k, j in zip(pvalues, train_missing, missing, strict=True) if k + j]
-    return Missingness(min(1.0, len(some) * min(some)), pvalues, SHARE) if some else Missingness(1.0, pvalues, 0.0)
+    return of_columns(pvalues, [k + j for k, j in zip(train_missing, missing, strict=True)], SHARE)
+
+
+def of_columns(pvalues: tuple[float, ...], counts: Iterable[int], share: float) -> CountTest:
+    """The tests of all columns as one (Bonferroni).
+
+    Parameters
+    ----------
+    pvalues : tuple of V float
+    counts : V int
+        What was counted in all rows; columns with 0 are left out.
+    share : float
+        Part of the level, if anything was counted.
+
+    Returns
+    -------
+    CountTest
+    """
+    some = [p for p, count in zip(pvalues, counts, strict=True) if count]
+    return CountTest(min(1.0, len(some) * min(some)), pvalues, share) if some else CountTest(1.0, pvalues, 0.0)
 
 
 def _pvalue(n: int, k: int, T: int, j: int, tolerance: float) -> float:

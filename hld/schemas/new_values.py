@@ -32,7 +32,7 @@ from typing import Any
 
 import numpy as np
 
-from hld.schemas.missingness import hypergeometric_tail
+from hld.schemas.missingness import CountTest, hypergeometric_tail, of_columns
 
 SHARE = 0.02  # of the level, where anything is new
 
@@ -69,25 +69,6 @@ class KeptValues:
             raise ValueError(f"counts of new values must be whole numbers for {num_columns} columns of at most "
                              f"{num_rows} rows, no more new ones than there are")
         return cls(*counts)
-
-
-@dataclass(frozen=True)
-class NewValues:
-    """The outcome of comparing numbers of new values.
-
-    Attributes
-    ----------
-    pvalue : float
-        p-value of all columns together.
-    pvalues : tuple of float
-        One for each column, not adjusted; 1 where nothing is new.
-    share : float
-        Part of the level that this test has, `SHARE` or 0.
-    """
-
-    pvalue: float
-    pvalues: tuple[Any, ...]
-    share: float
 
 
 def reference_rows(encoder: Any, columns: Any, data: Any, kept: Any) -> tuple[Any, ...]:
@@ -136,7 +117,7 @@ def kept_values(codes: Any, report: Any) -> KeptValues:
     return KeptValues(shown, np.minimum(report.num_unseen + report.num_out_of_range, shown).astype(np.int64))
 
 
-def compare_new(kept: KeptValues, shown: Any, new: Any, tolerance: float = 0.0) -> NewValues:
+def compare_new(kept: KeptValues, shown: Any, new: Any, tolerance: float = 0.0) -> CountTest:
     """Compare the new values of a batch with those of held-out rows.
 
     Parameters
@@ -150,7 +131,8 @@ def compare_new(kept: KeptValues, shown: Any, new: Any, tolerance: float = 0.0) 
 
     Returns
     -------
-    NewValues
+    CountTest
+        With the share `SHARE` or 0.
 
     Examples
     --------
@@ -162,8 +144,7 @@ def compare_new(kept: KeptValues, shown: Any, new: Any, tolerance: float = 0.0) 
     """
     pvalues = tuple(_pvalue(int(k), int(before), int(T), int(now), tolerance)
                     for k, before, T, now in zip(kept.shown, kept.new, shown, new, strict=True))
-    some = [p for p, before, now in zip(pvalues, kept.new, new, strict=True) if before + now]
-    return NewValues(min(1.0, len(some) * min(some)), pvalues, SHARE) if some else NewValues(1.0, pvalues, 0.0)
+    return of_columns(pvalues, [before + now for before, now in zip(kept.new, new, strict=True)], SHARE)
 
 
 def _pvalue(k: Any, before: Any, T: Any, now: Any, tolerance: Any) -> float:

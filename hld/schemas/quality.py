@@ -13,8 +13,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from hld.schemas.missingness import Missingness, compare_missing
-from hld.schemas.new_values import KeptValues, NewValues, compare_new
+from hld.schemas.missingness import CountTest, compare_missing
+from hld.schemas.new_values import KeptValues, compare_new
 
 COUNTS = {"num_odd": "of another type", "num_unseen": "that training did not have",
           "num_out_of_range": "out of the training range"}
@@ -88,9 +88,9 @@ class DataQuality:
     columns : tuple of ColumnQuality
     extra : tuple of str
         Columns that training did not have.
-    missingness : Missingness or None
+    missingness : CountTest or None
         The test of the shares of missing values; None where those of training are unknown or it was switched off.
-    new_values : NewValues or None
+    new_values : CountTest or None
         The test of the numbers of new values; None where no rows were held out, or it was switched off.
 
     Examples
@@ -107,8 +107,8 @@ class DataQuality:
     num_rows: int
     columns: tuple[Any, ...]
     extra: tuple[Any, ...] = ()
-    missingness: Missingness | None = None
-    new_values: NewValues | None = None
+    missingness: CountTest | None = None
+    new_values: CountTest | None = None
 
     @property
     def absent(self) -> tuple[Any, ...]:
@@ -123,7 +123,7 @@ class DataQuality:
                 "columns": [asdict(column) for column in self.columns]}
 
     def __str__(self) -> str:
-        lines = [f"{self.num_rows} rows", *[f"column {name!r} was not in training: left aside" for name in self.extra],
+        lines = [f"{self.num_rows} rows", *[f"column {name!r} was not in training: ignored" for name in self.extra],
                  *[line for column in self.columns for line in column.lines(self.num_rows)]]
         return "\n".join(lines) if len(lines) > 1 else f"{lines[0]}, nothing that the schema does not know"
 

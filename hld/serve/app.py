@@ -207,10 +207,10 @@ def _answered(path: str, handler: Handler) -> Handler:
             LOG.info("%s refused with %d: %s", path, refusal.status, refusal.message)
             return _refusal(refusal)
         except ClientDisconnect:
-            return _refusal(Refusal(400, "body", "the client has gone"))
+            return _refusal(Refusal(400, "body", "the client has disconnected"))
         except Exception:
             LOG.exception("%s failed", path)
-            return _refusal(Refusal(500, "service", "unexpected error, which the log of the service has"))
+            return _refusal(Refusal(500, "service", "unexpected error: see the log of the service"))
 
     endpoint.path = path  # type: ignore[attr-defined]  # which requests are counted by
     return endpoint
@@ -219,7 +219,7 @@ def _answered(path: str, handler: Handler) -> Handler:
 async def _http_error(request: Request, error: Any) -> Response:
     """No such path, or not with this method."""
     words = {404: ("path", "there is nothing at this path: /openapi.json lists what there is"),
-             405: ("method", "the path has another method: /openapi.json lists what there is")}
+             405: ("method", "this path does not take the method: /openapi.json lists what there is")}
     field, message = words.get(error.status_code, ("request", str(error.detail)))
     return _refusal(Refusal(error.status_code, field, message, dict(error.headers or {})))
 

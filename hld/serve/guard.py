@@ -80,7 +80,7 @@ class Guard:
             headers.setdefault(key, value.decode("latin-1"))
         host = headers.get(b"host", "")
         if not self.any_host and host_name(host) not in LOOPBACK:
-            raise Refusal(403, "host", "the service was called by a name that is not of this machine: call it "
+            raise Refusal(403, "host", "the service was called by a name that is not this machine's: call it "
                           "localhost, or start it with a token")
         origin = headers.get(b"origin")
         if origin is not None and origin.partition("://")[2].lower() != host.lower():

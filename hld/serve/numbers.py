@@ -85,4 +85,4 @@ class _State:
         yield info
         yield GaugeMetricFamily("hld_pool_busy", "Requests that are computed or wait for a thread.",
                                 value=self.pool.num_busy)
-        yield GaugeMetricFamily("hld_pool_capacity", "Requests that may.", value=self.pool.capacity)
+        yield GaugeMetricFamily("hld_pool_capacity", "Requests that may be computed or wait.", value=self.pool.capacity)

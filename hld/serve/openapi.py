@@ -16,9 +16,9 @@ PARAMETERS = {
     "alpha": ("Level of the test.", {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1, "default": 0.05}),
     "detail": ("The whole result, or without columns, pairs and data quality.",
                {"type": "string", "enum": list(DETAILS), "default": DETAILS[0]}),
-    "after": ("Rows that the monitor must have had before these; else 409, and nothing happens.",
+    "after": ("Rows that the monitor must have seen before these; otherwise 409, and nothing changes.",
               {"type": "integer", "minimum": 0}),
-    "id": ("Of a result, as its answer told; the last one where it is left out.", {"type": "string"})}
+    "id": ("Number of a result, from its answer; by default the last one.", {"type": "string"})}
 NUMBER, TEXT, TRUTH, COUNT = ({"type": name} for name in ("number", "string", "boolean", "integer"))
 COUNT_OR_NULL = {"type": ["integer", "null"]}
 SCHEMAS = {
@@ -85,9 +85,9 @@ ENDPOINTS = (
              ("model", "alpha", "detail"), "summary", "Verdict", OF_A_TABLE),
     Endpoint("POST", "/v1/observe", "observe", "The next rows of a stream, for the monitor of the model.",
              ("model", "after"), "table", "Monitor", (*OF_A_TABLE, 409)),
-    Endpoint("GET", "/v1/monitor", "monitor", "Where the monitor stands, and how it came there.", ("model",),
+    Endpoint("GET", "/v1/monitor", "monitor", "State and history of the monitor.", ("model",),
              answer="Monitor", refusals=(400, 404)),
-    Endpoint("POST", "/v1/reset", "reset", "Let the monitor forget its rows and its alarm.", ("model",),
+    Endpoint("POST", "/v1/reset", "reset", "Reset the monitor: it forgets its rows and its alarm.", ("model",),
              answer="Monitor", refusals=(400, 404, 503)),
     Endpoint("GET", "/v1/model", "model", "The models, their columns and versions.", ("model",), answer="Models",
              refusals=(400, 404)),

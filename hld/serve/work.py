@@ -108,7 +108,7 @@ def encode_table(model: LoadedModel, body: bytes, form: str, limits: Limits) -> 
 
 
 def observe_rows(model: LoadedModel, codes: list[Any], after: int | None) -> dict[str, Any]:
-    """Where the monitor stands after rows.
+    """State of the monitor after rows.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def observe_rows(model: LoadedModel, codes: list[Any], after: int | None) -> dic
 
 
 def reset_monitor(model: LoadedModel) -> dict[str, Any]:
-    """Where the monitor stands when it has forgotten everything."""
+    """State of the monitor when it has forgotten everything."""
     return state_of(model, model.watch.reset(model.detector.test_))
 
 

@@ -37,15 +37,13 @@ class Distance(NamedTuple):
     pvalue: float
 
 
-def count_distances(detector: Any, columns: Any, profile: Any) -> tuple[Distance, Distance] | None:
+def count_distances(detector: Any, profile: Any) -> tuple[Distance, Distance] | None:
     """The distances of columns and pairs of a counted table.
 
     Parameters
     ----------
     detector : HLDDetector
         Fitted.
-    columns : sequence of V columns
-        As `hld.sql.slots.counted_column` returns them.
     profile : hld.answers.profile.Profile
         Counts of the table.
 

@@ -109,7 +109,7 @@ def judge_counts(detector: HLDDetector, found: TableInDatabase, alpha: float) ->
     quality = data_quality(found.columns, detector.schema_.trained, found.report, found.absent, found.extra,
                            kept=_kept_values(detector, found.columns), tolerance=detector.tolerance,
                            is_tested=detector.missingness)
-    distances = count_distances(detector, found.columns, profile)
+    distances = count_distances(detector, profile)
     largest = _largest_counts(detector, profile)
     tested = [] if distances is None else [(name, one.pvalue) for name, one in
                                            zip(("columns", "pairs"), distances, strict=True) if one.expected > 0]

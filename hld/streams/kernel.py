@@ -1,7 +1,7 @@
-"""The races of a stream, compiled: `hld.streams.races.advance` is the same text on NumPy.
+"""The races of a stream, compiled: `hld.streams.races.advance` is the same in NumPy.
 
-NumPy takes 2,600 microseconds a row for 300 races, this text 600, on a machine with eight times as much to do as it has
-cores: `python -m benchmarks.bench_streams --speed`.
+NumPy takes 2,600 microseconds a row for 300 races, this kernel 600, on a busy machine (a load of eight times its
+cores): `python -m benchmarks.bench_streams --speed`.
 """
 from typing import Any
 
@@ -13,14 +13,14 @@ import pcircuit
 @pcircuit.compile_kernel
 def advance(scores: np.ndarray, uniforms: np.ndarray, races: Any, thresholds: np.ndarray, factors: np.ndarray,
             first: np.ndarray, share: float, evidence: np.ndarray, leaders: np.ndarray) -> None:
-    """Let rows (n, K) happen, one after the other; fills evidence and leaders (n,).
+    """Process rows (n, K), one after the other; fills evidence and leaders (n,).
 
     Parameters
     ----------
     scores : (n, K) float array
         Of each row in each race.
     uniforms : (n,) float array
-        U_t, which part ties.
+        U_t, which break ties.
     races : Races
         Changed in place.
     thresholds : (parts,) float array

@@ -95,5 +95,5 @@ def _read_races(arrays: dict[str, Any], start: Races) -> Races:
     money = found["money"]
     if np.exp(weights[live]).sum() > 1 + 1e-9 or found["counts"].min() < 0 or found["ages"].min() < 0 \
             or money.min() < 0 or (np.abs(money.sum(axis=1) - 1) > 1e-9).any():
-        raise ValueError("the races of the file are none")
+        raise ValueError("the races in the file are not valid")
     return Races(**found)

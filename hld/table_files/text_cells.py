@@ -41,10 +41,7 @@ def typed_frame(text: Any, dialect: Dialect, options: ReadOptions) -> Any:
     ImportError
         Without pandas.
     """
-    try:
-        import pandas
-    except ImportError:
-        raise ImportError("reading CSV files needs pandas, which is not installed: pip install 'hld[cli]'") from None
+    pandas = pandas_for_csv()
     buffer = io.BytesIO()
     if hasattr(text, "to_csv"):
         text.to_csv(buffer, index=False)
@@ -60,6 +57,15 @@ def typed_frame(text: Any, dialect: Dialect, options: ReadOptions) -> Any:
         if frame[name].dtype == "string":  # empty cells among numbers beyond int64, which become text
             frame[name] = _times_or_text(frame[name].mask(frame[name] == ""))
     return frame
+
+
+def pandas_for_csv() -> Any:
+    """The module pandas; ImportError says how to install it."""
+    try:
+        import pandas
+    except ImportError:
+        raise ImportError("reading CSV files needs pandas, which is not installed: pip install 'hld[cli]'") from None
+    return pandas
 
 
 def as_fitted(column: Any, fitted: Any, decimal: str) -> Any:

@@ -41,7 +41,7 @@ class GroupContext:
         """For people."""
         like = "groups" if self.kind == "groups" else "stretches of time"
         return [f"among {self.num_groups} {like} of this size: {self.times:.2g} times their typical distance; the rows "
-                f"tell as much as {self.effective_rows:.3g} independent ones; smallest p-value by rank "
+                f"are worth {self.effective_rows:.3g} independent ones; smallest p-value by rank "
                 f"{self.least_pvalue:.2g}"]
 
     def to_dict(self) -> dict[str, Any]:

@@ -50,7 +50,7 @@ def _halves(num_rows: int, groups: Any, order: str | None, reference: str) -> tu
         raise ValueError("`order` must be 'time' (the rows are in order of time, without gaps) or None, found "
                          f"{order!r}")
     if groups is not None:
-        raise ValueError("`order` and `groups` are two ways to say how rows hang together: give one of them")
+        raise ValueError("`order` and `groups` are two ways to say how rows depend on one another: give one of them")
     if reference not in ("auto", "held-out"):
         raise ValueError("`order` compares with rows that nothing was learned from: use reference='held-out', found "
                          f"reference={reference!r}")

@@ -77,11 +77,11 @@ class GroupTest:
         all_rows, within = self.groups.covariance_at(int(counts.max())), self.groups.within[:m]
         between = max(float(all_rows.diagonal()[:m].sum()) - float(within.sum()) * float((1 / counts).mean()), 0.0)
         limit = f"{within.sum() / between:.3g}" if between > 0 else "infinitely many"
-        law = (f"a law goes on below {self.least_pvalue():.2g}" if self.num_groups >= MANY
+        law = (f"below {self.least_pvalue():.2g} from a law" if self.num_groups >= MANY
                else f"p-values are at least {self.least_pvalue():.2g}")
-        return (f"groups: {self.num_groups} of {int(counts.min())} to {int(counts.max())} rows, kept from learning; "
+        return (f"groups: {self.num_groups} of {int(counts.min())} to {int(counts.max())} rows, held out of learning; "
                 f"p-values by rank among them, {law}\n"
-                f"natural variation: however large, a group tells no more than {limit} independent rows would")
+                f"natural variation: a group, however large, is worth at most {limit} independent rows")
 
     def to_arrays(self) -> dict[str, Any]:
         """The groups, for a file."""

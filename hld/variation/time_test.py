@@ -64,9 +64,9 @@ class TimeTest:
         sizes = "; ".join(f"T = {T}: {own.effective_rows(T):.3g}" for T in SHOWN_SIZES)
         v = own.traces()
         grows = len(v) > 1 and v[-1] > 0.75 * v[-2]
-        note = ("; stretches of this length still hang together: give longer series" if grows else "")
+        note = ("; stretches of this length are still dependent: give a longer series" if grows else "")
         return (f"order of time: stretches of up to {own.longest} of {own.num_rows} rows{note}\n"
-                f"effective sizes: {sizes}")
+                f"effective sample sizes: {sizes}")
 
     def to_arrays(self) -> dict[str, Any]:
         """The stretches, for a file."""

@@ -85,7 +85,7 @@ def _divide(flow, ratios, values, sums, K, rows):
 
 @jit
 def _multiply(flow, values, first, P, rows):
-    """Flow of the products, in the first rows of `flow`, from what was mixed there."""
+    """Flow of the products, in the first rows of `flow`, from the sums over k that stand there."""
     for p in range(P):
         f, s = np.uintp(p) * ONE, np.uintp(first + p) * ONE
         for b in range(np.uintp(rows)):

@@ -37,7 +37,7 @@ SMALLEST_WEIGHT = 2.0 ** LEAST_WEIGHT
 
 @jit
 def complete(packed, edges, counts, inputs):
-    """Edge flows get their factor, the weight; `inputs` are `counts` without the missing columns, which are spread."""
+    """Multiply edge flows by their weights; `inputs` are `counts` without the missing columns, which are spread."""
     for i in range(len(edges)):
         edges[i] *= packed.weights[i]
     out = 0
@@ -136,7 +136,7 @@ def _move(flow, f, old, i, size, pseudocount, step_size, new):
 
 @jit
 def _count_below(values, i, size, above, below):
-    """How many of `size` values are between; counting runs in vector lanes, looking for the smallest does not."""
+    """How many of `size` values lie in between; counting runs in vector lanes, a search for the smallest does not."""
     count, i = 0, np.uintp(i)
     for j in range(np.uintp(size)):
         count += (values[i + j] > above) & (values[i + j] < below)

@@ -6,7 +6,7 @@ cache that cannot be read or written costs a compilation and never an exception.
 
     jit               kernels over rows, where sums may be reordered
     compile_kernel    kernels that round like their NumPy twins: no fast-math
-    inlined           parts of the text of each caller of the first kind
+    inlined           copied into each caller of the first kind
     inlined_kernel    the same for the second kind
 """
 from __future__ import annotations
@@ -46,7 +46,7 @@ def compile_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Part of the text of each caller: for functions with many array arguments, which cost more to pass than to use."""
+    """Copied into each caller: for functions with many array arguments, which cost more to pass than to use."""
     return numba.njit(inline="always", **_OPTIONS)(function)
 
 
@@ -73,9 +73,9 @@ def _cached(dispatcher):
 
 @cache
 def _kernel_sources() -> tuple[tuple[str, float, int], ...]:
-    """Name, time and size of every file whose text may be part of a kernel: callees and constants are compiled in.
+    """Name, time and size of every file that may be part of a kernel: callees and constants are compiled in.
 
-    Numba compares its cache with the file of the function itself, and would go on with what another file said before.
+    Numba checks its cache against the function's own file only, and would keep code made from older versions of others.
     """
     root = pathlib.Path(__file__).parents[1]
     files = sorted(path for room in KERNEL_ROOMS for path in root.joinpath(room).glob("*.py"))

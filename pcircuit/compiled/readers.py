@@ -1,4 +1,4 @@
-"""Which units a caller wants to read off a tile, in the order in which `compiled.units` reads them."""
+"""Which units a caller wants to read from a tile, in the order in which `compiled.units` reads them."""
 from __future__ import annotations
 
 from typing import NamedTuple

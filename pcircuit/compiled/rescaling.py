@@ -5,16 +5,16 @@ So at some places of the pass ("rescale points") each row's products are multipl
 the largest of them to [1, 2), and the exponent is added up separately.
 
 Where this is needed is known in advance.  Let the floor of a region be a lower bound on log2 of every positive
-value it can show, counted from the last rescaling.  Multiplying a child in lowers it by the child's floor, mixing
-lowers it by log2 of the smallest positive weight, and a rescale point is put wherever it would pass LOWEST.
+value it can show, counted from the last rescaling.  Multiplying a child in lowers it by the child's floor, a
+weighted sum by log2 of the smallest positive weight, and a rescale point is put wherever it would pass LOWEST.
 
-Rescaling makes the largest value of a row 1; it cannot lift the others, and what is left under 2**AFTER_RESCALE might
+Rescaling makes the largest value of a row 1; it cannot lift the others, and what is left below 2**AFTER_RESCALE might
 underflow before the next rescale point.  What is done about it depends on the weights above the products.
 
-* Where every sum weighs every product with at least 2**LEAST_WEIGHT ("mixing" regions: all of a Hidden Chow-Liu tree
-  fitted with a pseudocount), a product that much behind the best one adds nothing to any sum.  It is replaced by
-  2**AFTER_RESCALE, which is more than it is, and marked by a minus sign, which multiplying cannot remove.  If it is
-  still under 2**NEGLIGIBLE of the best product when all children are in, it is dropped: every sum keeps 60 bits.  If
+* Where every sum gives every product a weight of at least 2**LEAST_WEIGHT ("mixing" regions: all of a Hidden Chow-Liu
+  tree fitted with a pseudocount), a product that much smaller than the largest adds nothing to any sum.  It is replaced
+  by 2**AFTER_RESCALE, which is more than it is, and marked by a minus sign, which multiplying cannot remove.  If it is
+  still below 2**NEGLIGIBLE of the largest product when all children are in, it is dropped: every sum keeps 60 bits.  If
   not, the row is suspect.
 * Elsewhere a row with such a value is suspect at once.
 

@@ -1,8 +1,8 @@
 """Many tiles in one call, compiled.
 
-A call of compiled code gives up the interpreter lock and asks for it again afterwards.  If the other thread has it just
-then, that takes as long as a whole tile (20 microseconds at V = 49, K = 4), and two threads get no more done than one.
-So evidence is turned for a group of tiles at a time, and the loop over the tiles of a group is compiled too.
+A call of compiled code gives up the interpreter lock and asks for it again afterwards.  If another thread holds it at
+that moment, the wait is as long as a whole tile (20 microseconds at V = 49, K = 4): two threads do no more than one.
+So evidence is transposed for a group of tiles at a time, and the loop over the tiles of a group is compiled too.
 """
 from __future__ import annotations
 

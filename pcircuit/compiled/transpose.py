@@ -1,6 +1,6 @@
-"""Rows of evidence, turned into columns, compiled: ``codes[v, b]`` for the rows b of a tile.
+"""Evidence transposed from rows to columns, compiled: ``codes[v, b]`` for the rows b of a tile.
 
-All later loops run over rows, but evidence is stored row by row.  Turning it around one entry at a time costs as much
+All later loops run over rows, but evidence is stored row by row.  Transposing it one entry at a time costs as much
 as half of an evaluation with K = 4, since neighbours in memory are V bytes apart.
 """
 from __future__ import annotations
@@ -9,7 +9,7 @@ import numpy as np
 
 from pcircuit.compiled.jit import jit
 
-COLUMNS = 32  # columns turned at a time: their 32 lines of `codes` stay in the nearest cache
+COLUMNS = 32  # columns transposed at a time: their 32 lines of `codes` stay in the L1 cache
 HALF = (np.uint64(0x00000000FFFFFFFF), np.uint64(32))
 QUARTER = (np.uint64(0x0000FFFF0000FFFF), np.uint64(16))
 EIGHTH = (np.uint64(0x00FF00FF00FF00FF), np.uint64(8))
@@ -59,7 +59,7 @@ def transpose_bytes(data, categories, signed, block, words, codes):
 
 @jit
 def _turn(data, b, v, words, j):
-    """Turn 8 x 8 bytes in registers: exchange the off-diagonal halves, then quarters, then bytes of eight words."""
+    """Transpose 8 x 8 bytes in registers: swap the off-diagonal halves, then quarters, then bytes of eight words."""
     one, two, three, four = np.uintp(1), np.uintp(2), np.uintp(3), np.uintp(4)
     a0, a1, a2, a3 = _word(data, b, v), _word(data, b + one, v), _word(data, b + two, v), _word(data, b + three, v)
     b += four

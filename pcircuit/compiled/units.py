@@ -1,11 +1,11 @@
-"""Reading the values of single units off a tile, compiled: into a table of rows, or summed over the rows.
+"""Reading the values of single units from a tile, compiled: into a table of rows, or summed over the rows.
 
 `readers` (units, 5) say which units are wanted, input units first, then inner units region by region:
 
     variable or -1,  inner region or -1,  number of the unit among its kind in the region,  is it a sum,  column j
 
 With `compiled.readers.Wanted` the values of a unit go to ``table[:, j]``, or else their sum over the rows that are not
-to skip is added to ``totals[j]``.
+skipped is added to ``totals[j]``.
 """
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def read_region(tile, rows, wanted, reader, products, sums, e):
 
 @jit
 def _total(values, place, rows, skip):
-    """Sum of a unit over the rows that are not to skip."""
+    """Sum of a unit over the rows that are not skipped."""
     total, start = 0.0, np.uintp(place) * ONE
     for b in range(np.uintp(rows)):
         total += 0.0 if skip[b] else values[start + b]
@@ -83,7 +83,7 @@ def _scaled_total(values, place, rows, skip, scales):
 
 @jit
 def _count(codes, v, rows, skip, C, counts):
-    """counts[c] = rows with category c that are not to skip."""
+    """counts[c] = rows with category c that are not skipped."""
     for c in range(C + 1):
         counts[c] = 0.0
     for b in range(rows):

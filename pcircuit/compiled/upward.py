@@ -4,8 +4,8 @@ Values are stored unit by unit, rows contiguous: ``values[unit's row * STRIDE + 
 that every inner loop runs over rows and turns into vector instructions.  Input units are never stored: a leaf child
 is multiplied into the products straight from its table.
 
-Who wants the values of single units (`readers`) takes them when their region is done, while they are in the cache
-and before its parent overwrites them: keeping all units of a tile for later costs three times as much.
+Values of single units (`readers`) are read as soon as their region is done, while they are in the cache and before
+its parent overwrites them: keeping all units of a tile for later costs three times as much.
 """
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def multiply_children(packed, layout, tile, rows, r, e):
     for a in range(arity):
         c = packed.region[r, FIRST_CHILD] + a
         u, rescale = children[c, UNIT_LIST], rescales[c]
-        # to and fro between two places, ending at `first`: a loop that may work in place stays scalar
+        # alternating between two places, ending at `first`: a loop that may work in place stays scalar
         target = first if (arity - a) % 2 == 1 else spare
         if children[c, IS_LEAF]:
             _times_leaf(tables, children[c, SOURCE], children[c, CATEGORIES], unit, u, P, codes,
@@ -120,7 +120,7 @@ def _times_leaf(tables, start, C, unit, u, P, codes, v, rows, values, origin, ta
     for p in range(0, P - 3, 4):
         t0, t1 = start + unit[u + p] * width, start + unit[u + p + 1] * width
         t2, t3 = start + unit[u + p + 2] * width, start + unit[u + p + 3] * width
-        if is_binary:  # a choice of two runs in vector lanes, a look-up hardly
+        if is_binary:  # a choice between two runs in vector lanes, a look-up hardly
             _choose_four(tables[t0], tables[t0 + 1], tables[t1], tables[t1 + 1], tables[t2], tables[t2 + 1], tables[t3],
                          tables[t3 + 1], codes, v, rows, values, origin + p, target + p, is_first)
         else:
@@ -161,7 +161,7 @@ def _look_up_four(tables, t0, t1, t2, t3, codes, v, rows, values, origin, target
 
 @jit
 def has_missing(codes, v, C, rows):
-    """Whether any row misses variable v."""
+    """Whether variable v is missing in any row."""
     missing = False
     for b in range(rows):
         missing |= codes[v, b] == C

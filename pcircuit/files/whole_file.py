@@ -99,6 +99,19 @@ def replace_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     _force_folder(folder)
 
 
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a text file, whole or not at all; raises what `replace_file` raises.
+
+    Parameters
+    ----------
+    path : str or path
+    text : str
+        Encoded as UTF-8.
+    """
+    with replace_file(path) as file:
+        file.write(text.encode("utf-8"))
+
+
 def checked_path(path: object) -> str:
     """`path` as a str; TypeError or ValueError if it cannot be one."""
     name = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pcircuit.circuit import Circuit
-from pcircuit.formats.text import write_text
+from pcircuit.files.whole_file import write_text
 from pcircuit.regions import InputRegion
 
 MOST_UNITS = 20_000

@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 
 from pcircuit.circuit import Circuit
+from pcircuit.files.whole_file import write_text
 from pcircuit.formats.graph import Graph, circuit_of_graph
 from pcircuit.formats.pyjuice import is_pyjuice_file, read_pyjuice
-from pcircuit.formats.text import MOST_CATEGORIES, Ids, Line, lines_of, log_terms, with_name, write_text
+from pcircuit.formats.text import MOST_CATEGORIES, Ids, Line, lines_of, log_terms, with_name
 from pcircuit.formats.vtree_file import read_vtree
 from pcircuit.regions import InputRegion, StructureError
 
@@ -161,7 +162,7 @@ def _read_text(path: str | os.PathLike[str]) -> tuple[Graph, int]:
             has_header = True
             continue
         root = _read_node(line, graph, ids)
-        ids.define(line, 1, root)
+        ids.define(line, root)
     if root < 0:
         raise ValueError(f"cannot read {os.fspath(path)!r}: it has no nodes")
     return graph, root

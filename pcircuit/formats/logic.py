@@ -80,7 +80,7 @@ def read_jlc(path: str | os.PathLike[str], vtree: str | os.PathLike[str] | None 
             has_header = True
             continue
         root = reader.read(line)
-        reader.ids.define(line, 1, root)
+        reader.ids.define(line, root)
     if root < 0:
         raise ValueError(f"cannot read {os.fspath(path)!r}: its last node, the root, is a constant or missing")
     try:

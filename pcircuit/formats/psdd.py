@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 
 from pcircuit.circuit import Circuit
+from pcircuit.files.whole_file import write_text
 from pcircuit.formats.graph import Graph, circuit_of_graph
-from pcircuit.formats.text import Ids, Line, lines_of, with_name, write_text
+from pcircuit.formats.text import Ids, Line, lines_of, with_name
 from pcircuit.formats.vtree_file import read_vtree_ids, vtree_text
 from pcircuit.regions import InputRegion, StructureError
 
@@ -80,7 +81,7 @@ def read_psdd(psdd: str | os.PathLike[str], vtree: str | os.PathLike[str] | None
         if nodes_of is not None and line.integer(2, "id of a v-tree node") not in nodes_of:
             raise line.fail(f"the v-tree has no node {line.tokens[2]}")
         root = _read_node(line, graph, ids)
-        ids.define(line, 1, root)
+        ids.define(line, root)
     if root < 0:
         raise ValueError(f"cannot read {os.fspath(psdd)!r}: it has no nodes")
     try:

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from pcircuit.circuit import Circuit
+from pcircuit.files.whole_file import write_text
 from pcircuit.formats.graph import Graph, circuit_of_graph
-from pcircuit.formats.text import MOST_CATEGORIES, lines_of, log_terms, with_name, write_text
+from pcircuit.formats.text import MOST_CATEGORIES, lines_of, log_terms, with_name
 from pcircuit.regions import InputRegion, StructureError
 
 

@@ -13,7 +13,6 @@ from math import exp, isnan
 
 import numpy as np
 
-from pcircuit.files.whole_file import replace_file
 from pcircuit.regions import StructureError
 
 WHOLE = re.compile("-?[0-9]{1,17}")
@@ -79,9 +78,9 @@ class Ids:
     def __init__(self) -> None:
         self.positions: dict[int, int] = {}
 
-    def define(self, line: Line, i: int, position: int) -> None:
-        """Token i of the line names what stands at `position`."""
-        name = line.integer(i, "id")
+    def define(self, line: Line, position: int) -> None:
+        """The second token of the line names what stands at `position`."""
+        name = line.integer(1, "id")
         if name in self.positions:
             raise line.fail(f"id {name} is defined a second time")
         self.positions[name] = position
@@ -156,16 +155,3 @@ def log_terms(places: np.ndarray, weights: np.ndarray) -> list[tuple[int, str]]:
     if not len(places):
         return [(0, "-inf")]
     return list(zip(places.tolist(), map(repr, np.log(weights).tolist()), strict=True))
-
-
-def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a text file, whole or not at all; raises what `pcircuit.files.whole_file.replace_file` raises.
-
-    Parameters
-    ----------
-    path : str or path
-    text : str
-        Encoded as UTF-8.
-    """
-    with replace_file(path) as file:
-        file.write(text.encode("utf-8"))

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.formats.text import Ids, Line, lines_of, write_text
+from pcircuit.files.whole_file import write_text
+from pcircuit.formats.text import Ids, Line, lines_of
 from pcircuit.vtree import VTree
 
 
@@ -109,7 +110,7 @@ class _Nodes:
             self.variables.append(-1)
         else:
             raise line.fail(f"a node is an L or an I line, found {kind[:40]!r}")
-        self.ids.define(line, 1, position)
+        self.ids.define(line, position)
         self.parents.append(-1)
 
 

@@ -157,8 +157,8 @@ def accumulate(circuit: Circuit, packed: Packed, data: Evidence, weights: Floats
         Work spaces, empty at first, so that calls in a row need not allocate.
     in_numpy : bool
     same_rows : bool
-        Whether all calls with these work spaces are about the same data: evidence that is still in one is not turned
-        again (7 % of an epoch of 2,000 rows at V = 49, K = 4).
+        Whether all calls with these work spaces are about the same data: evidence that is still in one is not
+        transposed again (7 % of an epoch of 2,000 rows at V = 49, K = 4).
 
     Returns
     -------

@@ -51,7 +51,7 @@ from pcircuit.inference.ranges import may_overflow
 from pcircuit.inference.threads import count_jobs, map_in_threads
 from pcircuit.vtree import VTree
 
-STACK_BYTES = 1_000_000  # of a tile, where values live on a stack: it should stay in the second cache
+STACK_BYTES = 1_000_000  # of a tile, where values live on a stack: it should stay in the L2 cache
 CHUNK_WORK = 2 ** 23  # units and weights times rows of one thread's unit of work: about a millisecond
 NUMPY_VALUES = 4_000_000  # of the widest region, for a block of rows in NumPy
 LOG_2 = float(np.log(2.0))

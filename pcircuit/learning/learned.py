@@ -109,15 +109,11 @@ class Learned:
         ImportError
             If matplotlib is missing.
         """
-        if ax is None:
-            try:
-                from matplotlib.figure import Figure
-            except ImportError:
-                raise ImportError("drawing needs matplotlib, which is not installed: pip install 'hld[plot]'") from None
-            ax = Figure(figsize=(6.4, 4.0), layout="constrained").add_subplot()
+        from pcircuit.pictures.canvas import axes_or_new, plain_frame
+        ax = axes_or_new(ax)
         for trial in self.trials:
             ax.plot(trial.epochs, trial.validation, marker=".", label=f"{trial.name}, {trial.num_latents} states")
         ax.set_xlabel("epochs of EM")
         ax.set_ylabel("mean log-likelihood of validation rows (nats)")
         ax.legend(fontsize="small")
-        return ax
+        return plain_frame(ax)

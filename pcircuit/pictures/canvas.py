@@ -1,4 +1,4 @@
-"""Scenes drawn with matplotlib."""
+"""Scenes drawn with matplotlib, and what all pictures share: the way to matplotlib, new axes, their frame."""
 from __future__ import annotations
 
 import importlib
@@ -27,10 +27,10 @@ def draw(scene: Scene, ax: Any = None) -> Any:
     ImportError
         Without matplotlib.
     """
-    patches, path = _matplotlib("patches"), _matplotlib("path")
+    patches, path = matplotlib_module("patches"), matplotlib_module("path")
     if ax is None:
         inches = min(scene.width / PIXELS_PER_INCH, WIDEST)
-        figure = _matplotlib("pyplot").figure(figsize=(inches, inches * scene.height / scene.width))
+        figure = matplotlib_module("pyplot").figure(figsize=(inches, inches * scene.height / scene.width))
         ax = figure.add_axes((0, 0, 1, 1))
     ax.set(xlim=(0, scene.width), ylim=(scene.height, 0), aspect="equal")
     ax.set_axis_off()
@@ -56,9 +56,19 @@ def draw(scene: Scene, ax: Any = None) -> Any:
     return ax
 
 
-def new_axes() -> Any:
-    """Axes of a new figure that pyplot knows, so that a notebook shows it."""
-    return _matplotlib("pyplot").subplots(layout="constrained")[1]
+def matplotlib_module(module: str) -> Any:
+    """A module of matplotlib; ImportError says how to install it."""
+    try:
+        return importlib.import_module(f"matplotlib.{module}")
+    except ImportError:
+        raise ImportError("drawing needs matplotlib, which is not installed: pip install 'hld[plot]'") from None
+
+
+def axes_or_new(ax: Any) -> Any:
+    """The axes given, or those of a new figure that pyplot knows, so that a notebook shows it."""
+    if ax is not None:
+        return ax
+    return matplotlib_module("pyplot").subplots(layout="constrained")[1]
 
 
 def plain_frame(ax: Any) -> Any:
@@ -79,11 +89,3 @@ def _points_per_pixel(scene: Scene, ax: Any) -> float:
     extent = ax.get_window_extent()
     scale = min(extent.width / scene.width, extent.height / scene.height)
     return float(scale * 72 / ax.figure.dpi)
-
-
-def _matplotlib(module: str) -> Any:
-    """A module of matplotlib, or the way to get it."""
-    try:
-        return importlib.import_module(f"matplotlib.{module}")
-    except ImportError:
-        raise ImportError("drawing needs matplotlib, which is not installed: pip install 'hld[plot]'") from None

@@ -11,7 +11,7 @@ from pcircuit.arguments import check_choice
 from pcircuit.array_types import Evidence
 from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.evidence import check_row
-from pcircuit.files.whole_file import replace_file
+from pcircuit.files.whole_file import write_text
 from pcircuit.pictures.canvas import draw
 from pcircuit.pictures.overview import regions_scene
 from pcircuit.pictures.scene import Scene
@@ -117,25 +117,12 @@ def write_html(circuit: Circuit, path: str | os.PathLike[str], row: ArrayLike | 
     """
     scene = circuit_scene(circuit, row, names, detail)
     if str(path).endswith(".svg"):
-        write_page(path, svg(scene) + "\n")
+        write_text(path, svg(scene) + "\n")
         return
     text = "Circles are sums, squares products, bars the tables of inputs. "
     text += ("The stronger a line, the larger its weight." if row is None
              else "The stronger an orange line, the more of the row flows through it.")
-    write_page(path, page([scene], [""], scene.title, text))
-
-
-def write_page(path: str | os.PathLike[str], text: str) -> None:
-    """Write a text, whole or not at all.
-
-    Parameters
-    ----------
-    path : str or path
-    text : str
-        Encoded as UTF-8.
-    """
-    with replace_file(path) as file:
-        file.write(text.encode("utf-8"))
+    write_text(path, page([scene], [""], scene.title, text))
 
 
 def circuit_scene(circuit: Circuit, row: ArrayLike | None, names: Sequence[str] | None, detail: str) -> Scene:

@@ -21,9 +21,10 @@ from numpy.typing import ArrayLike
 from pcircuit.array_types import Floats
 from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.evidence import check_evidence
+from pcircuit.files.whole_file import write_text
 from pcircuit.inference.likelihood import log_likelihood
-from pcircuit.pictures.canvas import new_axes
-from pcircuit.pictures.circuits import circuit_scene, write_page
+from pcircuit.pictures.canvas import axes_or_new
+from pcircuit.pictures.circuits import circuit_scene
 from pcircuit.pictures.scene import BLUE, SOFT_INK, VERMILLION
 from pcircuit.pictures.svg import page
 from pcircuit.regions import InputRegion
@@ -74,7 +75,7 @@ def plot_learning(circuits: Sequence[Circuit], data: ArrayLike, *, ax: Any = Non
     steps = _checked_steps(circuits)
     history = _means(steps, data)
     moves = [_largest_change(*pair) for pair in pairwise(steps)]
-    ax = new_axes() if ax is None else ax
+    ax = axes_or_new(ax)
     ax.plot(np.arange(len(steps)), history, "o-", color=BLUE, linewidth=2, markersize=4)
     ax.set_xlabel("epoch")
     ax.set_ylabel("log-likelihood (nats per row)", color=BLUE)
@@ -136,7 +137,7 @@ def write_learning_html(circuits: Sequence[Circuit], path: str | os.PathLike[str
         labels = [f"{label}: {mean:.4f} nats per row" for label, mean in zip(labels, _means(steps, data), strict=True)]
     scenes = [circuit_scene(circuit, row, names, "units") for circuit in steps]
     text = "The same circuit after each epoch of EM. Move the slider; lines are as strong as their weights."
-    write_page(path, page(scenes, labels, "EM while it learns", text))
+    write_text(path, page(scenes, labels, "EM while it learns", text))
 
 
 def _means(steps: list[Circuit], data: ArrayLike) -> list[float]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pcircuit.moments.moments import Moments
-from pcircuit.pictures.canvas import new_axes, plain_frame
+from pcircuit.pictures.canvas import axes_or_new, matplotlib_module, plain_frame
 from pcircuit.pictures.scene import BLUE, PANEL_LINE, VERMILLION
 
 MOST_ROWS = 2000  # of a covariance that is drawn
@@ -56,11 +56,10 @@ def plot_covariance(moments: Moments, *, ax: Any = None) -> Any:
     True
     """
     _check_moments(moments)
-    from matplotlib.colors import SymLogNorm
     S = moments.covariance()
     top = max(float(np.abs(S).max()), 1e-300)
-    ax = new_axes() if ax is None else ax
-    norm = SymLogNorm(linthresh=SMALLEST * top, vmin=-top, vmax=top)
+    ax = axes_or_new(ax)
+    norm = matplotlib_module("colors").SymLogNorm(linthresh=SMALLEST * top, vmin=-top, vmax=top)
     picture = ax.imshow(S, cmap="PuOr_r", norm=norm, interpolation="nearest")
     for edge in np.flatnonzero(np.diff(moments.circuit.nodes.region[moments.nodes])) + 0.5:
         if len(S) <= 200:
@@ -110,7 +109,7 @@ def plot_eigenvalues(moments: Moments, *, ax: Any = None) -> Any:
     _check_moments(moments)
     values = np.sort(np.linalg.eigvalsh(moments.covariance()))[::-1]
     values = values[values > 1e-12 * max(values[0], 0.0)]
-    ax = new_axes() if ax is None else ax
+    ax = axes_or_new(ax)
     number = np.arange(1, len(values) + 1)
     ax.plot(number, values, "o", color=BLUE, markersize=4)
     effective = moments.trace**2 / moments.trace_sq if moments.trace_sq > 0 else 0.0

@@ -44,7 +44,7 @@ def test_half_of_the_rows_are_kept_for_the_reference(tmp_path):
     few = HLDDetector(num_epochs=5).fit(mixed_table(90))
     assert few.test_.num_train == 45
     assert few.test(mixed_table(10)).inflation == pytest.approx(1 + 10 / 45)
-    assert "reference: 45 of the 90 rows, kept from learning" in few.describe()
+    assert "reference: 45 of the 90 rows, held out of learning" in few.describe()
     few.save(tmp_path / "few.hld")
     assert hld.load(tmp_path / "few.hld").describe() == few.describe()
     for reference, num_train in (("training", 90), ("held-out", 45), ("circuit", 90)):

@@ -2,7 +2,7 @@
 
 The squared distance d^2 = sum_j delta_j^2 is a sum over nodes, and by `hld.results.localization` also a sum over
 variables.  A share is the part of one of them in that sum, between 0 and 1.  Beside the shares of the columns
-are the counts of cells that were odd before any test was made: missing, of a level that training did not
+are the counts of unusual cells, before any test: missing, of a level that training did not
 have, out of range.
 
 The distance weighs all nodes alike, so a node with small likelihoods can depart clearly by itself and yet hardly
@@ -36,7 +36,7 @@ def explanation(detector: Any, result: Any, top: int) -> dict[str, Any]:
     Returns
     -------
     dict
-        The fields of ``result.to_dict()``; how many nodes there are and how many depart by themselves at the
+        The fields of ``result.to_dict()``; how many nodes there are and how many shifted by themselves at the
         level of the test, adjusted for their number; the lists ``nodes`` and ``variables``, the largest share
         first.
     """
@@ -71,7 +71,7 @@ def print_explanation(result: Any, found: Any) -> None:
                 [(entry["name"], entry["share"], entry["num_missing"], entry["num_unseen"],
                   entry["num_out_of_range"]) for entry in found["variables"]])
     print_text(f"\nnodes, by their share; p-values adjusted for their number "
-               f"({found['num_nodes_shifted']} of {found['num_nodes']} nodes depart by themselves at level "
+               f"({found['num_nodes_shifted']} of {found['num_nodes']} nodes shifted by themselves at level "
                f"{result.alpha:g})")
     print_table(("node", "kind", "delta", "z", "own z", "p (adj.)", "share", "columns"),
                 [(entry["node"], entry["kind"], entry["delta"], entry["zscore"], entry["own_zscore"],

@@ -98,11 +98,8 @@ def _blocks(lines: Any, size: int, separator: str) -> Iterator[str]:
 
 def _cells(text: str, encoder: TableEncoder, separator: str) -> dict[str, Any]:
     """Columns of cells, each of the type that its column was fitted to."""
-    try:
-        import pandas
-    except ImportError:
-        raise ImportError("reading CSV needs pandas, which is not installed: pip install 'hld[cli]'") from None
-    from hld.table_files.text_cells import as_fitted
+    from hld.table_files.text_cells import as_fitted, pandas_for_csv
+    pandas = pandas_for_csv()
     try:
         frame = pandas.read_csv(io.StringIO(text), sep=separator, dtype=str, index_col=False)
     except pandas.errors.ParserError as error:

@@ -10,17 +10,17 @@ if TYPE_CHECKING:
 
 
 def add_reading_options(command: Any) -> None:
-    """``--sep`` and the other options that say how a table is written."""
-    group = command.add_argument_group("how the table is written (found out where it is not said)")
+    """``--sep`` and the other options on the format of a table."""
+    group = command.add_argument_group("format of the table (detected where not given)")
     group.add_argument("--sep", type=separator, help=r"separates cells: one character ('\\t' is a tab)")
     group.add_argument("--no-header", action="store_true", help="the first row is data: columns are x0, x1, ...")
     group.add_argument("--decimal", choices=(".", ","), help="decimal mark")
-    group.add_argument("--encoding", default="utf-8", help="default utf-8")
+    group.add_argument("--encoding", default="utf-8", help="encoding (default utf-8)")
     group.add_argument("--na-values", metavar="A,B", type=names, default=[],
-                       help="cells that are missing, beside empty ones, NA, NaN, null and the like")
-    group.add_argument("--columns", metavar="A,B", type=names, help="the only columns to read")
-    group.add_argument("--drop", metavar="A,B", type=names, default=[], help="columns not to read")
-    group.add_argument("--format", choices=("csv", "parquet", "jsonl"), help="default by the ending of the name")
+                       help="texts that mean a missing cell, besides empty ones, NA, NaN, null and the like")
+    group.add_argument("--columns", metavar="A,B", type=names, help="read these columns only")
+    group.add_argument("--drop", metavar="A,B", type=names, default=[], help="do not read these columns")
+    group.add_argument("--format", choices=("csv", "parquet", "jsonl"), help="default: by the extension of the name")
 
 
 def reading_options(args: argparse.Namespace) -> ReadOptions:

@@ -80,7 +80,7 @@ def test_results_name_what_moved_and_not_what_may_move():
     assert math.isnan(changed.columns[2].pvalue)
     assert changed.pairs == ()
     assert "no column moved by itself at level 0.05 (p-values adjusted for 2 columns, given the covariates, Holm)\n" \
-           "age may move and is not tested: " in str(calm)
+           "age is a covariate and not tested: " in str(calm)
     assert "1 of 2 columns moved (p-values adjusted, given the covariates, Holm; share" in str(changed)
     saved = json.loads(json.dumps(changed.to_dict(), allow_nan=False))["columns"]
     assert [one["adjusted_pvalue"] is None for one in saved] == [False, False, True]

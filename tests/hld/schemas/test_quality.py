@@ -168,7 +168,7 @@ def test_a_schema_by_hand_is_learned_kept_and_saved(tmp_path):
     assert (again.schema_, again.schema) == (detector.schema_, given)
     assert again.get_params() == detector.get_params()
     assert again.test(batch).to_dict() == detector.test(batch).to_dict()
-    with pytest.raises(ValueError, match="`schema` has the column 'land', which the table has not"):
+    with pytest.raises(ValueError, match="`schema` has the column 'land', which the table lacks"):
         hld.HLDDetector(schema=hld.TableSchema([hld.ColumnSchema("land")])).fit(table(20, 0))
     with pytest.raises(TypeError, match="`schema` must be a TableSchema, found dict"):
         hld.HLDDetector(schema={}).fit(table(20, 0))

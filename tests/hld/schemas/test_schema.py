@@ -35,7 +35,7 @@ def test_a_learned_schema_makes_the_encoder_of_the_table(rows):
 
 @pytest.mark.parametrize(("values", "kind"), [
     ([f"id {i}" for i in range(200)], "left out"),
-    ([f"id {i % 190}" for i in range(200)], "left out"),            # 180 of 200 are in one row only
+    ([f"id {i % 190}" for i in range(200)], "left out"),            # 180 of 200 occur in one row only
     ([f"id {i % 150}" for i in range(200)], "categorical"),
     ([f"id {i}" for i in range(60)], "categorical"),                # few enough to be kept
     (list(range(1000, 1200)), "left out"), (list(range(200))[::-1], "left out"),

@@ -1,4 +1,4 @@
-"""Stretches of time: their variance in known series, effective sizes, the level where rows hang together, refusals."""
+"""Stretches of time: their variance in known series, effective sizes, the level where rows are dependent, refusals."""
 import binomial_bounds
 import numpy as np
 import pytest
@@ -87,7 +87,7 @@ def test_a_series_is_judged_by_its_stretches_and_a_shift_is_found():
     assert calm.context.kind == "time"
     assert calm.context.effective_rows < 40
     assert "stretches of time of this size" in str(calm)
-    assert "effective sizes: T = 10: " in test.describe()
+    assert "effective sample sizes: T = 10: " in test.describe()
     assert test(np.repeat(rows[:1], 400, axis=0)).reject
 
 

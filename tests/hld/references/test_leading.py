@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from hld.metrics.leading import COARSE, leading_eigenpairs
+from hld.references.leading import COARSE, leading_eigenpairs
 
 
 def covariance(rng, spectrum):

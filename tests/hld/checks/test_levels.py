@@ -1,11 +1,11 @@
-"""Checks that several rooms share."""
+"""The level, the seed and the verdict of a test."""
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from hld import HLDTest, MMDTest, Monitor, baselines, test_batches
-from hld.checks import check_alpha, finite_array, seed_of, under_prefix, with_prefix
+from hld.checks import check_alpha, check_verdict, seed_of
 from pcircuit import rat_spn
 
 
@@ -35,11 +35,8 @@ def test_seeds():
     assert 0 <= seed_of(None) < 2 ** 53
 
 
-def test_arrays_of_files():
-    arrays = {"a": np.ones((2, 3)), "b": np.array([1.0, np.nan]), "c": np.array([True]), "d": np.ones(2, np.float32)}
-    assert finite_array(arrays, "a", (2, None)) is arrays["a"]
-    assert finite_array(arrays, "d", (2,), np.float32) is arrays["d"]
-    for name, shape in (("a", (2,)), ("a", (3, 3)), ("b", (2,)), ("c", (1,)), ("d", (2,))):
-        with pytest.raises(ValueError, match=f"array '{name}' must hold"):
-            finite_array(arrays, name, shape)
-    assert under_prefix("x.", with_prefix("x.", arrays) | {"y": None}) == arrays
+def test_only_a_number_with_a_probability_is_a_verdict():
+    check_verdict(np.inf, 0.0)
+    for statistic, pvalue in ((np.nan, 0.5), (1.0, np.nan), (1.0, -0.1), (1.0, 1.1)):
+        with pytest.raises(ArithmeticError, match="is no verdict"):
+            check_verdict(statistic, pvalue)
