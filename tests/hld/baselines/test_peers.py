@@ -274,6 +274,12 @@ def test_level_and_power(name):
     assert TESTS[name](circuit, num_resamples=99, rng=0)(unlikely).reject
 
 
+def test_a_thousand_batches_are_ranked_by_default():
+    circuit = CIRCUITS["two_coins"]
+    for name in ("root", "typicality"):
+        assert len(TESTS[name](circuit, rng=0).drawn(2)[1]) == 999
+
+
 def test_reference_rows_and_batches_of_one_row():
     circuit = CIRCUITS["two_coins"]
     test = baselines.mmd_test(circuit, num_resamples=19, rng=0)
