@@ -245,7 +245,7 @@ def main():
     parser.add_argument("--measured", type=pathlib.Path, help="folder in which `covered` kept the tests of each line")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="only files whose path holds this")
-    parser.add_argument("--again", action="store_true", help="try the survivors once more")
+    parser.add_argument("--again", action="store_true", help="try the survivors once more, first")
     parser.add_argument("--wide", action="store_true", help="run all tests of the package in the end")
     parser.add_argument("--minutes", type=float, default=math.inf, help="begin no further bug after so long")
     parser.add_argument("--report", action="store_true", help="print what has been found and stop")
@@ -278,6 +278,7 @@ def judge_all(work: Work, options) -> None:
     reasons = json.loads(EQUIVALENT.read_text(encoding="utf-8"))
     left = [bug for bug in bugs if work.known.get(bug.key, {}).get("outcome") not in outcomes
             and not (bug.key in work.known and bug.key in reasons)]
+    left.sort(key=lambda bug: bug.key not in work.known)  # survivors first
     while left and time.monotonic() < end:
         batch, left = left[:CONFIRM], left[CONFIRM:]
         judge_batch(work, batch, measured, end, wide=options.wide)
