@@ -91,7 +91,17 @@ def homogeneity_pvalue(reference: np.ndarray, batch: np.ndarray, rng: np.random.
 
 
 def partition_pvalue(reference: np.ndarray, batch: np.ndarray) -> float:
-    """p-value of counts (K,) by exact tails: one hypergeometric test for each category but the last.
+    """p-value of "reference and batch have the same frequencies" by exact tails, one category after the other.
+
+    Parameters
+    ----------
+    reference, batch : (K,) int arrays
+        Counts of the same categories, each of which occurs.
+
+    Returns
+    -------
+    float
+        Exact for two categories, by half of what is observed for more: see above.
 
     Examples
     --------
