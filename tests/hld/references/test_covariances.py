@@ -31,6 +31,22 @@ def test_the_law_of_all_eigenvalues_is_that_of_leading_ones(rng):
         assert every.threshold(level, 10) == pytest.approx(leading.threshold(level, 10), rel=2e-3)
 
 
+@pytest.mark.parametrize("kept", [1, 6000])
+@pytest.mark.parametrize("decay", [1.0, 0.99])
+def test_laws_by_iteration_are_those_of_all_eigenvalues(decay, kept, rng, monkeypatch):
+    table = rng.normal(size=(450, 600)) * decay ** np.arange(600)
+    table -= table.mean(axis=0)
+    every = limit_law(RowCovariance(table))
+    monkeypatch.setattr(covariances, "MOST_FORMED", 1)
+    monkeypatch.setattr(covariances, "MOST_KEPT", kept)
+    covariance = RowCovariance(table)
+    leading = limit_law(covariance)
+    assert leading.num_eigenvalues < 450
+    assert covariance.trace_sq == pytest.approx((np.cov(table.T) ** 2).sum(), rel=1e-12)
+    for level in (0.1, 0.01, 1e-4):
+        assert leading.threshold(level, 10) == pytest.approx(every.threshold(level, 10), rel=1e-3)
+
+
 @pytest.mark.parametrize("rest", [0.0, 0.5, 2.0])
 def test_traces_of_a_stretched_covariance_are_those_of_the_matrix(rest, rng):
     root = rng.normal(size=(9, 6))
