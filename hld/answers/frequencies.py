@@ -152,7 +152,7 @@ def _law(reference: np.ndarray, batch: np.ndarray) -> float:
 def _within(reference: np.ndarray, batch: np.ndarray, rng: np.random.Generator) -> float:
     """Of small counts: by draws, and exactly where there are two categories, or draws do not reach.
 
-    With c = `BEYOND_DRAWS`, P(p <= u) is at most u below c by the exact test, and c + (u - c) above.
+    With c = `BEYOND_DRAWS`, P(p <= u) is at most u below c by the test by exact tails, and c + (u - c) above.
     """
     if len(batch) == 2:
         return partition_pvalue(reference, batch)

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 from binomial_bounds import at_least, at_most
-from scipy.stats import chi2, chi2_contingency, hypergeom
+from scipy.stats import chi2, chi2_contingency, hypergeom, multivariate_hypergeom
 
-from hld.answers.frequencies import _drawn, homogeneity_pvalue
+from hld.answers.frequencies import _drawn, homogeneity_pvalue, partition_pvalue
 
 
 def test_large_counts_are_pearsons_test(rng):
@@ -69,6 +69,22 @@ def test_small_counts_reach_below_what_draws_can_show(rng):
     assert homogeneity_pvalue(np.array([99_990, 10]), np.array([90, 10]), rng) < 1e-12
     assert homogeneity_pvalue(np.array([99_980, 10, 10]), np.array([80, 12, 8]), rng) < 1e-12
     assert homogeneity_pvalue(np.array([4, 4, 4]), np.array([0, 1, 1]), rng) > 0.2
+
+
+@pytest.mark.parametrize(("pooled", "T"), [
+    ((990, 10, 10), 10), ((990, 5, 20), 20), ((200, 6, 9, 12), 15), ((5000, 3, 3), 200), ((60, 4, 4, 4), 24)])
+def test_small_pvalues_of_rare_categories_hold_the_level_where_draws_do_not_reach(pooled, T):
+    pooled = np.array(pooled)
+    counts = np.indices(pooled[1:] + 1).reshape(len(pooled) - 1, -1).T
+    batches = np.column_stack([T - counts.sum(axis=1), counts])
+    batches = batches[(batches[:, 0] >= 0) & (batches[:, 0] <= pooled[0])]
+    chances = multivariate_hypergeom.pmf(batches, m=pooled, n=T)
+    assert chances.sum() == pytest.approx(1, rel=1e-9)
+    pvalues = np.array([partition_pvalue(pooled - batch, batch) for batch in batches])
+    reached = np.unique(pvalues[(pvalues < 1e-4) & (pvalues > 1e-12)])
+    assert len(reached) > 2
+    for u in reached:
+        assert chances[pvalues <= u].sum() <= u
 
 
 @pytest.mark.thorough
