@@ -22,5 +22,5 @@ def test_all_rows_are_learned_from_where_none_is_held_out():
         found = split_rows(9, reference, np.random.default_rng(0))
         np.testing.assert_array_equal(found[0], np.arange(9))
         assert (found[1] is None) if kept is None else (found[1] == kept).all()
-    with pytest.raises(ValueError, match="half of them is kept from learning"):
+    with pytest.raises(ValueError, match="half of them are held out"):
         split_rows(FEWEST_ROWS - 1, "held-out", np.random.default_rng(0))
