@@ -8,33 +8,32 @@ make the b_k multivariate hypergeometric, whatever the frequencies are.  Pearson
 
 and has about the chi-square law with K - 1 degrees of freedom where all expected counts are at least five (Cochran
 1954).  "About" is good enough at 0.01, not for the small levels that a correction for thousands of columns asks for:
-at an expected count of 5.6, p-values below 1e-5 come five times too often.  There a test by exact tails has to agree.
+at an expected count of 5.6, p-values below 1e-5 come five times too often.  There a second test, by exact tails, has to agree.
 Take the categories one after the other, the rarest first: among the rows of category k and of those not yet taken, b_k
 is hypergeometric given all that came before.  With two-sided p-values p_k of these,
 
 .. math:: \sum_{k < K} F_1^{-1}(1 - p_k), \qquad F_1 \text{ of chi-square with one degree of freedom},
 
-is compared with chi-square with K - 1 degrees of freedom (Lancaster 1949).  For two categories this is an exact test.
-For more of them p_k counts half of the probability of b_k itself, since what each p_k is too large by for being
+is compared with chi-square with K - 1 degrees of freedom (Lancaster 1949).  For two categories this is exact.  For
+more of them p_k counts half of the probability of b_k itself, since what each p_k is too large by for being
 discrete would add up (Lancaster 1961).  The larger of the two p-values is given.
 
 Categories with smaller expected counts, levels never seen before among them, are pooled.  How the batch's rows are
 spread within that group is tested separately: given the group's total the counts are hypergeometric again, and the
 p-value is found by drawing: 999 draws, and 9,999 if fewer than ten of the first are as extreme; below what so many
-draws can show, by the exact test.  The smaller of the two p-values is doubled (Bonferroni).
+draws can show, by exact tails.  The smaller of the two p-values is doubled (Bonferroni).
 """
 from __future__ import annotations
 
-import math
-
 import numpy as np
+
+from hld.schemas.missingness import hypergeometric_tail
 
 LEAST_EXPECTED = 5.0
 APPROXIMATE = 0.01  # down to which the chi-square law alone decides
-BEYOND_DRAWS = 1e-5  # below which the exact test decides where counts are small
+BEYOND_DRAWS = 1e-5  # below which exact tails decide where counts are small
 DRAWS, MORE_DRAWS, ENOUGH = 999, 9_999, 10
 NEARLY_NORMAL = 1000.0  # variance of a count beyond which its tails are not computed
-WINDOW = 12  # standard deviations to which they are
 SMALLEST = 1e-300  # p-values that are added up are at least this
 LARGEST = 10 ** 9  # pooled rows that NumPy's sampler takes
 
@@ -129,15 +128,18 @@ def partition_pvalue(reference: np.ndarray, batch: np.ndarray) -> float:
 
 def _two_sided(N: int, K: int, T: int, j: int, part: float) -> float:
     """P(|J - E J| > d) + part P(|J - E J| = d), d = |j - E J|, for J of K marked balls among T drawn from N."""
-    from scipy.special import gammaln
-    mean, distance = K * T / N, abs(j - K * T / N)
-    room = math.ceil(distance + WINDOW * math.sqrt(mean) + WINDOW)
-    i = np.arange(max(0, K + T - N, j - 2 * room), min(K, T, j + 2 * room) + 1)
-    logs = gammaln(i + 1) + gammaln(K - i + 1) + gammaln(T - i + 1) + gammaln(N - K - T + i + 1)
-    p = np.exp(logs.min() - logs)
-    away = np.abs(i - mean)
-    extreme, equal = away > distance * (1 + 1e-12), np.abs(away - distance) <= distance * 1e-12
-    return min(1.0, float((p[extreme].sum() + part * p[equal].sum()) / p.sum()))
+    if j * N < K * T:  # then the unmarked ones are more than expected
+        K, j = N - K, T - j
+    if j * N == K * T:
+        return 1.0
+    below, left = divmod(2 * K * T - j * N, N)  # what is as far on the other side, 2 E J - j, rounded down
+    return min(1.0, _beyond(N, K, T, j, part) + _beyond(N, N - K, T, T - below, 1.0 if left else part))
+
+
+def _beyond(N: int, K: int, T: int, j: int, part: float) -> float:
+    """P(J > j) + part P(J = j)."""
+    tail = hypergeometric_tail(N, K, T, j)
+    return tail if part == 1 else part * tail + (1 - part) * hypergeometric_tail(N, K, T, j + 1)
 
 
 def _law(reference: np.ndarray, batch: np.ndarray) -> float:
@@ -150,15 +152,15 @@ def _law(reference: np.ndarray, batch: np.ndarray) -> float:
 
 
 def _within(reference: np.ndarray, batch: np.ndarray, rng: np.random.Generator) -> float:
-    """Of small counts: by draws, and exactly where there are two categories, or draws do not reach.
+    """Of small counts: by draws, and by exact tails where there are two categories, or draws do not reach.
 
     With c = `BEYOND_DRAWS`, P(p <= u) is at most u below c by the test by exact tails, and c + (u - c) above.
     """
     if len(batch) == 2:
         return partition_pvalue(reference, batch)
     drawn = _drawn(reference, batch, rng)
-    exact = partition_pvalue(reference, batch) if drawn * (1 + MORE_DRAWS) < ENOUGH else 1.0
-    return exact if exact < BEYOND_DRAWS else min(1.0, drawn + BEYOND_DRAWS)
+    by_tails = partition_pvalue(reference, batch) if drawn * (1 + MORE_DRAWS) < ENOUGH else 1.0
+    return by_tails if by_tails < BEYOND_DRAWS else min(1.0, drawn + BEYOND_DRAWS)
 
 
 def _drawn(reference: np.ndarray, batch: np.ndarray, rng: np.random.Generator) -> float:
