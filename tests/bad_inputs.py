@@ -4,7 +4,7 @@ A case is a call in Python in which one argument is bad: the call that `GOOD` li
 replaced by a bad one of its kind (`KINDS`).  Every case must end in a TypeError or a ValueError, or for names of files
 in an OSError, of one sentence that names the argument.
 
-    python -m tests.bad_inputs > docs/bad-inputs.md         writes the page
+    python tests/bad_inputs.py > docs/bad-inputs.md         writes the page
 """
 import functools
 import inspect
@@ -444,7 +444,7 @@ def table(listed, column, names):
 
 HEAD = """# Bad inputs and what they are told
 
-Written by `python -m tests.bad_inputs > docs/bad-inputs.md` from the list in `tests/bad_inputs.py`, every entry of
+Written by `python tests/bad_inputs.py > docs/bad-inputs.md` from the list in `tests/bad_inputs.py`, every entry of
 which is a test; do not edit.
 
 Nothing is cast silently to another value.  An argument that cannot be used ends in a `TypeError` (it is of the wrong

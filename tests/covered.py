@@ -1,9 +1,9 @@
 """Which lines do the tests run?  The suite with the NumPy engine, then with compiled kernels; one table of both.
 
-    python -m tests.covered                            the whole suite, twice: an hour and a half of one core
-    python -m tests.covered --engine numpy             only the first half
-    python -m tests.covered --keep /tmp/covered        goes on where it stopped, with what that folder holds
-    python -m tests.covered tests/hld/answers --only hld/answers --engine numpy
+    python tests/covered.py                                the whole suite, twice: an hour and a half of one core
+    python tests/covered.py --engine numpy                 only the first half
+    python tests/covered.py --keep /tmp/covered            goes on where it stopped, with what that folder holds
+    python tests/covered.py tests/hld/answers --only hld/answers --engine numpy
 
 The suite is run in pieces, one process at a time (`measured`).  Lines of kernels are not counted: they run as machine
 code, which no tracer sees.  What they compute is compared with their NumPy twins.  Nor are lines that only other

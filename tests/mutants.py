@@ -1,6 +1,6 @@
 """Do the tests notice bugs?  Plants some hundreds, one at a time, and runs the tests that should fail.
 
-    python -m tests.covered --engine numpy --keep /tmp/covered        first: which tests run which lines
+    python tests/covered.py --engine numpy --keep /tmp/covered            first: which tests run which lines
     python tests/mutants.py --work /tmp/mutants --measured /tmp/covered       goes on where it stopped, in random order
     python tests/mutants.py --work /tmp/mutants --minutes 30          stops after the bug in hand by then
     python tests/mutants.py --work /tmp/mutants --again --wide        tries survivors against all tests of the package

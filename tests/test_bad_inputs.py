@@ -55,7 +55,7 @@ def parameters(function):
 
 def test_the_page_is_up_to_date():
     assert PAGE.read_text(encoding="utf-8") == bad_inputs.page(), (
-        "write it again: python -m tests.bad_inputs > docs/bad-inputs.md")
+        "write it again: python tests/bad_inputs.py > docs/bad-inputs.md")
 
 
 @pytest.mark.parametrize("option", bad_inputs.DETECTOR)

@@ -2,6 +2,8 @@
 import ast
 import pathlib
 import re
+import subprocess
+import sys
 
 import matplotlib
 import numpy as np
@@ -61,6 +63,23 @@ def test_links_lead_somewhere(page):
 def test_files_that_are_named_exist(page):
     named = PATH.findall(page.read_text(encoding="utf-8"))
     assert [name for name in named if not (ROOT / name).exists() and name not in TO_BE_WRITTEN] == []
+
+
+def commands():
+    """The programs among the tests, as CONTRIBUTING says to start them."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    return sorted(set(re.findall(r"^python ((?:-m tests\.|tests/)\S+)", text, re.MULTILINE)))
+
+
+@pytest.mark.parametrize("command", commands())
+def test_programs_among_the_tests_start(command):
+    run = subprocess.run([sys.executable, *command.split(), "--help"], cwd=ROOT, capture_output=True, text=True,
+                         check=False)
+    assert run.returncode == 0 and run.stdout.startswith("usage:"), run.stderr
+
+
+def test_there_are_programs_among_the_tests():
+    assert {"-m tests.matrix", "tests/covered.py", "tests/mutants.py"} <= set(commands())
 
 
 def blocks(page):
