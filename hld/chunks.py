@@ -11,7 +11,7 @@ from hld.answers.table_facts import batch_profile, evidence_of
 from hld.checks import check_alpha
 from hld.detector import HLDDetector
 from hld.estimator import check_fitted
-from hld.results.largest_count import largest_of
+from hld.results.largest import largest_of
 from hld.results.result import HLDResult
 from hld.results.with_quality import with_quality
 from hld.schemas.quality import data_quality

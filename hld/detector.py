@@ -27,7 +27,7 @@ from hld.estimator import check_fitted, feature_names, predictions, sklearn_tags
 from hld.files.detector import detector_parts, read_parts
 from hld.fitting.learning import learn_detector
 from hld.planning.of_tables import detectable_of_table, power_of_table, sample_size_of_table
-from hld.results.largest_count import largest_of
+from hld.results.largest import largest_of
 from hld.results.with_quality import with_quality
 from hld.summaries.of_tables import summarize_table
 from hld.summaries.summary import BatchSummary
@@ -69,8 +69,9 @@ class HLDDetector:
     metric : "auto", "likelihoods" or see `HLDTest`
         "auto" combines "euclidean", "standardized", "marginals" and "whitened", and, if 25 or more rows are held out,
         "whitened_fine" and "score"; without input or sum units among `kinds` only those that do not need them.  With
-        held-out rows the counts of single columns are tested, too (`hld.results.largest_count`).  "likelihoods" is the
-        same without "score", which is not exported as C.
+        held-out rows the counts of single columns (`hld.results.largest_count`) and the dependences along the tree
+        (`hld.results.largest_dependence`) are tested, too.  "likelihoods" is the same without "score", which is not
+        exported as C.
     null : see `HLDTest`
         By default drawn batches where T is small.
     reference : "auto", "training", "held-out" or "circuit"
@@ -224,7 +225,7 @@ class HLDDetector:
                                                 is_tested=self.missingness and alone)
         counts = batch_profile(self, rows)
         result = with_quality(lambda level: self.judge_(rows, level), quality, alpha,
-                              largest_of(self, counts) if alone else None)
+                              largest_of(self, counts) if alone else {})
         return replace(result, evidence=evidence_of(self, counts, quality, result.column_pvalues))
 
     def summarize(self, table: Any, *, epsilon: Any = None, delta: Any = 1e-6,
@@ -259,7 +260,7 @@ class HLDDetector:
         alpha = check_alpha(alpha)
         return judge_segments(self, lambda rows, quality: with_quality(
             lambda level: self.judge_(rows, level), quality, alpha,
-            largest_of(self, batch_profile(self, rows)) if self.judge_ is self.test_ else None),
+            largest_of(self, batch_profile(self, rows)) if self.judge_ is self.test_ else {}),
             table, by, alpha, every=every, procedure=procedure)
 
     def score_samples(self, table: Any) -> np.ndarray:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from hld.results.largest_count import largest_of
+from hld.results.largest import largest_of
 from hld.results.result import HLDResult
 from hld.results.with_quality import with_quality
 from hld.summaries.of_tables import facts_of
@@ -43,8 +43,8 @@ def judge_table_summary(detector: Any, summary: BatchSummary, alpha: float) -> H
     summary, quality, evidence = facts_of(detector, summary)
     if quality is None:
         return detector.test_(summary, alpha)
-    counts = None if evidence is None else largest_of(detector, evidence.batch)
-    result = with_quality(lambda level: detector.test_(summary, level), quality, alpha, counts)
+    largest = largest_of(detector, None if evidence is None else evidence.batch)
+    result = with_quality(lambda level: detector.test_(summary, level), quality, alpha, largest)
     return replace(result, evidence=evidence)
 
 

@@ -75,7 +75,8 @@ def commands():
 def test_programs_among_the_tests_start(command):
     run = subprocess.run([sys.executable, *command.split(), "--help"], cwd=ROOT, capture_output=True, text=True,
                          check=False)
-    assert run.returncode == 0 and run.stdout.startswith("usage:"), run.stderr
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.startswith("usage:")
 
 
 def test_there_are_programs_among_the_tests():

@@ -6,7 +6,7 @@
 A detector takes seconds to calibrate, and choosing among metrics takes many detectors.  So here each table is learned
 once, and of every batch only its mean vector is computed; each combination of metrics is the harmonic mean of their
 scores, as the detector combines them (`hld.nulls.score`), and rejects what lies beyond the 95 % quantile of unshifted
-batches.  Nominal size is not measured here: see `bench_level`.
+batches (at equal size), or what has a p-value of at most 0.05 (at nominal size, which `bench_level` measures).
 
 The tables are two halves: their names in alphabetical order, every other one, are for choosing (CHOOSING), the others
 are held back (HELD_BACK) until the choice is made.
@@ -30,7 +30,9 @@ from hld.nulls.limit_law import limit_laws
 from hld.nulls.score import score_of
 from hld.nulls.staged import squared_distances
 from hld.references.rows import row_reference
+from hld.results.largest_count import SHARE as COUNTS_SHARE
 from hld.results.largest_count import largest_count
+from hld.results.largest_dependence import largest_dependence
 from hld.vectors.score_features import score_features
 
 from .shifts import SHIFTS, columns_for, fresh_batches, shifted_batches
@@ -43,6 +45,9 @@ COMBINED = {"four": DEFAULT, "+ fine": EVERY[:5], "+ score": (*DEFAULT, "score")
             "+ fine + score + ordered": EVERY, COUNTS: (COUNTS,)}
 SHARES = (0.1, 0.2, 0.35, 0.5)  # of the level, for the test of counts beside all metrics but "ordered"
 COMBINED |= {f"+ fine + score + {share:.0%} counts": (*EVERY[:6], COUNTS, share) for share in SHARES}
+DEPENDENCES = "dependences"  # the largest change of a dependence, beside counts with the share of the default
+COMBINED |= {f"+ counts + {share:.0%} dependences": (*EVERY[:6], COUNTS, COUNTS_SHARE, DEPENDENCES, share)
+             for share in (0.1, 0.2, 0.3)}
 ALPHA, SIZES = 0.05, (10, 50, 200)
 
 
@@ -65,7 +70,8 @@ def main():
             cells += study(name, options)
             path.write_text(json.dumps(cells))
             print(f"{name}: {time.perf_counter() - started:.0f} s", flush=True)
-    print(report([cell for cell in cells if cell["table"] in options.tables]))
+    chosen = [cell for cell in cells if cell["table"] in options.tables]
+    print(report(chosen), report(chosen, "nominal"), sep="\n\n")
 
 
 def study(name, options) -> list:
@@ -80,19 +86,19 @@ def study(name, options) -> list:
     circuit, encode = detector.circuit_, lambda rows: detector.encoder_.encode(rows)[0]
     nodes = pcircuit.select_nodes(circuit)
     reference = row_reference(circuit, nodes, encode(source.train[np.sort(half)]), score_features(circuit))
-    ascending, edges = detector.encoder_.ordered, np.zeros((0, 2), dtype=np.int64)
+    ascending, kept = detector.encoder_.ordered, detector.profile_
     metrics = tuple(build_metric(metric, reference, **({"ordered": ascending} if ascending else {}))
                     for metric in EVERY if ascending or metric != "ordered")
     score = score_of(limit_laws(reference, metrics))
 
     def each(batches, T):
-        """(B, q) scores of batches, one by one."""
+        """(B, 2 + q) p-values of counts and dependences, and scores of the metrics, of batches one by one."""
         rows = [encode(batch) for batch in batches]
         means = np.stack([reference.vectors.mean(one) for one in rows]) - reference.mean
         scores = score(squared_distances(metrics, means) / (1 + T / reference.num_rows), T)[:, :len(metrics)]
-        counts = [largest_count(detector.profile_, profile_of(one, detector.encoder_.num_categories, edges), ascending)
-                  for one in rows]
-        return np.column_stack([[one.pvalue for one in counts], scores])
+        own = [profile_of(one, detector.encoder_.num_categories, kept.edges) for one in rows]
+        return np.column_stack([[largest_count(kept, one, ascending).pvalue for one in own],
+                                [largest_dependence(kept, one).pvalue for one in own], scores])
     cells = []
     for T in SIZES:
         unshifted = each(fresh_batches(source, T, 3 * options.batches, 0), T)
@@ -100,7 +106,9 @@ def study(name, options) -> list:
             for v in columns_for(kind, source, options.columns):
                 found = each(shifted_batches(kind, source, v, T, options.batches, 1), T)
                 cells.append({"table": name, "kind": kind, "column": v, "T": T,
-                              "power": {label: _power(found, unshifted, chosen) for label, chosen in COMBINED.items()}})
+                              "power": {label: _power(found, unshifted, chosen) for label, chosen in COMBINED.items()},
+                              "nominal": {label: float((_combined(found, chosen) <= ALPHA).mean())
+                                          for label, chosen in COMBINED.items()}})
     return cells
 
 
@@ -111,22 +119,26 @@ def _power(found, unshifted, chosen) -> float:
 
 
 def _combined(scores, chosen) -> np.ndarray:
-    """(B,) the harmonic mean of the scores of some metrics, and the test of counts by its share of the level."""
-    places = [1 + EVERY.index(name) for name in chosen if name in EVERY and 1 + EVERY.index(name) < scores.shape[1]]
+    """(B,) the harmonic mean of the scores of some metrics, and tests of counts and dependences by their shares."""
+    places = [2 + EVERY.index(name) for name in chosen if name in EVERY and 2 + EVERY.index(name) < scores.shape[1]]
     if not places:
         return scores[:, 0]
     together = harmonic_mean(np.maximum(scores[:, places], 1e-300))
-    return np.minimum(together / (1 - chosen[-1]), scores[:, 0] / chosen[-1]) if COUNTS in chosen else together
+    beside = [(scores[:, i], chosen[chosen.index(name) + 1]) for i, name in enumerate((COUNTS, DEPENDENCES))
+              if name in chosen]
+    return np.minimum.reduce([together / (1 - sum(share for _, share in beside)),
+                              *(pvalues / share for pvalues, share in beside)])
 
 
-def report(cells) -> str:
-    """Markdown: mean power by kind of shift."""
+def report(cells, of="power") -> str:
+    """Markdown: mean power by kind of shift, at equal size or (of="nominal") at the level of the p-values."""
     tables, kinds = (list(dict.fromkeys(cell[key] for cell in cells)) for key in ("table", "kind"))
-    lines = [f"Mean power at equal size, level {ALPHA}, T = {' / '.join(map(str, SIZES))}; {', '.join(tables)}", "",
+    size = "equal" if of == "power" else "nominal"
+    lines = [f"Mean power at {size} size, level {ALPHA}, T = {' / '.join(map(str, SIZES))}; {', '.join(tables)}", "",
              "| shift (cells) | " + " | ".join(COMBINED) + " |", "|---" * (1 + len(COMBINED)) + "|"]
     for kind in [*kinds, "all"]:
         chosen = [cell for cell in cells if kind in (cell["kind"], "all")]
-        shown = [" / ".join(f"{np.mean([cell['power'][label] for cell in chosen if cell['T'] == T]):.2f}"
+        shown = [" / ".join(f"{np.mean([cell[of][label] for cell in chosen if cell['T'] == T]):.2f}"
                             for T in SIZES) for label in COMBINED]
         lines.append(f"| {kind} ({len(chosen)}) | " + " | ".join(shown) + " |")
     return "\n".join(lines)

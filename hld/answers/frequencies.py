@@ -8,9 +8,9 @@ make the b_k multivariate hypergeometric, whatever the frequencies are.  Pearson
 
 and has about the chi-square law with K - 1 degrees of freedom where all expected counts are at least five (Cochran
 1954).  "About" is good enough at 0.01, not for the small levels that a correction for thousands of columns asks for:
-at an expected count of 5.6, p-values below 1e-5 come five times too often.  There a second test, by exact tails, has to agree.
-Take the categories one after the other, the rarest first: among the rows of category k and of those not yet taken, b_k
-is hypergeometric given all that came before.  With two-sided p-values p_k of these,
+at an expected count of 5.6, p-values below 1e-5 come five times too often.  There a second test, by exact tails, has
+to agree.  Take the categories one after the other, the rarest first: among the rows of category k and of those not yet
+taken, b_k is hypergeometric given all that came before.  With two-sided p-values p_k of these,
 
 .. math:: \sum_{k < K} F_1^{-1}(1 - p_k), \qquad F_1 \text{ of chi-square with one degree of freedom},
 

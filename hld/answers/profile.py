@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 
 MOST_ROWS = 2 ** 53
 LAWS = (2, 4)  # moments of the distances of counts: by columns, by pairs
+MOST_ASSOCIATED = 2000.0  # logarithms of ratios of doubles are smaller
 MOST_CELLS = 2_000_000  # of all pair tables together; pairs beyond are left out
 
 
@@ -38,6 +39,9 @@ class Profile:
         By edge; rows that miss one of the two are not counted.
     laws : (2, 4) float array or None
         How distances of counts vary, by columns and by pairs (`hld.results.count_law`); None where that is not known.
+    associations : tuple of (C_u, C_v) float arrays, or None
+        By edge, how values of the two columns go together (`hld.results.largest_dependence`); None where that is not
+        known.
     """
 
     num_rows: int
@@ -45,6 +49,7 @@ class Profile:
     edges: np.ndarray
     pairs: tuple[Any, ...]
     laws: np.ndarray | None = None
+    associations: tuple[Any, ...] | None = None
 
     def __add__(self, other: Profile) -> Profile:
         """The profile of both tables together."""
@@ -56,6 +61,8 @@ class Profile:
         """Flat arrays for a file."""
         arrays = {"counts": np.concatenate(self.counts), "edges": self.edges,
                   "pairs": np.concatenate([np.zeros(0, np.int64), *(table.ravel() for table in self.pairs)])}
+        if self.associations is not None:
+            arrays["associations"] = np.concatenate([np.zeros(0), *(table.ravel() for table in self.associations)])
         return arrays if self.laws is None else arrays | {"laws": self.laws}
 
     @classmethod
@@ -70,13 +77,14 @@ class Profile:
             raise ValueError(f"the pair tables of a profile must have at most {MOST_CELLS} cells")
         cells = _whole(arrays, "pairs", (sum(a * b for a, b in shapes),))
         counts = tuple(np.split(totals, np.cumsum(sizes)[:-1]))
-        pairs = np.split(cells, np.cumsum([a * b for a, b in shapes])[:-1]) if shapes else []
+        pairs = _tables(cells, shapes)
         num_rows = _total(counts[0])
         if not 0 < num_rows <= MOST_ROWS or any(_total(one) != num_rows for one in counts) \
-                or any(_total(one) > num_rows for one in pairs):
+                or any(_total(one.ravel()) > num_rows for one in pairs):
             raise ValueError("the counts of a profile must be of the same rows in every column")
-        tables = tuple(one.reshape(shape) for one, shape in zip(pairs, shapes, strict=True))
-        return cls(num_rows, counts, edges, tables, _laws(arrays["laws"]) if "laws" in arrays else None)
+        laws = _laws(arrays["laws"]) if "laws" in arrays else None
+        found = _associations(arrays["associations"], len(cells)) if "associations" in arrays else None
+        return cls(num_rows, counts, edges, pairs, laws, None if found is None else _tables(found, shapes))
 
 
 def profile_of(codes: np.ndarray, num_categories: tuple[int, ...], edges: ArrayLike) -> Profile:
@@ -149,6 +157,20 @@ def tree_edges(tree: np.ndarray, num_categories: Sequence[int]) -> np.ndarray:
 def _total(counts: np.ndarray) -> int:
     """The sum of counts of a file, which may be beyond 64 bits."""
     return sum(counts.tolist())
+
+
+def _tables(cells: np.ndarray, shapes: list[tuple[int, int]]) -> tuple[np.ndarray, ...]:
+    """Tables of given shapes, from all their cells."""
+    ends = np.cumsum([a * b for a, b in shapes])
+    return tuple(cells[end - a * b:end].reshape(a, b) for (a, b), end in zip(shapes, ends.tolist(), strict=True))
+
+
+def _associations(array: np.ndarray, size: int) -> np.ndarray:
+    """Associations of a file, if they may be such."""
+    if array.dtype != np.float64 or array.shape != (size,) or not (np.abs(array) <= MOST_ASSOCIATED).all():
+        raise ValueError(f"'associations' of a profile must be {size} numbers of at most {MOST_ASSOCIATED:g} in size, "
+                         f"found shape {array.shape} of {array.dtype}")
+    return array
 
 
 def _laws(array: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ shifted.  It is hidden from the test, as if it were missing and had never been t
 segment's other columns follow the whole table.  To see drift, group by a column that the model does not know.
 
 The p-value of a segment is the one that `HLDDetector.test` gives for its rows alone, without the grouping column:
-distance, missing values, new values and single counts share the level as they do there.
+distance, missing values, new values, single counts and dependences share the level as they do there.
 """
 from __future__ import annotations
 

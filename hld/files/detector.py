@@ -170,7 +170,7 @@ def _read_profile(arrays: dict[str, Any], encoder: TableEncoder, num_train: int)
     """The counts of a file; None if it has none."""
     if not arrays:
         return None
-    check_names(arrays, {"counts", "edges", "pairs"} | ({"laws"} & set(arrays)), "the profile")
+    check_names(arrays, {"counts", "edges", "pairs"} | ({"laws", "associations"} & set(arrays)), "the profile")
     profile = Profile.from_arrays(arrays, encoder.num_categories)
     if profile.num_rows > num_train:
         raise ValueError(f"the profile counts {profile.num_rows} rows, but the detector learned from {num_train}")

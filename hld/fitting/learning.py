@@ -24,6 +24,7 @@ from hld.files.detector import check_storable
 from hld.fitting.odd_columns import examine_columns
 from hld.fitting.own_test import build_test, warn_of_few
 from hld.results.count_law import with_laws
+from hld.results.largest_dependence import with_associations
 from hld.schemas.encoder import TableEncoder
 from hld.schemas.learn_schema import learn_schema
 from hld.schemas.new_values import reference_rows
@@ -74,6 +75,7 @@ def learn_detector(options: Mapping[str, Any], table: Any, groups: Any, order: s
     start = pcircuit.hclt(learned, options["num_latents"], encoder.num_categories, options["pseudocount"], rng,
                           tree=tree)
     circuit, history, num_learned = (learner or _fit_here(options, progress))(start, learned, encoder)
+    known["profile"] = with_associations(known["profile"], circuit, kept)
     test = build_test(options, circuit, kept, num_learned, int(rng.integers(2 ** 53)), encoder.ordered)
     num_train = len(data) + num_learned - len(learned)
     judge = build_judge(test, kept, None if labels is None else labels[kept_rows], given, order)

@@ -11,7 +11,9 @@ from hld.checks import check_alpha
 from hld.planning.alternatives import Alternative, Edit, alternative_of, read_edits
 from hld.planning.detectable import Detectable, detectable
 from hld.planning.power import power, sample_size
+from hld.results.largest import has_largest
 from hld.results.largest_count import SHARE as COUNTS_SHARE
+from hld.results.largest_dependence import SHARE as DEPENDENCES_SHARE
 from hld.schemas.missingness import SHARE as MISSING_SHARE
 from hld.schemas.new_values import SHARE as NEW_SHARE
 
@@ -87,7 +89,7 @@ def detectable_of_table(detector: Any, T: int, power: float = 0.9, alpha: float 
 
 
 def own_level(detector: Any, alpha: float) -> float:
-    """The part of the level that the distance has, where counts, new and missing values are tested beside it.
+    """The part of the level that the distance has, where counts, dependences, new and missing values are tested, too.
 
     What these tests find is left out, so that the power of a detector is at least what is said here.
 
@@ -108,9 +110,9 @@ def own_level(detector: Any, alpha: float) -> float:
         rest -= MISSING_SHARE
     if has_new:
         rest -= NEW_SHARE
-    if has_new and detector.profile_ is not None and isinstance(detector.metric, str) \
-            and detector.metric in ("auto", "likelihoods"):
+    if has_largest(detector):
         rest -= COUNTS_SHARE
+        rest -= DEPENDENCES_SHARE if detector.profile_.associations else 0
     return check_alpha(alpha) * rest
 
 

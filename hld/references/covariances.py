@@ -17,8 +17,8 @@ from hld.references.leading import leading_eigenpairs
 MOST_FORMED = 3000  # rows or coordinates of a product of a table with itself, all of whose eigenvalues are computed
 MOST_KEPT = 6000  # the same, of one that is kept for iterations: 288 MB
 MANY = 256  # leading eigenvalues that are found together
-# residuals of leading eigenvectors, relative to the largest and to the smallest of their eigenvalues, at which iteration
-# ends; errors of the eigenvalues are quadratic in them
+# residuals of leading eigenvectors, relative to the largest and to the smallest of their eigenvalues, at which
+# iteration ends; errors of the eigenvalues are quadratic in them
 FINE, COARSE = 1e-4, 0.05
 
 

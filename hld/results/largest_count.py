@@ -107,26 +107,6 @@ def largest_count(kept: Any, batch: Any, ordered: tuple[Any, ...] = (), toleranc
                         bool(is_cut[where]))
 
 
-def largest_of(detector: Any, batch: Any) -> LargestCount | None:
-    """The largest count of a detector's batch: part of the default test where rows were held out.
-
-    Parameters
-    ----------
-    detector : HLDDetector
-        Fitted.
-    batch : Profile
-        Counts of the batch.
-
-    Returns
-    -------
-    LargestCount or None
-    """
-    is_default = isinstance(detector.metric, str) and detector.metric in ("auto", "likelihoods")
-    if not is_default or detector.new_values_ is None or detector.profile_ is None:
-        return None
-    return largest_count(detector.profile_, batch, detector.encoder_.ordered, detector.tolerance)
-
-
 def _events(kept: Any, batch: Any, ascends: Any) -> tuple[Any, ...]:
     """Column, category, whether it is a cut, and the counts of both sides, for everything that is compared."""
     sizes = np.array([len(one) - 1 for one in kept])

@@ -14,6 +14,7 @@ from hld.answers.words import headline, in_words
 from hld.checks import check_verdict
 from hld.results.effects import effect_interval
 from hld.results.largest_count import LargestCount
+from hld.results.largest_dependence import LargestDependence
 
 if TYPE_CHECKING:
     from hld.results.localization import Localization
@@ -68,6 +69,8 @@ class HLDResult:
         values, which is part of `pvalue`.
     largest_count : hld.results.largest_count.LargestCount or None
         Where a batch of a detector with the default metrics differs most in a single count; part of `pvalue`, too.
+    largest_dependence : hld.results.largest_dependence.LargestDependence or None
+        The pair of columns, among the edges of the tree, whose dependence changed most; part of `pvalue` as well.
     context : GroupContext, CovariateContext or None
         What the batch was judged by, where that is more than independent rows: groups, stretches of time
         (`hld.variation.context`), covariates that may move (`hld.conditional.context`).  Then `statistic` is
@@ -104,6 +107,7 @@ class HLDResult:
     evidence: Evidence | None = field(default=None, repr=False)
     data_quality: DataQuality | None = field(default=None, repr=False)
     largest_count: LargestCount | None = field(default=None, repr=False)
+    largest_dependence: LargestDependence | None = field(default=None, repr=False)
     context: Any = field(default=None, repr=False)
     column_pvalues: np.ndarray | None = field(default=None, repr=False)
     _scores: np.ndarray | None = field(default=None, repr=False)
@@ -196,6 +200,8 @@ class HLDResult:
             values["data_quality"] = self.data_quality.to_dict()
         if self.largest_count is not None:
             values["largest_count"] = asdict(self.largest_count)
+        if self.largest_dependence is not None:
+            values["largest_dependence"] = self.largest_dependence.to_dict()
         if self.context is not None:
             values["context"] = self.context.to_dict()
         if self.evidence is not None:

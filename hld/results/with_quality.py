@@ -1,17 +1,18 @@
-"""The verdict on a batch: the tests of the distance, of missing and new values and of single counts in one result."""
+"""The verdict on a batch: the tests of the distance, of missing and new values, of single counts and dependences."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
-from hld.results.largest_count import LargestCount
 from hld.results.result import HLDResult
 
 
-def with_quality(test: Callable[..., Any], quality: Any, alpha: float, counts: LargestCount | None = None) -> HLDResult:
-    """The result of a batch with its data quality, and its missing values, new ones and counts in the p-value.
+def with_quality(test: Callable[..., Any], quality: Any, alpha: float,
+                 largest: Mapping[str, Any] = MappingProxyType({})) -> HLDResult:
+    """The result of a batch with its data quality, and all that is tested beside the distance in the p-value.
 
     Parameters
     ----------
@@ -20,16 +21,18 @@ def with_quality(test: Callable[..., Any], quality: Any, alpha: float, counts: L
     quality : hld.DataQuality
     alpha : float
         Level of all together.
-    counts : LargestCount, optional
+    largest : mapping, optional
+        What was tested by itself (`hld.results.largest.largest_of`), by the field of the result that holds it.
 
     Returns
     -------
     HLDResult
         Its threshold is that of the part of the level that the distance has.
     """
-    tested = [one for one in (quality.missingness, quality.new_values, counts) if one is not None and one.share]
+    beside = (quality.missingness, quality.new_values, *largest.values())
+    tested = [one for one in beside if one is not None and one.share]
     if not tested:
-        return replace(test(alpha), data_quality=quality, largest_count=counts)
+        return replace(test(alpha), data_quality=quality, **largest)
     rest = 1 - sum(one.share for one in tested)
     found = test(alpha * rest)
     pvalue = combined(found.pvalue, *tested)
@@ -37,7 +40,7 @@ def with_quality(test: Callable[..., Any], quality: Any, alpha: float, counts: L
     changes = {"pvalue": pvalue, "alpha": alpha, "reject": bool(pvalue <= alpha), "null_error": error}
     if len(found.metrics) > 1:
         changes |= {"statistic": -math.log10(max(pvalue, 1e-300)) + 0.0, "threshold": -math.log10(alpha)}
-    return replace(found, data_quality=quality, largest_count=counts, **changes)
+    return replace(found, data_quality=quality, **largest, **changes)
 
 
 def combined(pvalue: float, *tests: Any) -> float:

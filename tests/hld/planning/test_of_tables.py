@@ -58,6 +58,7 @@ def test_what_is_tested_beside_the_distance_takes_its_part_of_the_level():
     table["a"][:20] = np.nan
     detector = hld.HLDDetector(num_latents=2, num_epochs=1, num_resamples=19, metric="likelihoods").fit(table)
     result = detector.test({"a": np.array([7.0, np.nan, *[0.0] * 48]), "b": np.zeros(50, dtype=int)})
-    beside = result.data_quality.missingness, result.data_quality.new_values, result.largest_count
+    quality = result.data_quality
+    beside = quality.missingness, quality.new_values, result.largest_count, result.largest_dependence
     assert all(one.share > 0 for one in beside)
     assert own_level(detector, 0.05) == pytest.approx(0.05 * (1 - sum(one.share for one in beside)), rel=1e-12)

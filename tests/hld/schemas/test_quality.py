@@ -65,12 +65,13 @@ def test_tables_without_holes_pay_nothing(detector):
     result = plain.test(batch)
     rows = plain.encoder_.encode(batch)[0]
     assert result.pvalue == combined(plain.test_(rows).pvalue, result.data_quality.new_values,
-                                     result.largest_count)
+                                     result.largest_count, result.largest_dependence)
     assert result.data_quality.missingness.share == 0.0
     with_holes = detector.test(table(50, 1))
     alone = detector.test_(detector.encoder_.encode(table(50, 1))[0])
     holes, new = with_holes.data_quality.missingness, with_holes.data_quality.new_values
-    assert with_holes.pvalue == combined(alone.pvalue, holes, new, with_holes.largest_count)
+    assert with_holes.pvalue == combined(alone.pvalue, holes, new, with_holes.largest_count,
+                                         with_holes.largest_dependence)
     assert (holes.share, new.share) == (0.1, 0.02)
 
 

@@ -288,7 +288,7 @@ def test_few_rows_have_exact_tests_alone(detector):
     assert {"largest column", "largest pair"} <= set(result.metrics)
     assert result.largest_count is not None
     assert sum(result.parts) == pytest.approx(1)
-    older = replace(detector.profile_, laws=None)
+    older = replace(detector.profile_, laws=None, associations=None)
     from hld.sql.distances import count_distances
     found = hld.sql.count(detector, connection, "t")
     assert count_distances(detector, found.profile) is None

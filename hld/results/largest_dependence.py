@@ -1,0 +1,173 @@
+r"""One dependence among many: the largest change along an edge of the tree, by a bound that holds at every T.
+
+The mean log-likelihood ratio of two columns against independence falls when their dependence is lost, however many
+categories they have, and rises when it gets stronger.  The circuit knows the joint distribution p of the two columns of
+every edge of its tree, so with
+
+.. math:: a_{ij} = \ln \Bigl( (1 - \varepsilon) \frac{p_{ij}}{p_{i \cdot} \, p_{\cdot j}} + \varepsilon \Bigr),
+          \qquad \varepsilon = 0.01,
+
+the mean of a over a batch is one number for each edge, whose sign says which way the dependence went (the mixture with
+independence keeps a above ln(0.01) where p is 0).  Held-out rows show the pairs of values r_ij times, a batch b_ij
+times, and a comes from other rows: without a shift all N = n + T of them are exchangeable.  Given the pooled counts
+m = r + b, the batch's sum of a is that of T of N known numbers, drawn without replacement, whatever the distribution
+is, and its tail is enclosed by bounds that hold for a single row as for a million (`hld.results.tail_bounds`).  Twice
+the bound is a p-value; the smallest, times the number of edges, is that of all (Bonferroni).
+
+This test has a share of the level beside the distance, `SHARE`: hundreds of dependences that hold make the change of
+one invisible in sums of squares.
+"""
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+import pcircuit
+from hld.results.tail_bounds import mean_tail_bound
+
+SHARE = 0.1  # of the level: `benchmarks.power.trials`
+INDEPENDENT = 0.01  # epsilon
+ENCLOSED = 16  # edges, those that changed most, whose tails are enclosed: those of others are hardly ever smaller
+CLOSE = 1e-10  # standard deviation of what does not vary
+
+
+@dataclass(frozen=True)
+class LargestDependence:
+    """The largest change of a dependence.
+
+    Attributes
+    ----------
+    pvalue : float
+        p-value of all edges together.
+    share : float
+        Part of the level that this test has.
+    columns : tuple of two int, or None
+        The edge; None where there is nothing to compare.
+    is_weaker : bool
+        Whether the values of the two columns go together less than in held-out rows.
+    """
+
+    pvalue: float
+    share: float
+    columns: tuple[int, int] | None = None
+    is_weaker: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain Python values."""
+        return asdict(self) | {"columns": None if self.columns is None else list(self.columns)}
+
+
+def largest_dependence(kept: Any, batch: Any, tolerance: float = 0.0) -> LargestDependence:
+    """Compare the mean associations of a batch with those of held-out rows.
+
+    Parameters
+    ----------
+    kept, batch : hld.answers.profile.Profile
+        Counts of pairs along the same edges; `kept` has the associations.
+    tolerance : float
+        In units of the standard deviation of a single row: by how much a mean may differ.
+
+    Returns
+    -------
+    LargestDependence
+        With share 0 where no edge can differ.
+
+    Notes
+    -----
+    O(cells of all pair tables).
+
+    Examples
+    --------
+    >>> from hld.answers.profile import Profile
+    >>> a, edges, counts = np.array([[0.5, -1.0], [-1.0, 0.5]]), np.array([[0, 1]]), (np.array([50, 50, 0]),) * 2
+    >>> kept = Profile(100, counts, edges, (np.array([[45, 5], [5, 45]]),), associations=(a,))
+    >>> found = largest_dependence(kept, Profile(40, counts, edges, (np.array([[10, 10], [10, 10]]),)))
+    >>> found.columns, found.is_weaker, round(found.pvalue, 4)
+    ((0, 1), True, 0.0001)
+    """
+    if kept.associations is None or not len(kept.edges):
+        return LargestDependence(1.0, 0.0)
+    n, T, difference, deviation = _differences(kept, batch)
+    varies = (n > 0) & (T > 0) & (deviation > CLOSE)
+    if not varies.any():
+        return LargestDependence(1.0, 0.0)
+    E, moved = int(varies.sum()), np.maximum(np.abs(difference) - tolerance * deviation, 0)
+    # the exponent of the tail of a normal variable, which none of the bounds is below where the tails are normal
+    N, deviation = np.maximum(n + T, 1), np.where(varies, deviation, 1)
+    exponents = np.where(varies, (moved / deviation) ** 2 * T * N / np.maximum(n, 1) / 2, -1.0)
+    best, where = 2.0, int(np.argmax(exponents))
+    for e in np.argsort(-exponents, kind="stable")[:ENCLOSED].tolist():
+        if exponents[e] > math.log(2 * E):
+            bound = mean_tail_bound(kept.associations[e], kept.pairs[e], batch.pairs[e], tolerance * deviation[e])
+            best, where = (2 * bound, e) if 2 * bound < best else (best, where)
+    u, v = kept.edges[where].tolist()
+    return LargestDependence(min(1.0, best * E), SHARE, (u, v), bool(difference[where] < 0))
+
+
+def associations_of(circuit: pcircuit.Circuit, edges: np.ndarray) -> tuple[np.ndarray, ...]:
+    """The associations of the values of pairs of columns under a circuit.
+
+    Parameters
+    ----------
+    circuit : pcircuit.Circuit
+        Normalised.
+    edges : (E, 2) int array
+        Pairs of columns.
+
+    Returns
+    -------
+    tuple of E (C_u, C_v) float arrays
+        a, in nats; 0 where a margin is 0.
+
+    Examples
+    --------
+    >>> circuit = pcircuit.chow_liu_circuit(np.array([[0, 0], [1, 1], [0, 0], [1, 1]] * 25), pseudocount=0.0)
+    >>> associations_of(circuit, np.array([[0, 1]]))[0].round(2)
+    array([[ 0.69, -4.61],
+           [-4.61,  0.69]])
+    """
+    tables = pcircuit.pairwise_tables(circuit, [(u, v) for u, v in edges.tolist()])
+    return tuple(_association(table) for table in tables.values())
+
+
+def with_associations(profile: Any, circuit: pcircuit.Circuit, kept: np.ndarray | None) -> Any:
+    """A profile with the associations of the values along its edges, if it counts rows that were held out.
+
+    Parameters
+    ----------
+    profile : hld.answers.profile.Profile
+    circuit : pcircuit.Circuit
+        Learned from other rows.
+    kept : (k, V) int array or None
+        The rows that it counts; None leaves the profile as it is.
+
+    Returns
+    -------
+    Profile
+    """
+    return profile if kept is None else replace(profile, associations=associations_of(circuit, profile.edges))
+
+
+def _association(p: np.ndarray) -> np.ndarray:
+    """a of one table p."""
+    product = np.outer(p.sum(axis=1), p.sum(axis=0))
+    ratio = np.divide(p, product, out=np.ones_like(p), where=product > 0)
+    found = np.log((1 - INDEPENDENT) * ratio + INDEPENDENT)
+    found.flags.writeable = False
+    return found
+
+
+def _differences(kept: Any, batch: Any) -> tuple[np.ndarray, ...]:
+    """n, T, mean in the batch less mean of all rows, and the standard deviation of all rows, by edge."""
+    a, r, b = (np.concatenate([one.ravel() for one in tables]) for tables in (kept.associations, kept.pairs,
+                                                                              batch.pairs))
+    sizes = np.array([one.size for one in kept.pairs])
+    starts = np.cumsum(sizes) - sizes
+    n, T = (np.add.reduceat(one, starts).astype(float) for one in (r, b))
+    N = np.maximum(n + T, 1)
+    mean = np.add.reduceat((r + b) * a, starts) / N
+    variance = np.add.reduceat((r + b) * (a - np.repeat(mean, sizes)) ** 2, starts) / N
+    return n, T, np.add.reduceat(b * a, starts) / np.maximum(T, 1) - mean, np.sqrt(variance)
