@@ -10,7 +10,8 @@ test                                   weight  p-value
 distance of all columns                0.30    law of a sum of weighted chi-squares (`hld.results.count_law`)
 distance of all pairs                  0.30    likewise
 largest difference of a single count   0.14    exact, hypergeometric (`hld.results.largest_count`)
-the same of a cell of a pair           0.14    exact
+the same of a cell of a pair           0.04    exact
+largest change of a dependence         0.10    a bound, at every number of rows (`hld.results.largest_dependence`)
 shares of missing cells                0.10    exact (`hld.schemas.missingness`)
 new values                             0.02    exact (`hld.schemas.new_values`)
 =====================================  ======  ================================================================
@@ -32,14 +33,16 @@ from hld.answers.table_facts import evidence_of
 from hld.checks import check_alpha
 from hld.detector import HLDDetector
 from hld.results.count_law import merged_counts
-from hld.results.largest_count import LargestCount, largest_count
+from hld.results.largest_count import largest_count
+from hld.results.largest_dependence import largest_dependence
 from hld.schemas.new_values import KeptValues
 from hld.schemas.quality import data_quality
 from hld.sql.distances import count_distances
 from hld.sql.result import CountsResult
 from hld.sql.tables import TableInDatabase, count
 
-WEIGHTS = {"columns": 0.30, "pairs": 0.30, "largest column": 0.14, "largest pair": 0.14, "missing": 0.10, "new": 0.02}
+WEIGHTS = {"columns": 0.30, "pairs": 0.30, "largest column": 0.14, "largest pair": 0.04, "dependence": 0.10,
+           "missing": 0.10, "new": 0.02}
 
 
 def judge(detector: HLDDetector, source: Any, query: str | None = None, alpha: float = 0.05) -> CountsResult:
@@ -110,11 +113,11 @@ def judge_counts(detector: HLDDetector, found: TableInDatabase, alpha: float) ->
                            kept=_kept_values(detector, found.columns), tolerance=detector.tolerance,
                            is_tested=detector.missingness)
     distances = count_distances(detector, profile)
-    largest = _largest_counts(detector, profile)
+    largest = _largest(detector, profile)
     tested = [] if distances is None else [(name, one.pvalue) for name, one in
                                            zip(("columns", "pairs"), distances, strict=True) if one.expected > 0]
     tested += [(name, one.pvalue) for name, one in
-               (*zip(("largest column", "largest pair"), largest, strict=True),
+               (*zip(("largest column", "largest pair", "dependence"), largest, strict=True),
                 ("missing", quality.missingness), ("new", quality.new_values)) if one is not None and one.share]
     if not tested:
         raise ValueError(f"the table has {T} rows, too few to compare with a detector that kept no rows from learning: "
@@ -126,7 +129,8 @@ def judge_counts(detector: HLDDetector, found: TableInDatabase, alpha: float) ->
                        reference=_merged_profile(detector))
     return CountsResult(pvalue, bool(pvalue <= alpha), alpha, T, tuple(name for name, _ in tested),
                         tuple(float(p) for _, p in tested), tuple(weights.tolist()), _effect(distances, detector, T),
-                        int(found.report.num_missing.sum()), found.num_queries, evidence, quality, largest[0])
+                        int(found.report.num_missing.sum()), found.num_queries, evidence, quality, largest[0],
+                        largest[2])
 
 
 def _kept_values(detector: Any, columns: Any) -> KeptValues | None:
@@ -138,17 +142,26 @@ def _kept_values(detector: Any, columns: Any) -> KeptValues | None:
     return KeptValues(kept.shown, kept.new * tells)
 
 
-def _largest_counts(detector: Any, profile: Profile) -> tuple[LargestCount | None, LargestCount | None]:
-    """The largest difference of a single count of a column and of a pair; None without held-out rows."""
+def _largest(detector: Any, profile: Profile) -> tuple[Any, ...]:
+    """The largest difference of a single count of a column and of a pair, and the largest change of a dependence.
+
+    None without held-out rows.
+    """
     if detector.new_values_ is None or detector.test_.reference == "circuit":
-        return None, None
-    singles, pairs = merged_counts(detector.encoder_.columns, detector.profile_)
+        return None, None, None
+    kept = detector.profile_
+    singles, pairs = merged_counts(detector.encoder_.columns, kept)
     columns = [(_as_profile(singles), _as_profile([one[:-1] for one in profile.counts]))]
     columns += [(_as_profile([one.ravel() for one in pairs]), _as_profile([one.ravel() for one in profile.pairs]))]
     ordered = (detector.encoder_.ordered, ())
-    found = [largest_count(kept, batch, own, detector.tolerance) if kept.counts else None
-             for (kept, batch), own in zip(columns, ordered, strict=True)]
-    return found[0], found[1]
+    found = [largest_count(one, batch, own, detector.tolerance) if one.counts else None
+             for (one, batch), own in zip(columns, ordered, strict=True)]
+    if kept.associations is None:
+        return *found, None
+    # any number for each cell gives a valid p-value: unseen levels have that of rare ones, with which they are counted
+    numbers = tuple(one[:len(table), :table.shape[1]] for one, table in zip(kept.associations, pairs, strict=True))
+    kept = replace(kept, pairs=tuple(pairs), associations=numbers)
+    return *found, largest_dependence(kept, profile, detector.tolerance)
 
 
 def _as_profile(counts: Any) -> Profile:

@@ -8,6 +8,7 @@ from typing import Any
 from hld.answers.evidence import Evidence
 from hld.answers.words import headline, in_words
 from hld.results.largest_count import LargestCount
+from hld.results.largest_dependence import LargestDependence
 from hld.schemas.quality import DataQuality
 
 
@@ -26,7 +27,8 @@ class CountsResult:
         T, the rows of the table.
     metrics : tuple of str
         What was tested: "columns" and "pairs", the distances of all counts; "largest column" and "largest pair", the
-        largest difference of a single count; "missing" and "new", shares of missing cells and new values.
+        largest difference of a single count; "dependence", the largest change of one; "missing" and "new", shares of
+        missing cells and new values.
     pvalues : tuple of float
         p-value of each test.
     parts : tuple of float
@@ -42,6 +44,8 @@ class CountsResult:
     data_quality : DataQuality
     largest_count : LargestCount or None
         The largest difference of a single count of a column.
+    largest_dependence : LargestDependence or None
+        The pair of columns whose dependence changed most.
     """
 
     pvalue: float
@@ -57,6 +61,7 @@ class CountsResult:
     evidence: Evidence = field(repr=False)
     data_quality: DataQuality = field(repr=False)
     largest_count: LargestCount | None = None
+    largest_dependence: LargestDependence | None = None
     context = None  # no covariates, groups or stretches of time
     effect_interval = None
 
@@ -95,6 +100,8 @@ class CountsResult:
         values["data_quality"] = self.data_quality.to_dict()
         if self.largest_count is not None:
             values["largest_count"] = asdict(self.largest_count)
+        if self.largest_dependence is not None:
+            values["largest_dependence"] = self.largest_dependence.to_dict()
         return values | {"columns": [one.to_dict() for one in self.columns],
                          "pairs": [one.to_dict() for one in self.pairs]}
 

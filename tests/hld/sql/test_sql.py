@@ -285,7 +285,7 @@ def test_few_rows_have_exact_tests_alone(detector):
     connection.register("t", odd_table(20, 8))
     result = hld.sql.test(detector, connection, "t")
     assert not {"columns", "pairs"} & set(result.metrics)
-    assert {"largest column", "largest pair"} <= set(result.metrics)
+    assert {"largest column", "largest pair", "dependence"} <= set(result.metrics)
     assert result.largest_count is not None
     assert sum(result.parts) == pytest.approx(1)
     older = replace(detector.profile_, laws=None, associations=None)
@@ -293,6 +293,21 @@ def test_few_rows_have_exact_tests_alone(detector):
     found = hld.sql.count(detector, connection, "t")
     assert count_distances(detector, found.profile) is None
     assert older.to_arrays().keys() == {"counts", "edges", "pairs"}
+
+
+def test_the_largest_change_of_a_dependence_is_that_of_the_rows():
+    rng = np.random.default_rng(12)
+    first = rng.integers(0, 3, size=(3000, 1))
+    rows = np.where(rng.random((3000, 5)) < 0.7, first, rng.integers(0, 3, size=(3000, 5)))
+    table = pd.DataFrame(rows, columns=list("abcde")).astype(str)
+    detector = hld.HLDDetector(**OPTIONS).fit(table[:1500])
+    batch = table[1500:1700].assign(c=table["c"][1700:1900].to_numpy())
+    found, expected = judge_counts(detector, counted(detector, batch), 0.05), detector.test(batch)
+    assert found.largest_dependence == expected.largest_dependence
+    assert "c" in {"abcde"[v] for v in found.largest_dependence.columns}
+    assert found.largest_dependence.is_weaker
+    assert found.reject
+    assert found.to_dict()["largest_dependence"]["columns"] == list(found.largest_dependence.columns)
 
 
 def test_tolerance_is_a_distance_in_units_of_a_row():
