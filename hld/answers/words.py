@@ -42,7 +42,7 @@ def in_words(result: Any) -> str:
     lines = [headline(result), *([] if result.context is None else result.context.lines())]
     if result.columns:
         lines += column_lines(result.columns, result.alpha, procedure_of(result))
-        lines += pair_lines(result.pairs, result.alpha)
+        lines += pair_lines(result.pairs, result.alpha) or dependence_lines(result)
         if not result.reject and any(one.adjusted <= result.alpha for one in result.columns):
             lines[0] += ", yet:"
     if result.data_quality is not None:
@@ -116,6 +116,27 @@ def pair_lines(pairs: tuple[Any, ...], alpha: float) -> list[Any]:
     rows = [(" and ".join(one.names), p_text(one.adjusted), one.describe()) for one in moved[:MOST_LINES]]
     return [f"dependence changed in {len(moved)} of {len(pairs)} pairs of columns (Cramer's V; p-values adjusted, "
             "Holm):", *_aligned(rows), *_more(moved)]
+
+
+def dependence_lines(result: Any) -> list[Any]:
+    """A line about the largest change of a dependence, if that is enough for the verdict.
+
+    Parameters
+    ----------
+    result : HLDResult or CountsResult
+        Of few rows, whose `pairs` are not compared one by one, or do not tell.
+
+    Returns
+    -------
+    list of str
+        Empty where no dependence changed that clearly.
+    """
+    found = result.largest_dependence
+    if found is None or not found.share or found.pvalue > result.alpha * found.share:
+        return []
+    names = " and ".join(result.evidence.fitted[v].name for v in found.columns)
+    return [f"the dependence of {names} is {'weaker' if found.is_weaker else 'stronger'} than in the reference: "
+            f"{p_text(found.pvalue)} (an upper bound, for all pairs of the tree together)"]
 
 
 def quality_lines(quality: Any, columns: tuple[ColumnShift, ...], alpha: float) -> list[Any]:

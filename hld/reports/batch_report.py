@@ -9,7 +9,7 @@ from typing import Any
 
 from hld.answers.column_shifts import percent
 from hld.answers.html import columns_table, escaped, histogram
-from hld.answers.words import p_text, procedure_of
+from hld.answers.words import dependence_lines, p_text, procedure_of
 from hld.reports.page import escaped_lines, facts, page, reproduction, table
 from hld.reports.pictures import heat_tables, null_curve
 from hld.testing.null_curves import null_curves
@@ -123,8 +123,9 @@ def _columns(result: Any) -> str:
 
 def _pairs(result: Any) -> str:
     """Where dependence changed."""
+    largest = "".join(f"<p>{escaped(line[0].upper() + line[1:])}.</p>" for line in dependence_lines(result))
     if not result.pairs:
-        return ""
+        return f"<h2>Dependence</h2>{largest}" if largest else ""
     moved = [one for one in result.pairs if one.adjusted <= result.alpha][:MOST_CARDS]
     intro = ("Pairs of columns that are linked in the model, compared beyond what each column did by itself; "
              f"{len(moved)} of {len(result.pairs)} changed. Strength is Cramer's V, from 0 to 1; p-values are adjusted "
@@ -133,7 +134,7 @@ def _pairs(result: Any) -> str:
         f'<article class="card"><header><h3>{escaped(" and ".join(one.names))}</h3><span class="p">'
         f"{escaped(p_text(one.adjusted))}</span></header><p>{escaped(one.describe())}</p>{heat_tables(one)}</article>"
         for one in moved)
-    return f"<h2>Dependence</h2><p>{intro}</p><div class=\"grid\">{cards}</div>"
+    return f"<h2>Dependence</h2><p>{intro}</p>{'' if moved else largest}<div class=\"grid\">{cards}</div>"
 
 
 def _quality(result: Any) -> str:

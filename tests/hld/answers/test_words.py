@@ -8,6 +8,7 @@ from scipy.stats import binom
 
 import hld
 from hld.plots import new_figure  # noqa: F401
+from hld.reports.batch_report import batch_report
 
 
 def table(rng, number):
@@ -51,6 +52,23 @@ def test_words_about_a_calm_batch(detector):
 def test_a_moved_column_of_a_batch_without_a_shift_is_told(detector, result):
     from dataclasses import replace
     assert str(replace(result, reject=False)).splitlines()[0].endswith(", yet:")
+
+
+def test_a_dependence_that_few_rows_show_is_told():
+    rng = np.random.default_rng(5)
+    first = rng.integers(0, 4, size=1200)
+    rows = pd.DataFrame({"a": first, "b": first, "c": rng.integers(0, 3, size=1200)}).astype(str)
+    detector = hld.HLDDetector(num_epochs=8, num_latents=4).fit(rows)
+    batch = rows[:12].assign(b=rows["b"][12:24].to_numpy())
+    found = detector.test(batch)
+    assert found.reject
+    assert found.pairs == ()                    # twelve rows are too few for a table of two groups by two
+    (line,) = [line for line in str(found).splitlines() if "dependence" in line]
+    assert line.startswith("the dependence of a and b is weaker than in the reference: p = ")
+    assert f"The dependence of a and b is weaker than in the reference: {line.split(': ')[1][:8]}" in batch_report(
+        detector, found)
+    calm = detector.test(rows[24:36])
+    assert "dependence" not in str(calm)
 
 
 def test_frame_notebook_and_picture(result):
