@@ -32,6 +32,7 @@ from hld.nulls.staged import squared_distances
 from hld.references.rows import row_reference
 from hld.results.largest_count import SHARE as COUNTS_SHARE
 from hld.results.largest_count import largest_count
+from hld.results.largest_dependence import SHARE as DEPENDENCES_SHARE
 from hld.results.largest_dependence import largest_dependence
 from hld.vectors.score_features import score_features
 
@@ -48,6 +49,11 @@ COMBINED |= {f"+ fine + score + {share:.0%} counts": (*EVERY[:6], COUNTS, share)
 DEPENDENCES = "dependences"  # the largest change of a dependence, beside counts with the share of the default
 COMBINED |= {f"+ counts + {share:.0%} dependences": (*EVERY[:6], COUNTS, COUNTS_SHARE, DEPENDENCES, share)
              for share in (0.1, 0.2, 0.3)}
+NEW = "new"  # new values, `hld.schemas.new_values`, beside both; its share is the others' where nothing is new
+COMBINED |= {f"+ counts + dependences + {share:.0%} new": (*EVERY[:6], COUNTS, COUNTS_SHARE, DEPENDENCES,
+                                                           DEPENDENCES_SHARE, NEW, share)
+             for share in (0.02, 0.05, 0.1, 0.2)}
+BESIDE = (COUNTS, DEPENDENCES, NEW)
 ALPHA, SIZES = 0.05, (10, 50, 200)
 
 
@@ -92,13 +98,15 @@ def study(name, options) -> list:
     score = score_of(limit_laws(reference, metrics))
 
     def each(batches, T):
-        """(B, 2 + q) p-values of counts and dependences, and scores of the metrics, of batches one by one."""
-        rows = [encode(batch) for batch in batches]
+        """(B, 3 + q) p-values of what is tested beside, NaN where it is not, and scores of the metrics, one by one."""
+        rows, quality = zip(*(detector.encoder_.check(batch, detector.schema_.trained, kept=detector.new_values_)
+                              for batch in batches), strict=True)
         means = np.stack([reference.vectors.mean(one) for one in rows]) - reference.mean
         scores = score(squared_distances(metrics, means) / (1 + T / reference.num_rows), T)[:, :len(metrics)]
         own = [profile_of(one, detector.encoder_.num_categories, kept.edges) for one in rows]
         return np.column_stack([[largest_count(kept, one, ascending).pvalue for one in own],
-                                [largest_dependence(kept, one).pvalue for one in own], scores])
+                                [largest_dependence(kept, one).pvalue for one in own],
+                                [one.new_values.pvalue if one.new_values.share else np.nan for one in quality], scores])
     cells = []
     for T in SIZES:
         unshifted = each(fresh_batches(source, T, 3 * options.batches, 0), T)
@@ -119,15 +127,17 @@ def _power(found, unshifted, chosen) -> float:
 
 
 def _combined(scores, chosen) -> np.ndarray:
-    """(B,) the harmonic mean of the scores of some metrics, and tests of counts and dependences by their shares."""
-    places = [2 + EVERY.index(name) for name in chosen if name in EVERY and 2 + EVERY.index(name) < scores.shape[1]]
+    """(B,) the harmonic mean of the scores of some metrics, and what is tested beside them by its share."""
+    places = [len(BESIDE) + EVERY.index(name) for name in chosen if name in EVERY]
+    places = [place for place in places if place < scores.shape[1]]
     if not places:
         return scores[:, 0]
     together = harmonic_mean(np.maximum(scores[:, places], 1e-300))
-    beside = [(scores[:, i], chosen[chosen.index(name) + 1]) for i, name in enumerate((COUNTS, DEPENDENCES))
-              if name in chosen]
-    return np.minimum.reduce([together / (1 - sum(share for _, share in beside)),
-                              *(pvalues / share for pvalues, share in beside)])
+    share = np.array([chosen[chosen.index(name) + 1] if name in chosen else 0.0 for name in BESIDE])
+    pvalues = scores[:, :len(BESIDE)]
+    shares = share * ~np.isnan(pvalues)
+    found = np.divide(pvalues, shares, out=np.full(pvalues.shape, np.inf), where=shares > 0)
+    return np.minimum(together / (1 - shares.sum(axis=1)), found.min(axis=1))
 
 
 def report(cells, of="power") -> str:

@@ -72,7 +72,7 @@ def test_tables_without_holes_pay_nothing(detector):
     holes, new = with_holes.data_quality.missingness, with_holes.data_quality.new_values
     assert with_holes.pvalue == combined(alone.pvalue, holes, new, with_holes.largest_count,
                                          with_holes.largest_dependence)
-    assert (holes.share, new.share) == (0.1, 0.02)
+    assert (holes.share, new.share) == (0.1, 0.1)
 
 
 def test_every_difference_is_counted_and_the_check_goes_on(detector):
