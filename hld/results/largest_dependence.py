@@ -12,7 +12,9 @@ independence keeps a above ln(0.01) where p is 0).  Held-out rows show the pairs
 times, and a comes from other rows: without a shift all N = n + T of them are exchangeable.  Given the pooled counts
 m = r + b, the batch's sum of a is that of T of N known numbers, drawn without replacement, whatever the distribution
 is, and its tail is enclosed by bounds that hold for a single row as for a million (`hld.results.tail_bounds`).  Twice
-the bound is a p-value; the smallest, times the number of edges, is that of all (Bonferroni).
+the bound is a p-value; the smallest, times the number of edges, is that of all (Bonferroni).  A column that moves by
+itself can change the mean of a, too: that is a shift, but none of the dependence, and `hld.answers.pair_shifts` tells
+the two apart where there are enough rows.
 
 This test has a share of the level beside the distance, `SHARE`: hundreds of dependences that hold make the change of
 one invisible in sums of squares.
