@@ -11,7 +11,7 @@ from scipy.stats import hypergeom
 
 from hld.results.tail_bounds import mean_tail_bound
 
-COUNTS = st.lists(st.integers(0, 3), min_size=2, max_size=4)
+COUNTS = st.lists(st.integers(0, 2), min_size=2, max_size=4)
 
 
 def tail(values, kept, batch, slack=0.0):
