@@ -56,12 +56,12 @@ def mean_tail_bound(values: np.ndarray, kept: np.ndarray, batch: np.ndarray, sla
     (0.000202, 0.000202)
     """
     used = kept + batch > 0
-    x, r, b = values[used], kept[used], batch[used]
+    x, r, b = values[used] - values[used].min(initial=np.inf), kept[used], batch[used]
     m, n, T = r + b, int(r.sum()), int(b.sum())
     mean, own = float(m @ x) / (n + T), float(b @ x) / T
     side, scale = (1.0 if own > mean else -1.0), float(np.ptp(x))
     s = abs(own - mean) - slack
-    if s <= CLOSE * scale:
+    if not scale or s <= CLOSE * scale:
         return 1.0
     x = side * (x - mean) / scale
     s = s / scale
