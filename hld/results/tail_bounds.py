@@ -47,7 +47,7 @@ def mean_tail_bound(values: np.ndarray, kept: np.ndarray, batch: np.ndarray, sla
     Returns
     -------
     float
-        1 where the mean is no farther from that of all rows than `slack`.
+        1 where the mean is no farther from that of all rows than `slack`, or one of the two has no rows.
 
     Examples
     --------
@@ -58,6 +58,8 @@ def mean_tail_bound(values: np.ndarray, kept: np.ndarray, batch: np.ndarray, sla
     used = kept + batch > 0
     x, r, b = values[used] - values[used].min(initial=np.inf), kept[used], batch[used]
     m, n, T = r + b, int(r.sum()), int(b.sum())
+    if not n or not T:
+        return 1.0
     mean, own = float(m @ x) / (n + T), float(b @ x) / T
     side, scale = (1.0 if own > mean else -1.0), float(np.ptp(x))
     s = abs(own - mean) - slack

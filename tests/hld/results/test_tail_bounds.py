@@ -65,6 +65,7 @@ def test_a_mean_within_the_slack_has_bound_one():
     assert mean_tail_bound(values, kept, batch) < 0.02
     assert mean_tail_bound(values, kept, batch, 0.1) == 1.0
     assert mean_tail_bound(values, kept, kept) == 1.0
+    assert mean_tail_bound(values, kept, np.zeros(2, dtype=int)) == 1.0
     assert mean_tail_bound(np.full(3, 2.271348838371966), np.array([1, 2, 0]), np.array([2, 2, 2])) == 1.0
 
 
