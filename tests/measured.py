@@ -50,8 +50,9 @@ def quick(engine: str, folder: pathlib.Path) -> pathlib.Path:
     data = folder / "all.data"
     if data.exists():
         return data
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--cov=pcircuit", "--cov=hld",
-               f"--cov-config={config(folder)}", "--cov-report="]
+    processes = str(min(os.cpu_count() or 1, 4))  # given here, as pytest-cov looks at the command line
+    command = [sys.executable, "-m", "pytest", "-q", "-n", processes, "--dist", "worksteal", "-p", "no:cacheprovider",
+               "--cov=pcircuit", "--cov=hld", f"--cov-config={config(folder)}", "--cov-report="]
     with open(folder / "all.log", "w+", encoding="utf-8") as log:
         subprocess.run(command, cwd=ROOT, check=False, stdout=log, stderr=subprocess.STDOUT, env={
             **os.environ, "PCIRCUIT_ENGINE": engine, "COVERAGE_FILE": str(data),
