@@ -1,6 +1,6 @@
 """Round-off of every exact quantity, measured on random circuits in numbers of a hundred bits.
 
-    python tests/accuracy.py --circuits 10000
+    python tests/accuracy.py --circuits 10000 --processes 2
 
 prints one table: the worst error of each quantity, what it is relative to, how much of the bound of `round_off` that
 is, and the circuit where it happened.  A slice of the same circuits runs as a test (`test_accuracy`).
@@ -11,7 +11,11 @@ doubles and nothing else; moments of every hundredth small circuit are checked w
 from __future__ import annotations
 
 import argparse
+import json
+import math
+import multiprocessing
 import os
+import pathlib
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -30,10 +34,13 @@ import hld
 import pcircuit
 from hld.monitoring.bounds import unit_bounds
 from pcircuit.inference.likelihood import upward
+from pcircuit.inference.ranges import may_overflow
 
 LEAST = 2.0 ** -960  # smaller likelihoods may underflow on the way
 BEHIND = 2.0 ** -160  # a product so far behind the best one of its region may be given as 0
 LOG_2 = float(np.log(2.0))
+HALF = 0.5  # pseudocount of the step of EM
+BLOCK = 100  # circuits of one piece of work
 
 
 @dataclass(frozen=True)
@@ -74,23 +81,32 @@ class Expected:
 
     def __init__(self, circuit, data):
         self.circuit, self.data, self.counted = circuit, data, count(circuit)
+        self.weights, self.ones = 1.0 + np.arange(len(data)), np.ones(len(data))
         self.shown, self.products = wide_queries.unit_values(circuit, data)
         _, _, exponents, self.suspect = upward(circuit, data)
+        self.suspect = self.suspect | may_overflow(circuit)  # then every row is evaluated by logarithms
         self.powers = np.abs(np.array(exponents)).max(axis=0) if len(exponents) else np.zeros(len(data))
         sizes = wide_queries.in_node_order(self.shown, self.products).log2_size()
         self.depth = np.where(sizes > -1e15, np.abs(sizes), 0).max(axis=0) * LOG_2  # largest |log| of a unit
         self.nodes = _chosen_nodes(circuit)
-        self._moments = None
+        self._moments, self._kept = None, {}
+
+    def once(self, query, *arguments):
+        """What a function of the reference returns, computed for the first engine and kept for the others."""
+        key = query, *(id(argument) for argument in arguments)
+        if key not in self._kept:
+            self._kept[key] = query(*arguments), arguments  # which keeps the ids theirs
+        return self._kept[key][0]
 
     def is_for_rationals(self, number) -> bool:
         """Whether all moments are to be checked with fractions: every tenth circuit of at most 16 units and states."""
-        few = self.circuit.num_nodes <= 16 and np.prod([float(C) for C in self.circuit.num_categories]) <= 16
+        few = self.circuit.num_nodes <= 16 and math.prod(self.circuit.num_categories) <= 16
         return few and self.circuit.is_normalized and number // 10 % 10 == 0
 
     def moments(self):
         """Mean, covariance and E[l^2] of `nodes`."""
         if self._moments is None:
-            by_states = np.prod([float(C) for C in self.circuit.num_categories]) <= odd_circuits.MOST_STATES
+            by_states = math.prod(self.circuit.num_categories) <= odd_circuits.MOST_STATES
             way = wide_queries.moments_by_states if by_states else wide_queries.moments_by_regions
             self._moments = way(self.circuit, self.nodes)
         return self._moments
@@ -142,11 +158,12 @@ def unit_likelihoods(e: Expected):
 
 def expected_flows(e: Expected):
     """Flows relative to each, where they are more than 2**-60 of the weight of the rows."""
-    weights = 1.0 + np.arange(len(e.data))
+    weights = e.weights
     flows = pcircuit.expected_flows(e.circuit, e.data, weights=weights).by_region(e.circuit)
     routes = (2 + e.depth[e.suspect]).max(initial=1)
     errors, bounds = [], []
-    for r, (found, expected) in enumerate(zip(flows, wide_queries.flows(e.circuit, e.data, weights), strict=True)):
+    wanted = e.once(wide_queries.flows, e.circuit, e.data, weights)
+    for r, (found, expected) in enumerate(zip(flows, wanted, strict=True)):
         region = e.circuit.regions[r]
         expected = expected.reshape(-1)
         if not isinstance(region, pcircuit.InputRegion) and region.is_sparse:
@@ -162,12 +179,11 @@ def em_step(e: Expected):
     """Parameters after one step."""
     if not e.circuit.is_normalized or e.circuit.num_variables > 500:
         return
-    weights = np.ones(len(e.data))
-    fitted, _ = pcircuit.fit_em(e.circuit, e.data, num_epochs=1, pseudocount=0.5, n_jobs=1)
+    fitted, _ = pcircuit.fit_em(e.circuit, e.data, num_epochs=1, pseudocount=HALF, n_jobs=1)
     errors, bounds = [], []
     routes = (2 + e.depth[e.suspect]).max(initial=1)
-    for r, (region, expected) in enumerate(zip(fitted.regions, wide_queries.em_step(e.circuit, e.data, weights, 0.5),
-                                               strict=True)):
+    wanted = e.once(wide_queries.em_step, e.circuit, e.data, e.ones, HALF)
+    for r, (region, expected) in enumerate(zip(fitted.regions, wanted, strict=True)):
         if not isinstance(region, pcircuit.InputRegion) and region.is_sparse:
             continue  # CSR spreads the pseudocount over stored entries only; their flows are checked above
         table = region.probs if isinstance(region, pcircuit.InputRegion) else region.weights
@@ -182,11 +198,11 @@ def products(e: Expected):
     """The product of the circuit with itself: as a circuit, and its sums over all states."""
     if e.circuit.num_nodes > 200 or max(r.num_units for r in e.circuit.regions) > 8:
         return
-    log_pair = wide_queries.overlap(e.circuit, e.circuit).logs()[0]
+    log_pair = e.once(wide_queries.overlap, e.circuit, e.circuit).logs()[0]
     found = pcircuit.overlap(e.circuit, e.circuit, log=True)
     yield _log_measure("overlap of two, log", found, log_pair, 2 * e.counted.pairs[-1])
     if e.circuit.num_nodes <= 60:
-        log_triple = wide_queries.overlap(e.circuit, e.circuit, e.circuit).logs()[0]
+        log_triple = e.once(wide_queries.overlap, e.circuit, e.circuit, e.circuit).logs()[0]
         found = pcircuit.overlap(e.circuit, e.circuit, e.circuit, log=True)
         yield _log_measure("overlap of three, log", found, log_triple, 2 * e.counted.triples[-1])
     square = pcircuit.multiply(e.circuit, e.circuit)
@@ -207,9 +223,7 @@ def marginals(e: Expected):
         return
     keep = np.arange(0, e.circuit.num_variables, 2)
     marginal = pcircuit.marginalize(e.circuit, keep=keep)
-    rows = np.full_like(e.data, -1)
-    rows[:, keep] = e.data[:, keep]
-    shown, _ = wide_queries.unit_values(e.circuit, rows)
+    shown, _ = e.once(_values_of_even_columns, e.circuit, e.data)
     logs = shown[-1][0].logs()
     roundings = (e.counted.units[-1] + 2 * count(marginal).units[-1]) * (2 + e.depth.max())
     for x, log in zip(pcircuit.log_likelihood(marginal, e.data[:, keep]), logs, strict=True):
@@ -260,7 +274,7 @@ def moments(e: Expected):
 def rational(e: Expected) -> Measure:
     """The covariance against exact rational numbers, which also checks the reference."""
     nodes = np.arange(e.circuit.num_nodes)
-    mean, covariance = rational_moments(e.circuit, nodes)
+    mean, covariance = e.once(_moments_of_all, e.circuit)
     exact = pcircuit.exact_moments(e.circuit, nodes)
     dense, worst = exact.covariance(), 0.0
     second = [float(covariance[i][i] + mean[i] ** 2) for i in nodes]
@@ -275,8 +289,8 @@ def distances(e: Expected):
     """The distance to another circuit of the same structure."""
     if not e.circuit.is_normalized or max(region.num_units for region in e.circuit.regions) > 20:
         return
-    other = _neighbour(e.circuit)
-    means = [wide_queries.mean_vector(e.circuit, source)[e.nodes] for source in (e.circuit, other)]
+    other = e.once(_neighbour, e.circuit)
+    means = [e.once(wide_queries.mean_vector, e.circuit, source)[e.nodes] for source in (e.circuit, other)]
     difference = means[0] - means[1]
     norms = [square_root((v * v).sum(axis=0).reshape(1)) for v in (difference, *means)]
     roundings = float(max(count(c).mean.max() for c in (e.circuit, other))) + len(e.nodes) + 3
@@ -287,7 +301,7 @@ def distances(e: Expected):
 
 def monitor_bounds(e: Expected):
     """The bounds of units that the monitor bets with."""
-    found, expected = unit_bounds(e.circuit), wide_queries.unit_bounds(e.circuit)
+    found, expected = unit_bounds(e.circuit), e.once(wide_queries.unit_bounds, e.circuit)
     regions = e.circuit.nodes.region
     usual = (expected.to_double() >= LEAST) & (expected.to_double() < np.inf)
     yield measured("monitor's bounds of units", "each", relative_errors(found, expected)[usual],
@@ -319,6 +333,18 @@ def _parameters(circuit):
     """The stored numbers of each region."""
     return [region.probs if isinstance(region, pcircuit.InputRegion) else region.weights.data if region.is_sparse
             else region.weights for region in circuit.regions]
+
+
+def _values_of_even_columns(circuit, data):
+    """Unit values of rows that show every other column."""
+    rows = np.full_like(data, -1)
+    rows[:, ::2] = data[:, ::2]
+    return wide_queries.unit_values(circuit, rows)
+
+
+def _moments_of_all(circuit):
+    """Mean and covariance of all units by rational numbers."""
+    return rational_moments(circuit, np.arange(circuit.num_nodes))
 
 
 def _neighbour(circuit):
@@ -359,28 +385,58 @@ def engine_set(engine):
             os.environ["PCIRCUIT_ENGINE"] = before
 
 
+def block(first, last, engines, folder):
+    """The worst errors and shares of some circuits, and their families; from a folder, or kept there."""
+    path = None if folder is None else folder / f"{first:06d}-{last:06d}.json"
+    if path is not None and path.exists():
+        return json.loads(path.read_text(encoding="utf-8"))
+    found = {"worst": {}, "shares": {}, "families": {}}
+    for number in range(first, last):
+        family, circuit = odd_circuits.draw(number)
+        found["families"][family] = found["families"].get(family, 0) + 1
+        for engine, result in measure(circuit, number, engines=engines):
+            merge(found, {"worst": {(key := f"{result.quantity} | {result.relative_to}"):
+                                    [result.error, f"{number} ({family}, {engine})"]}, "shares": {key: result.share}})
+    if path is not None:
+        path.write_text(json.dumps(found), encoding="utf-8")
+    return found
+
+
+def merge(found, more):
+    """Take over what is worse, and add up how many circuits there were."""
+    for key, (error, where) in more["worst"].items():
+        if key not in found["worst"] or error > found["worst"][key][0]:
+            found["worst"][key] = [error, where]
+        found["shares"][key] = max(found["shares"].get(key, 0.0), more["shares"][key])
+    for family, number in more.get("families", {}).items():
+        found["families"][family] = found["families"].get(family, 0) + number
+
+
 def main():
     """Measure, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--circuits", type=int, default=10_000)
     parser.add_argument("--first", type=int, default=0, help="number of the first circuit")
     parser.add_argument("--engines", nargs="+", default=ENGINES, choices=ENGINES)
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--keep", type=pathlib.Path, help="folder of what is done: a run goes on from there")
     options = parser.parse_args()
-    worst, shares, families, started = {}, {}, {}, time.perf_counter()
-    for number in range(options.first, options.first + options.circuits):
-        family, circuit = odd_circuits.draw(number)
-        families[family] = families.get(family, 0) + 1
-        for engine, result in measure(circuit, number, engines=options.engines):
-            key, where = (result.quantity, result.relative_to), f"{number} ({family}, {engine})"
-            if key not in worst or result.error > worst[key][0]:
-                worst[key] = result.error, where
-            shares[key] = max(shares.get(key, 0.0), result.share)
-    print(f"{options.circuits} circuits ({', '.join(f'{n} {name}' for name, n in families.items())}), "
+    if options.keep is not None:
+        options.keep.mkdir(parents=True, exist_ok=True)
+    started, end = time.perf_counter(), options.first + options.circuits
+    starts = range(options.first, end, BLOCK)
+    found = {"worst": {}, "shares": {}, "families": {}}
+    with multiprocessing.get_context("spawn").Pool(options.processes) as pool:
+        for one in pool.starmap(block, [(first, min(first + BLOCK, end), options.engines, options.keep)
+                                        for first in starts], chunksize=1):
+            merge(found, one)
+    print(f"{options.circuits} circuits ({', '.join(f'{n} {name}' for name, n in found['families'].items())}), "
           f"{time.perf_counter() - started:.0f} s\n")
     print("| quantity | relative to | worst error | largest share of its bound | worst circuit |")
     print("| --- | --- | --- | --- | --- |")
-    for key, (error, where) in worst.items():
-        print(f"| {key[0]} | {key[1]} | {error:.1e} | {f'{shares[key]:.2f}' if shares[key] else '-'} | {where} |")
+    for key, (error, where) in found["worst"].items():
+        share = found["shares"][key]
+        print(f"| {key} | {error:.1e} | {f'{share:.2f}' if share else '-'} | {where} |")
 
 
 if __name__ == "__main__":

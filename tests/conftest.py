@@ -16,7 +16,7 @@ import pcircuit
 # tests whose results depend on floating-point arithmetic: `python -m tests.matrix` runs them as on other machines
 NUMERICAL = tuple(f"tests/{name}" for name in (
     "pcircuit/compiled", "pcircuit/inference", "pcircuit/learning", "pcircuit/moments", "pcircuit/operations",
-    "pcircuit/test_rounding", "hld/baselines", "hld/gchi2", "hld/metrics", "hld/monitoring", "hld/nulls",
+    "pcircuit/test_accuracy", "hld/baselines", "hld/gchi2", "hld/metrics", "hld/monitoring", "hld/nulls",
     "hld/references", "hld/results", "hld/testing", "hld/vectors"))
 
 BLAS_THREADS = "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"
