@@ -3,7 +3,7 @@
     python tests/covered.py                                the whole suite, twice: an hour and a half of one core
     python tests/covered.py --engine numpy                 only the first half
     python tests/covered.py --keep /tmp/covered            goes on where it stopped, with what that folder holds
-    python tests/covered.py --quick                        `pytest` alone, without tests marked thorough: minutes
+    python tests/covered.py --quick                        in several processes, half an hour: not for planted bugs
     python tests/covered.py tests/hld/answers --only hld/answers --engine numpy
 
 The suite is run in pieces, one process at a time (`measured`).  Lines of kernels are not counted: they run as machine
@@ -55,14 +55,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("paths", nargs="*", help="tests to run; all of them by default")
     parser.add_argument("--engine", choices=[*ENGINES, "both"], default="both")
     parser.add_argument("--only", default="", help="count only files whose path begins like this")
-    parser.add_argument("--quick", action="store_true", help="only what `pytest` alone runs, in several processes")
+    parser.add_argument("--quick", action="store_true", help="in several processes, without the tests of each line")
     parser.add_argument("--keep", type=pathlib.Path, help="folder that keeps what each piece of the suite has run")
     options = parser.parse_args(arguments)
     engines = ENGINES if options.engine == "both" else (options.engine,)
     with tempfile.TemporaryDirectory() as temporary:
         folder = (options.keep or pathlib.Path(temporary)).resolve()
         pieces = [options.paths] if options.paths else measured.pieces()
-        under = table({engine: measured.lines_of([measured.quick(engine, folder)] if options.quick else [
+        under = table({engine: measured.lines_of(measured.quick(engine, folder) if options.quick else [
             measured.measure(engine, folder, piece) for piece in pieces]) for engine in engines}, options.only)
     print(f"\n{len(under)} modules under {LEAST:.0f} %" + "".join(f"\n    {path}" for path in under))
     return bool(under)

@@ -18,7 +18,7 @@ import sys
 from collections import defaultdict
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-KERNELS = ("pcircuit/compiled/*", "pcircuit/moments/compiled/*", "hld/monitoring/kernel.py")
+KERNELS = ("pcircuit/compiled/*", "pcircuit/moments/compiled/*", "hld/monitoring/kernel.py", "hld/streams/kernel.py")
 DURATION = re.compile(r"^\s*([\d.]+)s (?:call|setup|teardown)\s+(\S.*)$")
 
 
@@ -40,26 +40,33 @@ def _files(folder, pattern):
     return sorted(file.relative_to(ROOT).as_posix() for file in folder.glob(pattern))
 
 
-def quick(engine: str, folder: pathlib.Path) -> pathlib.Path:
-    """Run `pytest` alone with an engine, unless it has been run; returns the file with its lines, without their tests.
+def quick(engine: str, folder: pathlib.Path) -> list[pathlib.Path]:
+    """Run `pytest` and `pytest -m thorough` with an engine, unless they have been run; returns the files with their lines.
 
-    From Python 3.12 on this is not much slower than the tests themselves (sys.monitoring).
+    Which test runs a line remains unknown; but this takes several processes, and from Python 3.12 on not much longer
+    than the tests themselves (sys.monitoring).
     """
     folder = folder / f"{engine}-quick"
     folder.mkdir(parents=True, exist_ok=True)
-    data = folder / "all.data"
+    return [_run(engine, folder, "all", []), _run(engine, folder, "thorough", ["-m", "thorough"])]
+
+
+def _run(engine: str, folder: pathlib.Path, name: str, selection: list[str]) -> pathlib.Path:
+    """One of the two."""
+    data, processes = folder / f"{name}.data", str(min(os.cpu_count() or 1, 4))
     if data.exists():
         return data
-    processes = str(min(os.cpu_count() or 1, 4))  # given here, as pytest-cov looks at the command line
+    # the number of processes is given here, as pytest-cov looks for it on the command line
     command = [sys.executable, "-m", "pytest", "-q", "-n", processes, "--dist", "worksteal", "-p", "no:cacheprovider",
-               "--cov=pcircuit", "--cov=hld", f"--cov-config={config(folder)}", "--cov-report="]
-    with open(folder / "all.log", "w+", encoding="utf-8") as log:
+               "--cov=pcircuit", "--cov=hld", f"--cov-config={config(folder)}", "--cov-report=", *selection]
+    threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    with open(folder / f"{name}.log", "w+", encoding="utf-8") as log:
         subprocess.run(command, cwd=ROOT, check=False, stdout=log, stderr=subprocess.STDOUT, env={
-            **os.environ, "PCIRCUIT_ENGINE": engine, "COVERAGE_FILE": str(data),
+            **os.environ, **threads, "PCIRCUIT_ENGINE": engine, "COVERAGE_FILE": str(data),
             **({"COVERAGE_CORE": "sysmon"} if sys.version_info >= (3, 12) else {}),
             "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])})
         log.seek(0)
-        print(f"{engine}: {log.read().splitlines()[-1].strip('= ')}", flush=True)
+        print(f"{engine}, {name}: {log.read().splitlines()[-1].strip('= ')}", flush=True)
     return data
 
 
