@@ -41,7 +41,7 @@ def _files(folder, pattern):
 
 
 def quick(engine: str, folder: pathlib.Path) -> list[pathlib.Path]:
-    """Run `pytest` and `pytest -m thorough` with an engine, unless they have been run; returns the files with their lines.
+    """Run `pytest` and `pytest -m thorough` with an engine, unless that was done; returns the files with their lines.
 
     Which test runs a line remains unknown; but this takes several processes, and from Python 3.12 on not much longer
     than the tests themselves (sys.monitoring).
