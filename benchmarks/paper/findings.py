@@ -69,7 +69,7 @@ def short(value, digits=3) -> str:
     """`.284`, `1.000`; a dash for NaN."""
     if value != value:
         return "-"
-    return f"{value:.{digits}f}".removeprefix("0")
+    return f"{round(float(value), 12):.{digits}f}".removeprefix("0")  # a tie is one, however a mean was rounded
 
 
 def listed(values, digits=3) -> str:

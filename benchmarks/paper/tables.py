@@ -166,8 +166,8 @@ def _range(values, digits) -> str:
 
 
 def _short(value) -> str:
-    """Three digits without the leading zero."""
-    return f"{value:.3f}".removeprefix("0")
+    """Three digits without the leading zero, the same however the last bits of a mean were rounded."""
+    return f"{round(float(value), 12):.3f}".removeprefix("0")
 
 
 def _code(text) -> str:

@@ -18,6 +18,7 @@ needed as it is written (a time stamp used as a category), what Python can repre
 """
 from __future__ import annotations
 
+import contextlib
 import datetime
 import math
 from typing import Any
@@ -29,6 +30,7 @@ EPOCH = datetime.datetime(1970, 1, 1)
 _FIRST, _LAST = np.datetime64("0001-01-01", "us"), np.datetime64("9999-12-31T23:59:59.999999", "us")
 _UNITS = {"ns": 10 ** 9, "ps": 10 ** 12, "fs": 10 ** 15, "as": 10 ** 18}     # units in a second, finer than Python's
 _FINE = {"s": 1, "ms": 10 ** 3, "us": 10 ** 6, **_UNITS}
+_AVERAGE = {"Y": 31_556_952.0, "M": 2_629_746.0, "W": 604_800.0, "D": 86_400.0, "h": 3_600.0, "m": 60.0}  # seconds
 _OF: tuple[tuple[str, tuple[Any, ...]], ...] = (
     ("date", (datetime.date, np.datetime64)),
     ("duration", (datetime.timedelta, np.timedelta64)),
@@ -131,9 +133,8 @@ def time_text(seconds: float, kind: str) -> str:
 def times_as_objects(values: Any) -> np.ndarray:
     """Dates or durations (any shape) as Python objects or text, NaT as None."""
     kind = values.dtype.kind
-    rounded = values.astype(f"{kind}8[us]")     # wraps around where it does not fit
-    with np.errstate(over="ignore"):
-        is_held = (rounded.astype(values.dtype) == values)
+    rounded = _converted(values, f"{kind}8[us]")
+    is_held = _converted(rounded, values.dtype) == values
     if kind == "M":
         is_held &= (rounded >= _FIRST) & (rounded <= _LAST)
     is_missing = np.isnat(values)
@@ -143,14 +144,31 @@ def times_as_objects(values: Any) -> np.ndarray:
     return objects
 
 
+def _converted(values: np.ndarray, unit: Any) -> np.ndarray:
+    """Dates or durations in another unit; what does not fit wraps around, or is NaT from NumPy 2.5 on."""
+    try:
+        with np.errstate(over="ignore"):
+            return values.astype(unit)
+    except OverflowError:  # by one of them at least
+        found = np.full(values.shape, "NaT", dtype=unit)
+        for place in np.ndindex(values.shape):
+            with contextlib.suppress(OverflowError):
+                found[place] = values[place].astype(unit)
+        return found
+
+
 def _counted_seconds(values: np.ndarray) -> np.ndarray:
     """Seconds of an array of NumPy's dates or durations."""
     unit, count = np.datetime_data(values.dtype)
-    if unit not in _FINE:   # years and months have no fixed length
-        values, unit, count = values.astype(f"{values.dtype.kind}8[s]"), "s", 1
-    numbers = values.astype(np.int64).astype(np.float64)
-    numbers *= count
-    numbers /= _FINE[unit]
+    if unit in _FINE:
+        numbers = values.astype(np.int64).astype(np.float64)
+        numbers *= count
+        numbers /= _FINE[unit]
+    else:   # years and months have no fixed length
+        exact = _converted(values, f"{values.dtype.kind}8[s]")
+        numbers = exact.astype(np.int64).astype(np.float64)
+        beyond = _converted(exact, values.dtype) != values
+        numbers[beyond] = values[beyond].astype(np.int64) * (count * _AVERAGE[unit])
     numbers[np.isnat(values)] = np.nan
     return numbers
 

@@ -14,7 +14,7 @@ from hld.schemas.encoder import fit_encoder
 # Missing and unseen values, equality by value
 
 @pytest.mark.parametrize("missing", [None, math.nan, np.nan, np.float32("nan"), pd.NA, pd.NaT, Decimal("nan"),
-                                     np.datetime64("NaT"), np.timedelta64("NaT")], ids=repr)
+                                     np.datetime64("NaT", "ns"), np.timedelta64("NaT", "ns")], ids=repr)
 @pytest.mark.parametrize("cells", [("a", "b"), (0, 1), (True, False), (0.5, 1.5)], ids=repr)
 def test_missing_values_are_minus_one(missing, cells):
     encoder = fit_encoder(column(*cells, missing))

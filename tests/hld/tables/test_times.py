@@ -40,6 +40,15 @@ def test_different_dates_and_durations_stay_different(count, unit, order):
         assert times_as_objects(values[:1])[0] == one
 
 
+def test_years_and_months_beyond_the_seconds_of_64_bits_have_average_lengths():
+    years = np.array([10, 10 ** 15, -10 ** 15], dtype="M8[Y]")
+    assert as_seconds(years, "date")[0].tolist() == [315_532_800.0, 31_556_952.0 * 10 ** 15, -31_556_952.0 * 10 ** 15]
+    months = np.array(["NaT", 10 ** 17], dtype="m8[M]")
+    found, _ = as_seconds(months, "duration")
+    assert np.isnan(found[0])
+    assert found[1] == 2_629_746.0 * 10 ** 17
+
+
 @given(st.timedeltas())
 def test_durations_in_microseconds_are_pythons(duration):
     microseconds = duration // datetime.timedelta(microseconds=1)

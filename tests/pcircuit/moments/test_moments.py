@@ -210,7 +210,7 @@ def test_operator_is_a_symmetric_linear_operator(engine, rng):
     assert operator.shape == (m, m)
     assert operator.dtype == np.float64
     assert_same(operator.matvec(vectors[:, 0]), dense @ vectors[:, 0])
-    assert_same(operator.matvec(vectors[:, :1]), dense @ vectors[:, :1])
+    assert_same(operator.matmat(vectors[:, :1]), dense @ vectors[:, :1])
     assert_same(operator.matmat(vectors), dense @ vectors)
     assert_same(operator.rmatvec(vectors[:, 0]), dense @ vectors[:, 0])
     assert_same(operator.T @ vectors, dense @ vectors)
