@@ -3,7 +3,7 @@
     python tests/covered.py                                the whole suite, twice: an hour and a half of one core
     python tests/covered.py --engine numpy                 only the first half
     python tests/covered.py --keep /tmp/covered            goes on where it stopped, with what that folder holds
-    python tests/covered.py --quick                        in several processes, half an hour: not for planted bugs
+    python tests/covered.py --quick                        in several processes: not for planted bugs
     python tests/covered.py tests/hld/answers --only hld/answers --engine numpy
 
 The suite is run in pieces, one process at a time (`measured`).  Lines of kernels are not counted: they run as machine
