@@ -18,6 +18,7 @@ import json
 import pathlib
 import time
 import warnings
+from dataclasses import replace
 
 import numpy as np
 
@@ -34,6 +35,7 @@ from hld.results.largest_count import SHARE as COUNTS_SHARE
 from hld.results.largest_count import largest_count
 from hld.results.largest_dependence import SHARE as DEPENDENCES_SHARE
 from hld.results.largest_dependence import largest_dependence
+from hld.results.shared_level import combined
 from hld.vectors.score_features import score_features
 
 from .shifts import SHIFTS, columns_for, fresh_batches, shifted_batches
@@ -52,7 +54,7 @@ COMBINED |= {f"+ counts + {share:.0%} dependences": (*EVERY[:6], COUNTS, COUNTS_
 NEW = "new"  # new values, `hld.schemas.new_values`, beside both; its share is the others' where nothing is new
 COMBINED |= {f"+ counts + dependences + {share:.0%} new": (*EVERY[:6], COUNTS, COUNTS_SHARE, DEPENDENCES,
                                                            DEPENDENCES_SHARE, NEW, share)
-             for share in (0.02, 0.05, 0.1, 0.2)}
+             for share in (0.02, 0.1, 0.2, 0.3)}
 BESIDE = (COUNTS, DEPENDENCES, NEW)
 ALPHA, SIZES = 0.05, (10, 50, 200)
 
@@ -98,15 +100,15 @@ def study(name, options) -> list:
     score = score_of(limit_laws(reference, metrics))
 
     def each(batches, T):
-        """(B, 3 + q) p-values of what is tested beside, NaN where it is not, and scores of the metrics, one by one."""
+        """What is tested beside in each of B batches, and (B, q) scores of the metrics, one by one."""
         rows, quality = zip(*(detector.encoder_.check(batch, detector.schema_.trained, kept=detector.new_values_)
                               for batch in batches), strict=True)
         means = np.stack([reference.vectors.mean(one) for one in rows]) - reference.mean
         scores = score(squared_distances(metrics, means) / (1 + T / reference.num_rows), T)[:, :len(metrics)]
         own = [profile_of(one, detector.encoder_.num_categories, kept.edges) for one in rows]
-        return np.column_stack([[largest_count(kept, one, ascending).pvalue for one in own],
-                                [largest_dependence(kept, one).pvalue for one in own],
-                                [one.new_values.pvalue if one.new_values.share else np.nan for one in quality], scores])
+        beside = [{COUNTS: largest_count(kept, one, ascending), DEPENDENCES: largest_dependence(kept, one),
+                   NEW: checked.new_values} for one, checked in zip(own, quality, strict=True)]
+        return beside, scores
     cells = []
     for T in SIZES:
         unshifted = each(fresh_batches(source, T, 3 * options.batches, 0), T)
@@ -126,18 +128,16 @@ def _power(found, unshifted, chosen) -> float:
     return float((own < np.quantile(others, ALPHA, method="lower")).mean())
 
 
-def _combined(scores, chosen) -> np.ndarray:
-    """(B,) the harmonic mean of the scores of some metrics, and what is tested beside them by its share."""
-    places = [len(BESIDE) + EVERY.index(name) for name in chosen if name in EVERY]
-    places = [place for place in places if place < scores.shape[1]]
+def _combined(batches, chosen) -> np.ndarray:
+    """(B,) the harmonic mean of the scores of some metrics, and what is tested beside them with its share."""
+    beside, scores = batches
+    places = [EVERY.index(name) for name in chosen if name in EVERY and EVERY.index(name) < scores.shape[1]]
     if not places:
-        return scores[:, 0]
+        return np.array([one[COUNTS].pvalue for one in beside])
+    shares = {name: chosen[chosen.index(name) + 1] for name in BESIDE if name in chosen}
     together = harmonic_mean(np.maximum(scores[:, places], 1e-300))
-    share = np.array([chosen[chosen.index(name) + 1] if name in chosen else 0.0 for name in BESIDE])
-    pvalues = scores[:, :len(BESIDE)]
-    shares = share * ~np.isnan(pvalues)
-    found = np.divide(pvalues, shares, out=np.full(pvalues.shape, np.inf), where=shares > 0)
-    return np.minimum(together / (1 - shares.sum(axis=1)), found.min(axis=1))
+    return np.array([combined(p, *(replace(found[name], share=share) for name, share in shares.items()
+                                   if found[name].share)) for p, found in zip(together.tolist(), beside, strict=True)])
 
 
 def report(cells, of="power") -> str:

@@ -133,7 +133,7 @@ def dependence_lines(result: Any) -> list[Any]:
         often its values go with others, too.
     """
     found = result.largest_dependence
-    if found is None or not found.share or found.pvalue > result.alpha * found.share:
+    if found is None or not found.share or found.pvalue > result.scaled_alpha * found.share:
         return []
     names = [result.evidence.fitted[v].name for v in found.columns]
     if any(one.adjusted <= result.alpha and one.name in names for one in result.columns):

@@ -11,25 +11,27 @@ cut).  Categories and cuts come from other rows, so all n + T rows are exchangea
 .. math:: j_c \sim \mathrm{Hypergeometric}(n + T, K, T)
 
 whatever the distribution is; twice the smaller tail is a p-value (Fisher's exact test), at any T and however rare the
-category.  The smallest, times the number m of categories and cuts with 0 < K < n + T, is that of all columns
-(Bonferroni).  If a column has two categories, only one is counted.
+category.  The p-value of all columns is the probability that any of the m categories and cuts has one as small as the
+smallest: at most m times that, and less where most of them are so rare that they cannot be conspicuous at all
+(`hld.schemas.smallest_of_tests`).  If a column has two categories, only one is counted.
 
-This test always takes a share w of the level of all tests together: `SHARE`.  With m columns the largest difference
-must then exceed about sqrt(2 log(m / w)) standard deviations instead of sqrt(2 log m), which for hundreds of columns is
-a tenth more, while sums of squares see a sparse shift only from about m^(1/4) standard deviations on (Donoho and Jin
-2004).
+This test has a share w of the level of all tests together, `SHARE`, as far as it can attain it.  With m columns the
+largest difference must then exceed about sqrt(2 log(m / w)) standard deviations instead of sqrt(2 log m), which for
+hundreds of columns is a tenth more, while sums of squares see a sparse shift only from about m^(1/4) standard
+deviations on (Donoho and Jin 2004).
 
 References: R. A. Fisher (1935), The logic of inductive inference, J. Royal Statistical Society 98; D. Donoho and
 J. Jin (2004), Higher criticism for detecting sparse heterogeneous mixtures, Annals of Statistics 32.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from hld.schemas.missingness import hypergeometric_tail
+from hld.schemas.smallest_of_tests import SmallestLaw, smallest_law
 
 SHARE = 0.35  # of the level: `benchmarks.power.trials`
 EXACT = 8  # differences, the largest, whose p-values are computed: those of others are hardly ever smaller
@@ -44,11 +46,13 @@ class LargestCount:
     pvalue : float
         p-value of all columns together.
     share : float
-        Part of the level that this test has.
+        Part of the level that this test has, at most.
     column, category : int or None
         Where it is: a column and a category of it, the upper end of what is counted if `is_cut`.  None where there is
         nothing to compare.
     is_cut : bool
+    law : SmallestLaw or None
+        Of the smallest p-value of a single count.
     """
 
     pvalue: float
@@ -56,6 +60,15 @@ class LargestCount:
     column: int | None = None
     category: int | None = None
     is_cut: bool = False
+    law: SmallestLaw | None = field(default=None, repr=False, compare=False)
+
+    def attained(self, level: float) -> float:
+        """How often `pvalue` is at most a level without a shift, given the counts of all rows."""
+        return level if self.law is None else self.law.attained(level)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it but the law as plain Python values."""
+        return {name: getattr(self, name) for name in ("pvalue", "share", "column", "category", "is_cut")}
 
 
 def largest_count(kept: Any, batch: Any, ordered: tuple[Any, ...] = (), tolerance: float = 0.0) -> LargestCount:
@@ -77,7 +90,7 @@ def largest_count(kept: Any, batch: Any, ordered: tuple[Any, ...] = (), toleranc
 
     Notes
     -----
-    O(sum of the numbers of categories).
+    O(C log C) in the number C of all categories.
 
     Examples
     --------
@@ -103,8 +116,8 @@ def largest_count(kept: Any, batch: Any, ordered: tuple[Any, ...] = (), toleranc
     for i in np.argsort(-evidence, kind="stable")[:EXACT].tolist():
         p = _pvalue(int(N[i]), int(K[i]), int(T[i]), moved[i], expected[i])
         best, where = (p, i) if p < best and varies[i] else (best, where)
-    return LargestCount(min(1.0, best * int(varies.sum())), SHARE, int(columns[where]), int(categories[where]),
-                        bool(is_cut[where]))
+    law = smallest_law(N[varies], K[varies], T[varies])
+    return LargestCount(law.pvalue(best), SHARE, int(columns[where]), int(categories[where]), bool(is_cut[where]), law)
 
 
 def _events(kept: Any, batch: Any, ascends: Any) -> tuple[Any, ...]:

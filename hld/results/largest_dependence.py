@@ -22,7 +22,7 @@ one invisible in sums of squares.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -45,21 +45,29 @@ class LargestDependence:
     pvalue : float
         p-value of all edges together.
     share : float
-        Part of the level that this test has.
+        Part of the level that this test has, at most.
     columns : tuple of two int, or None
         The edge; None where there is nothing to compare.
     is_weaker : bool
         Whether the values of the two columns go together less than in held-out rows.
+    least : float
+        `pvalue` is not smaller whatever the batch is: there are only so many ways to draw T of N rows.
     """
 
     pvalue: float
     share: float
     columns: tuple[int, int] | None = None
     is_weaker: bool = False
+    least: float = field(default=0.0, repr=False, compare=False)
+
+    def attained(self, level: float) -> float:
+        """How often `pvalue` is at most a level without a shift: no more often than that, and never below `least`."""
+        return level if level >= self.least else 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain Python values."""
-        return asdict(self) | {"columns": None if self.columns is None else list(self.columns)}
+        """All of it but `least` as plain Python values."""
+        columns = None if self.columns is None else list(self.columns)
+        return {"pvalue": self.pvalue, "share": self.share, "columns": columns, "is_weaker": self.is_weaker}
 
 
 def largest_dependence(kept: Any, batch: Any, tolerance: float = 0.0) -> LargestDependence:
@@ -106,7 +114,8 @@ def largest_dependence(kept: Any, batch: Any, tolerance: float = 0.0) -> Largest
             bound = mean_tail_bound(kept.associations[e], kept.pairs[e], batch.pairs[e], tolerance * deviation[e])
             best, where = (2 * bound, e) if 2 * bound < best else (best, where)
     u, v = kept.edges[where].tolist()
-    return LargestDependence(min(1.0, best * E), SHARE, (u, v), bool(difference[where] < 0))
+    least = E * _least((n + T)[varies], T[varies])
+    return LargestDependence(min(1.0, best * E), SHARE, (u, v), bool(difference[where] < 0), least)
 
 
 def associations_of(circuit: pcircuit.Circuit, edges: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -160,6 +169,12 @@ def _association(p: np.ndarray) -> np.ndarray:
     found = np.log((1 - INDEPENDENT) * ratio + INDEPENDENT)
     found.flags.writeable = False
     return found
+
+
+def _least(N: np.ndarray, T: np.ndarray) -> float:
+    """Twice the probability of the most improbable of all draws of T of N rows, over the edges."""
+    rows, fewer = float(N.max()), float(np.minimum(T, N - T).max())
+    return 2 * math.exp(math.lgamma(fewer + 1) + math.lgamma(rows - fewer + 1) - math.lgamma(rows + 1))
 
 
 def _differences(kept: Any, batch: Any) -> tuple[np.ndarray, ...]:

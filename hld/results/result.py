@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from hld.checks import check_verdict
 from hld.results.effects import effect_interval
 from hld.results.largest_count import LargestCount
 from hld.results.largest_dependence import LargestDependence
+from hld.results.shared_level import scaled_level_of
 
 if TYPE_CHECKING:
     from hld.results.localization import Localization
@@ -117,6 +118,11 @@ class HLDResult:
         check_verdict(self.statistic, self.pvalue)
 
     @property
+    def scaled_alpha(self) -> float:
+        """The level over which a test beside the distance rejects by itself, times its share: at least `alpha`."""
+        return scaled_level_of(self)
+
+    @property
     def contributions(self) -> np.ndarray:
         """(m,) |delta_j| of each node; in the plain metric, or with weights, their squares sum to d^2."""
         return np.abs(self.deltas)
@@ -199,7 +205,7 @@ class HLDResult:
         if self.data_quality is not None:
             values["data_quality"] = self.data_quality.to_dict()
         if self.largest_count is not None:
-            values["largest_count"] = asdict(self.largest_count)
+            values["largest_count"] = self.largest_count.to_dict()
         if self.largest_dependence is not None:
             values["largest_dependence"] = self.largest_dependence.to_dict()
         if self.context is not None:

@@ -1,4 +1,4 @@
-"""The verdict on a batch: the tests of the distance, of missing and new values, of single counts and dependences."""
+"""The verdict on a batch: the distance, and what is tested beside it (`hld.results.shared_level`)."""
 from __future__ import annotations
 
 import math
@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from hld.results.result import HLDResult
+from hld.results.shared_level import combined, scaled_level
 
 
 def with_quality(test: Callable[..., Any], quality: Any, alpha: float,
@@ -34,37 +35,10 @@ def with_quality(test: Callable[..., Any], quality: Any, alpha: float,
     if not tested:
         return replace(test(alpha), data_quality=quality, **largest)
     rest = 1 - sum(one.share for one in tested)
-    found = test(alpha * rest)
+    found = test(rest * scaled_level(alpha, *tested))
     pvalue = combined(found.pvalue, *tested)
     error = None if found.null_error is None else found.null_error / rest
     changes = {"pvalue": pvalue, "alpha": alpha, "reject": bool(pvalue <= alpha), "null_error": error}
     if len(found.metrics) > 1:
         changes |= {"statistic": -math.log10(max(pvalue, 1e-300)) + 0.0, "threshold": -math.log10(alpha)}
     return replace(found, data_quality=quality, **largest, **changes)
-
-
-def combined(pvalue: float, *tests: Any) -> float:
-    """The p-value of the distance and of tests that have shares of its level, together.
-
-    Parameters
-    ----------
-    pvalue : float
-    *tests : objects with `pvalue` and `share`
-
-    Returns
-    -------
-    float
-        min(p / (1 - sum of shares), p_i / share_i, 1).
-
-    Examples
-    --------
-    >>> from hld.schemas.missingness import compare_missing
-    >>> combined(0.45, compare_missing(1000, [0, 300], 50, [0, 15]))         # as many as in training
-    0.5
-    >>> combined(0.45, compare_missing(1000, [0, 300], 50, [0, 50])) < 1e-20
-    True
-    >>> combined(0.45, compare_missing(1000, [0, 0], 50, [0, 0]))            # nothing is missing anywhere
-    0.45
-    """
-    rest = 1 - sum(one.share for one in tests)
-    return min(pvalue / rest, 1.0, *(one.pvalue / one.share for one in tests if one.share))

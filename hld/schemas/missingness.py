@@ -7,27 +7,25 @@ hypergeometric whatever the share of holes may be:
 
 .. math:: P(J \ge j) = \sum_{i \ge j} \binom{K}{i} \binom{n + T - K}{T - i} \Big/ \binom{n + T}{T}.
 
-The p-value of a column is twice the smaller tail (Fisher's exact test), that of the table is the smallest times the
-number m of columns in which anything is missing at all, at most 1 (Bonferroni: columns may depend on one another).
+The p-value of a column is twice the smaller tail (Fisher's exact test); that of the table is the probability that a
+column has one as small as the smallest, at most (`hld.schemas.smallest_of_tests`: columns may depend on one another).
 
 **Together with the distance.**  Given the K of all columns, every column's test is exact, and the test of the distance
-keeps its level.  So the level may be divided in a way that depends on the K.  Where nothing is missing in training and
-batch, all of it goes to the distance; elsewhere a tenth (`SHARE`) goes to the holes:
-
-.. math:: p = \min(p_{\text{distance}} / 0.9, \; p_{\text{holes}} / 0.1, \; 1).
-
-Then P(p <= a) <= 0.9 a + 0.1 a under the null hypothesis, and tables without holes do not pay for those with.
+keeps its level.  So the level may be divided in a way that depends on the K (`hld.results.shared_level`).  Where
+nothing is missing in training and batch, all of it goes to the distance; elsewhere at most a tenth (`SHARE`) goes to
+the holes.  Tables without holes do not pay for those with.
 
 References: R. A. Fisher (1935), The logic of inductive inference, J. Royal Statistical Society 98.
 """
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+
+from hld.schemas.smallest_of_tests import SmallestLaw, smallest_law
 
 SHARE = 0.1     # of the level, where anything is missing
 _BLOCK = 4096   # terms of a tail added at a time
@@ -45,12 +43,19 @@ class CountTest:
     pvalues : tuple of float
         One for each column, not adjusted; 1 where nothing was counted.
     share : float
-        Part of the level that this test has; 0 where nothing was counted in any column.
+        Part of the level that this test has, at most; 0 where nothing was counted in any column.
+    law : SmallestLaw or None
+        Of the smallest of `pvalues`.
     """
 
     pvalue: float
     pvalues: tuple[Any, ...]
     share: float
+    law: SmallestLaw | None = field(default=None, repr=False, compare=False)
+
+    def attained(self, level: float) -> float:
+        """How often `pvalue` is at most a level without a shift, given what was counted in all rows."""
+        return level if self.law is None else self.law.attained(level)
 
 
 def compare_missing(num_train: int, train_missing: list[int] | tuple[int, ...], num_rows: int, missing: list[int],
@@ -80,30 +85,38 @@ def compare_missing(num_train: int, train_missing: list[int] | tuple[int, ...], 
     Examples
     --------
     >>> round(compare_missing(99, [0], 1, [1]).pvalue, 12)       # one row in a hundred, and it is in the batch
-    0.02
+    0.01
     """
     pvalues = tuple(_pvalue(num_train, int(k), num_rows, int(j), tolerance)
                     for k, j in zip(train_missing, missing, strict=True))
-    return of_columns(pvalues, [k + j for k, j in zip(train_missing, missing, strict=True)], SHARE)
+    counts = np.add(train_missing, missing, dtype=np.int64)
+    n, T = (np.full(len(counts), rows) for rows in (num_train, num_rows))
+    return of_columns(pvalues, n + T, counts, T, SHARE)
 
 
-def of_columns(pvalues: tuple[float, ...], counts: Iterable[int], share: float) -> CountTest:
-    """The tests of all columns as one (Bonferroni).
+def of_columns(pvalues: tuple[float, ...], N: np.ndarray, K: np.ndarray, T: np.ndarray, share: float, *,
+               is_two_sided: bool = True) -> CountTest:
+    """The tests of all columns as one.
 
     Parameters
     ----------
     pvalues : tuple of V float
-    counts : V int
-        What was counted in all rows; columns with 0 are left out.
+    N, K, T : (V,) int arrays
+        All rows of each column, those of them that were counted, and rows of the batch.
     share : float
         Part of the level, if anything was counted.
+    is_two_sided : bool
+        Whether p-values are twice the smaller tail, or the upper tail.
 
     Returns
     -------
     CountTest
     """
-    some = [p for p, count in zip(pvalues, counts, strict=True) if count]
-    return CountTest(min(1.0, len(some) * min(some)), pvalues, share) if some else CountTest(1.0, pvalues, 0.0)
+    some = K > 0
+    if not some.any():
+        return CountTest(1.0, pvalues, 0.0)
+    law = smallest_law(N[some], K[some], T[some], is_two_sided=is_two_sided)
+    return CountTest(law.pvalue(min(pvalues)), pvalues, share, law)
 
 
 def _pvalue(n: int, k: int, T: int, j: int, tolerance: float) -> float:

@@ -13,16 +13,12 @@ of rows with something new in a column, the number in the batch is hypergeometri
 
 .. math:: p_v = P(H \ge h), \qquad H \sim \mathrm{Hypergeometric}(k + T,\, K,\, T).
 
-The smallest of the m columns in which anything is new at all, times m, is the p-value of the table (Bonferroni).
+The p-value of the table is the probability that a column has one as small as the smallest, at most
+(`hld.schemas.smallest_of_tests`).
 
 **Together with the distance.**  As for missing values (`hld.schemas.missingness`), the level is divided in a way that
-depends on the K alone, given which all these tests keep their levels: a tenth (`SHARE`) goes to the new values if
-there are any, a tenth to the missing ones if there are any, and the rest to the distance.
-
-.. math:: p = \min_i \frac{p_i}{w_i}, \quad \sum_i w_i = 1, \qquad
-          P(p \le a) \le \sum_i P(p_i \le w_i a) \le a.
-
-So two new cells in ten rows, where a thousand rows had none, are found at 0.05; ten in fifty rows have 10^-14.
+depends on the K alone, given which all these tests keep their levels: a part of it (`SHARE`) goes to the new values if
+there are any, but no more than they can attain, which is little where K is small (`hld.results.shared_level`).
 """
 from __future__ import annotations
 
@@ -144,7 +140,8 @@ def compare_new(kept: KeptValues, shown: Any, new: Any, tolerance: float = 0.0) 
     """
     pvalues = tuple(_pvalue(int(k), int(before), int(T), int(now), tolerance)
                     for k, before, T, now in zip(kept.shown, kept.new, shown, new, strict=True))
-    return of_columns(pvalues, [before + now for before, now in zip(kept.new, new, strict=True)], SHARE)
+    T = np.asarray(shown, dtype=np.int64)
+    return of_columns(pvalues, kept.shown + T, np.add(kept.new, new, dtype=np.int64), T, SHARE, is_two_sided=False)
 
 
 def _pvalue(k: Any, before: Any, T: Any, now: Any, tolerance: Any) -> float:

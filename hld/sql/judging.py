@@ -16,13 +16,12 @@ shares of missing cells                0.10    exact (`hld.schemas.missingness`)
 new values                             0.02    exact (`hld.schemas.new_values`)
 =====================================  ======  ================================================================
 
-.. math:: p = \min_i \frac{p_i}{w_i}, \qquad \sum_i w_i = 1,
-
-where w_i are the weights of the tests that apply, divided by their sum: P(p <= a) <= sum w_i a = a under any
-dependence.  Where nothing is missing or new, the others have that part.
+where the weights of the tests that apply are divided by their sum, so that the others have the part of those that do
+not.  One p-value for all of them, valid under any dependence, is that of `hld.results.shared_level`.
 """
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -35,6 +34,7 @@ from hld.detector import HLDDetector
 from hld.results.count_law import merged_counts
 from hld.results.largest_count import largest_count
 from hld.results.largest_dependence import largest_dependence
+from hld.results.shared_level import combined
 from hld.schemas.new_values import KeptValues
 from hld.schemas.quality import data_quality
 from hld.sql.distances import count_distances
@@ -114,23 +114,36 @@ def judge_counts(detector: HLDDetector, found: TableInDatabase, alpha: float) ->
                            is_tested=detector.missingness)
     distances = count_distances(detector, profile)
     largest = _largest(detector, profile)
-    tested = [] if distances is None else [(name, one.pvalue) for name, one in
-                                           zip(("columns", "pairs"), distances, strict=True) if one.expected > 0]
-    tested += [(name, one.pvalue) for name, one in
-               (*zip(("largest column", "largest pair", "dependence"), largest, strict=True),
-                ("missing", quality.missingness), ("new", quality.new_values)) if one is not None and one.share]
-    if not tested:
+    laws = {} if distances is None else {name: one.pvalue for name, one in
+                                         zip(("columns", "pairs"), distances, strict=True) if one.expected > 0}
+    counted = {name: one for name, one in zip(
+        ("largest column", "largest pair", "dependence", "missing", "new"),
+        (*largest, quality.missingness, quality.new_values), strict=True) if one is not None and one.share}
+    if not laws and not counted:
         raise ValueError(f"the table has {T} rows, too few to compare with a detector that kept no rows from learning: "
                          "give at least 50")
-    weights = np.array([WEIGHTS[name] for name, _ in tested])
-    weights /= weights.sum()
-    pvalue = min(1.0, *(p / w for (_, p), w in zip(tested, weights.tolist(), strict=True)))
+    pvalue, weights, counted = _together(laws, counted)
+    quality = replace(quality, missingness=counted.get("missing", quality.missingness),
+                      new_values=counted.get("new", quality.new_values))
     evidence = replace(evidence_of(detector, profile, quality), fitted=found.columns,
                        reference=_merged_profile(detector))
-    return CountsResult(pvalue, bool(pvalue <= alpha), alpha, T, tuple(name for name, _ in tested),
-                        tuple(float(p) for _, p in tested), tuple(weights.tolist()), _effect(distances, detector, T),
-                        int(found.report.num_missing.sum()), found.num_queries, evidence, quality, largest[0],
-                        largest[2])
+    return CountsResult(pvalue, bool(pvalue <= alpha), alpha, T, tuple(weights),
+                        (*(float(p) for p in laws.values()), *(float(one.pvalue) for one in counted.values())),
+                        tuple(weights.values()), _effect(distances, detector, T), int(found.report.num_missing.sum()),
+                        found.num_queries, evidence, quality, counted.get("largest column", largest[0]),
+                        counted.get("dependence", largest[2]))
+
+
+def _together(laws: dict[str, float], counted: dict[str, Any]) -> tuple[float, dict[str, float], dict[str, Any]]:
+    """The p-value of all tests, the weights of those that apply, and those of counts with their weights as shares."""
+    weights = {name: WEIGHTS[name] for name in (*laws, *counted)}
+    total = sum(weights.values())
+    weights = {name: weight / total for name, weight in weights.items()}
+    counted = {name: replace(one, share=weights[name]) for name, one in counted.items()}
+    # the laws reach every level, so two of them are as one with the sum of their weights
+    rest = 1.0 - sum(one.share for one in counted.values())
+    smallest = min((p / weights[name] for name, p in laws.items()), default=math.inf)
+    return combined(rest * smallest if laws else math.inf, *counted.values()), weights, counted
 
 
 def _kept_values(detector: Any, columns: Any) -> KeptValues | None:

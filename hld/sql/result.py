@@ -2,13 +2,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from hld.answers.evidence import Evidence
 from hld.answers.words import headline, in_words
 from hld.results.largest_count import LargestCount
 from hld.results.largest_dependence import LargestDependence
+from hld.results.shared_level import scaled_level_of
 from hld.schemas.quality import DataQuality
 
 
@@ -19,7 +20,7 @@ class CountsResult:
     Attributes
     ----------
     pvalue : float
-        One for all columns and pairs together: the smallest of `pvalues` over their parts of the level.
+        One for all columns and pairs together (`hld.results.shared_level`).
     reject : bool
         ``pvalue <= alpha``.
     alpha : float
@@ -32,7 +33,7 @@ class CountsResult:
     pvalues : tuple of float
         p-value of each test.
     parts : tuple of float
-        Part of the level that each of them has; they sum to 1.
+        Part of the level that each of them has, at most; they sum to 1.
     effect : float
         Distance of the columns' shares over the typical distance of one row, less what sampling alone gives, or 0.
     num_missing : int
@@ -76,6 +77,11 @@ class CountsResult:
         return self._log(self.alpha)
 
     @property
+    def scaled_alpha(self) -> float:
+        """The level over which a test rejects by itself, times its part: at least `alpha`."""
+        return scaled_level_of(self)
+
+    @property
     def columns(self) -> tuple[Any, ...]:
         """How each column moved, the smallest p-value first: `hld.answers.column_shifts.ColumnShift`."""
         return self.evidence.columns
@@ -99,7 +105,7 @@ class CountsResult:
         values |= {name: list(getattr(self, name)) for name in ("metrics", "pvalues", "parts")}
         values["data_quality"] = self.data_quality.to_dict()
         if self.largest_count is not None:
-            values["largest_count"] = asdict(self.largest_count)
+            values["largest_count"] = self.largest_count.to_dict()
         if self.largest_dependence is not None:
             values["largest_dependence"] = self.largest_dependence.to_dict()
         return values | {"columns": [one.to_dict() for one in self.columns],

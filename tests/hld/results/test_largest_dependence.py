@@ -13,6 +13,7 @@ import pcircuit
 from hld.answers.profile import Profile, profile_of
 from hld.results.largest_count import SHARE as COUNTS
 from hld.results.largest_dependence import SHARE, LargestDependence, associations_of, largest_dependence
+from hld.results.shared_level import combined
 
 EDGES = np.array([[0, 1], [1, 2]])
 
@@ -126,8 +127,9 @@ def test_a_detector_names_the_dependence_and_keeps_its_level(tmp_path):
     for _ in range(40):
         batch = chain(rng, 60, 8)
         result = detector.test(batch)
-        parts = result.largest_count.pvalue / COUNTS, result.largest_dependence.pvalue / SHARE
-        assert result.pvalue == min(1.0, detector.test_(batch).pvalue / (1 - COUNTS - SHARE), *parts)
+        beside = result.largest_count, result.largest_dependence
+        assert result.pvalue == combined(detector.test_(batch).pvalue, *beside)
+        assert [one.share for one in beside] == [COUNTS, SHARE]
         assert loaded.test(batch).pvalue == result.pvalue
         rejected += result.reject
     assert rejected <= at_most(40, 0.05)

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binom
 
 import hld
-from hld.results.with_quality import combined
+from hld.results.shared_level import combined
 
 
 def table(N, seed, holes=0.1):

@@ -303,7 +303,8 @@ def test_the_largest_change_of_a_dependence_is_that_of_the_rows():
     detector = hld.HLDDetector(**OPTIONS).fit(table[:1500])
     batch = table[1500:1700].assign(c=table["c"][1700:1900].to_numpy())
     found, expected = judge_counts(detector, counted(detector, batch), 0.05), detector.test(batch)
-    assert found.largest_dependence == expected.largest_dependence
+    part = dict(zip(found.metrics, found.parts, strict=True))["dependence"]
+    assert found.largest_dependence == replace(expected.largest_dependence, share=part)
     assert "c" in {"abcde"[v] for v in found.largest_dependence.columns}
     assert found.largest_dependence.is_weaker
     assert found.reject

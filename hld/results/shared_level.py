@@ -1,0 +1,109 @@
+r"""Several tests share one level: of the distance, of missing and new values, of single counts and dependences.
+
+The distance has a p-value p_0, each test beside it one p_i and a part w_i of the level, w_0 = 1 - sum w_i.  With
+
+.. math:: s = \min_i \frac{p_i}{w_i}
+
+min(1, s) would be a p-value (Bonferroni).  But counts take few values, and a test of them with the level x finds
+something with a probability a_i(x) that may be far below x, or 0: in a single row no count can be conspicuous.  What
+the a_i are is known from the counts of batch and held-out rows together, before one looks which are whose.  So
+
+.. math:: p = w_0 s + \sum_{i \ge 1} a_i(w_i s) \;\le\; s
+
+is a p-value, too: it rises with s, and P(s <= t) <= w_0 t + sum a_i(w_i t) without a shift.  The parts of the level
+that no test can use go back to the distance: to a single row all of it.  The a_i are computed in
+`hld.schemas.smallest_of_tests`; as in Fisher's exact test, all is given the counts of all rows together.
+"""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+HALVINGS = 40  # of the interval that holds the level of the distance
+LEAST_REST = 0.01  # of the level: less is left where there is no distance
+
+
+def combined(pvalue: float, *tests: Any) -> float:
+    """The p-value of the distance and of tests that have shares of its level, together.
+
+    Parameters
+    ----------
+    pvalue : float
+        Of the distance; infinite without one.
+    *tests : objects with `pvalue`, `share` and `attained`
+
+    Returns
+    -------
+    float
+        p, see above; `pvalue` itself without tests, or if none of them can find anything.
+
+    Examples
+    --------
+    >>> from hld.schemas.missingness import compare_missing
+    >>> combined(0.45, compare_missing(1000, [0, 300], 50, [0, 50])) < 1e-20
+    True
+    >>> combined(0.45, compare_missing(1000, [0, 0], 50, [0, 0]))            # nothing is missing anywhere
+    0.45
+    >>> combined(0.2, compare_missing(9, [1], 1, [0]))                       # one row of ten is no evidence at 0.02
+    0.2
+    """
+    tests = tuple(one for one in tests if one.share)
+    own = pvalue / _rest(tests) if math.isfinite(pvalue) else math.inf
+    return _together(min(own, *(one.pvalue / one.share for one in tests), math.inf), tests)
+
+
+def scaled_level(alpha: float, *tests: Any) -> float:
+    """The largest s whose p is at most a level: test i finds something where p_i <= w_i s.
+
+    Parameters
+    ----------
+    alpha : float
+    *tests : objects with `share` and `attained`
+
+    Returns
+    -------
+    float
+        Between `alpha` and `alpha` / w_0.
+
+    Examples
+    --------
+    >>> from hld.schemas.missingness import compare_missing
+    >>> round(scaled_level(0.05, compare_missing(9, [1], 1, [0])), 6)        # all of the level is the distance's
+    0.055556
+    """
+    tests = tuple(one for one in tests if one.share)
+    low, high = alpha, alpha / max(_rest(tests), LEAST_REST)
+    if _together(high, tests) <= alpha:
+        return high
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _together(middle, tests) <= alpha else (low, middle)
+    return low
+
+
+def scaled_level_of(result: Any) -> float:
+    """`scaled_level` of a result.
+
+    Parameters
+    ----------
+    result : HLDResult or CountsResult
+        With `alpha` and what was tested beside the distance.
+
+    Returns
+    -------
+    float
+    """
+    quality = result.data_quality
+    tested = (*((quality.missingness, quality.new_values) if quality else ()), result.largest_count,
+              result.largest_dependence)
+    return scaled_level(result.alpha, *(one for one in tested if one is not None))
+
+
+def _rest(tests: tuple[Any, ...]) -> float:
+    """w_0."""
+    return 1 - sum(one.share for one in tests)
+
+
+def _together(s: float, tests: tuple[Any, ...]) -> float:
+    """p of s."""
+    return min(1.0, s, _rest(tests) * s + sum(one.attained(one.share * s) for one in tests))
