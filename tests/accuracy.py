@@ -300,7 +300,9 @@ def distances(e: Expected):
 
 
 def monitor_bounds(e: Expected):
-    """The bounds of units that the monitor bets with."""
+    """The bounds of units that the monitor bets with, which takes normalised circuits only."""
+    if not e.circuit.is_normalized:
+        return
     found, expected = unit_bounds(e.circuit), e.once(wide_queries.unit_bounds, e.circuit)
     regions = e.circuit.nodes.region
     usual = (expected.to_double() >= LEAST) & (expected.to_double() < np.inf)

@@ -32,6 +32,7 @@ def unit_bounds(circuit: pcircuit.Circuit) -> np.ndarray:
     Parameters
     ----------
     circuit : pcircuit.Circuit
+        Normalised: with larger weights a product may underflow on the way to a bound that does not.
 
     Returns
     -------
