@@ -91,7 +91,8 @@ def detectable_of_table(detector: Any, T: int, power: float = 0.9, alpha: float 
 def own_level(detector: Any, alpha: float) -> float:
     """The part of the level that the distance has, where counts, dependences, new and missing values are tested, too.
 
-    What these tests find is left out, so that the power of a detector is at least what is said here.
+    What these tests find is left out, so that the power of a detector is at least what is said here; but new values
+    where the held-out rows have none, which take a part of the level in a batch that has some, are not expected.
 
     Parameters
     ----------
@@ -104,11 +105,11 @@ def own_level(detector: Any, alpha: float) -> float:
     -------
     float
     """
-    trained, has_new = detector.schema_.trained, detector.new_values_ is not None
+    trained, kept = detector.schema_.trained, detector.new_values_
     rest = 1.0
     if detector.missingness and trained is not None and any(trained[1]):
         rest -= MISSING_SHARE
-    if has_new:
+    if kept is not None and kept.new.any():
         rest -= NEW_SHARE
     if has_largest(detector):
         rest -= COUNTS_SHARE

@@ -1,5 +1,6 @@
 """Planning for tables: names of columns and levels, tables as alternatives, and the plan in words."""
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -61,4 +62,8 @@ def test_what_is_tested_beside_the_distance_takes_its_part_of_the_level():
     quality = result.data_quality
     beside = quality.missingness, quality.new_values, result.largest_count, result.largest_dependence
     assert all(one.share > 0 for one in beside)
-    assert own_level(detector, 0.05) == pytest.approx(0.05 * (1 - sum(one.share for one in beside)), rel=1e-12)
+    expected = sum(one.share for one in beside if one is not quality.new_values)  # held-out rows have nothing new
+    assert not detector.new_values_.new.any()
+    assert own_level(detector, 0.05) == pytest.approx(0.05 * (1 - expected), rel=1e-12)
+    detector.new_values_ = replace(detector.new_values_, new=detector.new_values_.new + 1)
+    assert own_level(detector, 0.05) == pytest.approx(0.05 * (1 - expected - quality.new_values.share), rel=1e-12)

@@ -9,6 +9,8 @@ from scipy.stats import binom
 
 import hld
 from hld.results.shared_level import combined
+from hld.schemas.missingness import SHARE as MISSING_SHARE
+from hld.schemas.new_values import SHARE as NEW_SHARE
 
 
 def table(N, seed, holes=0.1):
@@ -72,7 +74,7 @@ def test_tables_without_holes_pay_nothing(detector):
     holes, new = with_holes.data_quality.missingness, with_holes.data_quality.new_values
     assert with_holes.pvalue == combined(alone.pvalue, holes, new, with_holes.largest_count,
                                          with_holes.largest_dependence)
-    assert (holes.share, new.share) == (0.1, 0.1)
+    assert (holes.share, new.share) == (MISSING_SHARE, NEW_SHARE)
 
 
 def test_every_difference_is_counted_and_the_check_goes_on(detector):
