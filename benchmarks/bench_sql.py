@@ -15,7 +15,6 @@ import argparse
 import functools
 import os
 import pathlib
-import sys
 import tempfile
 import time
 import warnings
@@ -30,8 +29,6 @@ from hld.schemas.encoding import EncodingReport
 from hld.sql.judging import judge_counts
 from hld.sql.slots import counted_column
 from hld.sql.tables import TableInDatabase
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests"))
 
 ALPHAS = (0.1, 0.05, 0.01, 0.001)
 ROWS, SIZES, BATCHES = 3000, (30, 100, 300, 1000, 3000), 40

@@ -5,7 +5,9 @@ import statistics
 import threading
 import time
 
+import numpy as np
 import pytest
+from hostile_requests import hostile, raw, request
 from live_server import Client, arrow, bodies, csv_bytes, served
 
 from hld.serve.limits import Limits
@@ -15,63 +17,11 @@ pytestmark = pytest.mark.thorough
 LIMITS = Limits(workers=2, max_bytes=100_000, max_rows=2000, body_seconds=0.5, head_seconds=0.5)
 
 
-def raw(address, data, *, seconds=5.0, close=False):
-    """What a service says to bytes; b"" if it hangs up."""
-    host, port = address[len("http://"):].strip("/").split(":")
-    with socket.create_connection((host, int(port)), timeout=seconds) as line:
-        try:
-            line.sendall(data)
-            if close:
-                line.shutdown(socket.SHUT_WR)
-            return line.recv(4096)
-        except (ConnectionError, TimeoutError):
-            return b""
+def attack(shop, number, seed, make=hostile):
+    """Send requests that `make` makes from four clients, while one asks as it should.
 
-
-def request(body, kind, length=None, method="POST", path="/v1/test", more=""):
-    """A request byte by byte."""
-    length = len(body) if length is None else length
-    return (f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\nConnection: close\r\n{more}"
-            f"Content-Length: {length}\r\n\r\n").encode() + body
-
-
-def hostile(chance, forms):
-    """A request that is broken in a chance way."""
-    body, kind = forms[chance.choice(sorted(forms))]
-    way = chance.randrange(10)
-    if way == 0:   # cut
-        return request(body[:chance.randrange(len(body))], kind)
-    if way == 1:   # some bytes changed
-        changed = bytearray(body)
-        for _ in range(chance.randrange(1, 20)):
-            changed[chance.randrange(len(changed))] = chance.randrange(256)
-        return request(bytes(changed), kind)
-    if way == 2:   # another type than it says
-        return request(body, forms[chance.choice(sorted(forms))][1])
-    if way == 3:   # huge, by its head
-        return request(body, kind, length=chance.choice([10 ** 6, 10 ** 12, 10 ** 30]))
-    if way == 4:   # not HTTP
-        return chance.randbytes(chance.randrange(1, 3000))
-    if way == 5:   # a piece repeated
-        at = chance.randrange(len(body))
-        return request(body[:at] * 3 + body[at:], kind)
-    if way == 6:   # a path, a method, a parameter
-        path = "/" + "".join(chance.choice("./%ae2f?&=;\\v1testmodel") for _ in range(chance.randrange(60)))
-        return request(body, kind, method=chance.choice(["GET", "POST", "PUT", "X" * 50]), path=path)
-    if way == 7:   # a head that is too long, or says two things
-        return request(body, kind, more=chance.choice(["A: " + "b" * 40_000 + "\r\n", "Transfer-Encoding: chunked\r\n",
-                                                       "Content-Length: 5\r\n", "Host: two\r\n", "Expect: 100\r\n"]))
-    if way == 8:   # deep or odd JSON
-        return request(chance.choice([b'{"rows":' + b"[" * 9000, b'{"rows":[' + b'{"a":1},' * 900,
-                                      b'{"rows":[{"a":1e999}]}', b'{"columns":{"income":[' + b"9" * 5000 + b"]}}",
-                                      b'{"rows":[{}]}', b"\xff\xfe",
-                                      b'{"rows":[{"\\ud800":1}]}', b'{"columns":{"income":["\\ud800"]}}']),
-                       "application/json")
-    return request(chance.randbytes(chance.randrange(3000)), kind)
-
-
-def attack(shop, number, seed):
-    """Send hostile requests from four clients, while one asks as it should; statuses, and seconds of the good one."""
+    Returns the beginnings of the answers, the seconds that the one client waited each time, and the metrics.
+    """
     forms = {name: (body, kind) for name, (body, kind) in bodies(shop["calm"][:60]).items()}
     forms["zstd"] = arrow(shop["calm"][:60], options=__import__("pyarrow").ipc.IpcWriteOptions(compression="zstd")), \
         "application/vnd.apache.arrow.stream"
@@ -84,7 +34,7 @@ def attack(shop, number, seed):
         def send(own):
             chance = random.Random(own)
             for _ in range(number // 4):
-                statuses.append(raw(address, hostile(chance, forms), close=chance.random() < 0.3)[:12])
+                statuses.append(raw(address, make(chance, forms), close=make is hostile and chance.random() < 0.3)[:12])
 
         def ask():
             while not done.is_set():
@@ -126,7 +76,16 @@ def test_hundreds_of_hostile_requests(shop):
 
 @pytest.mark.slow
 def test_ten_thousand_hostile_requests(shop):
-    check_attack(*attack(shop, 10_000, 100), 10_000)
+    """They are all refused, and delay a client at most twice as long as four clients that ask what it asks."""
+    statuses, attacked, text = attack(shop, 10_000, 100)
+    check_attack(statuses, attacked, text, 10_000)
+    good = csv_bytes(shop["calm"])
+    statuses, usual, _ = attack(shop, 800, 100, lambda chance, forms: request(good, "text/csv"))
+    assert set(statuses) == {b"HTTP/1.1 200"}
+    quantiles = {name: np.quantile(seconds, (0.5, 0.99)).round(4).tolist()
+                 for name, seconds in (("attacked", attacked), ("usual", usual))}
+    print(quantiles)
+    assert quantiles["attacked"][1] <= 2 * quantiles["usual"][1], quantiles
 
 
 def test_slow_clients_are_hung_up_on_and_delay_nobody(shop):

@@ -1,4 +1,7 @@
 """Record batches to summaries, also where Spark and Ray run them."""
+import pathlib
+import sys
+
 import numpy as np
 import pytest
 
@@ -53,7 +56,17 @@ def test_what_is_no_detector_is_refused():
         hld.arrow_summarizer(hld.HLDDetector())
 
 
+@pytest.fixture
+def workers(monkeypatch):
+    """Processes started from here run this interpreter, find this library, and listen to this machine alone."""
+    monkeypatch.setenv("PYTHONPATH", str(pathlib.Path(__file__).resolve().parents[3]))
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+
+
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")       # of Spark, about a pandas newer than itself
+@pytest.mark.usefixtures("workers")
 def test_spark(table, detector):
     sql = pytest.importorskip("pyspark.sql")
     builder = sql.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
@@ -72,6 +85,7 @@ def test_spark(table, detector):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.usefixtures("workers")
 def test_ray(table, detector):
     ray = pytest.importorskip("ray")
     data = pytest.importorskip("ray.data")
