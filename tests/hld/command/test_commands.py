@@ -240,8 +240,8 @@ def test_completion(shell, run):
 
 def test_completion_without_shtab_says_what_to_install(run, monkeypatch):
     monkeypatch.setitem(sys.modules, "shtab", None)
-    assert run("completion", "bash") == (2, "", "hld: error: completion needs shtab, which is not installed: pip install "
-                                                "'hld[cli]'\n")
+    said = "completion needs shtab, which is not installed: pip install 'hld[cli]'"
+    assert run("completion", "bash") == (2, "", f"hld: error: {said}\n")
 
 
 @pytest.mark.thorough

@@ -106,3 +106,8 @@ def test_files_hold_the_features(tmp_path):
     first, second = detector.test(batch), again.test(batch)
     assert first.pvalues == second.pvalues
     assert first.localize_dependences(top=2) == second.localize_dependences(top=2)
+
+
+def test_scores_of_no_rows_cannot_be_compared():
+    with pytest.raises(ValueError, match="`metric` 'score' compares rows with rows: use reference='training'"):
+        hld.HLDTest(CIRCUIT, metric="score")
