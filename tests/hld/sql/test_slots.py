@@ -12,8 +12,8 @@ from hld.answers.profile import profile_of
 from hld.results.count_law import merged_codes
 
 pytest.importorskip("ibis")
-duckdb = pytest.importorskip("duckdb")
-
+pytest.importorskip("duckdb")
+import duckdb
 import ibis
 
 import hld.sql

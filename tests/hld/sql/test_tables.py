@@ -9,8 +9,8 @@ import pytest
 import hld
 
 pytest.importorskip("ibis")
-duckdb = pytest.importorskip("duckdb")
-
+pytest.importorskip("duckdb")
+import duckdb
 import ibis
 
 import hld.sql
@@ -29,7 +29,8 @@ def detector():
 @pytest.fixture
 def database():
     connection = duckdb.connect()
-    connection.execute("CREATE SCHEMA shop; CREATE TABLE shop.t AS SELECT range % 3 AS a, range % 2 AS b FROM range(12)")
+    connection.execute("CREATE SCHEMA shop")
+    connection.execute("CREATE TABLE shop.t AS SELECT range % 3 AS a, range % 2 AS b FROM range(12)")
     connection.execute('CREATE TABLE "shop.odd" AS SELECT 1 AS a, 1 AS b')
     return connection
 
@@ -43,7 +44,7 @@ def test_rows_without_names_are_matched_by_position(database):
     detector = hld.HLDDetector(**OPTIONS).fit(np.random.default_rng(0).integers(0, 2, size=(60, 2)))
     found = hld.sql.count(detector, database, "SELECT b, 0 AS other FROM shop.t")
     assert [counts.tolist() for counts in found.profile.counts] == [[6, 6, 0, 0], [12, 0, 0, 0]]
-    with pytest.raises(ValueError, match="the table has 1 columns, expected 2: the detector was fitted to rows without"):
+    with pytest.raises(ValueError, match="the table has 1 columns, expected 2: the detector was fitted to rows"):
         hld.sql.count(detector, database, "SELECT b FROM shop.t")
 
 
