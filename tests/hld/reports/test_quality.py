@@ -30,7 +30,7 @@ def test_copies_are_all_alike(detector, table):
     told = json.loads(json.dumps(found.to_dict()))
     assert (told["shape"], told["trend"], told["num_rows"]) == (1.0, 1.0, 100)
     assert told["columns"] == {"kind": 1.0, "size": 1.0}
-    assert told["pairs"] == [{"columns": ["kind", "size"], "agreement": 1.0}] or len(told["pairs"]) == 1
+    assert [(sorted(pair["columns"]), pair["agreement"]) for pair in told["pairs"]] == [(["kind", "size"], 1.0)]
     assert told["closest"] == told["real_closest"] == {"median": 0.0, "share_identical": 1.0}
     assert told["auc"] is None or told["auc"] < 0.6
 

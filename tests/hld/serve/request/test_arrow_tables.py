@@ -26,7 +26,7 @@ def written(form, table):
     else:
         new = pyarrow.ipc.new_file if form == "file" else pyarrow.ipc.new_stream
         with new(file, table.schema) as writer:
-            writer.write_table(table, max_chunksize=20)
+            writer.write_table(table)
     return file.getvalue()
 
 
@@ -44,7 +44,7 @@ def test_all_rows_arrive(form):
 
 @pytest.mark.parametrize("form", READERS)
 @pytest.mark.parametrize(("table", "status", "message"), [
-    (pa.table({"a": np.arange(51)}), 413, "the table has 51 rows, expected at most 50|rows, expected at most 50"),
+    (pa.table({"a": np.arange(51)}), 413, "the table has 51 rows, expected at most 50"),
     (pa.table({f"c{i}": [1] for i in range(SPARE_COLUMNS + 5)}), 413,
      f"the table has {SPARE_COLUMNS + 5} columns, expected at most {SPARE_COLUMNS + 4}"),
     (pa.table({"a": [[1, 2]]}), 400, "column 'a' is of type list<.*>, expected numbers, booleans, text or times"),
@@ -52,16 +52,8 @@ def test_all_rows_arrive(form):
     (pa.table({"a": pa.array([b"x" * 65], pa.binary(65))}), 400,
      f"column 'a' has cells of more than {LONGEST_CELL} bytes|of type fixed_size_binary")], ids=range(5))
 def test_what_is_too_much_or_no_plain_table_is_refused(form, table, status, message):
-    if form != "parquet" and table.num_rows == 51:
-        table = table.combine_chunks()
-        file = io.BytesIO()
-        with pyarrow.ipc.new_stream(file, table.schema) as writer:
-            writer.write_table(table)
-        with pytest.raises(Refusal, match=message) as refused:
-            list(arrow_chunks(file.getvalue(), ENCODER, LIMITS))
-    else:
-        with pytest.raises(Refusal, match=message) as refused:
-            read(form, table)
+    with pytest.raises(Refusal, match=message) as refused:
+        read(form, table)
     assert (refused.value.status, refused.value.field) == (status, "body")
 
 
