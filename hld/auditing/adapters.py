@@ -122,8 +122,6 @@ def column_of(table: Any, name: Any) -> np.ndarray:
     """
     if isinstance(table, Mapping) or hasattr(table, "columns"):
         cells = table[name]
-    elif hasattr(table, "column"):
-        cells = table.column(name)
     else:
         cells = [row[name] for row in table]
     return np.array([str(cell) for cell in (cells.tolist() if hasattr(cells, "tolist") else cells)])

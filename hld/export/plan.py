@@ -27,6 +27,7 @@ import pcircuit
 from hld.nulls.auto import AutoNull, law_part
 from hld.nulls.joint import JointNull
 from hld.nulls.limit_law import MOST_SCALED, LimitLaw
+from hld.nulls.version_1 import SwitchedNull
 
 MOST_NUMBERS = 2 ** 22  # of a matrix F, so that the file can be compiled
 INPUT, PRODUCT, SUM = 0, 1, 2
@@ -124,7 +125,8 @@ def plan_of(detector: Any) -> Plan:
                          "metric='likelihoods', the default without it")
     null = test.calibration.null
     laws, joint = _laws(null)
-    least = 0 if not laws else 1 if not isinstance(null, AutoNull) else null.switch or 0
+    switches = isinstance(null, (AutoNull, SwitchedNull))
+    least = 0 if not laws else (null.switch or 0) if switches else 1
     metrics = tuple(_metric_plan(metric, float(margin), test.mean, law) for metric, margin, law in zip(
         test.calibration.metrics, test.calibration.margins, laws or [None] * len(test.calibration.metrics),
         strict=True))

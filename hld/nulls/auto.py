@@ -28,6 +28,7 @@ from hld.nulls.resampled import resampled_distances
 from hld.nulls.score import Score, score_of, together
 from hld.nulls.staged import StagedTails, squared_distances
 from hld.nulls.table import TableTails, table_of
+from hld.nulls.version_1 import SwitchedNull
 from hld.references.reference import Reference
 
 SIZES = (2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200, 300, 500, 800, 1200, 2000)
@@ -124,7 +125,7 @@ class AutoNull:
 
 def law_part(null: Null) -> Any:
     """The law of a null: what it says of large batches."""
-    return null.large if isinstance(null, AutoNull) else null
+    return null.large if isinstance(null, (AutoNull, SwitchedNull)) else null
 
 
 def laws_of(null: Null) -> tuple[Any, ...]:

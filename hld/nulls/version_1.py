@@ -197,7 +197,11 @@ class SwitchedNull:
 
     def null_for(self, T: int) -> Null:
         """The null of batches of T rows."""
-        return self.small if self.switch > T else self.large
+        return self.small if self.drawn(T) else self.large
+
+    def drawn(self, T: int) -> bool:
+        """Whether drawn batches judge a batch of T rows."""
+        return self.switch > T
 
     def pvalue(self, squared: Any, T: Any) -> PValue:
         """That of the null in charge."""

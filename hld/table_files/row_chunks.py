@@ -186,4 +186,5 @@ def _by_pandas(file: Any, dialect: Any, options: Any, name: Any, typed: Any) -> 
                                          na_values=options.missing_texts if typed is not None else None):
                 yield chunk[wanted]
     except (pandas.errors.ParserError, pandas.errors.ParserWarning) as error:
-        raise ValueError(f"{name} is not a table separated by {dialect.separator!r}: {error}") from None
+        said = str(error).strip()  # which ends with a line break
+        raise ValueError(f"{name} is not a table separated by {dialect.separator!r}: {said}") from None

@@ -27,6 +27,7 @@ from hld.nulls.ranks.confirmation import ASKED_BELOW
 from hld.nulls.ranks.monte_carlo import monte_carlo_error
 from hld.nulls.score import Score, score_of
 from hld.nulls.staged import squared_distances
+from hld.nulls.version_1 import SwitchedNull
 from hld.references.available import Shown, weights
 from hld.references.circuit import CircuitReference
 from hld.references.covariances import through
@@ -37,6 +38,7 @@ from hld.summaries.summary import BatchSummary, check_summary
 from hld.testing.row_batches import HoledNull, keeps_apart, replace_value
 from hld.testing.verdict import verdict
 
+SWITCHING = (AutoNull, SwitchedNull)  # those that draw below a size
 MOST_KEPT = 16  # nulls with noise that a test keeps
 
 
@@ -121,7 +123,7 @@ def _made(test: Any, T: int, own: np.ndarray) -> Any:
     covariance = (parts.kept.covariance if source is None else source.covariance()) + np.diag(own)
     laws = tuple(_corrected(limit_law(through(metric, covariance)), law)
                  for metric, law in zip(parts.metrics, laws_of(parts.null), strict=True))
-    is_drawn = test.null in ON_DEMAND or (isinstance(parts.null, AutoNull) and parts.null.drawn(T))
+    is_drawn = test.null in ON_DEMAND or (isinstance(parts.null, SWITCHING) and parts.null.drawn(T))
     if source is not None and is_drawn:
         return NoisyDraws(source, parts.metrics, score_of(laws), np.sqrt(own / T), test.settings.seed)
     if len(laws) == 1:

@@ -117,7 +117,9 @@ class _Machine:
         return values
 
     def _stop(self, _: Any) -> None:
-        (self.result,) = self.stack
+        if len(self.stack) != 1:
+            raise ValueError(f"the pickle ends with {len(self.stack)} values, expected one")
+        self.result = self.stack[0]
 
     def _mark(self, _: Any) -> None:
         self.stack.append(MARK)

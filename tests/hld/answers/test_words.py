@@ -7,6 +7,8 @@ import pytest
 from scipy.stats import binom
 
 import hld
+from hld.answers.html import escaped
+from hld.answers.words import headline
 from hld.plots import new_figure  # noqa: F401
 from hld.reports.batch_report import batch_report
 
@@ -81,6 +83,13 @@ def test_frame_notebook_and_picture(result):
     figure = result.plot(top=2)
     assert len(figure.axes) == 2
     assert "x, adjusted p" in figure.axes[0].get_title(loc="left")
+
+
+def test_a_notebook_says_that_no_column_moved(detector):
+    calm = detector.test(table(np.random.default_rng(8), 200), 1e-9)
+    assert calm.columns
+    assert calm._repr_html_() == (f"<div><p><strong>{escaped(headline(calm))}</strong></p>"
+                                  "<p>No column moved by itself at level 1e-09.</p></div>")
 
 
 def test_frames_need_pandas(result, monkeypatch):

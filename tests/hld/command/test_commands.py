@@ -3,6 +3,7 @@ import io
 import json
 import pathlib
 import subprocess
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,6 +14,7 @@ import hld
 from hld.command.batches.explain import print_explanation
 from hld.command.batches.judging import is_large
 from hld.command.parser import main
+from hld.planning.of_tables import plan
 
 SCHEMAS = pathlib.Path(__file__).resolve().parents[3] / "docs" / "json"
 
@@ -234,6 +236,20 @@ def test_completion(shell, run):
         assert [" -r" in line for line in test if " -l json" in line] == [False]
     if shell == "bash":
         subprocess.run(["bash", "-n"], input=out, text=True, check=True)
+
+
+def test_completion_without_shtab_says_what_to_install(run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "shtab", None)
+    said = "completion needs shtab, which is not installed: pip install 'hld[cli]'"
+    assert run("completion", "bash") == (2, "", f"hld: error: {said}\n")
+
+
+@pytest.mark.thorough
+def test_a_plan_is_printed_as_the_library_prints_it(run, folder):
+    status, out, err = run("plan", "model.hld", "--rows-per-day", "100", "--power", "0.8", "--edit", "colour=red:+0.2")
+    assert (status, err) == (0, "")
+    assert out == f"{plan(hld.load(folder / 'model.hld'), 100, ['colour=red:+0.2'], 0.8)}\n"
+    assert "colour" in out
 
 
 def test_every_command_has_an_example(run, capsys):

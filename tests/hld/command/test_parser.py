@@ -309,6 +309,16 @@ def test_reader_that_leaves_early(files):
         assert running.wait(timeout=120) == 141
 
 
+def test_a_closed_pipe_ends_the_command_and_nothing_fails_after_it(monkeypatch):
+    """What is left in the buffer goes nowhere when Python flushes it at its end."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as pipe:
+        monkeypatch.setattr(sys, "stdout", pipe)
+        assert main(["completion", "fish"]) == 141
+        print("more", file=pipe, flush=True)
+
+
 def test_missing_pandas(run, monkeypatch):
     """One sentence with the command."""
     monkeypatch.setitem(sys.modules, "pandas", None)

@@ -73,6 +73,54 @@ def test_distances_are_those_of_the_distributions(test):
     assert len(found.plot().axes) == 2
 
 
+def test_a_verdict_is_one_line(test):
+    found = hld.two_sample(test, [[0] * 6] * 5, [[0] * 6] * 4)
+    assert str(found) == "no difference: p = 1 at level 0.05, 5 and 4 rows, effect size 0"
+    assert found.effect == 0.0
+    assert found.to_dict()["num_rows"] == [5, 4]
+    assert str(hld.two_sample(test, [[0] * 6] * 50, [[1] * 6] * 50)).startswith("the batches differ: p = 0.001")
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("shift", [0.0, 0.08])
+def test_summaries_of_a_detector_say_what_its_rows_say(shift):
+    """The law, scaled to the spread of the batches, against divisions; of rows that are wider than the reference."""
+    rng = np.random.default_rng(5)
+    table = (rng.random((600, 4)) < 0.2).astype(int)
+    detector = hld.HLDDetector(num_latents=2, num_epochs=4, metric="euclidean", reference="training").fit(table)
+    first, second = ((rng.random((500, 4)) < p).astype(int) for p in (0.5, 0.5 + shift))
+    by_rows = hld.two_sample(detector, first, second, num_permutations=9999)
+    by_sums = hld.two_sample(detector, detector.summarize(first), detector.summarize(second))
+    assert (by_sums.null, by_sums.num_rows) == ("exact", (500, 500))
+    assert by_sums.effect == pytest.approx(by_rows.effect, rel=0.5, abs=0.02)
+    assert by_sums.pvalue == pytest.approx(by_rows.pvalue, rel=0.2, abs=4 * bounds_of(by_rows.pvalue, 9999))
+    assert by_rows.reject == by_sums.reject == (shift > 0)
+
+
+def bounds_of(p, B):
+    """Standard deviation of a share of B divisions."""
+    return (p * (1 - p) / B) ** 0.5 + 1 / B
+
+
+def test_summaries_of_single_rows_have_no_spread_to_scale_by():
+    rows = pcircuit.sample(zoo.circuits()["hclt_like"], 80, rng=0)
+    test = hld.HLDTest(zoo.circuits()["hclt_like"], metric="euclidean", reference="training", training_data=rows)
+    one, two = (test.summarize(rows[i:i + 1]) for i in (0, 0))
+    assert hld.two_sample(test, one, two).pvalue == 1.0
+    assert 0 < hld.two_sample(test, one, test.summarize(rows[1:2])).pvalue <= 1
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_batches_without_rows_are_refused(test, first):
+    rows, none = np.zeros((3, 6), dtype=int), np.zeros((0, 6), dtype=int)
+    name = "first" if first else "second"
+    with pytest.raises(ValueError, match=f"`{name}` has no rows: at least one is needed"):
+        hld.two_sample(test, *((none, rows) if first else (rows, none)))
+    summaries = (test.summarize(none), test.summarize(rows))
+    with pytest.raises(ValueError, match=f"`{name}` must be a summary of this model, of at least one row"):
+        hld.two_sample(test, *(summaries if first else summaries[::-1]))
+
+
 def test_what_cannot_be_compared_is_refused(test):
     one = test.summarize(pcircuit.sample(test.circuit, 9, rng=0))
     other = hld.HLDTest(zoo.circuits()["two_coins"]).summarize([[0, 1]])
@@ -82,3 +130,14 @@ def test_what_cannot_be_compared_is_refused(test):
         hld.two_sample(test, one, other)
     with pytest.raises(ValueError, match="`batches` holds a summary of another model"):
         hld.distances(test, [one, other])
+    with pytest.raises(TypeError, match="`model` must be a circuit, an HLDTest or an HLDDetector, found int"):
+        hld.two_sample(3, one, one)
+    with pytest.raises(ValueError, match="`model` is not fitted"):
+        hld.two_sample(hld.HLDDetector(), one, one)
+
+
+def test_summaries_of_too_many_nodes_are_refused(test, monkeypatch):
+    monkeypatch.setattr("hld.comparing.two_sample.MAX_FULL_SPECTRUM", 5)
+    one = test.summarize(pcircuit.sample(test.circuit, 9, rng=0))
+    with pytest.raises(ValueError, match="`first` and `second` can be compared as summaries for at most 5 nodes"):
+        hld.two_sample(test, one, one)

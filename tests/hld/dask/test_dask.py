@@ -1,6 +1,7 @@
 """Tables on a cluster: the same models and verdicts as here, also where a worker dies."""
 import os
 import signal
+import sys
 import threading
 import time
 
@@ -122,6 +123,12 @@ def test_arrays_and_delayed_pieces(table):
 def test_bad_arguments(call, error, match):
     with pytest.raises(error, match=match):
         call()
+
+
+def test_without_dask_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "dask", None)
+    with pytest.raises(ImportError, match=r"tables on a cluster need Dask: pip install 'hld\[dask\]'"):
+        hld.dask.fit(None)
 
 
 def flows_of_slow_rows(codes, seconds):

@@ -1,6 +1,7 @@
 """The test as C: compiled, called, and compared with the library to 1e-9."""
 import ctypes
 import itertools
+import pathlib
 import shutil
 import subprocess
 
@@ -8,10 +9,12 @@ import numpy as np
 import pytest
 
 import hld
+import pcircuit
 from hld.command.parser import main
 from hld.export.c_source import c_source
 from hld.export.plan import plan_of
 
+FIXTURES = pathlib.Path(__file__).resolve().parents[2] / "fixtures"
 CC = shutil.which("cc")
 needs_compiler = pytest.mark.skipif(CC is None, reason="needs a C compiler")
 EVIL = ["*/ int x;", "a\\", "??/", "\u2028\n", 'q"']
@@ -76,6 +79,20 @@ def test_what_c_computes_is_what_the_library_computes(detector, tmp_path):
         assert pvalue == pytest.approx(expected.pvalue, rel=1e-9)
         seen.add(pvalue < 0.01)
     assert seen == ({True, False} if plan.least_rows else set())
+
+
+@needs_compiler
+def test_models_of_the_first_version_have_p_values_from_the_size_of_the_law_on(tmp_path):
+    detector = hld.load(FIXTURES / "detector-v1-circuit.hld")
+    call, plan = compiled(detector, tmp_path)
+    for T in (plan.least_rows - 1, plan.least_rows, 200):
+        codes = pcircuit.sample(detector.circuit_, T, rng=T)
+        status, _, _, pvalues, pvalue = call(codes)
+        expected = detector.test_.judge(detector.test_.vectors.mean(codes), T)
+        assert (status, np.isnan(pvalue)) == ((0, False) if plan.least_rows <= T else (1, True))
+        if status == 0:
+            np.testing.assert_allclose(pvalues, expected.pvalues, rtol=1e-9)
+            assert pvalue == pytest.approx(expected.pvalue, rel=1e-9)
 
 
 @needs_compiler

@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 
 import hld
+from hld.command.parser import main
 
 pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -52,3 +53,16 @@ def test_what_the_graph_computes_is_what_the_library_computes(options):
         assert (bool(valid), bool(np.isnan(pvalue)), bool(np.isnan(pvalues).all())) == (False, True, True)
     if plan.least_rows > 3:
         assert np.isnan(session.run(["pvalue"], {"codes": codes[3:6]})[0])
+
+
+def test_the_command_writes_both_files(tmp_path, capsys):
+    from hld.export.c_source import c_source
+    from hld.export.onnx_graph import onnx_model
+    detector = hld.HLDDetector(2, 2, metric="likelihoods").fit(table(np.random.default_rng(0), 300))
+    detector.save(tmp_path / "m.hld")
+    paths = {ending: str(tmp_path / f"m.{ending}") for ending in ("c", "onnx")}
+    assert main(["export", str(tmp_path / "m.hld"), "--c", paths["c"], "--onnx", paths["onnx"]]) == 0
+    content = (tmp_path / "m.onnx").read_bytes()
+    assert content == onnx_model(detector).SerializeToString()
+    assert (tmp_path / "m.c").read_text(encoding="ascii") == c_source(detector)
+    assert f"wrote {paths['onnx']}: {len(content):,} bytes" in capsys.readouterr().out

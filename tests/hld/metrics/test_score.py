@@ -4,6 +4,8 @@ import pytest
 
 import hld
 import pcircuit
+from hld.metrics.named import build_metric
+from hld.references.circuit import CircuitReference
 from hld.results.dependences import localize_dependences
 from hld.vectors.score_features import FLOOR, score_variances
 
@@ -106,3 +108,14 @@ def test_files_hold_the_features(tmp_path):
     first, second = detector.test(batch), again.test(batch)
     assert first.pvalues == second.pvalues
     assert first.localize_dependences(top=2) == second.localize_dependences(top=2)
+
+
+def test_scores_of_no_rows_cannot_be_compared():
+    with pytest.raises(ValueError, match="`metric` 'score' compares rows with rows: use reference='training'"):
+        hld.HLDTest(CIRCUIT, metric="score")
+
+
+def test_the_metric_of_a_reference_without_scores_is_refused():
+    reference = CircuitReference(CIRCUIT, hld.select_nodes(CIRCUIT))
+    with pytest.raises(ValueError, match="`metric` 'score' compares rows with rows"):
+        build_metric("score", reference)

@@ -16,9 +16,10 @@ from live_server import Client, csv_bytes, orders, process, served, wait_until
 
 import hld
 from hld.serve import watches
-from hld.serve.models import model_paths
+from hld.serve.limits import Limits
+from hld.serve.models import Models, model_paths
 from hld.serve.refusals import Refusal
-from hld.serve.server import check_token
+from hld.serve.server import check_token, serve
 from hld.serve.watches import Watch
 
 pytestmark = pytest.mark.thorough
@@ -146,6 +147,50 @@ def test_signals_reload_and_stop(shop, tmp_path):
             assert line.makefile("rb").readline().startswith(b"HTTP/1.1 200")
         assert run.wait(30) == 0
         assert run.stderr.read() == ""
+
+
+def test_the_service_of_this_process_obeys_signals(shop, tmp_path):
+    """The same without a process of its own: a client in a thread sends the signals."""
+    path, seen = tmp_path / "orders.hld", []
+    shutil.copy(shop["orders"], path)
+
+    def use(address):
+        client = Client(address)
+        try:
+            wait_until(lambda: is_open(client))
+            seen.append(client.json("GET", "/v1/model")[1]["models"][0]["digest"])
+            shutil.copy(shop["other"], path)
+            os.kill(os.getpid(), signal.SIGHUP)
+            wait_until(lambda: client.json("GET", "/v1/model")[1]["models"][0]["digest"] != seen[0])
+            seen.append("reloaded")
+        finally:
+            client.close()
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    threads = []
+
+    def told(address):
+        threads.append(threading.Thread(target=use, args=[address]))
+        threads[0].start()
+
+    before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        serve(Models({"orders": path}), Limits(workers=1), host="127.0.0.1", port=0, token=None, watch_seconds=0,
+              told=told)
+        threads[0].join(60)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    assert seen[1:] == ["reloaded"]
+
+
+def is_open(client):
+    """Whether a service answers."""
+    try:
+        return client.ask("GET", "/v1/model")[0] == 200
+    except OSError:
+        client.close()
+        return False
 
 
 def test_the_command_refuses_what_it_cannot_serve(shop, tmp_path, capsys, monkeypatch):

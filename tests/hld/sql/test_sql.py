@@ -155,7 +155,9 @@ def test_sqlite_without_grouping_sets(tmp_path):
         connection.execute("CREATE TABLE t (a TEXT, b INTEGER, c REAL)")
         connection.executemany("INSERT INTO t VALUES (?, ?, ?)", table[:100].to_numpy(dtype=object).tolist())
     connection.close()
-    assert_same(hld.sql.count(detector, ibis.sqlite.connect(tmp_path / "t.db"), "t"), detector, table[:100])
+    source = ibis.sqlite.connect(tmp_path / "t.db")
+    assert_same(hld.sql.count(detector, source, "t"), detector, table[:100])
+    source.disconnect()
 
 
 @pytest.fixture(scope="module")

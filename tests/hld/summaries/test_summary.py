@@ -1,5 +1,7 @@
 """Batches as sums: they add up, go through files, are refused where they do not belong, and give p-values."""
+import binascii
 import json
+import struct
 from dataclasses import replace
 
 import binomial_bounds as bounds
@@ -9,6 +11,8 @@ import zoo
 
 import hld
 import pcircuit
+from hld.summaries.forms import MAGIC
+from hld.summaries.of_tables import summarize_chunks
 from hld.summaries.summary import check_summary
 
 CIRCUITS = {name: c for name, c in zoo.circuits().items() if name in ("hclt_like", "rat_like", "two_coins")}
@@ -187,6 +191,48 @@ def test_bytes_that_are_no_summaries_are_refused(found):
             hld.BatchSummary.from_bytes(data[:i] + bytes([data[i] ^ 1]) + data[i + 1:])
     with pytest.raises(TypeError, match="`data` must be"):
         hld.BatchSummary.from_bytes("text")
+
+
+def sealed(header, body=b"", size=None):
+    """Bytes with the right checksum, whatever they hold."""
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    data = MAGIC + struct.pack("<I", len(text) if size is None else size) + text + body
+    return data + struct.pack("<I", binascii.crc32(data))
+
+
+def test_bytes_with_the_right_checksum_hold_what_their_header_says(found):
+    data = found.to_bytes()
+    size = struct.unpack("<I", data[8:12])[0]
+    header, body = json.loads(data[12:12 + size]), data[12 + size:-4]
+    assert hld.BatchSummary.from_bytes(sealed(header, body)) == found
+    shapes = header["arrays"]
+    for wrong, said in (
+            (sealed(header, body, 10 ** 6), "`data` is damaged: its header is longer than all of it"),
+            (sealed(b"\xff\xfe"), "`data` is damaged: its header is no text"),
+            (sealed(b"{"), "the summary is not JSON"),
+            (sealed(header | {"arrays": [1]}, body), "`data` is not a summary: it has no arrays"),
+            (sealed(header | {"arrays": shapes | {"sums": 3}}, body), "array 'sums' of the summary has the shape 3"),
+            (sealed(header | {"arrays": shapes | {"sums": [-1]}}, body), "array 'sums' of the summary has the shape"),
+            (sealed(header | {"arrays": shapes | {"sums": [10 ** 7] * 9}}, body), "it is shorter than its arrays"),
+            (sealed(header, body[:-8]), "it is shorter than its arrays"),
+            (sealed(header, body + bytes(8)), "it is longer than its arrays")):
+        with pytest.raises(ValueError, match=said):
+            hld.BatchSummary.from_bytes(wrong)
+
+
+def test_chunks_add_up_and_none_are_refused(detector):
+    detector, table = detector
+    whole = detector.summarize(table)
+    found = summarize_chunks(detector, np.array_split(table, 5))
+    np.testing.assert_allclose(found.sums, whole.sums, rtol=1e-12)
+    np.testing.assert_array_equal(found.table.cells, whole.table.cells)
+    np.testing.assert_array_equal(found.table.categories, whole.table.categories)
+    with pytest.raises(ValueError, match="`chunks` has no table: at least one is needed"):
+        summarize_chunks(detector, [])
+    holed = table[:20].astype(float)
+    holed[3, 1] = np.nan
+    with pytest.raises(ValueError, match="`rows` has 1 missing entries, expected none with `epsilon`"):
+        summarize_chunks(detector, [table[:20], holed], epsilon=1.0)
 
 
 def test_what_is_no_summary_is_refused():

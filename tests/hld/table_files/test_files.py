@@ -218,3 +218,29 @@ def test_standard_input_may_be_compressed(monkeypatch, compress):
     for data in (text, compress(text)):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(data))))
         assert files.read_training("-")[1] == 300
+
+
+def test_without_pyarrow_text_files_are_read_by_pandas_and_others_not(paths, tmp_path, monkeypatch):
+    _, folder = paths
+    encoder = fit_encoder(files.read_training(str(folder / "t.csv"))[0], num_bins=4)
+    expected = codes_of(encoder, folder / "t.csv")
+    for name in ("pyarrow.csv", "pyarrow.parquet"):  # pandas itself needs the rest, where it is there
+        monkeypatch.setitem(sys.modules, name, None)
+    np.testing.assert_array_equal(codes_of(encoder, folder / "t.csv"), expected)
+    with pytest.raises(ImportError, match="reading parquet files needs pyarrow, which is not installed"):
+        codes_of(encoder, folder / "t.parquet")
+    (tmp_path / "ragged.csv").write_text("word,flag\nred,1\ntan,2,3,4\n")
+    with pytest.raises(ValueError, match=r"ragged\.csv' is not a table separated by ',': .* saw 4$"):
+        list(files.read_chunks(str(tmp_path / "ragged.csv"), encoder))
+
+
+@pytest.mark.parametrize("as_arrow", [True, False])
+def test_chunks_of_a_kind_are_put_together(as_arrow):
+    parts = [pd.DataFrame({"a": [1, 2]}), pd.DataFrame({"a": [3]})]
+    chunks = [pa.Table.from_pandas(part) for part in parts] if as_arrow else parts
+    assert row_chunks.together(chunks[:1]) is chunks[0]
+    found = row_chunks.together(chunks)
+    assert type(found) is type(chunks[0])
+    assert list(found["a"].to_pylist() if as_arrow else found["a"]) == [1, 2, 3]
+    taken = row_chunks.smaller(found, np.array([2, 0]))
+    assert [list(column.to_pylist() if as_arrow else column) for _, column in row_chunks.columns_of(taken)] == [[3, 1]]

@@ -1,11 +1,15 @@
 """Curves of the null: a density whose tail beyond the batch is its p-value."""
+import pathlib
+
 import numpy as np
 import pytest
 
+import hld
 from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.null_curves import null_curves
-from pcircuit import rat_spn, sample
+from pcircuit import Circuit, InnerRegion, InputRegion, VTree, rat_spn, sample
 
+FIXTURES = pathlib.Path(__file__).resolve().parents[2] / "fixtures"
 CIRCUIT = rat_spn([2] * 6, num_units=3, depth=2, rng=0)
 
 
@@ -35,3 +39,18 @@ def test_a_batch_like_the_reference_stands_left_of_all_chance():
 def test_far_batches_have_no_place_on_the_axis():
     test = HLDTest(CIRCUIT, null="exact")
     assert null_curves(test, test([[0, 1] * 3] * 5000))[0].observed is None
+
+
+def test_without_chance_there_is_no_curve():
+    certain = Circuit(VTree.from_nested([0, 1]), [
+        InputRegion(0, [[1.0, 0.0]]), InputRegion(1, [[1.0, 0.0]]), InnerRegion([[0, 0]], [[1.0]])])
+    test = HLDTest(certain)
+    assert null_curves(test, test([[0, 0]] * 5)) == []
+
+
+def test_models_of_the_first_version_have_a_curve_for_each_metric():
+    test = hld.load(FIXTURES / "detector-v1-circuit.hld").test_
+    result = test(sample(test.circuit, 40, rng=0))
+    curves = null_curves(test, result)
+    assert [curve.metric for curve in curves] == ["euclidean", "standardized"]
+    assert [curve.pvalue for curve in curves] == list(result.pvalues)

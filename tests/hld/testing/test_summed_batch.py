@@ -1,15 +1,21 @@
 """Batches by their sums: with holes each metric has its law, or says nothing where holes could widen it."""
+import pathlib
+
 import naive
 import numpy as np
+import pandas as pd
 import pytest
 import zoo
 
+import hld
 from hld import HLDTest
+from hld.testing import summed_batch
 from hld.testing.summed_batch import judge_summary
 from pcircuit import sample
 
 CIRCUIT = zoo.circuits()["hclt_like"]
 ROWS = sample(CIRCUIT, 90, rng=1).astype(np.int64)
+FIXTURES = pathlib.Path(__file__).resolve().parents[2] / "fixtures"
 HOLED = np.where(np.random.default_rng(2).random(ROWS.shape) < 0.1, -1, ROWS)
 
 
@@ -33,3 +39,41 @@ def test_the_distance_is_that_of_the_rows_that_show_a_node():
     g = np.sqrt((1 / 90 + 1 / 200) / (1 / counts + 1 / 200))
     assert found.statistic == pytest.approx(np.linalg.norm(g * (L.sum(axis=0) / counts - test.mean)), rel=1e-9)
     assert found.num_missing == (HOLED < 0).sum()
+
+
+@pytest.mark.parametrize("name", ["circuit", "weights", "drawn"])
+@pytest.mark.parametrize("num_rows", [6, 59])
+def test_models_of_the_first_version_take_sums_with_noise(name, num_rows):
+    """With next to no noise the p-value is that of the rows, by batches drawn with it and by the law."""
+    detector = hld.load(FIXTURES / f"detector-v1-{name}.hld")
+    batch = pd.read_csv(FIXTURES / "detector-v1-batch.csv").dropna().head(num_rows)
+    expected, found = detector.test(batch), detector.test(detector.summarize(batch, epsilon=1e6, rng=0))
+    if len(found.metrics) == 1:  # else the statistic is the p-value
+        assert found.statistic == pytest.approx(expected.statistic, rel=0.02)
+    B = 99 if expected.null_error is not None else 10 ** 6
+    spread = 4 * (expected.pvalue * (1 - expected.pvalue) * (1 / B + 1 / 1999)) ** 0.5 + 2 / B + 2 / 1999
+    assert found.pvalue == pytest.approx(expected.pvalue, abs=spread)
+
+
+def test_drawn_batches_with_noise_have_the_variance_of_both():
+    """The p-value is the share of batches of the circuit, drawn here, whose means with noise are farther away."""
+    test, T, rng = HLDTest(CIRCUIT, metric="euclidean", null="monte-carlo", rng=0), 5, np.random.default_rng(3)
+    summary = test.summarize(sample(CIRCUIT, T, rng=5), epsilon=2.0, delta=1e-3, rng=1)
+    found = judge_summary(test, summary, 0.05)
+    likelihoods = naive.node_values(CIRCUIT, sample(CIRCUIT, 4000 * T, rng=6))[:, test.nodes]
+    means = likelihoods.reshape(4000, T, -1).mean(axis=1) - test.mean
+    means += rng.normal(size=means.shape) * np.sqrt(summary.privacy.variances) / T
+    distances = np.linalg.norm(means, axis=1)
+    share = (distances >= found.statistic).mean()
+    assert found.pvalue == pytest.approx(share, abs=4 * (0.25 / 1999 + 0.25 / 4000) ** 0.5)
+    assert found.threshold == pytest.approx(np.quantile(distances, 0.95), rel=0.05)
+    assert judge_summary(test, summary, 1e-4).threshold == np.inf  # 1,999 draws never reject at that level
+
+
+def test_more_nulls_with_noise_than_are_kept_are_made_anew(monkeypatch):
+    monkeypatch.setattr(summed_batch, "MOST_KEPT", 1)
+    test = HLDTest(CIRCUIT, metric="euclidean", null="exact")
+    summaries = [test.summarize(ROWS[:T], epsilon=2.0, rng=0) for T in (20, 30)]
+    first = [judge_summary(test, one, 0.05).pvalue for one in summaries]
+    assert len(test.noisy_nulls) == 1
+    assert [judge_summary(test, one, 0.05).pvalue for one in summaries] == first

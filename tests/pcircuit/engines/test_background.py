@@ -7,6 +7,7 @@ import threading
 import pytest
 from engines import needs_numba
 
+from pcircuit.engines import background
 from pcircuit.engines.background import compile_in_background
 
 ENDLESS = """
@@ -66,6 +67,62 @@ def test_jobs_are_done_one_after_the_other_and_the_thread_ends():
         thread.join(60)
         assert thread.name == "pcircuit-compiler"
         assert not thread.is_alive()
+
+
+@pytest.fixture
+def endless(monkeypatch):
+    """A worker of its own that compiles until it is told to; (worker, event of the job, event of each beginning)."""
+    import numba
+
+    worker, begun, enough = background._Worker(), threading.Event(), threading.Event()
+    worker.registered = True  # this process is neither forked nor ended
+    monkeypatch.setattr(background, "worker", worker)
+
+    def compile_until_enough():
+        begun.set()
+        while not enough.is_set():
+            numba.njit(lambda x: x + 1)(1)
+
+    done = compile_in_background(compile_until_enough)
+    assert begun.wait(60)
+    yield worker, done, begun
+    enough.set()
+    assert done.wait(60)
+
+
+@needs_numba
+def test_around_a_fork_nothing_is_compiled_and_the_parent_goes_on(endless):
+    worker, done, begun = endless
+    thread = worker.thread
+    worker.before_fork()
+    assert not thread.is_alive()
+    assert not done.is_set()
+    added = threading.Thread(target=lambda: worker.add(lambda: None))
+    added.start()
+    added.join(0.2)
+    assert added.is_alive()  # nobody may begin while the process forks
+    begun.clear()
+    worker.after_fork()
+    added.join(60)
+    assert begun.wait(60)  # the job that was stopped begins again
+    assert worker.thread is not thread
+
+
+@needs_numba
+def test_a_child_has_no_jobs_and_nobody_waits_there(endless):
+    worker, done, _ = endless
+    worker.before_fork()
+    worker.forget()
+    assert done.is_set()
+    assert worker.thread is None
+    assert compile_in_background(lambda: None).wait(60)
+
+
+def test_without_numba_jobs_are_done_all_the_same(monkeypatch):
+    monkeypatch.setitem(sys.modules, "numba.core", None)
+    monkeypatch.setattr(background, "worker", background._Worker())
+    background.worker.registered = True
+    assert compile_in_background(lambda: None).wait(60)
 
 
 @pytest.mark.thorough

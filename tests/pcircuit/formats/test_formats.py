@@ -52,6 +52,18 @@ BAD = [
     (pcircuit.read_spn, "(2)\nv 0 0\n+ 0\nEOF\n", "'\\+ CHILD LOGPROB"),
     (pcircuit.read_spn, "(2)\nEOF\n", "it has no units"),
     (pcircuit.read_jlc, "jlc 1\nT 0\n", "its last node, the root, is a constant or missing"),
+    (pcircuit.read_jlc, "psdd 1\n", "expected a first line 'jlc COUNT', found 'psdd'"),
+    (pcircuit.read_jlc, "jlc 1\nX 0\n", "a node is an F, T, L, A or O line, found 'X'"),
+    (pcircuit.read_jlc, "jlc 3\nL 0 0 1\nT 1\nO 2 0 2 0 1\n", "true beside other children of an 'or'"),
+    (pcircuit.read_jlc, "jlc 3\nF 0\nF 1\nO 2 0 2 0 1\n", "its last node, the root, is a constant"),
+    (pcircuit.read_jlc, "jlc 3\nT 0\nT 1\nO 2 0 1 0\n", "its last node, the root, is a constant"),
+    (pcircuit.read_jlc, "jlc 3\nL 0 0 1\nL 1 0 1\nA 2 0 2 0 1\n", "is not decomposable"),
+    (pcircuit.read_uai, "BAYES 2 2 2 1", "has one table for each variable"),
+    (pcircuit.read_uai, "BAYES 1 2 1 1 0 3 0.5 0.5 0", "the table of variable 0 must have 2 entries"),
+    (pcircuit.read_uai, "BAYES 1 2 1 1 0 2 0.5 half", "a finite number of at least 0, found 'half'"),
+    (pcircuit.read_uai, "BAYES 1 2 1 1 0 2 0.5 0.5 1 2", "2 words follow the last table"),
+    (pcircuit.read_uai, "BAYES 2 2 2 2 1 0 1 0", "variable 0 has two tables, or is its own parent"),
+    (pcircuit.read_uai, "BAYES 2 2 2 2 2 0 0 1 1", "variable 0 has two tables, or is its own parent"),
     (pcircuit.read_uai, "MARKOV 1", "only Bayesian networks are read"),
     (pcircuit.read_uai, "BAYES 3 2 2 2 3 1 0 1 1 3 0 1 2", "a variable has 2 parents"),
     (pcircuit.read_uai, "BAYES 2 2 2 2 2 1 0 2 0 1 4 1 1 1 1 4 1 1 1 1", "form a cycle"),
@@ -67,6 +79,13 @@ def test_damage_gets_one_sentence_with_the_name_of_the_file(reader, text, messag
         read_text(tmp_path, text, reader, "damaged")
     assert "damaged" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("reader", [pcircuit.read_uai, pcircuit.read_psdd])
+def test_what_is_no_text_is_refused(reader, tmp_path):
+    (tmp_path / "damaged").write_bytes(b"\xff\xfe\x80\x81")
+    with pytest.raises(ValueError, match="damaged"):
+        reader(tmp_path / "damaged")
 
 
 @pytest.mark.parametrize("reader", [pcircuit.read_psdd, pcircuit.read_vtree, pcircuit.read_jpc, pcircuit.read_spn,

@@ -71,6 +71,59 @@ class Hostile:
         return open, (str(self.path), "w")
 
 
+class Bernoulli(Categorical):
+    """The same of PyJuice's inputs of two values."""
+
+
+def saved(folder, entries):
+    (folder / "a.jpc").write_bytes(pickle.dumps(entries))
+    return folder / "a.jpc"
+
+
+def test_inputs_of_two_values_hold_the_probability_of_the_second(tmp_path):
+    entries = pyjuice_entries()[0][:1]
+    entries[0] |= {"num_node_blocks": 1, "block_size": 1, "dist": pickle.dumps(Bernoulli()), "params": [0.25]}
+    circuit = pcircuit.read_jpc(saved(tmp_path, entries))
+    np.testing.assert_allclose(np.exp(pcircuit.log_likelihood(circuit, [[0], [1]])), [0.75, 0.25], rtol=1e-15)
+
+
+def changed(i, **fields):
+    """The entries with some fields of one replaced; a field of None is left out."""
+    entries = pyjuice_entries()[0]
+    entries[i] = {name: value for name, value in (entries[i] | fields).items() if value is not None}
+    return entries
+
+
+@pytest.mark.parametrize(("entries", "message"), [
+    ({}, "it does not hold a list of units"), ([], "it does not hold a list of units"),
+    ([3], "TypeError"), (pyjuice_entries()[0][:1], "its last entry has 4 units, a circuit has one root"),
+    (changed(0, block_size=0), "entry 0 has 2 blocks of 0 units"),
+    (changed(0, block_size=2 ** 40), "entry 0 has 2 blocks of 1099511627776 units"),
+    (changed(0, block_size=None), "KeyError: 'group_size'"),
+    (changed(0, scope=[0, 1]), "entry 0 is an input of 2 variables, only single ones are read"),
+    (changed(0, dist=pickle.dumps(Hostile)), "its inputs are none of Categorical and Bernoulli"),
+    (changed(0, params=None), "its inputs are none of Categorical and Bernoulli"),
+    (changed(2, edge_ids=[0, 1]), "the edges of entry 2 are not a matrix of whole numbers"),
+    (changed(2, edge_ids=[[0.5], [1.0]]), "the edges of entry 2 are not a matrix of whole numbers"),
+    (changed(2, edge_ids=np.zeros((2, 2), int)), r"the edges of entry 2 have shape \(2, 2\), which does not fit"),
+    (changed(2, edge_ids=np.full((2, 1), -1)), "the edges of entry 2 have shape"),
+    (changed(2, edge_ids=np.full((2, 1), 9)), "IndexError"),
+    (changed(3, params=np.ones((2, 2, 2))), r"the weights of entry 3 have shape \(2, 2, 2\), its edges \(2, 4\)"),
+    (changed(3, params=np.full((4, 2, 2), np.nan)), "the weights or edges of entry 3 are out of range"),
+    (changed(3, params=-np.ones((4, 2, 2))), "the weights or edges of entry 3 are out of range"),
+    (changed(4, type="Mystery"), "entry 4 has the unknown type 'Mystery'")], ids=range(19))
+def test_entries_that_do_not_fit_together_are_refused_with_their_number(entries, message, tmp_path):
+    with pytest.raises(ValueError, match=r"a\.jpc' as a file of PyJuice: .*" + message):
+        pcircuit.read_jpc(saved(tmp_path, entries))
+
+
+def test_weights_of_single_units_may_be_a_plain_list(tmp_path):
+    entries, expected = pyjuice_entries()
+    entries[5]["params"] = entries[5]["params"].ravel()
+    circuit = pcircuit.read_jpc(saved(tmp_path, entries))
+    np.testing.assert_allclose(np.exp(pcircuit.log_likelihood(circuit, [[1, 2]])), [expected[1, 2]], rtol=1e-12)
+
+
 def test_nothing_in_a_pickle_is_executed(tmp_path):
     trap = tmp_path / "trap"
     (tmp_path / "a.jpc").write_bytes(pickle.dumps([Hostile(trap)]))

@@ -1,0 +1,47 @@
+"""Tables of all kinds as rows to be taken from."""
+import numpy as np
+import pytest
+
+from hld.auditing.adapters import column_of, num_rows, pvalue_function, take
+
+NUMBERS, WORDS = np.array([3, 1, 4, 1, 5]), np.array(["a", "b", "c", "d", "e"], dtype=object)
+
+
+def tables():
+    """The same two columns in every form: name, table, its cells of the second column once taken."""
+    rows = [[int(n), word] for n, word in zip(NUMBERS, WORDS, strict=True)]
+    yield "rows", rows, 1
+    yield "array", np.array(rows, dtype=object), 1
+    yield "mapping", {"n": NUMBERS, "w": list(WORDS)}, "w"
+    for module, make in (("pandas", lambda pandas: pandas.DataFrame({"n": NUMBERS, "w": WORDS})),
+                         ("polars", lambda polars: polars.DataFrame({"n": NUMBERS, "w": list(WORDS)})),
+                         ("pyarrow", lambda arrow: arrow.table({"n": NUMBERS, "w": list(WORDS)}))):
+        yield module, make, "w"
+
+
+@pytest.mark.parametrize(("name", "table", "column"), list(tables()), ids=[name for name, *_ in tables()])
+def test_rows_are_taken_from_tables_of_every_kind(name, table, column):
+    if callable(table):
+        table = table(pytest.importorskip(name))
+    assert num_rows(table) == 5
+    taken = take(table, np.array([4, 0, 0]))
+    assert type(taken) is type(table)
+    assert num_rows(taken) == 3
+    if name == "array":  # of arrays the audit asks by position
+        assert taken[:, column].tolist() == ["e", "a", "a"]
+    assert column_of(taken, column).tolist() == ["e", "a", "a"]
+
+
+def test_an_empty_mapping_has_no_rows():
+    assert num_rows({}) == 0
+
+
+@pytest.mark.parametrize("table", ["text", b"bytes", 3, None])
+def test_what_is_no_table_is_refused(table):
+    with pytest.raises(TypeError, match=f"`held_out` must be a table, found {type(table).__name__}"):
+        num_rows(table)
+
+
+def test_what_is_no_detector_is_refused():
+    with pytest.raises(TypeError, match="`detectors` must be a function of a batch or have a method `test`, found int"):
+        pvalue_function(3)

@@ -1,0 +1,65 @@
+"""How well drawn rows resemble real ones: numbers between copies and nothing alike."""
+import json
+import pathlib
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hld
+from hld.reports.quality import classifier_auc, sample_quality
+
+FIXTURES = pathlib.Path(__file__).resolve().parents[2] / "fixtures"
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 3, 300)
+    return pd.DataFrame({"kind": np.array(["a", "b", "c"])[kind], "size": rng.normal(3 * kind).round(2)})
+
+
+@pytest.fixture(scope="module")
+def detector(table):
+    return hld.HLDDetector(num_latents=3, num_epochs=5, num_resamples=39, metric="likelihoods").fit(table)
+
+
+def test_copies_are_all_alike(detector, table):
+    found = sample_quality(detector, table[:100], real=table[:100], training=table)
+    told = json.loads(json.dumps(found.to_dict()))
+    assert (told["shape"], told["trend"], told["num_rows"]) == (1.0, 1.0, 100)
+    assert told["columns"] == {"kind": 1.0, "size": 1.0}
+    assert [(sorted(pair["columns"]), pair["agreement"]) for pair in told["pairs"]] == [(["kind", "size"], 1.0)]
+    assert told["closest"] == told["real_closest"] == {"median": 0.0, "share_identical": 1.0}
+    assert told["auc"] is None or told["auc"] < 0.6
+
+
+def test_nothing_alike_is_told_apart(detector, table):
+    pytest.importorskip("sklearn")
+    other = table.assign(kind="a", size=table["size"] + 50)
+    found = sample_quality(detector, other, real=table)
+    assert found.auc > 0.99
+    assert found.columns["size"] < 0.5
+    assert (found.to_dict()["closest"], found.to_dict()["real_closest"]) == (None, None)
+
+
+def test_a_single_column_has_no_trend():
+    table = pd.DataFrame({"x": np.arange(60) % 3})
+    detector = hld.HLDDetector(num_latents=2, num_epochs=1, num_resamples=19, metric="likelihoods").fit(table)
+    assert sample_quality(detector, table[:30]).trend is None
+
+
+def test_few_rows_and_no_scikit_learn_have_no_classifier(monkeypatch):
+    rng = np.random.default_rng(0)
+    assert classifier_auc(np.zeros((3, 2)), np.ones((300, 2)), rng) is None
+    monkeypatch.setitem(sys.modules, "sklearn.ensemble", None)
+    assert classifier_auc(np.zeros((300, 2)), np.ones((300, 2)), rng) is None
+
+
+def test_older_models_need_real_rows():
+    old = hld.load(FIXTURES / "detector-v1-default.hld")
+    rows = pd.read_csv(FIXTURES / "detector-v1-batch.csv")
+    with pytest.raises(ValueError, match="`real` is needed, as the model file holds no counts to compare with"):
+        sample_quality(old, rows)
+    assert sample_quality(old, rows, real=rows).shape == 1.0

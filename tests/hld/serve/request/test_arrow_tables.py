@@ -1,0 +1,68 @@
+"""Parquet and Arrow from strangers: read as they are, or refused before they cost anything."""
+import io
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.ipc
+import pyarrow.parquet
+import pytest
+
+import hld
+from hld.serve.limits import SPARE_COLUMNS, Limits
+from hld.serve.refusals import Refusal
+from hld.serve.request.arrow_tables import LONGEST_CELL, arrow_chunks, parquet_chunks
+
+ENCODER = hld.fit_encoder([["a", 1], ["b", 2], ["a", 3]])
+LIMITS = Limits(max_rows=50, max_bytes=10_000)
+READERS = {"parquet": parquet_chunks, "stream": arrow_chunks, "file": arrow_chunks}
+
+
+def written(form, table):
+    """A table in Parquet, or as an Arrow stream or file."""
+    file = io.BytesIO()
+    if form == "parquet":
+        pyarrow.parquet.write_table(table, file)
+    else:
+        new = pyarrow.ipc.new_file if form == "file" else pyarrow.ipc.new_stream
+        with new(file, table.schema) as writer:
+            writer.write_table(table)
+    return file.getvalue()
+
+
+def read(form, table):
+    return pa.concat_tables(READERS[form](written(form, table), ENCODER, LIMITS))
+
+
+@pytest.mark.parametrize("form", READERS)
+def test_all_rows_arrive(form):
+    frame = pd.DataFrame({"a": ["x", "y", None] * 15, "b": np.arange(45.0)})
+    found = read(form, pa.Table.from_pandas(frame, preserve_index=False))
+    assert found.column("a").to_pylist() == ["x", "y", None] * 15
+    assert found.column("b").to_pylist() == list(range(45))
+
+
+@pytest.mark.parametrize("form", READERS)
+@pytest.mark.parametrize(("table", "status", "message"), [
+    (pa.table({"a": np.arange(51)}), 413, "the table has 51 rows, expected at most 50"),
+    (pa.table({f"c{i}": [1] for i in range(SPARE_COLUMNS + 5)}), 413,
+     f"the table has {SPARE_COLUMNS + 5} columns, expected at most {SPARE_COLUMNS + 4}"),
+    (pa.table({"a": [[1, 2]]}), 400, "column 'a' is of type list<.*>, expected numbers, booleans, text or times"),
+    (pa.table({"a": pa.array([b"x" * 9])}), 400, "column 'a' is of type binary, expected numbers"),
+    (pa.table({"a": pa.array([b"x" * 65], pa.binary(65))}), 400,
+     f"column 'a' has cells of more than {LONGEST_CELL} bytes|of type fixed_size_binary")], ids=range(5))
+def test_what_is_too_much_or_no_plain_table_is_refused(form, table, status, message):
+    with pytest.raises(Refusal, match=message) as refused:
+        read(form, table)
+    assert (refused.value.status, refused.value.field) == (status, "body")
+
+
+@pytest.mark.parametrize("form", READERS)
+def test_what_is_none_is_refused(form):
+    with pytest.raises(Refusal, match="the body is not a table in"):
+        list(READERS[form](b"ARROW1\0\0" + b"nonsense" * 9, ENCODER, LIMITS))
+
+
+def test_a_message_without_contents_is_not_compressed():
+    from hld.serve.request.arrow_tables import _is_compressed
+    assert not _is_compressed(bytes([8, 0, 0, 0, 4, 0, 8, 0, 4, 0, 0, 0]))

@@ -1,0 +1,81 @@
+"""Bodies are counted while they arrive, whether or not their size was announced."""
+import asyncio
+
+import pytest
+from live_server import Client, served
+from starlette.requests import Request
+
+from hld.serve.limits import BODIES, Limits
+from hld.serve.refusals import Refusal
+from hld.serve.request.bodies import Bodies
+
+LIMITS = Limits(max_bytes=10, body_seconds=0.2)
+
+
+def request(parts, headers=(), wait=0.0):
+    """A request whose body arrives in parts, each after some seconds."""
+    messages = [{"type": "http.request", "body": part, "more_body": i < len(parts) - 1} for i, part in enumerate(parts)]
+
+    async def receive():
+        await asyncio.sleep(wait)
+        return messages.pop(0)
+
+    names = [(name.encode(), value.encode()) for name, value in headers]
+    return Request({"type": "http", "method": "POST", "path": "/", "headers": names}, receive)
+
+
+async def read(bodies, *args, **options):
+    async with bodies.body(request(*args, **options)) as body:
+        return body, bodies.held
+
+
+def test_a_body_counts_as_long_as_it_is_needed():
+    bodies = Bodies(LIMITS)
+    assert asyncio.run(read(bodies, [b"abc", b"defg"])) == (b"abcdefg", 7)
+    assert bodies.held == 0
+
+
+@pytest.mark.parametrize(("options", "status", "message"), [
+    ({"parts": [b"12345", b"678901"]}, 413, "the body has more than 10 bytes"),
+    ({"parts": [], "headers": [("content-length", "11")]}, 413, "the body has more than 10 bytes"),
+    ({"parts": [b"1"], "headers": [("content-encoding", "gzip")]}, 415, "the body is encoded, expected it as it is"),
+    ({"parts": [b"1"], "wait": 5.0}, 408, "the body took longer than 0.2 s")])
+def test_what_is_too_large_too_slow_or_encoded_is_refused(options, status, message):
+    bodies = Bodies(LIMITS)
+    with pytest.raises(Refusal, match=message) as refused:
+        asyncio.run(read(bodies, **options))
+    assert refused.value.status == status
+    assert refused.value.headers == {"Connection": "close"}
+    assert bodies.held == 0
+
+
+def test_too_many_large_bodies_wait_for_one_another():
+    bodies = Bodies(LIMITS)
+
+    async def all_at_once():
+        blocked = asyncio.Event()
+
+        async def hold():
+            async with bodies.body(request([b"1234567890"])):
+                await blocked.wait()
+
+        holders = [asyncio.create_task(hold()) for _ in range(BODIES)]
+        while bodies.held < 10 * BODIES:
+            await asyncio.sleep(0)
+        with pytest.raises(Refusal, match="too many large bodies arrive at a time") as refused:
+            await read(bodies, [b"1"])
+        assert (refused.value.status, bodies.held) == (503, 10 * BODIES)
+        blocked.set()
+        await asyncio.gather(*holders)
+        return await read(bodies, [b"1"])
+
+    assert asyncio.run(all_at_once()) == (b"1", 1)
+
+
+def test_a_client_hears_of_it(shop):
+    with served({"orders": shop["orders"]}, limits=Limits(workers=1, max_bytes=100)) as (address, _):
+        encoded = [("Content-Encoding", "br")]
+        for body, headers, status in ((iter([b"x" * 60, b"y" * 60]), [], 413), (b"x", encoded, 415)):
+            client = Client(address)
+            assert client.ask("POST", "/v1/test", body, "text/csv", headers)[0] == status
+            client.close()

@@ -1,0 +1,126 @@
+"""Columns of a database whose type is not that of training: each cell is counted as the encoder would take it."""
+import datetime
+from dataclasses import replace
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hld
+from hld.answers.profile import profile_of
+from hld.results.count_law import merged_codes
+
+pytest.importorskip("ibis")
+pytest.importorskip("duckdb")
+import duckdb
+import ibis
+
+import hld.sql
+from hld.sql.slots import counted_column, double, part_expression, slot_expression
+
+OPTIONS = {"num_latents": 2, "num_epochs": 1, "num_resamples": 19, "metric": "likelihoods"}
+DAYS = [datetime.datetime(2024, 3, 1), datetime.datetime(2024, 3, 2, 6, 30), datetime.datetime(2024, 3, 3)]
+HOURS = [datetime.time(6, 0), datetime.time(6, 0, 0, 500_000), datetime.time(23, 59, 59)]
+
+
+def fitted(column, **options):
+    """A detector of a column and one of two values."""
+    table = {"x": column, "y": np.arange(len(column)) % 2}
+    return hld.HLDDetector(**OPTIONS, **options).fit(pd.DataFrame(table))
+
+
+def counted(detector, cells, kind):
+    """Counts of the column x by a database that holds it as `kind`."""
+    connection = duckdb.connect()
+    connection.execute("SET TimeZone = 'UTC'")
+    connection.execute(f"CREATE TABLE t (x {kind}, y INTEGER)")
+    connection.executemany("INSERT INTO t VALUES (?, ?)", [[cell, i % 2] for i, cell in enumerate(cells)])
+    return hld.sql.count(detector, connection, "t").profile.counts[0].tolist()
+
+
+def encoded(detector, cells):
+    """The same by the encoder."""
+    batch = pd.DataFrame({"x": pd.Series(cells, dtype=object), "y": np.arange(len(cells)) % 2})
+    codes = detector.encoder_.encode(batch)[0]
+    sizes = [counted_column(column).num_categories for column in detector.encoder_.columns]
+    return profile_of(merged_codes(detector.encoder_.columns, codes), sizes, ()).counts[0].tolist()
+
+
+def value_of(expression):
+    """What a database makes of an expression."""
+    return ibis.duckdb.connect().to_pyarrow(expression).as_py()
+
+
+WORDS = [str(one) for one in (*DAYS, *HOURS)] + ["2024-03-01", "word"]
+
+
+@pytest.mark.parametrize(("levels", "cells", "kind"), [
+    (WORDS, [*DAYS, datetime.datetime(1999, 1, 1), None], "TIMESTAMP"),
+    (WORDS, [*HOURS, datetime.time(1, 1), None], "TIME"),
+    (WORDS, ["word", "2024-03-01", str(DAYS[1]), "new", None], "VARCHAR"),
+    ([1, 2, 3], [1, 2, 4, None], "BIGINT"), ([1, 2, 3], [1.0, 2.5, 3.0, None], "DOUBLE"),
+    ([1, 2, 3], [Decimal("1.0"), Decimal("2.5"), None], "DECIMAL(9, 1)"), ([0, 1], [True, False, None], "BOOLEAN"),
+    ([True, False], [0, 1, 2, None], "INTEGER"), ([0.5, 1.5, 2.0], [1, 2, None], "INTEGER"),
+    ([1e300, 2.0, 3.0], [2, 5, None], "BIGINT"), ([2 ** 70, 3, 5], [3, 4, None], "BIGINT"),
+    ([2 ** 70, 3, 5], [3.0, float(2 ** 70), None], "DOUBLE"), (["1", "2", "z"], [1, 2, 3, None], "INTEGER")], ids=str)
+def test_counts_are_those_of_the_encoder(levels, cells, kind):
+    detector = fitted(pd.Series([levels[i % len(levels)] for i in range(60)], dtype=object), categorical=["x"])
+    assert counted(detector, cells, kind) == encoded(detector, cells)
+
+
+@pytest.mark.parametrize("kind", ["VARCHAR", "TIME", "INTEGER", "BOOLEAN"])
+def test_columns_of_dates_take_no_other_type(kind):
+    detector = fitted(np.datetime64("2024-01-01", "us") + np.arange(60) * np.timedelta64(7, "h"))
+    cell = {"VARCHAR": "noon", "TIME": HOURS[0], "INTEGER": 3, "BOOLEAN": True}[kind]
+    found = counted(detector, [cell, None], kind)
+    assert found == [0] * (len(found) - 1) + [2]  # all missing
+
+
+def test_columns_of_numbers_take_no_text():
+    detector = fitted(np.random.default_rng(0).normal(size=60))
+    found = counted(detector, ["1.5", "word", None], "VARCHAR")
+    assert found == [0] * (len(found) - 1) + [3]
+
+
+def test_flags_are_numbers_where_numbers_are_expected():
+    detector = fitted(np.random.default_rng(0).normal(size=60))
+    assert counted(detector, [True, False, None], "BOOLEAN") == counted(detector, [1.0, 0.0, None], "DOUBLE")
+
+
+def test_a_column_of_nothing_is_missing():
+    detector = fitted(np.arange(60) % 3)
+    found = hld.sql.count(detector, duckdb.connect(), "SELECT NULL AS x, 1 AS y FROM range(7)").profile.counts[0]
+    assert (found[-1], found.sum()) == (7, 7)
+    assert value_of(slot_expression(counted_column(detector.encoder_.columns[0]), ibis.null())) == -1
+
+
+@pytest.mark.parametrize(("cell", "expected"), [
+    ("text", (None, None, None)), (3, (None, None, None)), (datetime.date(2024, 3, 2), ("Sat", 0, 3)),
+    (datetime.datetime(2024, 3, 2, 6, 30), ("Sat", 6, 3))], ids=str)
+def test_parts_of_dates_and_of_what_is_none(cell, expected):
+    found = tuple(value_of(part_expression(ibis.literal(cell), part)) for part in ("weekday", "hour", "month"))
+    assert found == expected
+
+
+def test_rare_levels_and_unseen_ones_that_are_treated_otherwise_are_refused():
+    words = pd.Series([f"w{k % 40 if k % 2 else 0}" for k in range(200)])
+    column = fitted(words, categorical=["x"], max_categories=5).encoder_.columns[0]
+    assert counted_column(column).merged
+    with pytest.raises(ValueError, match="column 'x' has rare levels, and unseen ones are to be treated otherwise"):
+        counted_column(replace(column, unseen="missing"))
+
+
+def test_edges_outside_the_years_of_databases_are_refused():
+    detector = fitted(np.datetime64("2024-01-01", "us") + np.arange(60) * np.timedelta64(7, "h"))
+    column = replace(detector.encoder_.columns[0], high=1e15, edges=(1e14,))
+    value = ibis.literal(datetime.datetime(2024, 1, 1))
+    with pytest.raises(ValueError, match="column 'x' of the model has edges outside the years 1 to 9999"):
+        slot_expression(column, value)
+    assert slot_expression(replace(detector.encoder_.columns[0], high=1e15), value) is not None
+
+
+@pytest.mark.parametrize("number", [0.1, 5e-324, -0.0, 1.7976931348623157e308])
+def test_doubles_are_exact(number):
+    found = value_of(double(number))
+    assert (found, np.signbit(found)) == (number, np.signbit(number))

@@ -1,0 +1,17 @@
+"""``python -m hld``."""
+import runpy
+import sys
+
+import pytest
+
+import hld
+
+
+@pytest.mark.parametrize(("argv", "status", "said"), [
+    (["--version"], 0, hld.__version__), (["info", "none.hld"], 2, "none.hld")])
+def test_the_module_is_the_command(argv, status, said, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["hld", *argv])
+    with pytest.raises(SystemExit) as end:
+        runpy.run_module("hld", run_name="__main__")
+    assert (end.value.code or 0) == status
+    assert said in "".join(capsys.readouterr())
