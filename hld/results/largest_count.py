@@ -62,7 +62,7 @@ class LargestCount:
     is_cut: bool = False
     law: SmallestLaw | None = field(default=None, repr=False, compare=False)
 
-    def attained(self, level: float) -> float:
+    def attained(self, level: Any) -> Any:
         """How often `pvalue` is at most a level without a shift, given the counts of all rows."""
         return level if self.law is None else self.law.attained(level)
 

@@ -60,9 +60,9 @@ class LargestDependence:
     is_weaker: bool = False
     least: float = field(default=0.0, repr=False, compare=False)
 
-    def attained(self, level: float) -> float:
+    def attained(self, level: Any) -> Any:
         """How often `pvalue` is at most a level without a shift: no more often than that, and never below `least`."""
-        return level if level >= self.least else 0.0
+        return np.where(level >= self.least, level, 0.0)
 
     def to_dict(self) -> dict[str, Any]:
         """All of it but `least` as plain Python values."""

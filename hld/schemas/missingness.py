@@ -53,7 +53,7 @@ class CountTest:
     share: float
     law: SmallestLaw | None = field(default=None, repr=False, compare=False)
 
-    def attained(self, level: float) -> float:
+    def attained(self, level: Any) -> Any:
         """How often `pvalue` is at most a level without a shift, given what was counted in all rows."""
         return level if self.law is None else self.law.attained(level)
 

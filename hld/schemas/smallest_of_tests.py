@@ -65,23 +65,23 @@ class SmallestLaw:
         k = int(np.searchsorted(self.points, smallest * (1 + SLACK), side="right"))
         return min(1.0, self.num_dense * smallest + (float(self.totals[k - 1]) if k else 0.0))
 
-    def attained(self, level: float) -> float:
+    def attained(self, level: Any) -> np.ndarray:
         """The largest value of F(q) that is at most a level, or what F approaches from below.
 
         Parameters
         ----------
-        level : float
+        level : float or float array
 
         Returns
         -------
-        float
-            At most `level`.
+        float array
+            At most `level`, of its shape.
         """
-        k = int(np.searchsorted(self.num_dense * self.points + self.totals, level * (1 + SLACK), side="right"))
-        reached = float(self.totals[k - 1]) if k else 0.0
-        if not self.num_dense:
-            return min(level, reached)
-        return min(level, reached + (self.num_dense * float(self.points[k]) if k < len(self.points) else np.inf))
+        k = np.searchsorted(self.num_dense * self.points + self.totals, level * (1 + SLACK), side="right")
+        reached = np.append(0.0, self.totals)[k]
+        if self.num_dense:
+            reached = reached + self.num_dense * np.append(self.points, np.inf)[k]
+        return np.minimum(level, reached)
 
 
 def smallest_law(N: Any, K: Any, T: Any, *, is_two_sided: bool = True) -> SmallestLaw:
@@ -105,8 +105,8 @@ def smallest_law(N: Any, K: Any, T: Any, *, is_two_sided: bool = True) -> Smalle
     Examples
     --------
     >>> law = smallest_law([100, 100], [1, 1], [10, 10], is_two_sided=False)     # two columns, one row of each is odd
-    >>> round(law.pvalue(0.1), 12), round(law.attained(0.3), 12), law.attained(0.19)
-    (0.2, 0.2, 0.0)
+    >>> round(law.pvalue(0.1), 12), law.attained(np.array([0.19, 0.2, 0.3])).round(12).tolist()
+    (0.2, [0.0, 0.2, 0.2])
     """
     N, K, T = (np.atleast_1d(np.asarray(one, dtype=np.int64)) for one in (N, K, T))
     odd, few = np.minimum(K, N - K), np.minimum(T, N - T)

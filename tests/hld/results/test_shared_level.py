@@ -21,7 +21,8 @@ class Few:
     values: tuple[float, ...]
 
     def attained(self, level):
-        return max((one for one in self.values if one <= level * (1 + 1e-12)), default=0.0)
+        values = np.array([0.0, *self.values])
+        return values[np.searchsorted(values, level * (1 + 1e-12), side="right") - 1]
 
 
 def test_by_hand():
