@@ -133,15 +133,19 @@ def two_sample(model: pcircuit.Circuit | HLDTest | HLDDetector, first: object, s
     parts = [codes_of(model, test, rows, name) for rows, name in ((first, "first"), (second, "second"))]
     vectors = [test.vectors.rows(rows) - test.mean for rows in parts]
     every, (n, m) = np.concatenate(vectors), map(len, vectors)
-    squared = _divisions(test.calibration.metrics, every, n, B, rng)
+    magnitudes = test.vectors.magnitudes(np.abs(every + test.mean).max(axis=0))
+    every -= every[0]  # which no difference sees: sums of rows that are all alike are exact
+    metrics = test.calibration.metrics
+    squared = _beyond_rounding(metrics, _divisions(metrics, every, n, B, rng), magnitudes)
     ranks = np.stack([1.0 + B - np.searchsorted(np.sort(column), column * (1 - TIE)) for column in squared.T], axis=1)
     each = ranks / (1 + B)
     together = harmonic_mean(each)
     value = float((together <= together[0] * (1 + 1e-12)).mean())
     k = len(test.nodes)
     gap = (vectors[0].mean(axis=0) - vectors[1].mean(axis=0))[:k], every.var(axis=0)[:k].sum()
-    return TwoSampleResult(value, value <= alpha, alpha, _effect(*gap, n, m), test.metric_names,
-                           tuple(map(float, each[0])), (n, m), "permutation")
+    effect = _effect(*gap, n, m) if squared[0].any() else 0.0
+    return TwoSampleResult(value, value <= alpha, alpha, effect, test.metric_names, tuple(map(float, each[0])), (n, m),
+                           "permutation")
 
 
 def test_of(model: Any) -> HLDTest:
@@ -211,6 +215,12 @@ def _divisions(metrics: Any, every: Any, n: Any, B: Any, rng: np.random.Generato
     return np.concatenate(squared)
 
 
+def _beyond_rounding(metrics: Any, squared: np.ndarray, magnitudes: np.ndarray, additions: int = 1) -> np.ndarray:
+    """Squared distances (..., q), 0 where rounding alone can cause them: it would be ranked, or meet a law of zeros."""
+    least = np.array([metric.round_off(magnitudes) for metric in metrics]) * max(additions / 8, 1.0)
+    return np.where(squared > least ** 2, squared, 0.0)
+
+
 def _effect(delta: Any, variance: Any, n: Any, m: Any) -> float:
     """The distance of two means in units of a row, debiased."""
     if not variance > 0:
@@ -242,9 +252,11 @@ def _by_law(model: Any, test: Any, first: Any, second: Any, alpha: float) -> Two
         whole = through(metric, row * scale * rate + np.diag(np.broadcast_to(noise, delta.shape)))
         laws.append(limit_law(whole))
         squared.append(float(metric.squared(delta)))
+    magnitudes = test.vectors.magnitudes(np.maximum(np.abs(first.means), np.abs(second.means)))
+    beyond = _beyond_rounding(parts.metrics, np.array(squared), magnitudes, max(sizes))
     null = laws[0] if len(laws) == 1 else JointNull(tuple(laws), joint_law(
         covariance_factor(row), parts.metrics, np.random.default_rng([test.settings.seed, 6])))
-    found, k = null.pvalue(np.array(squared), 1), len(test.nodes)
+    found, k = null.pvalue(beyond, 1), len(test.nodes)
     effect = _effect(delta[:k], float(np.trace(row[:k, :k])), *sizes)
     return TwoSampleResult(found.value, found.value <= alpha, alpha, effect, test.metric_names,
                            tuple(map(float, found.each)), sizes, "exact")

@@ -64,10 +64,11 @@ def null_curves(test: HLDTest, result: HLDResult) -> list[Any]:
     curves = []
     for law, name, pvalue in zip(laws, result.metrics, result.pvalues, strict=True):
         critical = _distance(law, result.alpha, result.num_samples)
-        if not critical > 0:
+        if not 0 < critical < np.inf:
             return []
         x = np.array([_distance(law, level, result.num_samples) for level in LEVELS]) / critical
         x, first = np.unique(x, return_index=True)
+        x, first = x[np.isfinite(x)], first[np.isfinite(x)]  # the smallest levels are beyond what few draws reach
         if len(x) < 3:
             return []
         middle, width = (x[1:] + x[:-1]) / 2, np.diff(x)

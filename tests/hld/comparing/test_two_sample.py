@@ -81,6 +81,21 @@ def test_a_verdict_is_one_line(test):
     assert str(hld.two_sample(test, [[0] * 6] * 50, [[1] * 6] * 50)).startswith("the batches differ: p = 0.001")
 
 
+@pytest.mark.parametrize("metric", ["euclidean", "whitened", ["euclidean", "standardized"]], ids=str)
+@pytest.mark.parametrize("sizes", [(5, 4), (30, 11), (200, 170)], ids=str)
+def test_rounding_is_no_difference(metric, sizes, engine):
+    """Rows that are all alike have means that differ by rounding at most, in batches of whatever size."""
+    circuit = zoo.circuits()["hclt_like"]
+    rows = pcircuit.sample(circuit, 80, rng=0)
+    test = hld.HLDTest(circuit, metric=metric, reference="training", training_data=rows)
+    for row in rows[:6]:
+        first, second = np.tile(row, (sizes[0], 1)), np.tile(row, (sizes[1], 1))
+        by_rows = hld.two_sample(test, first, second, num_permutations=99)
+        by_sums = hld.two_sample(test, test.summarize(first), test.summarize(second))
+        assert (by_rows.pvalue, by_rows.effect) == (1.0, 0.0)
+        assert (by_sums.pvalue, by_sums.effect) == (1.0, 0.0)
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("shift", [0.0, 0.08])
 def test_summaries_of_a_detector_say_what_its_rows_say(shift):

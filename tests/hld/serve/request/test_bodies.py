@@ -2,7 +2,6 @@
 import asyncio
 
 import pytest
-from live_server import Client, served
 from starlette.requests import Request
 
 from hld.serve.limits import BODIES, Limits
@@ -70,12 +69,3 @@ def test_too_many_large_bodies_wait_for_one_another():
         return await read(bodies, [b"1"])
 
     assert asyncio.run(all_at_once()) == (b"1", 1)
-
-
-def test_a_client_hears_of_it(shop):
-    with served({"orders": shop["orders"]}, limits=Limits(workers=1, max_bytes=100)) as (address, _):
-        encoded = [("Content-Encoding", "br")]
-        for body, headers, status in ((iter([b"x" * 60, b"y" * 60]), [], 413), (b"x", encoded, 415)):
-            client = Client(address)
-            assert client.ask("POST", "/v1/test", body, "text/csv", headers)[0] == status
-            client.close()
