@@ -131,6 +131,16 @@ def test_a_detector_in_order_of_time(tmp_path):
     assert again.test(rows[1700:1800]).to_dict() == detector.test(rows[1700:1800]).to_dict()
 
 
+def test_a_series_with_a_long_memory_is_said_to_be_too_short():
+    rows = markov(3000, 0.99, np.random.default_rng(4))[0].astype(int)
+    with pytest.warns(UserWarning, match="stretches of up to 32 of 1500 rows, which are still dependent, so p-values"):
+        detector = hld.HLDDetector(num_latents=2, num_epochs=5, null="exact").fit(rows, order="time")
+    assert "are still dependent: give a longer series" in detector.describe()
+    rows = markov(3000, 0.0, np.random.default_rng(5))[0]
+    calm = hld.HLDDetector(num_latents=2, num_epochs=5, null="exact").fit(rows, order="time")
+    assert "still dependent" not in calm.describe()
+
+
 @pytest.mark.parametrize(("options", "said"), [
     ({"order": "month"}, r"`order` must be 'time' \(the rows are in order of time, without gaps\) or None"),
     ({"order": "time", "groups": np.arange(200) % 5}, "`order` and `groups` are two ways"),
