@@ -1,6 +1,6 @@
 """Which detectors keep their level, on which table: `hld.audit` of this library's and of others.
 
-    HLD_DATA=... python -m benchmarks.bench_audit [TABLE ...]      prints the table of docs/planning.md; adult by default
+    HLD_DATA=... python -m benchmarks.bench_audit [TABLE ...]     prints the table of docs/planning.md, for adult
 
 Each detector is fitted to 6,000 rows of a table and judges batches of 12,000 others, all drawn at random.  Frouros
 (with its tests of single columns: Kolmogorov and Smirnov's for numbers, chi-square for names) is measured if it is
