@@ -1,9 +1,12 @@
 """Dependent rows: the level of the test among stretches of time, beside the test against independent rows.
 
-    python -m benchmarks.bench_time                               prints the table of docs/variation.md
+    python -m benchmarks.bench_time                               prints the tables of docs/variation.md
+    python -m benchmarks.bench_time columns                       the second of them alone
 
 Markov streams: a row is the one before with probability `stay`, else a fresh draw from a circuit, so that rows h apart
-have the correlation stay^h in everything.  In every trial a reference of 3,000 rows is drawn, and T later rows.
+have the correlation stay^h in everything.  In every trial a reference of 3,000 rows is drawn, and T later rows.  The
+second table is for the p-values of single columns, as they are and after the third value of column 0 has become the
+first in all later rows, which moves the frequencies of no other column.
 """
 from __future__ import annotations
 
@@ -14,13 +17,22 @@ import numpy as np
 import hld
 import pcircuit
 from hld.nulls.exchangeable import exchangeable_pvalue
-from hld.references.stretches import stretch_reference
+from hld.nulls.ranked_parts import ranked_parts
+from hld.references.stretches import FEWEST_STRETCHES, stretch_reference
+from hld.vectors.column_units import column_units
 
 ALPHA, TRIALS, REFERENCE = 0.05, 400, 3000
 
 
 def main() -> None:
-    """Print the table."""
+    """Print both tables."""
+    if "columns" not in sys.argv[1:]:
+        whole()
+    columns()
+
+
+def whole() -> None:
+    """The level of the test of all columns."""
     circuit = pcircuit.rat_spn([3] * 4, num_units=3, depth=2, rng=0)
     test = hld.HLDTest(circuit, metric=("euclidean", "standardized", "whitened"))
     fill, rng = np.zeros(test.vectors.size), np.random.default_rng(0)
@@ -40,6 +52,33 @@ def main() -> None:
             exact = T / (1 + 2 * ((1 - h / T) * stay ** h).sum())
             print(f"| {stay} | {T} | {exact:.1f} | {np.median(effective):.1f} | "
                   f"{np.mean(np.array(found) <= ALPHA):.3f} | {np.mean(np.array(plain) <= ALPHA):.2f} |", flush=True)
+
+
+def columns() -> None:
+    """How often columns that have not moved are called moved, and the one that has."""
+    circuit = pcircuit.rat_spn([3] * 4, num_units=3, depth=2, rng=0)
+    test = hld.HLDTest(circuit)
+    parts, fill = column_units(circuit, test.nodes), np.zeros(test.vectors.size)
+    print("\n| stay | T | effective size | one column | any, adjusted | beside a moved one | which is found |")
+    print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    for stay, sizes in ((0.0, (20, 200)), (0.5, (15, 100, 1000)), (0.9, (95, 200, 1000))):
+        rng = np.random.default_rng(int(100 * stay))
+        for T in sizes:
+            single, anyone, beside, found, effective = [], [], [], [], []
+            for _ in range(TRIALS):
+                rows = stream(circuit, REFERENCE + 500 + T, stay, rng)
+                own = stretch_reference(test.vectors, rows[:REFERENCE], fill)
+                calm = rows[-T:].astype(int)
+                moved, others = np.column_stack([calm[:, 0] % 2, calm[:, 1:]]), own.at(T)
+                before = ranked_parts(test.vectors.mean(calm) - own.mean, others, parts, many=FEWEST_STRETCHES)
+                after = ranked_parts(test.vectors.mean(moved) - own.mean, others, parts, many=FEWEST_STRETCHES)
+                single += before[0].tolist()
+                anyone.append(before[1].min())
+                beside.append(after[1, 1:].min())
+                found.append(after[1, 0])
+                effective.append(own.effective_rows(T))
+            shares = [f"{np.mean(np.array(one) <= ALPHA):.3f}" for one in (single, anyone, beside, found)]
+            print(f"| {stay} | {T} | {np.median(effective):.1f} | " + " | ".join(shares) + " |", flush=True)
 
 
 def stream(circuit, n, stay, rng) -> np.ndarray:

@@ -169,7 +169,8 @@ class HLDDetector:
             more, are held out of learning, and a batch is compared with them.
         order : "time", optional
             The rows are in order of time, without gaps, and resemble their neighbours: batches of successive rows are
-            compared with stretches of the later half, and the earlier half is learned from.
+            compared with stretches of the later half, and the earlier half is learned from.  A warning names gaps that
+            a column of dates shows, or dates that are not in order (`hld.variation.clock`).
         progress : bool
             Draw a progress bar on standard error if that is a terminal.
         learner : callable, optional

@@ -115,6 +115,9 @@ def good():
         "pcircuit.node_likelihoods": {"circuit": circuit, "data": data, "nodes": ("None", "nodes"), "n_jobs": jobs},
         "pcircuit.mean_node_likelihoods": {"circuit": circuit, "data": data, "nodes": ("None", "nodes"),
                                            "n_jobs": jobs},
+        "pcircuit.expected_node_likelihoods": {
+            "circuit": dist, "data": data, "given": ("[True, False]", ["None", "[True]", "[0]", "[1, 0]", "'x0'"]),
+            "nodes": ("None", "nodes"), "n_jobs": jobs},
         "pcircuit.expected_flows": {"circuit": circuit, "data": data, "weights": weights, "n_jobs": jobs},
         "pcircuit.mean_score": {"circuit": circuit, "data": data, "n_jobs": jobs},
         "pcircuit.scores": {"circuit": circuit, "data": data, "directions": ("None", ["[[1.0]]", "[0.5]", "'all'"])},

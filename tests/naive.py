@@ -5,6 +5,7 @@ domain.  Only the data types of pcircuit are used: no packed form, no scaling, n
 
     states, completions                  which joint states there are
     node_values, likelihood              what each unit says about a row
+    expected_node_values                 what units say on average if part of a row is drawn
     flows, topdown_mass                  which units and edges a sample uses
     overlap, hlv_moments                 sums over all states
 """
@@ -47,6 +48,17 @@ def log_likelihood(circuit, data):
     """(N,) natural logarithm of the value of the root, -inf where it is zero."""
     with np.errstate(divide="ignore"):
         return np.log(likelihood(circuit, data))
+
+
+def expected_node_values(circuit, row, given):
+    """(number of units,) mean value of each unit if the variables not given are drawn given the others; NaN if these
+    are impossible.  What is missing in the row is summed over in the values, and drawn with no effect.
+    """
+    row = np.asarray(row)
+    full = completions(circuit, np.where(given, row, MISSING))
+    p = likelihood(circuit, full)
+    with np.errstate(invalid="ignore"):
+        return (p / p.sum()) @ node_values(circuit, np.where(row == MISSING, MISSING, full))
 
 
 def flows(circuit, data, weights=None):

@@ -57,7 +57,7 @@ ROOMS = {
                     "results", "planning", "summaries"},
         "conditional": {"checks", "vectors", "nulls", "nulls.ranks", "gchi2", "answers", "results", "testing",
                         "variation"},
-        "variation": {"checks", "answers", "vectors", "references", "nulls", "results", "testing"},
+        "variation": {"checks", "tables", "answers", "vectors", "references", "nulls", "results", "testing"},
         "streams": {"checks", "tables", "answers"},
         CORE: {"metrics", "nulls", "results", "summaries"},
         "files": {"checks", "schemas", "answers", "synthetic", "references", "vectors", "nulls", "metrics", "testing",

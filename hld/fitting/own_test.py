@@ -10,6 +10,7 @@ import numpy as np
 import pcircuit
 from hld.metrics.named import COMBINATIONS, default_metrics
 from hld.testing.goodness_of_fit import HLDTest
+from hld.variation.time_test import TimeTest
 
 SUPPORTED_LEVEL = 0.05  # below the smallest p-value of a single row `fit` warns
 
@@ -45,7 +46,7 @@ def build_test(options: Mapping[str, Any], circuit: pcircuit.Circuit, kept: np.n
 
 
 def warn_of_few(judge: Any, num_rows: int) -> None:
-    """A warning if nothing can be rejected at the default level, so little there is to compare with.
+    """A warning if there is too little to compare with, so that nothing can be rejected, or too much is.
 
     Parameters
     ----------
@@ -54,6 +55,10 @@ def warn_of_few(judge: Any, num_rows: int) -> None:
         Rows of the training table.
     """
     if not isinstance(judge, HLDTest):
+        if isinstance(judge, TimeTest) and judge.is_too_short:
+            warnings.warn(f"`order`='time' compares with stretches of up to {judge.stretches.longest} of "
+                          f"{judge.stretches.num_rows} rows, which are still dependent, so p-values may be much too "
+                          "small: give a longer series", UserWarning, stacklevel=4)
         if judge.least_pvalue() > SUPPORTED_LEVEL:  # only groups have one
             warnings.warn(f"`groups` leaves {judge.num_groups} groups to compare with, so p-values are at least "
                           f"{judge.least_pvalue():.2g}: a test at a lower level never rejects", UserWarning,

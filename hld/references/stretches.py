@@ -15,8 +15,15 @@ keep its error small, which the test covers, and blocks as long as that allows k
 of Cov(M_s):
 
 * a batch of T rows is compared with stretches of s <= T rows, the longest there are, shrunk by sqrt(v_T / v_s), where
-  v_T is interpolated between two sizes (log v in log T), and v_b b / T beyond b;
-* the mean of the reference has an error of its own, with the trace v_b b / n, by which the stretches are widened.
+  v_T is interpolated between two sizes (log v in log T);
+* beyond b the sum over h gives T v_T = w - c / T as soon as Gamma_h has died out.  The sizes b and b / 2 tell w and c,
+
+  .. math:: T v_T = V_b + (V_b - V_{b/2}) (1 - b / T), \qquad V_s = s v_s,
+
+  in place of V_b alone, in which the covariances of rows of neighbouring blocks are missing: a seventh of w with
+  correlations of 0.9^h and b = 64 (the flat-top weights of Politis and Romano 1995 are the same correction);
+* the mean of the reference has an error of its own, with the trace v_n of its n rows, by which the stretches are
+  widened.
 
 tr S / v_T is the **effective size** of T rows: the mean of so many independent rows would vary as much.
 """
@@ -79,7 +86,9 @@ class StretchReference:
         """v_T."""
         v, place = self.traces(), float(np.log2(T))
         if self.longest <= T:
-            return float(v[-1] * self.longest / T)
+            own = self.longest * v[-1]
+            grows = own - self.longest / 2 * v[-2] if len(v) > 1 else 0.0  # at least 0, as v falls by half at most
+            return float(own + grows * (1 - self.longest / T)) / T
         low = int(place)
         if v[low] <= 0:
             return 0.0
@@ -93,7 +102,7 @@ class StretchReference:
     def at(self, T: int) -> np.ndarray:
         """(J, size) differences from the mean as that of a batch of T rows has them."""
         r, v = min(int(np.log2(T)), len(self.counts) - 1), self.traces()
-        wanted = self.trace_at(T) + v[-1] * self.longest / self.num_rows
+        wanted = self.trace_at(T) + self.trace_at(self.num_rows)
         return self.stretches(r) * np.sqrt(wanted / v[r] if v[r] > 0 else 0.0)
 
     def to_arrays(self) -> dict[str, Any]:

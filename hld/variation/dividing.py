@@ -10,6 +10,7 @@ from hld.answers.segments import numbered, split_off
 from hld.references.groups import split_groups
 from hld.references.held_out import split_rows
 from hld.references.stretches import FEWEST_ROWS
+from hld.variation.clock import warn_of_clock
 
 
 def divide(columns: Any, groups: Any, order: str | None, reference: str, rng: np.random.Generator) -> tuple[Any, ...]:
@@ -28,7 +29,9 @@ def divide(columns: Any, groups: Any, order: str | None, reference: str, rng: np
     rng : numpy.random.Generator
     """
     if order is not None:
-        return columns, _halves(columns.num_rows, groups, order, reference), None
+        halves = _halves(columns.num_rows, groups, order, reference)
+        warn_of_clock(columns)
+        return columns, halves, None
     if groups is None:
         return columns, split_rows(columns.num_rows, reference, rng), None
     if reference not in ("auto", "held-out"):

@@ -25,6 +25,7 @@ from hld.variation.group_test import judged, with_columns
 from hld.vectors.completion import check_rows
 
 SHOWN_SIZES = (10, 100, 1000)
+DEPENDENT = 0.75  # of the variance left when stretches double: a half if they are nearly independent
 BLOCK_ROWS = 10_000
 
 
@@ -58,13 +59,17 @@ class TimeTest:
         """None that is not zero: a law goes beyond the ranks."""
         return 0.0
 
+    @property
+    def is_too_short(self) -> bool:
+        """Whether the longest stretches are still dependent: doubling their length took off less than a quarter."""
+        v = self.stretches.traces()
+        return len(v) > 1 and bool(v[-1] > DEPENDENT * v[-2])
+
     def describe(self) -> str:
         """A line or two."""
         own = self.stretches
         sizes = "; ".join(f"T = {T}: {own.effective_rows(T):.3g}" for T in SHOWN_SIZES)
-        v = own.traces()
-        grows = len(v) > 1 and v[-1] > 0.75 * v[-2]
-        note = ("; stretches of this length are still dependent: give a longer series" if grows else "")
+        note = "; stretches of this length are still dependent: give a longer series" if self.is_too_short else ""
         return (f"order of time: stretches of up to {own.longest} of {own.num_rows} rows{note}\n"
                 f"effective sample sizes: {sizes}")
 

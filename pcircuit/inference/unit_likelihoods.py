@@ -68,7 +68,7 @@ def node_likelihoods(circuit: Circuit, data: ArrayLike, *, nodes: ArrayLike | No
     array([[0.5, 0.8, 0.4, 0.4]])
     """
     rows, _ = as_integer_table(circuit, data), count_jobs(n_jobs)
-    ids = _checked_nodes(circuit, nodes)
+    ids = checked_nodes(circuit, nodes)
     with memory_for(f"a table of {len(rows)} rows and {len(ids)} nodes", 8 * len(rows) * len(ids),
                     "pass fewer rows at a time or fewer `nodes`, or take the mean by mean_node_likelihoods"):
         result = np.empty((len(rows), len(ids)))
@@ -126,7 +126,7 @@ def mean_node_likelihoods(circuit: Circuit, data: ArrayLike, *, nodes: ArrayLike
     array([0.5])
     """
     rows, _ = as_integer_table(circuit, data), count_jobs(n_jobs)
-    ids = _checked_nodes(circuit, nodes)
+    ids = checked_nodes(circuit, nodes)
     if not len(rows):
         raise ValueError("`data` has no rows: a mean needs at least one")
     total = np.zeros(len(ids))
@@ -198,8 +198,19 @@ def _values_by_logarithms(circuit: Circuit, data: Evidence) -> Floats:
     return likelihoods
 
 
-def _checked_nodes(circuit: Circuit, nodes: ArrayLike | None) -> Ints:
-    """`nodes` as an index array, all units by default."""
+def checked_nodes(circuit: Circuit, nodes: ArrayLike | None) -> Ints:
+    """`nodes` as an index array, all units by default.
+
+    Parameters
+    ----------
+    circuit : Circuit
+    nodes : (m,) int array_like, or None
+        Node ids in any order.
+
+    Returns
+    -------
+    (m,) int64 array
+    """
     if nodes is None:
         return np.arange(circuit.num_nodes)
     expected = f"a one-dimensional array of node ids 0..{circuit.num_nodes - 1}"

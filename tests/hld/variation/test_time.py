@@ -6,8 +6,10 @@ import pytest
 import hld
 import pcircuit
 from hld.nulls.exchangeable import exchangeable_pvalue
+from hld.nulls.ranked_parts import ranked_parts
 from hld.references.stretches import StretchReference, stretch_reference
 from hld.variation.time_test import time_test
+from hld.vectors.column_units import column_units
 
 CIRCUIT = pcircuit.rat_spn([2] * 3, num_units=2, depth=1, rng=0)
 TEST = hld.HLDTest(CIRCUIT, metric=("euclidean", "standardized"))
@@ -56,6 +58,18 @@ def test_between_sizes_and_beyond_the_longest():
         assert own.effective_rows(T) == pytest.approx(T)
 
 
+def test_beyond_the_longest_the_covariances_across_blocks_are_made_up_for():
+    """Stretches with exactly the traces of correlations 0.9^h: 64 rows times their variance is a seventh too small."""
+    sizes, rng = 2 ** np.arange(7), np.random.default_rng(2)
+    tables = [rng.normal(size=(50, 4)) for _ in sizes]
+    tables = [(t - t.mean(axis=0)) * np.sqrt(exact(s, 0.9) / s / ((t - t.mean(axis=0)) ** 2).sum() * 49)
+              for t, s in zip(tables, sizes.tolist(), strict=True)]
+    own = StretchReference(np.full(7, 50), np.concatenate(tables), np.zeros(4), np.zeros(4), 3000)
+    assert exact(1000, 0.9) > 1.15 * exact(64, 0.9)
+    for T in (64, 100, 200, 1000, 100_000):
+        assert own.effective_rows(T) == pytest.approx(T / exact(T, 0.9), rel=0.025)
+
+
 def test_a_series_that_never_changes_has_differences_of_zero():
     own = StretchReference(np.full(3, 50), np.ones((150, 4)), np.ones(4), np.zeros(4), 400)
     for T in (1, 3, 100):
@@ -80,6 +94,19 @@ def test_the_level_is_kept_where_rows_hang_together(stay, T):
         assert plain > trials / 4
 
 
+@pytest.mark.thorough
+@pytest.mark.parametrize(("stay", "T"), [(0.9, 200), (0.9, 1000), (0.5, 20), (0.0, 50)])
+def test_unmoved_columns_are_called_at_the_level_where_rows_hang_together(stay, T):
+    """Any of three columns, by its adjusted p-value: at most 0.07 at level 0.05, within the error of the trials."""
+    rng, trials, calls = np.random.default_rng(T + 1), 200, 0
+    parts = column_units(CIRCUIT, TEST.nodes)
+    for rows in markov(3000 + 300 + T, stay, rng, trials):
+        own = stretch_reference(TEST.vectors, rows[:3000], np.zeros(TEST.vectors.size))
+        z = TEST.vectors.mean(rows[-T:]) - own.mean
+        calls += ranked_parts(z, own.at(T), parts, many=30)[1].min() <= 0.05
+    assert calls <= binomial_bounds.at_most(trials, 0.07)
+
+
 def test_a_series_is_judged_by_its_stretches_and_a_shift_is_found():
     rows = markov(4000, 0.8, np.random.default_rng(2))[0]
     test = time_test(TEST, rows[:3000])
@@ -102,6 +129,16 @@ def test_a_detector_in_order_of_time(tmp_path):
     detector.save(tmp_path / "model.hld")
     again = hld.load(tmp_path / "model.hld")
     assert again.test(rows[1700:1800]).to_dict() == detector.test(rows[1700:1800]).to_dict()
+
+
+def test_a_series_with_a_long_memory_is_said_to_be_too_short():
+    rows = markov(3000, 0.99, np.random.default_rng(4))[0].astype(int)
+    with pytest.warns(UserWarning, match="stretches of up to 32 of 1500 rows, which are still dependent, so p-values"):
+        detector = hld.HLDDetector(num_latents=2, num_epochs=5, null="exact").fit(rows, order="time")
+    assert "are still dependent: give a longer series" in detector.describe()
+    rows = markov(3000, 0.0, np.random.default_rng(5))[0]
+    calm = hld.HLDDetector(num_latents=2, num_epochs=5, null="exact").fit(rows, order="time")
+    assert "still dependent" not in calm.describe()
 
 
 @pytest.mark.parametrize(("options", "said"), [

@@ -1,0 +1,87 @@
+"""What a column of dates says of rows that are taken to be in order of time: in it or not, with gaps or without.
+
+The test among stretches of time takes rows in the order of the table and the step from each to the next for the same
+length of time.  Where a column shows the time of the rows, that can be looked at:
+
+* A column of dates that never decreases is the **clock**, the first one if there are several.  Rows of the same time
+  are fine: they are neighbours, in the order of the table.
+* No column of dates is a clock, though there are some: perhaps none is the time of the rows, such as dates of birth;
+  perhaps the rows are not in order.  Only the user knows, so a warning says it.
+* The clock has a **usual step**, the median of its steps forward, if nine of ten of these are within a tenth of it; so
+  months have one, and events that come when they come have none.  A step of 1.5 times that and more is a **gap**.  The
+  rows around a gap resemble one another less than neighbours do, so stretches across it vary less than those without.
+  A few gaps in hundreds of stretches do little, and many of them make p-values too small: a warning names them.
+"""
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from hld.tables.factored import whole_cells
+from hld.tables.times import as_seconds, from_seconds, time_kind
+
+REGULAR, NEAR, GAP = 0.9, 0.1, 1.5
+
+
+def warn_of_clock(columns: Any) -> None:
+    """Warn of rows that no column of dates shows to be in order of time, and of gaps in the column that does.
+
+    Parameters
+    ----------
+    columns : hld.tables.cells.Columns
+        Those of a table that is fitted with ``order="time"``.
+
+    Examples
+    --------
+    >>> from hld.tables.cells import read_table
+    >>> days = np.array(["2024-01-01", "2024-01-02", "2024-01-03", "2024-01-09"], dtype="M8[D]").repeat(20)
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warn_of_clock(read_table({"day": days, "sales": np.arange(80)}))
+    >>> caught                                                       # one long step of three is no usual step
+    []
+    """
+    names = columns.names if columns.names is not None else range(len(columns.arrays))
+    dates = [(name, as_seconds(whole_cells(values), "date")[0]) for name, values
+             in zip(names, columns.arrays, strict=True) if time_kind(values) == "date"]
+    clock = next(((name, seconds) for name, seconds in dates if _never_decreases(seconds)), None)
+    if clock is not None:
+        said = _gaps(*clock)
+    elif dates:
+        said = _unordered(*dates[0])
+    else:
+        return
+    if said:
+        warnings.warn(said, UserWarning, stacklevel=5)
+
+
+def _never_decreases(seconds: np.ndarray) -> bool:
+    """Whether a column is a clock: it takes two values and more, and what is known of it never decreases."""
+    known = seconds[~np.isnan(seconds)]
+    return len(known) > 1 and bool((np.diff(known) >= 0).all() and known[-1] > known[0])
+
+
+def _unordered(name: Any, seconds: np.ndarray) -> str:
+    """About the first column of dates where none is a clock."""
+    known = np.flatnonzero(~np.isnan(seconds))
+    back = np.flatnonzero(np.diff(seconds[known]) < 0)
+    if not len(back):
+        return ""
+    return (f"`order`='time' takes the rows as they stand, but column {name!r} goes back {len(back)} times, first at "
+            f"row {known[back[0] + 1]}: sort the table by it if it is the time of the rows")
+
+
+def _gaps(name: Any, seconds: np.ndarray) -> str:
+    """About the gaps of the clock; nothing if it has none."""
+    known = np.flatnonzero(~np.isnan(seconds))
+    steps = np.diff(seconds[known])
+    forward = steps[steps > 0]
+    usual = float(np.median(forward))
+    gaps = np.flatnonzero(steps >= GAP * usual)
+    if (np.abs(forward - usual) <= NEAR * usual).mean() < REGULAR or not len(gaps):
+        return ""
+    longest = gaps[steps[gaps].argmax()]
+    return (f"`order`='time' takes the rows as without gaps, but column {name!r} has {len(gaps)}, the longest of "
+            f"{from_seconds(float(steps[longest]), 'duration')} before row {known[longest + 1]} where the usual step "
+            f"is {from_seconds(usual, 'duration')}: fit to the rows since the last, or to a stretch without")

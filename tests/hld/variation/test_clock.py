@@ -1,0 +1,72 @@
+"""Rows out of order and gaps in time: one sentence where a column of dates shows them, none where it does not."""
+import warnings
+
+import numpy as np
+import pytest
+
+import hld
+from hld.tables.cells import read_table
+from hld.variation.clock import warn_of_clock
+
+HOURS = np.datetime64("2024-01-01T00", "h") + np.arange(400)
+
+
+def said(**columns):
+    table = {"x": np.arange(400) % 3, **columns}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warn_of_clock(read_table(table))
+    return [str(one.message) for one in caught]
+
+
+def test_gaps_of_a_regular_clock_are_counted_and_the_longest_is_named():
+    gapped = HOURS.copy()
+    gapped[200:] += 48
+    gapped[300:] += 5
+    assert said(when=gapped) == [
+        "`order`='time' takes the rows as without gaps, but column 'when' has 2, the longest of 2 days, 1:00:00 before "
+        "row 200 where the usual step is 1:00:00: fit to the rows since the last, or to a stretch without"]
+
+
+def test_missing_cells_of_the_clock_are_gaps_where_no_row_fills_them():
+    holed = HOURS.copy()
+    holed[100:103] = np.datetime64("NaT")
+    assert "has 1, the longest of 4:00:00 before row 103" in said(when=holed)[0]
+
+
+def test_a_clock_that_goes_back_is_named_with_the_first_row():
+    unsorted = HOURS.copy()
+    unsorted[[50, 51]] = unsorted[[51, 50]]
+    assert said(when=unsorted) == [
+        "`order`='time' takes the rows as they stand, but column 'when' goes back 1 times, first at row 51: sort the "
+        "table by it if it is the time of the rows"]
+
+
+MONTHS = np.datetime64("1990-01", "M") + np.arange(400)
+EVENTS = np.datetime64("2024-01-01", "s") + np.random.default_rng(0).exponential(1000, 400).cumsum().astype(int)
+
+
+@pytest.mark.parametrize("when", [HOURS, MONTHS, EVENTS, HOURS.repeat(4)[:400], np.full(400, HOURS[0]),
+                                  np.full(400, np.datetime64("NaT", "s"))],
+                         ids=["hours", "months", "events", "four rows an hour", "one day", "nothing known"])
+def test_nothing_is_said_of_a_clock_without_gaps_or_without_a_usual_step(when):
+    assert said(when=when) == []
+
+
+def test_dates_that_are_no_clock_do_not_matter_beside_one():
+    born = np.random.default_rng(1).permutation(HOURS)
+    assert said(born=born, when=HOURS) == []
+    assert "column 'born' goes back" in said(born=born)[0]
+    assert said() == []
+
+
+def test_columns_without_names_are_numbered():
+    with pytest.warns(UserWarning, match="column 0 goes back 399 times, first at row 1: "):
+        warn_of_clock(read_table(HOURS[::-1, None]))
+
+
+def test_a_detector_says_it_where_it_is_fitted():
+    table = {"when": HOURS[::-1], "x": np.arange(400) % 3}
+    with pytest.warns(UserWarning, match="column 'when' goes back 399 times, first at row 1: sort the table") as caught:
+        hld.HLDDetector(num_epochs=1, null="exact").fit(table, order="time")
+    assert caught[0].filename == __file__
