@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 CLOSE = {"Connection": "close"}  # what else the client sends is not read
+LINGER_SECONDS, LINGER_BYTES = 1.0, 1 << 24  # what is read of a body that is refused, and thrown away
 
 
 class Bodies:
@@ -26,6 +27,7 @@ class Bodies:
         """The body of a request, as long as it is needed."""
         size = _stated_size(request)
         if size > self.limits.max_bytes:
+            await self._discard(request)
             raise self._too_large()
         if request.headers.get("content-encoding", "identity").lower() != "identity":
             raise Refusal(415, "content-encoding", "the body is encoded, expected it as it is: Parquet is compressed "
@@ -46,22 +48,64 @@ class Bodies:
             await asyncio.wait_for(self._read(request, parts), self.limits.body_seconds)
         except asyncio.TimeoutError:
             raise Refusal(408, "body", f"the body took longer than {self.limits.body_seconds:g} s", CLOSE) from None
+        except _TooLarge as error:
+            if not error.is_whole:
+                await self._discard(request)
+            raise self._too_large() from None
 
     async def _read(self, request: Request, parts: list[bytes]) -> None:
         """Append what arrives."""
-        total = 0
-        async for part in request.stream():
+        total, is_whole = 0, False
+        while not is_whole:
+            part, is_whole = await _next_part(request)
             total += len(part)
             if total > self.limits.max_bytes:
-                raise self._too_large()
+                raise _TooLarge(is_whole)
             if self.held + len(part) > BODIES * self.limits.max_bytes:
                 raise busy("too many large bodies arrive at a time")
             self.held += len(part)
             parts.append(part)
 
+    async def _discard(self, request: Request) -> None:
+        """Read on for a moment without keeping anything.
+
+        A connection that is closed while bytes arrive is reset, and the client then may never see the refusal.
+        """
+        if request.headers.get("expect"):  # a client that asks before it sends has sent nothing
+            return
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(_drain(request), min(LINGER_SECONDS, self.limits.body_seconds))
+
     def _too_large(self) -> Refusal:
         return Refusal(413, "body", f"the body has more than {self.limits.max_bytes} bytes, expected at most so many: "
                        "send it in parts, or start the service with a larger --max-bytes", CLOSE)
+
+
+class _TooLarge(Exception):
+    """More has arrived than is allowed."""
+
+    def __init__(self, is_whole: bool) -> None:
+        super().__init__()
+        self.is_whole = is_whole
+
+
+async def _next_part(request: Request) -> tuple[bytes, bool]:
+    """A part of a body, and whether it is the last."""
+    from starlette.requests import ClientDisconnect
+    message = await request.receive()
+    if message["type"] == "http.disconnect":
+        raise ClientDisconnect
+    return message.get("body", b""), not message.get("more_body", False)
+
+
+async def _drain(request: Request) -> None:
+    """Read what is left of a body, up to `LINGER_BYTES`."""
+    from starlette.requests import ClientDisconnect
+    total, is_whole = 0, False
+    with contextlib.suppress(ClientDisconnect):
+        while total < LINGER_BYTES and not is_whole:
+            part, is_whole = await _next_part(request)
+            total += len(part)
 
 
 def _stated_size(request: Request) -> int:

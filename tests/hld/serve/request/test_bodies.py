@@ -16,7 +16,7 @@ def request(parts, headers=(), wait=0.0):
     messages = [{"type": "http.request", "body": part, "more_body": i < len(parts) - 1} for i, part in enumerate(parts)]
 
     async def receive():
-        await asyncio.sleep(wait)
+        await asyncio.sleep(wait if messages else 60.0)
         return messages.pop(0)
 
     names = [(name.encode(), value.encode()) for name, value in headers]
@@ -46,6 +46,29 @@ def test_what_is_too_large_too_slow_or_encoded_is_refused(options, status, messa
     assert refused.value.status == status
     assert refused.value.headers == {"Connection": "close"}
     assert bodies.held == 0
+
+
+@pytest.mark.parametrize(("headers", "num_left"), [((), 0), ([("content-length", "60")], 0),
+                                                   ([("content-length", "60"), ("expect", "100-continue")], 6)])
+def test_a_body_that_is_refused_is_read_on_for_a_moment(headers, num_left):
+    """A connection closed while bytes arrive is reset, and the refusal lost; who asks before sending sends nothing."""
+    sent, bodies = request([b"1234567890"] * 6, headers), Bodies(LIMITS)
+
+    async def read_all():
+        async with bodies.body(sent):
+            pass
+
+    with pytest.raises(Refusal) as refused:
+        asyncio.run(read_all())
+    assert refused.value.status == 413
+    left = 0
+    while True:
+        try:
+            asyncio.run(asyncio.wait_for(sent.receive(), 0.05))
+        except asyncio.TimeoutError:
+            break
+        left += 1
+    assert (left, bodies.held) == (num_left, 0)
 
 
 def test_too_many_large_bodies_wait_for_one_another():
