@@ -8,11 +8,12 @@ import numpy as np
 
 import pcircuit
 from hld.summaries.privacy import check_privacy, with_noise
-from hld.summaries.spread import spread_of
-from hld.summaries.summary import BatchSummary, Spread
+from hld.summaries.spread import sketches_of, spread_of
+from hld.summaries.summary import BatchSummary
 from hld.vectors.completion import complete
 
 BLOCK_VALUES = 4_000_000  # likelihoods that are held at a time
+CACHED_VALUES = 125_000  # of these, differences that the metrics look at in turn: a megabyte, which caches hold
 
 
 def summarize_rows(test: Any, rows: Any, *, epsilon: float | None = None, delta: float = 1e-6,
@@ -65,8 +66,9 @@ def _summed(test: Any, rows: Any, num_missing: int) -> BatchSummary:
     """Sums over rows, or over none."""
     look, parts = test.vectors, test.calibration
     sums, seen, n = np.zeros(look.size), np.zeros(look.size, dtype=np.int64), 0 if rows is None else len(rows)
-    spread = None if parts.kept is None else _no_spread(test)
-    step = max(1, BLOCK_VALUES // look.size)
+    sketches = () if parts.kept is None else sketches_of(parts.metrics)
+    spread = None if parts.kept is None else spread_of(parts.metrics, sketches, parts.kept, np.zeros((0, look.size)))
+    step, few = max(1, BLOCK_VALUES // look.size), max(1, CACHED_VALUES // look.size)
     for start in range(0, n, step):
         block = rows[start:start + step]
         vectors, shows = look.rows(block), None
@@ -75,13 +77,11 @@ def _summed(test: Any, rows: Any, num_missing: int) -> BatchSummary:
             vectors = np.where(shows, vectors, 0.0)
         sums += vectors.sum(axis=0)
         seen += len(block) if shows is None else shows.sum(axis=0)
-        if spread is not None:
-            differences = vectors - parts.mean
-            spread += spread_of(parts.metrics, parts.kept, differences if shows is None else differences * shows)
+        if spread is None:
+            continue
+        for piece in range(0, len(block), few):
+            differences = vectors[piece:piece + few] - parts.mean
+            if shows is not None:
+                differences *= shows[piece:piece + few]
+            spread += spread_of(parts.metrics, sketches, parts.kept, differences)
     return BatchSummary(test.fingerprint, n, sums, seen, num_missing, spread)
-
-
-def _no_spread(test: Any) -> Spread:
-    """That of no rows."""
-    parts = test.calibration
-    return spread_of(parts.metrics, parts.kept, np.zeros((0, len(parts.mean))))
