@@ -15,6 +15,9 @@ check asks three things of them, in each metric, for y_t = F (L(x_t) - mu) and t
 * the rows farther out than all reference rows: only their number is kept; so the p-value is at least the
   probability that so many exchangeable rows are all in the batch.
 
+Of many rows a sample is enough, as the check by rows takes one, too: `hld.summaries.summing` scales the sums of at most
+20,000 rows of a batch.
+
 References
 ----------
 Alon, Matias and Szegedy (1999), The space complexity of approximating the frequency moments, Journal of Computer and
