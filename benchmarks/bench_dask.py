@@ -108,8 +108,8 @@ def spent(client) -> float:
 
 
 def warm(detector, file):
-    """Do everything once."""
-    table = read(file)[:5000]
+    """Do everything once, with as many rows as there will be: fewer are left to NumPy, and kernels load later."""
+    table = read(file)
     detector.summarize(table)
     pcircuit.expected_flows(detector.circuit_, detector.encoder_.encode(table)[0], n_jobs=1)
 

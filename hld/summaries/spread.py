@@ -15,6 +15,9 @@ check asks three things of them, in each metric, for y_t = F (L(x_t) - mu) and t
 * the rows farther out than all reference rows: only their number is kept; so the p-value is at least the
   probability that so many exchangeable rows are all in the batch.
 
+Of many rows a sample is enough, as the check by rows takes one, too: `hld.summaries.summing` scales the sums of at most
+20,000 rows of a batch.
+
 References
 ----------
 Alon, Matias and Szegedy (1999), The space complexity of approximating the frequency moments, Journal of Computer and
@@ -35,12 +38,30 @@ SKETCH = 16  # r
 SEED = 16
 
 
-def spread_of(metrics: tuple[Any, ...], kept: KeptRows, differences: np.ndarray) -> Spread:
+def sketches_of(metrics: tuple[Any, ...]) -> tuple[np.ndarray, ...]:
+    """(m, r) F^T R^T for each metric: the sketch of a row is one product with it, and F need not be applied to rows.
+
+    Parameters
+    ----------
+    metrics : tuple of LinearMap
+
+    Returns
+    -------
+    tuple of (m, r) float arrays
+    """
+    return tuple(np.ascontiguousarray(metric.adjoint(_signs(len(metric.apply(np.zeros(metric.width))))).T)
+                 for metric in metrics)
+
+
+def spread_of(metrics: tuple[Any, ...], sketches: tuple[np.ndarray, ...], kept: KeptRows,
+              differences: np.ndarray) -> Spread:
     """The spread of rows.
 
     Parameters
     ----------
     metrics : tuple of LinearMap
+    sketches : tuple of (m, r) float arrays
+        `sketches_of` the metrics.
     kept : KeptRows
     differences : (n, m) float array
         L(x_t) - mu, 0 where a row does not show a node.
@@ -50,10 +71,9 @@ def spread_of(metrics: tuple[Any, ...], kept: KeptRows, differences: np.ndarray)
     Spread
     """
     squares, fourths, odd, sketch = [], [], [], []
-    for metric, farthest in zip(metrics, kept.farthest, strict=True):
-        mapped = metric.apply(differences)
-        squared = (mapped ** 2).sum(axis=1)
-        small = mapped @ _signs(mapped.shape[1]).T
+    for metric, farthest, signs in zip(metrics, kept.farthest, sketches, strict=True):
+        squared = metric.squared(differences)
+        small = differences @ signs
         squares.append(squared.sum())
         fourths.append((squared ** 2).sum())
         odd.append(int((squared > farthest * (1 + TIE)).sum()))

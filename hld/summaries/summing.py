@@ -1,6 +1,7 @@
 """Rows to a summary, a block of rows at a time."""
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -8,11 +9,14 @@ import numpy as np
 
 import pcircuit
 from hld.summaries.privacy import check_privacy, with_noise
-from hld.summaries.spread import spread_of
+from hld.summaries.spread import sketches_of, spread_of
 from hld.summaries.summary import BatchSummary, Spread
 from hld.vectors.completion import complete
 
 BLOCK_VALUES = 4_000_000  # likelihoods that are held at a time
+CACHED_VALUES = 125_000  # of these, differences that the metrics look at in turn: a megabyte, which caches hold
+MOST_SPREAD, LEAST_SPREAD = 20_000, 1_000  # rows of a batch whose spread is taken; of each further chunk of it
+SEED = 17  # of their choice
 
 
 def summarize_rows(test: Any, rows: Any, *, epsilon: float | None = None, delta: float = 1e-6,
@@ -44,7 +48,8 @@ def summarize_rows(test: Any, rows: Any, *, epsilon: float | None = None, delta:
 
     Notes
     -----
-    O(n) times the likelihoods of a row, and where rows are the reference the metrics of a row.
+    O(n) times the mean likelihoods of rows; where rows are the reference, the metrics of at most 20,000 rows beside it,
+    and of 1,000 of each further chunk: how rows spread is estimated from these, as it is where the rows are at hand.
     """
     epsilon, delta = check_privacy(epsilon, delta)
     rows = pcircuit.check_evidence(test.circuit, rows, name="rows")
@@ -57,31 +62,44 @@ def summarize_rows(test: Any, rows: Any, *, epsilon: float | None = None, delta:
                          "depends on which they are: test the rows, or use another `missing`")
     if num_missing and test.missing == "complete":
         rows, _ = complete(test.circuit, rows, test.settings.seed + first)
-    found = _summed(test, rows if len(rows) else None, num_missing)
+    found = _summed(test, rows if len(rows) else None, num_missing, first)
     return found if epsilon is None else with_noise(test, replace(found, spread=None), epsilon, delta, rng)
 
 
-def _summed(test: Any, rows: Any, num_missing: int) -> BatchSummary:
-    """Sums over rows, or over none."""
-    look, parts = test.vectors, test.calibration
-    sums, seen, n = np.zeros(look.size), np.zeros(look.size, dtype=np.int64), 0 if rows is None else len(rows)
-    spread = None if parts.kept is None else _no_spread(test)
-    step = max(1, BLOCK_VALUES // look.size)
-    for start in range(0, n, step):
-        block = rows[start:start + step]
-        vectors, shows = look.rows(block), None
+def _summed(test: Any, rows: Any, num_missing: int, first: int) -> BatchSummary:
+    """Sums over rows, or over none; `first` rows of the batch came before."""
+    look, n = test.vectors, 0 if rows is None else len(rows)
+    sums, seen = np.zeros(look.size), np.zeros(look.size, dtype=np.int64)
+    for block in _blocks(rows, n, BLOCK_VALUES // look.size):
         if num_missing and block.min() < 0:
             shows = look.seen(block)
-            vectors = np.where(shows, vectors, 0.0)
-        sums += vectors.sum(axis=0)
-        seen += len(block) if shows is None else shows.sum(axis=0)
-        if spread is not None:
-            differences = vectors - parts.mean
-            spread += spread_of(parts.metrics, parts.kept, differences if shows is None else differences * shows)
+            sums += np.where(shows, look.rows(block), 0.0).sum(axis=0)
+            seen += shows.sum(axis=0)
+        else:
+            sums += look.mean(block) * len(block)
+            seen += len(block)
+    spread = None if test.calibration.kept is None else _spread(test, rows, num_missing, n, first)
     return BatchSummary(test.fingerprint, n, sums, seen, num_missing, spread)
 
 
-def _no_spread(test: Any) -> Spread:
-    """That of no rows."""
-    parts = test.calibration
-    return spread_of(parts.metrics, parts.kept, np.zeros((0, len(parts.mean))))
+def _spread(test: Any, rows: Any, num_missing: int, n: int, first: int) -> Spread:
+    """The spread of rows, from a sample of them where they are many."""
+    look, parts, most = test.vectors, test.calibration, max(LEAST_SPREAD, MOST_SPREAD - first)
+    sketches, share = sketches_of(parts.metrics), 1.0
+    found = spread_of(parts.metrics, sketches, parts.kept, np.zeros((0, look.size)))
+    if n > most:
+        rows = rows[np.sort(np.random.default_rng([SEED, first, n]).choice(n, size=most, replace=False))]
+        n, share = most, n / most
+    for block in _blocks(rows, n, BLOCK_VALUES // look.size):
+        differences = look.rows(block) - parts.mean
+        if num_missing and block.min() < 0:
+            differences = np.where(look.seen(block), differences, 0.0)
+        for piece in _blocks(differences, len(block), CACHED_VALUES // look.size):
+            found += spread_of(parts.metrics, sketches, parts.kept, piece)
+    odd = np.round(found.odd * share).astype(np.int64)
+    return Spread(found.squares * share, found.fourths * share, odd, found.sketch * share)
+
+
+def _blocks(rows: Any, n: int, size: int) -> Iterator[Any]:
+    """So many rows at a time, at least one."""
+    return (rows[start:start + max(1, size)] for start in range(0, n, max(1, size)))

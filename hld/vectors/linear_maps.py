@@ -4,8 +4,8 @@ With Z the difference of the mean likelihood vectors of a batch and of its refer
 
 .. math:: d^2 = \| F Z \|^2.
 
-So a metric needs one method, ``apply``.  If the likelihood vector has covariance S, its image has F S F^T, and the null
-distribution of d needs nothing else.  A map is held in the form that is cheap for it:
+So a metric needs one method, ``apply``, and its transpose, ``adjoint``.  If the likelihood vector has covariance S, its
+image has F S F^T, and the null distribution of d needs nothing else.  A map is held in the form that is cheap for it:
 
 ============  =======================================================  ==========================
 `Scaled`      F = diag(w)                                              m numbers
@@ -47,6 +47,10 @@ class LinearMap:
 
     def apply(self, rows: np.ndarray) -> np.ndarray:
         """F z of a vector z (m,), or of each row of (n, m)."""
+        raise NotImplementedError
+
+    def adjoint(self, images: np.ndarray) -> np.ndarray:
+        """F^T y of each row of (n, l): y . F z = F^T y . z, so that many products with F z need no F z."""
         raise NotImplementedError
 
     def reach(self, sizes: np.ndarray) -> float:
@@ -104,6 +108,10 @@ class Scaled(LinearMap):
         """w_j z_j."""
         return rows * self.weights
 
+    def adjoint(self, images: np.ndarray) -> np.ndarray:
+        """F^T = F."""
+        return self.apply(images)
+
     def reach(self, sizes: np.ndarray) -> float:
         """|w s|."""
         return _length(self.weights * sizes)
@@ -151,6 +159,10 @@ class Stretched(LinearMap):
     def apply(self, rows: np.ndarray) -> np.ndarray:
         """R z + V (f - r) V^T z."""
         return self.rest * rows + (rows @ self.vectors * (self.factors - self.rest)) @ self.vectors.T
+
+    def adjoint(self, images: np.ndarray) -> np.ndarray:
+        """F^T = F."""
+        return self.apply(images)
 
     def squared(self, rows: Any) -> Any:
         """r^2 |z|^2 + sum_k (f_k^2 - r^2) (v_k . z)^2: by Pythagoras, at half the cost of `apply`."""
@@ -203,6 +215,10 @@ class SparseRows(LinearMap):
             return (self.coefficients * rows[self.index]).sum(axis=1)
         return (self.matrix @ rows.T).T
 
+    def adjoint(self, images: np.ndarray) -> np.ndarray:
+        """F^T y."""
+        return (self.matrix.T @ images.T).T
+
     def reach(self, sizes: np.ndarray) -> float:
         """||F| s|."""
         return _length((np.abs(self.coefficients) * sizes[self.index]).sum(axis=1))
@@ -234,6 +250,10 @@ class DenseRows(LinearMap):
     def apply(self, rows: np.ndarray) -> np.ndarray:
         """F z."""
         return rows @ self.matrix.T
+
+    def adjoint(self, images: np.ndarray) -> np.ndarray:
+        """F^T y."""
+        return images @ self.matrix
 
     def reach(self, sizes: Any) -> Any:
         """||F| s|."""

@@ -52,6 +52,12 @@ class Window(LinearMap):
         """F z, of the part."""
         return self.inner.apply(rows[..., self.seen])
 
+    def adjoint(self, images: np.ndarray) -> np.ndarray:
+        """F^T y: that of the part, 0 elsewhere."""
+        whole = np.zeros((len(images), self.width))
+        whole[:, self.seen] = self.inner.adjoint(images)
+        return whole
+
     def squared(self, rows: Any) -> Any:
         """d^2, of the part."""
         return self.inner.squared(rows[..., self.seen])

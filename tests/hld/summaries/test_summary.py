@@ -14,6 +14,7 @@ import pcircuit
 from hld.summaries.forms import MAGIC
 from hld.summaries.of_tables import summarize_chunks
 from hld.summaries.summary import check_summary
+from hld.summaries.summing import summarize_rows
 
 CIRCUITS = {name: c for name, c in zoo.circuits().items() if name in ("hclt_like", "rat_like", "two_coins")}
 
@@ -72,6 +73,31 @@ def test_an_alarm_is_no_smaller_than_that_of_the_rows(detector):
     one, two = detector.test(detector.summarize(shifted)), detector.test(shifted)
     assert one.reject
     assert two.pvalue <= one.pvalue
+
+
+@pytest.mark.parametrize("holes", [False, True])
+def test_the_spread_of_many_rows_is_estimated_from_some(detector, holes, monkeypatch):
+    """A sample without replacement: sums of squares are within five standard errors of those of all rows."""
+    detector, table = detector
+    rows = np.tile(table, (8, 1))
+    codes = detector.encoder_.encode(rows)[0].astype(np.int64)
+    if holes:
+        codes[::5, 0] = -1
+    whole = detector.test_.summarize(codes)
+    monkeypatch.setattr("hld.summaries.summing.MOST_SPREAD", 800)
+    monkeypatch.setattr("hld.summaries.summing.LEAST_SPREAD", 300)
+    part, n = detector.test_.summarize(codes), len(codes)
+    parts = detector.test_.summarize(codes[:1200]) + summarize_rows(detector.test_, codes[1200:], first=1200)
+    for found, least in ((part, 800), (parts, 300)):
+        assert found.num_rows == n
+        np.testing.assert_allclose(found.sums, whole.sums, rtol=1e-12)
+        np.testing.assert_array_equal(found.seen, whole.seen)
+        mean, fourth = whole.spread.squares / n, whole.spread.fourths / n
+        errors = 5 * np.sqrt(np.maximum(fourth - mean ** 2, 0) / least)
+        assert (np.abs(found.spread.squares / n - mean) <= errors).all()
+        assert not np.array_equal(found.spread.squares, whole.spread.squares)
+        np.testing.assert_allclose(np.linalg.norm(found.spread.sketch, axis=(1, 2)),
+                                   np.linalg.norm(whole.spread.sketch, axis=(1, 2)), rtol=0.25)
 
 
 def test_holes_cost_metrics_that_mix_nodes_and_nothing_else(detector):

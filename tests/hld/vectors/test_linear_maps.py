@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 
 from hld.vectors.linear_maps import FORMS, DenseRows, Scaled, SparseRows, Stretched, map_from_parts
+from hld.vectors.windows import Window
 
 M = 6
 
@@ -37,6 +38,16 @@ def test_a_map_is_its_matrix(form, rng):
     assert metric.width == M
     if metric.node_weights is not None:
         np.testing.assert_array_equal(np.diag(metric.node_weights), matrix)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_adjoint_is_the_transpose_also_in_a_window(form, rng):
+    metric, matrix = examples()[form]
+    images = rng.normal(size=(3, len(matrix)))
+    np.testing.assert_allclose(metric.adjoint(images), images @ matrix, atol=1e-14)
+    whole = np.zeros((len(matrix), M + 3))
+    whole[:, 2:2 + M] = matrix
+    np.testing.assert_allclose(Window("e", metric, 2, M + 3).adjoint(images), images @ whole, atol=1e-14)
 
 
 @pytest.mark.parametrize("form", FORMS)
