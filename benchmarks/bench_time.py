@@ -16,9 +16,9 @@ import numpy as np
 
 import hld
 import pcircuit
-from hld.nulls.exchangeable import exchangeable_pvalue
 from hld.nulls.ranked_parts import ranked_parts
 from hld.references.stretches import FEWEST_STRETCHES, stretch_reference
+from hld.variation.time_test import TimeTest
 from hld.vectors.column_units import column_units
 
 ALPHA, TRIALS, REFERENCE = 0.05, 400, 3000
@@ -44,9 +44,8 @@ def whole() -> None:
             for _ in range(TRIALS):
                 rows = stream(circuit, REFERENCE + 500 + T, stay, rng)
                 own = stretch_reference(test.vectors, rows[:REFERENCE], fill)
-                mean = test.vectors.mean(rows[-T:])
-                found.append(exchangeable_pvalue(mean - own.mean, own.at(T), test.calibration.metrics, many=30).value)
-                plain.append(test.judge(mean, T).pvalue)
+                found.append(TimeTest(test, own)(rows[-T:]).pvalue)
+                plain.append(test.judge(test.vectors.mean(rows[-T:]), T).pvalue)
                 effective.append(own.effective_rows(T))
             h = np.arange(1, T)
             exact = T / (1 + 2 * ((1 - h / T) * stay ** h).sum())

@@ -5,10 +5,15 @@
 The mean vector of the batch is compared with those of stretches of as many rows (`hld.references.stretches`), by rank
 and beyond the ranks by a law, like a group among groups (`hld.nulls.exchangeable`).  Stretches of one series are nearly
 exchangeable if they are long compared with the memory of the series.
+
+Where they are not, because doubling the length of the longest still takes off less than a quarter of their variance,
+neither their number nor the law beyond them says much.  The reference then is what it is by exchangeability: G disjoint
+stretches as long as the batch, or of four independent rows if that is longer, and a p-value is at least 1 / (G + 1).
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +30,7 @@ from hld.variation.group_test import judged, with_columns
 from hld.vectors.completion import check_rows
 
 SHOWN_SIZES = (10, 100, 1000)
+INDEPENDENT_ROWS = 4  # that a stretch has to be worth, to be one of several
 DEPENDENT = 0.75  # of the variance left when stretches double: a half if they are nearly independent
 BLOCK_ROWS = 10_000
 
@@ -51,13 +57,21 @@ class TimeTest:
         own = sum(filled_rows(look, batch[start:start + BLOCK_ROWS], self.stretches.fill).sum(axis=0)
                   for start in range(0, T, BLOCK_ROWS)) / T - self.stretches.mean
         others = self.stretches.at(T)
+        least = self.least_pvalue(T)
         found = exchangeable_pvalue(own, others, self.inner.calibration.metrics, many=FEWEST_STRETCHES)
-        result = judged(self, own, others, found, T, alpha, int((batch < 0).sum()))
-        return with_columns(result, self.inner, own, others, FEWEST_STRETCHES)
+        result = judged(self, own, others, found._replace(value=max(found.value, least)), T, alpha,
+                        int((batch < 0).sum()))
+        result = with_columns(result, self.inner, own, others, FEWEST_STRETCHES)
+        return result if result.column_pvalues is None or not least else replace(
+            result, column_pvalues=np.maximum(result.column_pvalues, least))
 
-    def least_pvalue(self) -> float:
-        """None that is not zero: a law goes beyond the ranks."""
-        return 0.0
+    def least_pvalue(self, T: int = 1) -> float:
+        """1 / (G + 1), see above, for a batch of T rows; 0 where the stretches are long enough for a law."""
+        if not self.is_too_short:
+            return 0.0
+        n = self.stretches.num_rows
+        longest = max(T, math.ceil(INDEPENDENT_ROWS * n / self.stretches.effective_rows(n)))
+        return 1 / (n // longest + 1)
 
     @property
     def is_too_short(self) -> bool:
@@ -69,7 +83,8 @@ class TimeTest:
         """A line or two."""
         own = self.stretches
         sizes = "; ".join(f"T = {T}: {own.effective_rows(T):.3g}" for T in SHOWN_SIZES)
-        note = "; stretches of this length are still dependent: give a longer series" if self.is_too_short else ""
+        note = (f"; stretches of this length are still dependent, so p-values are at least {self.least_pvalue():.2g}: "
+                "give a longer series" if self.is_too_short else "")
         return (f"order of time: stretches of up to {own.longest} of {own.num_rows} rows{note}\n"
                 f"effective sample sizes: {sizes}")
 

@@ -135,10 +135,17 @@ def test_a_series_with_a_long_memory_is_said_to_be_too_short():
     rows = markov(3000, 0.99, np.random.default_rng(4))[0].astype(int)
     with pytest.warns(UserWarning, match="stretches of up to 32 of 1500 rows, which are still dependent, so p-values"):
         detector = hld.HLDDetector(num_latents=2, num_epochs=5, null="exact").fit(rows, order="time")
-    assert "are still dependent: give a longer series" in detector.describe()
+    assert "are still dependent, so p-values are at least 0." in detector.describe()
+    for T in (1, 100, 700, 1499):
+        least = detector.judge_.least_pvalue(T)
+        assert 1 / (1500 // T + 1) <= least <= 0.5
+        far = detector.test(np.full((T, rows.shape[1]), int(rows.max())))
+        assert far.pvalue >= least
+        assert far.column_pvalues is None or np.nanmin(far.column_pvalues) >= least
     rows = markov(3000, 0.0, np.random.default_rng(5))[0]
     calm = hld.HLDDetector(num_latents=2, num_epochs=5, null="exact").fit(rows, order="time")
     assert "still dependent" not in calm.describe()
+    assert calm.judge_.least_pvalue(1000) == 0.0
 
 
 @pytest.mark.parametrize(("options", "said"), [
