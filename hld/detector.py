@@ -6,7 +6,7 @@ the circuit and exact moments: averages, no rows.  At deployment a batch is enco
 
 What happens to odd values is decided once and visible in `schema_` and `describe()`: continuous columns are cut at
 quantiles, levels that training does not show get a category of their own, rows with holes are compared in all that they
-show, and as many holes as in training are no evidence (`hld.schemas.missingness`).
+show, and as many holes as in training are no evidence (`hld.schemas.counts.missingness`).
 """
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class HLDDetector:
         (`hld.conditional`), and results say which of the two moved.
     missingness : bool
         Whether shares of missing values and numbers of new values are tested, too, and count in the p-value
-        (`hld.schemas.missingness`, `hld.schemas.new_values`).
+        (`hld.schemas.counts.missingness`, `hld.schemas.counts.new_values`).
     kinds : tuple of str
         Kinds of the circuit's units that the test looks at.
     metric : "auto", "likelihoods" or see `HLDTest`
@@ -107,7 +107,7 @@ class HLDDetector:
         from model files without them.
     values_ : hld.synthetic.values.ValueTables or None
         Quantiles of the continuous columns, for values inside bins.
-    new_values_ : hld.schemas.new_values.KeptValues or None
+    new_values_ : hld.schemas.counts.new_values.KeptValues or None
         How often held-out rows have values that learning did not show; None if no rows were held out.
     n_features_in_ : int
         Columns of the training table.

@@ -40,7 +40,6 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.formats.uai import read_uai as read_uai
     from pcircuit.formats.vtree_file import read_vtree as read_vtree
     from pcircuit.formats.vtree_file import write_vtree as write_vtree
-    from pcircuit.inference.expected_units import expected_node_likelihoods as expected_node_likelihoods
     from pcircuit.inference.flows import Flows as Flows
     from pcircuit.inference.flows import expected_flows as expected_flows
     from pcircuit.inference.likelihood import log_likelihood as log_likelihood
@@ -66,6 +65,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.learning.mixture_em import fit_mixture as fit_mixture
     from pcircuit.learning.random_tensorized import rat_spn as rat_spn
     from pcircuit.learning.search import LearnSearch as LearnSearch
+    from pcircuit.moments.expected_units import expected_node_likelihoods as expected_node_likelihoods
     from pcircuit.moments.means import means_cost as means_cost
     from pcircuit.moments.means import unit_means as unit_means
     from pcircuit.moments.moments import Moments as Moments
@@ -129,7 +129,7 @@ _HOME = {
     "compile_kernel": "startup.warm_up", "warm_up": "startup.warm_up",
     "log_likelihood": "inference.likelihood",
     "mean_node_likelihoods": "inference.unit_likelihoods", "node_likelihoods": "inference.unit_likelihoods",
-    "expected_node_likelihoods": "inference.expected_units",
+    "expected_node_likelihoods": "moments.expected_units",
     "Flows": "inference.flows", "expected_flows": "inference.flows",
     "mean_score": "inference.scores", "scores": "inference.scores",
     "sample": "inference.sampling",

@@ -18,7 +18,7 @@ READERS = ("pcircuit/files/", "pcircuit/formats/", "pcircuit/__main__.py", "pcir
            "hld/nulls/", "hld/references/kept_rows.py", "hld/vectors/linear_maps.py",
            "hld/vectors/windows.py",
            "hld/schemas/columns.py", "hld/schemas/encoder_json.py", "hld/schemas/schema_json.py",
-           "hld/schemas/new_values.py", "hld/answers/profile.py", "hld/synthetic/values.py", "hld/summaries/",
+           "hld/schemas/counts/new_values.py", "hld/answers/profile.py", "hld/synthetic/values.py", "hld/summaries/",
            "hld/conditional/conditional_test.py", "hld/references/groups.py", "hld/references/stretches.py",
            "hld/streams/stream_file.py", "hld/serve/", "hld/dask/", "hld/sql/", "hld/auditing/", "hld/planning/",
            "hld/comparing/", "hld/export/")

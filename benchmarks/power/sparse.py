@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from hld.results.largest_count import SHARE
-from hld.schemas.missingness import hypergeometric_tail
+from hld.schemas.counts.missingness import hypergeometric_tail
 
 ALPHA, ROWS, T = 0.05, 2_000, 200
 SHARES = (0.55, 0.6, 0.62, 0.64, 0.66, 0.68, 0.7, 0.75)

@@ -51,7 +51,7 @@ COMBINED |= {f"+ fine + score + {share:.0%} counts": (*EVERY[:6], COUNTS, share)
 DEPENDENCES = "dependences"  # the largest change of a dependence, beside counts with the share of the default
 COMBINED |= {f"+ counts + {share:.0%} dependences": (*EVERY[:6], COUNTS, COUNTS_SHARE, DEPENDENCES, share)
              for share in (0.1, 0.2, 0.3)}
-NEW = "new"  # new values, `hld.schemas.new_values`, beside both; its share is the others' where nothing is new
+NEW = "new"  # new values, `hld.schemas.counts.new_values`, beside both; its share is the others' where nothing is new
 COMBINED |= {f"+ counts + dependences + {share:.0%} new": (*EVERY[:6], COUNTS, COUNTS_SHARE, DEPENDENCES,
                                                            DEPENDENCES_SHARE, NEW, share)
              for share in (0.02, 0.1, 0.2, 0.3)}

@@ -27,8 +27,8 @@ import pcircuit
 from hld.answers.adjust import benjamini_hochberg, benjamini_yekutieli
 from hld.answers.table_facts import batch_profile, evidence_of
 from hld.checks import check_alpha
+from hld.schemas.counts.new_values import KeptValues
 from hld.schemas.encoding import EncodingReport, reports_of_parts
-from hld.schemas.new_values import KeptValues
 from hld.schemas.quality import DataQuality, data_quality
 from hld.tables.cells import Columns, read_table
 from hld.tables.factored import whole_cells

@@ -25,8 +25,8 @@ from hld.files.detector_checks import check_calibration, check_history, check_sa
 from hld.files.detector_params import plain_params, read_params
 from hld.files.judges import judge_parts, read_judge
 from hld.references.kept_rows import with_triangles
+from hld.schemas.counts.new_values import KeptValues
 from hld.schemas.encoder import TableEncoder
-from hld.schemas.new_values import KeptValues
 from hld.schemas.schema import TableSchema
 from hld.synthetic.values import ValueTables, is_binned
 from hld.testing.goodness_of_fit import HLDTest

@@ -25,9 +25,9 @@ from hld.fitting.odd_columns import examine_columns
 from hld.fitting.own_test import build_test, warn_of_few
 from hld.results.count_law import with_laws
 from hld.results.largest_dependence import with_associations
+from hld.schemas.counts.new_values import reference_rows
 from hld.schemas.encoder import TableEncoder
 from hld.schemas.learn_schema import learn_schema
-from hld.schemas.new_values import reference_rows
 from hld.tables.cells import Columns, read_table
 from hld.variation.dividing import divide
 

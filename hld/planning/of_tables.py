@@ -14,8 +14,8 @@ from hld.planning.power import power, sample_size
 from hld.results.largest import has_largest
 from hld.results.largest_count import SHARE as COUNTS_SHARE
 from hld.results.largest_dependence import SHARE as DEPENDENCES_SHARE
-from hld.schemas.missingness import SHARE as MISSING_SHARE
-from hld.schemas.new_values import SHARE as NEW_SHARE
+from hld.schemas.counts.missingness import SHARE as MISSING_SHARE
+from hld.schemas.counts.new_values import SHARE as NEW_SHARE
 
 DAYS = (1, 7, 30)
 

@@ -13,7 +13,7 @@ cut).  Categories and cuts come from other rows, so all n + T rows are exchangea
 whatever the distribution is; twice the smaller tail is a p-value (Fisher's exact test), at any T and however rare the
 category.  The p-value of all columns is the probability that any of the m categories and cuts has one as small as the
 smallest: at most m times that, and less where most of them are so rare that they cannot be conspicuous at all
-(`hld.schemas.smallest_of_tests`).  If a column has two categories, only one is counted.
+(`hld.schemas.counts.smallest_of_tests`).  If a column has two categories, only one is counted.
 
 This test has a share w of the level of all tests together, `SHARE`, as far as it can attain it.  With m columns the
 largest difference must then exceed about sqrt(2 log(m / w)) standard deviations instead of sqrt(2 log m), which for
@@ -30,8 +30,8 @@ from typing import Any
 
 import numpy as np
 
-from hld.schemas.missingness import hypergeometric_tail
-from hld.schemas.smallest_of_tests import SmallestLaw, smallest_law
+from hld.schemas.counts.missingness import hypergeometric_tail
+from hld.schemas.counts.smallest_of_tests import SmallestLaw, smallest_law
 
 SHARE = 0.35  # of the level: `benchmarks.power.trials`
 EXACT = 8  # differences, the largest, whose p-values are computed: those of others are hardly ever smaller

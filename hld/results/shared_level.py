@@ -12,7 +12,7 @@ the a_i are is known from the counts of batch and held-out rows together, before
 
 is a p-value, too: it rises with s, and P(s <= t) <= w_0 t + sum a_i(w_i t) without a shift.  The parts of the level
 that no test can use go back to the distance: to a single row all of it.  The a_i are computed in
-`hld.schemas.smallest_of_tests`; as in Fisher's exact test, all is given the counts of all rows together.
+`hld.schemas.counts.smallest_of_tests`; as in Fisher's exact test, all is given the counts of all rows together.
 """
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def combined(pvalue: float, *tests: Any) -> float:
 
     Examples
     --------
-    >>> from hld.schemas.missingness import compare_missing
+    >>> from hld.schemas.counts.missingness import compare_missing
     >>> combined(0.45, compare_missing(1000, [0, 300], 50, [0, 50])) < 1e-20
     True
     >>> combined(0.45, compare_missing(1000, [0, 0], 50, [0, 0]))            # nothing is missing anywhere
@@ -69,7 +69,7 @@ def scaled_level(alpha: float, *tests: Any) -> float:
 
     Examples
     --------
-    >>> from hld.schemas.missingness import compare_missing
+    >>> from hld.schemas.counts.missingness import compare_missing
     >>> round(scaled_level(0.05, compare_missing(9, [1], 1, [0])), 6)        # all of the level is the distance's
     0.055556
     """

@@ -5,20 +5,20 @@ Every difference is counted, none is hidden, and none stops a check that can go 
 * an absent column is missing throughout; one that training did not have is ignored
 * cells of another type than the column's are missing among numbers and times, and unseen among levels
 * levels that training did not show, rare ones and values out of range have categories, which the distance sees
-* shares of missing values are tested (`hld.schemas.missingness`)
-* so are numbers of values that learning did not show (`hld.schemas.new_values`)
+* shares of missing values are tested (`hld.schemas.counts.missingness`)
+* so are numbers of values that learning did not show (`hld.schemas.counts.new_values`)
 """
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from hld.schemas.missingness import CountTest, compare_missing
-from hld.schemas.new_values import KeptValues, compare_new
+from hld.schemas.counts.missingness import CountTest, compare_missing
+from hld.schemas.counts.new_values import KeptValues, compare_new
 
 COUNTS = {"num_odd": "of another type", "num_unseen": "that training did not have",
           "num_out_of_range": "out of the training range"}
-NEW = ("num_unseen", "num_out_of_range")  # what `hld.schemas.new_values` tests
+NEW = ("num_unseen", "num_out_of_range")  # what `hld.schemas.counts.new_values` tests
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""Exact moments of the likelihoods of units: mean, covariance and its traces under the circuit's own distribution."""
+"""Exact moments of the likelihoods of units: mean, covariance and its traces, and means given a part of a row."""

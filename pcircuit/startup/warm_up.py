@@ -38,9 +38,9 @@ def warm_up(*, moments: bool = False, report: Callable[[str], object] | None = N
     if engine_is_numpy():
         return
     import pcircuit.compiled.jit  # noqa: F401  without Numba this is the error that says what to do
-    from pcircuit.inference.expected_units import EXPECTATIONS
     from pcircuit.inference.likelihood import EVALUATION
     from pcircuit.learning.em import EM
+    from pcircuit.moments.expected_units import EXPECTATIONS
     from pcircuit.moments.routes import MOMENTS
     for kernels in (EVALUATION, EM, MOMENTS, EXPECTATIONS)[:4 if moments else 2]:
         if report is not None:

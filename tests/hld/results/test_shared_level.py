@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import hld
 from hld.results.shared_level import combined, scaled_level
-from hld.schemas.missingness import compare_missing
+from hld.schemas.counts.missingness import compare_missing
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from scipy.stats import binom
 
 import hld
 from hld.results.shared_level import combined
-from hld.schemas.missingness import SHARE as MISSING_SHARE
-from hld.schemas.new_values import SHARE as NEW_SHARE
+from hld.schemas.counts.missingness import SHARE as MISSING_SHARE
+from hld.schemas.counts.new_values import SHARE as NEW_SHARE
 
 
 def table(N, seed, holes=0.1):

@@ -1,4 +1,4 @@
-"""E[l_j(x, Y) | X = x] of all units j, compiled: twin of `pcircuit.inference.expected_units`.
+"""E[l_j(x, Y) | X = x] of all units j, compiled: twin of `pcircuit.moments.expected_units`.
 
 Three passes over the regions for a tile of rows: upward for the likelihood of x alone, which gives the posterior
 probabilities omega of each sum's products; downward for the probability that a draw uses a unit; upward again for
@@ -9,13 +9,14 @@ C_ij, the mean of l_j if unit i draws.  C is K x K numbers a region and row, and
     MIXED     else
 
 That, and that no array of (rows, P, P) goes through memory, is what the kernel is for
-(`python -m benchmarks.bench_covariates --speed`).  The first two passes are `pcircuit.compiled.posteriors`.
+(`python -m benchmarks.bench_covariates --speed`).  The first two passes are `pcircuit.moments.compiled.posteriors`.
 """
 from __future__ import annotations
 
 import numpy as np
 
-from pcircuit.compiled.expectation_arrays import (
+from pcircuit.compiled.jit import jit
+from pcircuit.moments.compiled.expectation_arrays import (
     ARITY,
     CATEGORIES,
     CHILD,
@@ -30,8 +31,7 @@ from pcircuit.compiled.expectation_arrays import (
     UNIT,
     VARIABLE,
 )
-from pcircuit.compiled.jit import jit
-from pcircuit.compiled.posteriors import DRAWN, FULL, KNOWN, MIXED, ONE, add, add_constant, follow, look
+from pcircuit.moments.compiled.posteriors import DRAWN, FULL, KNOWN, MIXED, ONE, add, add_constant, follow, look
 
 
 @jit

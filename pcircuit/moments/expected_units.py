@@ -20,7 +20,7 @@ and with the probability f_i(x) that the posterior uses unit i of its region (to
 
 All of these are sums of products of numbers in [0, 1]: what underflows does not matter.  Only v may matter however
 small it is, so omega of rows that are suspect in the linear domain comes from logarithms.
-`pcircuit.compiled.expected_units` is the compiled twin.
+`pcircuit.moments.compiled.expected_units` is the compiled twin.
 """
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ from numpy.typing import ArrayLike
 from pcircuit.argument_arrays import as_array
 from pcircuit.array_types import Bools, Evidence, Floats, Ints
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
-from pcircuit.compiled.expectation_arrays import as_free, column_of_each_node, expectation_arrays, new_scratch
 from pcircuit.distribution import check_distribution
 from pcircuit.engines.choice import Kernels, numpy_seconds
 from pcircuit.evidence import as_integer_table, refuse_out_of_range
@@ -41,6 +40,7 @@ from pcircuit.inference.log_domain import log_units
 from pcircuit.inference.memory import memory_for
 from pcircuit.inference.threads import count_jobs, map_in_threads
 from pcircuit.inference.unit_likelihoods import checked_nodes
+from pcircuit.moments.compiled.expectation_arrays import as_free, column_of_each_node, expectation_arrays, new_scratch
 
 BLOCK_VALUES = 4_000_000  # entries of the matrices of a block of rows
 STEPS = 8  # of NumPy for a region, as likelihoods take one
@@ -128,7 +128,7 @@ def _seconds(circuit: Circuit, N: int) -> float:
 
 def _by_kernel(circuit: Circuit, rows: Evidence, given: Bools, nodes: Ints, result: Floats, n_jobs: int | None) -> None:
     """Fill the result by the kernel, in threads."""
-    from pcircuit.compiled.expected_units import expect_rows
+    from pcircuit.moments.compiled.expected_units import expect_rows
     arrays, free = expectation_arrays(circuit), as_free(given)
     column = column_of_each_node(nodes, circuit.num_nodes)
 
@@ -141,7 +141,7 @@ def _by_kernel(circuit: Circuit, rows: Evidence, given: Bools, nodes: Ints, resu
             pass
 
 
-EXPECTATIONS = Kernels("expected likelihoods", 6.0, "compiled/expected_units.expect_rows", lambda:
+EXPECTATIONS = Kernels("expected likelihoods", 6.0, "moments/compiled/expected_units.expect_rows", lambda:
                        expected_node_likelihoods(tiny_circuit(), [[0, 0]], [True, False]))
 
 

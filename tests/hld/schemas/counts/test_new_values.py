@@ -10,7 +10,7 @@ from binomial_bounds import at_least, at_most
 from scipy.stats import binom, hypergeom
 
 import hld
-from hld.schemas.new_values import SHARE, KeptValues, compare_new
+from hld.schemas.counts.new_values import SHARE, KeptValues, compare_new
 
 
 def kept(shown, new):

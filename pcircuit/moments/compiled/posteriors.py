@@ -1,4 +1,4 @@
-"""The upward and downward passes of `pcircuit.compiled.expected_units`: what is known of a row, and what follows.
+"""The upward and downward passes of `moments.compiled.expected_units`: what is known of a row, and what follows.
 
 `look` computes the likelihood of what is known for every unit, and from it the posterior probabilities omega of each
 sum's products; `follow` the probability that a draw given what is known uses a unit.  Every likelihood has an exponent
@@ -11,7 +11,8 @@ import math
 
 import numpy as np
 
-from pcircuit.compiled.expectation_arrays import (
+from pcircuit.compiled.jit import jit
+from pcircuit.moments.compiled.expectation_arrays import (
     ARITY,
     CATEGORIES,
     CHILD,
@@ -24,7 +25,6 @@ from pcircuit.compiled.expectation_arrays import (
     UNIT,
     VARIABLE,
 )
-from pcircuit.compiled.jit import jit
 
 KNOWN, DRAWN, MIXED = 0, 1, 2
 TINY = 1e-100  # a smaller mantissa is brought back to [1/2, 1)

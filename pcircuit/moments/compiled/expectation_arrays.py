@@ -1,4 +1,4 @@
-"""A circuit as the flat arrays of the kernel `pcircuit.compiled.expected_units`, and the scratch that it works in.
+"""A circuit as the flat arrays of the kernel `moments.compiled.expected_units`, and the scratch that it works in.
 
 Unlike the other passes over rows, this kernel needs the inputs as regions of their own.  All that belongs to a unit is
 found under its node id: the products of a region from NODE on, then the units that it shows.  `overlaps` has

@@ -14,12 +14,13 @@ of rows with something new in a column, the number in the batch is hypergeometri
 .. math:: p_v = P(H \ge h), \qquad H \sim \mathrm{Hypergeometric}(k + T,\, K,\, T).
 
 The p-value of the table is the probability that a column has one as small as the smallest, at most
-(`hld.schemas.smallest_of_tests`).
+(`hld.schemas.counts.smallest_of_tests`).
 
-**Together with the distance.**  As for missing values (`hld.schemas.missingness`), the level is divided in a way that
-depends on the K alone, given which all these tests keep their levels: a part of it (`SHARE`) goes to the new values if
-there are any, but no more than they can attain, which is little where K is small (`hld.results.shared_level`).  So one
-new value in ten rows, where a thousand rows had none, is found at 0.05, and takes a hundredth of the probability.
+**Together with the distance.**  As for missing values (`hld.schemas.counts.missingness`), the level is divided in a way
+that depends on the K alone, given which all these tests keep their levels: a part of it (`SHARE`) goes to the new
+values if there are any, but no more than they can attain, which is little where K is small
+(`hld.results.shared_level`).  So one new value in ten rows, where a thousand rows had none, is found at 0.05, and takes
+a hundredth of the probability.
 """
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from hld.schemas.missingness import CountTest, hypergeometric_tail, of_columns
+from hld.schemas.counts.missingness import CountTest, hypergeometric_tail, of_columns
 
 SHARE = 0.3  # of the level at most, where anything is new: `benchmarks.power.trials`
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import pcircuit
 from pcircuit import expected_node_likelihoods, node_likelihoods
-from pcircuit.inference import expected_units as module
+from pcircuit.moments import expected_units as module
 
 CIRCUITS = zoo.circuits()
 

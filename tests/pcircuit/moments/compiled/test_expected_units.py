@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree, expected_node_likelihoods
-from pcircuit.compiled.expectation_arrays import TILE
 from pcircuit.engine import engine_set_to
+from pcircuit.moments.compiled.expectation_arrays import TILE
 
 CIRCUITS = {name: circuit for name, circuit in kernel_circuits.CIRCUITS.items() if circuit.is_normalized}
 

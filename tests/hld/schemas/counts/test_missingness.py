@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import hypergeom
 
 from hld.results.shared_level import combined
-from hld.schemas.missingness import SHARE, compare_missing, hypergeometric_tail
+from hld.schemas.counts.missingness import SHARE, compare_missing, hypergeometric_tail
 
 
 def test_tails_by_counting_all_draws():

@@ -8,7 +8,8 @@ hypergeometric whatever the share of holes may be:
 .. math:: P(J \ge j) = \sum_{i \ge j} \binom{K}{i} \binom{n + T - K}{T - i} \Big/ \binom{n + T}{T}.
 
 The p-value of a column is twice the smaller tail (Fisher's exact test); that of the table is the probability that a
-column has one as small as the smallest, at most (`hld.schemas.smallest_of_tests`: columns may depend on one another).
+column has one as small as the smallest, at most (`hld.schemas.counts.smallest_of_tests`), however columns depend on one
+another.
 
 **Together with the distance.**  Given the K of all columns, every column's test is exact, and the test of the distance
 keeps its level.  So the level may be divided in a way that depends on the K (`hld.results.shared_level`).  Where
@@ -25,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from hld.schemas.smallest_of_tests import SmallestLaw, smallest_law
+from hld.schemas.counts.smallest_of_tests import SmallestLaw, smallest_law
 
 SHARE = 0.1     # of the level, where anything is missing
 _BLOCK = 4096   # terms of a tail added at a time

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
-from hld.schemas.smallest_of_tests import MOST_VALUES, SLACK, smallest_law
+from hld.schemas.counts.smallest_of_tests import MOST_VALUES, SLACK, smallest_law
 
 ROUNDING = 1 + 1e-12
 

@@ -1,0 +1,1 @@
+"""Exact tests of counts: shares of missing and of new values, and the smallest p-value of many such tests."""
