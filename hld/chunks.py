@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,9 @@ from hld.estimator import check_fitted
 from hld.results.largest import largest_of
 from hld.results.result import HLDResult
 from hld.results.with_quality import with_quality
+from hld.schemas.encoding import EncodingReport
 from hld.schemas.quality import data_quality
-from hld.testing.row_sums import RowSums
+from hld.testing.row_sums import RowSums, RowTotals
 
 
 def judge_chunks(detector: HLDDetector, chunks: Iterable[Any], alpha: float = 0.05) -> HLDResult:
@@ -61,24 +62,97 @@ def judge_chunks(detector: HLDDetector, chunks: Iterable[Any], alpha: float = 0.
         raise TypeError(f"`chunks` must be a sequence of tables, found {chunks!r}")
     if detector.judge_ is not detector.test_:
         return _judge_whole(detector, chunks, check_alpha(alpha))
-    alpha, sums, total, counts = check_alpha(alpha), RowSums(detector.test_), None, None
-    encoder = detector.encoder_
+    alpha, facts = check_alpha(alpha), facts_of_chunks(detector, chunks)
+    if facts is None:
+        raise ValueError("`chunks` has no table: at least one is needed")
+    return judge_facts(detector, facts, alpha)
+
+
+def facts_of_chunks(detector: HLDDetector, chunks: Iterable[Any], part: int = 0) -> ChunkFacts | None:
+    """What a test needs of a part of the rows.
+
+    Parameters
+    ----------
+    detector : HLDDetector
+        Fitted, to neither groups nor an order of time.
+    chunks : iterable of tables
+    part : int
+        Which part it is; chunks that are summed elsewhere have other numbers.
+
+    Returns
+    -------
+    ChunkFacts or None
+        None without a chunk.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a chunk does not fit the detector.
+    """
+    sums, found, counts = RowSums(detector.test_, part=part), None, None
     absent: set[str] = set()
     extra: set[str] = set()
     for chunk in chunks:
-        codes, report, not_there, new = encoder.encode_counting(chunk)
+        codes, report, not_there, new = detector.encoder_.encode_counting(chunk)
         sums.add(codes)
-        own = batch_profile(detector, codes)
-        counts = own if counts is None or own is None else counts + own
-        total = report if total is None else total + report
+        counts = _added(counts, batch_profile(detector, codes))
+        found = _added(found, report)
         absent, extra = absent | set(not_there), extra | set(new)
-    if total is None:
-        raise ValueError("`chunks` has no table: at least one is needed")
-    quality = data_quality(encoder.columns, detector.schema_.trained, total, absent, sorted(extra),
-                           kept=detector.new_values_, tolerance=detector.tolerance, is_tested=detector.missingness)
+    return None if found is None else ChunkFacts(sums.totals(), counts, found, frozenset(absent), frozenset(extra))
+
+
+def judge_facts(detector: HLDDetector, facts: ChunkFacts, alpha: float) -> HLDResult:
+    """The verdict on all rows.
+
+    Parameters
+    ----------
+    detector : HLDDetector
+    facts : ChunkFacts
+        The sum of those of all parts, in the order of the rows.
+    alpha : float
+        Level, in (0, 1).
+
+    Returns
+    -------
+    HLDResult
+    """
+    sums = RowSums.of(detector.test_, facts.rows)
+    quality = data_quality(detector.encoder_.columns, detector.schema_.trained, facts.report, set(facts.absent),
+                           sorted(facts.extra), kept=detector.new_values_, tolerance=detector.tolerance,
+                           is_tested=detector.missingness)
     result = with_quality(lambda level: detector.test_.judge_sums(sums, level), quality, alpha,
-                          largest_of(detector, counts))
-    return replace(result, evidence=evidence_of(detector, counts, quality))
+                          largest_of(detector, facts.counts))
+    return replace(result, evidence=evidence_of(detector, facts.counts, quality))
+
+
+@dataclass(frozen=True)
+class ChunkFacts:
+    """What a test needs of some rows; that of more rows is the sum.
+
+    Attributes
+    ----------
+    rows : RowTotals
+    counts : Profile or None
+        Categories of each column and pair.
+    report : EncodingReport
+    absent, extra : frozenset of str
+        Columns that were missing; that training did not have.
+    """
+
+    rows: RowTotals
+    counts: Any
+    report: EncodingReport
+    absent: frozenset[str]
+    extra: frozenset[str]
+
+    def __add__(self, other: ChunkFacts) -> ChunkFacts:
+        return ChunkFacts(self.rows + other.rows, _added(self.counts, other.counts), self.report + other.report,
+                          self.absent | other.absent, self.extra | other.extra)
+
+
+def _added(first: Any, second: Any) -> Any:
+    """The sum of what is known, None of nothing."""
+    return second if first is None else first if second is None else first + second
 
 
 def _judge_whole(detector: HLDDetector, chunks: Iterable[Any], alpha: float) -> HLDResult:

@@ -87,8 +87,9 @@ def column_lines(columns: tuple[ColumnShift, ...], alpha: float, procedure: str 
     free = [f"{one.name} is a covariate and not tested: {one.describe()}" for one in columns
             if one.adjusted != one.adjusted]
     if not moved:
-        return [f"no column moved by itself at level {alpha:g} (p-values adjusted for {len(tested)} columns, "
-                f"{procedure})", *free[:MOST_LINES], *_more(free)]
+        number = f"{len(tested)} columns" if len(tested) != 1 else "1 column"
+        return [f"no column moved by itself at level {alpha:g} (p-values adjusted for {number}, {procedure})",
+                *free[:MOST_LINES], *_more(free)]
     rows = [(one.name, p_text(one.adjusted), f"{percent(one.difference)} of rows", one.describe())
             for one in moved[:MOST_LINES]]
     return [f"{len(moved)} of {len(tested)} columns moved (p-values adjusted, {procedure}; share of rows that differ; "

@@ -2,14 +2,16 @@
 
 From a batch a test needs the averages of its likelihood vectors over the rows that show each node, the numbers of these
 rows, and a sample of its rows, to see which nodes are shown together and to check an alarm.  Averages come from sums,
-which add up.  The sample is uniform: each row has a random number, and those with the smallest are kept.  A batch with
-no more rows than are kept gives the same result as in one piece.
+which add up, over chunks as over machines.  The sample is uniform: each row has a random number, and those with the
+smallest are kept, of a part of the rows as of all.  A batch with no more rows than are kept gives the same result as in
+one piece.
 
 Where the columns have few categories many rows are equal, and each distinct row is evaluated once.
 """
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,47 @@ from hld.vectors.completion import complete
 
 MOST_DISTINCT = 2 ** 20  # combinations of categories that are counted one by one
 BLOCK_VALUES = 4_000_000  # likelihoods that are held at a time
+PART = 2 ** 32  # between the seeds of parts that are summed by themselves
+
+
+@dataclass(frozen=True)
+class RowTotals:
+    """What `RowSums` found in a part of the rows: it travels, and adds up in the order of the rows.
+
+    Attributes
+    ----------
+    num_rows, num_missing : int
+    places, times : (k,) int64 arrays
+        Distinct rows, as positions among all combinations of categories, and how often each occurs; none if there are
+        too many combinations.
+    sums : (m,) float64 array
+        Of the likelihoods over the rows that show a node; zero where distinct rows are counted instead.
+    counts : (m,) int64 array
+        These rows.
+    chosen : (r, V) integer array
+        Rows that are kept.
+    numbers : (r,) float64 array
+        Their random numbers.
+    """
+
+    num_rows: int
+    num_missing: int
+    places: np.ndarray
+    times: np.ndarray
+    sums: np.ndarray
+    counts: np.ndarray
+    chosen: np.ndarray
+    numbers: np.ndarray
+
+    def __add__(self, other: RowTotals) -> RowTotals:
+        """Those of both parts."""
+        places, where = np.unique(np.concatenate([self.places, other.places]), return_inverse=True)
+        times = np.zeros(len(places), dtype=np.int64)
+        np.add.at(times, where, np.concatenate([self.times, other.times]))
+        chosen, numbers = _smallest(np.concatenate([self.chosen, other.chosen]),
+                                    np.concatenate([self.numbers, other.numbers]))
+        return RowTotals(self.num_rows + other.num_rows, self.num_missing + other.num_missing, places, times,
+                         self.sums + other.sums, self.counts + other.counts, chosen, numbers)
 
 
 class RowSums:
@@ -30,6 +73,8 @@ class RowSums:
         What will judge them.
     seed : int
         Seed of the sample.
+    part : int
+        Which part of the rows this is, if others are summed elsewhere: their random numbers differ.
 
     Examples
     --------
@@ -42,13 +87,30 @@ class RowSums:
     (None, None, 100)
     """
 
-    def __init__(self, test: Any, seed: int = 0) -> None:
+    def __init__(self, test: Any, seed: int = 0, part: int = 0) -> None:
         self.test, self.num_rows, self.num_missing = test, 0, 0
-        self._rng = np.random.default_rng([seed, 2])
+        self._rng, self._first = np.random.default_rng([seed, 2, part] if part else [seed, 2]), part * PART
         self._sizes = tuple(size + 1 for size in test.circuit.num_categories)  # and a hole
         self._times = np.zeros(math.prod(self._sizes) if math.prod(self._sizes) <= MOST_DISTINCT else 0, dtype=np.int64)
         self._sums, self._counts = np.zeros(test.vectors.size), np.zeros(test.vectors.size, dtype=np.int64)
-        self._chosen, self._numbers = np.zeros((0, len(self._sizes)), dtype=np.int32), np.zeros(0)
+        self._chosen = np.zeros((0, len(self._sizes)), dtype=np.min_scalar_type(-max(self._sizes)))
+        self._numbers = np.zeros(0)
+
+    @classmethod
+    def of(cls, test: Any, totals: RowTotals) -> RowSums:
+        """Those of all rows, from the totals of their parts."""
+        sums = cls(test)
+        sums.num_rows, sums.num_missing = totals.num_rows, totals.num_missing
+        sums._times[totals.places] = totals.times
+        sums._sums, sums._counts = totals.sums.copy(), totals.counts.copy()
+        sums._chosen, sums._numbers = totals.chosen, totals.numbers
+        return sums
+
+    def totals(self) -> RowTotals:
+        """What was found so far."""
+        (places,) = np.nonzero(self._times)
+        return RowTotals(self.num_rows, self.num_missing, places, self._times[places], self._sums.copy(),
+                         self._counts.copy(), self._chosen, self._numbers)
 
     def add(self, rows: np.ndarray) -> None:
         """Take in a chunk (n, V) of evidence, -1 for a hole."""
@@ -56,7 +118,7 @@ class RowSums:
             return
         holes = int((rows < 0).sum()) if rows.dtype.kind == "i" else 0
         if holes and self.test.missing != "available":
-            rows, _ = complete(self.test.circuit, rows, self.test.settings.seed + self.num_rows)
+            rows, _ = complete(self.test.circuit, rows, self.test.settings.seed + self._first + self.num_rows)
         self.num_rows, self.num_missing = self.num_rows + len(rows), self.num_missing + holes
         self._choose(rows)
         if len(self._times):
@@ -71,7 +133,7 @@ class RowSums:
 
     def rows(self) -> np.ndarray:
         """The rows that are kept: all, if there are no more than that, in their order."""
-        return self._chosen
+        return self._chosen.astype(np.int32)
 
     def is_whole(self) -> bool:
         """Whether every row is kept."""
@@ -84,7 +146,7 @@ class RowSums:
             rows = np.stack(np.unravel_index(found, self._sizes), axis=1).astype(np.int32) - 1
             self._sums[:], self._counts[:] = 0.0, 0
             self._evaluate(rows, self._times[found])
-        mask = self.test.vectors.seen(self._chosen).astype(np.float32)
+        mask = self.test.vectors.seen(self.rows()).astype(np.float32)
         pairs = (mask.T @ mask).astype(np.float64) * (self.num_rows / len(mask))
         np.fill_diagonal(pairs, self._counts)
         return Shown(self._sums / np.maximum(self._counts, 1), self._counts.copy(), self.num_rows, pairs)
@@ -109,9 +171,13 @@ class RowSums:
         if len(self._numbers) == MOST_PAIRED:
             below = numbers < self._numbers.max()
             rows, numbers = rows[below], numbers[below]
-        numbers = np.concatenate([self._numbers, numbers])
-        rows = np.concatenate([self._chosen, rows.astype(np.int32)])
-        if len(numbers) > MOST_PAIRED:
-            kept = np.sort(np.argpartition(numbers, MOST_PAIRED)[:MOST_PAIRED])
-            rows, numbers = rows[kept], numbers[kept]
-        self._chosen, self._numbers = rows, numbers
+        self._chosen, self._numbers = _smallest(np.concatenate([self._chosen, rows.astype(self._chosen.dtype)]),
+                                                np.concatenate([self._numbers, numbers]))
+
+
+def _smallest(rows: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The rows with the smallest numbers, as many as are kept, in their order."""
+    if len(numbers) <= MOST_PAIRED:
+        return rows, numbers
+    kept = np.sort(np.argpartition(numbers, MOST_PAIRED)[:MOST_PAIRED])
+    return rows[kept], numbers[kept]

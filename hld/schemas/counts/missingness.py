@@ -12,7 +12,8 @@ column has one as small as the smallest, at most (`hld.schemas.counts.smallest_o
 another.
 
 **Together with the distance.**  Given the K of all columns, every column's test is exact, and the test of the distance
-keeps its level.  So the level may be divided in a way that depends on the K (`hld.results.shared_level`).  Where
+is taken to keep its level, as measurements say it does.  So the level may be divided in a way that depends on the K
+(`hld.results.shared_level`).  Where
 nothing is missing in training and batch, all of it goes to the distance; elsewhere at most a tenth (`SHARE`) goes to
 the holes.  Tables without holes do not pay for those with.
 

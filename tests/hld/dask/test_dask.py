@@ -19,6 +19,7 @@ import pandas as pd
 
 import hld.dask
 from hld.dask.fitting import fit_flows
+from hld.testing import row_sums
 
 pytestmark = pytest.mark.thorough
 OPTIONS = {"num_latents": 2, "num_epochs": 6, "num_resamples": 99}
@@ -90,17 +91,37 @@ def test_em_sees_all_rows_but_those_of_the_reference(table):
     np.testing.assert_allclose(spread.history_, history, rtol=1e-12)
 
 
-def test_a_verdict_on_partitions_is_that_of_the_summary(table):
+def test_sums_on_partitions_are_those_of_the_table(table):
     detector = HLDDetector(**OPTIONS).fit(table)
-    batch = table.iloc[:90].assign(size=lambda frame: frame["size"] + 3)
-    pieces = dask.dataframe.from_pandas(batch, npartitions=11)
-    summary = hld.dask.summarize(detector, pieces)
-    here = detector.summarize(batch)
+    summary = hld.dask.summarize(detector, dask.dataframe.from_pandas(table.iloc[:90], npartitions=11))
     assert summary.num_rows == 90
-    np.testing.assert_allclose(summary.means, here.means, rtol=1e-12)
-    result = hld.dask.judge(detector, pieces)
-    assert result.reject
-    assert result.pvalue == pytest.approx(detector.test(here).pvalue, rel=1e-6)
+    np.testing.assert_allclose(summary.means, detector.summarize(table.iloc[:90]).means, rtol=1e-12)
+
+
+@pytest.mark.parametrize("shift", [0, 3])
+def test_a_verdict_on_partitions_is_that_of_the_rows(table, shift):
+    detector = HLDDetector(**OPTIONS).fit(table)
+    batch = table.iloc[:90].assign(size=lambda frame: frame["size"] + shift)
+    result = hld.dask.judge(detector, dask.dataframe.from_pandas(batch, npartitions=11))
+    assert result.to_dict() == detector.test(batch).to_dict()
+    assert result.reject == bool(shift)
+
+
+def test_of_long_batches_sums_are_exact_and_rows_a_sample(table, monkeypatch):
+    monkeypatch.setattr(row_sums, "MOST_PAIRED", 100)
+    detector = HLDDetector(**OPTIONS).fit(table)
+    whole = detector.test(table)
+    with dask.config.set(scheduler="synchronous"):
+        result = hld.dask.judge(detector, dask.dataframe.from_pandas(table, npartitions=7))
+    assert result.num_samples == 600
+    np.testing.assert_allclose(result.deltas, whole.deltas, rtol=1e-9, atol=1e-13)
+    assert [one.observed.tolist() for one in result.columns] == [one.observed.tolist() for one in whole.columns]
+
+
+def test_groups_need_the_rows_together(table):
+    detector = HLDDetector(**OPTIONS).fit(table, groups=np.arange(600) % 60)
+    with pytest.raises(ValueError, match="`detector` was fitted with `groups`, `order` or `covariates`"):
+        hld.dask.judge(detector, dask.dataframe.from_pandas(table, npartitions=2))
 
 
 def test_arrays_and_delayed_pieces(table):

@@ -1,4 +1,6 @@
 """Rows that come in chunks: sums, counts and holes are those of all rows, and the null is that of what they show."""
+import pickle
+
 import naive
 import numpy as np
 import pytest
@@ -40,6 +42,33 @@ def test_averages_are_over_the_rows_that_show_a_node(against_rows, distinct, mon
         np.testing.assert_array_equal(found.counts, seen.sum(axis=0))
         np.testing.assert_allclose(found.means, L.sum(axis=0) / np.maximum(seen.sum(axis=0), 1), rtol=1e-12)
         np.testing.assert_allclose(found.pairs, seen.T.astype(int) @ seen.astype(int))
+
+
+@pytest.mark.parametrize("kept", [20_000, 25])
+@pytest.mark.parametrize("distinct", [2 ** 20, 1])
+def test_totals_of_parts_add_up(against_rows, distinct, kept, monkeypatch):
+    monkeypatch.setattr(row_sums, "MOST_DISTINCT", distinct)
+    monkeypatch.setattr(row_sums, "MOST_PAIRED", kept)
+    for rows in (ROWS, HOLED, ROWS.astype(np.uint8)):
+        parts = [RowSums(against_rows, part=i) for i in range(3)]
+        for part, own in zip(parts, np.array_split(rows, [20, 70]), strict=True):
+            part.add(own)
+        first, second, third = (pickle.loads(pickle.dumps(part.totals())) for part in parts)
+        for total in ((first + second) + third, first + (second + third)):
+            together, whole = RowSums.of(against_rows, total), summed(against_rows, rows)
+            assert (together.num_rows, together.num_missing) == (whole.num_rows, whole.num_missing)
+            assert together.is_whole() == (kept > 90)
+            chosen = together.rows()
+            assert len(chosen) == min(kept, 90)
+            if kept > 90:
+                np.testing.assert_array_equal(chosen, rows)
+            found, expected = together.shown(), whole.shown()
+            np.testing.assert_array_equal(found.counts, expected.counts)
+            np.testing.assert_allclose(found.means, expected.means, rtol=1e-12)
+    numbers = [np.random.default_rng([0, 2, part] if part else [0, 2]).random(size)
+               for part, size in enumerate((20, 50, 20))]
+    smallest = np.sort(np.argsort(np.concatenate(numbers))[:kept])
+    np.testing.assert_array_equal(chosen, rows[smallest])     # those that have the smallest numbers of all parts
 
 
 def test_holes_are_filled_where_the_reference_is_the_circuit():
