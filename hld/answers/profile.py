@@ -21,6 +21,7 @@ MOST_ROWS = 2 ** 53
 LAWS = (2, 4)  # moments of the distances of counts: by columns, by pairs
 MOST_ASSOCIATED = 2000.0  # logarithms of ratios of doubles are smaller
 MOST_CELLS = 2_000_000  # of all pair tables together; pairs beyond are left out
+BLOCK_CELLS, LEAST_ROWS, MOST_ROWS_AT_ONCE = 2 ** 22, 2 ** 10, 2 ** 12  # codes counted at a time, and their rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +105,8 @@ def profile_of(codes: np.ndarray, num_categories: tuple[int, ...], edges: ArrayL
 
     Notes
     -----
-    O(N (V + E)), no table of more than N numbers beside the codes.
+    O(N (V + E)); beside the codes and the counts memory for a block of rows, or, for pairs of columns with more than
+    8,192 cells, for two columns.
 
     Examples
     --------
@@ -114,18 +116,37 @@ def profile_of(codes: np.ndarray, num_categories: tuple[int, ...], edges: ArrayL
     ([[1, 1, 1], [1, 2, 0]], [[0, 1], [0, 1]])
     """
     edges = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
-    columns = [codes[:, v].astype(np.int64) for v in range(codes.shape[1])]
-    counts, pairs = [], []
-    for column, C in zip(columns, num_categories, strict=True):
-        found = np.bincount(np.where(column < 0, C, column), minlength=C + 1)
-        counts.append(found)
-    for u, v in edges.tolist():
-        one, other, C = columns[u], columns[v], num_categories[v]
-        flat = one * C + other
-        if counts[u][-1] or counts[v][-1]:
-            flat = flat[(one >= 0) & (other >= 0)]
-        pairs.append(np.bincount(flat, minlength=num_categories[u] * C).reshape(num_categories[u], C))
+    counts = [np.zeros(C + 1, dtype=np.int64) for C in num_categories]
+    pairs = [np.zeros((num_categories[u], num_categories[v]), dtype=np.int64) for u, v in edges.tolist()]
+    step = int(np.clip(BLOCK_CELLS // len(counts), LEAST_ROWS, MOST_ROWS_AT_ONCE))
+    for start in range(0, len(codes), step):
+        block = np.ascontiguousarray(codes[start:start + step].T)
+        for count, column in zip(counts, block, strict=True):
+            _count(column, count)
+        for table, (u, v) in zip(pairs, edges.tolist(), strict=True):
+            if table.size <= MOST_ROWS_AT_ONCE:
+                _count_pairs(block[u], block[v], table)
+    for table, (u, v) in zip(pairs, edges.tolist(), strict=True):
+        if table.size > MOST_ROWS_AT_ONCE:  # to add such a table for each block would take longer than to count it
+            _count_pairs(codes[:, u], codes[:, v], table)
     return Profile(len(codes), tuple(counts), edges, tuple(pairs))
+
+
+def _count(column: np.ndarray, count: np.ndarray) -> None:
+    """Add how often each category occurs, missing cells last."""
+    found = column.astype(np.int64)
+    found[found < 0] = len(count) - 1
+    count += np.bincount(found, minlength=len(count))
+
+
+def _count_pairs(one: np.ndarray, other: np.ndarray, table: np.ndarray) -> None:
+    """Add how often each pair of categories occurs."""
+    first, second = one.astype(np.int64), other.astype(np.int64)
+    flat = first * table.shape[1] + second
+    is_whole = (first | second) >= 0
+    if not is_whole.all():
+        flat = flat[is_whole]
+    table += np.bincount(flat, minlength=table.size).reshape(table.shape)
 
 
 def tree_edges(tree: np.ndarray, num_categories: Sequence[int]) -> np.ndarray:

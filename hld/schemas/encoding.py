@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from hld.schemas.level_codes import LevelLookup
 
 LONG = 4096  # rows from which columns are counted one by one
+MOST_FLAGS = 2 ** 15  # rows whose flags are held at a time
 NEW, ODD = 1, 2  # marks of cells: a value that training did not show, a cell of another type than its column
 
 
@@ -141,7 +142,7 @@ def encoded(columns: tuple[Any, ...], tables: CodeTables, arrays: list[Any], num
         elif column.kind in BINNED or (values.dtype.kind in NUMERIC and tables.steps.breaks[v] is not None):
             numbers[v], odd[v] = _numbers(column, values, is_strict)
         else:
-            codes[:, v], odd[v] = _looked_up(column, tables.lookups[v], values, is_strict)
+            codes[:, v], odd[v] = _looked_up(column, tables.lookups[v], values, is_strict, codes.dtype)
             if leave_one_out and column.rare:
                 _leave_one_out(column, values, codes[:, v])
     if numbers:
@@ -169,13 +170,14 @@ def _numbers(column: Any, values: np.ndarray, is_strict: Any) -> tuple[np.ndarra
     return seconds, np.flatnonzero(odd)
 
 
-def _looked_up(column: LevelColumn, lookup: LevelLookup, values: ArrayLike, is_strict: bool) -> tuple[np.ndarray, Any]:
+def _looked_up(column: LevelColumn, lookup: LevelLookup, values: ArrayLike, is_strict: bool,
+               dtype: Any) -> tuple[np.ndarray, Any]:
     """Categories of a column of levels, and the positions of its cells of another type."""
     if not isinstance(values, Factored):
         return look_up(column, lookup, objects_of(values), is_strict=is_strict)
     found, odd = look_up(column, lookup, values.levels, is_strict=is_strict, used=values.counts())
     rows = np.flatnonzero(np.isin(values.codes, odd)) if odd else odd
-    return np.append(found, -1)[values.codes], rows
+    return np.append(found, -1).astype(dtype)[values.codes], rows
 
 
 def _mark(marks: np.ndarray | None, codes: np.ndarray, unseen: np.ndarray, odd: dict[int, Any]) -> None:
@@ -250,8 +252,11 @@ def _counts(codes: np.ndarray, wanted: Any) -> np.ndarray:
     if len(codes) < LONG:
         return np.count_nonzero(codes == wanted, axis=0)
     # NumPy adds flags along an axis one by one, and counts those of a single column many at a time
-    return np.array([np.count_nonzero(codes[:, v] == code) for v, code in enumerate(np.asarray(wanted).tolist())],
-                    dtype=np.int64)
+    found = np.zeros(codes.shape[1], dtype=np.int64)
+    for start in range(0, len(codes), MOST_FLAGS):
+        block = codes[start:start + MOST_FLAGS]
+        found += [np.count_nonzero(block[:, v] == code) for v, code in enumerate(np.asarray(wanted).tolist())]
+    return found
 
 
 def reports_of_parts(columns: tuple[Any, ...], codes: np.ndarray, marks: np.ndarray,

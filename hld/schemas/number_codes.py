@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from hld.schemas.columns import BinColumn, LevelColumn
 
 _EXACT = 2 ** 53            # below this magnitude every integer is a double
-_BLOCK_CELLS = 2 ** 16      # cells encoded at a time: the positions of a block stay in the cache
+_BLOCK_CELLS = 2 ** 15      # cells encoded at a time: the positions of a block stay in the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,10 +103,11 @@ def step_codes(tables: StepTables, which: list[int], values: list[np.ndarray], c
     beyond = np.zeros(len(which), dtype=np.int64)
     target = slice(None) if len(which) == codes.shape[1] else which     # a slice is faster than a list
     first_slot = tables.first_slot[which, None]
-    num_rows = max(1, _BLOCK_CELLS // len(which))
-    for start in range(0, len(codes), num_rows):
+    num_rows = min(len(codes), max(1, _BLOCK_CELLS // len(which)))
+    positions = np.empty((len(which), num_rows), dtype=np.intp)     # one for all blocks: new memory costs as much
+    for start in range(0, len(codes), max(1, num_rows)):
         rows = slice(start, start + num_rows)
-        position = np.empty((len(which), len(codes[rows])), dtype=np.intp)
+        position = positions[:, :len(codes[rows])]
         for i, (v, column) in enumerate(zip(which, values, strict=True)):
             position[i] = tables.breaks[v].searchsorted(column[rows], side="right")
         position += first_slot

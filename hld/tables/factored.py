@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+BLOCK_ROWS = 2 ** 12  # counted at a time
+
 
 @dataclass(frozen=True, eq=False)
 class Factored:
@@ -49,7 +51,11 @@ class Factored:
 
     def counts(self) -> np.ndarray:
         """(n,) how often each of `levels` occurs."""
-        return np.bincount(self.codes + 1, minlength=len(self.levels) + 1)[1:]
+        found = np.zeros(len(self.levels) + 1, dtype=np.int64)
+        step = max(BLOCK_ROWS, len(found))  # temporaries of short blocks stay in the cache
+        for start in range(0, len(self.codes), step):
+            found += np.bincount(self.codes[start:start + step] + 1, minlength=len(found))
+        return found[1:]
 
 
 def whole_cells(values: Any) -> np.ndarray:
