@@ -1,6 +1,7 @@
 """What a cluster costs: batches and epochs on a Dask cluster of processes, beside the same rows here.
 
-    python -m benchmarks.bench_dask [--rows 1e6 4e6] [--columns 50] [--workers 1 2] [--folder /tmp/rows]
+    python -m benchmarks.bench_dask [--rows 1e6 4e6] [--columns 50] [--workers 1 2] [--folder FOLDER]
+                                     [--keep-memory]
 
 Rows are written to Parquet files of 250,000, half of the columns numbers, half text of ten levels, all of them
 depending on one hidden number.  A detector is fitted to 20,000 of them.  Then, for each number of rows and of workers
@@ -8,6 +9,9 @@ depending on one hidden number.  A detector is fitted to 20,000 of them.  Then, 
 
     batch   `hld.dask.judge`, beside `hld.judge_chunks` over the same files in this process
     epoch   one E-step over the codes that the workers hold, beside `pcircuit.expected_flows` on one thread
+
+Dask starts its workers with MALLOC_TRIM_THRESHOLD_=65536: freed memory goes back to the system at once, and every array
+of NumPy is new memory, which the system fills with zeros first.  With --keep-memory they keep it, as this process does.
 
 Time is given as wall-clock seconds and as processor seconds of all processes that take part, as wall-clock time on a
 busy machine says little; overhead is the ratio of processor seconds per row.  Memory is the largest resident size of a
@@ -39,6 +43,7 @@ def main():
     parser.add_argument("--columns", type=int, default=50)
     parser.add_argument("--workers", type=int, nargs="*", default=[1, 2])
     parser.add_argument("--folder")
+    parser.add_argument("--keep-memory", action="store_true")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as scratch:
@@ -54,7 +59,7 @@ def main():
             some = files[:max(1, rows // FILE_ROWS)]
             here(detector, some)
             for workers in options.workers:
-                on_cluster(detector, some, workers)
+                on_cluster(detector, some, workers, options.keep_memory)
 
 
 def here(detector, files):
@@ -65,12 +70,16 @@ def here(detector, files):
     report("here", len(files) * FILE_ROWS, batch, epoch, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 
-def on_cluster(detector, files, workers):
+def on_cluster(detector, files, workers, keeps_memory):
     """A cluster of processes."""
     import dask
     import distributed
 
     from hld.dask.fitting import fit_flows
+    if keeps_memory:
+        most = str(2 ** 30)
+        dask.config.set({"distributed.nanny.pre-spawn-environ": {"MALLOC_TRIM_THRESHOLD_": most,
+                                                                "MALLOC_MMAP_THRESHOLD_": most}})
     options = {"n_workers": workers, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
         client.run(warm, detector, files[0])        # imports and kernels, once a worker
