@@ -163,7 +163,9 @@ class Circuit:
     @cached_property
     def is_normalized(self) -> bool:
         """Whether every row of every table sums to one (to 1e-9), so that each unit is a distribution."""
-        return all(bool(np.all(np.abs(_row_sums(region) - 1) <= NORMALIZED_TOLERANCE)) for region in self.regions)
+        with np.errstate(over="ignore"):
+            sums = np.concatenate([_row_sums(region) for region in self.regions])
+        return bool(np.all(np.abs(sums - 1) <= NORMALIZED_TOLERANCE))
 
     @cached_property
     def nodes(self) -> np.recarray[Any, Any]:
@@ -328,5 +330,4 @@ def _check_regions(vtree: VTree, regions: tuple[Any, ...]) -> None:
 
 def _row_sums(region: InputRegion | InnerRegion) -> Floats:
     """(K,) sums of the probabilities or weights of a region; infinite where they overflow."""
-    with np.errstate(over="ignore"):
-        return region.probs.sum(axis=1) if isinstance(region, InputRegion) else np.asarray(region.weights.sum(axis=1))
+    return region.probs.sum(axis=1) if isinstance(region, InputRegion) else np.asarray(region.weights.sum(axis=1))
