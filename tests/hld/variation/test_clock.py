@@ -8,7 +8,7 @@ import hld
 from hld.tables.cells import read_table
 from hld.variation.clock import warn_of_clock
 
-HOURS = np.datetime64("2024-01-01T00", "h") + np.arange(400)
+HOURS = np.datetime64("2024-01-01T00", "h") + np.arange(400).astype("m8[h]")
 
 
 def said(**columns):
@@ -21,8 +21,8 @@ def said(**columns):
 
 def test_gaps_of_a_regular_clock_are_counted_and_the_longest_is_named():
     gapped = HOURS.copy()
-    gapped[200:] += 48
-    gapped[300:] += 5
+    gapped[200:] += np.timedelta64(48, "h")
+    gapped[300:] += np.timedelta64(5, "h")
     assert said(when=gapped) == [
         "`order`='time' takes the rows as without gaps, but column 'when' has 2, the longest of 2 days, 1:00:00 before "
         "row 200 where the usual step is 1:00:00: fit to the rows since the last, or to a stretch without"]
@@ -30,7 +30,7 @@ def test_gaps_of_a_regular_clock_are_counted_and_the_longest_is_named():
 
 def test_missing_cells_of_the_clock_are_gaps_where_no_row_fills_them():
     holed = HOURS.copy()
-    holed[100:103] = np.datetime64("NaT")
+    holed[100:103] = np.datetime64("NaT", "h")
     assert "has 1, the longest of 4:00:00 before row 103" in said(when=holed)[0]
 
 
@@ -42,8 +42,8 @@ def test_a_clock_that_goes_back_is_named_with_the_first_row():
         "table by it if it is the time of the rows"]
 
 
-MONTHS = np.datetime64("1990-01", "M") + np.arange(400)
-EVENTS = np.datetime64("2024-01-01", "s") + np.random.default_rng(0).exponential(1000, 400).cumsum().astype(int)
+MONTHS = np.datetime64("1990-01", "M") + np.arange(400).astype("m8[M]")
+EVENTS = np.datetime64("2024-01-01", "s") + np.random.default_rng(0).exponential(1000, 400).cumsum().astype("m8[s]")
 
 
 @pytest.mark.parametrize("when", [HOURS, MONTHS, EVENTS, HOURS.repeat(4)[:400], np.full(400, HOURS[0]),
