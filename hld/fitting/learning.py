@@ -64,7 +64,7 @@ def learn_detector(options: Mapping[str, Any], table: Any, groups: Any, order: s
                           given=options["schema"])
     encoder = schema.encoder()
     check_storable(options, schema)
-    examine_columns(schema, options["schema"], options["categorical"])
+    examine_columns(schema, columns, options["schema"], options["categorical"], options["continuous"])
     given = covariate_mask(encoder.names, options["covariates"], options["reference"])
     data, _ = encoder.encode_training(columns)
     kept, new = reference_rows(encoder, columns, data, kept_rows)

@@ -5,23 +5,32 @@ import re
 import warnings
 from typing import Any
 
+from hld.schemas.schema import LEFT_OUT
+from hld.tables.cells import Columns
+from hld.tables.column_names import column_names, column_roles
+from hld.tables.factored import whole_cells
+from hld.tables.times import as_seconds
+from hld.variation.clock import never_decreases
+
 MOST_NAMED = 8  # columns that a warning names
 MOST_LEVELS = 11_000  # of a column
 FEWEST_NUMBERS = 10  # levels of a text column that is reported to hold numbers
 NUMBER = re.compile(r"\s*[+-]?(\d+([.,]\d*)?|[.,]\d+|\d{1,3}([ ,.']\d{3})+([.,]\d+)?)([eE][+-]?\d+)?\s*%?\s*")
 
 
-def examine_columns(schema: Any, given: Any, categorical: Any) -> None:
-    """Warnings that name columns left out without having been asked for, and numbers that are text.
+def examine_columns(schema: Any, columns: Columns, given: Any, categorical: Any, continuous: Any) -> None:
+    """Warnings that name columns left out without having been asked for, numbers that are text, and clocks.
 
     Parameters
     ----------
     schema : TableSchema
         As learned.
+    columns : Columns
+        What it was learned from.
     given : TableSchema or None
         As the user gave it.
-    categorical : sequence of str or int, or None
-        Columns that the user called categorical.
+    categorical, continuous : sequence of str or int, or None
+        Columns that the user called categorical, or continuous.
 
     Raises
     ------
@@ -32,19 +41,32 @@ def examine_columns(schema: Any, given: Any, categorical: Any) -> None:
         if len(column.levels or ()) > MOST_LEVELS:
             raise ValueError(f"`table` column {column.name!r} has {len(column.levels)} levels, expected at most "
                              f"{MOST_LEVELS}: lower `max_categories`, the rarest then share a category")
-    asked = {column.name for column in given.left_out} if given is not None else set()
-    known = {str(name) for name in (categorical if categorical is not None else ())}
-    known |= {column.name for column in given.columns} if given is not None else set()
-    numbers = [repr(column.name) for column in schema.columns if column.name not in known and _are_numbers(column)]
-    if numbers:
-        warnings.warn(f"`table` has columns of text most of which are numbers: {_some(numbers)}; each text is learned "
-                      "as a level of its own: convert them to numbers, or name them in `categorical`",
-                      UserWarning, stacklevel=4)
-    found = [f"{column.name!r} ({column.note})" for column in schema.left_out if column.name not in asked]
-    if found:
-        warnings.warn(f"`table` has columns that only tell rows apart and are left out: "
-                      f"{_some(found)}; name them in `categorical` or `continuous` to keep them",
-                      UserWarning, stacklevel=4)
+    names, about = column_names(None, columns.names, len(columns.arrays)), given.columns if given is not None else ()
+    known = {*column_roles(names, categorical, continuous), *(column.name for column in about)}
+    for said, found in (
+            ("of text most of which are numbers: {}; each text is learned as a level of its own: convert them to "
+             "numbers, or name them in `categorical`",
+             [repr(column.name) for column in schema.columns if column.name not in known and _are_numbers(column)]),
+            ("of dates that never go back from row to row: {}; later batches lie beyond them whatever else they show: "
+             "leave them out, or learn their days of the week and hours by `hld.calendar_columns`",
+             [repr(name) for name in _clocks(schema, names, columns) if name not in known | _sources(about)]),
+            ("that only tell rows apart and are left out: {}; name them in `categorical` or `continuous` to keep them",
+             [f"{column.name!r} ({column.note})" for column in schema.left_out
+              if all(column.name != one.name or one.kind != LEFT_OUT for one in about)])):
+        if found:
+            warnings.warn(f"`table` has columns {said.format(_some(found))}", UserWarning, stacklevel=4)
+
+
+def _clocks(schema: Any, names: Any, columns: Columns) -> list[str]:
+    """Names of the columns of dates that are in the order of the rows."""
+    dates = {column.name for column in schema.columns if column.kind == "date"}
+    return [name for name, values in zip(names, columns.arrays, strict=True)
+            if name in dates and never_decreases(as_seconds(whole_cells(values), "date")[0])]
+
+
+def _sources(given: Any) -> set[str | None]:
+    """Columns of dates whose parts are used."""
+    return {column.source for column in given}
 
 
 def _are_numbers(column: Any) -> bool:

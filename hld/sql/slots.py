@@ -34,7 +34,8 @@ import numpy as np
 
 from hld.schemas.columns import BINNED, BinColumn, LevelColumn
 from hld.tables.calendar import PARTS
-from hld.tables.times import EPOCH, TIMES
+from hld.tables.time_texts import EPOCH
+from hld.tables.times import TIMES
 
 MISSING, ODD = -1, -2
 WITHOUT_NAN = ("sqlite", "mysql", "mssql")

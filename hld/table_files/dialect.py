@@ -188,12 +188,13 @@ def _text(head: bytes, encoding: str, called: str) -> str:
     known = next((form for mark, form in MAGIC.items() if head.startswith(mark)), None)
     if known is not None:
         raise ValueError(f"{called} is {known}")
-    cut = head if len(head) < SNIFFED else head[:head.rfind(b"\n") + 1] or head
+    is_whole = len(head) < SNIFFED
     try:
-        text = cut.decode(encoding).removeprefix("\ufeff")
+        text = codecs.getincrementaldecoder(encoding)().decode(head, final=is_whole).removeprefix("\ufeff")
     except (UnicodeDecodeError, LookupError) as error:
         what = f"text in {encoding.upper()}" if isinstance(error, UnicodeDecodeError) else f"readable: {error}"
         raise ValueError(f"{called} is not {what}, expected a CSV file, {OTHER}") from None
+    text = text if is_whole else text[:text.rfind("\n") + 1] or text
     if "\0" in text:
         raise ValueError(f"{called} is not text in {encoding.upper()}, expected a CSV file, {OTHER}")
     if not text.strip():

@@ -8,7 +8,8 @@ time      12:30, 12:30:05.6
 
 01/02/2026 is the first of February to some and the second of January to others: such texts stay texts.  A column holds
 times if all its distinct cells are times and there is more than one: a single date may be anything.  "12:30:05" may be
-a time of day or a duration; it is a duration if another cell of the column is longer than a day.
+a time of day or a duration; it is a duration if another cell of the column is longer than a day.  In a batch, whose
+columns are known to hold times, every text that is one counts, such as the dates of JSON, which has only texts.
 """
 from __future__ import annotations
 
@@ -18,8 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from hld.tables.times import EPOCH
-
+EPOCH = datetime.datetime(1970, 1, 1)
 ISO = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?")
 DOTTED = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})(?=$|[ T])")
 SLASHED = re.compile(r"(\d{4})/(\d{1,2})/(\d{1,2})(?=$|[ T])")

@@ -25,8 +25,9 @@ from typing import Any
 
 import numpy as np
 
+from hld.tables.time_texts import EPOCH, seconds_of_text, text_kind
+
 TIMES = ("date", "duration", "time")
-EPOCH = datetime.datetime(1970, 1, 1)
 _FIRST, _LAST = np.datetime64("0001-01-01", "us"), np.datetime64("9999-12-31T23:59:59.999999", "us")
 _UNITS = {"ns": 10 ** 9, "ps": 10 ** 12, "fs": 10 ** 15, "as": 10 ** 18}     # units in a second, finer than Python's
 _FINE = {"s": 1, "ms": 10 ** 3, "us": 10 ** 6, **_UNITS}
@@ -40,18 +41,34 @@ _OF: tuple[tuple[str, tuple[Any, ...]], ...] = (
 def time_kind(values: Any) -> str | None:
     """One of "date", "duration", "time" for a column (N,) all of whose values are such, else None.
 
+    Texts are if all of them stand for such, and there are two different ones (`hld.tables.time_texts`).
+
     Examples
     --------
     >>> time_kind(np.array([datetime.date(2020, 1, 1), None], dtype=object)), time_kind(np.array([1.0]))
     ('date', None)
+    >>> time_kind(np.array(["2020-01-01", "2020-02-30"])), time_kind(np.array(["2020-01-01", "2020-01-02"]))
+    (None, 'date')
     """
     kind = values.dtype.kind
     if kind in "Mm":
         return "date" if kind == "M" else "duration"
-    types = set(map(type, getattr(values, "levels", values).tolist())) if kind == "O" else set()
+    cells = getattr(values, "levels", values).tolist() if kind in "OU" else []
+    types = set(map(type, cells))
     # what is missing has types of its own, which are no times, but for pandas.NaT
     types = {one for one in types if one not in (type(None), float) and one.__name__ not in ("NaTType", "NAType")}
+    if types and all(issubclass(one, str) for one in types):
+        return _kind_of_texts([cell for cell in cells if isinstance(cell, str)])
     return next((name for name, known in _OF if types and all(issubclass(one, known) for one in types)), None)
+
+
+def _kind_of_texts(cells: list[str]) -> str | None:
+    """That of texts all of which stand for times, else None; the first one is most often enough to tell."""
+    if text_kind([cells[0], cells[0]]) is None:
+        return None
+    distinct = list(dict.fromkeys(cells))
+    kind = text_kind(distinct)
+    return kind if kind and all(seconds_of_text(cell, kind) is not None for cell in distinct) else None
 
 
 def as_seconds(values: np.ndarray, kind: str) -> Any:
@@ -60,7 +77,7 @@ def as_seconds(values: np.ndarray, kind: str) -> Any:
     Parameters
     ----------
     values : (N,) array
-        Dates since 1970, durations, or times of day.
+        Dates since 1970, durations, or times of day; also as texts.
     kind : "date", "duration" or "time"
 
     Returns
@@ -72,13 +89,19 @@ def as_seconds(values: np.ndarray, kind: str) -> Any:
     --------
     >>> as_seconds(np.array(["1970-01-02", "NaT"], dtype="M8[D]"), "date")
     (array([86400.,    nan]), array([False, False]))
+    >>> as_seconds(np.array(["1970-01-01T01:00Z", "yesterday"]), "date")
+    (array([3600.,   nan]), array([False,  True]))
     """
     code = values.dtype.kind
     if code in "Mm" and (code == "M") == (kind == "date"):
         return _counted_seconds(values), np.zeros(len(values), dtype=bool)
     seconds, odd = np.full(len(values), np.nan), np.zeros(len(values), dtype=bool)
-    for i, cell in enumerate(values.tolist() if code == "O" else values):
-        found = _seconds_of(cell, kind)
+    known: dict[str, Any] = {}  # texts that occurred
+    for i, cell in enumerate(values.tolist() if code in "OU" else values):
+        if isinstance(cell, str):
+            found = known[cell] if cell in known else known.setdefault(cell, seconds_of_text(cell, kind))
+        else:
+            found = _seconds_of(cell, kind)
         if found is None:
             odd[i] = not _is_hole(cell)
         else:

@@ -45,7 +45,7 @@ def warn_of_clock(columns: Any) -> None:
     names = columns.names if columns.names is not None else range(len(columns.arrays))
     dates = [(name, as_seconds(whole_cells(values), "date")[0]) for name, values
              in zip(names, columns.arrays, strict=True) if time_kind(values) == "date"]
-    clock = next(((name, seconds) for name, seconds in dates if _never_decreases(seconds)), None)
+    clock = next(((name, seconds) for name, seconds in dates if never_decreases(seconds)), None)
     if clock is not None:
         said = _gaps(*clock)
     elif dates:
@@ -56,8 +56,19 @@ def warn_of_clock(columns: Any) -> None:
         warnings.warn(said, UserWarning, stacklevel=5)
 
 
-def _never_decreases(seconds: np.ndarray) -> bool:
-    """Whether a column is a clock: it takes two values and more, and what is known of it never decreases."""
+def never_decreases(seconds: np.ndarray) -> bool:
+    """Whether a column is a clock: it takes two values and more, and what is known of it never decreases.
+
+    Parameters
+    ----------
+    seconds : (N,) float array
+        NaN where missing.
+
+    Examples
+    --------
+    >>> never_decreases(np.array([1.0, np.nan, 1.0, 2.0])), never_decreases(np.array([2.0, 1.0]))
+    (True, False)
+    """
     known = seconds[~np.isnan(seconds)]
     return len(known) > 1 and bool((np.diff(known) >= 0).all() and known[-1] > known[0])
 

@@ -1,7 +1,7 @@
 """How text files are written: found out, or refused with the option that says how it is meant."""
 import pytest
 
-from hld.table_files.dialect import Dialect, ReadOptions, find_dialect
+from hld.table_files.dialect import SNIFFED, Dialect, ReadOptions, find_dialect
 
 
 def found(text, **options):
@@ -85,6 +85,21 @@ def test_names_may_be_years_and_one_may_be_a_level(text):
 def test_utf_16_says_so_itself():
     found = find_dialect("a;b\n1;2\n".encode("utf-16"), ReadOptions(), "'x.csv'")
     assert (found.separator, found.names, found.encoding) == (";", ("a", "b"), "utf-16")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8", "shift_jis", "latin-1"])
+@pytest.mark.parametrize("more", range(4))
+def test_long_files_are_cut_between_characters(encoding, more):
+    word = "K\u00fcche" if encoding == "latin-1" else "\u53f0\u6240"
+    text = "a;b\n" + "x" * more + f";{word}\n" * SNIFFED
+    found = find_dialect(text.encode(encoding)[:SNIFFED], ReadOptions(encoding=encoding), "'x.csv'")
+    assert (found.separator, found.names, found.encoding) == (";", ("a", "b"), encoding)
+
+
+def test_text_in_another_encoding_is_refused_even_where_it_is_cut():
+    head = ("a;b\n" + ";\u53f0\n" * SNIFFED).encode("shift_jis")[:SNIFFED]
+    with pytest.raises(ValueError, match=r"'x\.csv' is not text in UTF-8, expected a CSV file"):
+        find_dialect(head, ReadOptions(), "'x.csv'")
 
 
 def test_blanks_behind_separators_are_no_part_of_names():

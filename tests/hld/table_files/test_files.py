@@ -96,6 +96,35 @@ def test_pandas_alone_reads_the_same(paths):
     assert lines[5].startswith("reading parquet files needs pyarrow, which is not installed")
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "shift_jis"])
+def test_long_files_in_other_encodings(tmp_path, encoding):
+    table = frame(4000).replace({"word": {"NY": "\u53f0\u6240"}})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    table.to_csv(tmp_path / "other.csv", index=False, encoding=encoding)
+    options = ReadOptions(encoding="utf-8" if encoding == "utf-16" else encoding)
+    encoder = fit_encoder(files.read_training(str(tmp_path / "t.csv"))[0], num_bins=4)
+    assert fit_encoder(files.read_training(str(tmp_path / "other.csv"), options)[0], num_bins=4) == encoder
+    np.testing.assert_array_equal(codes_of(encoder, tmp_path / "other.csv", options),
+                                  codes_of(encoder, tmp_path / "t.csv"))
+
+
+@pytest.mark.parametrize("written", ["%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S.%fZ", "%d.%m.%Y %H:%M", "%Y/%m/%d %H:%M"])
+def test_dates_are_dates_in_files_of_any_kind_and_in_frames(tmp_path, written):
+    table = frame()
+    texts = table.assign(day=table["day"].dt.strftime(written))
+    texts.to_csv(tmp_path / "t.csv", index=False)
+    texts.to_json(tmp_path / "t.jsonl", orient="records", lines=True)
+    texts.to_parquet(tmp_path / "t.parquet")
+    encoder = fit_encoder(table, num_bins=4)
+    expected = encoder.encode(table)[0]
+    assert fit_encoder(texts, num_bins=4) == encoder
+    np.testing.assert_array_equal(encoder.encode(texts)[0], expected)
+    np.testing.assert_array_equal(encoder.encode(texts[:1])[0], expected[:1])
+    for name in ("t.csv", "t.jsonl", "t.parquet"):
+        assert fit_encoder(files.read_training(str(tmp_path / name))[0], num_bins=4) == encoder, name
+        np.testing.assert_array_equal(codes_of(encoder, tmp_path / name, as_text=True), expected, name)
+
+
 def test_parquet_and_json_lines(tmp_path):
     table = frame()
     arrow = pa.Table.from_pandas(table, preserve_index=False)

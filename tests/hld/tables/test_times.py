@@ -117,8 +117,10 @@ def test_dates_are_continuous_and_keep_their_order():
     back = encoder.decode([[0], [1], [2], [3]])
     assert all(isinstance(cell, datetime.datetime) for cell in back[:, 0])
     assert encoder.encode(back)[0][:, 0].tolist() == [0, 1, 2, 3]
-    with pytest.raises(TypeError, match="column 'x0' holds '2020-01-01', expected a date"):
-        encoder.encode([["2020-01-01"]])
+    assert encoder.encode([["2020-01-01"], ["2020-12-31T10:00Z"], ["31.12.2020"]])[0][:, 0].tolist() == [0, 3, 3]
+    for text in ("2020-02-30", "01/02/2020", "soon", "20200101", ""):
+        with pytest.raises(TypeError, match=f"column 'x0' holds '{text}', expected a date"):
+            encoder.encode([[text]])
 
 
 @pytest.mark.parametrize(("cells", "kind"), [

@@ -1,0 +1,50 @@
+"""What `fit` says of columns: clocks are named once, unless somebody asked for them."""
+import datetime
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hld
+from hld import TableSchema, calendar_columns
+
+N = 240
+HOURS = pd.date_range("2024-01-01", periods=N, freq="h")
+RNG = np.random.default_rng(0)
+TABLE = pd.DataFrame({"when": HOURS, "day": HOURS.strftime("%Y-%m-%d"), "x": RNG.integers(0, 3, N)})
+
+
+def said(table, **options):
+    """The warnings of a fit."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        hld.HLDDetector(num_latents=2, num_epochs=1, num_resamples=99, **options).fit(table)
+    assert all(one.filename == __file__ for one in caught)
+    return [str(one.message) for one in caught]
+
+
+def test_columns_that_only_rise_with_time_are_named():
+    assert said(TABLE) == [
+        "`table` has columns of dates that never go back from row to row: 'when', 'day'; later batches lie beyond them "
+        "whatever else they show: leave them out, or learn their days of the week and hours by `hld.calendar_columns`"]
+
+
+def test_nothing_is_said_of_dates_in_another_order_or_of_a_single_day():
+    assert said(TABLE.sample(frac=1, random_state=0)) == []
+    assert said(TABLE[["x"]].assign(day="2024-01-01")) == []
+    assert said(TABLE[["x"]].assign(born=HOURS[::-1])) == []
+
+
+@pytest.mark.parametrize("options", [
+    {"continuous": ["when", "day"]}, {"categorical": ["day"], "continuous": [0]},
+    {"schema": TableSchema((*calendar_columns("when"), *calendar_columns("day", ["weekday"], keep=True)))}],
+    ids=["continuous", "by position", "calendar"])
+def test_nothing_is_said_of_columns_that_were_asked_for(options):
+    assert said(TABLE, **options) == []
+
+
+def test_a_clock_with_holes_and_without_names():
+    cells = [[datetime.datetime(2024, 1, 1) + datetime.timedelta(hours=i) if i % 5 else None, i % 3] for i in range(N)]
+    assert [one[:79] for one in said(cells)] == [
+        "`table` has columns of dates that never go back from row to row: 'x0'; later ba"]
