@@ -47,7 +47,7 @@ def examine_columns(schema: Any, columns: Columns, given: Any, categorical: Any,
             ("of text most of which are numbers: {}; each text is learned as a level of its own: convert them to "
              "numbers, or name them in `categorical`",
              [repr(column.name) for column in schema.columns if column.name not in known and _are_numbers(column)]),
-            ("of dates that never go back from row to row: {}; later batches lie beyond them whatever else they show: "
+            ("of dates by which its rows are sorted: {}; later batches lie beyond them whatever else they show: "
              "leave them out, or learn their days of the week and hours by `hld.calendar_columns`",
              [repr(name) for name in _clocks(schema, names, columns) if name not in known | _sources(about)]),
             ("that only tell rows apart and are left out: {}; name them in `categorical` or `continuous` to keep them",
@@ -58,10 +58,11 @@ def examine_columns(schema: Any, columns: Columns, given: Any, categorical: Any,
 
 
 def _clocks(schema: Any, names: Any, columns: Columns) -> list[str]:
-    """Names of the columns of dates that are in the order of the rows."""
+    """Names of the columns of dates that are in the order of the rows, oldest or newest first."""
     dates = {column.name for column in schema.columns if column.kind == "date"}
-    return [name for name, values in zip(names, columns.arrays, strict=True)
-            if name in dates and never_decreases(as_seconds(whole_cells(values), "date")[0])]
+    seconds = {name: as_seconds(whole_cells(values), "date")[0]
+               for name, values in zip(names, columns.arrays, strict=True) if name in dates}
+    return [name for name, one in seconds.items() if never_decreases(one) or never_decreases(-one)]
 
 
 def _sources(given: Any) -> set[str | None]:
