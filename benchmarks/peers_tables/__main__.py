@@ -24,7 +24,8 @@ PACKAGES = {
     "alibi-detect": ["alibi-detect"],
     "frouros": ["frouros", "pandas"],
     "nannyml": ["nannyml", "statsmodels"],
-    "deepchecks": ["deepchecks", "setuptools<81", "scikit-learn<1.6", "category_encoders<2.7", "numpy<2", "pandas<3"],
+    "deepchecks": ["deepchecks", "anywidget", "fastparquet", "setuptools<81", "scikit-learn<1.6",
+                   "category_encoders<2.7", "numpy<2", "pandas<3"],
 }
 # no telemetry, one thread
 SETTINGS = {"DO_NOT_TRACK": "1", "NML_DISABLE_USAGE_LOGGING": "1", "DEEPCHECKS_DISABLE_LATEST": "true",

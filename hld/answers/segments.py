@@ -33,6 +33,7 @@ from hld.schemas.quality import DataQuality, data_quality
 from hld.tables.cells import Columns, read_table
 from hld.tables.factored import whole_cells
 from hld.tables.single_cells import is_missing, plain_value
+from hld.tables.times import times_as_objects
 
 ADJUST = {"bh": benjamini_hochberg, "by": benjamini_yekutieli}
 PERIODS = {"year": 4, "month": 7, "day": 10, "hour": 13, "minute": 16}  # characters of a time as text
@@ -270,6 +271,7 @@ def numbered(cells: Any, every: str | None, name: str) -> tuple[Any, ...]:
         Missing cells are a segment of their own, the last.
     """
     cells = whole_cells(cells)
+    cells = times_as_objects(cells) if cells.dtype.kind in "mM" else cells  # nanoseconds would become plain numbers
     if cells.dtype.kind in "biu" and every is None:
         distinct, groups = np.unique(cells, return_inverse=True)
         return groups, tuple(map(str, distinct.tolist()))

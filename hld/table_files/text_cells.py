@@ -51,8 +51,9 @@ def typed_frame(text: Any, dialect: Dialect, options: ReadOptions) -> Any:
     del text
     buffer.seek(0)
     # in pieces, one column could get two types; plain types would round whole numbers beside a missing cell
+    exact = {} if int(pandas.__version__.partition(".")[0]) >= 3 else {"float_precision": "round_trip"}  # its default
     frame = pandas.read_csv(buffer, low_memory=False, dtype_backend="numpy_nullable", decimal=dialect.decimal,
-                            na_values=options.missing_texts, index_col=False)
+                            na_values=options.missing_texts, index_col=False, **exact)
     for name in frame.columns:
         if frame[name].dtype == "string":  # empty cells among numbers beyond int64, which become text
             frame[name] = _times_or_text(frame[name].mask(frame[name] == ""))

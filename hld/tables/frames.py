@@ -9,6 +9,7 @@ libraries is imported.
 """
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,7 @@ def _exact_array(series: Any, name: str) -> np.ndarray:
         return _times_of_day(series)
     if kind.startswith("period") and hasattr(series, "dt"):    # days, months, quarters: as the moment they begin
         return series.dt.to_timestamp().to_numpy()
-    if kind in ("str", "string", "category") and hasattr(series, "factorize"):
+    if hasattr(series, "factorize") and (kind in ("str", "string", "category") or _is_text(series, kind)):
         codes, levels = series.factorize()
         return Factored(codes, _objects(np.asarray(levels, dtype=object).tolist()))  # type: ignore[return-value]
     array = series.to_numpy()
@@ -62,6 +63,12 @@ def _exact_array(series: Any, name: str) -> np.ndarray:
     if is_rounded and (np.abs(array) >= EXACT).any():       # false for NaN
         return _objects(series.astype(object) if hasattr(series, "astype") else series.to_list())
     return array
+
+
+def _is_text(series: Any, kind: str) -> bool:
+    """Whether the objects of a pandas column, which before pandas 3 texts are, are text or missing."""
+    pandas = sys.modules.get("pandas")
+    return kind == "object" and pandas is not None and pandas.api.types.infer_dtype(series, skipna=True) == "string"
 
 
 def _times_of_day(series: Any) -> np.ndarray:

@@ -66,7 +66,7 @@ def test_columns_without_names_are_numbered():
 
 
 def test_a_detector_says_it_where_it_is_fitted():
-    table = {"when": HOURS[::-1], "x": np.arange(400) % 3}
-    with pytest.warns(UserWarning, match="column 'when' goes back 399 times, first at row 1: sort the table") as caught:
+    table = {"when": np.roll(HOURS, 100), "x": np.arange(400) % 3}
+    with pytest.warns(UserWarning, match="column 'when' goes back 1 times, first at row 100: sort the table") as caught:
         hld.HLDDetector(num_epochs=1, null="exact").fit(table, order="time")
     assert caught[0].filename == __file__
