@@ -42,7 +42,7 @@ def stream(train, rows):
     rng = np.random.default_rng(0)
     reference = train[numeric].sample(1000, random_state=0).to_numpy(np.float32)
     reference = reference + rng.uniform(0, 1e-3, reference.shape).astype(np.float32)
-    detector = CVMDriftOnline(reference, ert=10_000, window_sizes=[50, 200], n_bootstraps=50_100, verbose=False)
+    detector = CVMDriftOnline(reference, ert=10_000, window_sizes=[50, 200], n_bootstraps=52_000, verbose=False)
     for t, row in enumerate(rows[numeric].to_numpy(np.float32)):
         if detector.predict(row)["data"]["is_drift"]:
             return t + 1

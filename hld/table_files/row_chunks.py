@@ -166,7 +166,11 @@ def _json(path: Any) -> Iterator[Any]:
     """Record batches of JSON lines."""
     import pyarrow.json
     with opened(path) as file:
-        yield from pyarrow.json.open_json(file, pyarrow.json.ReadOptions(block_size=BLOCK))
+        options = pyarrow.json.ReadOptions(block_size=BLOCK)
+        if hasattr(pyarrow.json, "open_json"):
+            yield from pyarrow.json.open_json(file, options)
+        else:  # before version 20 only as a whole
+            yield from pyarrow.json.read_json(file, options).to_batches()
 
 
 def _by_pandas(file: Any, dialect: Any, options: Any, name: Any, typed: Any) -> Iterator[Any]:

@@ -120,8 +120,8 @@ def sum_distribution(circuit: Circuit, functions: Sequence[ArrayLike]) -> tuple[
     >>> dice = Circuit(VTree.from_nested([0, 1]), [
     ...     InputRegion(0, [[1 / 6] * 6]), InputRegion(1, [[1 / 6] * 6]), InnerRegion([[0, 0]], [[1.0]])])
     >>> total, probs = sum_distribution(dice, [range(1, 7)] * 2)
-    >>> total[5], round(probs[5] * 36, 9), round(probs[total >= 11].sum() * 36, 9)
-    (np.int64(7), np.float64(6.0), np.float64(3.0))
+    >>> int(total[5]), float(round(probs[5] * 36, 9)), float(round(probs[total >= 11].sum() * 36, 9))
+    (7, 6.0, 3.0)
     """
     check_distribution(circuit)
     values = _checked(circuit, functions)

@@ -166,7 +166,7 @@ def test_a_wide_sparse_circuit_needs_no_more_memory_than_its_file(tmp_path):
     vtree = pcircuit.VTree.from_nested([[0, 1], 2])
     circuit = pcircuit.Circuit(vtree, [
         pcircuit.InputRegion(0, [[0.5, 0.5]]), pcircuit.InputRegion(1, [[0.5, 0.5]]),
-        pcircuit.InnerRegion(products, scipy.sparse.eye_array(P, format="csr")),
+        pcircuit.InnerRegion(products, scipy.sparse.csr_array(scipy.sparse.eye(P))),
         pcircuit.InputRegion(2, [[0.5, 0.5]]),
         pcircuit.InnerRegion([[0, 0]], [[1.0]])])
     header, arrays = monitor_file.to_parts(Monitor(zoo.two_coins()))

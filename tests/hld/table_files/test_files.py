@@ -149,6 +149,15 @@ def test_parquet_and_json_lines(tmp_path):
         files.read_training(str(tmp_path / "no.parquet"))
 
 
+def test_json_lines_are_read_as_a_whole_by_older_arrow(tmp_path, monkeypatch):
+    json = pytest.importorskip("pyarrow.json")
+    table = frame()
+    table.to_json(tmp_path / "t.jsonl", orient="records", lines=True, date_format="iso")
+    encoder = fit_encoder(table, num_bins=4)
+    monkeypatch.delattr(json, "open_json", raising=False)
+    np.testing.assert_array_equal(codes_of(encoder, tmp_path / "t.jsonl"), encoder.encode(table)[0])
+
+
 def test_standard_input_is_any_of_them(paths, monkeypatch):
     _, folder = paths
     encoder = fit_encoder(files.read_training(str(folder / "t.csv"))[0], num_bins=4)
