@@ -55,9 +55,7 @@ def judge_chunks(detector: HLDDetector, chunks: Iterable[Any], alpha: float = 0.
     >>> result.pvalue == detector.test(rows[500:]).pvalue
     True
     """
-    if not isinstance(detector, HLDDetector):
-        raise TypeError(f"`detector` must be an HLDDetector, found {type(detector).__name__}")
-    check_fitted(detector)
+    check_detector(detector)
     if not isinstance(chunks, Iterable):
         raise TypeError(f"`chunks` must be a sequence of tables, found {chunks!r}")
     if detector.judge_ is not detector.test_:
@@ -66,6 +64,25 @@ def judge_chunks(detector: HLDDetector, chunks: Iterable[Any], alpha: float = 0.
     if facts is None:
         raise ValueError("`chunks` has no table: at least one is needed")
     return judge_facts(detector, facts, alpha)
+
+
+def check_detector(detector: Any) -> None:
+    """Raise unless a detector is one, and fitted.
+
+    Parameters
+    ----------
+    detector : HLDDetector
+
+    Raises
+    ------
+    TypeError
+        If it is anything else.
+    NotFittedError
+        Before `fit`.
+    """
+    if not isinstance(detector, HLDDetector):
+        raise TypeError(f"`detector` must be an HLDDetector, found {type(detector).__name__}")
+    check_fitted(detector)
 
 
 def facts_of_chunks(detector: HLDDetector, chunks: Iterable[Any], part: int = 0) -> ChunkFacts | None:
@@ -146,6 +163,7 @@ class ChunkFacts:
     extra: frozenset[str]
 
     def __add__(self, other: ChunkFacts) -> ChunkFacts:
+        """Those of both, this one's rows first."""
         return ChunkFacts(self.rows + other.rows, _added(self.counts, other.counts), self.report + other.report,
                           self.absent | other.absent, self.extra | other.extra)
 

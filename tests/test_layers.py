@@ -71,7 +71,7 @@ ROOMS = {
         "chunks": {"checks", "detector", "schemas", "answers", "results", "testing", CORE},
         "reports": {"answers", "synthetic", "tables", "testing"},
         "export": {"nulls"},
-        "dask": {"checks", "chunks", "detector", "results", "summaries", CORE},
+        "dask": {"checks", "chunks", "detector", "results", "summaries"},
         "sql": {"checks", "tables", "schemas", "answers", "results", "detector"},
         "serve": {"chunks", "model_files", "detector", "answers", "summaries", "table_files", "reports", "monitoring",
                   "testing"},

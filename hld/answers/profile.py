@@ -106,7 +106,7 @@ def profile_of(codes: np.ndarray, num_categories: tuple[int, ...], edges: ArrayL
     Notes
     -----
     O(N (V + E)); beside the codes and the counts memory for a block of rows, or, for pairs of columns with more than
-    8,192 cells, for two columns.
+    4,096 cells, for two columns.
 
     Examples
     --------

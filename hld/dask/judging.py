@@ -13,10 +13,9 @@ import operator
 from typing import Any, cast
 
 from hld.checks import check_alpha
-from hld.chunks import ChunkFacts, facts_of_chunks, judge_facts
+from hld.chunks import ChunkFacts, check_detector, facts_of_chunks, judge_facts
 from hld.dask.partitions import need_dask, partitions_of
 from hld.detector import HLDDetector
-from hld.estimator import check_fitted
 from hld.results.result import HLDResult
 from hld.summaries.summary import BatchSummary
 
@@ -57,6 +56,7 @@ def summarize(detector: HLDDetector, table: Any) -> BatchSummary:
     >>> hld.dask.summarize(detector, dask.array.from_array(rows, chunks=(100, 4))).num_rows
     400
     """
+    check_detector(detector)
     dask, pieces = need_dask(), partitions_of(table)
     shared = dask.delayed(detector, pure=True)
     return dask.compute(_tree([dask.delayed(_summary)(shared, piece) for piece in pieces]))[0]
@@ -101,14 +101,17 @@ def judge(detector: HLDDetector, table: Any, alpha: float = 0.05) -> HLDResult:
     >>> hld.dask.judge(detector, dask.array.from_array(rows * 0, chunks=(100, 4))).reject
     True
     """
-    check_fitted(detector)
+    check_detector(detector)
     if detector.judge_ is not detector.test_:
         raise ValueError("`detector` was fitted with `groups`, `order` or `covariates`, whose test needs all rows "
                          "together: give a table in memory to `detector.test`")
     alpha, dask, pieces = check_alpha(alpha), need_dask(), partitions_of(table)
     shared = dask.delayed(detector, pure=True)
     facts = [dask.delayed(_facts)(shared, piece, i) for i, piece in enumerate(pieces)]
-    return judge_facts(detector, dask.compute(_tree(facts))[0], alpha)
+    whole = dask.compute(_tree(facts))[0]
+    if not whole.report.num_rows:
+        raise ValueError("`table` has no rows: at least one is needed")
+    return judge_facts(detector, whole, alpha)
 
 
 def _summary(detector: HLDDetector, piece: Any) -> BatchSummary:

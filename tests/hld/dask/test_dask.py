@@ -118,6 +118,22 @@ def test_of_long_batches_sums_are_exact_and_rows_a_sample(table, monkeypatch):
     assert [one.observed.tolist() for one in result.columns] == [one.observed.tolist() for one in whole.columns]
 
 
+def test_partitions_without_rows_count_nothing(table):
+    detector = HLDDetector(**OPTIONS).fit(table)
+    result = hld.dask.judge(detector, [dask.delayed(part) for part in (table[:0], table[:40], table[:0], table[40:90])])
+    assert result.to_dict() == detector.test(table[:90]).to_dict()
+    with pytest.raises(ValueError, match="`table` has no rows: at least one is needed"):
+        hld.dask.judge(detector, [dask.delayed(table[:0])] * 2)
+
+
+@pytest.mark.parametrize("function", [hld.dask.judge, hld.dask.summarize])
+def test_detectors_are_checked_before_any_work(function):
+    with pytest.raises(TypeError, match="`detector` must be an HLDDetector, found str"):
+        function("model.hld", None)
+    with pytest.raises(ValueError, match="this HLDDetector is not fitted"):
+        function(HLDDetector(), None)
+
+
 def test_groups_need_the_rows_together(table):
     detector = HLDDetector(**OPTIONS).fit(table, groups=np.arange(600) % 60)
     with pytest.raises(ValueError, match="`detector` was fitted with `groups`, `order` or `covariates`"):
