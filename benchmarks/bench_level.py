@@ -1,7 +1,9 @@
 """False alarms of the default detector at every number of rows and every batch size, on unshifted rows.
 
     HLD_DATA=... python -m benchmarks.bench_level [--quick] [--sources nltcs lattice ...] [--rows 6 60 ...]
-                                                  [--splits 200] [--sizes 1 10 ...] [--holes 0.2] [--output FILE.json]
+                                                  [--splits 200] [--sizes 1 10 ...] [--output FILE.json]
+                                                  [--holes 0.2] [--empty] [--train-holes 0.2] [--values-only]
+                                                  [--reference held-out|training|circuit]
 
 For each source and number of rows n: `splits` times n rows are taken at random, `HLDDetector()` is fitted to them
 with its defaults, and tests batches of T other rows, at most BATCHES of each size (fewer large ones). All batches of
@@ -12,6 +14,9 @@ level by more than three errors (or three binomial errors of as many batches, if
 Sources named after data sets draw real rows without replacement; with `*` behind the name, a circuit with eight
 states is fitted to the data set and rows are drawn from it, so that any number of rows can be had. `lattice` is a
 circuit with six columns and 33 nodes, `mixed` one with twelve columns of two to four categories.
+
+`--holes` and `--empty` make entries of batches missing. That by itself is a shift of what is missing, which the
+default tests as well; `--values-only` leaves that out, so that what remains should be at its level.
 """
 from __future__ import annotations
 
@@ -47,6 +52,8 @@ def main():
     parser.add_argument("--holes", type=float, default=0.0, help="share of the cells of batches that go missing")
     parser.add_argument("--empty", action="store_true", help="one column of each batch is empty")
     parser.add_argument("--train-holes", type=float, default=0.0, help="the same of the rows of the fit")
+    parser.add_argument("--values-only", action="store_true", help="do not test what is missing")
+    parser.add_argument("--reference", default="auto", choices=("auto", "held-out", "training", "circuit"))
     parser.add_argument("--metric", nargs="*", help="names of metrics; by default those of the detector")
     parser.add_argument("--output")
     options = parser.parse_args()
@@ -92,7 +99,9 @@ def study(name, n, split, options) -> dict:
         return {}
     table, pool = punched(drawn[:n], options.train_holes, False, rng), drawn[n:]
     metric = options.metric if options.metric else "auto"
-    detector = hld.HLDDetector(categorical=list(range(table.shape[1])), metric=metric, rng=split).fit(as_table(table))
+    detector = hld.HLDDetector(categorical=list(range(table.shape[1])), metric=metric, rng=split,
+                               reference=options.reference, missingness=not options.values_only)
+    detector.fit(as_table(table))
     rejected = {}
     for T in options.sizes:
         if len(pool) < 2 * T:

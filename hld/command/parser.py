@@ -19,8 +19,9 @@
 
 The commands read, call `hld.HLDDetector` and print; everything else is in the library.  Scripts get one JSON
 object on standard output (`--json`) and the exit status.  As 1 means "shift found", a failure of any kind
-ends with 2 and one line on standard error, never with 1: a crash must not be mistaken for a shift.  An
-interrupted command ends with 130, one whose reader closed the pipe with 141, as in the shell.
+ends with 2 and one line on standard error, never with 1: a crash must not be mistaken for a shift.  What `fit`
+warns of is one line each, too.  An interrupted command ends with 130, one whose reader closed the pipe with 141, as
+in the shell.
 
 Nothing is imported before it is needed, so that ``hld --help`` answers at once.
 """
@@ -29,6 +30,8 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import warnings
+from collections.abc import Iterator
 from typing import Any
 
 from hld.command.arguments import build_parser
@@ -74,7 +77,8 @@ def main(argv: list[str] | None = None) -> int:
         if args.verbose:
             from hld.command.console.steps import log_to_standard_error
             log_to_standard_error()
-        status = args.run(args)
+        with _warnings_in_a_line():
+            status = args.run(args)
         if sys.stdout is not None:
             sys.stdout.flush()
         return status
@@ -105,6 +109,24 @@ def _joined(argv: Any) -> list[Any]:
         else:
             found.append(argument)
     return found
+
+
+@contextlib.contextmanager
+def _warnings_in_a_line() -> Iterator[None]:
+    """The library's warnings read as the errors do, without the line of the source that gave them."""
+    from hld.command.console.output import shown
+    former = warnings.formatwarning
+
+    def formatted(message: Any, category: Any, *where: Any) -> str:
+        if category is not UserWarning:
+            return former(message, category, *where)
+        return f"hld: warning: {shown(' '.join(str(message).split()))}\n"
+
+    warnings.formatwarning = formatted  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        warnings.formatwarning = former
 
 
 def _complain(message: str) -> None:

@@ -94,6 +94,19 @@ def test_batch_from_standard_input(files):
     assert json.loads(done.stdout)["num_samples"] == 500
 
 
+@pytest.mark.thorough
+def test_warnings_are_lines_without_the_source(files):
+    """What `fit` warns of reads as its errors do, with control characters escaped."""
+    pd.DataFrame({"key\x1b[2J": [f"k{i}" for i in range(300)], "coin": ["head", "tail"] * 150}).to_csv(
+        files / "keys.csv", index=False)
+    done = process(files, "fit", "keys.csv", "-o", "keys.hld", "--num-epochs", "2")
+    assert done.returncode == 0, done.stderr
+    assert all(line.startswith("hld: warning: ") for line in done.stderr.splitlines())
+    assert "left out" in done.stderr
+    assert ".py" not in done.stderr
+    assert "\x1b" not in done.stderr
+
+
 def test_fit_says_what_it_did(run, files):
     """Rows, columns, likelihood, file; options reach the detector."""
     status, out, err = run("fit", "train.csv", "-o", "other.hld", "--num-epochs", "2", "--num-latents", "3",
