@@ -174,13 +174,14 @@ def test_sdist(work, sdist, unpacked, selection) -> None:
 
 
 def use_wheel(work, wheel) -> None:
-    """Use the wheel as its README says, with nothing but its dependencies."""
+    """Use the wheel as its README says: with nothing but its dependencies, then the shell with what reads files."""
     say("installing the wheel alone in a fresh environment")
     python = fresh(work, "from-wheel")
     run(python, "-m", "pip", "install", "-q", wheel, cwd=work)
     folder = work / "elsewhere"
     folder.mkdir()
     say(" ".join(run(python, "-c", USE, cwd=folder).split()))
+    run(python, "-m", "pip", "install", "-q", f"{wheel}[cli]", cwd=work)
     shell = python.with_name("hld.exe" if os.name == "nt" else "hld")
     say(run(shell, "test", "model.hld", "table.csv", cwd=folder).strip())
 
