@@ -53,18 +53,18 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.inference.scores import scores as scores
     from pcircuit.inference.unit_likelihoods import mean_node_likelihoods as mean_node_likelihoods
     from pcircuit.inference.unit_likelihoods import node_likelihoods as node_likelihoods
+    from pcircuit.learning.choosing.learn import learn as learn
+    from pcircuit.learning.choosing.learned import Learned as Learned
+    from pcircuit.learning.choosing.search import LearnSearch as LearnSearch
     from pcircuit.learning.chow_liu import chow_liu_circuit as chow_liu_circuit
     from pcircuit.learning.chow_liu import chow_liu_tree as chow_liu_tree
     from pcircuit.learning.em import fit_em as fit_em
     from pcircuit.learning.em_options import EMSteps as EMSteps
     from pcircuit.learning.em_options import EMWatch as EMWatch
     from pcircuit.learning.hidden_chow_liu import hclt as hclt
-    from pcircuit.learning.learn import learn as learn
-    from pcircuit.learning.learned import Learned as Learned
     from pcircuit.learning.m_step import maximize as maximize
     from pcircuit.learning.mixture_em import fit_mixture as fit_mixture
     from pcircuit.learning.random_tensorized import rat_spn as rat_spn
-    from pcircuit.learning.search import LearnSearch as LearnSearch
     from pcircuit.moments.expected_units import expected_node_likelihoods as expected_node_likelihoods
     from pcircuit.moments.means import means_cost as means_cost
     from pcircuit.moments.means import unit_means as unit_means
@@ -137,7 +137,8 @@ _HOME = {
     "marginalize": "operations.marginals",
     "chow_liu_circuit": "learning.chow_liu", "chow_liu_tree": "learning.chow_liu",
     "hclt": "learning.hidden_chow_liu",
-    "learn": "learning.learn", "Learned": "learning.learned", "LearnSearch": "learning.search",
+    "learn": "learning.choosing.learn", "Learned": "learning.choosing.learned",
+    "LearnSearch": "learning.choosing.search",
     "fit_mixture": "learning.mixture_em", "maximize": "learning.m_step",
     "rat_spn": "learning.random_tensorized",
     "fit_em": "learning.em", "EMSteps": "learning.em_options", "EMWatch": "learning.em_options",

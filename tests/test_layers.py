@@ -28,6 +28,7 @@ ROOMS = {
         "inference": {CORE, "compiled", "engines"},
         "operations": {CORE, "inference"},
         "learning": {CORE, "inference", "compiled", "engines", "pictures"},
+        "learning.choosing": {CORE, "inference", "learning", "pictures"},
         "moments": {CORE, "compiled", "engines", "inference"},
         "files": {CORE},
         "formats": {CORE, "files"},

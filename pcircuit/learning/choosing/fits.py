@@ -1,0 +1,106 @@
+"""A fit by EM that stops where rows that it does not see gain no more: of a tree, a tree for each part, a mixture.
+
+Each takes the training rows and those that judge (`Rows`), and returns the model as it was at its best look at the
+latter, with the curve (`Trial`).
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pcircuit.array_types import Evidence, Floats, Ints
+from pcircuit.circuit import Circuit
+from pcircuit.circuit_mixture import Mixture
+from pcircuit.inference.likelihood import log_likelihood
+from pcircuit.learning.choosing.learned import Trial
+from pcircuit.learning.choosing.random_cuts import random_parts
+from pcircuit.learning.choosing.search import LearnSearch
+from pcircuit.learning.chow_liu import chow_liu_tree
+from pcircuit.learning.em import fit_em
+from pcircuit.learning.hidden_chow_liu import hclt
+from pcircuit.learning.mixture_em import fit_mixture
+
+EPOCHS_BETWEEN_LOOKS, JOINT_BETWEEN_LOOKS, PATIENCE = 10, 2, 2
+
+
+class Rows(NamedTuple):
+    """What a fit sees: different rows and how often each occurs, the rows that judge it, and the threads."""
+
+    table: Evidence  # all training rows
+    rows: Evidence
+    counts: Floats
+    held: Evidence
+    categories: Ints
+    n_jobs: int | None
+
+
+class Size(NamedTuple):
+    """How large a model is and how smooth."""
+
+    num_latents: int
+    pseudocount: float
+
+
+def merged(table: Evidence) -> tuple[Evidence, Floats]:
+    """Different rows (n, V) of a table, and how often each occurs (n,)."""
+    rows, counts = np.unique(table, axis=0, return_counts=True)
+    return rows, counts.astype(np.float64)
+
+
+def fitted_tree(rows: Rows, tree: Ints, size: Size, search: LearnSearch, generator: np.random.Generator,
+                name: str) -> tuple[Circuit, Trial]:
+    """A Hidden Chow-Liu tree of all rows."""
+    start = hclt(rows.table, size.num_latents, rows.categories, rng=generator, tree=tree)
+
+    def step(circuit: Circuit, epochs: int) -> tuple[Circuit, Floats]:
+        return fit_em(circuit, rows.rows, weights=rows.counts, num_epochs=epochs, pseudocount=size.pseudocount,
+                      n_jobs=rows.n_jobs)
+
+    return _until_worse(start, step, rows, search, EPOCHS_BETWEEN_LOOKS, (name, *size))
+
+
+def fitted_parts(rows: Rows, num_parts: int, size: Size, search: LearnSearch, generator: np.random.Generator,
+                 name: str) -> tuple[Mixture, Trial]:
+    """A Hidden Chow-Liu tree for each part of a random division of the rows, all trained for equally many epochs."""
+    tables = [rows.table[part] for part in random_parts(rows.table, num_parts, generator)]
+    shares = np.array([len(table) for table in tables]) / len(rows.table)
+    merged_tables = [merged(table) for table in tables]
+    start = Mixture([hclt(table, size.num_latents, rows.categories, rng=generator,
+                          tree=chow_liu_tree(table, num_categories=rows.categories)) for table in tables], shares)
+
+    def step(model: Mixture, epochs: int) -> tuple[Mixture, Floats]:
+        fits = [fit_em(circuit, part, weights=counts, num_epochs=epochs, pseudocount=size.pseudocount,
+                       n_jobs=rows.n_jobs)
+                for circuit, (part, counts) in zip(model.circuits, merged_tables, strict=True)]
+        mean = sum(share * (history[-1] + np.log(share)) for share, (_, history) in zip(shares, fits, strict=True))
+        return Mixture([circuit for circuit, _ in fits], shares), np.array([mean])
+
+    return _until_worse(start, step, rows, search, EPOCHS_BETWEEN_LOOKS, (name, *size))
+
+
+def fitted_together(rows: Rows, mixture: Mixture, size: Size, search: LearnSearch) -> tuple[Mixture, Trial]:
+    """A mixture all of whose circuits learn from all rows, each mostly from those that it explains best."""
+    def step(model: Mixture, epochs: int) -> tuple[Mixture, Floats]:
+        return fit_mixture(model, rows.rows, weights=rows.counts, num_epochs=epochs, pseudocount=size.pseudocount,
+                           n_jobs=rows.n_jobs)
+
+    return _until_worse(mixture, step, rows, search, JOINT_BETWEEN_LOOKS, ("all trees together", *size))
+
+
+def _until_worse(model: Any, step: Callable[[Any, int], tuple[Any, Floats]], rows: Rows, search: LearnSearch,
+                 between: int, what: tuple[str, int, float]) -> tuple[Any, Trial]:
+    """EM until the validation rows gain no more; the model of the best look, and the curve."""
+    best, highest, passed, misses = model, -np.inf, -np.inf, 0
+    looks: list[tuple[int, float, float]] = []
+    for epochs in range(0, search.num_epochs, between):
+        model, history = step(model, min(between, search.num_epochs - epochs))
+        mean = float(log_likelihood(model, rows.held, n_jobs=rows.n_jobs).mean())
+        looks.append((min(epochs + between, search.num_epochs), float(history[-1]), mean))
+        best, highest = (model, mean) if mean > highest else (best, highest)
+        passed, misses = (mean, 0) if mean - passed > search.tolerance else (passed, misses + 1)  # small gains add up
+        if misses == PATIENCE:
+            break
+    epochs_done, training, validation = (np.array(column) for column in zip(*looks, strict=True))
+    return best, Trial(*what, epochs_done, training, validation)

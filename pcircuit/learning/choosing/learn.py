@@ -1,0 +1,159 @@
+"""Learning in one call: sizes, smoothing and stopping are chosen on rows that EM does not see.
+
+    1. *Size.*  A Hidden Chow-Liu tree (`hclt`) with K = 8 states, then 16, 32, ... is fitted by EM.  The validation
+       rows are evaluated every ten epochs; two evaluations without a gain end a fit, and the best parameters are kept.
+       The first K that is no better than the one before ends the search.
+    2. *Smoothing.*  The same with other pseudocounts, at the best K.
+    3. *Many trees.*  Trees of bootstrap samples, and trees for the parts of random divisions of the rows, err in
+       different ways, and their average has the higher likelihood (`pcircuit.learning.choosing.averages`).
+    4. *Jointly.*  EM for the whole average lets each tree specialise, where the validation rows gain by it.
+
+Steps 1 and 2 give a circuit with one v-tree: exact moments and the test need that, and get the best one.
+Steps 3 and 4 give a `Mixture`, for likelihoods and samples.
+"""
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pcircuit.arguments import check_flag, check_generator
+from pcircuit.array_types import Seed
+from pcircuit.circuit import Circuit
+from pcircuit.inference.likelihood import log_likelihood
+from pcircuit.inference.threads import count_jobs
+from pcircuit.learning.choosing.averages import Making, averaged
+from pcircuit.learning.choosing.fits import Rows, Size, fitted_tree, merged
+from pcircuit.learning.choosing.learned import Learned, Trial
+from pcircuit.learning.choosing.search import LearnSearch
+from pcircuit.learning.chow_liu import chow_liu_tree
+from pcircuit.learning.em_options import EMWatch
+from pcircuit.learning.pair_counts import checked_table
+
+LOG = logging.getLogger(__name__)
+HELD_SHARE, MOST_HELD = 0.1, 10_000  # of the rows, where no validation rows are given
+
+
+def learn(data: ArrayLike, validation: ArrayLike | None = None, *, num_categories: ArrayLike | None = None,
+          search: LearnSearch | None = None, rng: Seed = 0, n_jobs: int | None = None,
+          progress: bool = False) -> Learned:
+    """Learn a circuit, or a mixture of circuits, from a table: structure, size, smoothing and parameters.
+
+    Maximises the mean log-likelihood of the validation rows over Hidden Chow-Liu trees and mixtures of them, in the
+    four steps of the module's head.
+
+    Parameters
+    ----------
+    data : (N, V) array_like
+        Categories 0..C-1; -1, NaN or masked where an entry is missing; N at least 2, or 1 with `validation`.
+    validation : (M, V) array_like, optional
+        Rows to choose by.  Default: a random tenth of `data`, at most 10,000 rows, which EM then does not see.
+    num_categories : int or (V,) ints, optional
+        Categories of each variable.  Default: the largest entry of both tables plus one, and at least two.
+    search : LearnSearch, optional
+        What is tried.  Default: up to 64 states, three pseudocounts, averages of up to 16 trees or 16 divisions.
+    rng : int or numpy.random.Generator
+        Seed or generator of start values, bootstrap samples and held-out rows.  Default 0.
+    n_jobs : int, optional
+        Threads; None uses all CPUs.  The result does not depend on it, to the last bit.
+    progress : bool
+        Draw a progress bar on standard error (needs `rich`; silent without it, and if that is not a terminal).  Each
+        trial is also logged, at level INFO.
+
+    Returns
+    -------
+    Learned
+        With `circuit`, `mixture` (or None), `model` (the better one), the validation curve of each trial, and `plot`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a table or an option is not as described.
+
+    Notes
+    -----
+    Costs at most (9 + trees) times the fit of the largest circuit: up to `num_epochs` epochs of EM each.  On the binary
+    sets, with 1,600 to 290,000 rows of 16 to 500 columns, see `docs/learning.md`.
+
+    References
+    ----------
+    A. Liu and G. Van den Broeck (2021), Tractable regularization of probabilistic circuits, NeurIPS 34; L. Breiman
+    (1996), Bagging predictors, Machine Learning 24; M. Meila and M. Jordan (2000), Learning with mixtures of trees,
+    JMLR 1; T. Rahman, P. Kothalkar and V. Gogate (2014), Cutset networks, ECML PKDD; N. Di Mauro, G. Gala, M. Iannotta
+    and T. Basile (2021), Random probabilistic circuits, UAI.
+
+    Examples
+    --------
+    >>> generator = np.random.default_rng(0)
+    >>> group = generator.integers(2, size=(400, 1))
+    >>> rows = (generator.random((400, 5)) < 0.1 + 0.8 * group).astype(int)   # five noisy copies of a hidden bit
+    >>> learned = learn(rows, search=LearnSearch(num_latents=[1, 2, 4], num_trees=2, num_epochs=40))
+    >>> learned.circuit.num_variables, learned.validation_log_likelihood > -3
+    (5, True)
+    """
+    generator, _, search = check_generator(rng), count_jobs(n_jobs), LearnSearch() if search is None else search
+    if not isinstance(search, LearnSearch):
+        raise TypeError(f"`search` must be a pcircuit.LearnSearch, or None, found {type(search).__name__}")
+    rows = _split(data, validation, num_categories, generator, n_jobs)
+    trials: list[Trial] = []
+    fits = len(search.num_latents) + len(search.pseudocounts) + search.num_trees - 2
+    fits += 2 * (len(search.num_parts) + 1) * (search.num_trees > 1)
+    with EMWatch(progress=check_flag(progress, "progress")).bar(fits) as (advance, _):
+        def note(trial: Trial) -> float:
+            LOG.info("%s, %d states, pseudocount %g: validation %.4f", trial.name, trial.num_latents, trial.pseudocount,
+                     trial.best)
+            trials.append(trial)
+            advance(trial.best)
+            return trial.best
+
+        circuit, mean, size = _single(rows, search, generator, note)
+        mixture = averaged(circuit, mean, size, Making(rows, search, generator, note)) if search.num_trees > 1 else None
+    model = circuit if mixture is None else mixture
+    logs = log_likelihood(model, rows.held, n_jobs=n_jobs)
+    error = float(logs.std(ddof=1) / np.sqrt(len(logs))) if len(logs) > 1 else float("inf")
+    return Learned(circuit, mixture, float(logs.mean()), error, tuple(trials))
+
+
+def _split(data: ArrayLike, validation: ArrayLike | None, num_categories: ArrayLike | None,
+           generator: np.random.Generator, n_jobs: int | None) -> Rows:
+    """Checked tables, equal training rows merged."""
+    table, categories = checked_table(data, num_categories)
+    if validation is None:
+        if len(table) < 2:
+            raise ValueError("`data` must have at least two rows, one of them to choose by, found one: give "
+                             "`validation`")
+        order = generator.permutation(len(table))
+        held_rows = min(max(int(HELD_SHARE * len(table)), 1), MOST_HELD)
+        held, table = table[np.sort(order[:held_rows])], table[np.sort(order[held_rows:])]
+    else:
+        held, held_categories = checked_table(validation, num_categories, "validation")
+        if held.shape[1] != table.shape[1]:
+            raise ValueError(f"`validation` must have the {table.shape[1]} columns of `data`, found {held.shape[1]}")
+        categories = np.maximum(categories, held_categories)
+    return Rows(table, *merged(table), held, categories, n_jobs)
+
+
+def _single(rows: Rows, search: LearnSearch, generator: np.random.Generator,
+            note: Callable[[Trial], float]) -> tuple[Circuit, float, Size]:
+    """The best circuit on the Chow-Liu tree of all rows; its validation mean; its states and pseudocount."""
+    tree = chow_liu_tree(rows.table, num_categories=rows.categories)
+    best: tuple[Any, float, Size] = (None, -np.inf, Size(0, 0.0))
+
+    def better(size: Size, name: str) -> bool:
+        nonlocal best
+        circuit, trial = fitted_tree(rows, tree, size, search, generator, name)
+        mean, gain = note(trial), trial.best - best[1]
+        if best[0] is None or gain > search.tolerance:
+            best = circuit, mean, size
+            return True
+        return False
+
+    for num_latents in search.num_latents:
+        if not better(Size(num_latents, search.pseudocounts[0]), "size"):
+            break
+    for pseudocount in search.pseudocounts[1:]:
+        better(Size(best[2].num_latents, pseudocount), "smoothing")
+    return best

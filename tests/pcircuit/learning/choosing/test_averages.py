@@ -1,0 +1,51 @@
+"""Averages of trees: what is tried, what a mixture of them is, and that cuts are found where they are true."""
+import numpy as np
+import pytest
+
+from pcircuit import LearnSearch, Mixture, learn, log_likelihood
+from pcircuit.learning.choosing.averages import Average, ways
+from pcircuit.learning.choosing.fits import Size
+
+
+def switched(rng, N):
+    """Rows whose first column turns the dependences: pairs (1, 2), (3, 4) if it is 0, (1, 3), (2, 4) if it is 1."""
+    switch, a, b = rng.integers(2, size=(3, N))
+    noise = (rng.random((N, 4)) < 0.05).astype(int)
+    other = np.where(switch == 0, a, b)
+    return np.column_stack([switch, a, other, a + b - other, b]) ^ np.column_stack([np.zeros(N, dtype=int), noise])
+
+
+def test_cuts_are_taken_where_the_dependences_turn(rng):
+    rows, held = switched(rng, 1200), switched(rng, 600)
+    shared = {"num_latents": [2], "pseudocounts": [0.1], "num_trees": 8, "num_epochs": 60, "joint": False}
+    cut, uncut = (learn(rows, held, search=LearnSearch(num_parts=parts, **shared)) for parts in ((4,), ()))
+    assert cut.validation_log_likelihood > uncut.validation_log_likelihood + 0.02
+    assert any(trial.name == "up to 4 parts, 3" for trial in cut.trials)
+    assert isinstance(cut.model, Mixture)
+    assert cut.model.weights.sum() == pytest.approx(1, abs=1e-12)
+    assert log_likelihood(cut.model, held).mean() == cut.validation_log_likelihood
+
+
+def test_what_is_tried_follows_the_options():
+    assert [tuple(way.size) for way in ways(Size(64, 1.0), LearnSearch(num_parts=()))] == [(64, 1.0)]
+    assert [(way.num_parts, way.size.num_latents) for way in ways(Size(1, 0.1), LearnSearch(num_latents=[1]))] == [
+        (1, 1), (4, 1), (16, 1), (64, 1)]
+
+
+def test_the_expected_mean_of_many_members(rng):
+    """Members whose likelihoods are independent factors around a common one: exact in the number of members that it is
+    read off at, and near the truth for more."""
+    common, spread = -np.abs(rng.normal(size=4000)), 0.3
+    logs = common + np.log(rng.gamma(1 / spread ** 2, spread ** 2, size=(40, 4000)))
+
+    def average(M):
+        return Average((None,) * M, tuple(logs[:M].mean(axis=1)), np.logaddexp.reduce(logs[:M], axis=0))
+    assert average(2).expected(2) == pytest.approx(average(2).mean, abs=1e-12)
+    assert average(2).expected(40) == pytest.approx(average(40).mean, abs=0.2 * (average(40).mean - average(1).mean))
+
+
+@pytest.mark.parametrize(("parts", "error", "match"), [
+    ((1,), ValueError, r"num_parts\[0\]"), ("4", TypeError, "num_parts"), ((4, 2.5), TypeError, r"num_parts\[1\]")])
+def test_bad_numbers_of_parts(parts, error, match):
+    with pytest.raises(error, match=match):
+        LearnSearch(num_parts=parts)
