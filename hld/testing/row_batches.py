@@ -3,7 +3,8 @@
 Without holes a batch of T rows is reduced to its mean vector, and the null of the test judges it.  With holes, in the
 batch or in the reference rows, every node is compared using the rows that show it and the batch has laws of its own
 (`hld.references.available`); their p-values replace those of the test's laws.  Either way a small p-value is
-checked by the batch's own rows (`hld.nulls.ranks.confirmation`).
+checked by the batch's own rows (`hld.nulls.ranks.confirmation`); only a single row without holes has been ranked among
+the reference rows and needs no check.
 """
 from __future__ import annotations
 
@@ -108,7 +109,7 @@ class RowBatch:
     def confirmed(self, found: PValue, squared: np.ndarray, factors: Any) -> PValue:
         """A small p-value, raised to what the batch's own rows allow."""
         parts, T = self.calibration, self.num_rows
-        if found.value > ASKED_BELOW or (T == 1 and found.draws):  # single rows have been ranked
+        if found.value > ASKED_BELOW or (T == 1 and found.draws and factors is None):
             return found
         own = confirmed(parts.kept, parts.metrics, self._vectors(factors), squared, T)
         allowed = law_part(parts.null).of_pvalues(own, T)
