@@ -72,7 +72,8 @@ def judge_summary(test: Any, summary: BatchSummary, alpha: float) -> HLDResult:
     check, spread = None, summary.spread
     if parts.kept is not None and spread is not None:
         def check(found: Any, squared: Any) -> Any:
-            if found.value > ASKED_BELOW or (T == 1 and found.draws):  # single rows have been ranked
+            ranked = T == 1 and found.draws and not isinstance(null, HoledNull)  # a single row, by the test's own null
+            if found.value > ASKED_BELOW or ranked:
                 return found
             own = confirmed_by_spread(parts.kept, parts.metrics, spread, deltas, squared, T, stretch)
             allowed = law_part(parts.null).of_pvalues(own, T)

@@ -11,7 +11,7 @@ import hld
 from hld import HLDTest
 from hld.testing import summed_batch
 from hld.testing.summed_batch import judge_summary
-from pcircuit import sample
+from pcircuit import rat_spn, sample
 
 CIRCUIT = zoo.circuits()["hclt_like"]
 ROWS = sample(CIRCUIT, 90, rng=1).astype(np.int64)
@@ -39,6 +39,23 @@ def test_the_distance_is_that_of_the_rows_that_show_a_node():
     g = np.sqrt((1 / 90 + 1 / 200) / (1 / counts + 1 / 200))
     assert found.statistic == pytest.approx(np.linalg.norm(g * (L.sum(axis=0) / counts - test.mean)), rel=1e-9)
     assert found.num_missing == (HOLED < 0).sum()
+
+
+def test_small_pvalues_of_single_rows_with_holes_are_checked():
+    """Nothing has ranked them, so none is smaller than what the pooled covariance allows."""
+    circuit = rat_spn([6] * 6, num_units=3, depth=1, rng=4)
+    test = HLDTest(circuit, metric="euclidean", null="auto", reference="training", missing="available", rng=0,
+                   training_data=sample(circuit, 200, rng=0))
+    parts, small, rows = test.calibration, 0, sample(circuit, 200, rng=1).astype(np.int64)
+    rows[np.random.default_rng(2).random(rows.shape) < 0.2] = -1
+    for row in rows[(rows < 0).any(axis=1)]:
+        summary = test.summarize(row[None])
+        found, (deltas, _, stretch) = judge_summary(test, summary, 0.05), summed_batch._difference(test, summary)
+        allowed, = summed_batch.confirmed_by_spread(parts.kept, parts.metrics, summary.spread, deltas,
+                                                    np.array([found.statistic ** 2]), 1, stretch)
+        small += found.pvalue < 0.25
+        assert found.pvalue >= min(allowed, 0.25) * (1 - 1e-9)
+    assert small
 
 
 @pytest.mark.parametrize("name", ["circuit", "weights", "drawn"])
