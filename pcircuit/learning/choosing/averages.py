@@ -110,6 +110,16 @@ def averaged(circuit: Circuit, single: float, size: Size, making: Making) -> Mix
 def ways(size: Size, search: LearnSearch) -> list[Way]:
     """The ways to make members that are tried, that of `size` itself first.
 
+    Parameters
+    ----------
+    size : Size
+        Of the best single tree.
+    search : LearnSearch
+
+    Returns
+    -------
+    list of Way
+
     Examples
     --------
     >>> [(way.num_parts, way.size.num_latents) for way in ways(Size(16, 0.1), LearnSearch())]

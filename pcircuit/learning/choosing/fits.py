@@ -51,7 +51,25 @@ def merged(table: Evidence) -> tuple[Evidence, Floats]:
 
 def fitted_tree(rows: Rows, tree: Ints, size: Size, search: LearnSearch, generator: np.random.Generator,
                 name: str) -> tuple[Circuit, Trial]:
-    """A Hidden Chow-Liu tree of all rows."""
+    """A Hidden Chow-Liu tree of all rows.
+
+    Parameters
+    ----------
+    rows : Rows
+    tree : (V,) int array
+        Parent of each variable, -1 for the root.
+    size : Size
+    search : LearnSearch
+    generator : numpy.random.Generator
+        Of the start values.
+    name : str
+        What the trial is called.
+
+    Returns
+    -------
+    model : Circuit
+    trial : Trial
+    """
     start = hclt(rows.table, size.num_latents, rows.categories, rng=generator, tree=tree)
 
     def step(circuit: Circuit, epochs: int) -> tuple[Circuit, Floats]:
@@ -63,7 +81,27 @@ def fitted_tree(rows: Rows, tree: Ints, size: Size, search: LearnSearch, generat
 
 def fitted_parts(rows: Rows, num_parts: int, size: Size, search: LearnSearch, generator: np.random.Generator,
                  name: str) -> tuple[Mixture, Trial]:
-    """A Hidden Chow-Liu tree for each part of a random division of the rows, all trained for equally many epochs."""
+    """A Hidden Chow-Liu tree for each part of a random division of the rows, all trained for equally many epochs.
+
+    The training mean of the trial counts each row under its own part alone, a lower bound on that of the mixture.
+
+    Parameters
+    ----------
+    rows : Rows
+    num_parts : int
+        The largest number of parts.
+    size : Size
+    search : LearnSearch
+    generator : numpy.random.Generator
+        Of the cuts and the start values.
+    name : str
+        What the trial is called.
+
+    Returns
+    -------
+    model : Mixture
+    trial : Trial
+    """
     tables = [rows.table[part] for part in random_parts(rows.table, num_parts, generator)]
     shares = np.array([len(table) for table in tables]) / len(rows.table)
     merged_tables = [merged(table) for table in tables]
@@ -81,7 +119,21 @@ def fitted_parts(rows: Rows, num_parts: int, size: Size, search: LearnSearch, ge
 
 
 def fitted_together(rows: Rows, mixture: Mixture, size: Size, search: LearnSearch) -> tuple[Mixture, Trial]:
-    """A mixture all of whose circuits learn from all rows, each mostly from those that it explains best."""
+    """A mixture all of whose circuits learn from all rows, each mostly from those that it explains best.
+
+    Parameters
+    ----------
+    rows : Rows
+    mixture : Mixture
+        Where to start.
+    size : Size
+    search : LearnSearch
+
+    Returns
+    -------
+    model : Mixture
+    trial : Trial
+    """
     def step(model: Mixture, epochs: int) -> tuple[Mixture, Floats]:
         return fit_mixture(model, rows.rows, weights=rows.counts, num_epochs=epochs, pseudocount=size.pseudocount,
                            n_jobs=rows.n_jobs)
