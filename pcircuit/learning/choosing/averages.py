@@ -9,17 +9,18 @@ agree.  Two ways to make them disagree are tried:
   Meila and Jordan 2000), with K and with 2K states, where K is the best number for one tree: members that overfit
   a little disagree more;
 * a tree for each part of a random division of the rows (`random_parts`) into up to P = 4, 16 and 64 parts, with
-  2K / sqrt(P) states, since a part has fewer rows.
+  2K / sqrt(P) states, since a part has fewer rows, and the first of the pseudocounts.
 
 Two members of each way tell how it will go on.  If l_1 is the mean log-likelihood of a member and l_2 that of the
 average of two, that of M is about
 
 .. math:: l_M = l_1 + 2 (1 - 1/M) (l_2 - l_1),
 
-as the loss to the limit falls with 1/M, like the variance of an average of M.  The way with the largest l_M goes on,
-until two members in a row bring no gain.  EM for the whole average (`fit_mixture`), which lets each tree specialise in
-the rows that it explains best, gains on some tables and overfits on others: the validation rows decide.  It is left
-out behind cuts, where each tree has its own rows already.
+as the loss to the limit falls with 1/M, like the variance of an average of M.  The way with the largest l_M goes on
+with new members, as long as l_M promises more than the tolerance: one member more or less may gain or lose by chance.
+EM for the whole average (`fit_mixture`), which lets each tree specialise in the rows that it explains best, gains on
+some tables and overfits on others: the validation rows decide.  It is left out behind cuts, where each tree has its own
+rows already.
 """
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ from pcircuit.array_types import Floats
 from pcircuit.circuit import Circuit
 from pcircuit.circuit_mixture import Mixture
 from pcircuit.inference.likelihood import log_likelihood
-from pcircuit.learning.choosing.fits import PATIENCE, Rows, Size, fitted_parts, fitted_together, fitted_tree
+from pcircuit.learning.choosing.fits import Rows, Size, fitted_parts, fitted_together, fitted_tree
 from pcircuit.learning.choosing.learned import Trial
 from pcircuit.learning.choosing.search import LearnSearch
 from pcircuit.learning.chow_liu import chow_liu_tree
@@ -95,10 +96,8 @@ def averaged(circuit: Circuit, single: float, size: Size, making: Making) -> Mix
     tried = [(_with(start if way.size == size and way.num_parts == 1 else _with(None, way, making), way, making), way)
              for way in ways(size, search)]
     average, way = max(tried, key=lambda one: one[0].expected(search.num_trees))
-    misses = 0
-    while len(average.members) < search.num_trees and misses < PATIENCE:
-        before, average = average.mean, _with(average, way, making)
-        misses = 0 if average.mean - before > search.tolerance else misses + 1
+    while average.expected(search.num_trees) - average.mean > search.tolerance:
+        average = _with(average, way, making)
     mixture, mean = _flat(average), average.mean
     if search.joint and way.num_parts == 1:
         together, trial = fitted_together(rows, mixture, way.size, search)
@@ -130,7 +129,7 @@ def ways(size: Size, search: LearnSearch) -> list[Way]:
         found.append(Way(1, size._replace(num_latents=2 * size.num_latents)))
     for parts in search.num_parts:
         states = max(2 * size.num_latents // math.isqrt(parts), 1)
-        found.append(Way(parts, size._replace(num_latents=states)))
+        found.append(Way(parts, Size(states, search.pseudocounts[0])))
     return found
 
 
