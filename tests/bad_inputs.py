@@ -206,6 +206,7 @@ def good():
                            "n_jobs": jobs},
         "pcircuit.LearnSearch": {"num_latents": ("[2]", ["2", "[]", "'2'", "[0]", "[2.5]", "['2']"]),
                                  "pseudocounts": ("[0.1]", ["0.1", "[]", "[-1]", "[nan]", "['a']"]),
+                                 "num_parts": ("[4]", ["4", "[1]", "[2.5]", "'4'"]),
                                  "num_trees": ("1", "count"), "num_epochs": ("1", "count"), "joint": ("True", "flag"),
                                  "tolerance": ("0.1", "not negative")},
         "pcircuit.Mixture": {"circuits": ("[coins]", ["None", "[]", "[None]", "coins", "[weights_of_three]"]),
