@@ -2,8 +2,8 @@
 
 This is for text and objects (for numbers see `hld.schemas.number_codes`). Python's dictionaries compare by value, which
 is the equality wanted: 1, 1.0 and True find one entry, "1" another. One look-up per cell decides nearly all
-cells; only those not found are examined: they may be missing (NaN), a level in another form (a
-date, bytes, a decimal), rare, or unseen.
+cells; only those not found are examined: they may be missing (NaN, or an empty text that is no level), a level in
+another form (a date, bytes, a decimal), rare, or unseen.
 
 Functions: `level_lookup` (column to `LevelLookup`), `look_up` (cells to categories).
 """
@@ -80,6 +80,9 @@ def _code_of(column: Any, lookup: Any, cell: str, is_strict: bool) -> int:
     if is_missing(cell):
         return -1
     value = plain_value(cell, column.name)
+    is_rare = bool(lookup.rare) and digest(value) in lookup.rare
+    if value == "" and not is_rare:     # files of text cannot tell it from a missing cell
+        return lookup.categories.get(value, -1)
     if isinstance(value, str) and column.kind != "categorical":
         if is_strict:
             raise not_a_number(cell, column.name)
@@ -87,4 +90,4 @@ def _code_of(column: Any, lookup: Any, cell: str, is_strict: bool) -> int:
     if value in lookup.categories:
         return lookup.categories[value]
     # categories after the levels: rare ones, if there are any, and last the unseen ones
-    return len(column.levels) if lookup.rare and digest(value) in lookup.rare else column.num_categories - 1
+    return len(column.levels) if is_rare else column.num_categories - 1

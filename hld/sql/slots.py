@@ -114,6 +114,8 @@ def slot_expression(column: LevelColumn | BinColumn, value: Any) -> Any:
     if (dtype.is_floating() and _backend(value) not in WITHOUT_NAN) or (
             dtype.is_decimal() and _backend(value) in NAN_DECIMALS):
         hole = hole | value.cast("float64").isnan()
+    if dtype.is_string() and column.kind == "categorical" and "" not in column.levels:
+        hole = hole | (value == "")     # as in files of text
     branches = _bin_branches(column, value) if column.kind in BINNED else _level_branches(column, value)
     if branches is None:
         return ibis.cases((hole, MISSING), else_=ODD).cast("int32")

@@ -218,7 +218,8 @@ def level_order(level: float | str) -> tuple[Any, ...]:
 def as_numbers(values: np.ndarray, name: str, *, odd: list[Any] | None = None) -> np.ndarray:
     """A column (N,) as an array of numbers, missing as NaN; TypeError where it holds anything else.
 
-    With a list `odd` there is no error: its entry for a position with anything else is appended, and the cell is NaN.
+    An empty text is missing, since files of text cannot tell it from a missing cell.  With a list `odd` there is no
+    error: its entry for a position with anything else is appended, and the cell is NaN.
 
     Parameters
     ----------
@@ -234,7 +235,7 @@ def as_numbers(values: np.ndarray, name: str, *, odd: list[Any] | None = None) -
     others = {kind for kind in set(map(type, cells)) if not issubclass(kind, REAL) or kind is np.timedelta64}
     if others:
         if odd is not None:
-            odd.extend(i for i, cell in enumerate(cells) if type(cell) in others and not is_missing(cell))
+            odd.extend(i for i, cell in enumerate(cells) if type(cell) in others and not _is_empty(cell))
         cells = [_nan_or_refuse(cell, name, odd is None) if type(cell) in others else cell for cell in cells]
     try:
         return np.array(cells, dtype=np.float64)
@@ -266,6 +267,11 @@ def as_doubles(values: Any, name: str) -> np.ndarray:
 
 def _nan_or_refuse(cell: Any, name: str, is_strict: bool) -> float:
     """NaN for a missing cell, and TypeError for a value that is not a number, or NaN, too."""
-    if not is_strict or is_missing(cell):
+    if not is_strict or _is_empty(cell):
         return np.nan
     raise not_a_number(cell, name)
+
+
+def _is_empty(cell: Any) -> bool:
+    """Whether a cell in a column of numbers is missing, or an empty text."""
+    return is_missing(cell) or (isinstance(cell, str) and not cell)

@@ -213,8 +213,9 @@ def _seconds_of(cell: Any, kind: Any) -> Any:
 
 
 def _is_hole(cell: Any) -> bool:
-    """Whether a cell is missing: None, NaN, NaT, NA."""
-    return cell is None or type(cell).__name__ in ("NaTType", "NAType") or cell != cell
+    """Whether a cell is missing: None, NaN, NaT, NA, and an empty text, as in files of text."""
+    is_empty = cell is None or (isinstance(cell, str) and not cell)
+    return is_empty or type(cell).__name__ in ("NaTType", "NAType") or cell != cell
 
 
 def _text_of(value: Any) -> str:

@@ -57,6 +57,8 @@ WORDS = [str(one) for one in (*DAYS, *HOURS)] + ["2024-03-01", "word"]
 
 @pytest.mark.parametrize(("levels", "cells", "kind"), [
     (WORDS, [*DAYS, datetime.datetime(1999, 1, 1), None], "TIMESTAMP"),
+    (WORDS, ["word", "", "other", None], "VARCHAR"),
+    ([*WORDS, ""], ["word", "", "other", None], "VARCHAR"),
     (WORDS, [*HOURS, datetime.time(1, 1), None], "TIME"),
     (WORDS, ["word", "2024-03-01", str(DAYS[1]), "new", None], "VARCHAR"),
     ([1, 2, 3], [1, 2, 4, None], "BIGINT"), ([1, 2, 3], [1.0, 2.5, 3.0, None], "DOUBLE"),

@@ -70,10 +70,20 @@ def test_levels_of_mixed_types_are_compared_as_numbers():
 
 def test_unseen_levels_are_counted():
     encoder = fit_encoder([[0, "a", True], [1, "b", True]])
-    codes, report = encoder.encode([[7, "a", False], [0, "c", True], [-1, "", None]])
+    codes, report = encoder.encode([[7, "a", False], [0, "c", True], [-1, "d", None]])
     assert codes.tolist() == [[2, 0, 1], [0, 2, 0], [2, 2, -1]]
     assert report.num_unseen.tolist() == [2, 2, 1]
     assert encoder.num_categories == (3, 3, 2)
+
+
+def test_an_empty_text_is_missing_unless_it_was_a_level():
+    """As in files of text, which cannot tell the two apart; whole numbers, numbers, text and dates alike."""
+    days = [datetime.date(2024, 1, day) for day in (1, 2)]
+    encoder = fit_encoder([[0, 0.5, "a", "", days[0]], [1, 0.7, "b", "b", days[1]]], continuous=[1])
+    codes, report = encoder.encode([["", "", "", "", ""]])
+    assert codes.tolist() == [[-1, -1, -1, 0, -1]]
+    assert report.num_unseen.tolist() == [0] * 5
+    assert report.num_missing.tolist() == [1, 1, 1, 0, 1]
 
 
 def test_constant_columns_have_an_unseen_category():

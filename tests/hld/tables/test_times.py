@@ -118,7 +118,7 @@ def test_dates_are_continuous_and_keep_their_order():
     assert all(isinstance(cell, datetime.datetime) for cell in back[:, 0])
     assert encoder.encode(back)[0][:, 0].tolist() == [0, 1, 2, 3]
     assert encoder.encode([["2020-01-01"], ["2020-12-31T10:00Z"], ["31.12.2020"]])[0][:, 0].tolist() == [0, 3, 3]
-    for text in ("2020-02-30", "01/02/2020", "soon", "20200101", ""):
+    for text in ("2020-02-30", "01/02/2020", "soon", "20200101"):
         with pytest.raises(TypeError, match=f"column 'x0' holds '{text}', expected a date"):
             encoder.encode([[text]])
 
