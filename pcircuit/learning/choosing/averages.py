@@ -9,7 +9,8 @@ agree.  Two ways to make them disagree are tried:
   Meila and Jordan 2000), with K and with 2K states, where K is the best number for one tree: members that overfit
   a little disagree more;
 * a tree for each part of a random division of the rows (`random_parts`) into up to P = 4, 16 and 64 parts, with
-  2K / sqrt(P) states, since a part has fewer rows, and the first of the pseudocounts.
+  2K / sqrt(P) states, since a part has fewer rows, and the first of the pseudocounts; not where parts could have
+  fewer rows than columns, from which no tree can be learned (and P trees would cost more than all of EM).
 
 Two members of each way tell how it will go on.  If l_1 is the mean log-likelihood of a member and l_2 that of the
 average of two, that of M is about
@@ -94,7 +95,7 @@ def averaged(circuit: Circuit, single: float, size: Size, making: Making) -> Mix
     rows, search = making.rows, making.search
     start = Average((circuit,), (single,), log_likelihood(circuit, rows.held, n_jobs=rows.n_jobs))
     tried = [(_with(start if way.size == size and way.num_parts == 1 else _with(None, way, making), way, making), way)
-             for way in ways(size, search)]
+             for way in ways(size, search, rows.table.shape)]
     average, way = max(tried, key=lambda one: one[0].expected(search.num_trees))
     while average.expected(search.num_trees) - average.mean > search.tolerance:
         average = _with(average, way, making)
@@ -106,7 +107,7 @@ def averaged(circuit: Circuit, single: float, size: Size, making: Making) -> Mix
     return mixture if mean - single > search.tolerance else None
 
 
-def ways(size: Size, search: LearnSearch) -> list[Way]:
+def ways(size: Size, search: LearnSearch, shape: tuple[int, ...]) -> list[Way]:
     """The ways to make members that are tried, that of `size` itself first.
 
     Parameters
@@ -114,6 +115,8 @@ def ways(size: Size, search: LearnSearch) -> list[Way]:
     size : Size
         Of the best single tree.
     search : LearnSearch
+    shape : (int, int)
+        Rows and columns of the table.
 
     Returns
     -------
@@ -121,13 +124,17 @@ def ways(size: Size, search: LearnSearch) -> list[Way]:
 
     Examples
     --------
-    >>> [(way.num_parts, way.size.num_latents) for way in ways(Size(16, 0.1), LearnSearch())]
+    >>> [(way.num_parts, way.size.num_latents) for way in ways(Size(16, 0.1), LearnSearch(), (9000, 100))]
     [(1, 16), (1, 32), (4, 16), (16, 8), (64, 4)]
+    >>> [(way.num_parts, way.size.num_latents) for way in ways(Size(16, 0.1), LearnSearch(), (9000, 1000))]
+    [(1, 16), (1, 32), (4, 16)]
     """
     found = [Way(1, size)]
     if 2 * size.num_latents <= max(search.num_latents):
         found.append(Way(1, size._replace(num_latents=2 * size.num_latents)))
     for parts in search.num_parts:
+        if shape[0] < parts * shape[1]:
+            continue
         states = max(2 * size.num_latents // math.isqrt(parts), 1)
         found.append(Way(parts, Size(states, search.pseudocounts[0])))
     return found

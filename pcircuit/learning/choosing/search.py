@@ -21,8 +21,8 @@ class LearnSearch:
     num_trees : int
         Largest number of models that are averaged; 1 gives a single circuit, which has exact moments.  Default 16.
     num_parts : sequence of int
-        Numbers of parts into which random cuts divide the rows, so that each part has a tree of its own; all are
-        tried.  Default 4, 16, 64; () for no cuts.
+        Numbers of parts into which random cuts divide the rows, so that each part has a tree of its own; all that leave
+        a part at least as many rows as columns are tried.  Default 4, 16, 64; () for no cuts.
     num_epochs : int
         Largest number of EM epochs for each circuit.  Default 200.
     joint : bool

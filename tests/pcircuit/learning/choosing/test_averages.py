@@ -27,9 +27,9 @@ def test_cuts_are_taken_where_the_dependences_turn(rng):
 
 
 def test_what_is_tried_follows_the_options():
-    assert [tuple(way.size) for way in ways(Size(64, 1.0), LearnSearch(num_parts=()))] == [(64, 1.0)]
-    assert [(way.num_parts, way.size.num_latents) for way in ways(Size(1, 0.1), LearnSearch(num_latents=[1]))] == [
-        (1, 1), (4, 1), (16, 1), (64, 1)]
+    assert [tuple(way.size) for way in ways(Size(64, 1.0), LearnSearch(num_parts=()), (9000, 10))] == [(64, 1.0)]
+    found = [(way.num_parts, way.size) for way in ways(Size(1, 1.0), LearnSearch(num_latents=[1]), (639, 10))]
+    assert found == [(1, (1, 1.0)), (4, (1, 0.1)), (16, (1, 0.1))]
 
 
 def test_the_expected_mean_of_many_members(rng):
