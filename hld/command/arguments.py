@@ -180,7 +180,7 @@ def _add_sample(commands: Any) -> None:
     sample.add_argument("--training", metavar="TRAIN.csv",
                         help="for --report: the training rows, to find drawn rows that are too close to one")
     sample.add_argument("--seed", type=_seed, default=0, help="seed (default 0)")
-    _add_separator(sample)
+    sample.add_argument("--sep", type=separator, default=",", help=r"separates cells (default ','; '\t' is a tab)")
 
 
 def _add_monitor(commands: Any) -> None:
@@ -202,7 +202,7 @@ def _add_monitor(commands: Any) -> None:
     monitor.add_argument("--margin", type=float,
                          help="distance from the model that is no shift yet (default: that of its reference rows)")
     _add_alpha(monitor)
-    _add_separator(monitor)
+    add_reading_options(monitor)
 
 
 def _add_serve(commands: Any) -> None:
@@ -295,12 +295,6 @@ def _add_demo(commands: Any) -> None:
 def _add_alpha(command: Parser) -> None:
     """``--alpha``."""
     command.add_argument("--alpha", type=float, default=0.05, help="level of the test (default 0.05)")
-
-
-def _add_separator(command: Parser) -> None:
-    """``--sep``."""
-    command.add_argument("--sep", type=separator, default=",",
-                         help=r"separates cells (default ','; '\t' is a tab)")
 
 
 def _count(text: Any) -> int:

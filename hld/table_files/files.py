@@ -111,11 +111,7 @@ def read_text(raw: Any, name: str, encoder: Any, options: ReadOptions = DEFAULT,
     """
     head, file = with_head(raw)
     dialect = find_dialect(head, options, name)
-    fitted = {column.name: column for column in encoder.columns}
-    if not encoder.by_name and len(dialect.names) == len(encoder.table_names):
-        fitted = {given: fitted.get(known) for given, known in zip(dialect.names, encoder.table_names, strict=True)}
-    for one in encoder.derived:
-        fitted.setdefault(one.source, BinColumn(one.source, (), 0.0, 0.0, "date"))
+    fitted = fitted_columns(encoder, dialect.names)
     typed = {} if as_text else {given: column.kind for given, column in fitted.items()
                                 if column is not None and column.kind in TYPED}
     is_empty = True
@@ -124,6 +120,27 @@ def read_text(raw: Any, name: str, encoder: Any, options: ReadOptions = DEFAULT,
         yield {given: as_fitted(cells, fitted.get(given), dialect.decimal) for given, cells in columns_of(chunk)}
     if is_empty:    # the names, so that it is said what is wrong
         yield {given: np.zeros(0, dtype=object) for given in options.chosen(dialect.names, name)}
+
+
+def fitted_columns(encoder: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    """What the columns of a text file were fitted to, by their names in the file; None for what training did not have.
+
+    Parameters
+    ----------
+    encoder : hld.schemas.encoder.TableEncoder
+    names : tuple of str
+        Of all columns of the file.
+
+    Returns
+    -------
+    dict of str to LevelColumn, BinColumn or None
+    """
+    fitted: dict[str, Any] = {column.name: column for column in encoder.columns}
+    if not encoder.by_name and len(names) == len(encoder.table_names):
+        fitted = {given: fitted.get(known) for given, known in zip(names, encoder.table_names, strict=True)}
+    for one in encoder.derived:
+        fitted.setdefault(one.source, BinColumn(one.source, (), 0.0, 0.0, "date"))
+    return fitted
 
 
 def sampled(chunks: Iterator[Any], max_rows: int, seed: int) -> tuple[Any, ...]:

@@ -1,6 +1,7 @@
 r"""``hld monitor``: rows on standard input, a line of JSON for every n rows and at the alarm.
 
-The header comes first, then rows as they arrive.  After every n of them the monitor (`hld.Monitor`) is updated and
+The header comes first, then rows as they arrive; how they are written (separator, decimal mark) is found from the
+first n of them, as for files, or stated by options.  After every n of them the monitor (`hld.Monitor`) is updated and
 a line is written:
 
     {"event": "rows", "num_rows": 300, "alarm": false, "pvalue": 0.41, "e_value": 1.8, ...}
@@ -17,20 +18,25 @@ from __future__ import annotations
 import argparse
 import csv
 import io
+import itertools
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hld.monitoring.monitor import MonitorResult
     from hld.schemas.encoder import TableEncoder
+    from hld.table_files.dialect import Dialect, ReadOptions
 
 ALARM = 1
+NAME = "standard input"
 
 
 def monitor(args: argparse.Namespace) -> int:
     """Watch standard input."""
+    from hld.command.console.reading import reading_options
     from hld.command.console.steps import step
     from hld.model_files import load
     from hld.monitoring.of_test import monitor_of
@@ -46,8 +52,9 @@ def monitor(args: argparse.Namespace) -> int:
         watch = _among_rows(detector, args)
         update = watch.update_codes
     was_alarm, result = False, None
-    for text in _blocks(sys.stdin, args.every, args.sep):
-        codes, *_ = encoder.encode_counting(_cells(text, encoder, args.sep))
+    options = reading_options(args)
+    for dialect, rows in _blocks(_standard_input(options.encoding), args.every, options):
+        codes, *_ = encoder.encode_counting(_cells(rows, dialect, encoder, options))
         result = update(codes)
         is_new, was_alarm = result.alarm and not was_alarm, result.alarm
         if is_new or not args.alarm_only:
@@ -67,52 +74,51 @@ def _among_rows(detector: Any, args: Any) -> Any:
     import os
 
     from hld.command.console.csv_files import read_batch
+    from hld.command.console.reading import reading_options
     from hld.command.console.steps import step
     from hld.streams.stream_monitor import StreamMonitor
-    from hld.table_files.dialect import ReadOptions
     if args.margin is not None:
         raise ValueError("--margin is for the model as reference: leave it out with --reference")
     if args.state is not None and os.path.exists(args.state):
         return StreamMonitor.load(args.state, detector)
     with step(f"reading {args.reference}"):
-        rows = read_batch(args.reference, detector.encoder_, ReadOptions())
+        rows = read_batch(args.reference, detector.encoder_, reading_options(args))
     return StreamMonitor(detector, rows, args.alpha)
 
 
-def _blocks(lines: Any, size: int, separator: str) -> Iterator[str]:
-    """Texts of CSV, each the header and `size` rows or fewer at the end."""
-    reader = csv.reader(lines, delimiter=separator)
-    header, rows = next(reader, None), []
-    if header is None:
-        raise ValueError("standard input is empty, expected a header and rows")
-    for row in reader:
-        if not row:
-            continue
-        rows.append(row)
-        if len(rows) == size:
-            yield _text([header, *rows], separator)
-            rows = []
-    if rows:
-        yield _text([header, *rows], separator)
+def _blocks(lines: Any, size: int, options: ReadOptions) -> Iterator[tuple[Dialect, list[list[str]]]]:
+    """How standard input is written, by its first lines, and `size` rows of it at a time, fewer at the end."""
+    from hld.table_files.dialect import find_dialect
+    first = list(itertools.islice(lines, size + 1))
+    dialect = find_dialect("".join(first).encode(errors="surrogateescape"), replace(options, encoding="utf-8"), NAME)
+    rows = filter(None, csv.reader(itertools.chain(first, lines), delimiter=dialect.separator,
+                                   skipinitialspace=dialect.has_blanks))
+    if options.has_header:
+        next(rows)
+    while block := list(itertools.islice(rows, size)):
+        yield dialect, block
 
 
-def _cells(text: str, encoder: TableEncoder, separator: str) -> dict[str, Any]:
+def _cells(rows: list[list[str]], dialect: Dialect, encoder: TableEncoder, options: ReadOptions) -> dict[str, Any]:
     """Columns of cells, each of the type that its column was fitted to."""
+    from hld.table_files.files import fitted_columns
     from hld.table_files.text_cells import as_fitted, pandas_for_csv
-    pandas = pandas_for_csv()
-    try:
-        frame = pandas.read_csv(io.StringIO(text), sep=separator, dtype=str, index_col=False)
-    except pandas.errors.ParserError as error:
-        raise ValueError(f"standard input is not a table separated by {separator!r}: {error}") from None
-    fitted = {column.name: column for column in encoder.columns}
-    return {name: as_fitted(frame[name], fitted.get(name), ".") for name in frame.columns}
+    names, missing = dialect.names, set(options.missing_texts)
+    wrong = next((row for row in rows if len(row) != len(names)), None)
+    if wrong is not None:
+        raise ValueError(f"{NAME} has a row of {len(wrong)} cells ({dialect.separator.join(wrong)[:60]!r}), expected "
+                         f"{len(names)}, as in its header")
+    fitted, columns = fitted_columns(encoder, names), dict(zip(names, zip(*rows, strict=True), strict=True))
+    series = pandas_for_csv().Series
+    return {name: as_fitted(series([None if cell in missing else cell for cell in columns[name]], dtype=object),
+                            fitted.get(name), dialect.decimal) for name in options.chosen(names, NAME)}
 
 
-def _text(rows: list[list[str]], separator: str) -> str:
-    """Rows as CSV."""
-    text = io.StringIO()
-    csv.writer(text, delimiter=separator, lineterminator="\n").writerows(rows)
-    return text.getvalue()
+def _standard_input(encoding: str) -> Any:
+    """Lines of standard input; a byte order mark in front is no part of them."""
+    if encoding == "utf-8" or not hasattr(sys.stdin, "buffer"):
+        return sys.stdin
+    return io.TextIOWrapper(sys.stdin.buffer, encoding=encoding)
 
 
 def _print_line(event: str, result: MonitorResult) -> None:

@@ -176,6 +176,32 @@ def test_monitor(run, folder):
         assert message in err
 
 
+def test_monitor_reads_streams_as_files_are_read(run, folder):
+    """Semicolons, decimal commas, row numbers and blanks give the lines that the plain stream gives."""
+    calm = pd.read_csv(folder / "calm.csv")
+    calm.loc[::7, "visits"] = np.nan
+    calm["visits"] = calm["visits"].astype("Int64")
+    _, plain, _ = run("monitor", "model.hld", stdin=calm.to_csv(index=False))
+    assert [json.loads(line)["num_missing"] for line in plain.splitlines()][-1] == 58
+    written = {"german": calm.to_csv(sep=";", decimal=","), "tabs": calm.to_csv(sep="\t", index=False, na_rep="-9"),
+               "blanks": "\n".join(calm.to_csv(index=False).splitlines()).replace(",", ", ")}
+    for name, options in (("german", ()), ("tabs", ("--na-values", "-9")), ("blanks", ())):
+        status, out, err = run("monitor", "model.hld", *options, stdin=written[name])
+        assert (status, out, err) == (0, plain, ""), name
+
+
+@pytest.mark.parametrize(("stream", "message"), [
+    ("colour,visits,income\nred,1,0.5\nred,1\n", "a row of 2 cells ('red,1'), expected 3, as in its header"),
+    ("colour,visits,income\nred,1,0.5,7\n", "a row of 4 cells"),
+    ("colour\udcf6,visits\nred,1\n", "not text in UTF-8"),
+    ("red,1,0.5\nred,1,0.5\nred,1,0.5\n", "looks like the others")])
+def test_monitor_refuses_what_is_no_table(run, stream, message):
+    status, out, err = run("monitor", "model.hld", stdin=stream)
+    assert (status, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+
+
 def test_diff(run, folder):
     status, out, err = run("diff", "model.hld", "other.hld")
     assert (status, err) == (0, "")
