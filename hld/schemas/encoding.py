@@ -222,8 +222,15 @@ def _may_be_missing(column: Any, values: Any) -> bool:
     if values is None or column.unseen == "missing":
         return True
     if isinstance(values, Factored) and column.kind not in BINNED:
-        return bool((values.codes < 0).any() or any(map(is_missing, values.levels.tolist())))
+        return bool((values.codes < 0).any() or any(map(_may_be_empty, values.levels.tolist())))
+    if values.dtype.kind in "US":   # texts among numbers, and empty ones
+        return column.kind in BINNED or bool((values == values.dtype.type()).any())
     return values.dtype.kind in "fOMm"
+
+
+def _may_be_empty(cell: Any) -> bool:
+    """Whether a cell is missing, or a text without letters, which is where it is no level."""
+    return is_missing(cell) or cell in ("", b"")
 
 
 def _copy_counting(numbers: np.ndarray, num_levels: np.ndarray, codes: np.ndarray) -> None:

@@ -132,14 +132,24 @@ def calendar_columns(source: str, parts: Any = ("weekday", "hour"), *, keep: boo
     return (*itself, *(ColumnSchema(f"{source}_{part}", source=source, part=part) for part in parts))
 
 
-def count_missing(values: Any) -> int:
+def count_missing(values: Any, *, has_empty: bool = False) -> int:
     """How many cells of a column (N,) are missing.
+
+    Parameters
+    ----------
+    values : (N,) array or Factored
+    has_empty : bool
+        Whether empty texts count: they are missing where numbers or dates are expected.
 
     Examples
     --------
     >>> count_missing(np.array([1.0, np.nan])), count_missing(np.array(["a", None, float("nan")], dtype=object))
     (1, 2)
+    >>> count_missing(np.array([0.5, None, ""], dtype=object), has_empty=True)
+    2
     """
+    if has_empty and values.dtype.kind in "OUS":
+        return sum(is_missing(cell) or cell in ("", b"") for cell in values.tolist())
     if isinstance(values, Factored):
         return int((values.codes < 0).sum())
     if values.dtype.kind in "fmM":
@@ -175,6 +185,8 @@ def _learned(name: str, values: Any, role: Any, known: ColumnSchema | None, rows
         if note:
             return ColumnSchema(name, LEFT_OUT, note=note)
         column = column if rows is None else narrowed_column(column, values[rows], **sizes)
+    if column.kind != "categorical":
+        missing = count_missing(values, has_empty=True)
     found = ColumnSchema.of(column, missing)
     return found if policy == "keep" else ColumnSchema.of(_with_policy(found, policy), missing)
 

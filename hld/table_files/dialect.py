@@ -155,12 +155,40 @@ def find_dialect(head: bytes, options: ReadOptions, called: str) -> Dialect:
     if len(first) == 1 and others:
         raise ValueError(f"{called} is read with the separator {separator!r}, but its only column {first[0]!r} holds "
                          f"{others[0]!r}: give that as the separator")
-    decimal = options.decimal or _likely_decimal(rows[1:] if options.has_header else rows, separator)
+    decimal = options.decimal or likely_decimal(rows[1:] if options.has_header else rows, separator)
     has_blanks = len(first) > 1 and all(cell.startswith(" ") for cell in first[1:])
     if not options.has_header:
         return Dialect(separator, decimal, tuple(f"x{v}" for v in range(len(first))), encoding, has_blanks)
     _check_header(first, rows[1:], called)
     return Dialect(separator, decimal, tuple(map(str.strip, first) if has_blanks else first), encoding, has_blanks)
+
+
+def likely_decimal(rows: list[list[str]], separator: str) -> str:
+    """A comma where some column has numbers with commas only, and no cell is a number with a point.
+
+    Parameters
+    ----------
+    rows : list of list of str
+        Cells, without the header.
+    separator : str
+        With a comma between cells there is none in numbers.
+
+    Returns
+    -------
+    "." or ","
+
+    Examples
+    --------
+    >>> likely_decimal([["1,5", "a"], ["2", "b"]], ";"), likely_decimal([["1", "a"]], ";")
+    (',', '.')
+    """
+    if separator == "," or not rows:
+        return "."
+    cells = [[cell.strip() for cell in column if cell.strip()] for column in zip(*_rectangle(rows), strict=True)]
+    has_point = any(POINT.fullmatch(cell) for column in cells for cell in column)
+    is_comma = [bool(column) and any(map(COMMA.fullmatch, column)) and all(map(NUMBER.fullmatch, column))
+                for column in cells]
+    return "," if any(is_comma) and not has_point else "."
 
 
 def encoding_of(head: bytes, encoding: str) -> str:
@@ -217,17 +245,6 @@ def _likely_separator(text: str) -> str:
         if size > 1 and sizes[0] > 1 and (count, size) > most:
             best, most = separator, (count, size)
     return best
-
-
-def _likely_decimal(rows: list[list[str]], separator: str) -> str:
-    """A comma where some column has numbers with commas only, and no cell is a number with a point."""
-    if separator == "," or not rows:
-        return "."
-    cells = [[cell.strip() for cell in column if cell.strip()] for column in zip(*_rectangle(rows), strict=True)]
-    has_point = any(POINT.fullmatch(cell) for column in cells for cell in column)
-    is_comma = [bool(column) and any(map(COMMA.fullmatch, column)) and all(map(NUMBER.fullmatch, column))
-                for column in cells]
-    return "," if any(is_comma) and not has_point else "."
 
 
 def _rectangle(rows: list[list[str]]) -> list[Any]:

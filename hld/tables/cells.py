@@ -161,6 +161,8 @@ def _checked_dtype(array: Any, what: Any) -> Any:
 def distinct_values(values: Any, name: str) -> tuple[Any, ...]:
     """Distinct plain values of a column (N,), in the order of `level_order`, and their counts (n,).
 
+    An empty text among values that are no texts is missing, as it is in files of text.
+
     Parameters
     ----------
     values : (N,) array
@@ -185,6 +187,8 @@ def distinct_values(values: Any, name: str) -> tuple[Any, ...]:
             value = plain_value(cell, name)
             chosen[value] = min(chosen.get(value, value), value, key=lambda v: _PREFERENCE[type(v)])
             totals[value] += count
+    if "" in chosen and all(value == "" for value in chosen if isinstance(value, str)) and len(chosen) > 1:
+        del chosen[""]
     levels = sorted(chosen.values(), key=level_order)
     return levels, np.array([totals[level] for level in levels], dtype=np.int64)
 

@@ -54,6 +54,7 @@ def time_kind(values: Any) -> str | None:
     if kind in "Mm":
         return "date" if kind == "M" else "duration"
     cells = getattr(values, "levels", values).tolist() if kind in "OU" else []
+    cells = [cell for cell in cells if not isinstance(cell, str) or cell]  # an empty text is missing
     types = set(map(type, cells))
     # what is missing has types of its own, which are no times, but for pandas.NaT
     types = {one for one in types if one not in (type(None), float) and one.__name__ not in ("NaTType", "NAType")}

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import io
 import itertools
 import json
 import sys
@@ -40,6 +39,8 @@ def monitor(args: argparse.Namespace) -> int:
     from hld.command.console.steps import step
     from hld.model_files import load
     from hld.monitoring.of_test import monitor_of
+    if args.format not in (None, "csv"):
+        raise ValueError(f"--format is {args.format}, expected csv, in which rows come one by one")
     if args.reference is None and args.state is not None:
         raise ValueError("--state is for --reference: without it there is no state to keep")
     with step(f"reading {args.model}"):
@@ -53,7 +54,7 @@ def monitor(args: argparse.Namespace) -> int:
         update = watch.update_codes
     was_alarm, result = False, None
     options = reading_options(args)
-    for dialect, rows in _blocks(_standard_input(options.encoding), args.every, options):
+    for dialect, rows in _blocks(_lines(options.encoding), args.every, options):
         codes, *_ = encoder.encode_counting(_cells(rows, dialect, encoder, options))
         result = update(codes)
         is_new, was_alarm = result.alarm and not was_alarm, result.alarm
@@ -86,16 +87,18 @@ def _among_rows(detector: Any, args: Any) -> Any:
     return StreamMonitor(detector, rows, args.alpha)
 
 
-def _blocks(lines: Any, size: int, options: ReadOptions) -> Iterator[tuple[Dialect, list[list[str]]]]:
+def _blocks(lines: Iterator[str], size: int, options: ReadOptions) -> Iterator[tuple[Dialect, list[list[str]]]]:
     """How standard input is written, by its first lines, and `size` rows of it at a time, fewer at the end."""
-    from hld.table_files.dialect import find_dialect
+    from hld.table_files.dialect import find_dialect, likely_decimal
     first = list(itertools.islice(lines, size + 1))
-    dialect = find_dialect("".join(first).encode(errors="surrogateescape"), replace(options, encoding="utf-8"), NAME)
+    dialect = find_dialect("".join(first).encode(), replace(options, encoding="utf-8"), NAME)
     rows = filter(None, csv.reader(itertools.chain(first, lines), delimiter=dialect.separator,
                                    skipinitialspace=dialect.has_blanks))
     if options.has_header:
         next(rows)
     while block := list(itertools.islice(rows, size)):
+        if options.decimal is None and dialect.decimal == ".":  # whole numbers, until now
+            dialect = replace(dialect, decimal=likely_decimal(block, dialect.separator))
         yield dialect, block
 
 
@@ -114,11 +117,15 @@ def _cells(rows: list[list[str]], dialect: Dialect, encoder: TableEncoder, optio
                             fitted.get(name), dialect.decimal) for name in options.chosen(names, NAME)}
 
 
-def _standard_input(encoding: str) -> Any:
-    """Lines of standard input; a byte order mark in front is no part of them."""
-    if encoding == "utf-8" or not hasattr(sys.stdin, "buffer"):
-        return sys.stdin
-    return io.TextIOWrapper(sys.stdin.buffer, encoding=encoding)
+def _lines(encoding: str) -> Iterator[str]:
+    """Lines of standard input."""
+    try:
+        if hasattr(sys.stdin, "reconfigure"):
+            sys.stdin.reconfigure(encoding=encoding, errors="strict")
+        yield from sys.stdin
+    except (UnicodeDecodeError, LookupError):
+        raise ValueError(f"{NAME} cannot be read as text in {encoding!r}, expected CSV, or another encoding "
+                         "(--encoding latin-1, for example)") from None
 
 
 def _print_line(event: str, result: MonitorResult) -> None:

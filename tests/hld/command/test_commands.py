@@ -190,10 +190,33 @@ def test_monitor_reads_streams_as_files_are_read(run, folder):
         assert (status, out, err) == (0, plain, ""), name
 
 
+def test_monitor_finds_a_decimal_comma_that_comes_late(run, folder):
+    """With one row at a time the first has whole numbers only."""
+    calm = pd.read_csv(folder / "calm.csv").head(6)
+    calm.loc[:2, "income"] = [1.0, 2.0, 3.0]
+    plain, german = calm.to_csv(index=False), calm.to_csv(index=False, sep=";", decimal=",").replace(",0\n", "\n")
+    assert run("monitor", "model.hld", "--every", "1", stdin=german) == run("monitor", "model.hld", "--every", "1",
+                                                                             stdin=plain)
+    assert run("monitor", "model.hld", "--every", "1", "--decimal", ".", stdin=german)[1] != run(
+        "monitor", "model.hld", "--every", "1", stdin=plain)[1]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("stream", "options", "message"), [
+    ("größe,visits\n1,1\n".encode("latin-1"), (), "cannot be read as text in 'utf-8'"),
+    (b"a,b\n1,1\n", ("--encoding", "nonsense"), "cannot be read as text in 'nonsense'"),
+    (b"PAR1\x00\x01\xff", (), "cannot be read as text"), (b"a\n1\n", ("--format", "jsonl"), "expected csv")])
+def test_monitor_refuses_bytes_that_are_no_text(folder, stream, options, message):
+    done = subprocess.run([sys.executable, "-m", "hld", "monitor", "model.hld", *options], cwd=folder, input=stream,
+                          capture_output=True, timeout=120)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert message in done.stderr.decode()
+    assert done.stderr.count(b"\n") == 1
+
+
 @pytest.mark.parametrize(("stream", "message"), [
     ("colour,visits,income\nred,1,0.5\nred,1\n", "a row of 2 cells ('red,1'), expected 3, as in its header"),
     ("colour,visits,income\nred,1,0.5,7\n", "a row of 4 cells"),
-    ("colour\udcf6,visits\nred,1\n", "not text in UTF-8"),
     ("red,1,0.5\nred,1,0.5\nred,1,0.5\n", "looks like the others")])
 def test_monitor_refuses_what_is_no_table(run, stream, message):
     status, out, err = run("monitor", "model.hld", stdin=stream)

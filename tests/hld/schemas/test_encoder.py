@@ -119,7 +119,9 @@ def test_decoding_recovers_levels(rows):
     assert decoded.dtype == object
     for v, fitted in enumerate(encoder.columns):
         if fitted.kind != "continuous":
-            assert all(map(same_cell, decoded[:, v], table[:, v]))
+            has_text = any(isinstance(level, str) for level in fitted.levels)  # else an empty text is missing
+            cells = [None if isinstance(cell, str) and not cell and not has_text else cell for cell in table[:, v]]
+            assert all(map(same_cell, decoded[:, v], cells))
     assert np.array_equal(encoder.encode(decoded)[0], codes)
 
 

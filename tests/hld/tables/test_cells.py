@@ -9,6 +9,7 @@ import pytest
 import representations
 from tables import codes_of, column
 
+import hld
 from hld.schemas.encoder import fit_encoder
 
 # Missing and unseen values, equality by value
@@ -84,6 +85,37 @@ def test_an_empty_text_is_missing_unless_it_was_a_level():
     assert codes.tolist() == [[-1, -1, -1, 0, -1]]
     assert report.num_unseen.tolist() == [0] * 5
     assert report.num_missing.tolist() == [1, 1, 1, 0, 1]
+
+
+@pytest.mark.parametrize("form", [np.array, lambda x: np.array(x, dtype="S1"), lambda x: np.array(x, dtype=object),
+                                  pd.DataFrame, lambda x: pd.DataFrame(x, dtype="category"), list])
+def test_empty_texts_have_a_code_of_their_own_in_every_form(form):
+    """Codes of text alone are unsigned, where -1 would be a category."""
+    encoder = fit_encoder(np.array([["a", "x"], ["b", "y"]]))
+    codes, report = encoder.encode(form([["a", "x"], ["", "y"]]))
+    assert codes.tolist() == [[0, 0], [-1, 1]]
+    assert report.num_missing.tolist() == [1, 0]
+
+
+def test_texts_among_numbers_have_no_category():
+    """So it is where a column comes as an array of texts."""
+    encoder = fit_encoder({"a": np.linspace(0, 1, 50), "b": np.arange(50) % 3})
+    codes, report = encoder.encode_counting({"a": np.array(["soon", ""]), "b": np.array([1, 2])})[:2]
+    assert codes.tolist() == [[-1, 1], [-1, 2]]
+    assert report.num_odd.tolist() == [1, 0]
+
+
+def test_a_column_is_learned_as_if_empty_texts_were_missing():
+    """Numbers, whole numbers, flags and dates with empty texts between them, as JSON may have them."""
+    columns = {"number": [0.5, 1.25, 2.5], "whole": [3, 1, 2], "flag": [True, False, True],
+               "text of dates": ["2024-01-01", "2024-02-01", "2024-03-01"],
+               "date": [datetime.date(2024, month, 1) for month in (1, 2, 3)]}
+    tables = [[dict(zip(columns, row, strict=True)) for row in [*zip(*columns.values(), strict=True), [hole] * 5]]
+              for hole in ("", None)]
+    schemas = [hld.HLDDetector(num_epochs=1).fit(table * 10).schema_ for table in tables]
+    assert schemas[0] == schemas[1]
+    assert [column.kind for column in schemas[0].columns] == ["continuous", "integer", "boolean", "date", "date"]
+    assert [column.num_missing for column in schemas[0].columns] == [10] * 5
 
 
 def test_constant_columns_have_an_unseen_category():
