@@ -2,7 +2,8 @@
 
 A detector may be a function that returns a p-value, or an object with ``test`` or ``predict``.  The returned value may
 be a number, an object with an attribute, or a mapping, nested or not, with a p-value under one of the usual names.
-Several p-values, one for each column, are combined by Bonferroni's rule, as the detectors that return them do.
+Several p-values, one for each column, are combined by Bonferroni's rule, as the detectors that return them do.  A
+detector without p-values may say true or false, alarm or none, itself or under a usual name: p is then 0 or 1.
 """
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 NAMES = ("pvalue", "p_value", "p_val", "pval")
+ALARMS = ("is_drift", "reject", "alarm", "drift")  # looked for only where no p-value is
 
 
 def pvalue_function(detector: Any, name: str = "detectors") -> Callable[[Any], float]:
@@ -37,6 +39,8 @@ def pvalue_function(detector: Any, name: str = "detectors") -> Callable[[Any], f
     --------
     >>> pvalue_function(lambda batch: {"data": {"p_val": np.array([0.04, 0.5])}})([[0]])
     0.08
+    >>> pvalue_function(lambda batch: {"is_drift": 1, "distance": 0.7})([[0]]), pvalue_function(any)([0, 0])
+    (0.0, 1.0)
     """
     for method in ("test", "predict"):
         if callable(getattr(detector, method, None)):
@@ -51,28 +55,41 @@ def pvalue_function(detector: Any, name: str = "detectors") -> Callable[[Any], f
 
 
 def pvalue_of(result: Any) -> float:
-    """The p-value in what a detector returned; ValueError where there is none."""
-    found = _find(result)
+    """The p-value in what a detector returned; ValueError where there is neither one nor a verdict."""
+    found = _find(result, NAMES, _is_number)
     if found is None:
-        raise ValueError(f"the detector returned no p-value (a number, or one named {', '.join(NAMES)}), found "
-                         f"{reprlib.repr(result)}")
+        found = _find(result, ALARMS, _is_verdict)
+        if found is not None and _is_verdict(found):
+            return 0.0 if found else 1.0
+        raise ValueError(f"the detector returned neither a p-value (a number, or one named {', '.join(NAMES)}) nor "
+                         f"true or false (or one named {', '.join(ALARMS)}), found {reprlib.repr(result)}")
     values = np.asarray(found, dtype=np.float64).ravel()
     if not values.size or not ((values >= 0) & (values <= 1)).all():
         raise ValueError(f"the detector returned {reprlib.repr(found)}, expected p-values from 0 to 1")
     return float(min(values.min() * values.size, 1.0))
 
 
-def _find(result: Any) -> Any:
-    """Numbers under one of the names, or the result itself if it is a number."""
-    if isinstance(result, (int, float, np.number)) and not isinstance(result, bool):
+def _find(result: Any, names: tuple[str, ...], is_one: Callable[[Any], bool]) -> Any:
+    """What stands under one of the names, or the result itself if it is one of these."""
+    if is_one(result):
         return result
     if isinstance(result, Mapping):
-        for name in NAMES:
+        for name in names:
             if name in result:
                 return result[name]
         return next((found for value in result.values() if isinstance(value, Mapping)
-                     and (found := _find(value)) is not None), None)
-    return next((getattr(result, name) for name in NAMES if hasattr(result, name)), None)
+                     and (found := _find(value, names, is_one)) is not None), None)
+    return next((getattr(result, name) for name in names if hasattr(result, name)), None)
+
+
+def _is_number(result: Any) -> bool:
+    """Whether a result is a number, which true and false are not."""
+    return isinstance(result, (int, float, np.number)) and not isinstance(result, bool)
+
+
+def _is_verdict(result: Any) -> bool:
+    """Whether a result is true or false, also as 0 or 1."""
+    return isinstance(result, (bool, np.bool_)) or (_is_number(result) and result in (0, 1))
 
 
 def num_rows(table: Any) -> int:

@@ -106,7 +106,8 @@ def audit(detectors: Any, held_out: Any, sizes: Sequence[int] = SIZES, edits: Se
     Parameters
     ----------
     detectors : detector, or mapping of name to detector
-        A function from a batch to a p-value, or an object with ``test`` (or ``predict``): see `hld.auditing.adapters`.
+        A function from a batch to a p-value, or to true for an alarm and false for none, or an object with ``test``
+        (or ``predict``) that returns one of these, itself or under a usual name: see `hld.auditing.adapters`.
     held_out : table
         Rows from the distribution that the detectors learned, in their order.
     sizes : sequence of int
@@ -128,7 +129,7 @@ def audit(detectors: Any, held_out: Any, sizes: Sequence[int] = SIZES, edits: Se
     Raises
     ------
     TypeError, ValueError
-        If a batch is larger than the table, or a detector returns no p-value.
+        If a batch is larger than the table, or a detector returns neither a p-value nor true or false.
 
     Notes
     -----

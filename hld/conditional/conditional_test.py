@@ -7,8 +7,9 @@ zero under the circuit whatever P(X) is.
 
 **What the circuit gets wrong.**  Real rows have E[r | x] = b(x), not zero, and a batch with other x has another mean of
 b.  The part of b that is a sum of functions of single covariates and of pairs of them is subtracted: let phi(x) hold a
-constant, the indicators of their values and those of pairs of values, for as many pairs as the reference has rows for.
-The residuals of k reference rows are regressed on phi.  Then for a batch of T rows
+constant, the indicators of their values and those of pairs of values, grouped where they are many, for as many pairs as
+the reference has rows for (`hld.conditional.covariate_functions`).  The residuals of k reference rows are regressed on
+phi.  Then for a batch of T rows
 
 .. math:: Z = \bar r - \hat\beta^t \bar\phi, \qquad
           \mathrm{Cov}(Z) = S \, (1/T + h), \quad h = \bar\phi^t (\Phi^t \Phi)^+ \bar\phi,
@@ -24,17 +25,16 @@ stretched for a finite T as in `hld.nulls.ranks.confirmation`.  Several metrics 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-import pcircuit
 from hld.checks import check_alpha, finite_array
 from hld.conditional.column_tests import column_pvalues
 from hld.conditional.context import CovariateContext
+from hld.conditional.covariate_functions import CovariateFunctions, choose_functions
 from hld.conditional.residuals import residuals
 from hld.gchi2.three_moments import ThreeMoments
 from hld.nulls.joint import RESOLVED, JointLaw, harmonic_mean, joint_law
@@ -61,12 +61,12 @@ class ConditionalTest:
     ----------
     inner : HLDTest
         Circuit, vectors and metrics; as a test it alarms on moved covariates, too.
-    given : (V,) bool array
-        Which variables are covariates.
+    functions : CovariateFunctions
+        f functions of the covariates.
     num_rows : int
         k, rows of the reference.
     beta : (f, m) float array
-        The regression of residuals on functions of the covariates; f = 1 is a constant.
+        The regression of residuals on the functions; f = 1 is a constant.
     inverse : (f, f) float array
         Pseudo-inverse of the sums of products of these functions.
     norms, fourth : (q, 3), (q,) float arrays
@@ -88,7 +88,7 @@ class ConditionalTest:
     """
 
     inner: HLDTest
-    given: np.ndarray
+    functions: CovariateFunctions
     num_rows: int
     beta: np.ndarray
     inverse: np.ndarray
@@ -98,11 +98,16 @@ class ConditionalTest:
     joint: np.ndarray
     kind = "covariates"
 
+    @property
+    def given(self) -> np.ndarray:
+        """(V,) bool array, which variables are covariates."""
+        return np.isin(np.arange(self.inner.circuit.num_variables), self.functions.variables)
+
     def __call__(self, batch: ArrayLike, alpha: float = 0.05) -> HLDResult:
         """Test a batch (T, V) of codes, -1 for a hole, at a level in (0, 1)."""
         inner, alpha = self.inner, check_alpha(alpha)
         batch = check_rows(inner.circuit, batch)
-        T, functions = len(batch), self._functions(batch)
+        T, functions = len(batch), self.functions(batch)
         own = residuals(inner.circuit, inner.nodes, batch, self.given) - functions @ self.beta
         share, difference = functions.mean(axis=0), own.mean(axis=0)
         width = 1 / T + float(share @ self.inverse @ share)
@@ -168,13 +173,12 @@ class ConditionalTest:
         """One p-value for all metrics."""
         return each[0] if len(each) == 1 else JointLaw(self.joint).tail(float(harmonic_mean(each)))
 
-    def _functions(self, rows: np.ndarray) -> np.ndarray:
-        """(n, f) the functions of the covariates in the regression."""
-        return covariate_functions(self.inner.circuit, rows, self.given, len(self.beta))
-
     def to_arrays(self) -> dict[str, Any]:
         """All numbers, for a file."""
-        return {"given": np.flatnonzero(self.given), "num_rows": np.array([self.num_rows]),
+        groups = self.functions.groups
+        each = all(len(one) == one[-1] + 1 for one in groups)    # value has a group of its own
+        return {"given": self.functions.variables, "num_rows": np.array([self.num_rows]),
+                **({} if each else {"groups": np.concatenate(groups)}),
                 **{name: getattr(self, name) for name in ARRAYS}}
 
     @classmethod
@@ -185,9 +189,9 @@ class ConditionalTest:
         if len(given) and (given.min() < 0 or given.max() >= V or (np.diff(given) <= 0).any()):
             raise ValueError("the covariates of the test must be ascending columns")
         k = finite_array(arrays, "num_rows", (1,), np.int64)
-        mask = np.isin(np.arange(V), given)
         beta = finite_array(arrays, "beta", (None, m))
-        if len(beta) not in [end for _, end in function_ends(inner.circuit, mask)]:
+        functions = CovariateFunctions(given, _read_groups(arrays, inner.circuit.num_categories, given), len(beta))
+        if len(beta) not in [end for _, end in functions.ends]:
             raise ValueError("the regression of the test does not fit its covariates")
         inverse = finite_array(arrays, "inverse", (len(beta),) * 2)
         norms, fourth, stds = (finite_array(arrays, *one) for one in (("norms", (q, 3)), ("fourth", (q,)),
@@ -196,7 +200,7 @@ class ConditionalTest:
         if k[0] < 2 or min(norms.min(), fourth.min(), stds.min()) < 0 or (np.linalg.eigvalsh(inverse) < -1e-9).any() \
                 or (q > 1) != (len(joint) > RESOLVED) or (np.diff(joint) < 0).any():
             raise ValueError("the sums of the test given covariates are not those of rows")
-        return cls(inner, mask, int(k[0]), beta, inverse, norms, fourth, stds, joint)
+        return cls(inner, functions, int(k[0]), beta, inverse, norms, fourth, stds, joint)
 
 
 def conditional_test(inner: HLDTest, rows: np.ndarray, given: np.ndarray, *, seed: int) -> ConditionalTest:
@@ -215,8 +219,8 @@ def conditional_test(inner: HLDTest, rows: np.ndarray, given: np.ndarray, *, see
     metrics, rng = inner.calibration.metrics, np.random.default_rng([seed, 4])
     found = residuals(inner.circuit, inner.nodes, rows, given)
     most = min(len(rows) // FEWEST_EACH, MOST_FUNCTIONS, MOST_VALUES // len(rows))
-    ends = [end for parts, end in function_ends(inner.circuit, given) if not parts or end <= most]
-    functions = covariate_functions(inner.circuit, rows, given, ends[-1])
+    chosen = choose_functions(rows, given, inner.circuit.num_categories, most)
+    functions = chosen(rows)
     inverse = np.linalg.pinv(functions.T @ functions, rcond=RANK, hermitian=True)
     beta = inverse @ (functions.T @ found)
     found -= functions @ beta
@@ -224,77 +228,19 @@ def conditional_test(inner: HLDTest, rows: np.ndarray, given: np.ndarray, *, see
     some = found[rng.permutation(len(found))[:MOST_VECTORS]]
     mapped = [metric.apply(some) for metric in metrics]
     joint = joint_law(some / math.sqrt(len(some)), metrics, rng).means if len(metrics) > 1 else np.zeros(0, np.float32)
-    return ConditionalTest(inner, np.asarray(given), len(rows), beta, inverse,
+    return ConditionalTest(inner, chosen, len(rows), beta, inverse,
                            np.array([sample_norms(one) for one in mapped]),
                            np.array([float(((one ** 2).sum(axis=1) ** 2).mean()) for one in mapped]),
                            found.std(axis=0), joint)
 
 
-def covariate_functions(circuit: pcircuit.Circuit, rows: np.ndarray, given: np.ndarray, f: int) -> np.ndarray:
-    """(n, f) a constant, indicators of the values of each covariate, a hole is one, and of pairs of values.
-
-    Parameters
-    ----------
-    circuit : pcircuit.Circuit
-    rows : (n, V) integer array
-        -1 where missing.
-    given : (V,) bool array
-        The covariates.
-    f : int
-        As many of the functions as come first; one of the ends that `function_ends` lists.
-
-    Returns
-    -------
-    (n, f) float array
-    """
-    found, codes = np.zeros((len(rows), f)), rows.astype(np.int64) + 1
-    found[:, 0], start = 1.0, 1
-    for parts, end in function_ends(circuit, given):
-        if not start < end <= f:
-            continue
-        for part in parts:
-            place = np.zeros(len(rows), dtype=np.int64)
-            for v in part:
-                place = place * (circuit.num_categories[v] + 1) + codes[:, v]
-            found[np.arange(len(rows)), start + place] = 1.0
-            start += num_values(circuit, part)
-    return found
-
-
-def function_ends(circuit: pcircuit.Circuit, given: np.ndarray) -> list[tuple[Any, int]]:
-    """(sets of covariates, functions up to these): a constant, all covariates, then pairs, few values first.
-
-    Parameters
-    ----------
-    circuit : pcircuit.Circuit
-    given : (V,) bool array
-        The covariates.
-
-    Returns
-    -------
-    list of (list of tuples of int, int)
-    """
-    single: list[tuple[int, ...]] = [(v,) for v in np.flatnonzero(given).tolist()]
-    pairs: list[tuple[int, ...]] = [(v, w) for (v,) in single for (w,) in single if v < w]
-    pairs.sort(key=lambda pair: num_values(circuit, pair))
-    found: list[tuple[Any, int]] = [((), 1)]
-    end = 1
-    for parts in [single, *([pair] for pair in pairs)] if single else []:
-        end += sum(num_values(circuit, part) for part in parts)
-        found.append((parts, end))
-    return found
-
-
-def num_values(circuit: pcircuit.Circuit, variables: Iterable[int]) -> int:
-    """Joint values of some variables, holes included.
-
-    Parameters
-    ----------
-    circuit : pcircuit.Circuit
-    variables : iterable of int
-
-    Returns
-    -------
-    int
-    """
-    return math.prod(circuit.num_categories[v] + 1 for v in variables)
+def _read_groups(arrays: dict[str, Any], num_categories: Any, given: np.ndarray) -> tuple[np.ndarray, ...]:
+    """The groups of the values of the covariates, checked; one for each value in files that have none."""
+    sizes = [num_categories[v] + 1 for v in given.tolist()]
+    if "groups" not in arrays:
+        return tuple(np.arange(size) for size in sizes)
+    flat = finite_array(arrays, "groups", (sum(sizes),), np.int64)
+    groups = tuple(np.split(flat, np.cumsum(sizes)[:-1])) if sizes else ()
+    if any(one[:2].tolist() != [0, 1] or not np.isin(np.diff(one), (0, 1)).all() for one in groups):
+        raise ValueError("the groups of a covariate's values must ascend from 0 without gaps")
+    return groups

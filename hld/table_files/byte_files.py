@@ -9,6 +9,8 @@ import lzma
 import os
 import pathlib
 import sys
+import zipfile
+import zlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,8 +18,12 @@ from hld.table_files.dialect import SNIFFED, ReadOptions
 
 BLOCK = 2 ** 20  # bytes that are read at a time
 FORMS = {".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
-MARKS, ZSTD = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ\x00": ".xz"}, b"\x28\xb5\x2f\xfd"  # first bytes
+# how a compressed file begins, and what opens one
+MARKS = {b"\x1f\x8b": ".gz", b"\xfd7zXZ\x00": ".xz", b"\x28\xb5\x2f\xfd": ".zst"} | {
+    b"BZh%d1AY&SY" % level: ".bz2" for level in range(1, 10)}
 OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+COMPRESSED = (*OPENERS, ".zst", ".zip")
+DAMAGED = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
 
 
 def form_of(path: str, options: ReadOptions) -> str:
@@ -39,7 +45,10 @@ def form_of(path: str, options: ReadOptions) -> str:
     ('jsonl', 'parquet', 'csv')
     """
     stem, ending = os.path.splitext(str(path).lower())
-    if ending in (*OPENERS, ".zst"):
+    if ending == ".zip" and zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            stem = "".join(one.filename.lower() for one in _files_of(archive)[:1])
+    if ending in COMPRESSED:
         ending = os.path.splitext(stem)[1]
     return options.form or FORMS.get(ending, "csv")
 
@@ -51,32 +60,55 @@ def called(path: str) -> str:
 
 @contextlib.contextmanager
 def opened(path: str) -> Iterator[Any]:
-    """The bytes of a file, decompressed as its name says, standard input as its first bytes say."""
-    if path == "-":
-        yield _decompressed(sys.stdin.buffer)
-        return
+    """The bytes of a file, decompressed as its name says, or else its first bytes; ValueError if they are damaged."""
+    with contextlib.ExitStack() as stack:
+        try:
+            yield _decompressed(path, stack)
+        except DAMAGED as error:
+            raise _is_damaged(path, error) from None
+        except OSError as error:
+            if error.errno is None:    # of a decompressor, not of the system
+                raise _is_damaged(path, error) from None
+            raise
+
+
+def _is_damaged(path: str, error: Exception) -> ValueError:
+    """What is raised where bytes cannot be decompressed."""
+    said = str(error).strip() or type(error).__name__
+    return ValueError(f"{called(path)} is damaged or incomplete, or not compressed as its name says: {said}")
+
+
+def _decompressed(path: str, stack: contextlib.ExitStack) -> Any:
+    """An open file of plain bytes, closed with the stack."""
     # a name is given from the root on, as readers would take one such as http://... for an address and fetch it
-    name = pathlib.Path(path).absolute()
-    ending = name.suffix.lower()
+    file: Any = sys.stdin.buffer if path == "-" else stack.enter_context(pathlib.Path(path).absolute().open("rb"))
+    head = file.peek(10)[:10] if hasattr(file, "peek") else b""
+    ending = "" if path == "-" else pathlib.Path(path).suffix.lower()
+    if ending not in COMPRESSED:
+        ending = next((found for mark, found in MARKS.items() if head.startswith(mark)), "")
+    if ending == ".zip":
+        return stack.enter_context(_unpacked(stack.enter_context(zipfile.ZipFile(file)), path))
     if ending == ".zst":
         import pyarrow
-        with pyarrow.OSFile(str(name)) as raw, pyarrow.CompressedInputStream(raw, "zstd") as file:
-            yield file
-        return
-    with OPENERS.get(ending, open)(name, "rb") as file:  # type: ignore[operator]
-        yield file
+        return stack.enter_context(pyarrow.CompressedInputStream(file, "zstd"))
+    return stack.enter_context(OPENERS[ending](file, "rb")) if ending else file  # type: ignore[operator]
 
 
-def _decompressed(file: Any) -> Any:
-    """Standard input, which has no name that would say how it is compressed: its first bytes do."""
-    head = file.peek(8)[:8] if hasattr(file, "peek") else b""
-    for mark, ending in MARKS.items():
-        if head.startswith(mark):
-            return OPENERS[ending](file, "rb")  # type: ignore[operator]
-    if head.startswith(ZSTD):
-        import pyarrow
-        return pyarrow.CompressedInputStream(file, "zstd")
-    return file
+def _unpacked(archive: zipfile.ZipFile, path: str) -> Any:
+    """The only file of a ZIP archive, open; ValueError if there is another number of them, or it cannot be read."""
+    found = _files_of(archive)
+    if len(found) != 1:
+        some = f" ({', '.join(repr(one.filename) for one in found[:5])})" if found else ""
+        raise ValueError(f"{called(path)} must hold one file, found {len(found)}{some}: unpack it")
+    try:
+        return archive.open(found[0])
+    except (RuntimeError, NotImplementedError) as error:    # a password, a method that is not known
+        raise ValueError(f"{called(path)} cannot be unpacked: {error}") from None
+
+
+def _files_of(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+    """The files of an archive, without folders and what a Mac adds to them."""
+    return [one for one in archive.infolist() if not one.is_dir() and not one.filename.startswith("__MACOSX/")]
 
 
 def with_head(file: Any) -> tuple[Any, ...]:

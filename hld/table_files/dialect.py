@@ -23,7 +23,7 @@ UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 OTHER = "or another encoding (--encoding latin-1, for example)"
 # first bytes of files that are no text
 MAGIC = {b"PAR1": "a Parquet file: read it as such (--format parquet)", b"ARROW1": "an Arrow file: write it as Parquet",
-         b"PK\x03\x04": "a ZIP archive, a spreadsheet or a model file, expected a CSV file",
+         b"PK\x03\x04": "a spreadsheet, a model file or a ZIP archive not named .zip, expected a CSV file",
          b"[{": "a list in JSON: write one object a line (--format jsonl)"}
 SHOWN_ROWS = 50  # of them, by which a file is judged
 NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")

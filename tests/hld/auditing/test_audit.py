@@ -1,5 +1,6 @@
 """The audit finds who keeps the level and who does not, what drifts, and what is found."""
 import json
+import types
 
 import numpy as np
 import pytest
@@ -53,11 +54,25 @@ def test_drift_and_power_are_found():
     assert rates["0 = 1: +20 % of rows"] > 0.8
 
 
+def test_verdicts_without_pvalues_are_alarms_or_none():
+    """True and 1 are alarms, False and 0 none, wherever they stand; a p-value beside them goes first."""
+    drift = {"data": {"is_drift": np.int64(1)}}
+    for alarm in (True, np.True_, {"is_drift": 1}, drift, types.SimpleNamespace(drift=True)):
+        assert pvalue_of(alarm) == 0.0
+    for none in (False, np.False_, {"is_drift": 0}, types.SimpleNamespace(reject=False)):
+        assert pvalue_of(none) == 1.0
+    assert pvalue_of({"data": {"is_drift": 1, "p_val": 0.2}}) == 0.2
+    coins = np.random.default_rng(0).integers(0, 2, size=(2000, 1))
+    found = hld.audit(lambda batch: bool(np.mean(batch) > 0.5), coins, [50], num_batches=40)
+    assert not found.keeps_level["detector"]
+
+
 def test_pvalues_of_many_forms():
     assert pvalue_of(0.5) == 0.5
     assert pvalue_of({"p_value": 0.2}) == 0.2
     assert pvalue_of({"data": {"p_val": [0.1, 0.5]}}) == 0.2
-    for bad in ("a", {}, None, 2.0, {"pvalue": [-1]}, True):
+    no_verdict = ({"is_drift": "yes"}, {"is_drift": 2}, types.SimpleNamespace(alarm=len))
+    for bad in ("a", {}, None, 2.0, {"pvalue": [-1]}, *no_verdict):
         with pytest.raises(ValueError, match="the detector returned"):
             pvalue_of(bad)
     with pytest.raises(ValueError, match="`edits` has 0 = 5"):

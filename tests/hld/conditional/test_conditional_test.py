@@ -8,7 +8,7 @@ from scipy.stats import binom
 
 import hld
 import pcircuit
-from hld.conditional.conditional_test import ConditionalTest, conditional_test, covariate_functions
+from hld.conditional.conditional_test import ConditionalTest, conditional_test
 from hld.conditional.residuals import residuals
 
 CIRCUIT = pcircuit.rat_spn([3] * 5, num_units=3, depth=2, rng=3)
@@ -44,7 +44,7 @@ def test_moved_covariates_keep_the_level(test_given, T):
 
 def _pvalue(test, rows):
     """The conditional p-value without that of the covariates, which costs most of the time."""
-    quick = ConditionalTest(**{**vars(test), "given": GIVEN})
+    quick = ConditionalTest(**vars(test))
     object.__setattr__(quick, "covariate_pvalue", lambda batch: 1.0)
     return quick(rows).pvalue
 
@@ -82,7 +82,7 @@ def test_what_moved_is_said(test_given):
 
 def test_the_regression_takes_off_what_single_covariates_explain(test_given):
     rows = pcircuit.sample(CIRCUIT, 20_000, rng=1)
-    functions = covariate_functions(CIRCUIT, rows, GIVEN, len(test_given.beta))
+    functions = test_given.functions(rows)
     assert functions.shape[1] == 1 + 4 + 4 + 16
     rank = np.linalg.matrix_rank(functions)
     assert rank == 9  # all that two covariates of three values can be
