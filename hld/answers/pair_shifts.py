@@ -229,13 +229,24 @@ def _groups(column: LevelColumn, totals: np.ndarray, most: int) -> tuple[Any, ..
         groups[order[:most]] = np.arange(len(order[:most]))
     numbers, groups = np.unique(groups, return_inverse=True)
     named = [[labels[c] for c in used.tolist() if groups[c] == g] for g in range(len(numbers))]
-    return groups, tuple(_label(names) for names in named)
+    return groups, tuple(_label(names, hasattr(column, "edges")) for names in named)
 
 
-def _label(names: list[str]) -> str:
-    """The label of a group of categories."""
+def _label(names: list[str], are_bins: bool = False) -> str:
+    """The label of a group of categories; neighbouring bins are one.
+
+    Examples
+    --------
+    >>> _label(["< 2", "2 to 5"], True), _label(["2 to 5", "5 to 7", ">= 7"], True), _label(["a", "b", "c"])
+    ('< 5', '>= 2', 'a ... c')
+    """
     if len(names) <= 1:
         return "".join(names)
+    if are_bins:
+        low, high = names[0].split(" to ")[0], names[-1].split(" to ")[-1]
+        if names[0].startswith("< ") != names[-1].startswith(">= "):
+            return f"< {high}" if names[0].startswith("< ") else f">= {low}"
+        return f"{low} to {high}" if not names[0].startswith("< ") else "any"
     return f"{names[0]} ... {names[-1]}" if len(names) > 2 else " or ".join(names)
 
 

@@ -17,6 +17,7 @@ distance, missing values, new values, single counts and dependences share the le
 """
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -26,6 +27,7 @@ import numpy as np
 import pcircuit
 from hld.answers.adjust import benjamini_hochberg, benjamini_yekutieli
 from hld.answers.table_facts import batch_profile, evidence_of
+from hld.answers.words import p_text
 from hld.checks import check_alpha
 from hld.schemas.counts.new_values import KeptValues
 from hld.schemas.encoding import EncodingReport, reports_of_parts
@@ -38,6 +40,7 @@ from hld.tables.times import times_as_objects
 ADJUST = {"bh": benjamini_hochberg, "by": benjamini_yekutieli}
 PERIODS = {"year": 4, "month": 7, "day": 10, "hour": 13, "minute": 16}  # characters of a time as text
 MISSING = "(missing)"
+NUMBER, DIGITS = re.compile(r"[+-]?\d+(\.\d+)?", re.ASCII), re.compile(r"(\d+)", re.ASCII)
 LISTED = 20
 MOST_EXPLAINED = 200  # segments whose columns are kept
 
@@ -51,7 +54,7 @@ class SegmentsResult:
     by : str
         What the segments are.
     labels : tuple of m str
-        In ascending order, numbers as numbers; missing ones last.
+        In ascending order, numbers as numbers, also those within texts; missing ones last.
     num_rows : (m,) int array
     results : tuple of HLDResult
         Each at level `alpha` by itself; those called shifted tell their columns.
@@ -102,7 +105,7 @@ class SegmentsResult:
         lines = [repr(self)]
         for i in order[:LISTED].tolist():
             moved = ", ".join(_moved(self.results[i])[:3])
-            lines.append(f"  {self.labels[i]}  adjusted p = {self.adjusted[i]:.3g}  {self.num_rows[i]} rows  "
+            lines.append(f"  {self.labels[i]}  adjusted {p_text(float(self.adjusted[i]))}  {self.num_rows[i]} rows  "
                          f"effect size {self.results[i].effect:.2g}{'  ' + moved if moved else ''}")
         return "\n".join(lines + [f"  and {len(order) - LISTED} more"] * (len(order) > LISTED))
 
@@ -283,7 +286,16 @@ def numbered(cells: Any, every: str | None, name: str) -> tuple[Any, ...]:
             value = plain_value(cell, name)
             value = value if every is None else str(value)[:PERIODS[every]]
         numbers[i] = found.setdefault(value, len(found))
-    values = sorted(found, key=lambda value: (value is None, isinstance(value, str), value if value is not None else 0))
+    values = sorted(found, key=lambda value: (value is None, isinstance(value, str), _place(value)))
     position = np.empty(len(values), dtype=np.int64)
     position[[found[value] for value in values]] = np.arange(len(values))
     return position[numbers], tuple(MISSING if value is None else str(value) for value in values)
+
+
+def _place(value: Any) -> Any:
+    """What labels are sorted by: texts as a person would, "9" before "10" and "day 9" before "day 10"."""
+    if not isinstance(value, str):
+        return 0 if value is None else value
+    if NUMBER.fullmatch(value):
+        return (0, float(value), value)
+    return (1, [int(part) if k % 2 else part for k, part in enumerate(DIGITS.split(value))], value)

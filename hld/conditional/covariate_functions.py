@@ -119,7 +119,7 @@ def choose_functions(rows: np.ndarray, given: np.ndarray, num_categories: Sequen
     [164, 108, 108, 92, 1]
     """
     variables = np.flatnonzero(given)
-    counts = [np.bincount(rows[:, v].astype(np.int64) + 1, minlength=num_categories[v] + 1) for v in variables]
+    counts = [np.bincount(rows[:, v].astype(np.int64) + 1, minlength=num_categories[v] + 1) for v in variables.tolist()]
     for num_groups in NUM_GROUPS:
         functions = CovariateFunctions(variables, tuple(value_groups(one, num_groups) for one in counts), 1)
         if functions.ends[-1][1] <= most:

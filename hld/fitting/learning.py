@@ -11,6 +11,7 @@ The table is read once, one tree is learned, and the codes are checked once, by 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from hld.results.largest_dependence import with_associations
 from hld.schemas.counts.new_values import reference_rows
 from hld.schemas.encoder import TableEncoder
 from hld.schemas.learn_schema import learn_schema
+from hld.schemas.schema import LEFT_OUT, ColumnSchema
 from hld.tables.cells import Columns, read_table
 from hld.variation.dividing import divide
 
@@ -58,6 +60,7 @@ def learn_detector(options: Mapping[str, Any], table: Any, groups: Any, order: s
     """
     rng, progress = pcircuit.check_generator(options["rng"]), pcircuit.check_flag(progress, "progress")
     columns = _read(table, groups, order, options)
+    grouping = _group_column(columns, groups)
     columns, (learned_rows, kept_rows), labels = divide(columns, groups, order, options["reference"], rng)
     schema = learn_schema(columns, num_bins=options["num_bins"], max_categories=options["max_categories"],
                           rows=learned_rows, categorical=options["categorical"], continuous=options["continuous"],
@@ -82,6 +85,7 @@ def learn_detector(options: Mapping[str, Any], table: Any, groups: Any, order: s
     warn_of_few(judge, num_train)
     history.flags.writeable = False
     offset = row_offset(pcircuit.log_likelihood(circuit, learned if kept is None else kept))
+    schema = replace(schema, columns=schema.columns + grouping)
     return {"schema": schema, "test": test, "judge": judge, "history": history, "num_train": num_train,
             "offset": offset, "new_values": new, **known}
 
@@ -95,6 +99,15 @@ def _read(table: Any, groups: Any, order: str | None, options: Mapping[str, Any]
         raise ValueError(f"`{'order' if groups is None else 'groups'}` and `covariates` answer different questions"
                          ": fit one detector for each")
     return columns
+
+
+def _group_column(columns: Columns, groups: Any) -> tuple[ColumnSchema, ...]:
+    """The column of a table that names the groups, as one that takes no part: a batch may have it; () if none has."""
+    names = columns.names or ()
+    at = names.index(groups) if isinstance(groups, str) and groups in names else groups
+    if not isinstance(at, (int, np.integer)) or not 0 <= at < len(names):
+        return ()
+    return (ColumnSchema(names[at], LEFT_OUT, note="names the groups"),)
 
 
 def _fit_here(options: Mapping[str, Any], progress: bool) -> Learner:

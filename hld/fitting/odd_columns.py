@@ -5,6 +5,8 @@ import re
 import warnings
 from typing import Any
 
+import numpy as np
+
 from hld.schemas.schema import LEFT_OUT
 from hld.tables.cells import Columns
 from hld.tables.column_names import column_names, column_roles
@@ -14,6 +16,8 @@ from hld.variation.clock import never_decreases
 
 MOST_NAMED = 8  # columns that a warning names
 MOST_LEVELS = 11_000  # of a column
+NEARLY = 0.9  # rank correlation with the rows from which on dates are nearly in order: of records as they come in, .99
+FEWEST_RANKED, MOST_RANKED = 20, 10_000  # rows that it is computed from: few may be so by chance
 FEWEST_NUMBERS = 10  # levels of a text column that is reported to hold numbers
 NUMBER = re.compile(r"\s*[+-]?(\d+([.,]\d*)?|[.,]\d+|\d{1,3}([ ,.']\d{3})+([.,]\d+)?)([eE][+-]?\d+)?\s*%?\s*")
 
@@ -47,8 +51,8 @@ def examine_columns(schema: Any, columns: Columns, given: Any, categorical: Any,
             ("of text most of which are numbers: {}; each text is learned as a level of its own: convert them to "
              "numbers, or name them in `categorical`",
              [repr(column.name) for column in schema.columns if column.name not in known and _are_numbers(column)]),
-            ("of dates by which its rows are sorted: {}; later batches lie beyond them whatever else they show: "
-             "leave them out, or learn their days of the week and hours by `hld.calendar_columns`",
+            ("of dates by which its rows are sorted, or nearly: {}; later batches lie beyond them whatever else they "
+             "show: leave them out, or learn their days of the week and hours by `hld.calendar_columns`",
              [repr(name) for name in _clocks(schema, names, columns) if name not in known | _sources(about)]),
             ("that only tell rows apart and are left out: {}; name them in `categorical` or `continuous` to keep them",
              [f"{column.name!r} ({column.note})" for column in schema.left_out
@@ -58,11 +62,23 @@ def examine_columns(schema: Any, columns: Columns, given: Any, categorical: Any,
 
 
 def _clocks(schema: Any, names: Any, columns: Columns) -> list[str]:
-    """Names of the columns of dates that are in the order of the rows, oldest or newest first."""
+    """Names of the columns of dates that are in the order of the rows, or nearly, oldest or newest first."""
     dates = {column.name for column in schema.columns if column.kind == "date"}
     seconds = {name: as_seconds(whole_cells(values), "date")[0]
                for name, values in zip(names, columns.arrays, strict=True) if name in dates}
-    return [name for name, one in seconds.items() if never_decreases(one) or never_decreases(-one)]
+    return [name for name, one in seconds.items()
+            if never_decreases(one) or never_decreases(-one) or abs(_rank_correlation(one)) >= NEARLY]
+
+
+def _rank_correlation(seconds: np.ndarray) -> float:
+    """Spearman's correlation of some dates that are known with their places; 0 where they are few or all one."""
+    known = seconds[~np.isnan(seconds)]
+    some = known[np.linspace(0, len(known) - 1, min(len(known), MOST_RANKED)).astype(np.int64)]
+    _, levels, counts = np.unique(some, return_inverse=True, return_counts=True)
+    if len(some) < FEWEST_RANKED or len(counts) < 2:
+        return 0.0
+    ranks = (counts.cumsum() - (counts - 1) / 2)[levels]    # equal dates share the mean of their ranks
+    return float(np.corrcoef(ranks, np.arange(len(some)))[0, 1])
 
 
 def _sources(given: Any) -> set[str | None]:

@@ -161,10 +161,12 @@ def _known(given: TableSchema | None, names: Any) -> dict[str, Any]:
     """The columns of a given schema by name; all that take part must be in the table."""
     if given is None:
         return {}
-    absent = [one.name for one in given.columns if one.name not in names and one.kind != LEFT_OUT]
+    absent = [one for one in given.columns if one.name not in names and one.kind != LEFT_OUT]
     if absent:
-        raise ValueError(f"`schema` has the column {absent[0]!r}, which the table lacks ({', '.join(names)}): remove "
-                         "it from the schema, or correct its name")
+        said = f"has the column {absent[0].name!r}" if absent[0].source is None else (
+            f"derives {absent[0].name!r} from the column {absent[0].source!r}")
+        raise ValueError(f"`schema` {said}, which the table lacks ({', '.join(names)}): remove it from the schema, or "
+                         "correct its name")
     return {column.name: column for column in given.columns}
 
 

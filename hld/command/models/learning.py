@@ -4,6 +4,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from dataclasses import replace
 from typing import Any
 
 
@@ -20,8 +21,11 @@ def fit(args: argparse.Namespace) -> int:
     detector = HLDDetector(num_latents=args.num_latents, num_epochs=args.num_epochs, num_bins=args.num_bins,
                            categorical=args.categorical, continuous=args.continuous, rng=args.seed, metric=args.metric,
                            covariates=args.covariates, schema=_schema(args))
+    options = reading_options(args)
+    # dates that give their calendar are read for it, and not learned, so that --drop says nothing new of them
+    options = replace(options, drop=tuple(name for name in options.drop if name not in (args.calendar or ())))
     with step(f"reading {args.table}"):
-        table, num_rows = read_training(args.table, reading_options(args), max_rows=args.max_rows, seed=args.seed)
+        table, num_rows = read_training(args.table, options, max_rows=args.max_rows, seed=args.seed)
     LOG.info("learning %d of %d rows", len(table), num_rows)
     detector.fit(table, groups=args.groups, order=args.order, progress=True)
     with step(f"writing {args.output}"):

@@ -99,3 +99,9 @@ def test_a_dependence_that_is_reversed(columns, words):
 
 def test_few_rows_are_not_compared():
     assert pair_shifts(BINS, profile(np.full((8, 8), 9)), profile(np.eye(8, dtype=int))) == ()
+
+
+def test_neighbouring_bins_are_named_as_one():
+    table = np.full((8, 8), 30)
+    found = pair_shifts([*BINS], profile(table), profile(table))[0]
+    assert found.labels[0] == ("< 1", "1 to 3", "3 to 4", "4 to 5", "5 to 7", ">= 7")

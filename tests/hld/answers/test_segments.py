@@ -1,5 +1,6 @@
 """Segments: groups, false discoveries, hidden columns, periods, and results in all forms."""
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -144,6 +145,18 @@ def test_labels_can_be_given_and_be_missing(detector, visits):
     assert found.labels == ("s0", "s1", "(missing)")
     assert found.num_rows[2] == (visits["shop"] == 3).sum()
     assert detector.test_by(visits, 3).pvalues.tolist() == detector.test_by(visits, "shop").pvalues.tolist()
+
+
+def test_labels_are_in_the_order_of_their_numbers(detector, visits):
+    plain, labels = visits.drop(columns="shop"), np.array(["10", "9", "-2", "day 10", "day 9", "b", "1.5", "\u0663"])
+    found = detector.test_by(plain, np.resize(labels, len(plain)).tolist())
+    assert found.labels == ("-2", "1.5", "9", "10", "b", "day 9", "day 10", "\u0663")
+
+
+def test_small_p_values_are_not_said_to_be_zero(detector, visits):
+    found = detector.test_by(visits.drop(columns="shop"), [0] * len(visits))
+    least = replace(found, adjusted=np.zeros(1), reject=np.ones(1, dtype=bool))
+    assert "  0  adjusted p < 1e-300  1800 rows" in str(least)
 
 
 def test_times_are_cut_to_periods(detector, visits):

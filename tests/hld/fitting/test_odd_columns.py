@@ -27,8 +27,9 @@ def said(table, **options):
 @pytest.mark.parametrize("table", [TABLE, TABLE[::-1]], ids=["oldest first", "newest first"])
 def test_columns_by_which_the_rows_are_sorted_are_named(table):
     assert said(table) == [
-        "`table` has columns of dates by which its rows are sorted: 'when', 'day'; later batches lie beyond them "
-        "whatever else they show: leave them out, or learn their days of the week and hours by `hld.calendar_columns`"]
+        "`table` has columns of dates by which its rows are sorted, or nearly: 'when', 'day'; later batches lie "
+        "beyond them whatever else they show: leave them out, or learn their days of the week and hours by "
+        "`hld.calendar_columns`"]
 
 
 def test_nothing_is_said_of_dates_in_another_order_or_of_a_single_day():
@@ -46,4 +47,14 @@ def test_nothing_is_said_of_columns_that_were_asked_for(options):
 
 def test_a_clock_with_holes_and_without_names():
     cells = [[datetime.datetime(2024, 1, 1) + datetime.timedelta(hours=i) if i % 5 else None, i % 3] for i in range(N)]
-    assert [one[:66] for one in said(cells)] == ["`table` has columns of dates by which its rows are sorted: 'x0'; l"]
+    assert [one[:77] for one in said(cells)] == [
+        "`table` has columns of dates by which its rows are sorted, or nearly: 'x0'; l"]
+
+
+def test_records_that_come_in_nearly_in_order_are_named_too():
+    """As scheduled flights in the order of their departure, or a log to which rows are late."""
+    late = HOURS + pd.to_timedelta(RNG.integers(0, 24, N), unit="h")
+    assert "nearly: 'when'; later" in said(TABLE[["x"]].assign(when=late))[0]
+    assert said(TABLE[["x"]].assign(when=HOURS + pd.to_timedelta(RNG.integers(0, 2000, N), unit="h"))) == []
+    few = TABLE[["x"]].head(12).assign(when=HOURS[[0, 2, 1, 3, 4, 5, 6, 7, 8, 9, 10, 11]])
+    assert not any("sorted" in one for one in said(few))

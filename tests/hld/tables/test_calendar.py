@@ -80,6 +80,12 @@ def test_files_and_the_command_line(detector, tmp_path, capsys):
     assert main(["fit", str(train), "-o", model, "--calendar", "when", "--num-epochs", "2"]) == 0
     assert main(["test", model, str(batch)]) == 1
     assert "when_weekday" in capsys.readouterr().out
+    # dates are not learned: dropping them says the same
+    assert main(["fit", str(train), "-o", model, "--calendar", "when", "--drop", "when", "--num-epochs", "2"]) == 0
+    assert {"when_weekday", "when_hour"} <= set(hld.load(model).schema_.names)
+    capsys.readouterr()
+    assert main(["fit", str(train), "-o", model, "--calendar", "when", "--columns", "kind"]) == 2
+    assert "derives 'when_weekday' from the column 'when', which the table lacks (kind)" in capsys.readouterr().err
     assert main(["fit", str(train), "-o", model, "--calendar", "kind"]) == 2
     assert "column 'kind' holds no date" in capsys.readouterr().err
 

@@ -255,3 +255,22 @@ def test_without_units_of_single_columns_none_are_told():
     found = group_test(test, rows[:20].reshape(160, -1), np.repeat(np.arange(20), 8), seed=0)(rows[20])
     assert found.column_pvalues is None
     assert found.columns == ()
+
+
+@pytest.mark.parametrize("by", ["day", 1, None])
+def test_the_column_of_groups_is_known_and_takes_no_part(by, tmp_path):
+    """A batch may have it or not; labels given by themselves name no column."""
+    rng = np.random.default_rng(5)
+    table = {"a": rng.integers(0, 3, 800), "day": np.repeat(np.arange(40), 20), "b": rng.integers(0, 2, 800)}
+    given = table if by is not None else {name: table[name] for name in "ab"}
+    detector = hld.HLDDetector(num_latents=2, num_epochs=2, null="exact").fit(
+        given, groups=table["day"] if by is None else by)
+    detector.save(tmp_path / "m.hld")
+    again = hld.load(tmp_path / "m.hld")
+    for one in (detector, again):
+        assert [column.name for column in one.schema_.left_out] == (["day"] if by is not None else [])
+        with_day, without = ({name: table[name][:50] for name in names} for names in (("a", "day", "b"), "ab"))
+        assert one.test(with_day).data_quality.extra == (() if by is not None else ("day",))
+        assert one.test(without).data_quality.absent == ()
+        assert one.test(with_day).pvalue == one.test(without).pvalue
+        assert "day" not in str(one.test(with_day)) or by is None
