@@ -47,7 +47,7 @@ def in_words(result: Any) -> str:
             lines[0] += ", yet:"
     if result.data_quality is not None:
         lines += [f"column {name!r} is not in the batch" for name in result.data_quality.absent]
-        lines += [f"column {name!r} was not in training: ignored" for name in result.data_quality.extra]
+        lines += result.data_quality.extra_lines()
         lines += quality_lines(result.data_quality, result.columns or (), result.alpha)
     return "\n".join(lines)
 

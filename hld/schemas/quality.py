@@ -18,6 +18,7 @@ from hld.schemas.counts.new_values import KeptValues, compare_new
 
 COUNTS = {"num_odd": "of another type", "num_unseen": "that training did not have",
           "num_out_of_range": "out of the training range"}
+MOST_NAMED = 5  # columns that a line names
 NEW = ("num_unseen", "num_out_of_range")  # what `hld.schemas.counts.new_values` tests
 
 
@@ -115,6 +116,19 @@ class DataQuality:
         """Names of the columns that the batch does not have."""
         return tuple(column.name for column in self.columns if column.is_absent)
 
+    def extra_lines(self) -> list[str]:
+        """A line about the columns that were not in training, none if there are none.
+
+        Examples
+        --------
+        >>> DataQuality(1, (), tuple("abcdef")).extra_lines()
+        ["6 columns were not in training: ignored ('a', 'b', 'c', 'd', 'e', ...)"]
+        """
+        if len(self.extra) < 2:
+            return [f"column {name!r} was not in training: ignored" for name in self.extra]
+        some = ", ".join(map(repr, self.extra[:MOST_NAMED])) + (", ..." if len(self.extra) > MOST_NAMED else "")
+        return [f"{len(self.extra)} columns were not in training: ignored ({some})"]
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
         tested = {name: None if found is None else {"pvalue": found.pvalue, "share_of_level": found.share}
@@ -123,7 +137,7 @@ class DataQuality:
                 "columns": [asdict(column) for column in self.columns]}
 
     def __str__(self) -> str:
-        lines = [f"{self.num_rows} rows", *[f"column {name!r} was not in training: ignored" for name in self.extra],
+        lines = [f"{self.num_rows} rows", *self.extra_lines(),
                  *[line for column in self.columns for line in column.lines(self.num_rows)]]
         return "\n".join(lines) if len(lines) > 1 else f"{lines[0]}, nothing that the schema does not know"
 

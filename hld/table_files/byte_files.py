@@ -17,7 +17,7 @@ from typing import Any
 from hld.table_files.dialect import SNIFFED, ReadOptions
 
 BLOCK = 2 ** 20  # bytes that are read at a time
-FORMS = {".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+FORMS = {".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json"}
 # how a compressed file begins, and what opens one
 MARKS = {b"\x1f\x8b": ".gz", b"\xfd7zXZ\x00": ".xz", b"\x28\xb5\x2f\xfd": ".zst"} | {
     b"BZh%d1AY&SY" % level: ".bz2" for level in range(1, 10)}
@@ -27,7 +27,7 @@ DAMAGED = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
 
 
 def form_of(path: str, options: ReadOptions) -> str:
-    """Whether a file is "csv", "parquet" or "jsonl", by its name where that is not said.
+    """Whether a file is "csv", "parquet", "jsonl" or "json", by its name where that is not said.
 
     Parameters
     ----------

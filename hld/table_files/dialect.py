@@ -23,8 +23,8 @@ UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 OTHER = "or another encoding (--encoding latin-1, for example)"
 # first bytes of files that are no text
 MAGIC = {b"PAR1": "a Parquet file: read it as such (--format parquet)", b"ARROW1": "an Arrow file: write it as Parquet",
-         b"PK\x03\x04": "a spreadsheet, a model file or a ZIP archive not named .zip, expected a CSV file",
-         b"[{": "a list in JSON: write one object a line (--format jsonl)"}
+         b"PK\x03\x04": "a spreadsheet, a model file or a ZIP archive not named .zip, expected a CSV file"}
+JSON = re.compile(rb"(\xef\xbb\xbf)?\s*(\[\s*)?\{\s*\"")  # how a list of objects, or an object, begins
 SHOWN_ROWS = 50  # of them, by which a file is judged
 NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
 COMMA, POINT = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?"), re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
@@ -51,7 +51,7 @@ class ReadOptions:
         The only columns to read.
     drop : tuple of str
         Columns not to read.
-    form : "csv", "parquet", "jsonl" or None
+    form : "csv", "parquet", "jsonl", "json" or None
         None goes by the ending of the name.
     """
 
@@ -214,6 +214,8 @@ def encoding_of(head: bytes, encoding: str) -> str:
 def _text(head: bytes, encoding: str, called: str) -> str:
     """The first lines as text, the last one left out where it may be cut."""
     known = next((form for mark, form in MAGIC.items() if head.startswith(mark)), None)
+    if known is None and JSON.match(head):
+        known = "JSON: read it as such (--format json, or jsonl with one object on each line)"
     if known is not None:
         raise ValueError(f"{called} is {known}")
     is_whole = len(head) < SNIFFED

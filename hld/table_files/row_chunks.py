@@ -1,15 +1,17 @@
-"""Chunks of rows as read by pyarrow or pandas: text files cell by cell, Parquet and JSON lines with their types.
+"""Chunks of rows as read by pyarrow or pandas: text files cell by cell, Parquet and JSON with their types.
 
 Chunks are Arrow tables where pyarrow is installed, otherwise pandas frames; the few operations on them are here.
 """
 from __future__ import annotations
 
+import io
 import warnings
 from collections.abc import Iterator
 from typing import Any
 
 from hld.table_files.byte_files import called, form_of, opened
 from hld.table_files.dialect import Dialect, ReadOptions
+from hld.table_files.json_lists import read_json
 
 ROWS = 2 ** 17  # of a chunk
 BLOCK = 2 ** 22  # bytes of a text file that are parsed at a time
@@ -60,7 +62,7 @@ def text_chunks(file: Any, dialect: Dialect, options: ReadOptions, name: str,
 
 
 def typed_chunks(path: str, options: ReadOptions) -> Iterator[Any]:
-    """Chunks of a Parquet file or of JSON lines, only the columns that are asked for.
+    """Chunks of a Parquet file, of JSON lines or of one JSON value, only the columns that are asked for.
 
     Parameters
     ----------
@@ -86,7 +88,7 @@ def typed_chunks(path: str, options: ReadOptions) -> Iterator[Any]:
             chunks = _parquet(path)
         else:
             import pyarrow.json
-            chunks = _json(path)
+            chunks = _json(path) if form == "jsonl" else _json_value(path, name)
         for batch in chunks:
             table = pyarrow.Table.from_batches([batch])
             yield table.select(options.chosen(table.column_names, name))
@@ -164,13 +166,26 @@ def _parquet(path: Any) -> Iterator[Any]:
 
 def _json(path: Any) -> Iterator[Any]:
     """Record batches of JSON lines."""
-    import pyarrow.json
     with opened(path) as file:
-        options = pyarrow.json.ReadOptions(block_size=BLOCK)
-        if hasattr(pyarrow.json, "open_json"):
-            yield from pyarrow.json.open_json(file, options)
-        else:  # before version 20 only as a whole
-            yield from pyarrow.json.read_json(file, options).to_batches()
+        yield from _json_lines(file)
+
+
+def _json_lines(file: Any) -> Iterator[Any]:
+    """Record batches of an open file of JSON lines."""
+    import pyarrow.json
+    options = pyarrow.json.ReadOptions(block_size=BLOCK)
+    if hasattr(pyarrow.json, "open_json"):
+        yield from pyarrow.json.open_json(file, options)
+    else:  # before version 20 only as a whole
+        yield from pyarrow.json.read_json(file, options).to_batches()
+
+
+def _json_value(path: Any, name: str) -> Iterator[Any]:
+    """Record batches of one JSON value, or of JSON lines in a file whose name does not say so."""
+    with opened(path) as file:
+        data = file.read()
+    table = read_json(data, name)
+    yield from _json_lines(io.BytesIO(data)) if table is None else table.to_batches(ROWS)
 
 
 def _by_pandas(file: Any, dialect: Any, options: Any, name: Any, typed: Any) -> Iterator[Any]:

@@ -20,7 +20,8 @@ def add_reading_options(command: Any) -> None:
                        help="texts that mean a missing cell, besides empty ones, NA, NaN, null and the like")
     group.add_argument("--columns", metavar="A,B", type=names, help="read these columns only")
     group.add_argument("--drop", metavar="A,B", type=names, default=[], help="do not read these columns")
-    group.add_argument("--format", choices=("csv", "parquet", "jsonl"), help="default: by the extension of the name")
+    group.add_argument("--format", choices=("csv", "parquet", "jsonl", "json"),
+                       help="default: by the extension of the name")
 
 
 def reading_options(args: argparse.Namespace) -> ReadOptions:

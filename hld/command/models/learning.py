@@ -30,7 +30,7 @@ def fit(args: argparse.Namespace) -> int:
     detector.fit(table, groups=args.groups, order=args.order, progress=True)
     with step(f"writing {args.output}"):
         detector.save(target)
-    count = detector.n_features_in_
+    count = len(detector.encoder_.columns)
     sampled = f" (a sample of {num_rows})" if num_rows > detector.num_train_ else ""
     print_text(f"fitted {detector.num_train_} rows{sampled} of {count} column{'s' * (count != 1)}: mean "
                f"log-likelihood {detector.history_[-1]:.4f} nats per row, model in {args.output}")
@@ -40,13 +40,17 @@ def fit(args: argparse.Namespace) -> int:
 def _schema(args: argparse.Namespace) -> Any:
     """What is known of the columns before the table is read; None for nothing."""
     from hld.schemas.learn_schema import calendar_columns
-    from hld.schemas.schema import TableSchema
+    from hld.schemas.schema import LEFT_OUT, ColumnSchema, TableSchema
     given = None if args.schema is None else _read_schema(args.schema)
     dates = [column for name in args.calendar or () for column in calendar_columns(name)]
-    if not dates:
+    if not dates and not args.drop:
         return given
-    known = () if given is None else [column for column in given.columns if column.name not in args.calendar]
-    return TableSchema((*known, *dates))
+    known = () if given is None else given.columns
+    left_out = [ColumnSchema(name, LEFT_OUT, note="not read (--drop)") for name in args.drop]  # batches may have them
+    about: dict[str, Any] = {}
+    for column in (*known, *left_out, *dates):
+        about[column.name] = column    # what is said last holds
+    return TableSchema(tuple(about.values()))
 
 
 def _read_schema(path: Any) -> Any:

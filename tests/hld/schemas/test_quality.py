@@ -94,7 +94,7 @@ def test_every_difference_is_counted_and_the_check_goes_on(detector):
     assert form["columns"][1]["num_odd"] == 3
     assert form["absent"] == ["day"]
     text = str(quality)
-    assert "column 'more' was not in training" in text
+    assert "2 columns were not in training: ignored ('more', 'other')" in text
     assert "column 'day' is not there" in text
     assert "column 'heat': 3 of 50 values of another type" in text
     assert "column 'city': 5 of 50 values that training did not have" in text

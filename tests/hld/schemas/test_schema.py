@@ -175,3 +175,15 @@ def test_hostile_schemas_raise_value_errors_only(data):
             continue
         assert TableSchema.from_dict(schema.to_dict()) == schema
         assert str(schema)
+
+
+def test_columns_that_were_left_out_of_the_table_already_are_kept_as_such():
+    """A batch may have what the user dropped before learning, and nothing is said of it."""
+    rng = np.random.default_rng(0)
+    table = {"a": rng.integers(0, 3, 60), "b": rng.integers(0, 2, 60)}
+    schema = hld.TableSchema((hld.ColumnSchema("secret", "left out", note="dropped"),))
+    learned = hld.learn_schema(table, given=schema)
+    assert [column.name for column in learned.left_out] == ["secret"]
+    assert learned.check(table | {"secret": rng.integers(0, 9, 60)}).extra == ()
+    assert learned.check(table | {"other": rng.integers(0, 9, 60)}).extra == ("other",)
+    assert hld.learn_schema(np.column_stack(list(table.values())), given=schema).left_out == ()    # no names

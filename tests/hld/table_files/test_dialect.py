@@ -108,7 +108,7 @@ def test_blanks_behind_separators_are_no_part_of_names():
 
 
 @pytest.mark.parametrize(("head", "said"), [(b"PAR1xx", "Parquet file"), (b"ARROW1", "write it as Parquet"),
-                                            (b"PK\x03\x04", "spreadsheet"), (b'[{"a": 1}]', "one object a line")])
+                                            (b"PK\x03\x04", "spreadsheet"), (b'[{"a": 1}]', "--format json")])
 def test_files_that_are_no_text_are_named(head, said):
     with pytest.raises(ValueError, match=said):
         find_dialect(head, ReadOptions(), "'x.csv'")

@@ -1,0 +1,131 @@
+"""Tables in one JSON value: a list of objects, one for each row, or an object of columns, as data frames write them.
+
+    [{"name": cell, ...}, ...]                      one object for each row; a name that a row lacks is a missing cell
+    {"name": [cell, ...], ...}                      columns as lists
+    {"name": {"label": cell, ...}, ...}             columns by row labels: what pandas writes by default
+    {"columns": {...}} or {"rows": [...]}           what the service takes
+    {"columns": [...], "data": [[...], ...]}        names, and one list for each row: "split" of pandas
+    {"schema": ..., "data": [{...}, ...]}           rows with a description, which is not used: "table" of pandas
+
+Such a file is read as a whole, because nothing in it is complete before its last byte; JSON lines are read in chunks.
+"""
+from __future__ import annotations
+
+import json
+from itertools import chain
+from typing import Any
+
+NESTED = (list, dict)
+
+
+def read_json(data: bytes, name: str) -> Any:
+    r"""A JSON value as an Arrow table; None where there are several values, one after the other, as in JSON lines.
+
+    Parameters
+    ----------
+    data : bytes
+        Text in UTF-8, possibly with a mark in front, or UTF-16 or UTF-32.
+    name : str
+        What messages call the file.
+
+    Returns
+    -------
+    pyarrow.Table or None
+
+    Raises
+    ------
+    ImportError
+        Without pyarrow.
+    ValueError
+        If it is not JSON, or no table.
+
+    Examples
+    --------
+    >>> read_json(b'[{"a": 1, "b": "x"}, {"a": 2}]', "rows.json").to_pydict()
+    {'a': [1, 2], 'b': ['x', None]}
+    >>> read_json(b'{"a": {"0": 1, "1": 2}}', "rows.json").to_pydict()
+    {'a': [1, 2]}
+    >>> read_json(b'{"a": 1}\n{"a": 2}', "rows.json") is None
+    True
+    """
+    import pyarrow
+    try:
+        value = json.loads(data.removeprefix(b"\xef\xbb\xbf"), object_pairs_hook=_distinct)
+    except RecursionError:
+        raise ValueError(f"{name} is nested too deeply: expected rows or columns of plain cells") from None
+    except json.JSONDecodeError as error:
+        if error.msg == "Extra data" and data.lstrip()[:1] == b"{":
+            return None
+        raise ValueError(f"{name} is not JSON: {error}") from None
+    except ValueError as error:    # also bytes that are no text
+        raise ValueError(f"{name} is not JSON: {error}") from None
+    value = _unwrapped(value, name)
+    columns = _columns_of_rows(value, name) if isinstance(value, list) else _columns(value, name)
+    return pyarrow.table({column: _array(cells, column, name) for column, cells in columns.items()})
+
+
+def _unwrapped(value: Any, name: str) -> Any:
+    """The rows or columns themselves, without what programs write around them."""
+    if not isinstance(value, dict):
+        return value
+    if set(value) in ({"rows"}, {"columns"}):
+        return next(iter(value.values()))
+    data, names = value.get("data"), value.get("columns")
+    if set(value) == {"schema", "data"} and isinstance(value["schema"], dict):
+        return data
+    if set(value) <= {"columns", "index", "data"} and isinstance(names, list) and isinstance(data, list):
+        if len(set(map(str, names))) < len(names):
+            raise ValueError(f"{name} has two columns with the same name, expected different ones")
+        if not all(isinstance(row, list) and len(row) == len(names) for row in data):
+            raise ValueError(f"{name} has rows of other lengths than its {len(names)} columns")
+        return {str(column): [row[j] for row in data] for j, column in enumerate(names)}
+    return value
+
+
+def _columns_of_rows(rows: list[Any], name: str) -> dict[str, Any]:
+    """Columns from one object for each row."""
+    if not rows or not all(isinstance(row, dict) for row in rows):
+        raise ValueError(f"{name} must be a list of objects, one for each row, found "
+                         + ("an empty list" if not rows else "other values in the list"))
+    names = dict.fromkeys(chain.from_iterable(rows))
+    if len(names) * len(rows) > 64 * (sum(map(len, rows)) + 1_000_000):    # rows of few cells, each in another column
+        raise ValueError(f"{name} has {len(rows)} rows with {len(names)} names in all, of which each has but a few: "
+                         "expected rows with the same columns")
+    return {one: [row.get(one) for row in rows] for one in names}
+
+
+def _columns(value: Any, name: str) -> dict[str, Any]:
+    """Columns from an object of lists, or of objects with the same labels of rows."""
+    if isinstance(value, dict) and value:
+        columns = list(value.values())
+        if all(isinstance(cells, list) and len(cells) == len(columns[0]) for cells in columns):
+            return value
+        if all(isinstance(cells, dict) and cells.keys() == columns[0].keys() for cells in columns):
+            labels = list(columns[0])
+            return {one: [cells[label] for label in labels] for one, cells in value.items()}
+    raise ValueError(f"{name} must hold rows, [{{name: cell, ...}}, ...], or columns of one length, "
+                     "{name: [cell, ...], ...}")
+
+
+def _array(cells: list[Any], column: str, name: str) -> Any:
+    """An Arrow array of one type."""
+    import pyarrow
+    if any(isinstance(cell, NESTED) for cell in cells):
+        raise ValueError(f"{name} column {column!r} holds nested values, expected one value in each cell: split the "
+                         "column first")
+    try:
+        if any(isinstance(cell, float) for cell in cells):
+            cells = [float(cell) if type(cell) is int else cell for cell in cells]
+        return pyarrow.array(cells)
+    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, OverflowError):
+        kinds = sorted({type(cell).__name__ for cell in cells if cell is not None})
+        raise ValueError(f"{name} column {column!r} holds values of different types ({', '.join(kinds)}) or too large "
+                         "ones, expected numbers, texts, or true and false") from None
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose names differ."""
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        raise ValueError("an object has the same name twice")
+    return value

@@ -1,0 +1,87 @@
+"""Tables in one JSON value: every form that data frames write, and one sentence for what is no table."""
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hld.table_files import files
+from hld.table_files.dialect import ReadOptions
+from hld.table_files.json_lists import read_json
+
+FRAME = pd.DataFrame({"n": [1, 2, 3], "x": [0.5, None, -2.0], "word": ["a", None, "ü\n"], "flag": [True, False, True]})
+ROWS = FRAME.astype(object).where(FRAME.notna(), None).to_dict("records")
+
+
+@pytest.mark.parametrize("orient", ["records", "columns", "split", "table"])
+def test_what_pandas_writes_is_read(orient):
+    found = read_json(FRAME.to_json(orient=orient).encode(), "t.json").to_pydict()
+    found.pop("index", None)
+    assert found == {name: [row[name] for row in ROWS] for name in FRAME}
+
+
+@pytest.mark.parametrize("value", [ROWS, {"rows": ROWS}, {"columns": FRAME.to_dict("list")}])
+def test_files_of_any_name_and_encoding(value, tmp_path):
+    text = json.dumps(value, ensure_ascii=False, indent=1).replace("NaN", "null")
+    for encoding in ("utf-8", "utf-8-sig", "utf-16"):
+        (tmp_path / "t.json").write_bytes(text.encode(encoding))
+        table, total = files.read_training(str(tmp_path / "t.json"), ReadOptions(drop=("flag",)))
+        assert (total, table.column_names) == (3, ["n", "x", "word"])
+        assert table.column("x").to_pylist() == [0.5, None, -2.0]
+
+
+def test_json_lines_may_be_called_json(tmp_path):
+    (tmp_path / "t.json").write_text("\n".join(map(json.dumps, ROWS)))
+    assert files.read_training(str(tmp_path / "t.json"))[0].to_pylist() == ROWS
+    one = tmp_path / "one.json"
+    one.write_text('{"a": 1}')    # a single line is no object of columns
+    with pytest.raises(ValueError, match=r"one.json' must hold rows"):
+        files.read_training(str(one))
+
+
+cells = st.none() | st.integers(-2 ** 53, 2 ** 53) | st.floats(allow_nan=False, allow_infinity=False)
+
+
+@given(st.lists(st.dictionaries(st.sampled_from("abc"), cells, min_size=1), min_size=1, max_size=8))
+@settings(max_examples=100, deadline=None)
+def test_cells_that_a_row_does_not_name_are_missing(rows):
+    found = read_json(json.dumps(rows).encode(), "t.json")
+    assert set(found.column_names) == set().union(*rows)
+    for name in found.column_names:
+        assert found.column(name).to_pylist() == [row.get(name) for row in rows]
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ("", "is not JSON: "), ("[1", "is not JSON: "), ("[1, 2]", "must be a list of objects, .* found other values"),
+    ("[]", "must be a list of objects, .* found an empty list"), ("3", "must hold rows"), ("{}", "must hold rows"),
+    ('{"a": [1], "b": [1, 2]}', "must hold rows"), ('{"a": {"0": 1}, "b": {"1": 2}}', "must hold rows"),
+    ('[{"a": 1, "a": 2}]', "an object has the same name twice"), ('[{"a": [1]}]', "column 'a' holds nested values"),
+    ('[{"a": 1}, {"a": "x"}]', r"column 'a' holds values of different types \(int, str\)"),
+    ('[{"a": 1%s}]' % ("0" * 30), "column 'a' holds values of different types .* or too large"),
+    ('{"columns": ["a", "a"], "data": [[1, 2]]}', "two columns with the same name"),
+    ('{"columns": ["a"], "data": [[1, 2]]}', "rows of other lengths than its 1 columns"),
+    ("[" * 100_000, "is nested too deeply|is not JSON"), ('[{"a": 1}] [2]', "is not JSON: Extra data"),
+    (json.dumps([{f"c{i}": 1} for i in range(12_000)]), "rows with 12000 names in all")])
+def test_what_is_no_table_is_refused(text, said):
+    with pytest.raises(ValueError, match=f"^t.json {said}|^t.json.*{said}"):
+        read_json(text.encode(), "t.json")
+
+
+def test_bytes_that_are_no_text_are_refused():
+    with pytest.raises(ValueError, match=r"t\.json is not JSON"):
+        read_json(b'{"a": "\xff\xff"}', "t.json")
+
+
+def test_json_in_a_file_of_another_name_says_how_to_read_it(tmp_path):
+    for text in (' [\n {"a": 1}]', '{"a": 1}\n{"a": 2}\n'):
+        (tmp_path / "t.txt").write_text(text)
+        with pytest.raises(ValueError, match=r"t.txt' is JSON: read it as such \(--format json, or jsonl"):
+            files.read_training(str(tmp_path / "t.txt"))
+        assert files.read_training(str(tmp_path / "t.txt"), ReadOptions(form="json"))[1] == text.count("a")
+
+
+def test_large_numbers_stay_numbers():
+    found = read_json(b'[{"a": 1}, {"a": 0.5}, {"a": 9007199254740993}]', "t.json").column("a").to_numpy()
+    np.testing.assert_array_equal(found, [1.0, 0.5, 2.0 ** 53])
