@@ -136,7 +136,7 @@ def load(name) -> np.ndarray:
         with np.load(folder / "census_income_kdd" / "census_income_kdd.npz", allow_pickle=False) as arrays:
             return np.concatenate([arrays["X_train"], arrays["X_test"]]).astype(float)
     if name == "mnist":
-        return (np.asarray(datasets.load_table("mnist14").values) >= 100).astype(int)
+        return (np.asarray(datasets.load_table("mnist7").values) >= 100).astype(int)
     return np.asarray(datasets.load_table(name).values)
 
 
