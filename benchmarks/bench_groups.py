@@ -3,7 +3,7 @@
     HLD_DATA=... python -m benchmarks.bench_groups                  prints the tables of docs/variation.md
 
 * level     on simulated groups: 60 rows of two kinds, in proportions that differ from group to group
-* real      Covertype by soil type, and with wilderness area, Census-Income by industry and by occupation: a batch is 200
+* real      Covertype by soil type, and with wilderness area, Census-Income by industry and occupation: a batch is 200
             rows of one group, which was neither learned from nor is among those of the reference
 * power     the simulated groups again; a share of the rows of a batch is of a third kind
 * columns   means of groups with heavy tails, one cause of four columns: how often any unmoved column is called moved

@@ -4,7 +4,7 @@
     python -m benchmarks.bench_time columns                       the second of them alone
 
 Markov streams: a row is the one before with probability `stay`, else a fresh draw from a circuit, so that rows h apart
-have the correlation stay^h in everything.  In every trial a reference of 3,000 rows is drawn, and T later rows.  The
+have the correlation stay^h in everything.  In every trial a reference is drawn, and T rows 500 rows later.  The
 second table is for the p-values of single columns, as they are and after the third value of column 0 has become the
 first in all later rows, which moves the frequencies of no other column.
 """
@@ -21,7 +21,10 @@ from hld.references.stretches import FEWEST_STRETCHES, stretch_reference
 from hld.variation.time_test import TimeTest
 from hld.vectors.column_units import column_units
 
-ALPHA, TRIALS, REFERENCE = 0.05, 400, 3000
+ALPHA, WHOLE_TRIALS, TRIALS, REFERENCE = 0.05, 1000, 400, 3000
+# probability that a row is the one before, rows of the reference, and of the batches
+STREAMS = ((0.0, 3000, (20, 200)), (0.5, 3000, (15, 100, 1000)), (0.9, 3000, (50, 95, 200, 1000)),
+           (0.98, 3000, (100, 500, 1000)), (0.98, 30_000, (100, 500, 1000)))
 
 
 def main() -> None:
@@ -36,20 +39,20 @@ def whole() -> None:
     circuit = pcircuit.rat_spn([3] * 4, num_units=3, depth=2, rng=0)
     test = hld.HLDTest(circuit, metric=("euclidean", "standardized", "whitened"))
     fill, rng = np.zeros(test.vectors.size), np.random.default_rng(0)
-    print("| stay | T | effective size | estimated | level | independent rows |")
-    print("| ---: | ---: | ---: | ---: | ---: | ---: |")
-    for stay, sizes in ((0.0, (20, 200)), (0.5, (15, 100, 1000)), (0.9, (50, 95, 200, 1000)), (0.98, (100, 500, 1000))):
+    print("| stay | reference | T | effective size | estimated | level | independent rows |")
+    print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    for stay, reference, sizes in STREAMS:
         for T in sizes:
             found, plain, effective = [], [], []
-            for _ in range(TRIALS):
-                rows = stream(circuit, REFERENCE + 500 + T, stay, rng)
-                own = stretch_reference(test.vectors, rows[:REFERENCE], fill)
+            for _ in range(WHOLE_TRIALS):
+                rows = stream(circuit, reference + 500 + T, stay, rng)
+                own = stretch_reference(test.vectors, rows[:reference], fill)
                 found.append(TimeTest(test, own)(rows[-T:]).pvalue)
                 plain.append(test.judge(test.vectors.mean(rows[-T:]), T).pvalue)
                 effective.append(own.effective_rows(T))
             h = np.arange(1, T)
             exact = T / (1 + 2 * ((1 - h / T) * stay ** h).sum())
-            print(f"| {stay} | {T} | {exact:.1f} | {np.median(effective):.1f} | "
+            print(f"| {stay} | {reference} | {T} | {exact:.1f} | {np.median(effective):.1f} | "
                   f"{np.mean(np.array(found) <= ALPHA):.3f} | {np.mean(np.array(plain) <= ALPHA):.2f} |", flush=True)
 
 
