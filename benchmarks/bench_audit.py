@@ -82,9 +82,9 @@ def main(argv=None) -> None:
                     print(f"| {name} | {library} | fails: {str(error).splitlines()[-1]} | | | | |", flush=True)
 
 
-def parts(table) -> tuple:
+def parts(table, seed=0) -> tuple:
     """Rows to learn from, rows held out, and the shift that is planned, if a column is nominal."""
-    places = np.random.default_rng(0).permutation(len(table.values))[:LEARNED + HELD_OUT]
+    places = np.random.default_rng(seed).permutation(len(table.values))[:LEARNED + HELD_OUT]
     values = np.asarray(table.values)[places]
     columns = {f"x{v}": values[:, v] if numeric else np.char.add("level ", values[:, v].astype(int).astype(str))
                for v, numeric in enumerate(table.is_numeric)}

@@ -1,7 +1,9 @@
 """Which change of a level is large enough to be found, level by level."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -74,20 +76,40 @@ def detectable(test: Any, T: int, power: float = 0.9, alpha: float = 0.05, *, pe
     (8, True)
     """
     T, alpha = pcircuit.check_whole_number(T, "T", 1), check_alpha(alpha)
+
+    def draws(covariance: np.ndarray, is_relative: bool, num_draws: int, rows: np.ndarray) -> Callable[..., float]:
+        batches = Rejections(test, covariance, T, alpha, is_relative=is_relative, num_draws=num_draws)
+        return lambda slope, inside, p, size: batches.share(slope, size)
+    return detectable_levels(test, T, power, per_column, draws)
+
+
+def detectable_levels(test: Any, T: int, power: float, per_column: int, draws: Callable[..., Any]) -> tuple[Any, ...]:
+    """`detectable` for any way to draw batches and to move them.
+
+    Parameters
+    ----------
+    test, T, power, per_column : see `detectable`
+    draws : callable
+        From the covariance of a row, whether the error of reference rows counts, a number of draws, and rows of the
+        circuit to a function: the share of draws rejected from slope of the vectors, rows with the level, p, and h.
+
+    Returns
+    -------
+    tuple of Detectable
+    """
     power = pcircuit.check_number(power, "power", above=0, below=1)
     per_column = pcircuit.check_whole_number(per_column, "per_column", 1)
     kept, found, mean = test.calibration.kept, [], own_mean(test)
     has_rows = kept is not None and len(kept.covariance) > 0
     covariance = kept.covariance if has_rows else CircuitReference(test.circuit, test.nodes, mean).covariance()
-    draws = Rejections(test, covariance, T, alpha, is_relative=has_rows, num_draws=NUM_NORMAL)
     rows = pcircuit.sample(test.circuit, NUM_DRAWN, rng=np.random.default_rng([SEED, 1]))
-    vectors = test.vectors.rows(rows)
+    share, vectors = draws(covariance, has_rows, NUM_NORMAL, rows), test.vectors.rows(rows)
     for variable, level, p in _levels(test.circuit, per_column):
         own = rows[:, variable] == level
-        inside = vectors[own].mean(axis=0) if own.sum() >= ENOUGH else test.vectors.mean(
-            under_level(test.circuit, variable, level, ENOUGH))
-        slope = (inside - mean) / (1 - p)
-        found.append(Detectable(variable, level, p, _least(draws, slope, 1 - p, power)))
+        is_enough = own.sum() >= ENOUGH
+        inside = rows[own] if is_enough else under_level(test.circuit, variable, level, ENOUGH)
+        slope = ((vectors[own].mean(axis=0) if is_enough else test.vectors.mean(inside)) - mean) / (1 - p)
+        found.append(Detectable(variable, level, p, _least(partial(share, slope, inside, p), 1 - p, power)))
     return tuple(sorted(found, key=lambda one: np.inf if one.by is None else one.by))
 
 
@@ -100,12 +122,12 @@ def _levels(circuit: pcircuit.Circuit, per_column: Any) -> list[Any]:
     return result if len(result) <= MOST_LEVELS else sorted(result, key=lambda one: -one[2])[:MOST_LEVELS]
 
 
-def _least(draws: Any, slope: Any, most: Any, power: Any) -> float | None:
+def _least(share: Callable[[float], float], most: float, power: float) -> float | None:
     """The smallest h up to `most` with which enough draws are rejected."""
-    if draws.share(slope, most) < power:
+    if share(most) < power:
         return None
     low, high = 0.0, most
     for _ in range(STEPS):
         middle = (low + high) / 2
-        low, high = (low, middle) if draws.share(slope, middle) >= power else (middle, high)
+        low, high = (low, middle) if share(middle) >= power else (middle, high)
     return high

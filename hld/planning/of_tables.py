@@ -1,27 +1,32 @@
 """Planning for a detector: columns and levels by name, tables as alternatives, and a plan in words."""
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
 
 import pcircuit
 from hld.answers.column_shifts import labels_of, percent
 from hld.checks import check_alpha
-from hld.planning.alternatives import Alternative, Edit, alternative_of, read_edits
-from hld.planning.detectable import Detectable, detectable
-from hld.planning.power import power, sample_size
+from hld.planning.alternatives import NUM_DRAWN, SEED, Alternative, Edit, alternative_of, read_edits, under_level
+from hld.planning.counts import DetectorDraws, shared_level
+from hld.planning.detectable import Detectable, detectable, detectable_levels
+from hld.planning.power import power, smallest_batch
 from hld.results.largest import has_largest
-from hld.results.largest_count import SHARE as COUNTS_SHARE
-from hld.results.largest_dependence import SHARE as DEPENDENCES_SHARE
-from hld.schemas.counts.missingness import SHARE as MISSING_SHARE
-from hld.schemas.counts.new_values import SHARE as NEW_SHARE
+from hld.results.largest_count import count_events
 
 DAYS = (1, 7, 30)
 
 
+NUM_ROWS = 2_000  # rows of the circuit, or of a table, from which counts and vectors are known to vary together
+
+
 def power_of_table(detector: Any, alternative: object, T: int, alpha: float = 0.05) -> float:
     """`hld.planning.power.power` for a fitted detector: the alternative may name columns and levels, or be a table.
+
+    What the counts of single columns find is included (`hld.planning.counts`).
 
     Parameters
     ----------
@@ -37,7 +42,8 @@ def power_of_table(detector: Any, alternative: object, T: int, alpha: float = 0.
     -------
     float
     """
-    return power(detector.test_, in_codes(detector, alternative), T, own_level(detector, alpha))
+    T, alpha = pcircuit.check_whole_number(T, "T", 1), check_alpha(alpha)
+    return _power_of(detector, alternative_of_table(detector, alternative), T, alpha)
 
 
 def sample_size_of_table(detector: Any, alternative: object, power: float = 0.9, alpha: float = 0.05) -> int | None:
@@ -58,7 +64,18 @@ def sample_size_of_table(detector: Any, alternative: object, power: float = 0.9,
     int or None
         None where no number of rows is enough.
     """
-    return sample_size(detector.test_, in_codes(detector, alternative), power, own_level(detector, alpha))
+    least, alpha = pcircuit.check_number(power, "power", above=0, below=1), check_alpha(alpha)
+    known = alternative_of_table(detector, alternative)
+    return smallest_batch(lambda T: _power_of(detector, known, T, alpha), least, known.moments.num_rows)
+
+
+def _power_of(detector: Any, known: TableAlternative, T: int, alpha: float) -> float:
+    """The power for an alternative whose moments are known."""
+    if not has_largest(detector):
+        return power(detector.test_, known.moments, T, shared_level(detector, T, alpha).distance)
+    draws = DetectorDraws(detector, known.moments.covariance, T, alpha, known.rows,
+                          is_relative=known.moments.is_relative)
+    return draws.share(known.moments.delta, known.moved)
 
 
 def detectable_of_table(detector: Any, T: int, power: float = 0.9, alpha: float = 0.05, *,
@@ -82,43 +99,53 @@ def detectable_of_table(detector: Any, T: int, power: float = 0.9, alpha: float 
     -------
     tuple of Detectable
     """
-    found = detectable(detector.test_, T, power, own_level(detector, alpha), per_column=per_column)
+    T, alpha = pcircuit.check_whole_number(T, "T", 1), check_alpha(alpha)
+    if has_largest(detector):
+        found = detectable_levels(detector.test_, T, power, per_column, _draws_of(detector, T, alpha))
+    else:
+        found = detectable(detector.test_, T, power, shared_level(detector, T, alpha).distance, per_column=per_column)
     columns = detector.encoder_.columns
     return tuple(replace(one, column=columns[one.column].name, level=labels_of(columns[one.column])[one.level])
                  for one in found)
 
 
-def own_level(detector: Any, alpha: float) -> float:
-    """The part of the level that the distance has, where counts, dependences, new and missing values are tested, too.
+def _draws_of(detector: Any, T: int, alpha: float) -> Callable[..., Any]:
+    """How `hld.planning.detectable` draws batches of a detector, and moves their vectors and counts."""
+    events = count_events(detector.profile_.counts, detector.encoder_.ordered)
 
-    What these tests find is left out, so that the power of a detector is at least what is said here; but new values
-    where the held-out rows have none, which take a part of the level in a batch that has some, are not expected.
+    def draws(covariance: np.ndarray, is_relative: bool, num_draws: int, rows: np.ndarray) -> Callable[..., Any]:
+        batches = DetectorDraws(detector, covariance, T, alpha, rows[:NUM_ROWS], is_relative=is_relative,
+                                num_draws=num_draws)
+        before = _shares_of_circuit(detector, events)
 
-    Parameters
+        def share(slope: np.ndarray, inside: np.ndarray, p: float, size: float) -> float:
+            moved = (events.indicators(inside).mean(axis=0) - before) / (1 - p)
+            return batches.share(slope, moved, size)
+        return share
+    return draws
+
+
+@dataclass(frozen=True, eq=False)
+class TableAlternative:
+    """What a detector's test needs to know of an alternative.
+
+    Attributes
     ----------
-    detector : HLDDetector
-        Fitted.
-    alpha : float
-        Level of the detector's test.
-
-    Returns
-    -------
-    float
+    moments : Alternative
+        Of the vectors.
+    moved : (E,) float array or None
+        Change of the share of rows in each event that is counted; None where counts are not tested.
+    rows : (M, V) int array
+        Of the alternative, or of the circuit: how counts and vectors vary together.
     """
-    trained, kept = detector.schema_.trained, detector.new_values_
-    rest = 1.0
-    if detector.missingness and trained is not None and any(trained[1]):
-        rest -= MISSING_SHARE
-    if kept is not None and kept.new.any():
-        rest -= NEW_SHARE
-    if has_largest(detector):
-        rest -= COUNTS_SHARE
-        rest -= DEPENDENCES_SHARE if detector.profile_.associations else 0
-    return check_alpha(alpha) * rest
+
+    moments: Alternative
+    moved: np.ndarray | None
+    rows: np.ndarray
 
 
-def in_codes(detector: Any, alternative: Any) -> Alternative:
-    """An alternative of a table as one of the detector's test.
+def alternative_of_table(detector: Any, alternative: Any) -> TableAlternative:
+    """An alternative of a table as the detector's tests see it.
 
     Parameters
     ----------
@@ -129,21 +156,54 @@ def in_codes(detector: Any, alternative: Any) -> Alternative:
 
     Returns
     -------
-    Alternative
+    TableAlternative
 
     Raises
     ------
     TypeError, ValueError
         An unknown column or level, or no alternative at all.
     """
+    if isinstance(alternative, TableAlternative):
+        return alternative
     if isinstance(alternative, Mapping) and set(alternative) == {"column", "level", "by"}:
         (alternative,) = read_edits([alternative])
+    circuit = detector.circuit_
     if isinstance(alternative, Edit):
-        alternative = replace(alternative, **_place(detector.encoder_, alternative))
-    elif not isinstance(alternative, (pcircuit.Circuit, Alternative)):
-        alternative, _ = detector.encoder_.encode(alternative)
-        alternative = alternative[(alternative >= 0).all(axis=1)]
-    return alternative_of(detector.test_, alternative)
+        edit = replace(alternative, **_place(detector.encoder_, alternative))
+        rows = pcircuit.sample(circuit, NUM_ROWS, rng=np.random.default_rng([SEED, 1]))
+        return TableAlternative(alternative_of(detector.test_, edit), _moved_by(detector, edit), rows)
+    if isinstance(alternative, pcircuit.Circuit):
+        found = alternative_of(detector.test_, alternative)    # checks the circuit first
+        rows = pcircuit.sample(alternative, NUM_DRAWN, rng=np.random.default_rng([SEED, 0]))
+    else:
+        rows, _ = detector.encoder_.encode(alternative)
+        rows = rows[(rows >= 0).all(axis=1)]
+        found = alternative_of(detector.test_, rows)
+    moved = None
+    if has_largest(detector):
+        kept = detector.profile_.counts
+        events = count_events(kept, detector.encoder_.ordered)
+        shown = np.array([max(int(one[:-1].sum()), 1) for one in kept])[events.columns]
+        moved = events.indicators(rows).mean(axis=0) - events.of(kept) / shown
+    return TableAlternative(found, moved, rows[:NUM_ROWS])
+
+
+def _moved_by(detector: Any, edit: Edit) -> np.ndarray | None:
+    """(E,) how an edit changes the share of each event: h / (1 - p) (P(event | level) - P(event))."""
+    if not has_largest(detector):
+        return None
+    variable, level = int(edit.column), int(edit.level)  # type: ignore[call-overload]
+    events = count_events(detector.profile_.counts, detector.encoder_.ordered)
+    p = float(pcircuit.marginal_tables(detector.circuit_)[variable][level])
+    inside = events.indicators(under_level(detector.circuit_, variable, level, NUM_DRAWN)).mean(axis=0)
+    return edit.by / (1 - p) * (inside - _shares_of_circuit(detector, events))
+
+
+def _shares_of_circuit(detector: Any, events: Any) -> np.ndarray:
+    """(E,) probability of each event under the circuit."""
+    tables = pcircuit.marginal_tables(detector.circuit_)
+    found: np.ndarray = events.of([np.append(table, 0.0) for table in tables])
+    return found
 
 
 def _place(encoder: Any, edit: Edit) -> dict[str, Any]:
@@ -258,7 +318,7 @@ def plan(detector: Any, rows_per_day: int, edits: Sequence[Any] = (), power: flo
     edits = read_edits(edits)
     asked = []
     for edit in edits:
-        known = in_codes(detector, edit)
+        known = alternative_of_table(detector, edit)
         asked.append((edit, power_of_table(detector, known, rows_per_day, alpha),
                       sample_size_of_table(detector, known, power, alpha)))
     found = {days: detectable_of_table(detector, days * rows_per_day, power, alpha, per_column=2) for days in DAYS}

@@ -20,6 +20,7 @@ exactly the given one.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -100,23 +101,38 @@ def sample_size(test: Any, alternative: object, power: float = 0.9, alpha: float
     """
     least, alpha = pcircuit.check_number(power, "power", above=0, below=1), check_alpha(alpha)
     found = alternative_of(test, alternative)
+    return smallest_batch(lambda T: _power_of(test, found, T, alpha), least, found.num_rows)
 
-    def enough(T: Any) -> Any:
-        return _power_of(test, found, T, alpha) >= least
-    low, high, most = 0, 1, MOST_T if found.num_rows is None else found.num_rows
-    while not enough(high):
+
+def _power_of(test: Any, found: Alternative, T: int, alpha: float) -> float:
+    """The power for an alternative whose moments are known."""
+    return power(test, found, T, alpha)
+
+
+def smallest_batch(power_of: Callable[[int], float], least: float, num_rows: int | None) -> int | None:
+    """The smallest T, to half a per cent, with at least some power.
+
+    Parameters
+    ----------
+    power_of : callable
+        From T to the power.
+    least : float
+    num_rows : int or None
+        Rows that the alternative is known by: T is no larger.
+
+    Returns
+    -------
+    int or None
+    """
+    low, high, most = 0, 1, MOST_T if num_rows is None else num_rows
+    while power_of(high) < least:
         low, high = high, 2 * high
         if high > most:
             return None
     while high - low > max(1, low // 200):
         middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
+        low, high = (low, middle) if power_of(middle) >= least else (middle, high)
     return high if high <= most else None
-
-
-def _power_of(test: Any, found: Alternative, T: Any, alpha: float) -> float:
-    """The power for an alternative whose moments are known."""
-    return power(test, found, T, alpha)
 
 
 def _exact(test: Any, found: Alternative, T: Any, alpha: float) -> float:
@@ -157,8 +173,9 @@ class Rejections:
         if is_relative and parts.kept is not None and len(parts.kept.covariance):
             own = own + parts.kept.covariance / parts.kept.num_rows
         factor = covariance_factor(own)
-        noise = np.random.default_rng([T, 5]).standard_normal((num_draws, len(factor))) @ factor
-        self.mapped = [metric.apply(noise) for metric in parts.metrics]
+        self.is_relative = is_relative
+        self.noise = np.random.default_rng([T, 5]).standard_normal((num_draws, len(factor))) @ factor
+        self.mapped = [metric.apply(self.noise) for metric in parts.metrics]
         self.lengths = [(mapped ** 2).sum(axis=1) for mapped in self.mapped]
         self.inflation = 1.0 if n is None else 1.0 + T / n
         self.rule = _rule(parts.null, T, alpha)
@@ -166,6 +183,10 @@ class Rejections:
 
     def share(self, delta: Any, size: float = 1.0) -> float:
         """Share of the draws that are rejected with a shift of `size` times delta (size,)."""
+        return float(self.rejected(delta, size).mean())
+
+    def rejected(self, delta: Any, size: float = 1.0) -> np.ndarray:
+        """(draws,) whether each is rejected with a shift of `size` times delta (size,)."""
         parts, columns = self.test.calibration, []
         for metric, mapped, lengths, margin in zip(parts.metrics, self.mapped, self.lengths, parts.margins,
                                                    strict=True):
@@ -176,7 +197,7 @@ class Rejections:
         rejected = self.rule(squared / self.inflation)
         if parts.kept is not None and rejected.any() and self.alpha <= ASKED_BELOW:
             rejected[rejected] = self._stand(squared[rejected])
-        return float(rejected.mean())
+        return rejected
 
     def _stand(self, squared: Any) -> np.ndarray:
         """(n,) whether alarms with squared distances (n, q) stand when they are checked by rows of the alternative."""

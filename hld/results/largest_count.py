@@ -100,8 +100,8 @@ def largest_count(kept: Any, batch: Any, ordered: tuple[Any, ...] = (), toleranc
     >>> found.column, found.category, round(found.pvalue, 4)           # the first column is 0 in all twenty rows
     (0, 0, 0.0)
     """
-    ascends = np.isin(np.arange(len(kept.counts)), ordered)
-    columns, categories, is_cut, k, j = _events(kept.counts, batch.counts, ascends)
+    events = count_events(kept.counts, ordered)
+    columns, k, j = events.columns, events.of(kept.counts), events.of(batch.counts)
     n, T = (np.array([one[:-1].sum() for one in side.counts])[columns] for side in (kept, batch))
     N, K = n + T, k + j
     slack = tolerance * T * np.sqrt(K / np.maximum(N, 1) * (1 - K / np.maximum(N, 1)))
@@ -111,34 +111,82 @@ def largest_count(kept: Any, batch: Any, ordered: tuple[Any, ...] = (), toleranc
     varies = (K > 0) & (K < N) & (n > 0) & (T > 0)
     if not varies.any():
         return LargestCount(1.0, 0.0)
-    evidence = np.where(varies, _likelihood_ratio(moved, T, K, N), -1.0)
+    evidence = np.where(varies, likelihood_ratio(moved, T, K, N), -1.0)
     best, where = 2.0, None
     for i in np.argsort(-evidence, kind="stable")[:EXACT].tolist():
         p = _pvalue(int(N[i]), int(K[i]), int(T[i]), moved[i], expected[i])
         best, where = (p, i) if p < best and varies[i] else (best, where)
     law = smallest_law(N[varies], K[varies], T[varies])
-    return LargestCount(law.pvalue(best), SHARE, int(columns[where]), int(categories[where]), bool(is_cut[where]), law)
+    return LargestCount(law.pvalue(best), SHARE, int(columns[where]), int(events.categories[where]),
+                        bool(events.is_cut[where]), law)
 
 
-def _events(kept: Any, batch: Any, ascends: Any) -> tuple[Any, ...]:
-    """Column, category, whether it is a cut, and the counts of both sides, for everything that is compared."""
+@dataclass(frozen=True, eq=False)
+class CountEvents:
+    """What is counted: categories of columns, and where they ascend all categories up to a cut.
+
+    Attributes
+    ----------
+    columns, categories : (E,) int arrays
+    is_cut : (E,) bool array
+        Whether the category is the upper end of what is counted.
+    """
+
+    columns: np.ndarray
+    categories: np.ndarray
+    is_cut: np.ndarray
+
+    def of(self, counts: Any) -> np.ndarray:
+        """(E,) counts of the events from counts by column, the last of each that of the missing cells."""
+        single = np.concatenate([one[:-1] for one in counts])
+        sizes = np.array([len(one) - 1 for one in counts])
+        starts = np.cumsum(sizes) - sizes
+        total, place = np.cumsum(single), starts[self.columns] + self.categories
+        before = (total - single)[starts]
+        return np.where(self.is_cut, total[place] - before[self.columns], single[place])
+
+    def indicators(self, rows: np.ndarray) -> np.ndarray:
+        """(M, E) bool array, which events rows (M, V) of codes are in; none where a cell is missing."""
+        codes = rows[:, self.columns]
+        return np.where(self.is_cut, (codes <= self.categories) & (codes >= 0), codes == self.categories)
+
+
+def count_events(kept: Any, ordered: Any) -> CountEvents:
+    """The events of columns with such counts.
+
+    Parameters
+    ----------
+    kept : sequence of (C + 1,) int arrays
+        Counts by column, the last of each that of the missing cells.
+    ordered : sequence of int
+        Columns whose categories ascend.
+
+    Returns
+    -------
+    CountEvents
+
+    Examples
+    --------
+    >>> events = count_events([np.array([5, 3, 0]), np.array([1, 2, 5, 0])], [1])
+    >>> events.columns.tolist(), events.categories.tolist(), events.is_cut.tolist()
+    ([0, 1, 1], [0, 0, 1], [False, True, True])
+    """
     sizes = np.array([len(one) - 1 for one in kept])
     columns = np.repeat(np.arange(len(sizes)), sizes)
-    starts = np.cumsum(sizes) - sizes
-    categories = np.arange(len(columns)) - starts[columns]
-    is_cut = ascends[columns]
+    categories = np.arange(len(columns)) - (np.cumsum(sizes) - sizes)[columns]
+    is_cut = np.isin(columns, np.asarray(ordered, dtype=np.int64))
     chosen = np.where(is_cut | (sizes[columns] <= 2), categories < sizes[columns] - 1, True)
-    counts = []
-    for side in (kept, batch):
-        single = np.concatenate([one[:-1] for one in side])
-        total = np.cumsum(single)
-        before = (total - single)[starts]
-        counts.append(np.where(is_cut, total - before[columns], single)[chosen])
-    return columns[chosen], categories[chosen], is_cut[chosen], *counts
+    return CountEvents(columns[chosen], categories[chosen], is_cut[chosen])
 
 
-def _likelihood_ratio(j: Any, T: Any, K: Any, N: Any) -> np.ndarray:
-    """The statistic of the likelihood ratio of tables of two by two, which ranks them nearly as their p-values do."""
+def likelihood_ratio(j: Any, T: Any, K: Any, N: Any) -> np.ndarray:
+    """The statistic of the likelihood ratio of tables of two by two, which ranks them nearly as their p-values do.
+
+    Parameters
+    ----------
+    j, T, K, N : arrays that broadcast
+        Rows of the batch in the event, rows of the batch, rows of both sides in the event, and rows of both sides.
+    """
     rest = N - T
     found = _x_log_x(j) + _x_log_x(T - j) + _x_log_x(K - j) + _x_log_x(rest - K + j)
     return found - _x_log_x(T) - _x_log_x(rest) - _x_log_x(K) - _x_log_x(N - K) + _x_log_x(N)

@@ -1,7 +1,6 @@
 """Planning for tables: names of columns and levels, tables as alternatives, and the plan in words."""
 import json
 import pathlib
-from dataclasses import replace
 
 import binomial_bounds as bounds
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 import hld
 import pcircuit
 from hld.planning.alternatives import Edit
-from hld.planning.of_tables import in_codes, own_level, plan
+from hld.planning.of_tables import alternative_of_table, plan
 
 FIXTURES = pathlib.Path(__file__).resolve().parents[2] / "fixtures"
 METRICS = ("euclidean", "marginals")  # quick ones
@@ -25,15 +24,15 @@ def detector():
 
 
 def test_edits_name_columns_and_levels(detector):
-    one, two = in_codes(detector, Edit("sex", "F", 0.1)), in_codes(detector, {"column": 0, "level": "F", "by": 0.1})
-    np.testing.assert_array_equal(one.delta, two.delta)
-    np.testing.assert_array_equal(in_codes(detector, Edit("shop", "1", 0.1)).delta,
-                                  in_codes(detector, Edit("shop", 1, 0.1)).delta)
-    assert in_codes(detector, Edit("age", 40, 0.1)).delta.any()
+    def delta(edit):
+        return alternative_of_table(detector, edit).moments.delta
+    np.testing.assert_array_equal(delta(Edit("sex", "F", 0.1)), delta({"column": 0, "level": "F", "by": 0.1}))
+    np.testing.assert_array_equal(delta(Edit("shop", "1", 0.1)), delta(Edit("shop", 1, 0.1)))
+    assert delta(Edit("age", 40, 0.1)).any()
     with pytest.raises(ValueError, match="`level` of an edit must be one of those of column 'sex'"):
-        in_codes(detector, Edit("sex", "X", 0.1))
+        delta(Edit("sex", "X", 0.1))
     with pytest.raises(ValueError, match="`column` of an edit must be one of 'sex'"):
-        in_codes(detector, Edit("size", "X", 0.1))
+        delta(Edit("size", "X", 0.1))
 
 
 @pytest.mark.thorough
@@ -55,22 +54,6 @@ def test_a_plan_in_words_and_numbers(detector):
     assert "sex = F: +20 % of rows: found on" in text
     assert len(values["edits"]) == 2
     assert set(values["detectable_by_days"]) == {"1", "7", "30"}
-
-
-def test_what_is_tested_beside_the_distance_takes_its_part_of_the_level():
-    rng = np.random.default_rng(1)
-    table = {"a": rng.integers(0, 3, 200).astype(float), "b": rng.integers(0, 2, 200)}
-    table["a"][:20] = np.nan
-    detector = hld.HLDDetector(num_latents=2, num_epochs=1, num_resamples=19, metric="likelihoods").fit(table)
-    result = detector.test({"a": np.array([7.0, np.nan, *[0.0] * 48]), "b": np.zeros(50, dtype=int)})
-    quality = result.data_quality
-    beside = quality.missingness, quality.new_values, result.largest_count, result.largest_dependence
-    assert all(one.share > 0 for one in beside)
-    expected = sum(one.share for one in beside if one is not quality.new_values)  # held-out rows have nothing new
-    assert not detector.new_values_.new.any()
-    assert own_level(detector, 0.05) == pytest.approx(0.05 * (1 - expected), rel=1e-12)
-    detector.new_values_ = replace(detector.new_values_, new=detector.new_values_.new + 1)
-    assert own_level(detector, 0.05) == pytest.approx(0.05 * (1 - expected - quality.new_values.share), rel=1e-12)
 
 
 @pytest.mark.thorough

@@ -1,0 +1,242 @@
+r"""What the test of single counts adds to the power of a detector's distance.
+
+A detector rejects where its distance is large or one of the counts of single columns is conspicuous
+(`hld.results.largest_count`), each at its part of the level (`hld.results.shared_level`).  A level of one column that
+becomes more frequent moves a few counts by many of their standard deviations and the distance by few of its own, so
+that the counts often find it first.
+
+For n held-out rows with k_e and a batch of T rows with j_e in event e, a category of a column or all categories up to
+a cut,
+
+.. math:: \frac{j_e}{T} = \frac{k_e}{n} + \delta_e + \epsilon_e, \qquad
+          \epsilon = \text{(error of the batch's means)} - \text{(error of the reference's means)},
+
+and epsilon is part of the same errors as those of the likelihood vector, Z - delta (`hld.planning.power`).  So the
+two are drawn together: with R the regression of the events on the vectors in rows of the circuit and e its residuals,
+
+.. math:: \epsilon = R^t (Z - \delta) + \sqrt{1/T + 1/n} \; G e,
+
+G normal.  The normal errors only say how events and distance depend on one another: each count is the quantile of a
+binomial law at the probability of its error, of as many rows as give the share the variance of the difference.  An
+event is conspicuous if Fisher's exact test says so, whose p-value is taken from its likelihood ratio, 2 P(N > \sqrt{2
+LR}), with half a row less for the steps of a count.
+
+**Limits.**  What dependences along the tree, missing and new values would find is left out: their parts of the level
+are not given to others.
+"""
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hld.answers.profile import Profile
+from hld.planning.power import DRAWS, Rejections
+from hld.results.largest import has_largest, largest_of
+from hld.results.largest_count import count_events, likelihood_ratio
+from hld.results.shared_level import scaled_level
+from hld.schemas.counts.missingness import compare_missing
+from hld.schemas.counts.new_values import compare_new
+from hld.schemas.counts.smallest_of_tests import SmallestLaw
+
+BLOCK = 2_000_000  # counts of draws that are looked at together
+RIDGE = 0.01  # of the regression, in units of the variance of each number of a vector: nearly constant sums are noise
+STEPS, STEP = 60, 1e-6  # of bisections; what a whole number may be off
+
+
+@dataclass(frozen=True)
+class SharedLevel:
+    """The parts of a level that the tests of a detector have at some batch size.
+
+    Attributes
+    ----------
+    distance : float
+        Level at which the distance is tested.
+    counts : float
+        Largest p-value of the largest count, of all columns together, with which the batch is rejected; 0 if they are
+        not tested.
+    law : SmallestLaw or None
+        Of the smallest p-value of a single count.
+    """
+
+    distance: float
+    counts: float
+    law: SmallestLaw | None
+
+
+def shared_level(detector: Any, T: int, alpha: float) -> SharedLevel:
+    """The parts of the level in a batch of T rows whose counts are as expected.
+
+    Parameters
+    ----------
+    detector : HLDDetector
+        Fitted.
+    T : int
+    alpha : float
+        Level of all tests together.
+
+    Returns
+    -------
+    SharedLevel
+    """
+    tests = []
+    trained, kept, tolerance = detector.schema_.trained, detector.new_values_, detector.tolerance
+    if detector.missingness and trained is not None:
+        missing = [round(T * count / trained[0]) for count in trained[1]]
+        tests.append(compare_missing(trained[0], trained[1], T, missing, tolerance))
+    if detector.missingness and kept is not None and detector.judge_ is detector.test_:
+        rows = max(int(kept.shown.max(initial=0)), 1)
+        shown = np.round(T * kept.shown / rows).astype(np.int64)
+        tests.append(compare_new(kept, shown, np.round(shown * kept.new / np.maximum(kept.shown, 1)).astype(np.int64),
+                                 tolerance))
+    largest = largest_of(detector, _expected(detector.profile_, T)) if has_largest(detector) else {}
+    tests = [one for one in (*tests, *largest.values()) if one.share]
+    level = scaled_level(alpha, *tests) if tests else alpha
+    rest, count = level * (1 - sum(one.share for one in tests)), largest.get("largest_count")
+    if count is None or not count.share:
+        return SharedLevel(rest, 0.0, None)
+    return SharedLevel(rest, level * count.share, count.law)
+
+
+def _expected(kept: Profile, T: int) -> Profile:
+    """Counts of a batch of T rows with the frequencies of the held-out rows."""
+    scale = T / kept.num_rows
+    return Profile(T, tuple(np.round(one * scale).astype(np.int64) for one in kept.counts), kept.edges,
+                   tuple(np.round(one * scale).astype(np.int64) for one in kept.pairs))
+
+
+class CountDraws:
+    """Counts of batches without a shift, drawn together with their distances, to which shifts are added.
+
+    Parameters
+    ----------
+    detector : HLDDetector
+        Fitted.
+    level : SharedLevel
+    draws : Rejections
+        Of the distance.
+    rows : (M, V) int array
+        Rows of the alternative or of the circuit, without holes: how events and vectors vary together.
+    """
+
+    def __init__(self, detector: Any, level: SharedLevel, draws: Rejections, rows: np.ndarray) -> None:
+        kept, T = detector.profile_, draws.T
+        self.events = count_events(kept.counts, detector.encoder_.ordered)
+        shown = np.array([one[:-1].sum() for one in kept.counts])[self.events.columns]
+        self.k, self.n, self.tolerance = self.events.of(kept.counts), shown, detector.tolerance
+        self.T = np.maximum(np.round(T * shown / max(kept.num_rows, 1)), 1.0)
+        self.base = self.k / np.maximum(self.n, 1)
+        self.known = np.clip(self.base, 0.5 / (self.n + 1), 1 - 0.5 / (self.n + 1))    # none of n rows is not never
+        # rows of which the share of an event has the variance of a difference of shares
+        self.size = 1 / (1 / self.T + (1 / np.maximum(self.n, 1) if draws.is_relative else 0.0))
+        self.least, self.largest = self._limits(_least_ratio(level))
+        self.noise = self._noise(draws, rows, kept.num_rows)
+
+    def shares(self, rows: np.ndarray) -> np.ndarray:
+        """(E,) share of some rows in each event."""
+        return self.events.indicators(rows).mean(axis=0, dtype=np.float64)
+
+    def rejected(self, moved: np.ndarray) -> np.ndarray:
+        """(draws,) whether a count is conspicuous if the share of each event has moved by so much, (E,)."""
+        from scipy.special import betainc, ndtri
+        found, step = np.zeros(len(self.noise), dtype=bool), max(1, BLOCK // max(len(self.base), 1))
+        share = np.clip(self.known + moved, 0.0, 1.0)
+        below, above = (np.clip((count - 0.5) * self.size / self.T + 0.5, 1e-300, self.size) for count in (
+            self.T - self.least, self.largest))    # at least so many of `size` rows are not, or are, in the event
+        low = np.where(np.isfinite(self.least), ndtri(betainc(below, self.size - below + 1, 1 - share)), -np.inf)
+        high = np.where(np.isfinite(self.largest), -ndtri(betainc(above, self.size - above + 1, share)), np.inf)
+        for start in range(0, len(found), step):
+            noise = self.noise[start:start + step]
+            found[start:start + step] = ((noise <= low) | (noise >= high)).any(axis=1)
+        return found
+
+    def _limits(self, ratio: float) -> tuple[np.ndarray, np.ndarray]:
+        """(E,) counts up to which, and from which on, an event is conspicuous; infinite where none is."""
+        limits = []
+        for end in (0.0, 1.0):
+            low, high = self.base.copy(), np.full(len(self.base), end)    # the ratio grows from the one to the other
+            for _ in range(STEPS if math.isfinite(ratio) else 0):
+                middle = (low + high) / 2
+                is_there = self._ratios(middle * self.T) >= ratio
+                low, high = np.where(is_there, low, middle), np.where(is_there, middle, high)
+            attained = self._ratios(high * self.T) >= ratio
+            limits.append(np.where(attained, high * self.T, np.inf if end else -np.inf))
+        return np.floor(limits[0] + STEP), np.ceil(limits[1] - STEP)
+
+    def _ratios(self, j: np.ndarray) -> np.ndarray:
+        """(E,) likelihood ratios of counts, half a row nearer to what is expected; 0 where nothing can differ."""
+        N, K = self.n + self.T, self.k + j
+        share = K / N
+        slack = 0.5 + self.tolerance * self.T * np.sqrt(np.maximum(share * (1 - share), 0.0))
+        off = j - self.T * share
+        nearer = self.T * share + np.sign(off) * np.maximum(np.abs(off) - slack, 0.0)
+        varies = (K > 0) & (K < N) & (self.n > 0)
+        return np.where(varies, likelihood_ratio(nearer, self.T, np.where(varies, K, N / 2), N), 0.0)
+
+    def _noise(self, draws: Rejections, rows: np.ndarray, num_reference: int) -> np.ndarray:
+        """(draws, E) errors of the shares in units of their deviations, drawn with those of the vectors."""
+        vectors = draws.test.vectors.rows(rows)
+        U, V = vectors - vectors.mean(axis=0), self.events.indicators(rows).astype(np.float64)
+        share, M = V.mean(axis=0), len(rows)
+        V -= share
+        spread = U.std(axis=0)
+        units = np.where(spread > 0, spread, np.inf)
+        gram = (U / units).T @ (U / units)
+        gram[np.diag_indices_from(gram)] += RIDGE * M
+        R = np.linalg.solve(gram, (U / units).T @ V) / units[:, None]
+        width = 1 / draws.T + (1 / num_reference if draws.is_relative else 0.0)
+        G = np.random.default_rng([draws.T, 6]).standard_normal((len(draws.noise), M))
+        noise = draws.noise @ R + (G @ (V - U @ R)) * math.sqrt(width / M)
+        deviation = noise.std(axis=0)
+        found: np.ndarray = noise / np.where(deviation > 0, deviation, np.inf)
+        return found
+
+
+def _least_ratio(level: SharedLevel) -> float:
+    """The smallest likelihood ratio of a conspicuous count; infinite where none is."""
+    from scipy.special import ndtri
+    if level.law is None or not level.counts > 0:
+        return math.inf
+    low, high = -690.0, 0.0    # of the logarithm of the p-value of a single count
+    if level.law.pvalue(math.exp(low)) > level.counts:
+        return math.inf
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if level.law.pvalue(math.exp(middle)) <= level.counts else (low, middle)
+    return float(ndtri(math.exp(low) / 2)) ** 2 / 2
+
+
+class DetectorDraws:
+    """Batches without a shift, and whether a detector rejects them with one: by the distance or by a count.
+
+    Parameters
+    ----------
+    detector : HLDDetector
+        Fitted.
+    covariance : (size, size) float array
+        Of a row's vector.
+    T : int
+    alpha : float
+        Level of all tests together.
+    rows : (M, V) int array
+        See `CountDraws`.
+    is_relative : bool
+        Whether the error of reference rows counts.
+    num_draws : int
+    """
+
+    def __init__(self, detector: Any, covariance: np.ndarray, T: int, alpha: float, rows: np.ndarray, *,
+                 is_relative: bool, num_draws: int = DRAWS) -> None:
+        level = shared_level(detector, T, alpha)
+        self.distance = Rejections(detector.test_, covariance, T, level.distance, is_relative=is_relative,
+                                   num_draws=num_draws)
+        self.counts = CountDraws(detector, level, self.distance, rows) if level.law is not None else None
+
+    def share(self, delta: np.ndarray, moved: np.ndarray | None, size: float = 1.0) -> float:
+        """Share of the draws that are rejected with a shift of `size` times delta, and `moved` of the events."""
+        rejected = self.distance.rejected(delta, size)
+        if self.counts is not None and moved is not None:
+            rejected = rejected | self.counts.rejected(size * moved)
+        return float(rejected.mean())
