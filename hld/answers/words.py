@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hld.answers.column_shifts import percent
+from hld.answers.column_shifts import UNSEEN, percent
 
 if TYPE_CHECKING:
     from hld.answers.column_shifts import ColumnShift
@@ -42,6 +42,7 @@ def in_words(result: Any) -> str:
     lines = [headline(result), *([] if result.context is None else result.context.lines())]
     if result.columns:
         lines += column_lines(result.columns, result.alpha, procedure_of(result))
+        lines += familiar_lines(result.columns, result.alpha)
         lines += pair_lines(result.pairs, result.alpha) or dependence_lines(result)
         if not result.reject and any(one.adjusted <= result.alpha for one in result.columns):
             lines[0] += ", yet:"
@@ -94,6 +95,35 @@ def column_lines(columns: tuple[ColumnShift, ...], alpha: float, procedure: str 
             for one in moved[:MOST_LINES]]
     return [f"{len(moved)} of {len(tested)} columns moved (p-values adjusted, {procedure}; share of rows that differ; "
             "expected -> observed):", *_aligned(rows), *_more(moved), *free[:MOST_LINES], *_more(free)]
+
+
+def familiar_lines(columns: tuple[ColumnShift, ...], alpha: float) -> list[str]:
+    """A line where columns moved because few of their values are new: as in rows that were learned from.
+
+    Levels come from rows that the reference does not have, so that a part of its values is new to the model.  In the
+    rows that were learned from none is, by construction: they are no test.
+
+    Parameters
+    ----------
+    columns : tuple of ColumnShift
+    alpha : float
+        Level of the adjusted p-values.
+
+    Returns
+    -------
+    list of str
+        Empty where no column moved that way.
+    """
+    found = []
+    for one in columns:
+        if one.adjusted <= alpha and UNSEEN in one.labels:
+            at = one.labels.index(UNSEEN)
+            if one.expected[at] - one.observed[at] > one.difference / 2:
+                found.append(one.name)
+    if not found:
+        return []
+    return [f"few values are new to the model in {', '.join(found[:3])}{', ...' if len(found) > 3 else ''}, fewer than "
+            "in rows held out: rows that it was fitted to look like this, and testing these says nothing"]
 
 
 def pair_lines(pairs: tuple[Any, ...], alpha: float) -> list[Any]:

@@ -117,3 +117,21 @@ def test_columns_of_unshifted_batches_are_called_as_rarely_as_the_level_says(det
     rng = np.random.default_rng(4)
     called = sum(any(one.adjusted <= 0.1 for one in detector.test(table(rng, 150)).columns) for _ in range(60))
     assert called <= binom.ppf(1 - 1e-4, 60, 0.1)
+
+
+def test_rows_that_were_learned_from_are_told_by_how_few_of_their_values_are_new():
+    """A column of hundreds of cities: half of the held-out rows have one that learning did not see."""
+    rng = np.random.default_rng(3)
+
+    def visits(n):
+        cities = [f"c{number}" for number in rng.zipf(1.4, n) % 5000]
+        return pd.DataFrame({"city": cities, "kind": rng.integers(0, 3, n)})
+
+    train = visits(1500)
+    detector = hld.HLDDetector(num_latents=2, num_epochs=3).fit(train)
+    said = "few values are new to the model in city, fewer than in rows held out"
+    assert said in str(detector.test(train))
+    assert said not in str(detector.test(visits(1500)))
+    moved = visits(600).assign(city="c1")    # fewer new ones, too, but that is not most of it
+    assert detector.test(moved).reject
+    assert said not in str(detector.test(moved))
