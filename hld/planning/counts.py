@@ -134,10 +134,6 @@ class CountDraws:
         self.least, self.largest = self._limits(_least_ratio(level))
         self.noise = self._noise(draws, rows, kept.num_rows)
 
-    def shares(self, rows: np.ndarray) -> np.ndarray:
-        """(E,) share of some rows in each event."""
-        return self.events.indicators(rows).mean(axis=0, dtype=np.float64)
-
     def rejected(self, moved: np.ndarray) -> np.ndarray:
         """(draws,) whether a count is conspicuous if the share of each event has moved by so much, (E,)."""
         from scipy.special import betainc, ndtri

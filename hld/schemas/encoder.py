@@ -9,7 +9,8 @@ kind         chosen for                                   categories
 ===========  ===========================================  ================================================
 categorical  text, objects, declared categories           levels, one for rare and one for unseen levels
 boolean      booleans                                     levels, and one for unseen levels
-integer      at most `max_categories` whole numbers       levels in numeric order, and one for unseen ones
+integer      at most `max_categories` whole numbers, in   levels in numeric order, and one for unseen ones
+             four rows each or `num_bins` at most
 constant     a column with one number that is not whole   that number, and one for every other
 continuous   all other numbers                            at most `num_bins` half-open intervals [a, b)
 ===========  ===========================================  ================================================

@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tables import FINITE, codes_of, column
 
-from hld.schemas.columns import LevelColumn
+from hld.schemas.columns import LevelColumn, fit_column, narrowed_column
 from hld.schemas.encoder import TableEncoder, fit_encoder
 
 # Kinds of columns
@@ -45,7 +45,9 @@ def test_levels_of_a_column_of_objects(cells, kind, levels):
     (np.array([["x"], ["y"]]), "categorical"), (np.array([[b"x"], [b"y"]]), "categorical"),
     (np.array([["2020-01-01"], ["NaT"]], dtype="datetime64[ns]"), "categorical"),
     (np.arange(65)[:, None], "continuous"),
-    (np.arange(64)[:, None], "integer"), (np.array([[1.0], [np.inf]]), "continuous"),
+    (np.repeat(np.arange(64), 4)[:, None], "integer"), (np.repeat(np.arange(64), 4)[1:, None], "continuous"),
+    (np.arange(8)[:, None], "integer"), (np.arange(9)[:, None], "continuous"),
+    (np.array([[1.0], [np.inf]]), "continuous"),
 ])
 def test_kind_follows_the_dtype_and_the_values(values, kind):
     assert fit_encoder(values).columns[0].kind == kind
@@ -243,3 +245,12 @@ def test_objects_in_a_continuous_column():
     assert codes[:, 0].tolist() == [0, -1, -1, 3, 2, 3, 3, 0, -1, 3]
     assert report.num_missing.tolist() == [3]
     assert report.num_out_of_range.tolist() == [1]
+
+
+def test_whole_numbers_stay_levels_in_the_part_of_the_rows_that_is_learned_from():
+    """Their kind is that of all rows, however few of these a value has in a part."""
+    values = np.repeat(np.arange(30), 4)
+    column = fit_column("x", values, None, num_bins=8, max_categories=64)
+    found = narrowed_column(column, values[::4][:20], num_bins=8, max_categories=64)
+    assert (column.kind, found.kind, found.levels) == ("integer", "integer", tuple(range(20)))
+    assert narrowed_column(column, np.full(3, np.nan), num_bins=8, max_categories=64) is column

@@ -112,7 +112,7 @@ def test_zero_rows_encode_to_zero_rows():
     (3, bool, np.uint8),
 ])
 def test_codes_have_the_smallest_dtype(num_levels, table_dtype, expected):
-    encoder = fit_encoder(np.arange(num_levels)[:, None], max_categories=2 ** 17)
+    encoder = fit_encoder(np.repeat(np.arange(num_levels), 4)[:, None], max_categories=2 ** 17)
     codes, report = encoder.encode(np.array([[1], [0]]).astype(table_dtype))
     assert codes.dtype == expected
     assert codes[:, 0].tolist() == [1, 0]
