@@ -53,8 +53,8 @@ class HLDDetector:
     num_bins : int
         Largest number of quantile bins of a continuous column.
     max_categories : int
-        Levels kept for a categorical column; integer columns with more distinct values, or with more than `num_bins` and
-        fewer than four rows for each, are treated as continuous.
+        Levels kept for a categorical column; integer columns with more distinct values, or with more than `num_bins`
+        and fewer than four rows for each, are treated as continuous.
     categorical, continuous : sequence of column names or positions, optional
         Columns to be treated as such whatever their type.  Columns named here are kept even if they are nearly unique.
     schema : TableSchema, optional
