@@ -107,7 +107,7 @@ def _group_column(columns: Columns, groups: Any) -> tuple[ColumnSchema, ...]:
     at = names.index(groups) if isinstance(groups, str) and groups in names else groups
     if not isinstance(at, (int, np.integer)) or not 0 <= at < len(names):
         return ()
-    return (ColumnSchema(names[at], LEFT_OUT, note="names the groups"),)
+    return (ColumnSchema(names[at], LEFT_OUT, note="names the groups", optional=True),)
 
 
 def _fit_here(options: Mapping[str, Any], progress: bool) -> Learner:

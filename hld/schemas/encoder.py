@@ -54,13 +54,12 @@ from hld.schemas.encoder_json import encoder_form, read_form
 from hld.schemas.encoding import CodeTables, code_tables, decoded, encoded
 from hld.schemas.quality import data_quality
 from hld.tables.calendar import with_parts
-from hld.tables.cells import read_table
+from hld.tables.cells import Columns, read_table
 from hld.tables.column_names import arrange, column_names, column_roles, matched
 
 if TYPE_CHECKING:
     from hld.schemas.encoding import EncodingReport
     from hld.schemas.quality import DataQuality
-    from hld.tables.cells import Columns
 
 
 def fit_encoder(table: Any, *, num_bins: int = 8, max_categories: int = 64, categorical: Any = None,
@@ -151,6 +150,8 @@ class TableEncoder:
         Names of all columns of the training table: those that are not in `columns` are left out.
     derived : tuple of hld.tables.calendar.Derived
         Which of `columns` are parts of another one.
+    optional : tuple of str
+        Columns that a table with names may have as well, and that are ignored.
 
     Examples
     --------
@@ -168,6 +169,7 @@ class TableEncoder:
     by_name: bool
     table_names: tuple[Any, ...] = ()
     derived: tuple[Any, ...] = ()
+    optional: tuple[str, ...] = ()
     _tables: CodeTables = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -249,7 +251,12 @@ class TableEncoder:
 
     def read(self, table: Any) -> Columns:
         """A table taken apart, with its derived columns."""
-        return with_parts(read_table(table), self.derived, self.table_names, self.by_name)
+        parts = read_table(table)
+        if self.by_name and parts.names is not None and not set(self.optional).isdisjoint(parts.names):
+            kept = [v for v, name in enumerate(parts.names) if name not in self.optional]
+            parts = Columns(tuple(parts.names[v] for v in kept), parts.num_rows, [parts.arrays[v] for v in kept],
+                            [parts.declared[v] for v in kept])
+        return with_parts(parts, self.derived, self.table_names, self.by_name)
 
     def _known(self) -> tuple[tuple[str, ...], bool]:
         """Names of all columns that a table may have, and whether it is matched by them."""

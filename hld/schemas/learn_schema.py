@@ -88,7 +88,8 @@ def learn_schema(table: Any, *, num_bins: int = 8, max_categories: int = 64, cat
                                  f"{name!r} from: convert the column first")
             columns[-1] = replace(columns[-1], source=known[name].source, part=known[name].part)
     if by_name and given is not None:    # left out of the table already; a batch may have them
-        columns += [one for one in given.columns if one.kind == LEFT_OUT and one.name not in names]
+        columns += [replace(one, optional=True) for one in given.columns
+                    if one.kind == LEFT_OUT and one.name not in names]
     if all(column.kind == LEFT_OUT for column in columns):
         raise ValueError(f"`table` has no column to learn from: {columns[0].name!r} is left out ({columns[0].note}); "
                          "name columns in `categorical` or `continuous` to keep them")

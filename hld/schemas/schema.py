@@ -70,6 +70,8 @@ class ColumnSchema:
         Whether rare levels count as unseen, as in older model files.
     note : str
         Why a column is left out.
+    optional : bool
+        For a column that is left out: whether it is none of the table's own.  A table with names may have it.
     source, part : str or None
         The column that this one is derived from, and which part of it (`hld.tables.calendar`).
     """
@@ -87,6 +89,7 @@ class ColumnSchema:
     note: str = ""
     source: str | None = None
     part: str | None = None
+    optional: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
@@ -100,6 +103,8 @@ class ColumnSchema:
         if (self.source is None) != (self.part is None) or (self.part is not None and self.part not in PARTS):
             raise ValueError(f"`part` of column {self.name!r} must be one of {', '.join(map(repr, PARTS))}, of a "
                              f"`source`, found {self.part!r} of {self.source!r}")
+        if self.optional and self.kind != LEFT_OUT:
+            raise ValueError(f"`optional` is for columns that are left out, found it for {self.name!r}, which is not")
         for name in ("levels", "edges"):
             values = getattr(self, name)
             if values is not None:
@@ -191,8 +196,8 @@ class TableSchema:
 
     @property
     def table_names(self) -> tuple[Any, ...]:
-        """Names of the columns that a table has: those that are not derived."""
-        return tuple(column.name for column in self.columns if column.source is None)
+        """Names of the columns that a table has: those that are not derived, nor optional."""
+        return tuple(column.name for column in self.columns if column.source is None and not column.optional)
 
     @property
     def derived(self) -> tuple[Any, ...]:
@@ -235,7 +240,8 @@ class TableSchema:
         if open_ones:
             raise ValueError(f"`levels` or `edges` of {', '.join(map(repr, open_ones))} are still to be learned: "
                              "fit a detector with it, or give it to `learn_schema`")
-        return TableEncoder(tuple(column.column() for column in kept), self.by_name, self.table_names, self.derived)
+        return TableEncoder(tuple(column.column() for column in kept), self.by_name, self.table_names, self.derived,
+                            tuple(column.name for column in self.columns if column.optional))
 
     @property
     def trained(self) -> tuple[Any, ...] | None:

@@ -56,7 +56,8 @@ def column_form(column: Any) -> dict[str, Any]:
         form["levels"] = [_level_form(level) for level in column.levels]
     if column.edges is not None:
         form["edges"] = list(column.edges)
-    for name, default in (("policy", "keep"), ("merged", False), ("note", ""), ("source", None), ("part", None)):
+    for name, default in (("policy", "keep"), ("merged", False), ("note", ""), ("source", None), ("part", None),
+                          ("optional", False)):
         if getattr(column, name) != default:
             form[_NAMES.get(name, name)] = getattr(column, name)
     return form | ({"rare": base64.b64encode(column.rare).decode("ascii")} if column.rare else {})
@@ -161,4 +162,4 @@ def _bytes(text: Any, where: Any) -> Any:
 _READERS: dict[str, Callable[[Any, str], Any]] = {
     "name": _text, "kind": _text, "levels": _list(_level), "edges": _list(_number), "low": _number, "high": _number,
     "missing": lambda value, where: _count(value, 0, where), "unseen": _text, "rare": _bytes, "merged": _flag,
-    "note": _text, "source": _text, "part": _text}
+    "note": _text, "source": _text, "part": _text, "optional": _flag}

@@ -207,7 +207,7 @@ def _expressions(detector: Any, columns: Any, table: Any) -> tuple[dict[int, Any
     if not found:
         raise ValueError(f"the table has none of the detector's columns ({', '.join(encoder.names[:8])}), expected at "
                          f"least one: it has {', '.join(map(repr, names[:8]))}")
-    known = {*encoder.names, *encoder.table_names, *(one.source for one in encoder.derived)}
+    known = {*encoder.names, *encoder.table_names, *encoder.optional, *(one.source for one in encoder.derived)}
     return found, [v for v in range(len(columns)) if v not in found], sorted(set(at) - known)
 
 

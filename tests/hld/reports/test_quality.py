@@ -2,6 +2,7 @@
 import json
 import pathlib
 import sys
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -63,3 +64,26 @@ def test_older_models_need_real_rows():
     with pytest.raises(ValueError, match="`real` is needed, as the model file holds no counts to compare with"):
         sample_quality(old, rows)
     assert sample_quality(old, rows, real=rows).shape == 1.0
+
+
+@pytest.mark.parametrize("kind", ["names", "positions", "calendar"])
+def test_columns_that_are_left_out_are_not_drawn_and_not_missed(kind):
+    rng = np.random.default_rng(4)
+    table = {"id": np.array([f"u{i}" for i in range(300)]), "level": rng.choice(list("abc"), 300),
+             "x": rng.normal(size=300), "when": np.datetime64("2026-01-01T00") + rng.integers(0, 2000, 300)}
+    options = {"num_latents": 2, "num_epochs": 2, "null": "exact"}
+    if kind == "positions":
+        table = np.array([[*row] for row in zip(table["id"], table["level"], table["x"], strict=True)], dtype=object)
+    elif kind == "names":
+        del table["when"]
+    else:
+        options["schema"] = hld.TableSchema((*hld.calendar_columns("when"), hld.ColumnSchema("secret", "left out")))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)    # of the column that tells rows apart
+        detector = hld.HLDDetector(**options).fit(table)
+    drawn = detector.sample(200, rng=0)
+    assert drawn.shape[1] == len(detector.encoder_.names) < 5
+    found = sample_quality(detector, drawn, real=table, training=table)
+    assert found.result.num_samples == 200
+    assert 0.5 < found.shape <= 1
+    assert len(found.closest) > 0

@@ -187,3 +187,10 @@ def test_columns_that_were_left_out_of_the_table_already_are_kept_as_such():
     assert learned.check(table | {"secret": rng.integers(0, 9, 60)}).extra == ()
     assert learned.check(table | {"other": rng.integers(0, 9, 60)}).extra == ("other",)
     assert hld.learn_schema(np.column_stack(list(table.values())), given=schema).left_out == ()    # no names
+    assert learned.table_names == ("a", "b")
+    assert TableSchema.from_dict(json.loads(json.dumps(learned.to_dict()))) == learned
+    assert learned.to_dict()["columns"][-1] == {"name": "secret", "kind": "left out", "note": "dropped",
+                                                "optional": True}
+    assert learned.encoder().encode(table | {"secret": np.zeros(60)})[0].shape == (60, 2)
+    with pytest.raises(ValueError, match="`optional` is for columns that are left out, found it for 'a'"):
+        ColumnSchema("a", "integer", optional=True)

@@ -274,3 +274,6 @@ def test_the_column_of_groups_is_known_and_takes_no_part(by, tmp_path):
         assert one.test(without).data_quality.absent == ()
         assert one.test(with_day).pvalue == one.test(without).pvalue
         assert "day" not in str(one.test(with_day)) or by is None
+        in_order = np.column_stack([table["a"][:50], table["b"][:50]])    # without names, as the columns learned stand
+        assert one.test(in_order).pvalue == one.test(without).pvalue
+        assert one.n_features_in_ == 2
