@@ -35,7 +35,7 @@ import numpy as np
 from hld.answers.profile import Profile
 from hld.planning.power import DRAWS, Rejections
 from hld.results.largest import has_largest, largest_of
-from hld.results.largest_count import count_events, likelihood_ratio
+from hld.results.largest_count import CountEvents, count_events, likelihood_ratio
 from hld.results.shared_level import scaled_level
 from hld.schemas.counts.missingness import compare_missing
 from hld.schemas.counts.new_values import compare_new
@@ -107,6 +107,50 @@ def _expected(kept: Profile, T: int) -> Profile:
                    tuple(np.round(one * scale).astype(np.int64) for one in kept.pairs))
 
 
+@dataclass(frozen=True, eq=False)
+class EventRows:
+    """How the events that are counted and the vectors of a test vary together from row to row.
+
+    Attributes
+    ----------
+    events : CountEvents
+    slopes : (size, E) float array
+        R, the regression of the events on the vectors.
+    rest : (M, E) float array
+        What it leaves of each row.
+    """
+
+    events: CountEvents
+    slopes: np.ndarray
+    rest: np.ndarray
+
+
+def event_rows(detector: Any, rows: np.ndarray) -> EventRows:
+    """How events and vectors vary together in some rows.
+
+    Parameters
+    ----------
+    detector : HLDDetector
+        Fitted.
+    rows : (M, V) int array
+        Of the alternative or of the circuit, without holes.
+
+    Returns
+    -------
+    EventRows
+    """
+    events = count_events(detector.profile_.counts, detector.encoder_.ordered)
+    vectors = detector.test_.vectors.rows(rows)
+    U, V = vectors - vectors.mean(axis=0), events.indicators(rows).astype(np.float64)
+    V -= V.mean(axis=0)
+    spread = U.std(axis=0)
+    units = np.where(spread > 0, spread, np.inf)
+    gram = (U / units).T @ (U / units)
+    gram[np.diag_indices_from(gram)] += RIDGE * len(rows)
+    slopes = np.linalg.solve(gram, (U / units).T @ V) / units[:, None]
+    return EventRows(events, slopes, V - U @ slopes)
+
+
 class CountDraws:
     """Counts of batches without a shift, drawn together with their distances, to which shifts are added.
 
@@ -117,15 +161,13 @@ class CountDraws:
     level : SharedLevel
     draws : Rejections
         Of the distance.
-    rows : (M, V) int array
-        Rows of the alternative or of the circuit, without holes: how events and vectors vary together.
+    rows : EventRows
     """
 
-    def __init__(self, detector: Any, level: SharedLevel, draws: Rejections, rows: np.ndarray) -> None:
+    def __init__(self, detector: Any, level: SharedLevel, draws: Rejections, rows: EventRows) -> None:
         kept, T = detector.profile_, draws.T
-        self.events = count_events(kept.counts, detector.encoder_.ordered)
-        shown = np.array([one[:-1].sum() for one in kept.counts])[self.events.columns]
-        self.k, self.n, self.tolerance = self.events.of(kept.counts), shown, detector.tolerance
+        shown = np.array([one[:-1].sum() for one in kept.counts])[rows.events.columns]
+        self.k, self.n, self.tolerance = rows.events.of(kept.counts), shown, detector.tolerance
         self.T = np.maximum(np.round(T * shown / max(kept.num_rows, 1)), 1.0)
         self.base = self.k / np.maximum(self.n, 1)
         self.known = np.clip(self.base, 0.5 / (self.n + 1), 1 - 0.5 / (self.n + 1))    # none of n rows is not never
@@ -171,20 +213,11 @@ class CountDraws:
         varies = (K > 0) & (K < N) & (self.n > 0)
         return np.where(varies, likelihood_ratio(nearer, self.T, np.where(varies, K, N / 2), N), 0.0)
 
-    def _noise(self, draws: Rejections, rows: np.ndarray, num_reference: int) -> np.ndarray:
+    def _noise(self, draws: Rejections, rows: EventRows, num_reference: int) -> np.ndarray:
         """(draws, E) errors of the shares in units of their deviations, drawn with those of the vectors."""
-        vectors = draws.test.vectors.rows(rows)
-        U, V = vectors - vectors.mean(axis=0), self.events.indicators(rows).astype(np.float64)
-        share, M = V.mean(axis=0), len(rows)
-        V -= share
-        spread = U.std(axis=0)
-        units = np.where(spread > 0, spread, np.inf)
-        gram = (U / units).T @ (U / units)
-        gram[np.diag_indices_from(gram)] += RIDGE * M
-        R = np.linalg.solve(gram, (U / units).T @ V) / units[:, None]
         width = 1 / draws.T + (1 / num_reference if draws.is_relative else 0.0)
-        G = np.random.default_rng([draws.T, 6]).standard_normal((len(draws.noise), M))
-        noise = draws.noise @ R + (G @ (V - U @ R)) * math.sqrt(width / M)
+        G = np.random.default_rng([draws.T, 6]).standard_normal((len(draws.noise), len(rows.rest)))
+        noise = draws.noise @ rows.slopes + (G @ rows.rest) * math.sqrt(width / len(rows.rest))
         deviation = noise.std(axis=0)
         found: np.ndarray = noise / np.where(deviation > 0, deviation, np.inf)
         return found
@@ -195,7 +228,9 @@ def _least_ratio(level: SharedLevel) -> float:
     from scipy.special import ndtri
     if level.law is None or not level.counts > 0:
         return math.inf
-    low, high = -690.0, 0.0    # of the logarithm of the p-value of a single count
+    # of the logarithm of the p-value of a single count; one that is attained is no larger than that of all together,
+    # which the law of a batch as expected does not know of the odd counts of few rows
+    low, high = -690.0, math.log(level.counts)
     if level.law.pvalue(math.exp(low)) > level.counts:
         return math.inf
     for _ in range(STEPS):
@@ -216,14 +251,13 @@ class DetectorDraws:
     T : int
     alpha : float
         Level of all tests together.
-    rows : (M, V) int array
-        See `CountDraws`.
+    rows : EventRows
     is_relative : bool
         Whether the error of reference rows counts.
     num_draws : int
     """
 
-    def __init__(self, detector: Any, covariance: np.ndarray, T: int, alpha: float, rows: np.ndarray, *,
+    def __init__(self, detector: Any, covariance: np.ndarray, T: int, alpha: float, rows: EventRows, *,
                  is_relative: bool, num_draws: int = DRAWS) -> None:
         level = shared_level(detector, T, alpha)
         self.distance = Rejections(detector.test_, covariance, T, level.distance, is_relative=is_relative,

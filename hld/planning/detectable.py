@@ -77,9 +77,9 @@ def detectable(test: Any, T: int, power: float = 0.9, alpha: float = 0.05, *, pe
     """
     T, alpha = pcircuit.check_whole_number(T, "T", 1), check_alpha(alpha)
 
-    def draws(covariance: np.ndarray, is_relative: bool, num_draws: int, rows: np.ndarray) -> Callable[..., float]:
+    def draws(covariance: np.ndarray, is_relative: bool, num_draws: int, rows: np.ndarray) -> Callable[..., Any]:
         batches = Rejections(test, covariance, T, alpha, is_relative=is_relative, num_draws=num_draws)
-        return lambda slope, inside, p, size: batches.share(slope, size)
+        return lambda slope, inside, p: partial(batches.share, slope)
     return detectable_levels(test, T, power, per_column, draws)
 
 
@@ -91,7 +91,8 @@ def detectable_levels(test: Any, T: int, power: float, per_column: int, draws: C
     test, T, power, per_column : see `detectable`
     draws : callable
         From the covariance of a row, whether the error of reference rows counts, a number of draws, and rows of the
-        circuit to a function: the share of draws rejected from slope of the vectors, rows with the level, p, and h.
+        circuit to a function from slope of the vectors, rows with the level, and p, to one from h to the share of draws
+        that are rejected.
 
     Returns
     -------
@@ -103,13 +104,13 @@ def detectable_levels(test: Any, T: int, power: float, per_column: int, draws: C
     has_rows = kept is not None and len(kept.covariance) > 0
     covariance = kept.covariance if has_rows else CircuitReference(test.circuit, test.nodes, mean).covariance()
     rows = pcircuit.sample(test.circuit, NUM_DRAWN, rng=np.random.default_rng([SEED, 1]))
-    share, vectors = draws(covariance, has_rows, NUM_NORMAL, rows), test.vectors.rows(rows)
+    shares, vectors = draws(covariance, has_rows, NUM_NORMAL, rows), test.vectors.rows(rows)
     for variable, level, p in _levels(test.circuit, per_column):
         own = rows[:, variable] == level
         is_enough = own.sum() >= ENOUGH
         inside = rows[own] if is_enough else under_level(test.circuit, variable, level, ENOUGH)
         slope = ((vectors[own].mean(axis=0) if is_enough else test.vectors.mean(inside)) - mean) / (1 - p)
-        found.append(Detectable(variable, level, p, _least(partial(share, slope, inside, p), 1 - p, power)))
+        found.append(Detectable(variable, level, p, _least(shares(slope, inside, p), 1 - p, power)))
     return tuple(sorted(found, key=lambda one: np.inf if one.by is None else one.by))
 
 

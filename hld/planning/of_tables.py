@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pcircuit
 from hld.answers.column_shifts import labels_of, percent
 from hld.checks import check_alpha
 from hld.planning.alternatives import NUM_DRAWN, SEED, Alternative, Edit, alternative_of, read_edits, under_level
-from hld.planning.counts import DetectorDraws, shared_level
+from hld.planning.counts import DetectorDraws, EventRows, event_rows, shared_level
 from hld.planning.detectable import Detectable, detectable, detectable_levels
 from hld.planning.power import power, smallest_batch
 from hld.results.largest import has_largest
@@ -71,7 +72,7 @@ def sample_size_of_table(detector: Any, alternative: object, power: float = 0.9,
 
 def _power_of(detector: Any, known: TableAlternative, T: int, alpha: float) -> float:
     """The power for an alternative whose moments are known."""
-    if not has_largest(detector):
+    if known.rows is None:
         return power(detector.test_, known.moments, T, shared_level(detector, T, alpha).distance)
     draws = DetectorDraws(detector, known.moments.covariance, T, alpha, known.rows,
                           is_relative=known.moments.is_relative)
@@ -114,14 +115,13 @@ def _draws_of(detector: Any, T: int, alpha: float) -> Callable[..., Any]:
     events = count_events(detector.profile_.counts, detector.encoder_.ordered)
 
     def draws(covariance: np.ndarray, is_relative: bool, num_draws: int, rows: np.ndarray) -> Callable[..., Any]:
-        batches = DetectorDraws(detector, covariance, T, alpha, rows[:NUM_ROWS], is_relative=is_relative,
-                                num_draws=num_draws)
+        batches = DetectorDraws(detector, covariance, T, alpha, event_rows(detector, rows[:NUM_ROWS]),
+                                is_relative=is_relative, num_draws=num_draws)
         before = _shares_of_circuit(detector, events)
 
-        def share(slope: np.ndarray, inside: np.ndarray, p: float, size: float) -> float:
-            moved = (events.indicators(inside).mean(axis=0) - before) / (1 - p)
-            return batches.share(slope, moved, size)
-        return share
+        def shares(slope: np.ndarray, inside: np.ndarray, p: float) -> Callable[[float], float]:
+            return partial(batches.share, slope, (events.indicators(inside).mean(axis=0) - before) / (1 - p))
+        return shares
     return draws
 
 
@@ -135,13 +135,13 @@ class TableAlternative:
         Of the vectors.
     moved : (E,) float array or None
         Change of the share of rows in each event that is counted; None where counts are not tested.
-    rows : (M, V) int array
-        Of the alternative, or of the circuit: how counts and vectors vary together.
+    rows : EventRows or None
+        How counts and vectors vary together; None where counts are not tested.
     """
 
     moments: Alternative
     moved: np.ndarray | None
-    rows: np.ndarray
+    rows: EventRows | None
 
 
 def alternative_of_table(detector: Any, alternative: Any) -> TableAlternative:
@@ -170,8 +170,11 @@ def alternative_of_table(detector: Any, alternative: Any) -> TableAlternative:
     circuit = detector.circuit_
     if isinstance(alternative, Edit):
         edit = replace(alternative, **_place(detector.encoder_, alternative))
+        found = alternative_of(detector.test_, edit)
+        if not has_largest(detector):
+            return TableAlternative(found, None, None)
         rows = pcircuit.sample(circuit, NUM_ROWS, rng=np.random.default_rng([SEED, 1]))
-        return TableAlternative(alternative_of(detector.test_, edit), _moved_by(detector, edit), rows)
+        return TableAlternative(found, _moved_by(detector, edit), event_rows(detector, rows))
     if isinstance(alternative, pcircuit.Circuit):
         found = alternative_of(detector.test_, alternative)    # checks the circuit first
         rows = pcircuit.sample(alternative, NUM_DRAWN, rng=np.random.default_rng([SEED, 0]))
@@ -179,24 +182,22 @@ def alternative_of_table(detector: Any, alternative: Any) -> TableAlternative:
         rows, _ = detector.encoder_.encode(alternative)
         rows = rows[(rows >= 0).all(axis=1)]
         found = alternative_of(detector.test_, rows)
-    moved = None
-    if has_largest(detector):
-        kept = detector.profile_.counts
-        events = count_events(kept, detector.encoder_.ordered)
-        shown = np.array([max(int(one[:-1].sum()), 1) for one in kept])[events.columns]
-        moved = events.indicators(rows).mean(axis=0) - events.of(kept) / shown
-    return TableAlternative(found, moved, rows[:NUM_ROWS])
-
-
-def _moved_by(detector: Any, edit: Edit) -> np.ndarray | None:
-    """(E,) how an edit changes the share of each event: h / (1 - p) (P(event | level) - P(event))."""
     if not has_largest(detector):
-        return None
+        return TableAlternative(found, None, None)
+    together, kept = event_rows(detector, rows[:NUM_ROWS]), detector.profile_.counts
+    shown = np.array([max(int(one[:-1].sum()), 1) for one in kept])[together.events.columns]
+    moved = together.events.indicators(rows).mean(axis=0) - together.events.of(kept) / shown
+    return TableAlternative(found, moved, together)
+
+
+def _moved_by(detector: Any, edit: Edit) -> np.ndarray:
+    """(E,) how an edit changes the share of each event: h / (1 - p) (P(event | level) - P(event))."""
     variable, level = int(edit.column), int(edit.level)  # type: ignore[call-overload]
     events = count_events(detector.profile_.counts, detector.encoder_.ordered)
     p = float(pcircuit.marginal_tables(detector.circuit_)[variable][level])
     inside = events.indicators(under_level(detector.circuit_, variable, level, NUM_DRAWN)).mean(axis=0)
-    return edit.by / (1 - p) * (inside - _shares_of_circuit(detector, events))
+    moved: np.ndarray = edit.by / (1 - p) * (inside - _shares_of_circuit(detector, events))
+    return moved
 
 
 def _shares_of_circuit(detector: Any, events: Any) -> np.ndarray:
@@ -302,7 +303,8 @@ def plan(detector: Any, rows_per_day: int, edits: Sequence[Any] = (), power: flo
 
     Notes
     -----
-    See `hld.planning.power` for what is computed and its limits; it takes some seconds to a minute.
+    See `hld.planning.power` and `hld.planning.counts` for what is computed and its limits; it takes some seconds, and a
+    minute or two for a hundred columns.
 
     Examples
     --------
