@@ -249,10 +249,7 @@ def split_off(columns: Columns, by: Any, fitted: Any = (), argument: str = "by")
     at = names.index(by) if isinstance(by, str) else int(by)
     if names[at] in fitted:
         return columns, columns.arrays[at], names[at]
-    kept = [v for v in range(len(names)) if v != at]
-    rest = Columns(None if columns.names is None else tuple(names[v] for v in kept), columns.num_rows,
-                   [columns.arrays[v] for v in kept], [columns.declared[v] for v in kept])
-    return rest, columns.arrays[at], names[at]
+    return columns.keep([v for v in range(len(names)) if v != at]), columns.arrays[at], names[at]
 
 
 def numbered(cells: Any, every: str | None, name: str) -> tuple[Any, ...]:

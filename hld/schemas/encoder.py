@@ -9,11 +9,12 @@ kind         chosen for                                   categories
 ===========  ===========================================  ================================================
 categorical  text, objects, declared categories           levels, one for rare and one for unseen levels
 boolean      booleans                                     levels, and one for unseen levels
-integer      at most `max_categories` whole numbers, in   levels in numeric order, and one for unseen ones
-             four rows each or `num_bins` at most
+integer      at most `max_categories` whole numbers (*)   levels in numeric order, and one for unseen ones
 constant     a column with one number that is not whole   that number, and one for every other
 continuous   all other numbers                            at most `num_bins` half-open intervals [a, b)
 ===========  ===========================================  ================================================
+
+(*) in four rows each on average, or `num_bins` at most (`hld.schemas.columns`).
 
 *Unseen levels are evidence.* Every column of levels has a category for values that training did not have, the
 last one. No training row falls into it; a circuit learned with a pseudocount gives it a small positive probability.
@@ -35,11 +36,6 @@ TypeError, never parsed. Dates, and objects other than text and numbers, are lev
 ``str(value)``.
 
 The result depends on nothing random, and not on the order of the rows.
-
-================  =================================================================
-`fit_encoder`     table to `TableEncoder`
-`TableEncoder`    ``encode``, ``encode_training``, ``decode``, ``describe``, ``to_dict``, ``from_dict``
-================  =================================================================
 """
 from __future__ import annotations
 
@@ -252,10 +248,8 @@ class TableEncoder:
     def read(self, table: Any) -> Columns:
         """A table taken apart, with its derived columns."""
         parts = read_table(table)
-        if self.by_name and parts.names is not None and not set(self.optional).isdisjoint(parts.names):
-            kept = [v for v, name in enumerate(parts.names) if name not in self.optional]
-            parts = Columns(tuple(parts.names[v] for v in kept), parts.num_rows, [parts.arrays[v] for v in kept],
-                            [parts.declared[v] for v in kept])
+        if self.by_name and parts.names is not None:
+            parts = parts.keep([v for v, name in enumerate(parts.names) if name not in self.optional])
         return with_parts(parts, self.derived, self.table_names, self.by_name)
 
     def _known(self) -> tuple[tuple[str, ...], bool]:

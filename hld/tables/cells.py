@@ -69,6 +69,13 @@ class Columns:
     declared: list[Any]
     whole: np.ndarray | None = None
 
+    def keep(self, places: list[int]) -> Columns:
+        """The columns at some places; the same object if these are all."""
+        if len(places) == len(self.arrays):
+            return self
+        return Columns(None if self.names is None else tuple(self.names[v] for v in places), self.num_rows,
+                       [self.arrays[v] for v in places], [self.declared[v] for v in places])
+
 
 def read_table(table: Any) -> Columns:
     """Take a table apart into `Columns`; ValueError or TypeError says what is wrong with its form."""
