@@ -33,9 +33,7 @@ infinite. Values beyond the training range, infinities included, fall into the o
 
 *Equality is by value*: 1, 1.0 and True are one level, "1" is another. Text in a column of numbers is a
 TypeError, never parsed. Dates, and objects other than text and numbers, are levels by their text
-``str(value)``.
-
-The result depends on nothing random, and not on the order of the rows.
+``str(value)``. The result depends on nothing random, and not on the order of the rows.
 """
 from __future__ import annotations
 
