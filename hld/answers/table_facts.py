@@ -61,6 +61,32 @@ def cells_by_name(encoder: TableEncoder, columns: Columns) -> dict[str, Any]:
     return dict(zip(encoder.table_names if names is None else names, columns.arrays, strict=False))
 
 
+def as_table(encoder: TableEncoder, cells: np.ndarray) -> Any:
+    """Cells of the fitted columns as a table that the encoder reads: the columns that are left out are empty.
+
+    Parameters
+    ----------
+    encoder : TableEncoder
+    cells : (N, V) object array
+        In the order of the fitted columns, as `HLDDetector.sample` draws them; None where missing.
+
+    Returns
+    -------
+    dict of str to (N,) array, or (N, columns of the table) object array
+        An array where the encoder goes by position.
+
+    Examples
+    --------
+    >>> from hld.schemas.encoder import fit_encoder
+    >>> as_table(fit_encoder([[0, "a"], [1, "b"]], names=["n", "word"]), np.array([[1, "a"]], dtype=object))
+    {'n': array([1], dtype=object), 'word': array(['a'], dtype=object)}
+    """
+    names = (*encoder.table_names, *(one.name for one in encoder.derived))
+    whole = np.full((len(cells), len(names)), None, dtype=object)
+    whole[:, [names.index(name) for name in encoder.names]] = cells
+    return {name: whole[:, v] for v, name in enumerate(names)} if encoder.by_name or encoder.derived else whole
+
+
 def numbers_of(column: BinColumn, cells: np.ndarray) -> np.ndarray:
     """(N,) the cells of a column with bins as numbers, NaN where missing; times in seconds.
 

@@ -10,6 +10,7 @@ import numpy as np
 
 import pcircuit
 from hld.answers.column_shifts import labels_of, percent
+from hld.answers.table_facts import as_table
 from hld.checks import check_alpha
 from hld.planning.alternatives import NUM_DRAWN, SEED, Alternative, Edit, alternative_of, read_edits, under_level
 from hld.planning.counts import DetectorDraws, EventRows, event_rows, shared_level
@@ -19,8 +20,6 @@ from hld.results.largest import has_largest
 from hld.results.largest_count import count_events
 
 DAYS = (1, 7, 30)
-
-
 NUM_ROWS = 2_000  # rows of the circuit, or of a table, from which counts and vectors are known to vary together
 
 
@@ -218,8 +217,9 @@ def _place(encoder: Any, edit: Edit) -> dict[str, Any]:
         raise ValueError(f"`column` of an edit must be one of {', '.join(map(repr, names[:8]))}, found {edit.column!r}")
     labels = labels_of(encoder.columns[v])
     for level in _readings(edit.level):
-        codes, report, _, _ = encoder.encode_counting({names[v]: [level]}) if encoder.by_name else \
-            encoder.encode_counting([[level if i == v else None for i in range(len(names))]])
+        cells = np.full((1, len(names)), None, dtype=object)
+        cells[0, v] = level
+        codes, report, _, _ = encoder.encode_counting(as_table(encoder, cells))
         if codes[0, v] >= 0 and not report.num_unseen[v]:
             return {"column": v, "level": int(codes[0, v])}
     if str(edit.level) in labels:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from hld.answers.profile import profile_of
-from hld.answers.table_facts import cells_by_name, numbers_of
+from hld.answers.table_facts import as_table, cells_by_name, numbers_of
 from hld.synthetic.values import is_binned
 from hld.tables.cells import read_table
 
@@ -104,7 +104,8 @@ def sample_quality(detector: Any, rows: Any, *, real: Any = None, training: Any 
     Lopez-Paz and Oquab (2017), Revisiting classifier two-sample tests, ICLR.
     """
     encoder, rng = detector.encoder_, np.random.default_rng(rng)
-    rows = _with_left_out(encoder, rows)
+    if isinstance(rows, np.ndarray) and rows.ndim == 2 and rows.shape[1] == len(encoder.names):
+        rows = as_table(encoder, rows)
     codes = encoder.encode(rows)[0]
     other = None if real is None else encoder.encode(real)[0]
     if other is None and detector.profile_ is None:
@@ -124,18 +125,6 @@ def sample_quality(detector: Any, rows: Any, *, real: Any = None, training: Any 
         shown = [_features(encoder, rows)] + ([] if features is None else [features[1]])
         closest[:len(shown)] = [closest_rows(encoder, one, learned, rng) for one in shown]  # type: ignore[misc]
     return SampleQuality(len(codes), columns, pairs, detector.test(rows), auc, *closest)  # type: ignore[arg-type]
-
-
-def _with_left_out(encoder: Any, rows: Any) -> Any:
-    """Drawn rows (N, V) as a table: with names, or with empty columns in place of those that are left out."""
-    if not isinstance(rows, np.ndarray) or rows.ndim != 2 or rows.shape[1] != len(encoder.names) \
-            or (len(encoder.table_names) == len(encoder.names) and not encoder.derived):
-        return rows
-    if encoder.by_name:
-        return {name: rows[:, v] for v, name in enumerate(encoder.names)}
-    whole = np.full((len(rows), len(encoder.table_names)), None, dtype=object)
-    whole[:, [encoder.table_names.index(name) for name in encoder.names]] = rows
-    return whole
 
 
 def classifier_auc(drawn: Any, real: np.ndarray, rng: np.random.Generator) -> float | None:

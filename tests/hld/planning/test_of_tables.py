@@ -1,6 +1,7 @@
 """Planning for tables: names of columns and levels, tables as alternatives, and the plan in words."""
 import json
 import pathlib
+import warnings
 
 import binomial_bounds as bounds
 import numpy as np
@@ -33,6 +34,25 @@ def test_edits_name_columns_and_levels(detector):
         delta(Edit("sex", "X", 0.1))
     with pytest.raises(ValueError, match="`column` of an edit must be one of 'sex'"):
         delta(Edit("size", "X", 0.1))
+
+
+@pytest.mark.parametrize("kind", ["positions", "calendar by position", "calendar"])
+def test_edits_of_tables_whose_columns_are_left_out_or_derived(kind):
+    rng = np.random.default_rng(5)
+    when = (np.datetime64("2026-01-01T00") + rng.integers(0, 2000, 200)).tolist()
+    first = [f"u{i}" for i in range(200)] if kind == "positions" else when
+    table = {"when": first, "k": rng.integers(0, 3, 200)}
+    source = "when" if kind == "calendar" else "x0"
+    schema = None if kind == "positions" else hld.TableSchema(hld.calendar_columns(source))
+    if kind != "calendar":
+        table = np.array([[*row] for row in zip(*table.values(), strict=True)], dtype=object)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)    # of the column that tells rows apart
+        one = hld.HLDDetector(num_latents=2, num_epochs=1, metric=METRICS, schema=schema).fit(table)
+    name, level = (one.encoder_.names[-1], 1) if kind == "positions" else (one.encoder_.names[1], "Mon")
+    assert 0 <= one.power(Edit(name, level, 0.1), 50) <= 1
+    with pytest.raises(ValueError, match="`level` of an edit must be one of those of column"):
+        one.power(Edit(name, "no such", 0.1), 50)
 
 
 @pytest.mark.thorough

@@ -66,7 +66,7 @@ def test_older_models_need_real_rows():
     assert sample_quality(old, rows, real=rows).shape == 1.0
 
 
-@pytest.mark.parametrize("kind", ["names", "positions", "calendar"])
+@pytest.mark.parametrize("kind", ["names", "positions", "calendar", "calendar by position"])
 def test_columns_that_are_left_out_are_not_drawn_and_not_missed(kind):
     rng = np.random.default_rng(4)
     table = {"id": np.array([f"u{i}" for i in range(300)]), "level": rng.choice(list("abc"), 300),
@@ -74,6 +74,9 @@ def test_columns_that_are_left_out_are_not_drawn_and_not_missed(kind):
     options = {"num_latents": 2, "num_epochs": 2, "null": "exact"}
     if kind == "positions":
         table = np.array([[*row] for row in zip(table["id"], table["level"], table["x"], strict=True)], dtype=object)
+    elif kind == "calendar by position":
+        table = np.array([[*row] for row in zip(table["when"].tolist(), table["level"], strict=True)], dtype=object)
+        options["schema"] = hld.TableSchema(hld.calendar_columns("x0"))
     elif kind == "names":
         del table["when"]
     else:
