@@ -125,12 +125,14 @@ def line(service, path, body, count, seconds) -> str:
 
 
 def memory(port, pid, body, minutes) -> None:
-    """Memory of the service under load."""
+    """Memory of the service under load: batches to test, to observe, in turns."""
     print("\n| minute | requests | memory, MB |\n| ---: | ---: | ---: |")
-    start, total = time.perf_counter(), 0
+    start, total, turn = time.perf_counter(), 0, 0
+    paths = ("/v1/test", "/v1/observe", "/v1/test?detail=verdict")
     while (passed := (time.perf_counter() - start) / 60) < minutes:
         print(f"| {passed:.1f} | {total:,} | {resident(pid):.0f} |", flush=True)
-        total += len(load(port, "/v1/test", body, 16, 15.0)[0])
+        total += len(load(port, paths[turn % len(paths)], body, 16, 15.0)[0])
+        turn += 1
     print(f"| {passed:.1f} | {total:,} | {resident(pid):.0f} |")
 
 

@@ -201,7 +201,7 @@ class TableEncoder:
         -------
         codes : (N, V) integer array, C-contiguous
             Entries 0..C_v - 1, and -1 where missing. Its dtype is the smallest of uint8, uint16, int32 that
-            holds them, of int16, int32 if a column's dtype can hold missing values (float or object).
+            holds them, of int8, int16, int32 if a column's dtype can hold missing values (float or object).
         report : hld.schemas.encoding.EncodingReport
             Counts of missing, unseen and out-of-range cells.
 

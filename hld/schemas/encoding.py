@@ -142,7 +142,7 @@ def encoded(columns: tuple[Any, ...], tables: CodeTables, arrays: list[Any], num
         elif column.kind in BINNED or (values.dtype.kind in NUMERIC and tables.steps.breaks[v] is not None):
             numbers[v], odd[v] = _numbers(column, values, is_strict)
         else:
-            codes[:, v], odd[v] = _looked_up(column, tables.lookups[v], values, is_strict, codes.dtype)
+            odd[v] = _look_up_into(codes[:, v], column, tables.lookups[v], values, is_strict)
             if leave_one_out and column.rare:
                 _leave_one_out(column, values, codes[:, v])
     if numbers:
@@ -170,14 +170,15 @@ def _numbers(column: Any, values: np.ndarray, is_strict: Any) -> tuple[np.ndarra
     return seconds, np.flatnonzero(odd)
 
 
-def _looked_up(column: LevelColumn, lookup: LevelLookup, values: ArrayLike, is_strict: bool,
-               dtype: Any) -> tuple[np.ndarray, Any]:
-    """Categories of a column of levels, and the positions of its cells of another type."""
+def _look_up_into(codes: np.ndarray, column: LevelColumn, lookup: LevelLookup, values: ArrayLike,
+                  is_strict: bool) -> Any:
+    """Write the categories of a column of levels to codes (N,); the positions of its cells of another type."""
     if not isinstance(values, Factored):
-        return look_up(column, lookup, objects_of(values), is_strict=is_strict)
+        codes[:], odd = look_up(column, lookup, objects_of(values), is_strict=is_strict)
+        return odd
     found, odd = look_up(column, lookup, values.levels, is_strict=is_strict, used=values.counts())
-    rows = np.flatnonzero(np.isin(values.codes, odd)) if odd else odd
-    return np.append(found, -1).astype(dtype)[values.codes], rows
+    values.write(np.append(found, -1).astype(codes.dtype), codes)
+    return np.flatnonzero(np.isin(values.codes, odd)) if odd else odd
 
 
 def _mark(marks: np.ndarray | None, codes: np.ndarray, unseen: np.ndarray, odd: dict[int, Any]) -> None:
@@ -213,7 +214,7 @@ def _code_dtype(columns: tuple[Any, ...], arrays: list[Any]) -> type[Any]:
     """Smallest dtype for the codes of columns, signed where some of their arrays (N,) can become missing values."""
     num_categories = max(column.num_categories for column in columns)
     if any(_may_be_missing(column, values) for column, values in zip(columns, arrays, strict=True)):
-        return np.int16 if num_categories <= 2 ** 15 else np.int32
+        return np.int8 if num_categories <= 2 ** 7 else np.int16 if num_categories <= 2 ** 15 else np.int32
     return np.uint8 if num_categories <= 2 ** 8 else np.uint16 if num_categories <= 2 ** 16 else np.int32
 
 

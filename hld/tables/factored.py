@@ -54,8 +54,14 @@ class Factored:
         found = np.zeros(len(self.levels) + 1, dtype=np.int64)
         step = max(BLOCK_ROWS, len(found))  # temporaries of short blocks stay in the cache
         for start in range(0, len(self.codes), step):
-            found += np.bincount(self.codes[start:start + step] + 1, minlength=len(found))
+            found += np.bincount(self.codes[start:start + step].astype(np.intp) + 1, minlength=len(found))
         return found[1:]
+
+    def write(self, values: np.ndarray, out: np.ndarray) -> None:
+        """Write to out (N,) for each row the one of values (n + 1,) that belongs to its level, the last if missing."""
+        for start in range(0, len(self.codes), BLOCK_ROWS):
+            rows = slice(start, start + BLOCK_ROWS)
+            out[rows] = values[self.codes[rows]]
 
 
 def whole_cells(values: Any) -> np.ndarray:

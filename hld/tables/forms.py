@@ -191,9 +191,11 @@ def _factored(column: Any) -> Factored:
         column = column.combine_chunks()
     if isinstance(column, pyarrow.ChunkedArray):  # without a chunk
         return Factored(np.zeros(0, dtype=np.intp), np.zeros(0, dtype=object))
-    indices = column.indices.fill_null(-1) if column.indices.null_count else column.indices
-    codes = indices.to_numpy(zero_copy_only=False).astype(np.intp)
+    indices = column.indices if pyarrow.types.is_signed_integer(column.indices.type) else column.indices.cast("int64")
+    indices = indices.fill_null(-1) if indices.null_count else indices
+    codes = indices.to_numpy(zero_copy_only=False)
     levels = _objects(column.dictionary)
     if column.dictionary.null_count:    # a hole may also be an entry of the dictionary
-        codes = np.where(np.append(column.dictionary.is_null().to_numpy(zero_copy_only=False), True)[codes], -1, codes)
+        codes = np.where(np.append(column.dictionary.is_null().to_numpy(zero_copy_only=False), True)[codes], -1,
+                         codes).astype(codes.dtype)
     return Factored(codes, levels)

@@ -21,6 +21,7 @@ from hld.vectors.completion import complete
 
 MOST_DISTINCT = 2 ** 20  # combinations of categories that are counted one by one
 BLOCK_VALUES = 4_000_000  # likelihoods that are held at a time
+BLOCK_FLAGS = 2 ** 16  # entries that are looked at together
 PART = 2 ** 32  # between the seeds of parts that are summed by themselves
 
 
@@ -116,7 +117,7 @@ class RowSums:
         """Take in a chunk (n, V) of evidence, -1 for a hole."""
         if not len(rows):
             return
-        holes = int((rows < 0).sum()) if rows.dtype.kind == "i" else 0
+        holes = _num_holes(rows)
         if holes and self.test.missing != "available":
             rows, _ = complete(self.test.circuit, rows, self.test.settings.seed + self._first + self.num_rows)
         self.num_rows, self.num_missing = self.num_rows + len(rows), self.num_missing + holes
@@ -156,11 +157,12 @@ class RowSums:
         look, step = self.test.vectors, max(1, BLOCK_VALUES // self.test.vectors.size)
         for start in range(0, len(rows), step):
             block = rows[start:start + step]
-            weights = np.ones(len(block), dtype=np.int64) if times is None else times[start:start + step]
-            if block.dtype.kind == "u" or block.min() >= 0:
-                self._sums += weights @ look.rows(block) if times is not None else look.mean(block) * len(block)
-                self._counts += weights.sum()
+            weights = None if times is None else times[start:start + step]
+            if not _num_holes(block):
+                self._sums += look.mean(block) * len(block) if weights is None else weights @ look.rows(block)
+                self._counts += len(block) if weights is None else weights.sum()
                 continue
+            weights = np.ones(len(block), dtype=np.int64) if weights is None else weights
             seen = look.seen(block)
             self._sums += weights @ np.where(seen, look.rows(block), 0.0)
             self._counts += weights @ seen
@@ -169,8 +171,11 @@ class RowSums:
         """Keep the rows with the smallest random numbers, in their order."""
         numbers = self._rng.random(len(rows))
         if len(self._numbers) == MOST_PAIRED:
-            below = numbers < self._numbers.max()
-            rows, numbers = rows[below], numbers[below]
+            (kept,) = np.nonzero(numbers < self._numbers.max())
+            rows, numbers = rows[kept], numbers[kept]
+        if len(rows) > MOST_PAIRED:
+            kept = _places_of_smallest(numbers)
+            rows, numbers = rows[kept], numbers[kept]
         self._chosen, self._numbers = _smallest(np.concatenate([self._chosen, rows.astype(self._chosen.dtype)]),
                                                 np.concatenate([self._numbers, numbers]))
 
@@ -179,5 +184,18 @@ def _smallest(rows: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.nda
     """The rows with the smallest numbers, as many as are kept, in their order."""
     if len(numbers) <= MOST_PAIRED:
         return rows, numbers
-    kept = np.sort(np.argpartition(numbers, MOST_PAIRED)[:MOST_PAIRED])
+    kept = _places_of_smallest(numbers)
     return rows[kept], numbers[kept]
+
+
+def _places_of_smallest(numbers: np.ndarray) -> np.ndarray:
+    """Where the smallest of them are, as many as are kept, in ascending order."""
+    return np.sort(np.argpartition(numbers, MOST_PAIRED)[:MOST_PAIRED])
+
+
+def _num_holes(rows: np.ndarray) -> int:
+    """Missing entries, counted in blocks, whose flags need no new memory."""
+    if rows.dtype.kind != "i":
+        return 0
+    step = max(1, BLOCK_FLAGS // max(1, rows.shape[1]))
+    return sum(int(np.count_nonzero(rows[start:start + step] < 0)) for start in range(0, len(rows), step))

@@ -108,7 +108,8 @@ def test_zero_rows_encode_to_zero_rows():
 @pytest.mark.parametrize(("num_levels", "table_dtype", "expected"), [
     (255, np.int64, np.uint8), (256, np.int64, np.uint16), (2 ** 15 - 1, float, np.int16),
     (2 ** 15, float, np.int32),
-    (2 ** 16 - 1, np.int64, np.uint16), (2 ** 16, np.int64, np.int32), (3, object, np.int16),
+    (2 ** 16 - 1, np.int64, np.uint16), (2 ** 16, np.int64, np.int32), (3, object, np.int8), (127, float, np.int8),
+    (128, float, np.int16),
     (3, bool, np.uint8),
 ])
 def test_codes_have_the_smallest_dtype(num_levels, table_dtype, expected):
