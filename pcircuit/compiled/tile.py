@@ -42,6 +42,7 @@ class Group(NamedTuple):
 
     codes: Evidence  # (V, G + a few) as in a tile; those of the tile itself where it is all of the group
     block: Evidence  # (8, G + a few) uint8, scratch of the transposition
+    rows: Evidence  # (G, V) int64, scratch for evidence of other types
     roots: Floats  # (G,) value of the root, times 2**exponents
     exponents: Ints  # (G,) int64, where the tile has one row of exponents
     suspects: Bools  # (G,) bool
@@ -75,30 +76,28 @@ def new_work(circuit: Circuit, layout: Layout, num_exponents: int, most_bytes: f
                 np.empty(max(circuit.num_categories) + 1))
     stride = rows + STRIDE - TILE_ROWS
     codes = np.empty((V, stride), dtype=dtype) if rows > step else tile.codes  # one tile needs no copy
-    group = Group(codes, np.empty((8, stride), dtype=np.uint8), np.empty(rows), np.empty(rows, dtype=np.int64),
-                  np.zeros(rows, dtype=bool), np.zeros(rows, dtype=bool), np.empty(rows), step)
+    group = Group(codes, np.empty((8, stride), dtype=np.uint8), np.empty((rows, V), dtype=np.int64), np.empty(rows),
+                  np.empty(rows, dtype=np.int64), np.zeros(rows, dtype=bool), np.zeros(rows, dtype=bool),
+                  np.empty(rows), step)
     return tile, group
 
 
 def load_group(circuit: Circuit, categories: Ints, data: Evidence, start: int, stop: int, group: Group) -> None:
     """Put rows start..stop of `data` into the group's codes; raise if one of them is not evidence."""
     from pcircuit.compiled.transpose import transpose_bytes, transpose_rows
+    # every other type, order of axes or read-only array would be one more compilation, of a second or so
     if data.dtype.itemsize == 1:
-        rows = _as_compiled(data, start, stop, data.dtype).view(np.uint8)
+        rows = np.require(data[start:stop], data.dtype, ["C", "W"]).view(np.uint8)
         valid = transpose_bytes(rows, categories, data.dtype.kind == "i", group.block, group.block.view(np.uint64),
                                 group.codes)
     else:
-        valid = transpose_rows(_as_compiled(data, start, stop, np.int64), categories, group.codes)
+        rows = data[start:stop]
+        if rows.dtype != np.int64 or not rows.flags.carray:
+            rows = group.rows[:stop - start]  # no new memory, which the system would fill with zeros for each group
+            np.copyto(rows, data[start:stop], casting="unsafe")
+        valid = transpose_rows(rows, categories, group.codes)
     if not valid:
         check_evidence(circuit, data[:stop])
-
-
-def _as_compiled(data: Evidence, start: int, stop: int, dtype: Any) -> Evidence:
-    """Rows start..stop, copied unless of the one type and layout that kernels are compiled for.
-
-    Every other type, order of axes or read-only array would be one more compilation, of a second or so.
-    """
-    return np.require(data[start:stop], dtype, ["C", "W"])
 
 
 def free_work(circuit: Circuit, kind: str) -> list[Any]:
