@@ -77,7 +77,7 @@ def compare(detector, files, workers, options):
     if options.no_profile:
         dask.config.set({"distributed.worker.profile.enabled": False})
     warm(detector, files[0])
-    arguments = {"n_workers": workers, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    arguments = {"n_workers": workers, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
     with distributed.LocalCluster(**arguments) as cluster, distributed.Client(cluster) as client:
         client.run(warm, detector, files[0])        # imports and kernels, once a worker
         pieces = [dask.delayed(read)(str(file)) for file in files]

@@ -110,8 +110,9 @@ def _add_fit(commands: Any) -> None:
                      help="what is compared; 'likelihoods' for C source (default auto)")
     fit.add_argument("--schema", metavar="FILE.json",
                      help="what is known about the columns (docs/tables.md); the rest is learned")
-    fit.add_argument("--max-rows", type=_count, default=200_000, metavar="N",
-                     help="learn from a uniform sample of N rows of a longer table (default 200000)")
+    fit.add_argument("--max-rows", type=_count, metavar="N",
+                     help="learn from a uniform sample of N rows of a longer table (default 200000, of more than 250 "
+                     "columns as many as have 50 million cells)")
     fit.add_argument("--groups", metavar="COLUMN",
                      help="day or site of each row: a batch is tested as one more group of this kind")
     fit.add_argument("--order", choices=("time",),

@@ -8,6 +8,9 @@ Two kinds of things are learned, and they need different numbers of rows.
   computes those of its own partitions; here they are added in the order of the partitions, the M-step is taken
   (`pcircuit.maximize`), and the new circuit goes out again.  Rows that batches are compared with take no part.
 
+Of very many rows a few passes are enough: with `partitions_per_step` the M-step is taken after so many partitions, by
+the moving average of their flows that `pcircuit.fit_em` keeps for mini-batches.
+
 The codes of a partition, mostly one byte per cell, are made once and stay with the workers; where a worker is lost,
 Dask recomputes its pieces from the table.  If the table has no more than `sample_rows` rows, nothing is sampled, and
 the detector is the one that `HLDDetector.fit` gives, up to the order of summation.
@@ -25,7 +28,8 @@ from hld.detector import HLDDetector
 PIECE_ROWS = 50_000  # of the sample, for EM
 
 
-def fit(table: Any, detector: HLDDetector | None = None, *, sample_rows: int = 200_000) -> HLDDetector:
+def fit(table: Any, detector: HLDDetector | None = None, *, sample_rows: int = 200_000,
+        partitions_per_step: int | None = None) -> HLDDetector:
     """Fit a detector to a table on a cluster.
 
     Parameters
@@ -36,6 +40,9 @@ def fit(table: Any, detector: HLDDetector | None = None, *, sample_rows: int = 2
         Its options are used, and it is fitted itself.  Default: ``HLDDetector()``.
     sample_rows : int
         Rows that are brought to this machine: columns, tree and reference come from them.  Default 200,000.
+    partitions_per_step : int, optional
+        Partitions whose flows make a step of EM, drawn anew in each epoch; as many as there are threads keep all of
+        them busy.  Default: all, one step an epoch.
 
     Returns
     -------
@@ -68,8 +75,9 @@ def fit(table: Any, detector: HLDDetector | None = None, *, sample_rows: int = 2
     if not isinstance(detector, HLDDetector):
         raise TypeError(f"`detector` must be an HLDDetector, found {type(detector).__name__}")
     sample_rows = pcircuit.check_whole_number(sample_rows, "sample_rows", 2)
-    sizes = num_rows_of(pieces)
-    chosen = _chosen_rows(sizes, sample_rows, pcircuit.check_generator(detector.rng))
+    pcircuit.check_whole_number(partitions_per_step, "partitions_per_step", 1, none="all partitions")
+    sizes, rng = num_rows_of(pieces), pcircuit.check_generator(detector.rng)
+    chosen = _chosen_rows(sizes, sample_rows, rng)
     sample, rest = _divided(pieces, sizes, chosen)
 
     def learner(start: pcircuit.Circuit, codes: np.ndarray, encoder: Any) -> tuple[pcircuit.Circuit, np.ndarray, int]:
@@ -79,15 +87,15 @@ def fit(table: Any, detector: HLDDetector | None = None, *, sample_rows: int = 2
         parts = [dask.delayed(codes[first:first + PIECE_ROWS]) for first in range(0, len(codes), PIECE_ROWS)]
         parts += [dask.delayed(_codes)(shared, piece) for piece in rest]
         circuit, history = fit_flows(start, dask.persist(*parts), num_epochs=detector.num_epochs,
-                                     pseudocount=detector.pseudocount)
+                                     pseudocount=detector.pseudocount, per_step=partitions_per_step, rng=rng)
         return circuit, history, len(codes) + int(sizes.sum()) - len(sample)
 
     return detector.fit(sample, learner=learner)
 
 
-def fit_flows(circuit: pcircuit.Circuit, parts: Any, *, num_epochs: int,
-              pseudocount: float) -> tuple[pcircuit.Circuit, np.ndarray]:
-    """EM with all rows in each step, the flows counted where the rows are.
+def fit_flows(circuit: pcircuit.Circuit, parts: Any, *, num_epochs: int, pseudocount: float,
+              per_step: int | None = None, rng: Any = None) -> tuple[pcircuit.Circuit, np.ndarray]:
+    """EM with the flows counted where the rows are.
 
     Parameters
     ----------
@@ -97,20 +105,44 @@ def fit_flows(circuit: pcircuit.Circuit, parts: Any, *, num_epochs: int,
         (n_i, V) codes.
     num_epochs : int
     pseudocount : float
+    per_step : int, optional
+        Parts whose rows make a step; None for all.
+    rng : numpy.random.Generator, optional
+        Order of the parts, where a step has some of them.
 
     Returns
     -------
     circuit : pcircuit.Circuit
     history : (num_epochs + 1,) float array
-        Mean training log-likelihood before each epoch and after the last, natural.
+        Mean training log-likelihood before each epoch and after the last, natural; of an epoch with several steps the
+        running mean, under the parameters of the time.
     """
-    history = []
+    steps, number = pcircuit.EMSteps(batch_size=per_step), 0
+    total = float(num_rows_of(parts).sum()) if per_step else 0.0
+    history, average = [], None
     for _ in range(num_epochs):
-        flows = _flows(circuit, parts)
-        history.append(flows.mean_log_likelihood)
-        circuit = pcircuit.maximize(circuit, flows, pseudocount=pseudocount)
+        log = weight = 0.0
+        for some in _steps(parts, per_step, rng):
+            flows = _flows(circuit, some)
+            log, weight = log + flows.log_likelihood, weight + flows.total_weight
+            if per_step:
+                if not flows.total_weight:
+                    continue  # of partitions without rows
+                flows = flows * (total / flows.total_weight)  # as many as all rows would have, if they were like these
+            share = steps.share(number)
+            average = flows if average is None or share == 1.0 else (1 - share) * average + share * flows
+            circuit, number = pcircuit.maximize(circuit, average, pseudocount=pseudocount), number + 1
+        history.append(log / weight if weight else float("nan"))
     history.append(_flows(circuit, parts).mean_log_likelihood)
     return circuit, np.array(history)
+
+
+def _steps(parts: Any, per_step: int | None, rng: Any) -> list[Any]:
+    """The parts of each step of an epoch."""
+    if per_step is None:
+        return [parts]
+    order = rng.permutation(len(parts)).tolist()
+    return [[parts[i] for i in order[first:first + per_step]] for first in range(0, len(order), per_step)]
 
 
 def _flows(circuit: pcircuit.Circuit, parts: Any) -> pcircuit.Flows:

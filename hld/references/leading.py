@@ -25,6 +25,7 @@ import numpy as np
 
 BLOCK = 32  # columns at a time
 MOST_COLUMNS, MOST_BLOCKS = 4, 12  # of the basis, times k and BLOCK: beyond both together pairs are taken as they are
+GROWTH = 1.25  # of the basis between two looks, each of which costs the cube of its size
 COARSE = 0.2  # residuals allowed, relative to the smallest eigenvalue that is wanted
 WEAK = 1e-10  # share of a column's length below which nothing of it is left but rounding
 
@@ -66,16 +67,19 @@ def leading_eigenpairs(operator: Any, m: int, k: int, epsilon: float, *,
     rng, k = np.random.default_rng(0), min(k, m)
     basis, images = np.empty((m, 0)), np.empty((m, 0))
     block = rng.standard_normal((m, min(BLOCK, m)))
+    most = min(MOST_COLUMNS * k + MOST_BLOCKS * BLOCK, m)
+    look = min(k + BLOCK, m)
     while True:
         block = _orthonormal(block[:, :m - basis.shape[1]], basis, rng)
         image = operator @ block
         basis, images = np.hstack([basis, block]), np.hstack([images, image])
         size = basis.shape[1]
-        if size >= min(k + BLOCK, m):
+        if size >= look:
             values, vectors, residuals = _ritz(basis, images, k)
             allowed = max(epsilon * values[0], coarse * values[-1])
-            if size == m or size >= MOST_COLUMNS * k + MOST_BLOCKS * BLOCK or residuals.max() <= allowed:
+            if size >= most or residuals.max() <= allowed:
                 return values, vectors
+            look = min(int(size * GROWTH), most)
         block = image
 
 

@@ -30,10 +30,11 @@ if TYPE_CHECKING:
 
 TYPED = ("continuous", "date")  # kinds of columns whose cells are parsed while the file is read
 DEFAULT = ReadOptions()
-MOST_ROWS = 200_000  # that a detector of the command line learns from
+MOST_ROWS, LEAST_ROWS = 200_000, 20_000  # of a sample to learn from, by the number of columns
+MOST_CELLS = 50_000_000  # in it: from 250 columns on fewer rows, so that time and memory do not grow any more
 
 
-def read_training(path: str, options: ReadOptions = DEFAULT, *, max_rows: int = MOST_ROWS,
+def read_training(path: str, options: ReadOptions = DEFAULT, *, max_rows: int | None = None,
                   seed: int = 0) -> tuple[Any, int]:
     """A file as a table to learn from, and how many rows it has in all.
 
@@ -42,8 +43,9 @@ def read_training(path: str, options: ReadOptions = DEFAULT, *, max_rows: int = 
     path : str
         "-" is standard input.
     options : ReadOptions
-    max_rows : int
-        Largest number of rows that are read, a uniform sample of all.
+    max_rows : int, optional
+        Largest number of rows that are read, a uniform sample of all.  Default 200,000; of tables with more than 250
+        columns as many as have 50 million cells, but at least 20,000.
     seed : int
         Seed of the sample.
 
@@ -143,13 +145,14 @@ def fitted_columns(encoder: Any, names: tuple[str, ...]) -> dict[str, Any]:
     return fitted
 
 
-def sampled(chunks: Iterator[Any], max_rows: int, seed: int) -> tuple[Any, ...]:
+def sampled(chunks: Iterator[Any], max_rows: int | None, seed: int) -> tuple[Any, ...]:
     """A uniform sample of the rows of chunks, in their order, and how many there are.
 
     Parameters
     ----------
     chunks : iterator of Arrow tables or data frames
-    max_rows : int
+    max_rows : int or None
+        None: by the number of columns, see `read_training`.
     seed : int
 
     Returns
@@ -161,6 +164,8 @@ def sampled(chunks: Iterator[Any], max_rows: int, seed: int) -> tuple[Any, ...]:
     held: list[Any] = []
     numbers, total = np.zeros(0), 0
     for chunk in chunks:
+        if max_rows is None:
+            max_rows = min(max(MOST_CELLS // max(chunk.shape[1], 1), LEAST_ROWS), MOST_ROWS)
         total += len(chunk)
         new = rng.random(len(chunk))
         if len(numbers) >= max_rows:
@@ -169,7 +174,7 @@ def sampled(chunks: Iterator[Any], max_rows: int, seed: int) -> tuple[Any, ...]:
         held, numbers = [*held, chunk], np.concatenate([numbers, new])
         if len(numbers) > max_rows + ROWS:  # not for every row that comes in
             held, numbers = _smallest(held, numbers, max_rows)
-    if not held:
+    if max_rows is None:
         raise ValueError("the table has 0 rows, expected some to learn from")
     return together(_smallest(held, numbers, max_rows)[0]), total
 

@@ -53,15 +53,15 @@ def complete(packed, edges, counts, inputs):
 
 
 @jit
-def maximize(packed, edges, inputs, pseudocount, step_size, weights, tables):
-    """New `weights` and `tables`: (1 - step) old + step * share of the flow; false if they need another plan."""
+def maximize(packed, edges, inputs, pseudocount, weights, tables):
+    """New `weights` and `tables`, shares of the flow; false if they need another plan."""
     at, allowed = 0, True
     V = len(packed.categories)
     for v in range(V):
         C = packed.categories[v]
         least = 2.0 ** packed.floors[v]
         for i in range(packed.table_start[v], _table_end(packed, v), C + 1):
-            _move(inputs, at, packed.tables, i, C, pseudocount, step_size, tables)
+            _move(inputs, at, packed.tables, i, C, pseudocount, tables)
             tables[i + C] = 1.0
             allowed = allowed and not _count_below(tables, i, C, 0.0, least)
             at += C
@@ -71,7 +71,7 @@ def maximize(packed, edges, inputs, pseudocount, step_size, weights, tables):
         for k in range(packed.region[r, SUMS]):
             begin, end = packed.row_pointer[pointer + k], packed.row_pointer[pointer + k + 1]
             i, size = w + begin, end - begin
-            _move(edges, i, packed.weights, i, size, pseudocount, step_size, weights)
+            _move(edges, i, packed.weights, i, size, pseudocount, weights)
             allowed = allowed and not _count_below(weights, i, size, 0.0, least)
         if _lifts(packed, r):
             size = packed.row_pointer[pointer + packed.region[r, SUMS]]
@@ -119,16 +119,15 @@ def _table_end(packed, v):
 
 
 @jit
-def _move(flow, f, old, i, size, pseudocount, step_size, new):
+def _move(flow, f, old, i, size, pseudocount, new):
     """One unit's parameters; without flow and pseudocount they stay."""
-    total, keep, f, i = pseudocount, 1.0 - step_size, np.uintp(f), np.uintp(i)
+    total, f, i = pseudocount, np.uintp(f), np.uintp(i)
     for j in range(np.uintp(size)):
         total += flow[f + j]
     if total > 0.0:
         more, factor = pseudocount / size, 1.0 / total
         for j in range(np.uintp(size)):
-            share = (flow[f + j] + more) * factor
-            new[i + j] = share if keep == 0.0 else keep * old[i + j] + step_size * share
+            new[i + j] = (flow[f + j] + more) * factor
     else:
         for j in range(np.uintp(size)):
             new[i + j] = old[i + j]

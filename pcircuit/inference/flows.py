@@ -66,6 +66,8 @@ class Flows:
     >>> flows = expected_flows(coin, [[0], [1]]) + expected_flows(coin, [[1]])
     >>> flows.inputs, flows.total_weight
     (array([1., 2.]), 3.0)
+    >>> (0.5 * flows).inputs                          # for a moving average: half of the old, half of the new
+    array([0.5, 1. ])
     """
 
     edges: Floats
@@ -76,6 +78,13 @@ class Flows:
     def __add__(self, other: Flows) -> Flows:
         return Flows(self.edges + other.edges, self.inputs + other.inputs,
                      self.log_likelihood + other.log_likelihood, self.total_weight + other.total_weight)
+
+    def __mul__(self, factor: float) -> Flows:
+        """The flows if each row counted so many times."""
+        return Flows(self.edges * factor, self.inputs * factor, self.log_likelihood * factor,
+                     self.total_weight * factor)
+
+    __rmul__ = __mul__
 
     def by_region(self, circuit: Circuit) -> list[Floats]:
         """The flows as one array per region: (K, C) at a leaf, (K, P) dense or the CSR entries elsewhere."""

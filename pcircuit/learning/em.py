@@ -9,8 +9,13 @@ where P_k is the number of edges (or categories) of the unit, so that one `pseud
 Without a pseudocount, and with all rows in each step, the training likelihood never decreases (Dempster, Laird and
 Rubin 1977), because the flows are exactly the expected sufficient statistics of the complete data.
 
-Mini-batches take a step of size s towards the estimate of the batch, parameters = (1 - s) old + s estimate,
-which is stochastic approximation (Cappe and Moulines 2009) with a constant step.
+With more rows than a few passes are worth, the flows n are estimated from one mini-batch after the other, by a moving
+average that forgets the flows of older parameters (online EM, Cappe and Moulines 2009):
+
+    n  <-  (1 - s_k) n + s_k N / |B| flows of batch B,        s_k = (k + 1)^-0.6
+
+It is flows that are averaged, not parameters: a unit that a batch hardly reaches has few flows in it and so little
+weight, where its share of the batch would be mere chance.  The steps shrink, so that parameters come to rest.
 """
 from __future__ import annotations
 
@@ -107,6 +112,8 @@ def fit_em(circuit: Circuit, data: ArrayLike, *, num_epochs: int = 100, pseudoco
     packed, total_weight = pack(circuit), row_weight.sum()
     free: list[Any] = []
     history: list[float] = []
+    flows: tuple[Floats, ...] = ()
+    number = 0
     with watch.bar(num_epochs) as (advance, say):
         _expect(circuit, len(rows) * num_epochs)
         for _ in range(num_epochs):
@@ -115,8 +122,9 @@ def fit_em(circuit: Circuit, data: ArrayLike, *, num_epochs: int = 100, pseudoco
             for batch, share in steps.batches(len(rows), rng):
                 edges, inputs, log = accumulate(circuit, packed, rows[batch], row_weight[batch], n_jobs, free,
                                                 in_numpy=in_numpy, same_rows=steps.batch_size is None)
-                packed = step(packed, edges, inputs, pseudocount * share, steps.size)
-                total += log
+                flows = _averaged(flows, (edges, inputs), steps.share(number), share)
+                packed = step(packed, *flows, pseudocount)
+                total, number = total + log, number + 1
             history.append(total / total_weight)
             advance(history[-1])
             if watch.stops(history):
@@ -124,6 +132,16 @@ def fit_em(circuit: Circuit, data: ArrayLike, *, num_epochs: int = 100, pseudoco
     circuit = with_parameters(circuit, packed)
     history.append(_weighted_log_likelihood(circuit, rows, row_weight, n_jobs) / total_weight)
     return circuit, np.array(history)
+
+
+def _averaged(flows: tuple[Floats, ...], following: tuple[Floats, ...], weight: float,
+              share: float) -> tuple[Floats, ...]:
+    """The moving average with the flows of the next step, from this share of the rows."""
+    if share < 1.0:
+        following = tuple(part / share for part in following)
+    if weight == 1.0:  # full batches need no average
+        return following
+    return tuple((1 - weight) * old + weight * new for old, new in zip(flows, following, strict=True))
 
 
 def _expect(circuit: Circuit, num_rows: int) -> None:
@@ -147,33 +165,32 @@ EM = Kernels("EM", 20.0, "compiled/tiles.flow_tiles", lambda: [
     fit_em(tiny_circuit(), np.zeros((1, 2), dtype=dtype), num_epochs=1) for dtype in ENCODINGS], (EVALUATION, FLOWS))
 
 
-def _step_in_numpy(packed: Packed, edges: Floats, inputs: Floats, pseudocount: float, step_size: float) -> Packed:
-    """The M-step: `packed` with its parameters moved to the shares of the flows; rescale points renewed if needed."""
+def _step_in_numpy(packed: Packed, edges: Floats, inputs: Floats, pseudocount: float) -> Packed:
+    """The M-step: `packed` with the shares of the flows as parameters; rescale points renewed if needed."""
     table_row, is_missing = table_rows(packed)
     tables = np.ones_like(packed.tables)
-    tables[~is_missing] = _shares(inputs, table_row[~is_missing], packed.tables[~is_missing], pseudocount, step_size)
-    weights = _shares(edges, weight_rows(packed), packed.weights, pseudocount, step_size)
+    tables[~is_missing] = _shares(inputs, table_row[~is_missing], packed.tables[~is_missing], pseudocount)
+    weights = _shares(edges, weight_rows(packed), packed.weights, pseudocount)
     return with_plan_for(packed._replace(weights=weights, tables=tables))
 
 
-def _step_by_kernel(packed: Packed, edges: Floats, inputs: Floats, pseudocount: float, step_size: float) -> Packed:
+def _step_by_kernel(packed: Packed, edges: Floats, inputs: Floats, pseudocount: float) -> Packed:
     """The same, compiled."""
     from pcircuit.compiled.em_steps import maximize, plan
     new = packed._replace(weights=np.empty_like(packed.weights), tables=np.empty_like(packed.tables))
-    if not maximize(packed, edges, inputs, float(pseudocount), float(step_size), new.weights, new.tables):
+    if not maximize(packed, edges, inputs, float(pseudocount), new.weights, new.tables):
         new = new._replace(rescale=np.empty_like(packed.rescale), check_sums=np.empty_like(packed.check_sums),
                            floors=np.empty_like(packed.floors))
         plan(new, new.rescale, new.check_sums, new.floors, np.empty(len(packed.region)))
     return new
 
 
-def _shares(flow: Floats, row: Ints, old: Floats, pseudocount: float, step_size: float) -> Floats:
-    """(1 - step) old + step * share of the row's flow; a unit that nothing reaches keeps its parameters."""
+def _shares(flow: Floats, row: Ints, old: Floats, pseudocount: float) -> Floats:
+    """Shares of the row's flow; a unit that nothing reaches keeps its parameters."""
     total = np.bincount(row, weights=flow) + pseudocount
     reached, per_row = total > 0, np.bincount(row)
     share = (flow + (pseudocount / np.maximum(per_row, 1))[row]) / np.where(reached, total, 1.0)[row]
-    new = np.where(reached[row], share, old)
-    return new if step_size == 1 else (1 - step_size) * old + step_size * new
+    return np.where(reached[row], share, old)
 
 
 def _weighted_log_likelihood(circuit: Circuit, data: Evidence, weights: Floats, n_jobs: int | None) -> float:

@@ -17,6 +17,7 @@ from pcircuit.arguments import check_flag, check_number, check_whole_number
 from pcircuit.array_types import Ints, Seed
 
 T = TypeVar("T")
+DECAY = 0.6  # steps have to shrink, by an exponent in (0.5, 1], to converge; Cappe and Moulines advise this one
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,8 @@ class EMSteps:
     batch_size : int, optional
         Rows of a mini-batch; None uses all rows in each step.
     step_size : float, optional
-        In (0, 1]: how far a step goes towards the new estimate.  Default 1 for full batches, 0.1 for mini-batches.
+        In (0, 1]: the weight of the newest flows in the moving average that parameters are made of.  Default: 1 for
+        full batches; for mini-batches (k + 1)^-0.6 in step k = 1, 2, ..., and 1 in the first.
     rng : int or numpy.random.Generator, optional
         Order of the rows in mini-batches.
 
@@ -39,8 +41,8 @@ class EMSteps:
 
     Examples
     --------
-    >>> EMSteps(batch_size=64).step_size
-    0.1
+    >>> [round(EMSteps(batch_size=64).share(k), 3) for k in (0, 1, 10, 100)]
+    [1.0, 0.66, 0.237, 0.063]
     """
 
     batch_size: int | None = None
@@ -49,14 +51,14 @@ class EMSteps:
 
     def __post_init__(self) -> None:
         check_whole_number(self.batch_size, "batch_size", 1, none="all rows")
-        default = 1.0 if self.batch_size is None else 0.1
-        step_size = default if self.step_size is None else self.step_size
-        object.__setattr__(self, "step_size", check_number(step_size, "step_size", above=0, most=1))
+        if self.step_size is not None:
+            object.__setattr__(self, "step_size", check_number(self.step_size, "step_size", above=0, most=1))
 
-    @property
-    def size(self) -> float:
-        """`step_size`, which is a number once the object exists."""
-        return 1.0 if self.step_size is None else self.step_size
+    def share(self, number: int) -> float:
+        """The weight of the flows of step 0, 1, ... in the moving average; those of the first are all there is."""
+        if number == 0 or (self.step_size is None and self.batch_size is None):
+            return 1.0
+        return (number + 1.0) ** -DECAY if self.step_size is None else self.step_size
 
     def batches(self, num_rows: int, rng: np.random.Generator) -> Iterator[tuple[slice | Ints, float]]:
         """Yield the rows of each step of an epoch, and their share of all rows."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MIDNIGHT = datetime.time(0)
 
 
-def read_training(path: str, options: ReadOptions | None = None, *, max_rows: int = files.MOST_ROWS,
+def read_training(path: str, options: ReadOptions | None = None, *, max_rows: int | None = None,
                   seed: int = 0) -> tuple[Any, int]:
     """A file as a table to learn from; of long ones a sample of the rows.
 

@@ -65,6 +65,33 @@ def test_each_of_many_pieces_counts_once(num_parts):
     np.testing.assert_allclose(history, likelihoods, rtol=1e-12)
 
 
+def test_steps_of_some_partitions_average_their_flows():
+    rows = np.random.default_rng(1).integers(3, size=(140, 3))
+    sizes = [0, 30, 50, 20, 40]
+    parts = np.split(rows, np.cumsum(sizes)[:-1])
+    start = pcircuit.hclt(rows, 2)
+    pieces = [dask.delayed(part) for part in parts]
+    fitted, history = fit_flows(start, pieces, num_epochs=2, pseudocount=1.0, per_step=1, rng=np.random.default_rng(4))
+    rng, expected, average, number = np.random.default_rng(4), start, None, 0
+    for _ in range(2):
+        for i in rng.permutation(5).tolist():
+            if sizes[i]:
+                flows = pcircuit.expected_flows(expected, parts[i]) * (140 / sizes[i])
+                weight = (number + 1) ** -0.6
+                average = flows if average is None else (1 - weight) * average + weight * flows
+                expected, number = pcircuit.maximize(expected, average, pseudocount=1.0), number + 1
+    equal_circuits(fitted, expected, 1e-9)
+    assert len(history) == 3
+    assert history[-1] == pytest.approx(pcircuit.log_likelihood(expected, rows).mean(), rel=1e-9)
+
+
+def test_as_many_passes_reach_more_in_steps_of_partitions(table):
+    frame = dask.dataframe.from_pandas(table, npartitions=20)
+    steps, whole = (hld.dask.fit(frame, HLDDetector(**{**OPTIONS, "num_epochs": 3}), sample_rows=100,
+                                 partitions_per_step=number) for number in (2, None))
+    assert steps.history_[-1] > whole.history_[-1]
+
+
 def test_em_sees_all_rows_but_those_of_the_reference(table):
     seen = []
 
@@ -179,7 +206,7 @@ def test_a_worker_that_dies_in_an_epoch_changes_nothing():
     rows = np.random.default_rng(0).integers(3, size=(400, 5))
     start = pcircuit.hclt(rows, 2)
     expected, _ = pcircuit.fit_em(start, rows, num_epochs=30, pseudocount=1.0)
-    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
         # half a second for the codes, so the first epochs run when the worker dies
         parts = dask.persist(*[dask.delayed(flows_of_slow_rows)(part, 0.1) for part in np.array_split(rows, 8)])

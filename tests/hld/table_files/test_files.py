@@ -201,6 +201,15 @@ def test_a_long_table_is_learned_from_a_uniform_sample(tmp_path):
     assert all_of_it["row"].tolist() == list(range(200))
 
 
+@pytest.mark.parametrize(("columns", "expected"), [(1, 40), (10, 20), (30, 10)])
+def test_wide_tables_are_learned_from_fewer_rows(monkeypatch, columns, expected):
+    for name, value in {"MOST_ROWS": 40, "LEAST_ROWS": 10, "MOST_CELLS": 200}.items():
+        monkeypatch.setattr(files, name, value)
+    chunks = [pd.DataFrame(np.zeros((25, columns))) for _ in range(3)]
+    held, total = files.sampled(iter(chunks), None, 0)
+    assert (held.shape, total) == ((expected, columns), 75)
+
+
 def test_missing_marks_of_ones_own(tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n1,x\n-999,?\n2,y\n")
     options = ReadOptions(na_values=("-999", "?"))
