@@ -8,7 +8,8 @@ depending on one hidden number.  A detector is fitted to 20,000 of them.  Then, 
 (one thread each):
 
     batch   `hld.dask.judge`, beside `hld.judge_chunks` over the same files in this process
-    epoch   one E-step over the codes that the workers hold, beside `pcircuit.expected_flows` on one thread
+    epoch   an E-step over the codes that the workers hold, and the last evaluation, which is another one, beside
+            `pcircuit.expected_flows` twice on one thread
 
 Dask starts its workers with MALLOC_TRIM_THRESHOLD_=65536: freed memory goes back to the system at once, and every array
 of NumPy is new memory, which the system fills with zeros first.  With --keep-memory they keep it, as this process does.

@@ -119,10 +119,13 @@ def fit_em(circuit: Circuit, data: ArrayLike, *, num_epochs: int = 100, pseudoco
         for _ in range(num_epochs):
             total, in_numpy = 0.0, _is_in_numpy(circuit, len(rows), say)
             step = _step_in_numpy if in_numpy else _step_by_kernel
-            for batch, share in steps.batches(len(rows), rng):
-                edges, inputs, log = accumulate(circuit, packed, rows[batch], row_weight[batch], n_jobs, free,
-                                                in_numpy=in_numpy, same_rows=steps.batch_size is None)
-                flows = _averaged(flows, (edges, inputs), steps.share(number), share)
+            for batch in steps.batches(len(rows), rng):
+                counted = row_weight[batch]
+                if not counted.any():
+                    continue
+                edges, inputs, log = accumulate(circuit, packed, rows[batch], counted, n_jobs, free, in_numpy=in_numpy,
+                                                same_rows=steps.batch_size is None)
+                flows = _averaged(flows, (edges, inputs), steps.share(number), counted.sum() / total_weight)
                 packed = step(packed, *flows, pseudocount)
                 total, number = total + log, number + 1
             history.append(total / total_weight)
@@ -136,7 +139,7 @@ def fit_em(circuit: Circuit, data: ArrayLike, *, num_epochs: int = 100, pseudoco
 
 def _averaged(flows: tuple[Floats, ...], following: tuple[Floats, ...], weight: float,
               share: float) -> tuple[Floats, ...]:
-    """The moving average with the flows of the next step, from this share of the rows."""
+    """The moving average with the flows of the next step, from rows with this share of the weight."""
     if share < 1.0:
         following = tuple(part / share for part in following)
     if weight == 1.0:  # full batches need no average

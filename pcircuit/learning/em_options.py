@@ -60,15 +60,14 @@ class EMSteps:
             return 1.0
         return (number + 1.0) ** -DECAY if self.step_size is None else self.step_size
 
-    def batches(self, num_rows: int, rng: np.random.Generator) -> Iterator[tuple[slice | Ints, float]]:
-        """Yield the rows of each step of an epoch, and their share of all rows."""
+    def batches(self, num_rows: int, rng: np.random.Generator) -> Iterator[slice | Ints]:
+        """Yield the rows of each step of an epoch."""
         if self.batch_size is None:
-            yield slice(None), 1.0
+            yield slice(None)
             return
         order = rng.permutation(num_rows)
         for start in range(0, num_rows, self.batch_size):
-            rows = order[start:start + self.batch_size]
-            yield rows, len(rows) / num_rows
+            yield order[start:start + self.batch_size]
 
 
 @dataclass(frozen=True)

@@ -132,6 +132,17 @@ def test_minibatches_average_flows(rng, step_size):
         np.testing.assert_allclose(mine, others, rtol=1e-10)
 
 
+def test_minibatches_without_weight_change_nothing(rng):
+    start = hclt(rng.integers(0, 2, size=(30, 3)), 2, rng=0)
+    rows = rng.integers(0, 2, size=(60, 3))
+    weights = np.zeros(60)
+    weights[7] = 2.5        # of 60 batches of one row, one counts
+    fitted, history = fit_em(start, rows, weights=weights, num_epochs=1, batch_size=1, rng=0)
+    expected, _ = fit_em(start, rows[[7]], weights=[2.5], num_epochs=1)
+    np.testing.assert_allclose(log_likelihood(fitted, rows), log_likelihood(expected, rows), rtol=1e-12)
+    assert history[0] == pytest.approx(log_likelihood(start, rows[[7]])[0], rel=1e-12)
+
+
 def test_one_pass_of_minibatches_is_worth_several_epochs(rng):
     truth = hclt(rng.integers(0, 2, size=(50, 8)), 3, rng=1)
     rows = sample(truth, 4000, rng=2)
