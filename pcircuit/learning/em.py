@@ -126,7 +126,7 @@ def fit_em(circuit: Circuit, data: ArrayLike, *, num_epochs: int = 100, pseudoco
                 edges, inputs, log = accumulate(circuit, packed, rows[batch], counted, n_jobs, free, in_numpy=in_numpy,
                                                 same_rows=steps.batch_size is None)
                 flows = _averaged(flows, (edges, inputs), steps.share(number), counted.sum() / total_weight)
-                packed = step(packed, *flows, pseudocount)
+                packed = step(packed, flows[0], flows[1], pseudocount)
                 total, number = total + log, number + 1
             history.append(total / total_weight)
             advance(history[-1])
