@@ -22,7 +22,7 @@ import numpy as np
 from hld.schemas.columns import BinColumn
 from hld.table_files.byte_files import called, form_of, opened, with_head
 from hld.table_files.dialect import ReadOptions, find_dialect
-from hld.table_files.row_chunks import ROWS, columns_of, smaller, text_chunks, together, typed_chunks
+from hld.table_files.row_chunks import columns_of, smaller, text_chunks, together, typed_chunks
 from hld.table_files.text_cells import as_fitted, typed_frame
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def sampled(chunks: Iterator[Any], max_rows: int | None, seed: int) -> tuple[Any
             below = np.flatnonzero(new < numbers.max())
             chunk, new = smaller(chunk, below), new[below]
         held, numbers = [*held, chunk], np.concatenate([numbers, new])
-        if len(numbers) > max_rows + ROWS:  # not for every row that comes in
+        if len(numbers) > 1.5 * max_rows:  # not for every row that comes in
             held, numbers = _smallest(held, numbers, max_rows)
     if max_rows is None:
         raise ValueError("the table has 0 rows, expected some to learn from")

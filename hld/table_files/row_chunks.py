@@ -13,7 +13,7 @@ from hld.table_files.byte_files import called, form_of, opened
 from hld.table_files.dialect import Dialect, ReadOptions
 from hld.table_files.json_lists import read_json
 
-ROWS = 2 ** 17  # of a chunk
+ROWS, CELLS = 2 ** 17, 2 ** 24  # of a chunk at most
 BLOCK = 2 ** 22  # bytes of a text file that are parsed at a time
 NEEDED = "pip install 'hld[cli]'"
 
@@ -161,7 +161,13 @@ def _parquet(path: Any) -> Iterator[Any]:
     import pyarrow.parquet
     with opened(path) as file:
         source = pyarrow.BufferReader(file.read()) if path == "-" else file
-        yield from pyarrow.parquet.ParquetFile(source).iter_batches(ROWS)
+        table = pyarrow.parquet.ParquetFile(source)
+        yield from table.iter_batches(_rows_of(table.metadata.num_columns))
+
+
+def _rows_of(num_columns: int) -> int:
+    """Rows of a chunk: fewer of wide tables, so that memory does not grow with the columns."""
+    return max(min(CELLS // max(num_columns, 1), ROWS), 1)
 
 
 def _json(path: Any) -> Iterator[Any]:
@@ -185,7 +191,7 @@ def _json_value(path: Any, name: str) -> Iterator[Any]:
     with opened(path) as file:
         data = file.read()
     table = read_json(data, name)
-    yield from _json_lines(io.BytesIO(data)) if table is None else table.to_batches(ROWS)
+    yield from _json_lines(io.BytesIO(data)) if table is None else table.to_batches(_rows_of(table.num_columns))
 
 
 def _by_pandas(file: Any, dialect: Any, options: Any, name: Any, typed: Any) -> Iterator[Any]:
