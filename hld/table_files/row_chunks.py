@@ -161,7 +161,7 @@ def _parquet(path: Any) -> Iterator[Any]:
     import pyarrow.parquet
     with opened(path) as file:
         source = pyarrow.BufferReader(file.read()) if path == "-" else file
-        table = pyarrow.parquet.ParquetFile(source)
+        table = pyarrow.parquet.ParquetFile(source, pre_buffer=False)  # which would keep all that was read of the file
         yield from table.iter_batches(_rows_of(table.metadata.num_columns))
 
 
