@@ -1,23 +1,35 @@
 """Chunks of rows: how many, and how much memory they keep."""
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
 from hld.table_files import row_chunks
+
+PEAK = """
+import re, sys
 from hld.table_files.dialect import ReadOptions
+from hld.table_files.row_chunks import typed_chunks
+for chunk in typed_chunks(sys.argv[1], ReadOptions()):
+    pass
+print(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1])
+"""
 
 
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="reads the peak of memory from /proc")
 def test_memory_does_not_grow_with_a_parquet_file(tmp_path):
     pyarrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
-    rows = pyarrow.table({"x": np.random.default_rng(0).normal(size=2_000_000)})
-    parquet.write_table(rows, tmp_path / "t.parquet", row_group_size=100_000)       # 20 of them, 16 MB in all
-    del rows
-    before, held, total = pyarrow.total_allocated_bytes(), [], 0
-    for chunk in row_chunks.typed_chunks(str(tmp_path / "t.parquet"), ReadOptions()):
-        total += chunk.num_rows
-        held.append(pyarrow.total_allocated_bytes() - before)
-    assert total == 2_000_000
-    assert max(held) < 8_000_000        # two chunks and the row groups that they are in, not 16 MB and more
+    rng = np.random.default_rng(0)
+    rows = pyarrow.table({f"x{v}": rng.normal(size=600_000) for v in range(10)})
+    for name, count in (("short", 200_000), ("long", 600_000)):      # row groups of 1.6 MB, 16 and 48 MB in all
+        parquet.write_table(rows[:count], tmp_path / f"{name}.parquet", row_group_size=20_000)
+    peaks = [int(subprocess.run([sys.executable, "-c", PEAK, tmp_path / f"{name}.parquet"], check=True,
+                                env={**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system"}, capture_output=True,
+                                text=True).stdout) for name in ("short", "long")]
+    assert peaks[1] - peaks[0] < 25_000     # kilobytes
 
 
 @pytest.mark.parametrize(("columns", "rows"), [(1, 2 ** 17), (128, 2 ** 17), (1000, 16_777), (10 ** 8, 1)])
