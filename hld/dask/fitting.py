@@ -118,8 +118,10 @@ def fit_flows(circuit: pcircuit.Circuit, parts: Any, *, num_epochs: int, pseudoc
         running mean, under the parameters of the time.
     """
     steps, number = pcircuit.EMSteps(batch_size=per_step), 0
-    total = float(num_rows_of(parts).sum()) if per_step else 0.0
     history, average = [], None
+    if per_step:  # the flows that the start values expect of as many rows: see `pcircuit.fit_em`
+        total = float(num_rows_of(parts).sum())
+        average = total * pcircuit.expected_flows(circuit, np.full((1, circuit.num_variables), -1), n_jobs=1)
     for _ in range(num_epochs):
         log = weight = 0.0
         for some in _steps(parts, per_step, rng):

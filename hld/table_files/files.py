@@ -174,7 +174,7 @@ def sampled(chunks: Iterator[Any], max_rows: int | None, seed: int) -> tuple[Any
         held, numbers = [*held, chunk], np.concatenate([numbers, new])
         if len(numbers) > 1.5 * max_rows:  # not for every row that comes in
             held, numbers = _smallest(held, numbers, max_rows)
-    if max_rows is None:
+    if max_rows is None or not held:
         raise ValueError("the table has 0 rows, expected some to learn from")
     return together(_smallest(held, numbers, max_rows)[0]), total
 

@@ -12,10 +12,12 @@ Rubin 1977), because the flows are exactly the expected sufficient statistics of
 With more rows than a few passes are worth, the flows n are estimated from one mini-batch after the other, by a moving
 average that forgets the flows of older parameters (online EM, Cappe and Moulines 2009):
 
-    n  <-  (1 - s_k) n + s_k N / |B| flows of batch B,        s_k = (k + 1)^-0.6
+    n  <-  (1 - s_k) n + s_k N / |B| flows of batch B,        s_k = (k + 1)^-0.6,    k = 1, 2, ...
 
-It is flows that are averaged, not parameters: a unit that a batch hardly reaches has few flows in it and so little
-weight, where its share of the batch would be mere chance.  The steps shrink, so that parameters come to rest.
+It begins with the flows that the start circuit expects of N rows, N times those of a row that is missing throughout, so
+that nothing becomes impossible because the first batch does not show it.  It is flows that are averaged, not parameters:
+a unit that a batch hardly reaches has few flows in it and so little weight, where its share of the batch would be mere
+chance.  The steps shrink, so that parameters come to rest.
 """
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ from pcircuit.distribution import check_distribution
 from pcircuit.engine import AUTO, chosen_engine
 from pcircuit.engines.choice import Kernels
 from pcircuit.evidence import MOST_WEIGHT, check_evidence, row_weights
-from pcircuit.inference.flows import FLOWS, accumulate, flow_seconds
+from pcircuit.inference.flows import FLOWS, accumulate, expected_flows, flow_seconds
 from pcircuit.inference.likelihood import ENCODINGS, EVALUATION, log_likelihood, tiny_circuit
 from pcircuit.inference.threads import count_jobs
 from pcircuit.learning.em_options import EMSteps, EMWatch, grouped
@@ -112,7 +114,7 @@ def fit_em(circuit: Circuit, data: ArrayLike, *, num_epochs: int = 100, pseudoco
     packed, total_weight = pack(circuit), row_weight.sum()
     free: list[Any] = []
     history: list[float] = []
-    flows: tuple[Floats, ...] = ()
+    flows = () if steps.is_full else _expected_at_start(circuit, total_weight)
     number = 0
     with watch.bar(num_epochs) as (advance, say):
         _expect(circuit, len(rows) * num_epochs)
@@ -135,6 +137,12 @@ def fit_em(circuit: Circuit, data: ArrayLike, *, num_epochs: int = 100, pseudoco
     circuit = with_parameters(circuit, packed)
     history.append(_weighted_log_likelihood(circuit, rows, row_weight, n_jobs) / total_weight)
     return circuit, np.array(history)
+
+
+def _expected_at_start(circuit: Circuit, total_weight: float) -> tuple[Floats, ...]:
+    """The flows that a circuit expects of rows drawn from itself."""
+    of_one = expected_flows(circuit, np.full((1, circuit.num_variables), -1), n_jobs=1)
+    return of_one.edges * total_weight, of_one.inputs * total_weight
 
 
 def _averaged(flows: tuple[Floats, ...], following: tuple[Floats, ...], weight: float,

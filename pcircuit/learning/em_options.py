@@ -30,7 +30,7 @@ class EMSteps:
         Rows of a mini-batch; None uses all rows in each step.
     step_size : float, optional
         In (0, 1]: the weight of the newest flows in the moving average that parameters are made of.  Default: 1 for
-        full batches; for mini-batches (k + 1)^-0.6 in step k = 1, 2, ..., and 1 in the first.
+        full batches; for mini-batches (k + 1)^-0.6 in step k = 1, 2, ....
     rng : int or numpy.random.Generator, optional
         Order of the rows in mini-batches.
 
@@ -42,7 +42,7 @@ class EMSteps:
     Examples
     --------
     >>> [round(EMSteps(batch_size=64).share(k), 3) for k in (0, 1, 10, 100)]
-    [1.0, 0.66, 0.237, 0.063]
+    [0.66, 0.517, 0.225, 0.062]
     """
 
     batch_size: int | None = None
@@ -54,11 +54,16 @@ class EMSteps:
         if self.step_size is not None:
             object.__setattr__(self, "step_size", check_number(self.step_size, "step_size", above=0, most=1))
 
+    @property
+    def is_full(self) -> bool:
+        """Whether each step replaces all that was known: nothing is averaged."""
+        return self.batch_size is None and self.step_size is None
+
     def share(self, number: int) -> float:
-        """The weight of the flows of step 0, 1, ... in the moving average; those of the first are all there is."""
-        if number == 0 or (self.step_size is None and self.batch_size is None):
+        """The weight of the flows of step 0, 1, ... in the moving average."""
+        if self.is_full:
             return 1.0
-        return (number + 1.0) ** -DECAY if self.step_size is None else self.step_size
+        return (number + 2.0) ** -DECAY if self.step_size is None else self.step_size
 
     def batches(self, num_rows: int, rng: np.random.Generator) -> Iterator[slice | Ints]:
         """Yield the rows of each step of an epoch."""

@@ -72,13 +72,14 @@ def test_steps_of_some_partitions_average_their_flows():
     start = pcircuit.hclt(rows, 2)
     pieces = [dask.delayed(part) for part in parts]
     fitted, history = fit_flows(start, pieces, num_epochs=2, pseudocount=1.0, per_step=1, rng=np.random.default_rng(4))
-    rng, expected, average, number = np.random.default_rng(4), start, None, 0
+    rng, expected, number = np.random.default_rng(4), start, 0
+    average = 140 * pcircuit.expected_flows(start, [[-1] * 3])
     for _ in range(2):
         for i in rng.permutation(5).tolist():
             if sizes[i]:
                 flows = pcircuit.expected_flows(expected, parts[i]) * (140 / sizes[i])
-                weight = (number + 1) ** -0.6
-                average = flows if average is None else (1 - weight) * average + weight * flows
+                weight = (number + 2) ** -0.6
+                average = (1 - weight) * average + weight * flows
                 expected, number = pcircuit.maximize(expected, average, pseudocount=1.0), number + 1
     equal_circuits(fitted, expected, 1e-9)
     assert len(history) == 3

@@ -201,6 +201,12 @@ def test_a_long_table_is_learned_from_a_uniform_sample(tmp_path):
     assert all_of_it["row"].tolist() == list(range(200))
 
 
+@pytest.mark.parametrize("max_rows", [None, 50])
+def test_nothing_to_learn_from(max_rows):
+    with pytest.raises(ValueError, match="the table has 0 rows, expected some to learn from"):
+        files.sampled(iter([]), max_rows, 0)
+
+
 @pytest.mark.parametrize(("columns", "expected"), [(1, 40), (10, 20), (30, 10)])
 def test_wide_tables_are_learned_from_fewer_rows(monkeypatch, columns, expected):
     for name, value in {"MOST_ROWS": 40, "LEAST_ROWS": 10, "MOST_CELLS": 200}.items():

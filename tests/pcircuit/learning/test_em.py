@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 import pcircuit
 from pcircuit import (
     Circuit,
-    Flows,
     InnerRegion,
     InputRegion,
     StructureError,
@@ -117,15 +116,13 @@ def test_a_full_batch_given_as_batch_size_with_step_one_is_full_batch_em(rng):
 def test_minibatches_average_flows(rng, step_size):
     circuit = zoo.circuits()["rat_like"]
     data = zoo.rows_with_holes(circuit, rng, 50)
-    order, expected, flows = np.random.default_rng(5).permutation(50), circuit, None
+    order, expected = np.random.default_rng(5).permutation(50), circuit
+    average = 50 * expected_flows(circuit, [[-1] * circuit.num_variables])
     for number, first in enumerate(range(0, 50, 20)):
         rows = data[order[first:first + 20]]
-        new = expected_flows(expected, rows)
-        weight = 1.0 if flows is None else (number + 1) ** -0.6 if step_size is None else step_size
-        scaled = [part * 50 / len(rows) for part in (new.edges, new.inputs)]
-        flows = scaled if flows is None else [(1 - weight) * old + weight * one
-                                              for old, one in zip(flows, scaled, strict=True)]
-        expected = maximize(expected, Flows(*flows, 0.0, 50.0), pseudocount=0.3)
+        weight = (number + 2) ** -0.6 if step_size is None else step_size
+        average = (1 - weight) * average + weight * (50 / len(rows) * expected_flows(expected, rows))
+        expected = maximize(expected, average, pseudocount=0.3)
     fitted, _ = fit_em(circuit, data, num_epochs=1, pseudocount=0.3, batch_size=20, step_size=step_size, rng=5)
     for one, other in zip(fitted.regions, expected.regions, strict=True):
         mine, others = (part.probs if isinstance(part, InputRegion) else part.dense_weights() for part in (one, other))
@@ -138,9 +135,17 @@ def test_minibatches_without_weight_change_nothing(rng):
     weights = np.zeros(60)
     weights[7] = 2.5        # of 60 batches of one row, one counts
     fitted, history = fit_em(start, rows, weights=weights, num_epochs=1, batch_size=1, rng=0)
-    expected, _ = fit_em(start, rows[[7]], weights=[2.5], num_epochs=1)
-    np.testing.assert_allclose(log_likelihood(fitted, rows), log_likelihood(expected, rows), rtol=1e-12)
+    alone, _ = fit_em(start, rows[[7]], weights=[2.5], num_epochs=1, batch_size=1)
+    np.testing.assert_allclose(log_likelihood(fitted, rows), log_likelihood(alone, rows), rtol=1e-12)
     assert history[0] == pytest.approx(log_likelihood(start, rows[[7]])[0], rel=1e-12)
+
+
+def test_what_the_first_minibatch_does_not_show_stays_possible(rng):
+    rows = np.zeros((400, 3), dtype=int)
+    rows[-1] = 1        # once in 400 rows
+    fitted, history = fit_em(hclt(rows, 2, rng=0), rows, num_epochs=3, batch_size=10, pseudocount=0, rng=0)
+    assert np.isfinite(history).all()
+    assert np.isfinite(log_likelihood(fitted, rows)).all()
 
 
 def test_one_pass_of_minibatches_is_worth_several_epochs(rng):
