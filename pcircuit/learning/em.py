@@ -14,10 +14,10 @@ average that forgets the flows of older parameters (online EM, Cappe and Mouline
 
     n  <-  (1 - s_k) n + s_k N / |B| flows of batch B,        s_k = (k + 1)^-0.6,    k = 1, 2, ...
 
-It begins with the flows that the start circuit expects of N rows, N times those of a row that is missing throughout, so
-that nothing becomes impossible because the first batch does not show it.  It is flows that are averaged, not parameters:
-a unit that a batch hardly reaches has few flows in it and so little weight, where its share of the batch would be mere
-chance.  The steps shrink, so that parameters come to rest.
+It begins with the flows that the start circuit expects of N rows, N times those of a row that is missing throughout,
+so that nothing becomes impossible because the first batch does not show it.  It is flows that are averaged, not
+parameters: a unit that a batch hardly reaches has few flows in it and so little weight, where its share of the batch
+would be mere chance.  The steps shrink, so that parameters come to rest.
 """
 from __future__ import annotations
 
