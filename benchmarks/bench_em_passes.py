@@ -7,8 +7,8 @@ many epochs, and mini-batch EM (`fit_em(batch_size=...)`, decreasing steps) 1, 2
 set and batch size: mean log-likelihoods (nats) of training and of test rows after the passes, in brackets the number
 of full-batch epochs that reach that of the training rows; then the same means of full-batch EM after its last epoch.
 
-The decreasing steps were tried on dna, nltcs and plants (exponents .5, .6, .7, .9, a constant .1, and a step of the
-parameters in place of the flows); the other sets took no part.
+Exponents of the decreasing steps (.5, .6, .7, .9), a constant step of .1, and steps of the parameters in place of the
+flows were compared on dna, nltcs and plants; the other sets took no part.
 """
 from __future__ import annotations
 
