@@ -151,7 +151,7 @@ def written(folder, rows, columns, size) -> list:
     """Parquet files of `size` rows, so many rows altogether; those written before where they exist."""
     import pyarrow as pa
     import pyarrow.parquet
-    files = [folder / f"part-{i:05d}.parquet" for i in range(max(1, rows // size))]
+    files = [folder / f"{size}x{columns}-{i:05d}.parquet" for i in range(max(1, rows // size))]
     levels = pa.array([f"level {k}" for k in range(10)])
     for i, file in enumerate(files):
         if file.exists():

@@ -118,25 +118,27 @@ def fit_flows(circuit: pcircuit.Circuit, parts: Any, *, num_epochs: int, pseudoc
         running mean, under the parameters of the time.
     """
     steps, number = pcircuit.EMSteps(batch_size=per_step), 0
-    history, average = [], None
-    if per_step:  # the flows that the start values expect of as many rows: see `pcircuit.fit_em`
-        total = float(num_rows_of(parts).sum())
-        average = total * pcircuit.expected_flows(circuit, np.full((1, circuit.num_variables), -1), n_jobs=1)
+    history, average = [], None if steps.is_full else _expected_at_start(circuit, parts)
     for _ in range(num_epochs):
         log = weight = 0.0
         for some in _steps(parts, per_step, rng):
             flows = _flows(circuit, some)
             log, weight = log + flows.log_likelihood, weight + flows.total_weight
-            if per_step:
-                if not flows.total_weight:
-                    continue  # of partitions without rows
-                flows = flows * (total / flows.total_weight)  # as many as all rows would have, if they were like these
-            share = steps.share(number)
-            average = flows if average is None or share == 1.0 else (1 - share) * average + share * flows
-            circuit, number = pcircuit.maximize(circuit, average, pseudocount=pseudocount), number + 1
+            if not flows.total_weight:
+                continue  # partitions without rows
+            if average is not None:  # of all rows, as these tell them: see `pcircuit.fit_em`
+                share, number = steps.share(number), number + 1
+                flows = average = (1 - share) * average + share * average.total_weight / flows.total_weight * flows
+            circuit = pcircuit.maximize(circuit, flows, pseudocount=pseudocount)
         history.append(log / weight if weight else float("nan"))
     history.append(_flows(circuit, parts).mean_log_likelihood)
     return circuit, np.array(history)
+
+
+def _expected_at_start(circuit: pcircuit.Circuit, parts: Any) -> pcircuit.Flows:
+    """The flows that a circuit expects of as many rows drawn from itself."""
+    of_one = pcircuit.expected_flows(circuit, np.full((1, circuit.num_variables), -1), n_jobs=1)
+    return float(num_rows_of(parts).sum()) * of_one
 
 
 def _steps(parts: Any, per_step: int | None, rng: Any) -> list[Any]:

@@ -184,6 +184,7 @@ def test_arrays_and_delayed_pieces(table):
     (lambda: hld.dask.fit(dask.array.zeros((0, 3))), ValueError, "no rows"),
     (lambda: hld.dask.fit(dask.array.zeros((9, 3)), "auto"), TypeError, "`detector` must be an HLDDetector"),
     (lambda: hld.dask.fit(dask.array.zeros((9, 3)), sample_rows=1), ValueError, "`sample_rows`"),
+    (lambda: hld.dask.fit(dask.array.zeros((9, 3)), partitions_per_step=0), ValueError, "`partitions_per_step`"),
 ])
 def test_bad_arguments(call, error, match):
     with pytest.raises(error, match=match):
