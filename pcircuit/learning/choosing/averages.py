@@ -1,32 +1,37 @@
-r"""Averages of models that err in different ways: trees of bootstrap samples, or trees behind random cuts.
+r"""Averages of models that err in different ways, and the best mixture of such averages.
 
-.. math:: p(x) = \frac1M \sum_m p_m(x)
+.. math:: p(x) = \sum_k w_k \frac{1}{M_k} \sum_m p_{km}(x)
 
-has a mean log-likelihood above the mean of those of its members (Jensen's inequality), by the more the less these
-agree.  Two ways to make them disagree are tried:
+An average has a mean log-likelihood above the mean of those of its members (Jensen's inequality), by the more the less
+these agree.  Ways k to make them disagree:
 
 * trees of bootstrap samples of the rows, with parameters from all rows (bagging, Breiman 1996; mixtures of trees,
   Meila and Jordan 2000), with K and with 2K states, where K is the best number for one tree: members that overfit
   a little disagree more;
-* a tree for each part of a random division of the rows (`random_parts`) into up to P = 4, 16 and 64 parts, with
-  2K / sqrt(P) states, since a part has fewer rows, and the first of the pseudocounts; not where parts could have
-  fewer rows than columns, from which no tree can be learned (and P trees would cost more than all of EM).
+* a tree for each part of a random division of the rows (`random_parts`) into up to P = 4, 16, 64 and 256 parts, with
+  2K / sqrt(P) states, since a part has fewer rows, or twice as many, four times, ... as long as one member gains by it,
+  and the first of the pseudocounts; not where parts could have fewer rows than columns, from which no tree can be
+  learned (and P trees would cost more than all of EM).
 
-Two members of each way tell how it will go on.  If l_1 is the mean log-likelihood of a member and l_2 that of the
-average of two, that of M is about
+The members of one way are equal but for chance and have equal weights; the ways are not, and the validation rows weigh
+them (`stacking`).  Each way starts with two members, and these tell how it will go on.  If l_1 is the mean
+log-likelihood of a member and l_2 that of the average of two, that of M is about
 
 .. math:: l_M = l_1 + 2 (1 - 1/M) (l_2 - l_1),
 
-as the loss to the limit falls with 1/M, like the variance of an average of M.  The way with the largest l_M goes on
-with new members, as long as l_M promises more than the tolerance: one member more or less may gain or lose by chance.
-EM for the whole average (`fit_mixture`), which lets each tree specialise in the rows that it explains best, gains on
-some tables and overfits on others: the validation rows decide.  It is left out behind cuts, where each tree has its own
-rows already.
+as the loss to the limit falls with 1/M, like the variance of an average of M.  To the mixture a way is worth its share:
+w_k (l_M - l_now).  The ways take turns, each as long as it promises more than its part of the tolerance, since one
+member more or less may gain or lose by chance.  All together cost (K^2 for each epoch) at most as much as `num_trees`
+members of the costliest way.
+
+EM for the average of the trees of bootstrap samples (`fit_mixture`), which lets each tree specialise in the rows that
+it explains best, gains on some tables and overfits on others.  Where these trees have the largest weight it is tried,
+as one way more.
 """
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -38,6 +43,7 @@ from pcircuit.inference.likelihood import log_likelihood
 from pcircuit.learning.choosing.fits import Rows, Size, fitted_parts, fitted_together, fitted_tree
 from pcircuit.learning.choosing.learned import Trial
 from pcircuit.learning.choosing.search import LearnSearch
+from pcircuit.learning.choosing.stacking import best_weights, chosen_weights
 from pcircuit.learning.chow_liu import chow_liu_tree
 
 
@@ -58,34 +64,40 @@ class Way(NamedTuple):
 
 
 class Average(NamedTuple):
-    """Members so far, their mean log-likelihoods, and log(sum of their likelihoods) for each validation row."""
+    """Members so far, their mean log-likelihoods, log(sum of their likelihoods) of each validation row, their cost."""
 
+    way: Way
     members: tuple[Circuit | Mixture, ...]
     means: tuple[float, ...]
     total: Floats
+    cost: float
 
     @property
-    def mean(self) -> float:
-        """The mean log-likelihood of the validation rows."""
-        return float((self.total - np.log(len(self.members))).mean())
+    def logs(self) -> Floats:
+        """(n,) log-likelihoods of the validation rows under the average."""
+        logs: Floats = self.total - np.log(len(self.members))
+        return logs
 
-    def expected(self, num_members: int) -> float:
-        """What it will be with so many members, from two or more."""
-        alone = sum(self.means) / len(self.means)
-        return alone + (self.mean - alone) * (1 - 1 / num_members) / (1 - 1 / len(self.members))
+    def promise(self, num_members: int) -> float:
+        """Nats per row that more members will gain, up to so many; from two or more.
+
+        With l_1 and l_M of the module's head, M = `num_members` and m those there are:
+        (l_m - l_1) ((1 - 1/M) / (1 - 1/m) - 1).
+        """
+        known = len(self.members)
+        gain = float(self.logs.mean()) - sum(self.means) / known
+        return max(gain, 0.0) * max((1 - 1 / num_members) / (1 - 1 / known) - 1, 0.0)
 
 
-def averaged(circuit: Circuit, single: float, size: Size, making: Making) -> Mixture | None:
-    """The best average for the validation rows; None if it is no better than the circuit.
+def averaged(circuit: Circuit, trial: Trial, making: Making) -> Mixture | None:
+    """The best mixture of averages for the validation rows; None if it is no better than the circuit.
 
     Parameters
     ----------
     circuit : Circuit
         The best tree of all rows, a member of the average of trees of its size.
-    single : float
-        Its mean log-likelihood of the validation rows.
-    size : Size
-        Its states and smoothing.
+    trial : Trial
+        How it was fitted: its states, its smoothing, and its mean log-likelihood of the validation rows.
     making : Making
 
     Returns
@@ -93,18 +105,22 @@ def averaged(circuit: Circuit, single: float, size: Size, making: Making) -> Mix
     Mixture or None
     """
     rows, search = making.rows, making.search
-    start = Average((circuit,), (single,), log_likelihood(circuit, rows.held, n_jobs=rows.n_jobs))
-    tried = [(_with(start if way.size == size and way.num_parts == 1 else _with(None, way, making), way, making), way)
-             for way in ways(size, search, rows.table.shape)]
-    average, way = max(tried, key=lambda one: one[0].expected(search.num_trees))
-    while average.expected(search.num_trees) - average.mean > search.tolerance:
-        average = _with(average, way, making)
-    mixture, mean = _flat(average), average.mean
-    if search.joint and way.num_parts == 1:
-        together, trial = fitted_together(rows, mixture, way.size, search)
-        making.note(trial)
-        mixture, mean = (together, trial.best) if trial.best > mean else (mixture, mean)
-    return mixture if mean - single > search.tolerance else None
+    size = Size(trial.num_latents, trial.pseudocount)
+    own = Average(Way(1, size), (circuit,), (trial.best,), log_likelihood(circuit, rows.held, n_jobs=rows.n_jobs),
+                  _cost(trial))
+    averages = [_with(own if way == own.way else _begun(way, making), making)
+                for way in ways(size, search, rows.table.shape)]
+    averages = _grown(averages, making)
+    models = [_equal(average) for average in averages]
+    logs = [average.logs for average in averages]
+    largest = int(np.argmax(best_weights(np.array(logs), search.tolerance)[0]))
+    if search.joint and averages[largest].way.num_parts == 1:
+        together, joint_trial = fitted_together(rows, models[largest], averages[largest].way.size, search)
+        making.note(joint_trial)
+        models.append(together)
+        logs.append(log_likelihood(together, rows.held, n_jobs=rows.n_jobs))
+    weights, mean = chosen_weights(np.array(logs), search.tolerance)
+    return _flat(models, weights) if mean - trial.best > search.tolerance else None
 
 
 def ways(size: Size, search: LearnSearch, shape: tuple[int, ...]) -> list[Way]:
@@ -121,6 +137,7 @@ def ways(size: Size, search: LearnSearch, shape: tuple[int, ...]) -> list[Way]:
     Returns
     -------
     list of Way
+        The states behind cuts are those with which `averaged` begins.
 
     Examples
     --------
@@ -140,10 +157,44 @@ def ways(size: Size, search: LearnSearch, shape: tuple[int, ...]) -> list[Way]:
     return found
 
 
-def _with(average: Average | None, way: Way, making: Making) -> Average:
+def _grown(averages: list[Average], making: Making) -> list[Average]:
+    """The averages with more members, in turns, of those ways that promise enough and can be afforded."""
+    search, averages = making.search, list(averages)
+    budget = search.num_trees * max(average.cost / len(average.members) for average in averages)
+    while True:
+        weights, _ = best_weights(np.array([average.logs for average in averages]), search.tolerance)
+        costs = np.array([average.cost / len(average.members) for average in averages])
+        promises = weights * [average.promise(search.num_trees) for average in averages]
+        left = budget - sum(average.cost for average in averages)
+        goes_on = np.flatnonzero((promises > search.tolerance / len(averages)) & (costs <= left))
+        if not len(goes_on):
+            return averages
+        k = min(goes_on.tolist(), key=lambda way: len(averages[way].members))
+        averages[k] = _with(averages[k], making)
+
+
+def _begun(way: Way, making: Making) -> Average:
+    """The first member; behind cuts, with twice as many states as long as it gains by them."""
+    best = _one(way, 1, making)
+    while way.num_parts > 1 and 2 * best.way.size.num_latents <= max(making.search.num_latents):
+        size = best.way.size._replace(num_latents=2 * best.way.size.num_latents)
+        larger = _one(Way(way.num_parts, size), 1, making)
+        if larger.means[0] - best.means[0] <= making.search.tolerance:
+            break
+        best = larger
+    return best
+
+
+def _with(average: Average, making: Making) -> Average:
     """The average with one more member."""
+    one = _one(average.way, len(average.members) + 1, making)
+    return Average(average.way, average.members + one.members, average.means + one.means,
+                   np.logaddexp(average.total, one.total), average.cost + one.cost)
+
+
+def _one(way: Way, number: int, making: Making) -> Average:
+    """A new member, alone."""
     rows, search, generator, note = making
-    number = 1 if average is None else len(average.members) + 1
     member: Circuit | Mixture
     if way.num_parts == 1:
         drawn = rows.table[generator.integers(len(rows.table), size=len(rows.table))]
@@ -152,17 +203,26 @@ def _with(average: Average | None, way: Way, making: Making) -> Average:
     else:
         member, trial = fitted_parts(rows, way.num_parts, way.size, search, generator,
                                      f"up to {way.num_parts} parts, {number}")
-    mean, logs = note(trial), log_likelihood(member, rows.held, n_jobs=rows.n_jobs)
-    if average is None:
-        return Average((member,), (mean,), logs)
-    return Average((*average.members, member), (*average.means, mean), np.logaddexp(average.total, logs))
+    return Average(way, (member,), (note(trial),), log_likelihood(member, rows.held, n_jobs=rows.n_jobs), _cost(trial))
 
 
-def _flat(average: Average) -> Mixture:
+def _cost(trial: Trial) -> float:
+    """Of a fit, in units of one state and one epoch."""
+    return float(trial.num_latents ** 2 * trial.epochs[-1])
+
+
+def _equal(average: Average) -> Mixture:
     """The average as one mixture of circuits."""
+    return _flat(average.members, np.full(len(average.members), 1 / len(average.members)))
+
+
+def _flat(models: Sequence[Circuit | Mixture], shares: Floats) -> Mixture:
+    """Circuits, and mixtures of circuits, as one mixture of circuits; without those of weight zero."""
     circuits: list[Circuit] = []
     weights: list[float] = []
-    for member in average.members:
-        circuits += member.circuits if isinstance(member, Mixture) else (member,)
-        weights += member.weights.tolist() if isinstance(member, Mixture) else [1.0]
-    return Mixture(circuits, np.array(weights) / len(average.members))
+    for model, share in zip(models, shares.tolist(), strict=True):
+        if share > 0:
+            parts = model if isinstance(model, Mixture) else Mixture([model])
+            circuits += parts.circuits
+            weights += (share * parts.weights).tolist()
+    return Mixture(circuits, weights)

@@ -5,8 +5,8 @@
        The first K that is no better than the one before ends the search.
     2. *Smoothing.*  The same with other pseudocounts, at the best K.
     3. *Many trees.*  Trees of bootstrap samples, and trees for the parts of random divisions of the rows, err in
-       different ways, and their average has the higher likelihood (`pcircuit.learning.choosing.averages`).
-    4. *Jointly.*  EM for the whole average lets each tree specialise, where the validation rows gain by it.
+       different ways, and their mixture has the higher likelihood (`pcircuit.learning.choosing.averages`).
+    4. *Jointly.*  EM for an average of trees lets each specialise, where the validation rows gain by it.
 
 Steps 1 and 2 give a circuit with one v-tree: exact moments and the test need that, and get the best one.
 Steps 3 and 4 give a `Mixture`, for likelihoods and samples.
@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -54,7 +53,7 @@ def learn(data: ArrayLike, validation: ArrayLike | None = None, *, num_categorie
     num_categories : int or (V,) ints, optional
         Categories of each variable.  Default: the largest entry of both tables plus one, and at least two.
     search : LearnSearch, optional
-        What is tried.  Default: up to 64 states, three pseudocounts, averages of up to 16 trees or 16 divisions.
+        What is tried.  Default: up to 64 states, three pseudocounts, a mixture that costs up to 16 trees.
     rng : int or numpy.random.Generator
         Seed or generator of start values, bootstrap samples and held-out rows.  Default 0.
     n_jobs : int, optional
@@ -75,8 +74,8 @@ def learn(data: ArrayLike, validation: ArrayLike | None = None, *, num_categorie
 
     Notes
     -----
-    Costs at most (9 + trees) times the fit of the largest circuit: up to `num_epochs` epochs of EM each.  On the binary
-    sets, with 1,600 to 290,000 rows of 16 to 500 columns, see `docs/learning.md`.
+    Costs about (16 + trees) times the fit of the largest circuit at most: up to `num_epochs` epochs of EM each.  On the
+    binary sets, with 1,600 to 290,000 rows of 16 to 500 columns, see `docs/learning.md`.
 
     References
     ----------
@@ -99,8 +98,8 @@ def learn(data: ArrayLike, validation: ArrayLike | None = None, *, num_categorie
         raise TypeError(f"`search` must be a pcircuit.LearnSearch, or None, found {type(search).__name__}")
     rows = _split(data, validation, num_categories, generator, n_jobs)
     trials: list[Trial] = []
-    fits = len(search.num_latents) + len(search.pseudocounts) + search.num_trees - 2
-    fits += 2 * (len(search.num_parts) + 1) * (search.num_trees > 1)
+    fits = len(search.num_latents) + len(search.pseudocounts) - 1
+    fits += (search.num_trees > 1) * (search.num_trees + 2 * (len(search.num_parts) + 1))  # about: cheap ones are more
     with EMWatch(progress=check_flag(progress, "progress")).bar(fits) as (advance, _):
         def note(trial: Trial) -> float:
             LOG.info("%s, %d states, pseudocount %g: validation %.4f", trial.name, trial.num_latents, trial.pseudocount,
@@ -109,8 +108,8 @@ def learn(data: ArrayLike, validation: ArrayLike | None = None, *, num_categorie
             advance(trial.best)
             return trial.best
 
-        circuit, mean, size = _single(rows, search, generator, note)
-        mixture = averaged(circuit, mean, size, Making(rows, search, generator, note)) if search.num_trees > 1 else None
+        circuit, trial = _single(rows, search, generator, note)
+        mixture = averaged(circuit, trial, Making(rows, search, generator, note)) if search.num_trees > 1 else None
     model = circuit if mixture is None else mixture
     logs = log_likelihood(model, rows.held, n_jobs=n_jobs)
     error = float(logs.std(ddof=1) / np.sqrt(len(logs))) if len(logs) > 1 else float("inf")
@@ -137,23 +136,22 @@ def _split(data: ArrayLike, validation: ArrayLike | None, num_categories: ArrayL
 
 
 def _single(rows: Rows, search: LearnSearch, generator: np.random.Generator,
-            note: Callable[[Trial], float]) -> tuple[Circuit, float, Size]:
-    """The best circuit on the Chow-Liu tree of all rows; its validation mean; its states and pseudocount."""
+            note: Callable[[Trial], float]) -> tuple[Circuit, Trial]:
+    """The best circuit on the Chow-Liu tree of all rows, and how it was fitted."""
     tree = chow_liu_tree(rows.table, num_categories=rows.categories)
-    best: tuple[Any, float, Size] = (None, -np.inf, Size(0, 0.0))
 
-    def better(size: Size, name: str) -> bool:
-        nonlocal best
-        circuit, trial = fitted_tree(rows, tree, size, search, generator, name)
-        mean, gain = note(trial), trial.best - best[1]
-        if best[0] is None or gain > search.tolerance:
-            best = circuit, mean, size
-            return True
-        return False
+    def fitted(num_latents: int, pseudocount: float, name: str) -> tuple[Circuit, Trial]:
+        found = fitted_tree(rows, tree, Size(num_latents, pseudocount), search, generator, name)
+        note(found[1])
+        return found
 
-    for num_latents in search.num_latents:
-        if not better(Size(num_latents, search.pseudocounts[0]), "size"):
+    best = fitted(search.num_latents[0], search.pseudocounts[0], "size")
+    for num_latents in search.num_latents[1:]:
+        larger = fitted(num_latents, search.pseudocounts[0], "size")
+        if larger[1].best - best[1].best <= search.tolerance:
             break
+        best = larger
     for pseudocount in search.pseudocounts[1:]:
-        better(Size(best[2].num_latents, pseudocount), "smoothing")
+        other = fitted(best[1].num_latents, pseudocount, "smoothing")
+        best = other if other[1].best - best[1].best > search.tolerance else best
     return best

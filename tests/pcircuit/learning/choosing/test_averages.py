@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from pcircuit import LearnSearch, Mixture, learn, log_likelihood
-from pcircuit.learning.choosing.averages import Average, ways
+from pcircuit.learning.choosing.averages import Average, Way, ways
 from pcircuit.learning.choosing.fits import Size
 
 
@@ -32,16 +32,29 @@ def test_what_is_tried_follows_the_options():
     assert found == [(1, (1, 1.0)), (4, (1, 0.1)), (16, (1, 0.1))]
 
 
-def test_the_expected_mean_of_many_members(rng):
-    """Members whose likelihoods are independent factors around a common one: exact in the number of members that it is
-    read off at, and near the truth for more."""
+def test_what_more_members_promise(rng):
+    """Members whose likelihoods are independent factors around a common one: nothing for as many as there are, and near
+    the truth for more."""
     common, spread = -np.abs(rng.normal(size=4000)), 0.3
     logs = common + np.log(rng.gamma(1 / spread ** 2, spread ** 2, size=(40, 4000)))
 
     def average(M):
-        return Average((None,) * M, tuple(logs[:M].mean(axis=1)), np.logaddexp.reduce(logs[:M], axis=0))
-    assert average(2).expected(2) == pytest.approx(average(2).mean, abs=1e-12)
-    assert average(2).expected(40) == pytest.approx(average(40).mean, abs=0.2 * (average(40).mean - average(1).mean))
+        return Average(Way(1, Size(4, 0.1)), (None,) * M, tuple(logs[:M].mean(axis=1)),
+                       np.logaddexp.reduce(logs[:M], axis=0), 16.0 * M)
+    mean = {M: average(M).logs.mean() for M in (1, 2, 40)}
+    assert average(2).promise(2) == average(3).promise(2) == 0
+    assert average(2).promise(40) == pytest.approx(mean[40] - mean[2], abs=0.2 * (mean[40] - mean[1]))
+
+
+def test_the_cost_of_all_members_is_that_of_so_many_trees(rng):
+    rows, held = switched(rng, 1200), switched(rng, 600)
+    for num_trees in (3, 6):
+        trials = learn(rows, held, search=LearnSearch(num_latents=[2], pseudocounts=[0.1], num_trees=num_trees,
+                                                      num_epochs=60, tolerance=1e-9, joint=False)).trials
+        members = [trial for trial in trials if trial.name != "size"]
+        costs = [trial.num_latents ** 2 * trial.epochs[-1] for trial in members]
+        assert sum(costs) <= (num_trees + 2 * 3) * max(costs)  # two members of each of the ways come first
+        assert max(int(trial.name.rsplit(maxsplit=1)[1]) for trial in members) <= num_trees
 
 
 @pytest.mark.parametrize(("parts", "error", "match"), [
