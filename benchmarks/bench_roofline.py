@@ -4,7 +4,8 @@
 
 For each circuit of the grid, one thread: nanoseconds a row, and the larger of two lower bounds,
 
-* arithmetic: operations a row, divided by the rate of a large matrix product of NumPy (the practical peak);
+* arithmetic: operations a row, divided by the rate of ``a = a x + y`` over 64 numbers, again and again (the peak that
+  compiled code can reach, since nothing moves; a large matrix product of NumPy is printed beside it);
 * traffic: bytes a row that values and parameters take between the core and where they live, divided by the rate of
   ``a = b + s c`` over arrays that are together as large as the work space of the circuit, measured for each circuit.
   It is called "cache" where that work space is no larger than the last cache, else "memory".
@@ -42,10 +43,10 @@ def main():
     parser.add_argument("--quick", action="store_true", help="fewer repeats and rows")
     parser.add_argument("--circuits", nargs="+", choices=CIRCUITS, default=CIRCUITS, help="circuits to measure")
     options = parser.parse_args()
-    peak, cache = peak_flops(), last_cache()
+    peak, cache = max(fma_rate(), peak_flops()), last_cache()
     print(machine() + "\n")
-    print(f"Arithmetic {peak / 1e9:.1f} GFLOP/s; last cache {cache / 2 ** 20:.0f} MB; traffic, GB/s, by size: "
-          + ", ".join(f"{size / 2 ** 20:g} MB {traffic_rate(size) / 1e9:.1f}"
+    print(f"Arithmetic {peak / 1e9:.1f} GFLOP/s (NumPy {peak_flops() / 1e9:.1f}); last cache {cache / 2 ** 20:.0f} MB; "
+          + "traffic, GB/s, by size: " + ", ".join(f"{size / 2 ** 20:g} MB {traffic_rate(size) / 1e9:.1f}"
                       for size in (2 ** 17, 2 ** 19, 2 ** 22, 2 ** 24, 2 ** 27)) + "\n")
     print("| circuit | K | work space, MB | evaluation, ns | bound | by | ratio | EM, ns | bound | by | ratio |")
     print("| :--- " + "| ---: " * 4 + "| :--- " + "| ---: " * 3 + "| :--- | ---: |")
@@ -115,6 +116,22 @@ def em_work(circuit):
     layout = full_layout(circuit)
     space = 8 * ((layout.num_values + layout.num_flows) * STRIDE + 2 * (parameters + weights))
     return operations, 8 * (moves + 4 * weights / TILE_ROWS), space
+
+
+@numba.njit(fastmath=True)
+def multiply_add(values, factor, summand, steps):
+    """``values = values factor + summand``, so many times."""
+    for _ in range(steps):
+        for i in range(64):
+            values[i] = values[i] * factor + summand
+
+
+def fma_rate() -> float:
+    """Operations a second of `multiply_add`."""
+    values, steps = np.ones(64), 100_000
+    multiply_add(values, 0.5, 1.0, 1)
+    return 128 * steps / median_time(lambda: multiply_add(values, 0.5, 1.0, steps), 5, least=0.1,
+                                     clock=time.process_time)
 
 
 @numba.njit(fastmath=True)

@@ -87,7 +87,8 @@ ROOMS = {
 }
 # modules beside the folders that are a floor of their own
 TOP = {"hld.__main__", "hld.detector", "hld.model_files", "hld.chunks"}
-NUMBA = {"pcircuit/compiled", "pcircuit/moments/compiled", "hld/monitoring/kernel.py", "hld/streams/kernel.py"}
+NUMBA = {"pcircuit/compiled", "pcircuit/moments/compiled", "pcircuit/learning/compiled", "hld/monitoring/kernel.py",
+         "hld/streams/kernel.py"}
 PUBLIC = [f"{package}.{name}" for package, module in PACKAGES.items() for name in module.__all__]
 
 
@@ -154,7 +155,7 @@ def is_kernel(path):
     if not re.search("numba|jit|inlined|compile_kernel", (ROOT / path).read_text(encoding="utf-8")):
         return False  # without parsing it
     return any(name.partition(".")[0] == "numba" for _, name in imports(path, at_import_only=True)) or any(
-        isinstance(node, ast.FunctionDef) and {"jit", "inlined", "pcircuit.compile_kernel"}
+        isinstance(node, ast.FunctionDef) and {"jit", "inlined", "compile_kernel", "pcircuit.compile_kernel"}
         & {ast.unparse(d) for d in node.decorator_list} for node in nodes(path))
 
 

@@ -11,15 +11,12 @@ The counts n_ij(a, b) of a pair are smoothed by one pseudocount s spread evenly 
     p_ij(a, b) = (n_ij(a, b) + s / (C_i C_j)) / (n_ij + s),        n_ij = sum_ab n_ij(a, b),
 
 so that the marginals p_i(a) = (n_i(a) + s / C_i) / (N + s) are the same in all pairs of i.  With missing
-entries only the rows in which both variables are present count, and p_i is the marginal of that pair.  Written
-with f(x) = x log x,
-
-    I(X_i; X_j) = log(n_ij + s) - (sum_a f(n_i(a) + s/C_i) + sum_b f(n_j(b) + s/C_j)
-                                   - sum_ab f(n_ij(a, b) + s/(C_i C_j))) / (n_ij + s).
+entries only the rows in which both variables are present count, and p_i is the marginal of that pair.
+`pair_information` computes I.
 
 Nothing here may depend on the coding of categories or the order of variables, but round-off would depend on both.
-Therefore counts are exact, each f is rounded to a multiple of one power of two so that sums of f are exact in
-any order, information is compared in steps of 1e-12 nats, and only ties that then remain are broken by other rules.
+Therefore information is free of it (see there) and compared in steps of 1e-12 nats, and only ties that then remain are
+broken by other rules.
 
 `chow_liu_tree` finds the tree, `chow_liu_circuit` writes it with its parameters as a deterministic circuit.
 """
@@ -32,14 +29,8 @@ from pcircuit.arguments import check_integers, check_number
 from pcircuit.array_types import Evidence, Floats, Ints
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.evidence import MOST_WEIGHT
-from pcircuit.learning.pair_counts import (
-    checked_table,
-    checked_weights,
-    grouped_sums,
-    pair_count_blocks,
-    pair_counts,
-    refuse_large_pairs,
-)
+from pcircuit.learning.pair_counts import checked_table, checked_weights, pair_counts, refuse_large_pairs
+from pcircuit.learning.pair_information import mutual_information
 from pcircuit.vtree import VTree
 
 RESOLUTION = 1e-12  # nats; above the round-off of the information, far below what data can resolve
@@ -88,9 +79,9 @@ def chow_liu_tree(data: ArrayLike, *, num_categories: ArrayLike | None = None, p
     has information 0.
 
     Cost: N (sum of C)^2 / 2 multiplications in single precision for variables with few categories (double
-    with `weights`), N V^2 / 2 steps for those with many, and O(V^2) for the tree.  Memory besides `data`:
-    three V x V tables of eight bytes and about 100 MB for the blocks, or 32 bytes per cell of the largest
-    C_i x C_j table where that is more.
+    with `weights`), N V^2 / 2 steps of a few nanoseconds for those with many, and O(V^2) for the tree.  Memory
+    besides `data`: three V x V tables of eight bytes and about 100 MB for the blocks, or 32 bytes per cell of the
+    largest C_i x C_j table where that is more.
 
     References
     ----------
@@ -111,7 +102,7 @@ def chow_liu_tree(data: ArrayLike, *, num_categories: ArrayLike | None = None, p
     """
     table, categories = checked_table(data, num_categories)
     pseudocount = checked_pseudocount(pseudocount)
-    information = _mutual_information(table, categories, pseudocount, checked_weights(weights, len(table)))
+    information = mutual_information(table, categories, pseudocount, checked_weights(weights, len(table)))
     return _rooted_at_centre(_maximum_spanning_tree(information, categories))
 
 
@@ -222,50 +213,6 @@ def tree_and_vtree(tree: ArrayLike, num_variables: int) -> tuple[VTree, Ints]:
         return VTree.from_tree(parent), parent
     except ValueError as error:
         raise ValueError(f"`tree` is not a tree on the columns of `data`: {error}") from None
-
-
-# -- mutual information --------------------------------------------------------------------------------------
-
-
-def _mutual_information(data: Evidence, categories: Ints, pseudocount: float, weights: Floats | None) -> Floats:
-    """(V, V) mutual information in nats; the diagonal holds that of a variable with a copy of itself."""
-    total = (len(data) if weights is None else weights.sum()) + pseudocount
-    # sum |f| <= T (|log T| + log(cells)) when the arguments add up to T; 2^51 steps reach further than that
-    step = np.spacing(total * (1 + abs(np.log(total)) + 2 * np.log(categories.max()))) * 4
-    information = np.empty((len(categories), len(categories)))
-    for rows, columns, counts in pair_count_blocks(data, categories, weights):
-        block = _information_of_block(counts, categories[rows], categories[columns], pseudocount, step)
-        information[np.ix_(rows, columns)] = block
-        information[np.ix_(columns, rows)] = block.T
-    return information
-
-
-def _information_of_block(counts: Floats, c_i: Ints, c_j: Ints, pseudocount: float, step: float) -> Floats:
-    """(I, J) mutual information from the tables n_ij side by side, (sum of C_i, sum of C_j)."""
-    def sum_i(table: Floats) -> Floats:
-        return grouped_sums(table, c_i)
-
-    def sum_j(table: Floats) -> Floats:
-        return np.transpose(grouped_sums(table.T, c_j))
-
-    of_i, of_j = sum_j(counts), sum_i(counts)  # n_i(a) over the rows where j is present, and the converse
-    total = sum_i(of_i) + pseudocount
-    repeated_i, repeated_j = np.repeat(c_i, c_i), np.repeat(c_j, c_j)
-    joint = sum_i(sum_j(_steps_of_f(counts + pseudocount / np.multiply.outer(repeated_i, repeated_j), step)))
-    single = (sum_i(_steps_of_f(of_i + (pseudocount / repeated_i)[:, None], step))
-              + sum_j(_steps_of_f(of_j + pseudocount / repeated_j, step)))
-    seen = np.where(total > 0, total, 1)  # never present together, and no pseudocount: all sums are 0
-    information: Floats = np.log(seen) - (single - joint) * step / seen
-    return information
-
-
-def _steps_of_f(x: Floats, step: float) -> Floats:
-    """f(x) = x log x in whole multiples of `step`, f(0) = 0; overwrites x."""
-    log = np.log(np.where(x > 0, x, 1))
-    x *= log
-    x /= step  # a power of two: no rounding
-    np.rint(x, out=x)
-    return x
 
 
 # -- the tree ------------------------------------------------------------------------------------------------

@@ -17,12 +17,11 @@ Every sum is exact, hence independent of the order of rows, variables and catego
 in single precision (one block of rows), below 2^53 in double precision.  Row weights are rounded to multiples
 of a power of two, about 2^-52 of their total, so that their sums are exact as well.
 
-`checked_table` and `checked_weights` check what a user gives, `pair_count_blocks` goes through all pairs
-with bounded memory, `pair_counts` counts a single pair.
+`checked_table` and `checked_weights` check what a user gives, `block_counts` counts all pairs of two of the
+`variable_groups`, with bounded memory, `pair_counts` counts a single pair.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -109,34 +108,64 @@ def checked_weights(weights: ArrayLike | None, num_rows: int) -> Floats | None:
     return rounded
 
 
-def pair_count_blocks(data: Evidence, categories: Ints, weights: Floats | None = None
-                      ) -> Iterator[tuple[Ints, Ints, Floats]]:
-    """Yield the counts of all pairs of variables, a block of pairs at a time.
+def variable_groups(categories: Ints) -> list[Ints]:
+    """Groups of variables with similar numbers of categories, such that the tables of two groups fit into a block.
+
+    Parameters
+    ----------
+    categories : (V,) int array
+
+    Returns
+    -------
+    list of int arrays
+        Each variable is in one; over all pairs of groups, one with itself included, each pair of variables occurs.
+    """
+    refuse_large_pairs(categories)
+    order = np.argsort(categories, kind="stable")
+    group_of = _group_numbers(categories[order])
+    return [order[group_of == g] for g in range(group_of[-1] + 1)]
+
+
+def pairs_are_products(categories: Ints, rows: Ints, columns: Ints) -> bool:
+    """Whether the matrix product counts two groups of variables faster than pair by pair.
+
+    Parameters
+    ----------
+    categories : (V,) int array
+    rows, columns : int arrays
+        The groups.
+    """
+    return bool(categories[rows].mean() * categories[columns].mean() <= MAX_PRODUCT_CELLS)
+
+
+def complete_variables(data: Evidence) -> Bools:
+    """(V,) flags of the columns without a missing entry."""
+    flags: Bools = np.ones(data.shape[1], bool) if data.dtype.kind != "i" else data.min(axis=0) >= 0
+    return flags
+
+
+def block_counts(data: Evidence, categories: Ints, complete: Bools, weights: Floats | None, rows: Ints,
+                 columns: Ints) -> Floats:
+    """Counts of all pairs of two groups of variables.
 
     Parameters
     ----------
     data, categories
         From `checked_table`.
-    weights : (N,) float array, optional
+    complete : (V,) bool array
+        From `complete_variables`.
+    weights : (N,) float array or None
         From `checked_weights`.
+    rows, columns : int arrays
+        Two groups of variables, or one object twice.
 
-    Yields
-    ------
-    I, J : int arrays
-        Two groups of variables; over all blocks each unordered pair occurs, also each (i, i).
-    counts : (sum of C_i, sum of C_j) float64 array
+    Returns
+    -------
+    (sum of C_i, sum of C_j) float64 array
         The tables n_ij side by side.
     """
-    order = np.argsort(categories, kind="stable")  # groups of similar numbers of categories
-    refuse_large_pairs(categories)
-    complete = np.ones(data.shape[1], bool) if data.dtype.kind != "i" else data.min(axis=0) >= 0
-    group_of = _group_numbers(categories[order])
-    groups = [order[group_of == g] for g in range(group_of[-1] + 1)]
-    for g, rows in enumerate(groups):
-        for columns in groups[g:]:
-            cells = categories[rows].mean() * categories[columns].mean()
-            count = _counts_by_product if cells <= MAX_PRODUCT_CELLS else _counts_by_codes
-            yield rows, columns, count(data, categories, complete, weights, rows, columns)
+    count = _counts_by_product if pairs_are_products(categories, rows, columns) else _counts_by_codes
+    return count(data, categories, complete, weights, rows, columns)
 
 
 def pair_counts(data: Evidence, categories: Ints, i: int, j: int) -> Floats:

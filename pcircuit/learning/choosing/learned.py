@@ -52,7 +52,7 @@ class Learned:
     mixture : Mixture or None
         The mixture, where it is better than `circuit` by more than the tolerance.
     validation_log_likelihood : float
-        Mean of `model` over the validation rows, in nats.
+        Mean of `model` over the validation rows, in nats; before it learned from them, where `learn` set them apart.
     standard_error : float
         Its standard error over these rows.  Choosing by the same rows makes the mean a little optimistic: see Notes.
     trials : tuple of Trial

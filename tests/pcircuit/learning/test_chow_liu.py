@@ -10,6 +10,7 @@ from pair_tables import naive_information, random_table
 
 from pcircuit import InputRegion, VTree, chow_liu_circuit, chow_liu_tree
 from pcircuit.learning import chow_liu as module
+from pcircuit.learning.pair_information import mutual_information
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -86,7 +87,7 @@ def test_permuting_columns_permutes_the_tree(seed, pseudocount, missing):
     moved = chow_liu_tree(data[:, order], num_categories=categories[order], pseudocount=pseudocount)
     edges_moved_back = {frozenset(int(order[v]) for v in edge) for edge in undirected(moved)}
 
-    information = module._mutual_information(data, categories, pseudocount, None)
+    information = mutual_information(data, categories, pseudocount, None)
     steps = np.rint(information / module.RESOLUTION)
     assert (sum(steps[tuple(edge)] for edge in edges_moved_back)
             == sum(steps[tuple(edge)] for edge in undirected(parent)))

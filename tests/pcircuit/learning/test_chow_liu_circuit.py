@@ -8,7 +8,7 @@ from pair_tables import random_table
 
 import pcircuit
 from pcircuit import InputRegion, VTree, chow_liu_circuit, chow_liu_tree
-from pcircuit.learning import chow_liu as module
+from pcircuit.learning.pair_information import mutual_information
 
 seeds = st.integers(0, 2**32 - 1)
 # Mean test log-likelihood of the Chow-Liu tree in nats per row, computed with plug-in counts + alpha per
@@ -95,7 +95,7 @@ def test_likelihood_of_the_training_rows_is_the_sum_of_informations(rng):
     """Chow and Liu (1968): mean log-likelihood = information of the tree - sum of the entropies."""
     data, categories = random_table(rng, num_rows=200, num_variables=5)
     circuit = chow_liu_circuit(data, num_categories=categories, pseudocount=0)
-    information = module._mutual_information(data, categories, 0.0, None)
+    information = mutual_information(data, categories, 0.0, None)
     tree = chow_liu_tree(data, num_categories=categories, pseudocount=0)
     expected = total_information(tree, information) - information.diagonal().sum()
     assert naive.log_likelihood(circuit, data).mean() == pytest.approx(expected, rel=1e-12)

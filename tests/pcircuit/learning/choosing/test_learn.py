@@ -132,6 +132,37 @@ def test_the_picture_has_a_curve_for_each_trial(rng):
     np.testing.assert_array_equal(lines[0].get_ydata(), learned.trials[0].validation)
 
 
+def share_of_ones(circuit, column):
+    """What the circuit says about one column."""
+    evidence = np.full((1, circuit.num_variables), -1)
+    evidence[0, column] = 1
+    return np.exp(log_likelihood(circuit, evidence)[0])
+
+
+def test_the_smoothing_that_validation_rows_choose_does_not_bias_the_circuit():
+    """With independent columns, few rows and many states, more smoothing is best for single rows, but it makes what
+    never occurs as frequent as 8 / 2 rows of 108: the last step has at most the first pseudocount."""
+    rng, shares = np.random.default_rng(2), [0.2, 0.4, 0.6, 0.8, 0]
+    rows, held = ((rng.random((N, 5)) < shares).astype(int) for N in (100, 2000))
+    search = LearnSearch(num_latents=[8], pseudocounts=[0.1, 1.0], num_trees=1, num_epochs=100)
+    found = learn(rows, held, num_categories=2, search=search)
+    best = max(found.trials, key=lambda trial: trial.best)
+    smooth, _ = fit_em(hclt(rows, 8, 2, rng=0), rows, num_epochs=100, pseudocount=1)
+    assert best.pseudocount == 1
+    assert share_of_ones(smooth, 4) > 0.03
+    assert share_of_ones(found.circuit, 4) < 8 * 0.1 / 100
+    assert found.validation_log_likelihood == log_likelihood(found.circuit, held).mean() > best.best
+
+
+def test_the_rows_that_chose_are_learned_from_at_last(rng):
+    """Shares of a column are those of all rows, not of nine tenths of them."""
+    rows = (rng.random((300, 5)) < [0.2, 0.4, 0.6, 0.8, 0]).astype(int)
+    search = LearnSearch(num_latents=[2], pseudocounts=[1e-3], num_trees=1, num_epochs=10)
+    found = learn(rows, num_categories=2, search=search)
+    for column in range(5):
+        assert share_of_ones(found.circuit, column) == pytest.approx(rows[:, column].mean(), abs=1e-3)
+
+
 def test_the_mixture_is_kept_only_where_it_is_better(rng):
     rows, held = groups(rng, 400), groups(rng, 400)
     learned = learn(rows, held, search=SMALL)

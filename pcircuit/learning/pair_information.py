@@ -1,0 +1,152 @@
+"""Mutual information of all pairs of variables, free of the order of rows, variables and categories.
+
+With counts n_ij(a, b) of a pair, a pseudocount s spread evenly over its C_i C_j cells, and f(x) = x log x,
+
+    I(X_i; X_j) = log(n_ij + s) - (sum_a f(n_i(a) + s/C_i) + sum_b f(n_j(b) + s/C_j)
+                                   - sum_ab f(n_ij(a, b) + s/(C_i C_j))) / (n_ij + s).
+
+Counts are exact, and each f is rounded to a multiple of one power of two, so that sums of f are exact as well, in any
+order.
+
+Where variables have few categories the tables of many pairs come side by side from one matrix product (`pair_counts`).
+Where they have many, most cells of a table are empty: with 256 x 256 cells and 5,000 rows at least nine in ten.  A
+kernel (`learning.compiled.pair_information`) then counts one pair at a time in a table that stays in the cache, looks
+only at the cells that its rows touch, and counts f(s/(C_i C_j)) once for all others.  Its time is that of the rows,
+whatever the number of categories.
+"""
+from __future__ import annotations
+
+import numpy as np
+
+from pcircuit.array_types import Evidence, Floats, Ints
+from pcircuit.engines.choice import Kernels
+from pcircuit.inference.threads import map_in_threads
+from pcircuit.learning.pair_counts import (
+    block_counts,
+    complete_variables,
+    grouped_sums,
+    pairs_are_products,
+    variable_groups,
+)
+
+MOST_ENTRIES = 2 ** 21  # codes of one side of a block: 8 MB
+ROW_SECONDS, CELL_SECONDS = 6e-9, 3e-8  # of NumPy: for a row of a pair, and for a cell
+
+
+def mutual_information(data: Evidence, categories: Ints, pseudocount: float, weights: Floats | None) -> Floats:
+    """Mutual information of all pairs of variables.
+
+    Parameters
+    ----------
+    data, categories
+        From `pair_counts.checked_table`.
+    pseudocount : float
+        s, at least 0.
+    weights : (N,) float array or None
+        From `pair_counts.checked_weights`.
+
+    Returns
+    -------
+    (V, V) float64 array
+        In nats; the diagonal holds that of a variable with a copy of itself.
+    """
+    total = (len(data) if weights is None else weights.sum()) + pseudocount
+    # sum |f| <= T (|log T| + log(cells)) when the arguments add up to T; 2^51 steps reach further than that
+    step = np.spacing(total * (1 + abs(np.log(total)) + 2 * np.log(categories.max()))) * 4
+    information = np.empty((len(categories), len(categories)))
+    groups = variable_groups(categories)
+    pairs = [(rows, columns) for g, rows in enumerate(groups) for columns in groups[g:]]
+    products = [weights is not None or pairs_are_products(categories, *pair) for pair in pairs]
+    single = [pair for pair, is_product in zip(pairs, products, strict=True) if not is_product]
+    in_numpy = not single or INFORMATION.in_numpy(sum(_numpy_seconds(len(data), categories, *pair) for pair in single))
+    complete = complete_variables(data)
+
+    def of_pairs(pair: tuple[Ints, Ints], is_product: bool) -> Floats:
+        rows, columns = pair
+        if not (is_product or in_numpy):
+            return _by_kernel(data, categories, pseudocount, step, rows, columns)
+        counts = block_counts(data, categories, complete, weights, rows, columns)
+        return information_of_block(counts, categories[rows], categories[columns], pseudocount, step)
+
+    n_jobs = 1 if in_numpy else None  # matrix products have threads of their own
+    with map_in_threads(lambda job: of_pairs(*job), list(zip(pairs, products, strict=True)), n_jobs) as blocks:
+        for (rows, columns), block in zip(pairs, blocks, strict=True):
+            information[np.ix_(rows, columns)] = block
+            information[np.ix_(columns, rows)] = block.T
+    return information
+
+
+def information_of_block(counts: Floats, c_i: Ints, c_j: Ints, pseudocount: float, step: float) -> Floats:
+    """Mutual information from tables of counts, with whole arrays: the readable twin of the kernel.
+
+    Parameters
+    ----------
+    counts : (sum of c_i, sum of c_j) float array
+        The tables n_ij side by side.
+    c_i, c_j : (I,), (J,) int arrays
+        Categories of the variables of both groups.
+    pseudocount : float
+    step : float
+        A power of two, of which each f is a multiple.
+
+    Returns
+    -------
+    (I, J) float64 array
+    """
+    def sum_i(table: Floats) -> Floats:
+        return grouped_sums(table, c_i)
+
+    def sum_j(table: Floats) -> Floats:
+        return np.transpose(grouped_sums(table.T, c_j))
+
+    of_i, of_j = sum_j(counts), sum_i(counts)  # n_i(a) over the rows where j is present, and the converse
+    total = sum_i(of_i) + pseudocount
+    repeated_i, repeated_j = np.repeat(c_i, c_i), np.repeat(c_j, c_j)
+    joint = sum_i(sum_j(_steps_of_f(counts + pseudocount / np.multiply.outer(repeated_i, repeated_j), step)))
+    single = (sum_i(_steps_of_f(of_i + (pseudocount / repeated_i)[:, None], step))
+              + sum_j(_steps_of_f(of_j + pseudocount / repeated_j, step)))
+    seen = np.where(total > 0, total, 1)  # never present together, and no pseudocount: all sums are 0
+    information: Floats = np.log(seen) - (single - joint) * step / seen
+    return information
+
+
+def _steps_of_f(x: Floats, step: float) -> Floats:
+    """f(x) = x log x in whole multiples of `step`, f(0) = 0; overwrites x."""
+    log = np.log(np.where(x > 0, x, 1))
+    x *= log
+    x /= step  # a power of two: no rounding
+    np.rint(x, out=x)
+    return x
+
+
+def _by_kernel(data: Evidence, categories: Ints, pseudocount: float, step: float, rows: Ints, columns: Ints) -> Floats:
+    """(I, J) mutual information of two groups of variables, so many at a time that their codes stay small."""
+    from pcircuit.learning.compiled.pair_information import information_of_pairs
+    few, same = max(1, MOST_ENTRIES // len(data)), rows is columns
+    result = np.empty((len(rows), len(columns)))
+    table = np.zeros(int(categories[rows].max() * categories[columns].max()), dtype=np.int32)
+    for a in range(0, len(rows), few):
+        for b in range(a if same else 0, len(columns), few):
+            parts = rows[a:a + few], columns[b:b + few]
+            codes = tuple(np.ascontiguousarray(data[:, part].T, dtype=np.int32) for part in parts)
+            block = np.empty((len(parts[0]), len(parts[1])))
+            information_of_pairs(codes, tuple(categories[part] for part in parts), same and a == b,
+                                 (float(pseudocount), float(step)), table, block)
+            result[a:a + few, b:b + few] = block
+            if same:
+                result[b:b + few, a:a + few] = block.T
+    return result
+
+
+def _numpy_seconds(num_rows: int, categories: Ints, rows: Ints, columns: Ints) -> float:
+    """About what NumPy takes for the pairs of two groups of variables."""
+    cells = float(categories[rows].sum() * categories[columns].sum())
+    return (len(rows) * len(columns) * num_rows * ROW_SECONDS + cells * CELL_SECONDS) / (1 + (rows is columns))
+
+
+def _compile() -> None:
+    """The kernel at work on a pair."""
+    _by_kernel(np.zeros((1, 2), dtype=np.int64), np.array([2, 2]), 0.1, 2.0 ** -40, np.array([0]), np.array([1]))
+
+
+INFORMATION = Kernels("mutual information", 3.0, "learning/compiled/pair_information.information_of_pairs", _compile)

@@ -1,0 +1,48 @@
+"""The kernel of mutual information against its twin of whole arrays, to the last bits."""
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pair_tables import random_table
+
+from pcircuit import chow_liu_tree
+from pcircuit.engine import NUMBA, NUMPY, engine_set_to
+from pcircuit.learning.compiled.pair_information import information_of_pairs
+from pcircuit.learning.pair_counts import block_counts, complete_variables
+from pcircuit.learning.pair_information import information_of_block
+
+STEP = 2.0 ** -40
+
+
+@given(st.integers(0, 2 ** 32 - 1), st.sampled_from([0.0, 0.1, 4.0]), st.sampled_from([0.0, 0.4, 1.0]), st.booleans())
+def test_the_kernel_is_its_twin(seed, pseudocount, missing, same):
+    rng = np.random.default_rng(seed)
+    data, categories = random_table(rng, num_variables=5, missing=missing)
+    rows = np.array([3, 0, 4])
+    columns = rows if same else np.array([2, 1])
+    counts = block_counts(data, categories, complete_variables(data), None, rows, columns)
+    expected = information_of_block(counts, categories[rows], categories[columns], pseudocount, STEP)
+    found = np.full(expected.shape, np.nan)
+    table = np.zeros(int(categories[rows].max() * categories[columns].max()), dtype=np.int32)
+    codes = tuple(np.ascontiguousarray(data[:, group].T, dtype=np.int32) for group in (rows, columns))
+    information_of_pairs(codes, (categories[rows], categories[columns]), same, (pseudocount, STEP), table, found)
+    np.testing.assert_allclose(found, expected, rtol=1e-14, atol=1e-12)  # a logarithm may differ in its last bit
+    assert not table.any()
+
+
+@pytest.mark.parametrize("most_entries", [1, 2000, 10 ** 9])
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_both_engines_find_the_same_tree_of_many_categories(monkeypatch, rng, missing, most_entries):
+    """Few and many categories side by side: pairs by the matrix product, by the kernel, and of both kinds."""
+    monkeypatch.setattr("pcircuit.learning.pair_information.MOST_ENTRIES", most_entries)
+    parents, columns = [-1, 0, 0, 2, 3, 3, 5, 1], [rng.integers(40, size=900)]
+    for v, parent in enumerate(parents[1:], start=1):
+        copied = np.where(rng.random(900) < 0.6, columns[parent], rng.integers(40, size=900))
+        columns.append(copied % 3 if v in (4, 6) else copied)
+    data = np.column_stack(columns)
+    data[rng.random(data.shape) < missing] = -1
+    found = []
+    for engine in (NUMPY, NUMBA):
+        with engine_set_to(engine):
+            found.append(chow_liu_tree(data).tolist())
+    assert found[0] == found[1]
