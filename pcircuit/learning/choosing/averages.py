@@ -179,7 +179,7 @@ def _begun(way: Way, making: Making) -> Average:
     while way.num_parts > 1 and 2 * best.way.size.num_latents <= max(making.search.num_latents):
         size = best.way.size._replace(num_latents=2 * best.way.size.num_latents)
         larger = _one(Way(way.num_parts, size), 1, making)
-        if larger.means[0] - best.means[0] <= making.search.tolerance:
+        if not larger.means[0] - best.means[0] > making.search.tolerance:
             break
         best = larger
     return best

@@ -150,7 +150,7 @@ def _until_worse(model: Any, step: Callable[[Any, int], tuple[Any, Floats]], row
         model, history = step(model, min(between, search.num_epochs - epochs))
         mean = float(log_likelihood(model, rows.held, n_jobs=rows.n_jobs).mean())
         looks.append((min(epochs + between, search.num_epochs), float(history[-1]), mean))
-        best, highest = (model, mean) if mean > highest else (best, highest)
+        best, highest = (model, mean) if mean > highest or not looks[:-1] else (best, highest)
         passed, misses = (mean, 0) if mean - passed > search.tolerance else (passed, misses + 1)  # small gains add up
         if misses == PATIENCE:
             break

@@ -121,9 +121,10 @@ def learn(data: ArrayLike, validation: ArrayLike | None = None, *, num_categorie
         circuit, trial = _single(rows, search, generator, note)
         mixture = averaged(circuit, trial, Making(rows, search, generator, note)) if search.num_trees > 1 else None
     last = _last_step(circuit, trial, rows, search, validation is None)
-    judged = mixture or (circuit if validation is None else last)
-    logs = log_likelihood(judged, rows.held, n_jobs=n_jobs)
-    error = float(logs.std(ddof=1) / np.sqrt(len(logs))) if len(logs) > 1 else float("inf")
+    judged = circuit if validation is None else last  # without the rows that judge
+    logs = log_likelihood(judged if mixture is None else mixture, rows.held, n_jobs=n_jobs)
+    is_known = len(logs) > 1 and bool(np.isfinite(logs).all())
+    error = float(logs.std(ddof=1) / np.sqrt(len(logs))) if is_known else float("inf")
     return Learned(last, mixture, float(logs.mean()), error, tuple(trials))
 
 
@@ -159,7 +160,7 @@ def _single(rows: Rows, search: LearnSearch, generator: np.random.Generator,
     best = fitted(search.num_latents[0], search.pseudocounts[0], "size")
     for num_latents in search.num_latents[1:]:
         larger = fitted(num_latents, search.pseudocounts[0], "size")
-        if larger[1].best - best[1].best <= search.tolerance:
+        if not larger[1].best - best[1].best > search.tolerance:  # nor where a held-out row is impossible under both
             break
         best = larger
     for pseudocount in search.pseudocounts[1:]:

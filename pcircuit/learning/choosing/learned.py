@@ -54,7 +54,8 @@ class Learned:
     validation_log_likelihood : float
         Mean of `model` over the validation rows, in nats; before it learned from them, where `learn` set them apart.
     standard_error : float
-        Its standard error over these rows.  Choosing by the same rows makes the mean a little optimistic: see Notes.
+        Its standard error over these rows; infinite for a single row, or if one is impossible.  Choosing by the same
+        rows makes the mean a little optimistic: see Notes.
     trials : tuple of Trial
         Everything that was tried, in order.
 

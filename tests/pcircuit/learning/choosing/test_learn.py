@@ -184,6 +184,16 @@ def test_rows_with_holes_and_other_categories(rng):
     assert np.isfinite(learned.validation_log_likelihood)
 
 
+def test_held_out_rows_that_are_impossible_without_smoothing():
+    """Column 1 is constant where EM sees it: no size, no mixture makes the held-out row possible."""
+    rows = np.column_stack([np.arange(40) % 2, np.zeros(40, dtype=int)])
+    search = LearnSearch(num_latents=[1, 2, 4], pseudocounts=[0], num_trees=2, num_parts=(), num_epochs=10)
+    found = learn(rows, [[0, 1], [1, 0]], search=search)
+    assert found.validation_log_likelihood == -np.inf
+    assert len([trial for trial in found.trials if trial.name == "size"]) == 2
+    assert np.isfinite(log_likelihood(found.circuit, rows)).all()
+
+
 def test_one_row_one_column_and_constant_columns():
     search = LearnSearch(num_latents=[1, 2], num_trees=2, num_epochs=10)
     assert learn([[0]], [[1]], search=search).circuit.num_variables == 1
