@@ -208,7 +208,7 @@ def good():
                                  "pseudocounts": ("[0.1]", ["0.1", "[]", "[-1]", "[nan]", "['a']"]),
                                  "num_parts": ("[4]", ["4", "[1]", "[2.5]", "'4'"]),
                                  "num_trees": ("1", "count"), "num_epochs": ("1", "count"), "joint": ("True", "flag"),
-                                 "tolerance": ("0.1", "not negative")},
+                                 "tolerance": ("0.1", "not negative"), "grow": ("False", "flag")},
         "pcircuit.Mixture": {"circuits": ("[coins]", ["None", "[]", "[None]", "coins", "[weights_of_three]"]),
                              "weights": ("[1.0]", ["[0.5]", "[1.0, 0.0]", "[nan]", "[-1.0]", "['1']"])},
         "pcircuit.save_mixture": {"mixture": ("mixed", ["None", "coins"]), "path": ("'coins.pcm'", "path")},

@@ -71,7 +71,28 @@ def fitted_tree(rows: Rows, tree: Ints, size: Size, search: LearnSearch, generat
     trial : Trial
     """
     start = hclt(rows.table, size.num_latents, rows.categories, rng=generator, tree=tree)
+    return fitted_from(rows, start, size, search, name)
 
+
+def fitted_from(rows: Rows, start: Circuit, size: Size, search: LearnSearch, name: str) -> tuple[Circuit, Trial]:
+    """A circuit of all rows, from given start values.
+
+    Parameters
+    ----------
+    rows : Rows
+    start : Circuit
+        Normalised.
+    size : Size
+        Its states, and how smooth it is to be.
+    search : LearnSearch
+    name : str
+        What the trial is called.
+
+    Returns
+    -------
+    model : Circuit
+    trial : Trial
+    """
     def step(circuit: Circuit, epochs: int) -> tuple[Circuit, Floats]:
         return fit_em(circuit, rows.rows, weights=rows.counts, num_epochs=epochs, pseudocount=size.pseudocount,
                       n_jobs=rows.n_jobs)

@@ -2,7 +2,8 @@
 
     1. *Size.*  A Hidden Chow-Liu tree (`hclt`) with K = 8 states, then 16, 32, ... is fitted by EM.  The validation
        rows are evaluated every ten epochs; two evaluations without a gain end a fit, and the best parameters are kept.
-       The first K that is no better than the one before ends the search.
+       The first K that is no better than the one before ends the search.  With `LearnSearch(grow=True)` a second fit
+       of each K begins with the states of the one before, each split into two.
     2. *Smoothing.*  The same with other pseudocounts, at the best K.
     3. *Many trees.*  Trees of bootstrap samples, and trees for the parts of random divisions of the rows, err in
        different ways, and their mixture has the higher likelihood (`pcircuit.learning.choosing.averages`).
@@ -33,7 +34,8 @@ from pcircuit.circuit import Circuit
 from pcircuit.inference.likelihood import log_likelihood
 from pcircuit.inference.threads import count_jobs
 from pcircuit.learning.choosing.averages import Making, averaged
-from pcircuit.learning.choosing.fits import Rows, Size, fitted_tree, merged
+from pcircuit.learning.choosing.fits import Rows, Size, fitted_from, fitted_tree, merged
+from pcircuit.learning.choosing.growing import grown
 from pcircuit.learning.choosing.learned import Learned, Trial
 from pcircuit.learning.choosing.search import LearnSearch
 from pcircuit.learning.chow_liu import chow_liu_tree
@@ -43,6 +45,7 @@ from pcircuit.learning.pair_counts import checked_table
 
 LOG = logging.getLogger(__name__)
 HELD_SHARE, MOST_HELD = 0.1, 10_000  # of the rows, where no validation rows are given
+NOISE = 1.0  # between the copies of a state that is split
 
 
 def learn(data: ArrayLike, validation: ArrayLike | None = None, *, num_categories: ArrayLike | None = None,
@@ -160,6 +163,11 @@ def _single(rows: Rows, search: LearnSearch, generator: np.random.Generator,
     best = fitted(search.num_latents[0], search.pseudocounts[0], "size")
     for num_latents in search.num_latents[1:]:
         larger = fitted(num_latents, search.pseudocounts[0], "size")
+        if search.grow and num_latents == 2 * best[1].num_latents:
+            size = Size(num_latents, search.pseudocounts[0])
+            other = fitted_from(rows, grown(best[0], NOISE, generator), size, search, "size, grown")
+            note(other[1])
+            larger = max(larger, other, key=lambda one: one[1].best)
         if not larger[1].best - best[1].best > search.tolerance:  # nor where a held-out row is impossible under both
             break
         best = larger
