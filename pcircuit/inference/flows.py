@@ -15,6 +15,7 @@ machines, or arrives in blocks, is exactly that sum.
 """
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -149,7 +150,8 @@ def expected_flows(circuit: Circuit, data: ArrayLike, *, weights: ArrayLike | No
 
 
 def accumulate(circuit: Circuit, packed: Packed, data: Evidence, weights: Floats, n_jobs: int | None,
-               free: list[Any], *, in_numpy: bool, same_rows: bool = False) -> tuple[Floats, Floats, float]:
+               free: list[Any], *, in_numpy: bool, same_rows: bool = False,
+               pool: ThreadPoolExecutor | None = None) -> tuple[Floats, Floats, float]:
     """Edge flows, input flows and log-likelihood as in `Flows`: the E-step of EM.
 
     Parameters
@@ -168,6 +170,8 @@ def accumulate(circuit: Circuit, packed: Packed, data: Evidence, weights: Floats
     same_rows : bool
         Whether all calls with these work spaces are about the same data: evidence that is still in one is not
         transposed again (7 % of an epoch of 2,000 rows at V = 49, K = 4).
+    pool : ThreadPoolExecutor, optional
+        Threads for several calls, of `threads.workers`: beginning and ending them takes a good part of a short epoch.
 
     Returns
     -------
@@ -190,7 +194,8 @@ def accumulate(circuit: Circuit, packed: Packed, data: Evidence, weights: Floats
     jobs = [(start, min(start + step, N), per_chunk) for start in range(0, N, step)]
     whole: Sums | None = None
     suspects: list[Ints] = []
-    with map_in_threads(lambda job: work(circuit, packed, data, weights, job, free, same_rows), jobs, n_jobs) as parts:
+    with map_in_threads(lambda job: work(circuit, packed, data, weights, job, free, same_rows), jobs, n_jobs,
+                        pool) as parts:
         for part, found in parts:
             suspects += found
             if whole is None:

@@ -1,7 +1,7 @@
 """Work in plain threads: kernels release the interpreter lock, and results never depend on the number of threads.
 
-Threads live for one call.  So a process may fork between calls, and while other threads are in a call, and no thread is
-left behind when a call ends, even if an exception or Ctrl-C ends it.
+Threads live for one call of the library.  So a process may fork between calls, and while other threads are in a call,
+and no thread is left behind when a call ends, even if an exception or Ctrl-C ends it.
 """
 from __future__ import annotations
 
@@ -18,13 +18,44 @@ Result = TypeVar("Result")
 
 
 @contextmanager
-def map_in_threads(function: Callable[[T], Result], arguments: Sequence[T],
-                   n_jobs: int | None) -> Iterator[Iterator[Result]]:
+def workers(n_jobs: int | None) -> Iterator[ThreadPoolExecutor | None]:
+    """Context of threads for several calls of `map_in_threads`, which else begins and ends its own in each.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        Threads; None for all CPUs.
+
+    Returns
+    -------
+    context manager
+        Gives the threads; None where one is enough, which is the caller's.
+
+    Examples
+    --------
+    >>> with workers(2) as pool, map_in_threads(abs, [-1, 2, -3], 2, pool) as results:
+    ...     list(results)
+    [1, 2, 3]
+    """
+    n_jobs = count_jobs(n_jobs)
+    if n_jobs == 1:
+        yield None
+        return
+    pool = ThreadPoolExecutor(n_jobs)
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def map_in_threads(function: Callable[[T], Result], arguments: Sequence[T], n_jobs: int | None,
+                   pool: ThreadPoolExecutor | None = None) -> Iterator[Iterator[Result]]:
     """Context of an iterator over ``function(argument)`` in the order of `arguments`, `n_jobs` at a time.
 
     Work is cut by the caller without looking at `n_jobs` (None: all CPUs), and results are combined in order, so that
     no result ever depends on the number of threads.  No more than ``n_jobs + 1`` results exist at once.  At the end of
-    the context no thread is left; what has not begun then is dropped.
+    the context no thread is left but those of `pool`; what has not begun then is dropped.
 
     Parameters
     ----------
@@ -33,6 +64,8 @@ def map_in_threads(function: Callable[[T], Result], arguments: Sequence[T],
     arguments : sequence
     n_jobs : int or None
         Threads; None for all CPUs.
+    pool : ThreadPoolExecutor, optional
+        Of `workers` with the same `n_jobs`.  Default: threads for this call alone.
 
     Returns
     -------
@@ -49,11 +82,12 @@ def map_in_threads(function: Callable[[T], Result], arguments: Sequence[T],
     if n_jobs <= 1:
         yield map(function, arguments)
         return
-    pool = ThreadPoolExecutor(n_jobs)
-    try:
+    if pool is not None:
         yield _in_order(pool, function, arguments, n_jobs)
-    finally:
-        pool.shutdown(cancel_futures=True)
+        return
+    with workers(n_jobs) as own:
+        assert own is not None
+        yield _in_order(own, function, arguments, n_jobs)
 
 
 def _in_order(pool: ThreadPoolExecutor, function: Callable[[T], Result], arguments: Sequence[T],

@@ -39,7 +39,7 @@ from pcircuit.engines.choice import Kernels
 from pcircuit.evidence import MOST_WEIGHT, check_evidence, row_weights
 from pcircuit.inference.flows import FLOWS, accumulate, expected_flows, flow_seconds
 from pcircuit.inference.likelihood import ENCODINGS, EVALUATION, log_likelihood, tiny_circuit
-from pcircuit.inference.threads import count_jobs
+from pcircuit.inference.threads import count_jobs, workers
 from pcircuit.learning.em_options import EMSteps, EMWatch, grouped
 
 BLOCK_ROWS = 2 ** 16  # rows evaluated at a time at the end
@@ -116,7 +116,7 @@ def fit_em(circuit: Circuit, data: ArrayLike, *, num_epochs: int = 100, pseudoco
     history: list[float] = []
     flows = () if steps.is_full else _expected_at_start(circuit, total_weight)
     number = 0
-    with watch.bar(num_epochs) as (advance, say):
+    with watch.bar(num_epochs) as (advance, say), workers(n_jobs) as pool:
         _expect(circuit, len(rows) * num_epochs)
         for _ in range(num_epochs):
             total, in_numpy = 0.0, _is_in_numpy(circuit, len(rows), say)
@@ -126,7 +126,7 @@ def fit_em(circuit: Circuit, data: ArrayLike, *, num_epochs: int = 100, pseudoco
                 if not counted.any():
                     continue
                 edges, inputs, log = accumulate(circuit, packed, rows[batch], counted, n_jobs, free, in_numpy=in_numpy,
-                                                same_rows=steps.batch_size is None)
+                                                same_rows=steps.batch_size is None, pool=pool)
                 flows = _averaged(flows, (edges, inputs), steps.share(number), counted.sum() / total_weight)
                 packed = step(packed, flows[0], flows[1], pseudocount)
                 total, number = total + log, number + 1

@@ -3,7 +3,7 @@ import threading
 
 import pytest
 
-from pcircuit.inference.threads import map_in_threads
+from pcircuit.inference.threads import map_in_threads, workers
 
 
 @pytest.mark.parametrize("n_jobs", [2, 3])
@@ -24,4 +24,25 @@ def test_an_error_comes_in_its_turn_and_no_thread_is_left(n_jobs):
     with pytest.raises(ZeroDivisionError), map_in_threads(lambda x: 1 / x, [1, 2, 0, 4], n_jobs) as results:
         found.extend(results)
     assert found == [1, 0.5]
+    assert threading.active_count() == before
+
+
+def test_threads_for_several_calls_are_the_same_and_end_with_their_context():
+    before = threading.active_count()
+    with workers(2) as pool:
+        for _ in range(3):
+            with map_in_threads(lambda x: (x, threading.get_ident()), range(20), 2, pool) as results:
+                values, idents = zip(*results, strict=True)
+            assert values == tuple(range(20))
+            assert set(idents) <= {thread.ident for thread in pool._threads}
+    assert threading.active_count() == before
+    with workers(1) as none:
+        assert none is None
+
+
+def test_an_error_in_a_call_leaves_no_thread():
+    before = threading.active_count()
+    with pytest.raises(ZeroDivisionError), workers(2) as pool, \
+            map_in_threads(lambda x: 1 / x, [1, 0, 2, 3], 2, pool) as results:
+        list(results)
     assert threading.active_count() == before
