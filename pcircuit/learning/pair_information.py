@@ -20,7 +20,7 @@ import numpy as np
 
 from pcircuit.array_types import Evidence, Floats, Ints
 from pcircuit.engines.choice import Kernels
-from pcircuit.inference.threads import map_in_threads
+from pcircuit.inference.threads import count_jobs, map_in_threads
 from pcircuit.learning.pair_counts import (
     block_counts,
     complete_variables,
@@ -30,6 +30,7 @@ from pcircuit.learning.pair_counts import (
 )
 
 MOST_ENTRIES = 2 ** 21  # codes of one side of a block: 8 MB
+MOST_BYTES = 2 ** 27  # of all threads
 ROW_SECONDS, CELL_SECONDS = 6e-9, 3e-8  # of NumPy: for a row of a pair, and for a cell
 
 
@@ -53,26 +54,29 @@ def mutual_information(data: Evidence, categories: Ints, pseudocount: float, wei
     total = (len(data) if weights is None else weights.sum()) + pseudocount
     # sum |f| <= T (|log T| + log(cells)) when the arguments add up to T; 2^51 steps reach further than that
     step = np.spacing(total * (1 + abs(np.log(total)) + 2 * np.log(categories.max()))) * 4
-    information = np.empty((len(categories), len(categories)))
     groups = variable_groups(categories)
     pairs = [(rows, columns) for g, rows in enumerate(groups) for columns in groups[g:]]
-    products = [weights is not None or pairs_are_products(categories, *pair) for pair in pairs]
-    single = [pair for pair, is_product in zip(pairs, products, strict=True) if not is_product]
-    in_numpy = not single or INFORMATION.in_numpy(sum(_numpy_seconds(len(data), categories, *pair) for pair in single))
+    singly = [weights is None and not pairs_are_products(categories, *pair) for pair in pairs]
+    by_kernel = [pair for pair, is_single in zip(pairs, singly, strict=True) if is_single]
+    if by_kernel and INFORMATION.in_numpy(sum(_numpy_seconds(len(data), categories, *pair) for pair in by_kernel)):
+        by_kernel, singly = [], [False] * len(pairs)
+    by_numpy = [pair for pair, is_single in zip(pairs, singly, strict=True) if not is_single]
     complete = complete_variables(data)
 
-    def of_pairs(pair: tuple[Ints, Ints], is_product: bool) -> Floats:
-        rows, columns = pair
-        if not (is_product or in_numpy):
-            return _by_kernel(data, categories, pseudocount, step, rows, columns)
-        counts = block_counts(data, categories, complete, weights, rows, columns)
-        return information_of_block(counts, categories[rows], categories[columns], pseudocount, step)
+    def counted(pair: tuple[Ints, Ints]) -> Floats:
+        counts = block_counts(data, categories, complete, weights, *pair)
+        return information_of_block(counts, categories[pair[0]], categories[pair[1]], pseudocount, step)
 
-    n_jobs = 1 if in_numpy else None  # matrix products have threads of their own
-    with map_in_threads(lambda job: of_pairs(*job), list(zip(pairs, products, strict=True)), n_jobs) as blocks:
-        for (rows, columns), block in zip(pairs, blocks, strict=True):
-            information[np.ix_(rows, columns)] = block
-            information[np.ix_(columns, rows)] = block.T
+    def found_by_kernel(pair: tuple[Ints, Ints]) -> Floats:
+        return _by_kernel(data, categories, pseudocount, step, *pair)
+
+    information = np.empty((len(categories), len(categories)))
+    # matrix products have threads of their own
+    for some, function, n_jobs in (by_numpy, counted, 1), (by_kernel, found_by_kernel, _num_threads(categories)):
+        with map_in_threads(function, some, n_jobs) as blocks:
+            for (rows, columns), block in zip(some, blocks, strict=True):
+                information[np.ix_(rows, columns)] = block
+                information[np.ix_(columns, rows)] = block.T
     return information
 
 
@@ -136,6 +140,12 @@ def _by_kernel(data: Evidence, categories: Ints, pseudocount: float, step: float
             if same:
                 result[b:b + few, a:a + few] = block.T
     return result
+
+
+def _num_threads(categories: Ints) -> int:
+    """Threads whose tables and codes together stay below MOST_BYTES."""
+    each = 4 * int(categories.max()) ** 2 + 8 * MOST_ENTRIES
+    return max(1, min(count_jobs(None), MOST_BYTES // each))
 
 
 def _numpy_seconds(num_rows: int, categories: Ints, rows: Ints, columns: Ints) -> float:
