@@ -55,7 +55,7 @@ def map_in_threads(function: Callable[[T], Result], arguments: Sequence[T], n_jo
 
     Work is cut by the caller without looking at `n_jobs` (None: all CPUs), and results are combined in order, so that
     no result ever depends on the number of threads.  No more than ``n_jobs + 1`` results exist at once.  At the end of
-    the context no thread is left but those of `pool`; what has not begun then is dropped.
+    the context no thread is left, and what has not begun then is dropped; threads of a `pool` go on until that ends.
 
     Parameters
     ----------
