@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from hld.nulls.staged import squared_distances
-from hld.references.rows import resampled_weights
+from hld.references.rows import resampled_weights, weighted_sums
 from hld.vectors.linear_maps import Stretched
 from hld.vectors.row_products import quadratic_forms, row_products
 from hld.vectors.windows import Window
@@ -64,7 +64,7 @@ class ResampledDistances:
             return _by_entries(self.entries, n, picked) * (n / max(n - 1, 1) / T ** 2)
         weights = resampled_weights(n, T, B, rng)
         if way == "means":
-            return squared_distances(self.metrics, weights @ self.rows)
+            return squared_distances(self.metrics, weighted_sums(weights, self.rows))
         return self.forms[0](weights if isinstance(weights, np.ndarray) else weights.toarray())
 
     def cost(self, T: int) -> float:

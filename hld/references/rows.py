@@ -32,6 +32,7 @@ from hld.vectors.row_vectors import RowVectors
 if TYPE_CHECKING:
     from hld.vectors.linear_maps import Scaled, SparseRows, Stretched
 
+CACHED, LEAST_COLUMNS = 2 ** 21, 16  # bytes that stay in the cache; a copy of fewer columns does not pay
 MOST_BYTES = 2 ** 29  # of the table of likelihood vectors while a test is built
 
 
@@ -127,7 +128,31 @@ def resampled_means(table: Any, T: int, B: int, rng: np.random.Generator) -> np.
     -------
     (B, m) float array
     """
-    return resampled_weights(len(table), T, B, rng) @ table
+    return weighted_sums(resampled_weights(len(table), T, B, rng), table)
+
+
+def weighted_sums(weights: Any, table: Any) -> np.ndarray:
+    """(B, m) sums of the rows of a table (n, m) with weights (B, n), the same to the last bit as ``weights @ table``.
+
+    With sparse weights each row is read again for every batch that has drawn it, so this is done for a few columns at a
+    time, which stay in the cache.
+
+    Parameters
+    ----------
+    weights : (B, n) float array, or scipy.sparse.csr_array
+    table : (n, m) float array, or a map's sparse rows
+
+    Returns
+    -------
+    (B, m) float array
+    """
+    if isinstance(weights, np.ndarray) or not isinstance(table, np.ndarray) or table.nbytes <= CACHED:
+        return weights @ table
+    result = np.empty((weights.shape[0], table.shape[1]))
+    step = max(CACHED // (8 * len(table)), LEAST_COLUMNS)
+    for start in range(0, table.shape[1], step):
+        result[:, start:start + step] = weights @ np.ascontiguousarray(table[:, start:start + step])
+    return result
 
 
 def resampled_weights(n: int, T: int, B: int, rng: np.random.Generator) -> Any:

@@ -11,7 +11,7 @@ from hld.metrics.named import METRICS, OF_SCORES, build_metric
 from hld.references.circuit import CircuitReference
 from hld.references.covariances import DenseCovariance, RowCovariance, StretchedCovariance
 from hld.references.holes import HolePatterns
-from hld.references.rows import row_reference
+from hld.references.rows import CACHED, LEAST_COLUMNS, row_reference, weighted_sums
 from hld.vectors.linear_maps import DenseRows, Stretched
 from pcircuit import sample
 
@@ -149,3 +149,16 @@ def test_eigenvalues_that_are_zero_to_working_precision_are_zero():
     table = column @ [[1.0, 1 / 3, 0.7]]
     for covariance in (RowCovariance(table), DenseCovariance(table.T @ table)):
         assert (covariance.eigenvalues() > 0).tolist() == [True, False, False]
+
+
+@pytest.mark.parametrize(("n", "m"), [(30, 4), (400, 3 * CACHED // (8 * 400) + 5), (CACHED // 8, LEAST_COLUMNS + 3)])
+def test_sums_over_drawn_rows_do_not_depend_on_how_many_columns_are_added_at_a_time(n, m, rng):
+    from scipy.sparse import csr_array
+    table, T = rng.normal(size=(n, m)), 5
+    picked = rng.integers(n, size=(7, T))
+    weights = csr_array((np.full(picked.size, 0.3), picked.ravel(), np.arange(0, picked.size + 1, T)), shape=(7, n))
+    found = weighted_sums(weights, table)
+    np.testing.assert_array_equal(found, weights @ table)
+    terms = 0.3 * table[picked]  # T products and T - 1 sums, each rounded once, in either order
+    assert (np.abs(found - terms.sum(axis=1)) <= 2 * T * np.finfo(float).eps * np.abs(terms).sum(axis=1)).all()
+    np.testing.assert_array_equal(weighted_sums(weights.toarray(), table), weights.toarray() @ table)
