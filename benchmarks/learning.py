@@ -33,7 +33,7 @@ def main() -> None:
     """Print the table, a row at a time."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sets", nargs="*", default=list(PUBLISHED), choices=list(PUBLISHED))
-    parser.add_argument("--grow", action="store_true", help="also split the states of smaller circuits")
+    parser.add_argument("--no-grow", action="store_true", help="do not split the states of smaller circuits")
     parser.add_argument("--trees", type=int, default=pcircuit.LearnSearch().num_trees)
     options = parser.parse_args()
     folder = pathlib.Path(os.environ["HLD_DATA"]) / "binary"
@@ -43,7 +43,7 @@ def main() -> None:
         parts = np.load(folder / f"{name}.npz")
         started = time.process_time()
         learned = pcircuit.learn(parts["train"], parts["valid"], num_categories=2,
-                                 search=pcircuit.LearnSearch(num_trees=options.trees, grow=options.grow))
+                                 search=pcircuit.LearnSearch(num_trees=options.trees, grow=not options.no_grow))
         seconds = time.process_time() - started
         test = {kind: pcircuit.log_likelihood(model, parts["test"]).mean()
                 for kind, model in (("circuit", learned.circuit), ("model", learned.model))}

@@ -21,8 +21,8 @@ log-likelihood of a member and l_2 that of the average of two, that of M is abou
 
 as the loss to the limit falls with 1/M, like the variance of an average of M.  To the mixture a way is worth its share:
 w_k (l_M - l_now).  The ways take turns, each as long as it promises more than its part of the tolerance, since one
-member more or less may gain or lose by chance.  All together cost (K^2 for each epoch) at most as much as `num_trees`
-members of the costliest way.
+member more or less may gain or lose by chance.  All together take at most as much work as `num_trees` members of the
+costliest way, and no more than is left of the whole search (`pcircuit.learning.choosing.work`).
 
 EM for the average of the trees of bootstrap samples (`fit_mixture`), which lets each tree specialise in the rows that
 it explains best, gains on some tables and overfits on others.  Where these trees have the largest weight it is tried,
@@ -31,7 +31,7 @@ as one way more.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -40,20 +40,20 @@ from pcircuit.array_types import Floats
 from pcircuit.circuit import Circuit
 from pcircuit.circuit_mixture import Mixture
 from pcircuit.inference.likelihood import log_likelihood
-from pcircuit.learning.choosing.fits import Rows, Size, fitted_parts, fitted_together, fitted_tree
+from pcircuit.learning.choosing.fits import (
+    JOINT_BETWEEN_LOOKS,
+    PATIENCE,
+    Rows,
+    Size,
+    fitted_parts,
+    fitted_together,
+    fitted_tree,
+)
 from pcircuit.learning.choosing.learned import Trial
 from pcircuit.learning.choosing.search import LearnSearch
 from pcircuit.learning.choosing.stacking import best_weights, chosen_weights
+from pcircuit.learning.choosing.work import Making, expected_work, work_of
 from pcircuit.learning.chow_liu import chow_liu_tree
-
-
-class Making(NamedTuple):
-    """What a member is made of, and who is told of it."""
-
-    rows: Rows
-    search: LearnSearch
-    generator: np.random.Generator
-    note: Callable[[Trial], float]
 
 
 class Way(NamedTuple):
@@ -64,13 +64,13 @@ class Way(NamedTuple):
 
 
 class Average(NamedTuple):
-    """Members so far, their mean log-likelihoods, log(sum of their likelihoods) of each validation row, their cost."""
+    """Members so far, their mean log-likelihoods, log(sum of their likelihoods) of each validation row, their work."""
 
     way: Way
     members: tuple[Circuit | Mixture, ...]
     means: tuple[float, ...]
     total: Floats
-    cost: float
+    work: float
 
     @property
     def logs(self) -> Floats:
@@ -107,14 +107,17 @@ def averaged(circuit: Circuit, trial: Trial, making: Making) -> Mixture | None:
     rows, search = making.rows, making.search
     size = Size(trial.num_latents, trial.pseudocount)
     own = Average(Way(1, size), (circuit,), (trial.best,), log_likelihood(circuit, rows.held, n_jobs=rows.n_jobs),
-                  _cost(trial))
+                  work_of(trial, rows))
     averages = [_with(own if way == own.way else _begun(way, making), making)
-                for way in ways(size, search, rows.table.shape)]
+                for way in ways(size, search, rows.table.shape)
+                if making.affords(expected_work(trial, way.size.num_latents, rows))]
+    if not averages:
+        return None
     averages = _grown(averages, making)
     models = [_equal(average) for average in averages]
     logs = [average.logs for average in averages]
     largest = int(np.argmax(best_weights(np.array(logs), search.tolerance)[0]))
-    if search.joint and averages[largest].way.num_parts == 1:
+    if search.joint and averages[largest].way.num_parts == 1 and making.affords(_joint_work(averages[largest], rows)):
         together, joint_trial = fitted_together(rows, models[largest], averages[largest].way.size, search)
         making.note(joint_trial)
         models.append(together)
@@ -160,13 +163,13 @@ def ways(size: Size, search: LearnSearch, shape: tuple[int, ...]) -> list[Way]:
 def _grown(averages: list[Average], making: Making) -> list[Average]:
     """The averages with more members, in turns, of those ways that promise enough and can be afforded."""
     search, averages = making.search, list(averages)
-    budget = search.num_trees * max(average.cost / len(average.members) for average in averages)
+    budget = search.num_trees * max(average.work / len(average.members) for average in averages)
     while True:
         weights, _ = best_weights(np.array([average.logs for average in averages]), search.tolerance)
-        costs = np.array([average.cost / len(average.members) for average in averages])
+        works = np.array([average.work / len(average.members) for average in averages])
         promises = weights * [average.promise(search.num_trees) for average in averages]
-        left = budget - sum(average.cost for average in averages)
-        goes_on = np.flatnonzero((promises > search.tolerance / len(averages)) & (costs <= left))
+        left = min(budget - sum(average.work for average in averages), making.left())
+        goes_on = np.flatnonzero((promises > search.tolerance / len(averages)) & (works <= left))
         if not len(goes_on):
             return averages
         k = min(goes_on.tolist(), key=lambda way: len(averages[way].members))
@@ -176,7 +179,8 @@ def _grown(averages: list[Average], making: Making) -> list[Average]:
 def _begun(way: Way, making: Making) -> Average:
     """The first member; behind cuts, with twice as many states as long as it gains by them."""
     best = _one(way, 1, making)
-    while way.num_parts > 1 and 2 * best.way.size.num_latents <= max(making.search.num_latents):
+    while (way.num_parts > 1 and 2 * best.way.size.num_latents <= max(making.search.num_latents)
+           and making.affords(4 * best.work)):
         size = best.way.size._replace(num_latents=2 * best.way.size.num_latents)
         larger = _one(Way(way.num_parts, size), 1, making)
         if not larger.means[0] - best.means[0] > making.search.tolerance:
@@ -189,12 +193,12 @@ def _with(average: Average, making: Making) -> Average:
     """The average with one more member."""
     one = _one(average.way, len(average.members) + 1, making)
     return Average(average.way, average.members + one.members, average.means + one.means,
-                   np.logaddexp(average.total, one.total), average.cost + one.cost)
+                   np.logaddexp(average.total, one.total), average.work + one.work)
 
 
 def _one(way: Way, number: int, making: Making) -> Average:
     """A new member, alone."""
-    rows, search, generator, note = making
+    rows, search, generator, _, note = making
     member: Circuit | Mixture
     if way.num_parts == 1:
         drawn = rows.table[generator.integers(len(rows.table), size=len(rows.table))]
@@ -203,12 +207,14 @@ def _one(way: Way, number: int, making: Making) -> Average:
     else:
         member, trial = fitted_parts(rows, way.num_parts, way.size, search, generator,
                                      f"up to {way.num_parts} parts, {number}")
-    return Average(way, (member,), (note(trial),), log_likelihood(member, rows.held, n_jobs=rows.n_jobs), _cost(trial))
+    return Average(way, (member,), (note(trial),), log_likelihood(member, rows.held, n_jobs=rows.n_jobs),
+                   work_of(trial, rows))
 
 
-def _cost(trial: Trial) -> float:
-    """Of a fit, in units of one state and one epoch."""
-    return float(trial.num_latents ** 2 * trial.epochs[-1])
+def _joint_work(average: Average, rows: Rows) -> float:
+    """About what EM for all members at once takes, where it stops early."""
+    epochs = JOINT_BETWEEN_LOOKS * (PATIENCE + 1)
+    return float(rows.rows.size) * len(average.members) * average.way.size.num_latents ** 2 * epochs
 
 
 def _equal(average: Average) -> Mixture:

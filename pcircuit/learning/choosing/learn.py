@@ -2,14 +2,16 @@
 
     1. *Size.*  A Hidden Chow-Liu tree (`hclt`) with K = 8 states, then 16, 32, ... is fitted by EM.  The validation
        rows are evaluated every ten epochs; two evaluations without a gain end a fit, and the best parameters are kept.
-       The first K that is no better than the one before ends the search.  With `LearnSearch(grow=True)` a second fit
-       of each K begins with the states of the one before, each split into two.
+       A second fit of each K begins with the states of the one before, each split into two (`grown`), and the better
+       one counts.  The first K that is no better than the one before ends the search.
     2. *Smoothing.*  The same with other pseudocounts, at the best K.
     3. *Many trees.*  Trees of bootstrap samples, and trees for the parts of random divisions of the rows, err in
        different ways, and their mixture has the higher likelihood (`pcircuit.learning.choosing.averages`).
     4. *Jointly.*  EM for an average of trees lets each specialise, where the validation rows gain by it.
     5. *The last step.*  The circuit of step 2 takes one step of EM more, with the first pseudocount or less, and with
        the rows that chose it where these are of the same table.
+
+No step begins what would take the search beyond its limit of work (`pcircuit.learning.choosing.work`).
 
 Steps 1, 2 and 5 give a circuit with one v-tree: exact moments and the test need that, and get the best one.
 Steps 3 and 4 give a `Mixture`, for likelihoods and samples.
@@ -23,7 +25,6 @@ to those of the rows, and hardly moves what each unit stands for.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,11 +34,12 @@ from pcircuit.array_types import Seed
 from pcircuit.circuit import Circuit
 from pcircuit.inference.likelihood import log_likelihood
 from pcircuit.inference.threads import count_jobs
-from pcircuit.learning.choosing.averages import Making, averaged
+from pcircuit.learning.choosing.averages import averaged
 from pcircuit.learning.choosing.fits import Rows, Size, fitted_from, fitted_tree, merged
 from pcircuit.learning.choosing.growing import grown
 from pcircuit.learning.choosing.learned import Learned, Trial
 from pcircuit.learning.choosing.search import LearnSearch
+from pcircuit.learning.choosing.work import Making, expected_work
 from pcircuit.learning.chow_liu import chow_liu_tree
 from pcircuit.learning.em import fit_em
 from pcircuit.learning.em_options import EMWatch
@@ -54,7 +56,7 @@ def learn(data: ArrayLike, validation: ArrayLike | None = None, *, num_categorie
     """Learn a circuit, or a mixture of circuits, from a table: structure, size, smoothing and parameters.
 
     Maximises the mean log-likelihood of the validation rows over Hidden Chow-Liu trees and mixtures of them, in the
-    four steps of the module's head.
+    steps of the module's head.
 
     Parameters
     ----------
@@ -87,8 +89,9 @@ def learn(data: ArrayLike, validation: ArrayLike | None = None, *, num_categorie
 
     Notes
     -----
-    Costs about (16 + trees) times the fit of the largest circuit at most: up to `num_epochs` epochs of EM each.  On the
-    binary sets, with 1,600 to 290,000 rows of 16 to 500 columns, see `docs/learning.md`.
+    Costs at most the work of `LearnSearch.max_work`, by default some eight minutes of two cores (and more only if the
+    first size alone takes more).  On the binary sets, with 1,600 to 290,000 rows of 16 to 500 columns, see
+    `docs/learning.md`.
 
     References
     ----------
@@ -121,8 +124,9 @@ def learn(data: ArrayLike, validation: ArrayLike | None = None, *, num_categorie
             advance(trial.best)
             return trial.best
 
-        circuit, trial = _single(rows, search, generator, note)
-        mixture = averaged(circuit, trial, Making(rows, search, generator, note)) if search.num_trees > 1 else None
+        making = Making(rows, search, generator, trials, note)
+        circuit, trial = _single(making)
+        mixture = averaged(circuit, trial, making) if search.num_trees > 1 else None
     last = _last_step(circuit, trial, rows, search, validation is None)
     judged = circuit if validation is None else last  # without the rows that judge
     logs = log_likelihood(judged if mixture is None else mixture, rows.held, n_jobs=n_jobs)
@@ -150,9 +154,9 @@ def _split(data: ArrayLike, validation: ArrayLike | None, num_categories: ArrayL
     return Rows(table, *merged(table), held, categories, n_jobs)
 
 
-def _single(rows: Rows, search: LearnSearch, generator: np.random.Generator,
-            note: Callable[[Trial], float]) -> tuple[Circuit, Trial]:
+def _single(making: Making) -> tuple[Circuit, Trial]:
     """The best circuit on the Chow-Liu tree of all rows, and how it was fitted."""
+    rows, search, generator, _, note = making
     tree = chow_liu_tree(rows.table, num_categories=rows.categories)
 
     def fitted(num_latents: int, pseudocount: float, name: str) -> tuple[Circuit, Trial]:
@@ -162,6 +166,8 @@ def _single(rows: Rows, search: LearnSearch, generator: np.random.Generator,
 
     best = fitted(search.num_latents[0], search.pseudocounts[0], "size")
     for num_latents in search.num_latents[1:]:
+        if not making.affords(expected_work(best[1], num_latents, rows)):
+            break
         larger = fitted(num_latents, search.pseudocounts[0], "size")
         if search.grow and num_latents == 2 * best[1].num_latents:
             size = Size(num_latents, search.pseudocounts[0])
@@ -172,6 +178,8 @@ def _single(rows: Rows, search: LearnSearch, generator: np.random.Generator,
             break
         best = larger
     for pseudocount in search.pseudocounts[1:]:
+        if not making.affords(expected_work(best[1], best[1].num_latents, rows)):
+            break
         other = fitted(best[1].num_latents, pseudocount, "smoothing")
         best = other if other[1].best - best[1].best > search.tolerance else best
     return best

@@ -32,7 +32,7 @@ def test_with_noise_the_copies_part_and_learn_more(rng):
     assert log_likelihood(large, rows).mean() > log_likelihood(small, rows).mean() + 0.005
 
 
-def test_growing_is_tried_where_it_is_asked_for(rng):
+def test_growing_is_tried_unless_it_is_left_out(rng):
     rows = rng.integers(2, size=(200, 4))
     options = {"num_latents": [1, 2, 3], "pseudocounts": [0.1], "num_trees": 1, "num_epochs": 10, "tolerance": 0}
     names = [[trial.name for trial in learn(rows, rows[:50], search=LearnSearch(grow=grow, **options)).trials]
