@@ -25,7 +25,6 @@ import pcircuit
 from hld.references.available import shown
 from hld.references.circuit import CircuitReference
 from hld.references.covariances import MOST_FORMED, GramCovariance, RowCovariance, through
-from hld.references.reference import MAX_FULL_SPECTRUM
 from hld.vectors.row_products import row_products
 from hld.vectors.row_vectors import RowVectors
 
@@ -105,7 +104,7 @@ class RowReference(RowCovariance):
     def under(self, metric: Scaled | SparseRows | Stretched) -> Any:
         """F S F^T: formed for few nodes; of fewer rows than nodes by their products, else by its mapped rows."""
         n, m = self.table.shape
-        if m <= min(MAX_FULL_SPECTRUM, n):
+        if m <= min(MOST_FORMED, n):
             return through(metric, self.covariance())
         if n <= min(m, MOST_FORMED):
             return GramCovariance(row_products((metric,), self.table, self._plain)[0] / (n - 1))

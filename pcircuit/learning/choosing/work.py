@@ -6,7 +6,7 @@ The time of a fit is about proportional to
 
 with the rows that differ, as equal ones are merged.  A limit in this unit, not in seconds, ends the same search at the
 same place whatever else a machine does.  Before a fit its epochs are not known; those of the last one like it are a
-fair guess, and no fit is begun whose guess is above an eighth of what is left: so a large size is not tried at the
+fair guess, and no fit is begun whose guess is above a quarter of what is left: so a large size is not tried at the
 price of all that would come after it.
 """
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pcircuit.learning.choosing.fits import Rows
 from pcircuit.learning.choosing.learned import Trial
 from pcircuit.learning.choosing.search import LearnSearch
 
-LARGEST_SHARE = 1 / 8  # of what is left, for one fit
+LARGEST_SHARE = 1 / 4  # of what is left, for one fit
 
 
 class Making(NamedTuple):

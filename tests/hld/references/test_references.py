@@ -73,8 +73,8 @@ def test_many_nodes_go_other_ways_to_the_same(kind, metric, monkeypatch):
              else build_metric(np.linspace(0.5, 2, len(NODES)) if metric == "weights" else metric, reference))
     formed = reference.under(built)
     assert isinstance(formed, DenseCovariance)
-    for module in ("circuit", "rows"):
-        monkeypatch.setattr(f"hld.references.{module}.MAX_FULL_SPECTRUM", 3)
+    for limit in ("circuit.MAX_FULL_SPECTRUM", "rows.MOST_FORMED"):
+        monkeypatch.setattr(f"hld.references.{limit}", 3)
     seen = reference.under(built)
     # a thirtieth of the ridge magnifies what is missing from the leading eigenvectors thirty times
     rel = 3e-7 if metric == "whitened_fine" else 1e-8
