@@ -38,9 +38,11 @@ from pcircuit.inference.log_domain import log_flows
 from pcircuit.inference.ranges import may_overflow
 from pcircuit.inference.threads import count_jobs, map_in_threads
 
-NUM_CHUNKS = 16  # units of work; fixed, so that sums are rounded the same way for any number of threads
+# units of work of many rows, and of few; fixed, so that sums are rounded the same way for any number of threads
+NUM_CHUNKS, FEW_CHUNKS = 16, 8
 LAST_CACHE = 16_000_000  # bytes that stay in it between the two passes over a tile
-LEAST_ROWS = 512  # of a unit of work, so that its arrays pay
+LEAST_ROWS = 512  # of a unit of work of many, so that its arrays pay
+LEAST_WORK = 3_000_000  # units and weights times rows, below which other threads cost more than they take over
 NUMPY_ROWS = 512
 PASSES = 4  # upward passes that the NumPy version of both takes
 
@@ -187,10 +189,11 @@ def accumulate(circuit: Circuit, packed: Packed, data: Evidence, weights: Floats
         circuit = with_parameters(circuit, packed)
     work = _rows_in_numpy if in_numpy else _rows_by_kernel
     N = len(data)
-    per_chunk = max(LEAST_ROWS, 8 * int(packed.categories.max()), -(-N // NUM_CHUNKS))
+    per_chunk = max(min(LEAST_ROWS, -(-N // FEW_CHUNKS)), -(-N // NUM_CHUNKS), 8 * int(packed.categories.max()))
     per_chunk = -(-per_chunk // TILE_ROWS) * TILE_ROWS
+    n_jobs = 1 if (circuit.num_units + len(packed.weights)) * N < LEAST_WORK else count_jobs(n_jobs)
     # one thread needs no more than one call: it ends a chunk where another thread would begin the next
-    step = max(N, 1) if count_jobs(n_jobs) == 1 and not in_numpy else per_chunk
+    step = max(N, 1) if n_jobs == 1 and not in_numpy else per_chunk
     jobs = [(start, min(start + step, N), per_chunk) for start in range(0, N, step)]
     whole: Sums | None = None
     suspects: list[Ints] = []

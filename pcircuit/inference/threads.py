@@ -2,10 +2,14 @@
 
 Threads live for one call of the library.  So a process may fork between calls, and while other threads are in a call,
 and no thread is left behind when a call ends, even if an exception or Ctrl-C ends it.
+
+The thread that calls is one of them, and works where it would only wait for the others.  A thread less is begun, and
+none waits, for milliseconds at times, in the queue of a busy processor while the one that the caller left is idle.
 """
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -29,7 +33,7 @@ def workers(n_jobs: int | None) -> Iterator[ThreadPoolExecutor | None]:
     Returns
     -------
     context manager
-        Gives the threads; None where one is enough, which is the caller's.
+        Gives the threads beside the caller's, one less than `n_jobs`; None where the caller's is enough.
 
     Examples
     --------
@@ -41,7 +45,7 @@ def workers(n_jobs: int | None) -> Iterator[ThreadPoolExecutor | None]:
     if n_jobs == 1:
         yield None
         return
-    pool = ThreadPoolExecutor(n_jobs)
+    pool = ThreadPoolExecutor(n_jobs - 1)
     try:
         yield pool
     finally:
@@ -54,7 +58,7 @@ def map_in_threads(function: Callable[[T], Result], arguments: Sequence[T], n_jo
     """Context of an iterator over ``function(argument)`` in the order of `arguments`, `n_jobs` at a time.
 
     Work is cut by the caller without looking at `n_jobs` (None: all CPUs), and results are combined in order, so that
-    no result ever depends on the number of threads.  No more than ``n_jobs + 1`` results exist at once.  At the end of
+    no result ever depends on the number of threads.  No more than ``2 n_jobs`` results exist at once.  At the end of
     the context no thread is left, and what has not begun then is dropped; threads of a `pool` go on until that ends.
 
     Parameters
@@ -92,14 +96,29 @@ def map_in_threads(function: Callable[[T], Result], arguments: Sequence[T], n_jo
 
 def _in_order(pool: ThreadPoolExecutor, function: Callable[[T], Result], arguments: Sequence[T],
               n_jobs: int) -> Iterator[Result]:
-    """Yield the results, with one more than `n_jobs` asked for in advance."""
-    waiting: list[Future[Result]] = []
-    for argument in arguments:
-        waiting.append(pool.submit(function, argument))
-        if len(waiting) > n_jobs:
-            yield waiting.pop(0).result()
-    while waiting:
-        yield waiting.pop(0).result()
+    """Yield the results; at most 2 `n_jobs` pieces of work are begun, waiting for a thread, or done and not yielded."""
+    left = deque(arguments)
+    asked: deque[tuple[Future[Result], T]] = deque()
+    while left or asked:
+        while left and len(asked) < 2 * n_jobs:
+            argument = left.popleft()
+            asked.append((pool.submit(function, argument), argument))
+        if asked[0][0].done() or not _has_helped(function, asked):
+            yield asked.popleft()[0].result()
+
+
+def _has_helped(function: Callable[[T], Result], asked: deque[tuple[Future[Result], T]]) -> bool:
+    """Do the first piece of work that no thread has begun, in the caller's; False if there is none."""
+    for i, (future, argument) in enumerate(asked):
+        if future.cancel():
+            own: Future[Result] = Future()
+            try:
+                own.set_result(function(argument))
+            except Exception as error:  # raised when its turn comes
+                own.set_exception(error)
+            asked[i] = own, argument
+            return True
+    return False
 
 
 def count_jobs(n_jobs: int | None) -> int:

@@ -83,7 +83,8 @@ def test_engines_agree_over_many_tiles(monkeypatch, rng):
     assert compiled.log_likelihood == pytest.approx(plain.log_likelihood, rel=1e-12)
 
 
-def test_flows_of_parts_add_up_and_threads_do_not_matter(rng):
+def test_flows_of_parts_add_up_and_threads_do_not_matter(rng, monkeypatch):
+    monkeypatch.setattr("pcircuit.inference.flows.LEAST_WORK", 0)  # else one thread would do it
     circuit = zoo.random_circuit(rng, num_variables=10, max_units=4)
     data = zoo.rows_with_holes(circuit, rng, 2000)
     whole = expected_flows(circuit, data, n_jobs=1)
@@ -94,6 +95,20 @@ def test_flows_of_parts_add_up_and_threads_do_not_matter(rng):
     parts = expected_flows(circuit, data[:700]) + expected_flows(circuit, data[700:])
     np.testing.assert_allclose(parts.edges, whole.edges, rtol=1e-11, atol=1e-12)
     assert parts.total_weight == whole.total_weight == 2000
+
+
+@pytest.mark.parametrize("N", [1, 255, 300, 512, 700, 1500, 2100, 5000])
+def test_units_of_work_do_not_depend_on_threads(N, rng, monkeypatch):
+    """Whether one thread does them in one call, or several do them, or whether there is enough to do for several."""
+    circuit = zoo.random_circuit(rng, num_variables=6, max_units=4)
+    data = zoo.rows_with_holes(circuit, rng, N)
+    alone = expected_flows(circuit, data, n_jobs=1)
+    for least in (0, 10 ** 9):
+        monkeypatch.setattr("pcircuit.inference.flows.LEAST_WORK", least)
+        several = expected_flows(circuit, data, n_jobs=3)
+        np.testing.assert_array_equal(several.edges, alone.edges)
+        np.testing.assert_array_equal(several.inputs, alone.inputs)
+        assert several.log_likelihood == alone.log_likelihood
 
 
 def test_suspect_rows_take_the_logarithmic_route(engine):
@@ -130,7 +145,8 @@ def test_bad_weights(weights):
 
 
 @pytest.mark.thorough
-def test_suspect_rows_among_others_count_once_for_any_number_of_threads(rng):
+def test_suspect_rows_among_others_count_once_for_any_number_of_threads(rng, monkeypatch):
+    monkeypatch.setattr("pcircuit.inference.flows.LEAST_WORK", 0)
     V, eps = 600, 1e-6
     first, second = np.full((V, 2), [eps, 1 - eps]), np.full((V, 2), [1 - eps, eps])
     first[V // 2:], second[V // 2:] = second[V // 2:].copy(), first[V // 2:].copy()

@@ -34,7 +34,8 @@ def test_threads_for_several_calls_are_the_same_and_end_with_their_context():
             with map_in_threads(lambda x: (x, threading.get_ident()), range(20), 2, pool) as results:
                 values, idents = zip(*results, strict=True)
             assert values == tuple(range(20))
-            assert set(idents) <= {thread.ident for thread in pool._threads}
+            assert set(idents) <= {thread.ident for thread in pool._threads} | {threading.get_ident()}
+            assert len(pool._threads) == 1  # beside the caller's
     assert threading.active_count() == before
     with workers(1) as none:
         assert none is None
