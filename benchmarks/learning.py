@@ -1,6 +1,6 @@
 """`pcircuit.learn` on the ten binary data sets, beside the best published values.
 
-    HLD_DATA=... python -m benchmarks.learning [--sets dna nltcs] [--trees 8]
+    HLD_DATA=... python -m benchmarks.learning [--sets dna nltcs] [--trees 8] [--no-grow]
 
 One call with the defaults for each set: the circuit learns from training rows, is chosen by validation rows, and test
 rows are used once, at the end.  Prints one Markdown table of mean test log-likelihoods (nats): the best single circuit

@@ -127,7 +127,7 @@ def expected_flows(circuit: Circuit, data: ArrayLike, *, weights: ArrayLike | No
 
     Notes
     -----
-    Three to four times the cost of `log_likelihood`; memory for one tile and two sets of flows per thread, of which
+    Three to four times the cost of `log_likelihood`; memory for one tile and three sets of flows per thread, of which
     the tile, where it is not large, and one set are kept with the circuit for the next call.
 
     References

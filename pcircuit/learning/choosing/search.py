@@ -35,7 +35,7 @@ class LearnSearch:
     max_work : float
         Where the search ends: rows x columns x states^2 x epochs, over all circuits that it fits.  The first size is
         always fitted; then nothing is tried that would take more than a quarter of what is left.  One core does 1 to
-        3 times 10^10 in a second.  Default 2e13, some eight minutes of two cores; 1e300 for no limit.
+        3 times 10^10 in a second.  Default 1.5e13, some six minutes of two cores; 1e300 for no limit.
 
     Raises
     ------
@@ -73,7 +73,7 @@ class LearnSearch:
     joint: bool = True
     tolerance: float = 1e-3
     grow: bool = True
-    max_work: float = 2e13
+    max_work: float = 1.5e13
 
     def __post_init__(self) -> None:
         for name, check in (("num_latents", _whole), ("pseudocounts", _number), ("num_parts", _parts)):
