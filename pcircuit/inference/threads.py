@@ -103,12 +103,12 @@ def _in_order(pool: ThreadPoolExecutor, function: Callable[[T], Result], argumen
         while left and len(asked) < 2 * n_jobs:
             argument = left.popleft()
             asked.append((pool.submit(function, argument), argument))
-        if asked[0][0].done() or not _has_helped(function, asked):
+        if asked[0][0].done() or not _help(function, asked):
             yield asked.popleft()[0].result()
 
 
-def _has_helped(function: Callable[[T], Result], asked: deque[tuple[Future[Result], T]]) -> bool:
-    """Do the first piece of work that no thread has begun, in the caller's; False if there is none."""
+def _help(function: Callable[[T], Result], asked: deque[tuple[Future[Result], T]]) -> bool:
+    """Do the first piece of work that no thread has begun, in the caller's; returns whether there was one."""
     for i, (future, argument) in enumerate(asked):
         if future.cancel():
             own: Future[Result] = Future()

@@ -43,7 +43,6 @@ from pcircuit.inference.likelihood import log_likelihood
 from pcircuit.learning.choosing.fits import (
     JOINT_BETWEEN_LOOKS,
     PATIENCE,
-    Rows,
     Size,
     fitted_parts,
     fitted_together,
@@ -52,7 +51,7 @@ from pcircuit.learning.choosing.fits import (
 from pcircuit.learning.choosing.learned import Trial
 from pcircuit.learning.choosing.search import LearnSearch
 from pcircuit.learning.choosing.stacking import best_weights, chosen_weights
-from pcircuit.learning.choosing.work import Making, expected_work, work_of
+from pcircuit.learning.choosing.work import Making, expected_work, work_of, work_of_epoch
 from pcircuit.learning.chow_liu import chow_liu_tree
 
 
@@ -117,8 +116,11 @@ def averaged(circuit: Circuit, trial: Trial, making: Making) -> Mixture | None:
     models = [_equal(average) for average in averages]
     logs = [average.logs for average in averages]
     largest = int(np.argmax(best_weights(np.array(logs), search.tolerance)[0]))
-    if search.joint and averages[largest].way.num_parts == 1 and making.affords(_joint_work(averages[largest], rows)):
-        together, joint_trial = fitted_together(rows, models[largest], averages[largest].way.size, search)
+    joint = averages[largest]
+    size, members = joint.way.size, len(joint.members)
+    first_looks = JOINT_BETWEEN_LOOKS * (PATIENCE + 1) * members * work_of_epoch(size.num_latents, rows)
+    if search.joint and joint.way.num_parts == 1 and making.affords(first_looks):
+        together, joint_trial = fitted_together(rows, models[largest], size, making.limited(size.num_latents, members))
         making.note(joint_trial)
         models.append(together)
         logs.append(log_likelihood(together, rows.held, n_jobs=rows.n_jobs))
@@ -198,7 +200,8 @@ def _with(average: Average, making: Making) -> Average:
 
 def _one(way: Way, number: int, making: Making) -> Average:
     """A new member, alone."""
-    rows, search, generator, _, note = making
+    rows, _, generator, _, note = making
+    search = making.limited(way.size.num_latents)
     member: Circuit | Mixture
     if way.num_parts == 1:
         drawn = rows.table[generator.integers(len(rows.table), size=len(rows.table))]
@@ -209,12 +212,6 @@ def _one(way: Way, number: int, making: Making) -> Average:
                                      f"up to {way.num_parts} parts, {number}")
     return Average(way, (member,), (note(trial),), log_likelihood(member, rows.held, n_jobs=rows.n_jobs),
                    work_of(trial, rows))
-
-
-def _joint_work(average: Average, rows: Rows) -> float:
-    """About what EM for all members at once takes, where it stops early."""
-    epochs = JOINT_BETWEEN_LOOKS * (PATIENCE + 1)
-    return float(rows.rows.size) * len(average.members) * average.way.size.num_latents ** 2 * epochs
 
 
 def _equal(average: Average) -> Mixture:

@@ -160,7 +160,7 @@ def _single(making: Making) -> tuple[Circuit, Trial]:
     tree = chow_liu_tree(rows.table, num_categories=rows.categories)
 
     def fitted(num_latents: int, pseudocount: float, name: str) -> tuple[Circuit, Trial]:
-        found = fitted_tree(rows, tree, Size(num_latents, pseudocount), search, generator, name)
+        found = fitted_tree(rows, tree, Size(num_latents, pseudocount), making.limited(num_latents), generator, name)
         note(found[1])
         return found
 
@@ -170,8 +170,8 @@ def _single(making: Making) -> tuple[Circuit, Trial]:
             break
         larger = fitted(num_latents, search.pseudocounts[0], "size")
         if search.grow and num_latents == 2 * best[1].num_latents:
-            size = Size(num_latents, search.pseudocounts[0])
-            other = fitted_from(rows, grown(best[0], NOISE, generator), size, search, "size, grown")
+            size, start = Size(num_latents, search.pseudocounts[0]), grown(best[0], NOISE, generator)
+            other = fitted_from(rows, start, size, making.limited(num_latents), "size, grown")
             note(other[1])
             larger = max(larger, other, key=lambda one: one[1].best)
         if not larger[1].best - best[1].best > search.tolerance:  # nor where a held-out row is impossible under both

@@ -7,11 +7,12 @@ The time of a fit is about proportional to
 with the rows that differ, as equal ones are merged.  A limit in this unit, not in seconds, ends the same search at the
 same place whatever else a machine does.  Before a fit its epochs are not known; those of the last one like it are a
 fair guess, and no fit is begun whose guess is above a quarter of what is left: so a large size is not tried at the
-price of all that would come after it.
+price of all that would come after it.  A fit that takes more epochs than were guessed ends where nothing is left.
 """
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -33,16 +34,42 @@ class Making(NamedTuple):
     note: Callable[[Trial], float]  # adds to them
 
     def left(self) -> float:
-        """What remains of `LearnSearch.max_work`; negative where the last fit took more than was expected of it."""
+        """What remains of `LearnSearch.max_work`; negative where the first fit took more than all."""
         return self.search.max_work - sum(work_of(trial, self.rows) for trial in self.trials)
 
     def affords(self, work: float) -> bool:
         """Whether a fit of so much work is begun: up to LARGEST_SHARE of what is left."""
         return work <= LARGEST_SHARE * self.left()
 
+    def limited(self, num_latents: int, num_circuits: int = 1) -> LearnSearch:
+        """The search with no more epochs for the next fit than there is work left for; one at least.
+
+        The first fit of all is not limited: something must be found.
+        """
+        if not self.trials:
+            return self.search
+        epochs = self.left() / (num_circuits * work_of_epoch(num_latents, self.rows))
+        return replace(self.search, num_epochs=int(np.clip(epochs, 1, self.search.num_epochs)))
+
+
+def work_of_epoch(num_latents: int, rows: Rows) -> float:
+    """The work of one epoch of one circuit, as in the module's head.
+
+    Parameters
+    ----------
+    num_latents : int
+    rows : Rows
+
+    Returns
+    -------
+    float
+        That of a circuit for each part of the rows, too, as each row is in one part.
+    """
+    return float(rows.rows.size) * num_latents ** 2
+
 
 def work_of(trial: Trial, rows: Rows) -> float:
-    """The work of one fit, as in the module's head.
+    """The work of one fit; of EM for a whole mixture, that of one of its circuits.
 
     Parameters
     ----------
@@ -52,9 +79,8 @@ def work_of(trial: Trial, rows: Rows) -> float:
     Returns
     -------
     float
-        For a mixture, that of one of its circuits; where each sees its own part of the rows, that is all.
     """
-    return float(rows.rows.size) * trial.num_latents ** 2 * float(trial.epochs[-1])
+    return work_of_epoch(trial.num_latents, rows) * float(trial.epochs[-1])
 
 
 def expected_work(trial: Trial, num_latents: int, rows: Rows) -> float:
@@ -70,4 +96,4 @@ def expected_work(trial: Trial, num_latents: int, rows: Rows) -> float:
     -------
     float
     """
-    return work_of(trial, rows) * (num_latents / trial.num_latents) ** 2
+    return work_of_epoch(num_latents, rows) * float(trial.epochs[-1])

@@ -3,6 +3,9 @@ import numpy as np
 import pytest
 
 from pcircuit import LearnSearch, learn
+from pcircuit.learning.choosing.fits import Rows
+from pcircuit.learning.choosing.learned import Trial
+from pcircuit.learning.choosing.work import Making
 
 SEARCH = {"num_latents": [1, 2, 4], "pseudocounts": [0.1, 1.0], "num_trees": 4, "num_epochs": 20, "num_parts": (),
           "tolerance": 1e-9}
@@ -24,7 +27,21 @@ def test_nothing_is_begun_beyond_the_limit(rng, share):
     assert (bound[0].num_latents, bound[0].best) == (free[0].num_latents, free[0].best)  # the first size always
     assert len(bound) < len(free)
     spent = work(bound, rows)
-    assert len(bound) == 1 or sum(spent[:-1]) <= most
+    assert len(bound) == 1 or sum(spent) <= most
+
+
+def test_a_fit_ends_where_nothing_is_left():
+    """10 different rows of 3 columns and 2 states: 120 for each epoch."""
+    table = np.array([[i % 2, i // 2 % 2, i // 4] for i in range(10)])
+    rows = Rows(table, table, np.ones(10), table, np.full(3, 3), 1)
+    trial = Trial("size", 2, 0.1, np.array([10]), np.zeros(1), np.zeros(1))  # 1,200
+    for most, epochs, of_three in ((1.0, 1, 1), (1200 + 7 * 120, 7, 2), (1200 + 15.5 * 120, 15, 5), (1e300, 20, 20)):
+        search = LearnSearch(num_epochs=20, max_work=most)
+        first = Making(rows, search, np.random.default_rng(0), [], lambda trial: trial.best)
+        assert first.limited(2).num_epochs == 20
+        later = first._replace(trials=[trial])
+        assert (later.limited(2).num_epochs, later.limited(2, 3).num_epochs) == (epochs, of_three)
+        assert later.affords(120) == (most >= 1200 + 480)
 
 
 def test_the_limit_is_that_of_the_table_not_of_the_machine(rng):
