@@ -147,7 +147,7 @@ def labels_of(column: Any) -> tuple[Any, ...]:
     >>> from hld import fit_encoder
     >>> encoder = fit_encoder([["red", 1.5], ["blue", 2.5], ["red", 3.5]])
     >>> [labels_of(column) for column in encoder.columns]
-    [('blue', 'red', '(unseen)', '(missing)'), ('< 2.5', '2.5 to 3.5', '>= 3.5', '(missing)')]
+    [('blue', 'red', '(unseen)', '(missing)'), ('< 2', '2 to 3', '>= 3', '(missing)')]
     """
     edges = getattr(column, "edges", None)
     if edges is None:

@@ -8,15 +8,10 @@ A column is one of two things.
   first in order), the rest share category n, and values that training did not have are category n + 1.
 * `BinColumn`: E edges that cut the real line into E + 1 half-open intervals
 
-  .. math:: (-\infty, e_1), \; [e_1, e_2), \; \dots, \; [e_E, \infty).
+  .. math:: (-\infty, e_1), \; [e_1, e_2), \; \dots, \; [e_E, \infty),
 
-  With the N finite training values sorted, the candidates for B bins are the order statistics
-
-  .. math:: e_k = x_{(\lfloor kN/B \rfloor + 1)}, \qquad k = 1, \dots, B - 1;
-
-  a candidate equal to the smallest value is replaced by the next larger distinct value, and equal candidates
-  are merged. Every edge is a training value above the smallest one. So no bin is empty on the training table,
-  a smallest value that fills several quantiles gets a bin of its own, and there are at most B bins.
+  at quantiles of the training values as far as possible (`hld.schemas.bin_edges`). No bin is empty on the training
+  table, and there are at most B bins.
 
 Dates, durations and times of day are cut like numbers: they are numbers of seconds (`hld.tables.times`).
 
@@ -42,7 +37,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hld.schemas.bin_edges import bin_edges
 from hld.schemas.rare_levels import MOST_RARE, SIZE, digests_of
+from hld.schemas.single_precision import spans
 from hld.tables.cells import distinct_values, level_order
 from hld.tables.factored import whole_cells
 from hld.tables.single_cells import not_a_number
@@ -146,6 +143,14 @@ class BinColumn:
         # Rounding can push the middle of two neighbouring doubles onto the upper end, which the bin excludes.
         middles = [m if a <= (m := 0.5 * a + 0.5 * b) < b else a for a, b in pairwise(marks)]
         return middles if self.kind == "continuous" else [from_seconds(m, self.kind) for m in middles]
+
+    @property
+    def marks(self) -> tuple[float, ...]:
+        """What numbers are compared with: low, the edges, and high, and what four bytes make of these."""
+        if self.kind in TIMES:
+            return (self.low, *self.edges, self.high)
+        first = spans([*dict.fromkeys((self.low, *self.edges, self.high))])
+        return (*(one for one, _ in first[:len(self.edges) + 1]), first[-1][1])
 
     def text(self, mark: float) -> str:
         """A number of this column as a person reads it."""
@@ -267,18 +272,13 @@ def _most_frequent(name: str, levels: list[str], counts: np.ndarray, max_categor
 
 def _quantile_bins(name: str, distinct: Any, counts: np.ndarray, num_bins: int,
                    kind: str = "continuous") -> BinColumn:
-    """Binned column with order statistics of the finite values as edges."""
+    """Binned column of the finite values."""
     number = np.array(distinct, dtype=np.float64)
     finite = np.isfinite(number)
     if not finite.any():
         raise ValueError(f"`table` column {name!r} holds no finite number, expected some to cut into bins: "
                          f"leave the column out")
     order = np.argsort(number[finite], kind="stable")
-    number, up_to = number[finite][order], np.cumsum(counts[finite][order])
-    num_bins = min(num_bins, int(up_to[-1]))                # more bins than rows give the same edges
-    rank = up_to[-1] * np.arange(1, num_bins) // num_bins
-    at = np.searchsorted(up_to, rank, side="right")         # number[at] is the order statistic x_(rank + 1)
-    # The smallest value cannot be an edge, as nothing would lie below it: hence 1, and hence the last filter.
-    edges = np.unique(number[np.minimum(np.maximum(at, 1), len(number) - 1)])
-    edges = edges[edges > number[0]]
-    return BinColumn(name, tuple(edges.tolist()), float(number[0]), float(number[-1]), kind)
+    number = number[finite][order]
+    edges = bin_edges(number, counts[finite][order], num_bins, in_gaps=kind == "continuous")
+    return BinColumn(name, edges, float(number[0]), float(number[-1]), kind)

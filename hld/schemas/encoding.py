@@ -200,7 +200,8 @@ def _leave_one_out(column: LevelColumn, values: np.ndarray, codes: np.ndarray) -
 def _apply_policy(column: Any, numbers: Any, codes: Any) -> None:
     """Make values that training did not show missing, or refuse them."""
     if column.kind in BINNED:
-        new = (numbers < column.low) | (numbers > column.high)
+        low, *_, high = column.marks
+        new = (numbers < low) | (numbers > high)
     else:
         new = codes == column.num_categories - 1
     if column.unseen == "refuse":

@@ -3,17 +3,21 @@
 This is for text and objects (for numbers see `hld.schemas.number_codes`). Python's dictionaries compare by value, which
 is the equality wanted: 1, 1.0 and True find one entry, "1" another. One look-up per cell decides nearly all
 cells; only those not found are examined: they may be missing (NaN, or an empty text that is no level), a level in
-another form (a date, bytes, a decimal), rare, or unseen.
+another form (a date, bytes, a decimal, a number of four bytes), rare, or unseen.
 
 Functions: `level_lookup` (column to `LevelLookup`), `look_up` (cells to categories).
 """
 from __future__ import annotations
 
+import math
+from bisect import bisect_right
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from hld.schemas.number_codes import LARGEST
 from hld.schemas.rare_levels import digest, digest_set
+from hld.schemas.single_precision import spans
 from hld.tables.single_cells import first_unhashable, is_missing, not_a_level, not_a_number, plain_value
 
 if TYPE_CHECKING:
@@ -23,17 +27,22 @@ _UNKNOWN, _ODD = -2, -3
 
 
 class LevelLookup(NamedTuple):
-    """Categories of levels, with the usual missing values at -1; digests of rare levels."""
+    """Categories of levels, with the usual missing values at -1; digests of rare levels; numbers taken for a level."""
 
     categories: dict[str, Any]
     rare: frozenset[str]
+    near: list[tuple[float, float, int]]
 
 
 def level_lookup(column: LevelColumn) -> LevelLookup:
     """`LevelLookup` of a `LevelColumn`."""
     # np.nan is a key because data frames fill holes with this one object; other NaNs are found one by one.
     categories = {None: -1, np.nan: -1, **{level: code for code, level in enumerate(column.levels)}}
-    return LevelLookup(categories, digest_set(column.rare))
+    numbers = {level: code for code, level in enumerate(column.levels)
+               if not isinstance(level, str) and abs(level) < LARGEST}
+    near = sorted((first, last, code) for (first, last), code in
+                  zip(spans(list(numbers)), numbers.values(), strict=True) if first < last)
+    return LevelLookup(categories, digest_set(column.rare), near)
 
 
 def look_up(column: LevelColumn, lookup: LevelLookup, values: np.ndarray, *, is_strict: bool = True,
@@ -89,5 +98,8 @@ def _code_of(column: Any, lookup: Any, cell: str, is_strict: bool) -> int:
         return _ODD
     if value in lookup.categories:
         return lookup.categories[value]
+    if isinstance(value, float) and (i := bisect_right(lookup.near, (value, math.inf))) and \
+            value <= lookup.near[i - 1][1]:
+        return lookup.near[i - 1][2]
     # categories after the levels: rare ones, if there are any, and last the unseen ones
     return len(column.levels) if is_rare else column.num_categories - 1

@@ -10,6 +10,9 @@ function of x that is constant between finitely many breaks :math:`b_0 \le b_1 \
 * Levels :math:`v_0 < v_1 < \dots`: breaks :math:`v_0, v_0^+, v_1, v_1^+, \dots` and slots n, 0, n, 1, ..., n:
   between two levels lies nothing but the unseen level n.
 
+Levels that are no whole numbers, edges, low and high are taken with what four bytes make of them
+(`hld.schemas.single_precision`).
+
 Here v+ is the next double after v. NaN sorts after every number, so one more break at NaN gives missing
 values a slot of their own (-1) and no test for them is needed. The slots of all columns are laid one after
 the other; a block of rows then costs one binary search per column and two gathers for the whole block.
@@ -28,11 +31,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hld.schemas.columns import BINNED
+from hld.schemas.single_precision import spans
 
 if TYPE_CHECKING:
     from hld.schemas.columns import BinColumn, LevelColumn
 
-_EXACT = 2 ** 53            # below this magnitude every integer is a double
+LARGEST = 2 ** 53           # below this magnitude every integer is a double
 _BLOCK_CELLS = 2 ** 15      # cells encoded at a time: the positions of a block stay in the cache
 
 
@@ -61,20 +65,21 @@ def step_tables(columns: tuple[Any, ...]) -> StepTables:
 def _bin_steps(column: BinColumn) -> tuple[Any, ...]:
     """Breaks (E + 3,), slot codes and beyond-the-range flags (E + 4) of a binned column."""
     last = len(column.edges)
-    breaks = np.array([column.low, *column.edges, math.nextafter(column.high, np.inf), np.nan])
+    *starts, high = column.marks
+    breaks = np.array([*starts, math.nextafter(high, np.inf), np.nan])
     return breaks, [0, *range(last + 1), last, -1], [True, *[False] * (last + 1), True, False]
 
 
 def _level_steps(column: LevelColumn) -> tuple[Any, ...]:
     """Breaks (2n + 1,), slot codes and flags (2n + 2) of n levels; None, [], [] where doubles cannot tell."""
-    if column.rare or any(isinstance(level, str) or abs(level) >= _EXACT for level in column.levels):
+    if column.rare or any(isinstance(level, str) or abs(level) >= LARGEST for level in column.levels):
         return None, [], []
-    unseen = len(column.levels)
+    unseen, taken = len(column.levels), spans(column.levels)
     breaks, slots = [], [unseen]
     # Levels of mixed types are kept by type name first; the breaks have to ascend by value.
     for code in sorted(range(unseen), key=column.levels.__getitem__):
-        value = float(column.levels[code])
-        breaks += [value, math.nextafter(value, np.inf)]
+        first, last = taken[code]
+        breaks += [first, math.nextafter(last, np.inf)]
         slots += [code, unseen]
     return np.array([*breaks, np.nan]), [*slots, -1], [False] * (len(slots) + 1)
 

@@ -168,7 +168,7 @@ class TableSchema:
     >>> print(schema)
     column  kind         categories  missing  unseen  values
     colour  categorical  3           0        keep    'blue', 'red'
-    size    continuous   2           0.333    keep    1.5 .. 2.5 cut at 2.5
+    size    continuous   2           0.333    keep    1.5 .. 2.5 cut at 2
     new     boolean      3           0        keep    False, True
     >>> edited = schema.replace("size", edges=(2.0,), policy="missing").replace("new", kind="left out")
     >>> edited["size"].edges, edited.encoder().names

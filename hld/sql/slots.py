@@ -33,6 +33,8 @@ from typing import Any
 import numpy as np
 
 from hld.schemas.columns import BINNED, BinColumn, LevelColumn
+from hld.schemas.number_codes import LARGEST
+from hld.schemas.single_precision import spans
 from hld.tables.calendar import PARTS
 from hld.tables.time_texts import EPOCH
 from hld.tables.times import TIMES
@@ -155,7 +157,7 @@ def _bin_branches(column: Any, value: Any) -> list[Any] | None:
         if not (value.type().is_numeric() or value.type().is_boolean()):
             return None
         value = (ibis.ifelse(value, 1, 0) if value.type().is_boolean() else value).cast("float64")
-        low, *edges, high = map(double, (column.low, *column.edges, column.high))
+        low, *edges, high = map(double, column.marks)
         above = [(value > high, len(edges) + 2)]
     steps = [(value >= edge, k + 2) for k, edge in enumerate(edges)]
     return [*above, *steps[::-1], (value >= low, 1)]
@@ -166,9 +168,10 @@ def _level_branches(column: Any, value: Any) -> list[Any] | None:
     import ibis
     dtype = value.type()
     if dtype.is_numeric() or dtype.is_boolean():
-        literals = [_number(level, dtype) for level in column.levels]
-        if dtype.is_boolean() or dtype.is_decimal():
-            value = ibis.ifelse(value, 1, 0) if dtype.is_boolean() else value.cast("float64")
+        if dtype.is_floating() or dtype.is_decimal():
+            return _span_branches(column, value.cast("float64"))
+        literals = [_number(level) for level in column.levels]
+        value = ibis.ifelse(value, 1, 0) if dtype.is_boolean() else value
     elif column.kind != "categorical":
         return None
     elif dtype.is_temporal():
@@ -194,14 +197,21 @@ def double(number: float) -> Any:
     return ibis.literal(repr(float(number))).cast("float64")
 
 
-def _number(level: Any, dtype: Any) -> Any:
-    """A level as a literal for a column of numbers; None if no number of that type is equal to it."""
+def _span_branches(column: Any, value: Any) -> list[Any]:
+    """Conditions and slots of levels for a column of doubles: those that four bytes can have made of them, too."""
+    numbers = {code: level for code, level in enumerate(column.levels)
+               if not isinstance(level, str) and abs(level) <= np.finfo(float).max and float(level) == level}
+    near = [code for code, level in numbers.items() if abs(level) < LARGEST]
+    taken = dict(zip(near, spans([numbers[code] for code in near]), strict=True))
+    ends = {code: taken.get(code, (level, level)) for code, level in numbers.items()}
+    return [((value == double(first)) if first == last else value.between(double(first), double(last)), code)
+            for code, (first, last) in ends.items()]
+
+
+def _number(level: Any) -> Any:
+    """A level as a literal for a column of whole numbers; None if no such number is equal to it."""
     import ibis
-    if isinstance(level, str):
-        return None
-    if dtype.is_floating() or dtype.is_decimal():
-        return double(level) if abs(level) <= np.finfo(float).max and float(level) == level else None
-    if level != math.floor(level) if math.isfinite(level) else True:
+    if isinstance(level, str) or not math.isfinite(level) or level != math.floor(level):
         return None
     whole = int(level)
     return ibis.literal(whole) if -2 ** 63 <= whole < 2 ** 64 else None

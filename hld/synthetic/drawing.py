@@ -13,7 +13,7 @@ import numpy as np
 
 import pcircuit
 from hld.synthetic.expressions import Condition, cut_edges, read_condition
-from hld.synthetic.values import grids
+from hld.synthetic.values import drawable, grids
 from hld.tables.times import from_seconds
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ def draw_rows(circuit: pcircuit.Circuit, columns: tuple[Any, ...], tables: Value
     num_samples = pcircuit.check_whole_number(num_samples, "num_samples", 0)
     rng = pcircuit.check_generator(rng)
     inside = grids(columns, tables)
+    columns = drawable(columns, inside)
     condition = Condition({}, [{}]) if where is None else read_condition(where, columns, inside)
     finer = cut_circuit(circuit, columns, inside, condition.cuts)
     codes = _drawn(finer, condition.boxes, num_samples, rng)
@@ -87,6 +88,7 @@ def condition_probability(circuit: pcircuit.Circuit, columns: Any, tables: Any, 
         If `where` is no condition on these columns.
     """
     inside = grids(columns, tables)
+    columns = drawable(columns, inside)
     condition = read_condition(where, columns, inside)
     finer = cut_circuit(circuit, columns, inside, condition.cuts)
     return float(sum(np.exp(pcircuit.log_probability(finer, box)) for box in condition.boxes))

@@ -11,7 +11,8 @@ of a bin [a, b) has the share (F(c) - F(a)) / (F(b) - F(a)).
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -185,6 +186,35 @@ def grids(columns: Any, tables: ValueTables | None) -> list[Any]:
             found.append(Grid(column.low, column.high, tables.quantiles[at], float(tables.units[at])))
             at += 1
     return found
+
+
+def drawable(columns: Any, grids: Any) -> tuple[Any, ...]:
+    """The same columns with each edge at the smallest value of its bin that can be drawn.
+
+    Edges lie between training values.  The part of a bin below the first multiple of the column's unit holds no value,
+    and a condition that cuts there would give it a share.
+
+    Parameters
+    ----------
+    columns : sequence of V columns
+        Columns of the encoder.
+    grids : list of V Grid or None
+
+    Returns
+    -------
+    tuple of V columns
+        A column stays as it is where bins, written by hand, hold no such value.
+    """
+    return tuple(column if grid is None else _drawable(column, grid)
+                 for column, grid in zip(columns, grids, strict=True))
+
+
+def _drawable(column: Any, grid: Grid) -> Any:
+    """One of them."""
+    edges = tuple(grid.cut(edge, False) for edge in column.edges)
+    marks = (column.low, *edges)
+    ascend = all(a < b for a, b in pairwise(marks)) and marks[-1] <= column.high
+    return replace(column, edges=edges) if ascend else column
 
 
 def _uniform(marks: Any) -> np.ndarray:

@@ -1,0 +1,54 @@
+"""Numbers that have lost digits on their way: the same number in eight bytes and in four.
+
+A table that was learned from a file of text holds 0.1, and a batch from a feature store the same number in four bytes,
+0.10000000149...; by the last digit it would be a level that was never seen, or, where 0.1 is the largest value, one
+beyond the training range.  So a level, an edge and the ends of a range are taken with all numbers that rounding to
+four bytes, there or here, can have made of them,
+
+    |x - v| <= 2^-23 |v|,
+
+which is twice the largest rounding error.  Whole numbers are exact in four bytes up to 2^24, and are taken as they
+are, and so is what lies so close together that four bytes cannot tell it apart.
+"""
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+ROUNDING = 2.0 ** -23  # relative
+EXACT = 2.0 ** 24  # up to which four bytes hold every whole number
+
+
+def spans(numbers: Sequence[Any]) -> list[tuple[float, float]]:
+    """For each of n numbers the smallest and the largest one that is taken for it.
+
+    Parameters
+    ----------
+    numbers : sequence of n int or float
+        Different and finite.
+
+    Returns
+    -------
+    list of (float, float)
+        Disjoint intervals around the numbers; both ends are the number itself where it is an int, a whole number up to
+        2^24, or too close to another one.
+
+    Examples
+    --------
+    >>> (first, last), two = spans([0.1, 2])
+    >>> import numpy as np
+    >>> first < 0.1 < float(np.float32(0.1)) < last, two
+    (True, (2.0, 2.0))
+    """
+    found = [(float(one), float(one)) if isinstance(one, int) else _span(one) for one in numbers]
+    order = sorted(range(len(found)), key=lambda i: numbers[i])
+    close = {k for i, j in pairwise(order) if found[i][1] >= found[j][0] for k in (i, j)}
+    return [(float(one), float(one)) if i in close else found[i] for i, one in enumerate(numbers)]
+
+
+def _span(number: float) -> tuple[float, float]:
+    """The smallest and the largest number that is taken for one, whatever is near."""
+    far = 0.0 if abs(number) <= EXACT and number == int(number) else ROUNDING * abs(number)
+    return max(number - far, -sys.float_info.max), min(number + far, sys.float_info.max)

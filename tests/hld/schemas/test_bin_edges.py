@@ -1,0 +1,93 @@
+"""Edges of bins: quantiles, spare bins, atoms, gaps; what they must do for every column of numbers."""
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tables import FINITE
+
+from hld.schemas.bin_edges import FEWEST, bin_edges
+from hld.schemas.encoder import fit_encoder
+
+
+def codes(values, edges):
+    """The bins of some values."""
+    return np.searchsorted(edges, values, side="right")
+
+
+@given(st.lists(FINITE | st.integers(-3, 3).map(float), min_size=2, max_size=60), st.integers(2, 12), st.booleans())
+def test_every_bin_holds_training_values_and_edges_ascend(numbers, num_bins, in_gaps):
+    values, counts = np.unique(numbers, return_counts=True)
+    edges = bin_edges(values, counts, num_bins, in_gaps=in_gaps)
+    assert list(edges) == sorted(set(edges))
+    assert set(codes(values, edges)) == set(range(len(edges) + 1))
+    assert len(edges) < num_bins
+    assert bool(edges) == (len(values) > 1)
+    assert all(type(edge) is float for edge in edges)
+
+
+@given(st.lists(st.integers(-10 ** 6, 10 ** 6), min_size=2, max_size=60, unique=True), st.integers(2, 12),
+       st.sampled_from([1.0, 0.01, 1 / 3]))
+def test_numbers_in_four_bytes_stay_in_their_bins(numbers, num_bins, unit):
+    """A rounded number moves by at most 2^-24 of itself, which is less than a quarter of these gaps."""
+    values = np.unique(np.array(numbers) * unit)
+    for counts in (np.ones(len(values), int), np.where(np.arange(len(values)) % 3, 1, 1000)):
+        edges = bin_edges(values, counts, num_bins)
+        np.testing.assert_array_equal(codes(values.astype(np.float32).astype(float), edges), codes(values, edges))
+
+
+def test_values_that_are_all_different_give_bins_of_equal_size():
+    edges = bin_edges(np.arange(1.0, 81.0), np.ones(80, int), 8)
+    assert np.bincount(codes(np.arange(1.0, 81.0), edges)).tolist() == [10] * 8
+    assert edges == (10.5, 20.5, 30.5, 40.5, 50.5, 60.5, 70.5)
+
+
+def test_what_nine_in_ten_have_leaves_the_other_bins_to_the_rest():
+    values, counts = np.arange(0.0, 101.0), np.array([900] + [1] * 100)
+    edges = bin_edges(values, counts, 8)
+    sizes = np.bincount(np.repeat(codes(values, edges), counts)).tolist()
+    assert sizes[0] == 900
+    assert len(sizes) == 8
+    assert min(sizes) >= FEWEST
+    assert max(sizes[1:]) <= 2 * min(sizes[1:]) + 1  # by halving
+
+
+def test_spare_bins_stay_unused_where_they_would_hold_next_to_nothing():
+    assert len(bin_edges(np.arange(0.0, 2 * FEWEST), np.array([900] + [1] * (2 * FEWEST - 1)), 8)) == 1
+    assert len(bin_edges(np.arange(0.0, 2 * FEWEST + 1), np.array([900] + [1] * 2 * FEWEST), 8)) == 2
+
+
+@pytest.mark.parametrize(("values", "counts", "moved"), [
+    ([0.0, 155.0, 200.0, 300.0], [960, 20, 10, 10], 100.0),      # nothing lost, and a hundred
+    ([0.0, 155.0, 200.0, 300.0], [960, 20, 10, 10], 1.0),
+    ([10.5, 20.0, 30.25, 40.0], [20, 10, 10, 960], 39.8),
+    ([10.5, 20.0, 30.25, 40.0, 50.0], [20, 10, 960, 5, 5], 31.0),
+    ([9.0, 10.0, 11.0], [500, 10, 490], 9.64)])
+def test_rows_that_move_off_an_atom_change_their_bin(values, counts, moved):
+    """They could be seen by their absence: no test that keeps counts of bins sees them if they stay in one."""
+    edges = bin_edges(np.array(values), np.array(counts), 8)
+    atom = values[int(np.argmax(counts))]
+    assert codes(atom, edges) != codes(moved, edges)
+
+
+def test_edges_have_few_digits():
+    values = np.sort(np.random.default_rng(0).lognormal(10, 1, size=1000))
+    edges = bin_edges(values, np.ones(1000, int), 8)
+    assert all(len(f"{edge:.17g}") <= 9 for edge in edges)
+    at = np.searchsorted(values, edges)
+    lower, upper = values[at - 1], values[at]
+    assert (np.abs(np.array(edges) - (lower + upper) / 2) <= (upper - lower) / 4 * (1 + 1e-12)).all()
+
+
+@pytest.mark.parametrize("values", [
+    [1.0, np.nextafter(1.0, 2.0)], [-1e308, 1e308], [5e-324, 1e-323], [0.0, 5e-324], [-5e-324, 0.0, 5e-324],
+    [1e300, 1.5e308], [-1.7976931348623157e308, 0.0, 1.7976931348623157e308]])
+def test_numbers_at_the_ends_of_what_doubles_hold(values):
+    for counts in ([10] * len(values), [100] + [10] * (len(values) - 1), [10] * (len(values) - 1) + [100]):
+        edges = bin_edges(np.array(values), np.array(counts), 4)
+        assert codes(np.array(values), edges).tolist() == list(range(len(values)))
+
+
+def test_edges_of_times_are_times_of_the_table():
+    days = np.datetime64("2024-03-01", "us") + np.arange(80) * np.timedelta64(1, "D")
+    column, = fit_encoder(days[:, None], num_bins=4, continuous=[0]).columns
+    assert {edge % 86_400 for edge in column.edges} == {0.0}
