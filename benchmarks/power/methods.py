@@ -71,6 +71,14 @@ def likelihood(source, shared):
 
 def columns(source, shared):
     """-log of the smallest p-value of all columns times their number."""
+    def run(batch):
+        smallest = max(min(column_pvalues(source, batch)), 1e-300)
+        return -np.log(smallest), min(1.0, smallest * batch.shape[1])
+    return run
+
+
+def column_pvalues(source, batch) -> list:
+    """p-values of Kolmogorov-Smirnov or chi-square tests of each column."""
     from scipy import stats
     reference = source.train
 
@@ -80,11 +88,7 @@ def columns(source, shared):
         levels, places = np.unique(np.concatenate([reference[:, v], values]), return_inverse=True)
         counts = [np.bincount(part, minlength=len(levels)) for part in np.split(places, [len(reference)])]
         return 1.0 if len(levels) == 1 else stats.chi2_contingency(counts, correction=False).pvalue
-
-    def run(batch):
-        smallest = max(min(of_column(v, batch[:, v]) for v in range(batch.shape[1])), 1e-300)
-        return -np.log(smallest), min(1.0, smallest * batch.shape[1])
-    return run
+    return [of_column(v, batch[:, v]) for v in range(batch.shape[1])]
 
 
 def features_of(source):

@@ -7,6 +7,14 @@ one more level.  There is a p-value (`hld.answers.frequencies`), adjusted for th
 
 the share of rows that would have to change for the frequencies to be the expected ones (the total variation distance).
 In an ordered column, A = P(a batch row is above a reference row) + P(they are level) / 2 gives the direction.
+
+Numbers beyond the training range are in the outermost bins, and ten times as large a number is in the same bin.  So
+where rows have such numbers, of the batch or of the reference, a column with bins has a second test, of how many there
+are (`hld.schemas.counts.new_values`), and its p-value is twice the smaller of the two.  Whether there is a second test
+depends on the number in both sides together, given which the two keep their levels.
+
+Columns are in the order of their p-values.  Where a batch is rejected and no column moved by itself, those come first
+whose dependence on others changed (`hld.answers.evidence`): exchanged levels may leave the frequencies as they were.
 """
 from __future__ import annotations
 
@@ -18,10 +26,12 @@ import numpy as np
 
 from hld.answers.adjust import holm
 from hld.answers.frequencies import homogeneity_pvalue
+from hld.schemas.counts.new_values import new_value_pvalues
 
 if TYPE_CHECKING:
     from hld.answers.profile import Profile
     from hld.schemas.columns import LevelColumn
+    from hld.schemas.counts.new_values import KeptValues
 
 UNSEEN, RARE, MISSING = "(unseen)", "(rare)", "(missing)"
 CLEAR = 0.01  # |A - 1/2| below which no direction is given
@@ -48,6 +58,8 @@ class ColumnShift:
         move.
     above : float or None
         P(batch above reference) + P(level) / 2 in columns with an order; above 1/2 the values have risen.
+    beyond : tuple of two float, or None
+        Shares of numbers beyond the training range, in the reference and in the batch, where these are tested.
     """
 
     name: str
@@ -59,6 +71,7 @@ class ColumnShift:
     pvalue: float
     adjusted: float
     above: float | None
+    beyond: tuple[float, float] | None = None
 
     @property
     def direction(self) -> str:
@@ -75,9 +88,13 @@ class ColumnShift:
 
     def describe(self) -> str:
         """How the column moved, in words."""
-        changes = "; ".join(f"{self.labels[k]} {percent(self.expected[k])} -> {percent(self.observed[k])}"
-                            for k in self.largest_changes())
-        return ", ".join(part for part in (self.direction, changes) if part) or "as expected"
+        expected, observed = self.beyond or (0.0, 0.0)
+        is_most = observed - expected > np.abs(self.observed - self.expected).max(initial=0.0)
+        changes = [f"{self.labels[k]} {percent(self.expected[k])} -> {percent(self.observed[k])}"
+                   for k in self.largest_changes(SHOWN_CHANGES - is_most)]
+        if is_most:
+            changes.insert(0, f"beyond the training range {percent(expected)} -> {percent(observed)}")
+        return ", ".join(part for part in (self.direction, "; ".join(changes)) if part) or "as expected"
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain Python values."""
@@ -85,12 +102,13 @@ class ColumnShift:
         return {"name": self.name, "kind": self.kind, "pvalue": self.pvalue if known else None,
                 "adjusted_pvalue": self.adjusted if known else None,
                 "difference": self.difference, "direction": self.direction, "above": self.above,
+                "beyond_range": None if self.beyond is None else list(self.beyond),
                 "levels": [{"label": label, "expected": float(a), "observed": float(b)}
                            for label, a, b in zip(self.labels, self.expected, self.observed, strict=True)]}
 
 
 def column_shifts(columns: tuple[LevelColumn, ...], reference: Profile, batch: Profile, seed: int,
-                  tests: np.ndarray | None = None) -> tuple[Any, ...]:
+                  tests: np.ndarray | None = None, beyond: Any = None) -> tuple[Any, ...]:
     """How each column moved, the smallest p-value first.
 
     Parameters
@@ -103,6 +121,8 @@ def column_shifts(columns: tuple[LevelColumn, ...], reference: Profile, batch: P
         Seed of the draws behind the p-values of columns with small counts.
     tests : (2, V) float array, optional
         The p-values and the adjusted ones, if they are not those of independent rows; NaN is no p-value.
+    beyond : tuple of KeptValues and (V,) int array, optional
+        New values of the reference, and numbers of the batch beyond the training range, to test them as well.
 
     Returns
     -------
@@ -114,24 +134,40 @@ def column_shifts(columns: tuple[LevelColumn, ...], reference: Profile, batch: P
     O(K) a column, and up to 9,999 draws of K numbers where counts are small.
     """
     pairs = list(zip(reference.counts, batch.counts, strict=True))
+    shares: list[Any] = [None] * len(columns)
     if tests is None:
         pvalues = [homogeneity_pvalue(expected, observed, np.random.default_rng([seed, v]))
                    for v, (expected, observed) in enumerate(pairs)]
+        if beyond is not None:
+            pvalues, shares = _with_beyond(columns, pvalues, batch, *beyond)
         tests = np.array([pvalues, holm(pvalues)])
-    shifts = [_shift(column, expected, observed, float(p), float(q))
-              for column, (expected, observed), (p, q) in zip(columns, pairs, tests.T.tolist(), strict=True)]
+    shifts = [_shift(column, expected, observed, float(p), float(q), share) for column, (expected, observed), (p, q),
+              share in zip(columns, pairs, tests.T.tolist(), shares, strict=True)]
     return tuple(sorted(shifts, key=lambda one: (np.isnan(one.pvalue), np.nan_to_num(one.pvalue), -one.difference)))
 
 
+def _with_beyond(columns: tuple[Any, ...], pvalues: list[float], batch: Profile, kept: KeptValues,
+                 now: np.ndarray) -> tuple[list[float], list[Any]]:
+    """The p-values with those of numbers beyond the range, and the shares of these, None where none are tested."""
+    shown = [int(counts[:-1].sum()) for counts in batch.counts]
+    tested = [hasattr(column, "edges") and bool(before + own) for column, before, own in
+              zip(columns, kept.new.tolist(), now.tolist(), strict=True)]
+    both = [min(1.0, 2 * min(p, new)) if is_tested else p for p, new, is_tested in
+            zip(pvalues, new_value_pvalues(kept, shown, now), tested, strict=True)]
+    sides = zip(kept.new.tolist(), kept.shown.tolist(), now.tolist(), shown, tested, strict=True)
+    return both, [(before / max(k, 1), own / max(T, 1)) if is_tested else None
+                  for before, k, own, T, is_tested in sides]
+
+
 def _shift(column: LevelColumn, expected: np.ndarray, observed: np.ndarray, pvalue: float,
-           adjusted: float) -> ColumnShift:
+           adjusted: float, beyond: tuple[float, float] | None) -> ColumnShift:
     """How a column with counts (C + 1,) moved."""
     a, b = expected / max(expected.sum(), 1), observed / max(observed.sum(), 1)
     labels = labels_of(column)
     ordered = is_ordered(column)
     levels = [k for k in range(len(labels) - 1) if labels[k] not in (UNSEEN, RARE)] if ordered else []
     return ColumnShift(column.name, column.kind, labels, a, b, float(np.abs(a - b).sum() / 2), pvalue, adjusted,
-                       _above(expected[levels], observed[levels]) if ordered else None)
+                       _above(expected[levels], observed[levels]) if ordered else None, beyond)
 
 
 def is_ordered(column: LevelColumn) -> bool:

@@ -4,6 +4,7 @@ The shifts of columns and pairs are computed on first use, because most results 
 """
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,6 +14,9 @@ import numpy as np
 from hld.answers.column_shifts import column_shifts
 from hld.answers.pair_shifts import pair_shifts
 from hld.answers.profile import Profile
+from hld.schemas.counts.new_values import KeptValues
+
+LEAST = 1e-300  # p-value whose logarithm is taken
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +33,8 @@ class Evidence:
     seed : int
     tests : (2, V) float array or None
         p-values of the columns and adjusted ones, where they are not those of independent rows.
+    kept : KeptValues or None
+        New values of the reference, where these are tested.
     """
 
     fitted: tuple[Any, ...]
@@ -38,11 +44,19 @@ class Evidence:
     num_out_of_range: np.ndarray
     seed: int
     tests: np.ndarray | None = None
+    kept: KeptValues | None = None
 
     @cached_property
     def columns(self) -> tuple[Any, ...]:
         """A `ColumnShift` for each column, the smallest p-value first."""
-        return column_shifts(self.fitted, self.reference, self.batch, self.seed, self.tests)
+        beyond = None if self.kept is None else (self.kept, self.num_out_of_range)
+        return column_shifts(self.fitted, self.reference, self.batch, self.seed, self.tests, beyond)
+
+    def moved_first(self, alpha: float) -> tuple[Any, ...]:
+        """The columns of a batch that is rejected at level alpha: by dependence if none of them moved by itself."""
+        if not self.columns or self.columns[0].adjusted <= alpha or not self.pairs:
+            return self.columns
+        return by_dependence(self.columns, self.pairs, alpha)
 
     @cached_property
     def pairs(self) -> tuple[Any, ...]:
@@ -55,3 +69,27 @@ class Evidence:
                      strict=True)
         odd = [(column.name, int(own[-1]), unseen, beyond) for column, own, unseen, beyond in counts]
         return [one for one in odd if any(one[1:])]
+
+
+def by_dependence(shifts: tuple[Any, ...], pairs: tuple[Any, ...], alpha: float) -> tuple[Any, ...]:
+    """The same columns, those first whose dependence on others changed.
+
+    A pair counts for both of its columns, so that the one that several pairs have in common comes first.
+
+    Parameters
+    ----------
+    shifts : tuple of ColumnShift
+    pairs : tuple of PairShift
+    alpha : float
+        Level of the adjusted p-values of pairs.
+
+    Returns
+    -------
+    tuple of ColumnShift
+        In the order of the sum of -log p over the pairs that changed, the others behind them as they were.
+    """
+    weight = dict.fromkeys((one.name for one in shifts), 0.0)
+    for pair in pairs:
+        for name in pair.names if pair.adjusted <= alpha else ():
+            weight[name] -= math.log(max(pair.pvalue, LEAST))
+    return tuple(sorted(shifts, key=lambda one: -weight[one.name]))

@@ -153,4 +153,5 @@ def evidence_of(detector: Any, batch: Profile | None, quality: DataQuality | Non
     unseen, out_of_range = (np.array([getattr(found.get(own), name, 0) for own in encoder.names], np.int64)
                             for name in ("num_unseen", "num_out_of_range"))
     seed = detector.test_.settings.seed
-    return Evidence(encoder.columns, detector.profile_, batch, unseen, out_of_range, seed, tests)
+    kept = None if quality is None or quality.new_values is None else detector.new_values_
+    return Evidence(encoder.columns, detector.profile_, batch, unseen, out_of_range, seed, tests, kept)

@@ -152,10 +152,14 @@ class HLDResult:
     def columns(self) -> tuple[Any, ...]:
         """How each column moved, the smallest p-value first: `hld.answers.column_shifts.ColumnShift`.
 
+        Where the batch is rejected and no column moved by itself, those come first whose dependence on others changed.
+
         Empty without a table, that is for results of `HLDTest` and of model files without counts.  With a context
         `expected` are the frequencies of the reference rows, and the p-values those of `column_pvalues`.
         """
-        return () if self.evidence is None else self.evidence.columns
+        if self.evidence is None:
+            return ()
+        return self.evidence.moved_first(self.alpha) if self.reject else self.evidence.columns
 
     @property
     def pairs(self) -> tuple[Any, ...]:

@@ -1,35 +1,35 @@
 r"""Where a column of numbers is cut into bins.
 
-With the N finite training values sorted, the candidates for B bins begin at the order statistics
+With the N finite training values sorted, B bins begin at the order statistics
 
 .. math:: x_{(\lfloor kN/B \rfloor + 1)}, \qquad k = 0, \dots, B - 1,
 
-so that each bin holds about N / B rows.  Where a value is so frequent that several of them coincide, bins are left
-over: of the rows of a shop's table nine in ten may have bought nothing, and quantiles alone would put all amounts into
-one bin.  So the bin whose cut leaves most rows on its smaller side is cut at its median, until there are B bins or no
-cut leaves FEWEST rows on both sides.
+so that each holds about N / B rows.  A value that fills a quantile by itself, an *atom*, would make some of them
+coincide: nine in ten rows of a shop's table may have bought nothing, and all amounts would share one bin.  So an atom
+gets a bin of its own, and the rest of the rows, N' of them, is cut into the B' bins that are left, at its own
+quantiles.  A value is an atom if it has N / B rows or, once some are found, N' / B'.  A bin does not reach across an
+atom, which takes a bin more wherever one would; B' is the largest number for which all are at most B.  Atoms of the
+rest, and its bins on average, hold FEWEST rows, or N / B where that is less.
 
 A cut lies in the gap between two neighbouring training values, not on one of them.  A batch may hold the same numbers
 with fewer digits, in four bytes in place of eight or rounded by a file on the way, and a value that is an edge
 itself would then fall now into one bin and now into the other, with all the rows that have it.  Where in the gap:
 
 * in its middle half, at the number with the fewest digits: 36.5 between 36 and 37, 118000 between 117963 and 118021;
-* next to an *atom*, a value that fills a quantile by itself, a thousandth of the gap away from it, so that rows that
-  move off the atom are seen even if they stay in the gap.  Among whole numbers that is half a unit;
-* between two atoms in the middle half again.
+* next to a value with N / B rows a thousandth of the gap away from it, so that rows that move off this value are seen
+  even if they stay in the gap.  Among whole numbers that is half a unit;
+* between two such values in the middle half again.
 
 Every bin holds training values.  The edges depend on the values and their counts only, not on the order of the rows.
 """
 from __future__ import annotations
 
 import math
-from heapq import heapify, heappop, heappush
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-FEWEST = 8  # rows on both sides of a cut beside those at quantiles
+FEWEST = 8  # rows on average of the bins beside atoms
 OFF_ATOM = 1e-3  # of the gap beside an atom
 MOST_ROUNDED, MOST_DIGITS = 1e300, 330  # numbers beyond the one are not rounded, none has more decimals than the other
 SINGLE = 2.0 ** -22  # relative: at least this far from an atom, four units of a number of four bytes
@@ -57,7 +57,7 @@ def bin_edges(values: np.ndarray, counts: np.ndarray, num_bins: int, *, in_gaps:
 
     Notes
     -----
-    O(n + B log n).
+    O(B n).
 
     Examples
     --------
@@ -66,44 +66,40 @@ def bin_edges(values: np.ndarray, counts: np.ndarray, num_bins: int, *, in_gaps:
     >>> bin_edges(np.array([0.0, 12.5, 30.1]), np.array([80, 10, 10]), 4)         # nothing bought, twice
     (0.02, 20.0)
     """
-    up_to = np.cumsum(counts)
-    starts = _with_spare_bins(_quantile_starts(up_to, num_bins), up_to, num_bins)
+    counts = np.asarray(counts, dtype=np.int64)
+    num_bins = min(num_bins, int(counts.sum()))             # more bins than rows give the same edges
+    least = min(FEWEST, int(counts.sum()) // num_bins)
+    starts = _starts(counts, _atoms(counts, num_bins, least), num_bins, least)
     if not in_gaps:
         return tuple(values[starts].tolist())
-    is_atom, whole = counts * num_bins >= up_to[-1], bool((values == np.floor(values)).all())
-    return tuple(_cut(float(values[i - 1]), float(values[i]), bool(is_atom[i - 1]), bool(is_atom[i]), whole)
+    frequent, whole = counts * num_bins >= counts.sum(), bool((values == np.floor(values)).all())
+    return tuple(_cut(float(values[i - 1]), float(values[i]), bool(frequent[i - 1]), bool(frequent[i]), whole)
                  for i in starts)
 
 
-def _quantile_starts(up_to: np.ndarray, num_bins: int) -> list[int]:
-    """Places of the values at which bins begin, without the first one's, by cumulative counts."""
-    num_bins = min(num_bins, int(up_to[-1]))                # more bins than rows give the same edges
-    rank = up_to[-1] * np.arange(1, num_bins) // num_bins
-    at = np.searchsorted(up_to, rank, side="right")         # values[at] is the order statistic x_(rank + 1)
-    # A bin that began with the smallest value would leave nothing below: hence 1, and hence what is filtered.
-    return sorted({i for i in np.maximum(at, 1).tolist() if i < len(up_to)})
+def _atoms(counts: np.ndarray, num_bins: int, least: int) -> np.ndarray:
+    """(n,) flags of the values that fill a quantile of what is left without those found before."""
+    is_atom = np.zeros(len(counts), dtype=bool)
+    while True:
+        left, rest = num_bins - int(is_atom.sum()), int(counts[~is_atom].sum())
+        more = ~is_atom & (counts * left >= rest) & (counts >= least)
+        if left <= 0 or not more.any():
+            return is_atom
+        is_atom |= more
 
 
-def _with_spare_bins(starts: list[int], up_to: np.ndarray, num_bins: int) -> list[int]:
-    """The same and further ones: the best cut of all bins, again and again."""
-    starts, bins = list(starts), [_best_cut(a, b, up_to) for a, b in pairwise([0, *starts, len(up_to)])]
-    heapify(bins)
-    while len(starts) + 1 < num_bins and -bins[0][0] >= FEWEST:
-        _, i, a, b = heappop(bins)
-        for part in ((a, i), (i, b)):
-            heappush(bins, _best_cut(*part, up_to))
-        starts.append(i)
-    return sorted(starts)
-
-
-def _best_cut(a: int, b: int, up_to: np.ndarray) -> tuple[int, int, int, int]:
-    """Minus the rows on the smaller side if the bin of the values a to b - 1 is cut near its median, where; the bin."""
-    before = int(up_to[a - 1]) if a else 0
-    total = int(up_to[b - 1]) - before
-    middle = a + int(np.searchsorted(up_to[a:b], before + total // 2, side="right"))
-    sides = [(max(-below, below - total), i) for i in (middle, middle + 1) if a < i < b
-             for below in (int(up_to[i - 1]) - before,)]
-    return (*min(sides, default=(0, a)), a, b)
+def _starts(counts: np.ndarray, is_atom: np.ndarray, num_bins: int, least: int) -> np.ndarray:
+    """Places of the values at which bins begin, without the first one's."""
+    own = np.where(is_atom, 0, counts)
+    up_to, rest = np.cumsum(own), int(own.sum())
+    changes = np.flatnonzero(is_atom[1:] | is_atom[:-1]) + 1                # the bins of atoms
+    for parts in range(min(num_bins - int(is_atom.sum()), rest // least), 0, -1):
+        rank = rest * np.arange(1, parts) // parts
+        at = np.searchsorted(up_to, rank, side="right")     # values[at] is the order statistic x_(rank + 1) of the rest
+        starts = np.union1d(changes, at[at > 0])
+        if len(starts) < num_bins:
+            return starts
+    return changes if len(changes) < num_bins else _starts(counts, np.zeros_like(is_atom), num_bins, least)
 
 
 def _cut(lower: float, upper: float, after_atom: bool, before_atom: bool, whole: bool) -> float:

@@ -83,8 +83,8 @@ class CountsResult:
 
     @property
     def columns(self) -> tuple[Any, ...]:
-        """How each column moved, the smallest p-value first: `hld.answers.column_shifts.ColumnShift`."""
-        return self.evidence.columns
+        """How each column moved, in the order of `HLDResult.columns`: `hld.answers.column_shifts.ColumnShift`."""
+        return self.evidence.moved_first(self.alpha) if self.reject else self.evidence.columns
 
     @property
     def pairs(self) -> tuple[Any, ...]:

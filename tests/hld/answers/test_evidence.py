@@ -1,0 +1,92 @@
+"""Which column comes first: the one that moved, by its frequencies, its range, or its dependence on others."""
+import numpy as np
+import pytest
+from binomial_bounds import at_most
+
+import hld
+from hld.answers.column_shifts import column_shifts
+from hld.answers.evidence import by_dependence
+from hld.answers.profile import profile_of
+from hld.schemas.counts.new_values import kept_values
+from hld.schemas.encoder import fit_encoder
+
+
+def chain(n, rng):
+    """Six columns: three that depend on the first, and two by themselves, one of them of numbers."""
+    hub = rng.integers(0, 3, n)
+    noisy = [np.where(rng.random(n) < 0.85, hub, rng.integers(0, 3, n)) for _ in range(3)]
+    return np.column_stack([hub, *noisy, rng.integers(0, 3, n), rng.normal(size=n).round(3)])
+
+
+@pytest.fixture(scope="module")
+def detector():
+    return hld.HLDDetector(categorical=range(5), num_epochs=20, rng=0).fit(chain(2000, np.random.default_rng(0)))
+
+
+def names(result):
+    """Names of the columns in order, and of the first one by position."""
+    return [one.name for one in result.columns]
+
+
+def test_numbers_beyond_the_range_put_their_column_first(detector):
+    batch = chain(300, np.random.default_rng(1))
+    top = batch[:, 5] > np.quantile(batch[:, 5], 0.9)
+    batch[top, 5] *= 10
+    result = detector.test(batch)
+    assert result.reject
+    first = result.columns[0]
+    assert first.name == detector.encoder_.names[5]
+    assert first.adjusted < 1e-6
+    assert first.beyond[1] > 0.08 > first.beyond[0]
+    assert "beyond the training range" in first.describe()
+    assert first.to_dict()["beyond_range"] == list(first.beyond)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_column_that_only_lost_its_dependences_comes_first(detector, seed):
+    rng = np.random.default_rng([2, seed])
+    batch = chain(300, rng)
+    batch[:, 0] = rng.permutation(batch[:, 0])
+    result = detector.test(batch)
+    assert result.reject
+    assert names(result)[0] == detector.encoder_.names[0]
+    assert min(one.adjusted for one in result.columns) > result.alpha  # by itself no column moved
+    assert sorted(names(result)) == sorted(detector.encoder_.names)
+
+
+def test_without_an_alarm_and_with_a_moved_column_the_order_is_that_of_pvalues(detector):
+    calm = detector.test(chain(300, np.random.default_rng(3)))
+    assert not calm.reject
+    batch = chain(300, np.random.default_rng(4))
+    batch[:150, 4] = 0
+    batch[:, 0] = np.random.default_rng(5).permutation(batch[:, 0])
+    moved = detector.test(batch)
+    assert names(moved)[0] == detector.encoder_.names[4]
+    for result in (calm, moved):
+        assert [one.pvalue for one in result.columns] == sorted(one.pvalue for one in result.columns)
+
+
+def test_pairs_weigh_both_of_their_columns(detector):
+    batch = chain(300, np.random.default_rng(6))
+    batch[:, 0] = np.random.default_rng(7).permutation(batch[:, 0])
+    result = detector.test(batch)
+    changed = {name for pair in result.pairs if pair.adjusted <= 0.05 for name in pair.names}
+    found = by_dependence(result.evidence.columns, result.pairs, 0.05)
+    assert {one.name for one in found[:len(changed)]} == changed
+    assert by_dependence(result.evidence.columns, (), 0.05) == result.evidence.columns
+
+
+def test_pvalues_of_columns_with_two_tests_keep_their_level():
+    """Numbers of a heavy tail: reference and batch have some beyond the training range in most of 500 tables."""
+    rng, small, tested = np.random.default_rng(8), {0.05: 0, 0.01: 0}, 0
+    for _ in range(500):
+        encoder = fit_encoder(rng.standard_t(2, size=(100, 1)), continuous=[0])
+        (kept, report), (batch, own) = (encoder.encode(rng.standard_t(2, size=(n, 1))) for n in (200, 60))
+        reference, seen = (profile_of(codes, encoder.num_categories, []) for codes in (kept, batch))
+        shift, = column_shifts(encoder.columns, reference, seen, 0, None,
+                               (kept_values(kept, report), own.num_out_of_range))
+        tested += shift.beyond is not None
+        for level in small:
+            small[level] += shift.pvalue <= level
+    assert tested > 250
+    assert all(count <= at_most(500, level) for level, count in small.items())
