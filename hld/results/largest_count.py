@@ -2,8 +2,9 @@ r"""One column among many: the largest difference of a single count, by exact te
 
 A sum of squares over a thousand columns has a standard deviation of the square root of two thousand, in which one
 column's shift drowns; the largest of a thousand differences grows by chance only like the root of a logarithm.  So the
-counts of all categories are tested one by one, and where categories ascend, those up to every cut between two of them,
-in which a drift adds up.
+counts of all categories are tested one by one, and where categories ascend, also those up to every cut between two of
+them, in which a drift adds up.  (A category in the middle that gets a fifth of all rows, as where missing numbers were
+replaced by a mean, changes every cut by a tenth at the most.)
 
 Of n held-out rows and T rows of a batch that show a column, K = k_c + j_c fall into a category (or below a
 cut).  Categories and cuts come from other rows, so all n + T rows are exchangeable without a shift, and
@@ -13,7 +14,8 @@ cut).  Categories and cuts come from other rows, so all n + T rows are exchangea
 whatever the distribution is; twice the smaller tail is a p-value (Fisher's exact test), at any T and however rare the
 category.  The p-value of all columns is the probability that any of the m categories and cuts has one as small as the
 smallest: at most m times that, and less where most of them are so rare that they cannot be conspicuous at all
-(`hld.schemas.counts.smallest_of_tests`).  If a column has two categories, only one is counted.
+(`hld.schemas.counts.smallest_of_tests`).  What is counted once is not counted again: of two categories the second, and
+the first and the last one of a column with cuts.
 
 This test has a share w of the level of all tests together, `SHARE`, as far as it can attain it.  With m columns the
 largest difference must then exceed about sqrt(2 log(m / w)) standard deviations instead of sqrt(2 log m), which for
@@ -123,7 +125,7 @@ def largest_count(kept: Any, batch: Any, ordered: tuple[Any, ...] = (), toleranc
 
 @dataclass(frozen=True, eq=False)
 class CountEvents:
-    """What is counted: categories of columns, and where they ascend all categories up to a cut.
+    """What is counted: categories of columns, and where they ascend all categories up to a cut, too.
 
     Attributes
     ----------
@@ -169,14 +171,18 @@ def count_events(kept: Any, ordered: Any) -> CountEvents:
     --------
     >>> events = count_events([np.array([5, 3, 0]), np.array([1, 2, 5, 0])], [1])
     >>> events.columns.tolist(), events.categories.tolist(), events.is_cut.tolist()
-    ([0, 1, 1], [0, 0, 1], [False, True, True])
+    ([0, 1, 1, 1], [0, 0, 1, 1], [False, True, True, False])
     """
     sizes = np.array([len(one) - 1 for one in kept])
     columns = np.repeat(np.arange(len(sizes)), sizes)
     categories = np.arange(len(columns)) - (np.cumsum(sizes) - sizes)[columns]
-    is_cut = np.isin(columns, np.asarray(ordered, dtype=np.int64))
-    chosen = np.where(is_cut | (sizes[columns] <= 2), categories < sizes[columns] - 1, True)
-    return CountEvents(columns[chosen], categories[chosen], is_cut[chosen])
+    ascends, last = np.isin(columns, np.asarray(ordered, dtype=np.int64)), sizes[columns] - 1
+    is_cut = ascends & (categories < last)
+    alone = np.where(ascends, (categories > 0) & (categories < last), (categories < last) | (last > 1))
+    places = np.concatenate([np.flatnonzero(is_cut), np.flatnonzero(alone)])
+    order = np.argsort(columns[places], kind="stable")
+    return CountEvents(columns[places][order], categories[places][order],
+                       np.repeat([True, False], [is_cut.sum(), alone.sum()])[order])
 
 
 def likelihood_ratio(j: Any, T: Any, K: Any, N: Any) -> np.ndarray:

@@ -146,7 +146,16 @@ def compare_new(kept: KeptValues, shown: Any, new: Any, tolerance: float = 0.0) 
 
 
 def new_value_pvalues(kept: KeptValues, shown: Any, new: Any, tolerance: float = 0.0) -> tuple[float, ...]:
-    """p-values of the columns one by one; parameters as in `compare_new`.
+    """p-values of the columns one by one.
+
+    Parameters
+    ----------
+    kept, shown, new, tolerance
+        As in `compare_new`.
+
+    Returns
+    -------
+    tuple of V float
 
     Examples
     --------
