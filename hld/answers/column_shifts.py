@@ -8,16 +8,18 @@ one more level.  There is a p-value (`hld.answers.frequencies`), adjusted for th
 the share of rows that would have to change for the frequencies to be the expected ones (the total variation distance).
 In an ordered column, A = P(a batch row is above a reference row) + P(they are level) / 2 gives the direction.
 
-Numbers beyond the training range are in the outermost bins, and ten times as large a number is in the same bin.  So
-where rows have such numbers, of the batch or of the reference, a column with bins has a second test, of how many there
-are (`hld.schemas.counts.new_values`), and its p-value is twice the smaller of the two.  Whether there is a second test
-depends on the number in both sides together, given which the two keep their levels.
+New values have a second test (`hld.schemas.counts.new_values`): numbers beyond the training range are in the outermost
+bins, where one ten times as large is in the same bin, and unseen levels are one of perhaps many rare ones, whose counts
+are pooled.  So where rows have such values, of the batch or of the reference, the p-value is twice the smaller of the
+two.  Whether there is a second test depends on their number in both sides together, given which the two keep their
+levels.
 
 Columns are in the order of their p-values.  Where a batch is rejected and no column moved by itself, those come first
 whose dependence on others changed (`hld.answers.evidence`): exchanged levels may leave the frequencies as they were.
 """
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -26,17 +28,24 @@ import numpy as np
 
 from hld.answers.adjust import holm
 from hld.answers.frequencies import homogeneity_pvalue
-from hld.schemas.counts.new_values import new_value_pvalues
 
 if TYPE_CHECKING:
     from hld.answers.profile import Profile
     from hld.schemas.columns import LevelColumn
-    from hld.schemas.counts.new_values import KeptValues
 
 UNSEEN, RARE, MISSING = "(unseen)", "(rare)", "(missing)"
 CLEAR = 0.01  # |A - 1/2| below which no direction is given
 SHOWN_CHANGES = 2
 DIGITS = 4  # of bin edges, more where they would look alike
+
+
+@dataclass(frozen=True)
+class NewValues:
+    """Values of one column that learning did not show: their p-value, and shares in the reference and in the batch."""
+
+    pvalue: float
+    expected: float
+    observed: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +117,7 @@ class ColumnShift:
 
 
 def column_shifts(columns: tuple[LevelColumn, ...], reference: Profile, batch: Profile, seed: int,
-                  tests: np.ndarray | None = None, beyond: Any = None) -> tuple[Any, ...]:
+                  tests: np.ndarray | None = None, new: Sequence[NewValues | None] | None = None) -> tuple[Any, ...]:
     """How each column moved, the smallest p-value first.
 
     Parameters
@@ -121,8 +130,8 @@ def column_shifts(columns: tuple[LevelColumn, ...], reference: Profile, batch: P
         Seed of the draws behind the p-values of columns with small counts.
     tests : (2, V) float array, optional
         The p-values and the adjusted ones, if they are not those of independent rows; NaN is no p-value.
-    beyond : tuple of KeptValues and (V,) int array, optional
-        New values of the reference, and numbers of the batch beyond the training range, to test them as well.
+    new : sequence of V NewValues or None, optional
+        Tests of new values, where there are any.
 
     Returns
     -------
@@ -134,40 +143,28 @@ def column_shifts(columns: tuple[LevelColumn, ...], reference: Profile, batch: P
     O(K) a column, and up to 9,999 draws of K numbers where counts are small.
     """
     pairs = list(zip(reference.counts, batch.counts, strict=True))
-    shares: list[Any] = [None] * len(columns)
+    new = new or [None] * len(columns)
     if tests is None:
         pvalues = [homogeneity_pvalue(expected, observed, np.random.default_rng([seed, v]))
                    for v, (expected, observed) in enumerate(pairs)]
-        if beyond is not None:
-            pvalues, shares = _with_beyond(columns, pvalues, batch, *beyond)
+        pvalues = [p if one is None else min(1.0, 2 * min(p, one.pvalue))
+                   for p, one in zip(pvalues, new, strict=True)]
         tests = np.array([pvalues, holm(pvalues)])
-    shifts = [_shift(column, expected, observed, float(p), float(q), share) for column, (expected, observed), (p, q),
-              share in zip(columns, pairs, tests.T.tolist(), shares, strict=True)]
+    shifts = [_shift(column, expected, observed, float(p), float(q), one) for column, (expected, observed), (p, q), one
+              in zip(columns, pairs, tests.T.tolist(), new, strict=True)]
     return tuple(sorted(shifts, key=lambda one: (np.isnan(one.pvalue), np.nan_to_num(one.pvalue), -one.difference)))
 
 
-def _with_beyond(columns: tuple[Any, ...], pvalues: list[float], batch: Profile, kept: KeptValues,
-                 now: np.ndarray) -> tuple[list[float], list[Any]]:
-    """The p-values with those of numbers beyond the range, and the shares of these, None where none are tested."""
-    shown = [int(counts[:-1].sum()) for counts in batch.counts]
-    tested = [hasattr(column, "edges") and bool(before + own) for column, before, own in
-              zip(columns, kept.new.tolist(), now.tolist(), strict=True)]
-    both = [min(1.0, 2 * min(p, new)) if is_tested else p for p, new, is_tested in
-            zip(pvalues, new_value_pvalues(kept, shown, now), tested, strict=True)]
-    sides = zip(kept.new.tolist(), kept.shown.tolist(), now.tolist(), shown, tested, strict=True)
-    return both, [(before / max(k, 1), own / max(T, 1)) if is_tested else None
-                  for before, k, own, T, is_tested in sides]
-
-
 def _shift(column: LevelColumn, expected: np.ndarray, observed: np.ndarray, pvalue: float,
-           adjusted: float, beyond: tuple[float, float] | None) -> ColumnShift:
+           adjusted: float, new: NewValues | None) -> ColumnShift:
     """How a column with counts (C + 1,) moved."""
     a, b = expected / max(expected.sum(), 1), observed / max(observed.sum(), 1)
     labels = labels_of(column)
     ordered = is_ordered(column)
     levels = [k for k in range(len(labels) - 1) if labels[k] not in (UNSEEN, RARE)] if ordered else []
     return ColumnShift(column.name, column.kind, labels, a, b, float(np.abs(a - b).sum() / 2), pvalue, adjusted,
-                       _above(expected[levels], observed[levels]) if ordered else None, beyond)
+                       _above(expected[levels], observed[levels]) if ordered else None,
+                       (new.expected, new.observed) if new is not None and hasattr(column, "edges") else None)
 
 
 def is_ordered(column: LevelColumn) -> bool:

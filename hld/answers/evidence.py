@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from hld.answers.column_shifts import column_shifts
+from hld.answers.column_shifts import NewValues, column_shifts
 from hld.answers.pair_shifts import pair_shifts
 from hld.answers.profile import Profile
-from hld.schemas.counts.new_values import KeptValues
 
 LEAST = 1e-300  # p-value whose logarithm is taken
 
@@ -33,8 +32,8 @@ class Evidence:
     seed : int
     tests : (2, V) float array or None
         p-values of the columns and adjusted ones, where they are not those of independent rows.
-    kept : KeptValues or None
-        New values of the reference, where these are tested.
+    new : tuple of V NewValues or None
+        Tests of new values, of the columns where there are any.
     """
 
     fitted: tuple[Any, ...]
@@ -44,13 +43,12 @@ class Evidence:
     num_out_of_range: np.ndarray
     seed: int
     tests: np.ndarray | None = None
-    kept: KeptValues | None = None
+    new: tuple[NewValues | None, ...] | None = None
 
     @cached_property
     def columns(self) -> tuple[Any, ...]:
         """A `ColumnShift` for each column, the smallest p-value first."""
-        beyond = None if self.kept is None else (self.kept, self.num_out_of_range)
-        return column_shifts(self.fitted, self.reference, self.batch, self.seed, self.tests, beyond)
+        return column_shifts(self.fitted, self.reference, self.batch, self.seed, self.tests, self.new)
 
     def moved_first(self, alpha: float) -> tuple[Any, ...]:
         """The columns of a batch that is rejected at level alpha: by dependence if none of them moved by itself."""

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hld.answers.column_shifts import NewValues
 from hld.answers.evidence import Evidence
 from hld.answers.profile import Profile, profile_of, tree_edges
 from hld.synthetic.values import is_binned, value_tables
@@ -15,7 +16,7 @@ from hld.tables.times import TIMES, as_seconds
 if TYPE_CHECKING:
     from hld.schemas.columns import BinColumn
     from hld.schemas.encoder import TableEncoder
-    from hld.schemas.quality import DataQuality
+    from hld.schemas.quality import ColumnQuality, DataQuality
     from hld.tables.cells import Columns
 
 
@@ -153,5 +154,18 @@ def evidence_of(detector: Any, batch: Profile | None, quality: DataQuality | Non
     unseen, out_of_range = (np.array([getattr(found.get(own), name, 0) for own in encoder.names], np.int64)
                             for name in ("num_unseen", "num_out_of_range"))
     seed = detector.test_.settings.seed
-    kept = None if quality is None or quality.new_values is None else detector.new_values_
-    return Evidence(encoder.columns, detector.profile_, batch, unseen, out_of_range, seed, tests, kept)
+    kept = detector.new_values_
+    new = None if quality is None or kept is None else tuple(
+        _new_values(found.get(name), int(kept.new[v]), int(kept.shown[v]), quality.num_rows)
+        for v, name in enumerate(encoder.names))
+    return Evidence(encoder.columns, detector.profile_, batch, unseen, out_of_range, seed, tests, new)
+
+
+def _new_values(found: ColumnQuality | None, before: int, shown: int, num_rows: int) -> NewValues | None:
+    """The test of the new values of a column, where they are tested and the batch or the reference has any."""
+    if found is None or found.new_pvalue is None:
+        return None
+    now = found.num_unseen + found.num_out_of_range
+    if not before + now:
+        return None
+    return NewValues(found.new_pvalue, before / max(shown, 1), now / max(num_rows - found.num_missing, 1))

@@ -140,30 +140,10 @@ def compare_new(kept: KeptValues, shown: Any, new: Any, tolerance: float = 0.0) 
     >>> compare_new(KeptValues(np.array([99]), np.array([0])), [10], [0]).share
     0.0
     """
-    pvalues = new_value_pvalues(kept, shown, new, tolerance)
+    pvalues = tuple(_pvalue(int(k), int(before), int(T), int(now), tolerance)
+                    for k, before, T, now in zip(kept.shown, kept.new, shown, new, strict=True))
     T = np.asarray(shown, dtype=np.int64)
     return of_columns(pvalues, kept.shown + T, np.add(kept.new, new, dtype=np.int64), T, SHARE, is_two_sided=False)
-
-
-def new_value_pvalues(kept: KeptValues, shown: Any, new: Any, tolerance: float = 0.0) -> tuple[float, ...]:
-    """p-values of the columns one by one.
-
-    Parameters
-    ----------
-    kept, shown, new, tolerance
-        As in `compare_new`.
-
-    Returns
-    -------
-    tuple of V float
-
-    Examples
-    --------
-    >>> [round(p, 12) for p in new_value_pvalues(KeptValues(np.array([99, 9]), np.array([0, 0])), [1, 1], [1, 0])]
-    [0.01, 1.0]
-    """
-    return tuple(_pvalue(int(k), int(before), int(T), int(now), tolerance)
-                 for k, before, T, now in zip(kept.shown, kept.new, shown, new, strict=True))
 
 
 def _pvalue(k: Any, before: Any, T: Any, now: Any, tolerance: Any) -> float:

@@ -4,10 +4,10 @@ import pytest
 from binomial_bounds import at_most
 
 import hld
-from hld.answers.column_shifts import column_shifts
+from hld.answers.column_shifts import NewValues, column_shifts
 from hld.answers.evidence import by_dependence
 from hld.answers.profile import profile_of
-from hld.schemas.counts.new_values import kept_values
+from hld.schemas.counts.new_values import compare_new, kept_values
 from hld.schemas.encoder import fit_encoder
 
 
@@ -83,10 +83,26 @@ def test_pvalues_of_columns_with_two_tests_keep_their_level():
         encoder = fit_encoder(rng.standard_t(2, size=(100, 1)), continuous=[0])
         (kept, report), (batch, own) = (encoder.encode(rng.standard_t(2, size=(n, 1))) for n in (200, 60))
         reference, seen = (profile_of(codes, encoder.num_categories, []) for codes in (kept, batch))
-        shift, = column_shifts(encoder.columns, reference, seen, 0, None,
-                               (kept_values(kept, report), own.num_out_of_range))
+        before, now = kept_values(kept, report), int(own.num_out_of_range[0])
+        new = NewValues(compare_new(before, [60], [now]).pvalues[0], before.new[0] / 200, now / 60)
+        shift, = column_shifts(encoder.columns, reference, seen, 0, None, [new if now + before.new[0] else None])
         tested += shift.beyond is not None
         for level in small:
             small[level] += shift.pvalue <= level
     assert tested > 250
     assert all(count <= at_most(500, level) for level, count in small.items())
+
+
+@pytest.mark.parametrize("policy", ["keep", "missing"])
+def test_values_that_count_as_missing_are_new_as_well(policy):
+    table = chain(600, np.random.default_rng(9))
+    schema = hld.learn_schema(table, categorical=range(5)).replace("x5", policy=policy).replace(
+        "x4", policy=policy)
+    detector = hld.HLDDetector(schema=schema, num_epochs=5, rng=0).fit(table)
+    batch = chain(100, np.random.default_rng(10))
+    batch[:90, 5], batch[:80, 4] = 1e6, 17
+    found = {one.name: one for one in detector.test(batch).columns}
+    number, level = (found[detector.encoder_.names[v]] for v in (5, 4))
+    assert number.beyond[1] == 0.9
+    assert level.beyond is None
+    assert max(number.adjusted, level.adjusted) < 1e-20
