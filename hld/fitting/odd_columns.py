@@ -1,16 +1,18 @@
 """What a user should know about the columns of a table before a circuit is learned from them."""
 from __future__ import annotations
 
-import re
+import reprlib
 import warnings
 from typing import Any
 
 import numpy as np
 
+from hld.schemas.identifiers import AS_TEXT
 from hld.schemas.schema import LEFT_OUT
-from hld.tables.cells import Columns
+from hld.tables.cells import Columns, distinct_values
 from hld.tables.column_names import column_names, column_roles
 from hld.tables.factored import whole_cells
+from hld.tables.single_cells import reads_as_number
 from hld.tables.times import as_seconds
 from hld.variation.clock import never_decreases
 
@@ -19,7 +21,7 @@ MOST_LEVELS = 11_000  # of a column
 NEARLY = 0.9  # rank correlation with the rows from which on dates are nearly in order: of records as they come in, .99
 FEWEST_RANKED, MOST_RANKED = 20, 10_000  # rows that it is computed from: few may be so by chance
 FEWEST_NUMBERS = 10  # levels of a text column that is reported to hold numbers
-NUMBER = re.compile(r"\s*[+-]?(\d+([.,]\d*)?|[.,]\d+|\d{1,3}([ ,.']\d{3})+([.,]\d+)?)([eE][+-]?\d+)?\s*%?\s*")
+SHOWN = 3  # texts among numbers that a warning shows
 
 
 def examine_columns(schema: Any, columns: Columns, given: Any, categorical: Any, continuous: Any) -> None:
@@ -47,6 +49,8 @@ def examine_columns(schema: Any, columns: Columns, given: Any, categorical: Any,
                              f"{MOST_LEVELS}: lower `max_categories`, the rarest then share a category")
     names, about = column_names(None, columns.names, len(columns.arrays)), given.columns if given is not None else ()
     known = {*column_roles(names, categorical, continuous), *(column.name for column in about)}
+    unasked = [column for column in schema.left_out
+               if all(column.name != one.name or one.kind != LEFT_OUT for one in about)]
     for said, found in (
             ("of text most of which are numbers: {}; each text is learned as a level of its own: convert them to "
              "numbers, or name them in `categorical`",
@@ -54,9 +58,11 @@ def examine_columns(schema: Any, columns: Columns, given: Any, categorical: Any,
             ("of dates by which its rows are sorted, or nearly: {}; later batches lie beyond them whatever else they "
              "show: leave them out, or learn their days of the week and hours by `hld.calendar_columns`",
              [repr(name) for name in _clocks(schema, names, columns) if name not in known | _sources(about)]),
+            ("of numbers that are text, most of them in one row only, and are left out: {}; convert them to numbers, "
+             "and all other texts to missing values (in files: `na_values`)",
+             [_texts_among_numbers(column, names, columns) for column in unasked if column.note.startswith(AS_TEXT)]),
             ("that only tell rows apart and are left out: {}; name them in `categorical` or `continuous` to keep them",
-             [f"{column.name!r} ({column.note})" for column in schema.left_out
-              if all(column.name != one.name or one.kind != LEFT_OUT for one in about)])):
+             [f"{column.name!r} ({column.note})" for column in unasked if not column.note.startswith(AS_TEXT)])):
         if found:
             warnings.warn(f"`table` has columns {said.format(_some(found))}", UserWarning, stacklevel=4)
 
@@ -89,7 +95,16 @@ def _sources(given: Any) -> set[str | None]:
 def _are_numbers(column: Any) -> bool:
     """Whether a column has many levels, and most are texts that a person would read as numbers."""
     texts = [level for level in column.levels or () if isinstance(level, str)] if column.kind == "categorical" else []
-    return len(texts) >= FEWEST_NUMBERS and sum(bool(NUMBER.fullmatch(text)) for text in texts) > len(texts) / 2
+    return len(texts) >= FEWEST_NUMBERS and sum(map(reads_as_number, texts)) > len(texts) / 2
+
+
+def _texts_among_numbers(column: Any, names: Any, columns: Columns) -> str:
+    """A column with what tells that its numbers are text: the other texts, or the first number."""
+    levels, counts = distinct_values(columns.arrays[list(names).index(column.name)], column.name)
+    others = [levels[i] for i in np.argsort(-counts, kind="stable").tolist()
+              if not isinstance(levels[i], str) or not reads_as_number(levels[i])]
+    shown = ", ".join(map(reprlib.repr, others[:SHOWN])) + ", ..." * (len(others) > SHOWN)
+    return f"{column.name!r} ({'others are ' + shown if others else 'such as ' + reprlib.repr(levels[0])})"
 
 
 def _some(names: list[str]) -> str:

@@ -42,7 +42,7 @@ from hld.schemas.rare_levels import MOST_RARE, SIZE, digests_of
 from hld.schemas.single_precision import spans
 from hld.tables.cells import distinct_values, level_order
 from hld.tables.factored import whole_cells
-from hld.tables.single_cells import not_a_number
+from hld.tables.single_cells import not_a_number, reads_as_number
 from hld.tables.times import TIMES, as_seconds, from_seconds, time_kind, time_text
 
 BINNED = ("continuous", *TIMES)
@@ -205,7 +205,8 @@ def fit_column(name: str, values: ArrayLike, role: str | None, *, num_bins: int,
     distinct, counts = distinct_values(values, name)
     types = set(map(type, distinct))
     if role == "continuous" and str in types:
-        raise not_a_number(next(value for value in distinct if isinstance(value, str)), name)
+        texts = [value for value in distinct if isinstance(value, str)]
+        raise not_a_number(next((text for text in texts if not reads_as_number(text)), texts[0]), name)
     if role == "categorical" or str in types or (role is None and not distinct):
         return _most_frequent(name, distinct, counts, max_categories)
     if role is None and types == {bool}:

@@ -2,23 +2,23 @@
 
 No distribution can be learned from such a column: fresh rows bring new values.  It is recognised by
 
-* text or other levels of which at least nine in ten occur in one row only, where they are too many to be kept as levels
+* text or other levels of which at least nine in ten occur in one row only, where they are too many to be kept as
+  levels; most of them may read as numbers, and were hardly meant to be left out (the note then begins with AS_TEXT)
 * whole numbers that are all different and without a gap, or in ascending or descending order of the rows
 
 and left out of a learned schema, unless its kind is given.
 """
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from hld.tables.cells import distinct_values
 from hld.tables.factored import Factored
+from hld.tables.single_cells import reads_as_number
 
-if TYPE_CHECKING:
-    pass
-
+AS_TEXT = "numbers as text"
 NEARLY_UNIQUE = 0.9
 FEWEST_CELLS, FEWEST_NUMBERS = 50, 100  # below which different levels, and different whole numbers, say nothing
 
@@ -42,9 +42,13 @@ def identifier_note(name: str, values: Any, column: Any) -> str:
     'row numbers: whole numbers in the order of the rows, all different'
     """
     if column.kind == "categorical" and column.rare:
-        counts = distinct_values(values, name)[1]
+        levels, counts = distinct_values(values, name)
         once, present = int((counts == 1).sum()), int(counts.sum())
         if present >= FEWEST_CELLS and once >= NEARLY_UNIQUE * present:
+            read = sum(int(count) for level, count in zip(levels, counts, strict=True)
+                       if isinstance(level, str) and reads_as_number(level))
+            if 2 * read > present:
+                return f"{AS_TEXT}: {read} of {present} values read as numbers, {once} occur in one row only"
             return f"nearly unique: {once} of {present} values occur in one row only"
     if column.kind == "continuous" and not isinstance(values, Factored) and values.dtype.kind in "iu":
         return _row_numbers(values)

@@ -5,6 +5,7 @@ Chunks are Arrow tables where pyarrow is installed, otherwise pandas frames; the
 from __future__ import annotations
 
 import io
+import reprlib
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -58,7 +59,7 @@ def text_chunks(file: Any, dialect: Dialect, options: ReadOptions, name: str,
     except pyarrow.ArrowInvalid as error:
         if "conversion error" in str(error):
             raise OddCells(str(error)) from None
-        raise ValueError(f"{name} is not a table separated by {dialect.separator!r}: {error}") from None
+        raise _no_table(name, dialect, str(error)) from None
 
 
 def typed_chunks(path: str, options: ReadOptions) -> Iterator[Any]:
@@ -211,5 +212,11 @@ def _by_pandas(file: Any, dialect: Any, options: Any, name: Any, typed: Any) -> 
                                          na_values=options.missing_texts if typed is not None else None):
                 yield chunk[wanted]
     except (pandas.errors.ParserError, pandas.errors.ParserWarning) as error:
-        said = str(error).strip()  # which ends with a line break
-        raise ValueError(f"{name} is not a table separated by {dialect.separator!r}: {said}") from None
+        raise _no_table(name, dialect, str(error).strip()) from None  # which ends with a line break
+
+
+def _no_table(name: Any, dialect: Any, said: str) -> ValueError:
+    """The error for a text file whose lines have different numbers of fields."""
+    first = dialect.names[0] if len(dialect.names) == 1 else None
+    hint = "" if first is None else f" (its first line is {reprlib.repr(first)}: remove lines that precede the names)"
+    return ValueError(f"{name} is not a table separated by {dialect.separator!r}: {said}{hint}")

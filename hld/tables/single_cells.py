@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import collections.abc
 import numbers
+import re
 import reprlib
 from decimal import Decimal
 from typing import Any
@@ -15,6 +16,9 @@ import numpy as np
 from hld.tables.times import times_as_objects
 
 REAL = (numbers.Real, Decimal, np.bool_)
+_PLAIN = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
+_NUMBER = re.compile(r"\s*[$\u20ac\u00a3\u00a5]?\s*[+-]?(\d+([.,]\d*)?|[.,]\d+|\d{1,3}([ ,.']\d{3})+([.,]\d+)?)"
+                     r"([eE][+-]?\d+)?\s*[%$\u20ac\u00a3\u00a5]?\s*")
 
 
 def is_missing(cell: float | str | None) -> bool:
@@ -87,9 +91,29 @@ def not_a_number(cell: str, name: str) -> Any:
         Name of the column.
     """
     what = "text" if isinstance(cell, (str, bytes)) else f"a {type(cell).__name__}"
+    if isinstance(cell, str) and not reads_as_number(cell):
+        then = "correct it, or make it a missing value"
+    elif isinstance(cell, str) and _PLAIN.fullmatch(cell) is None:
+        then = "write it as a plain number first"
+    else:
+        then = "convert it first, for example with astype(float)"
     return TypeError(f"`table` column {name!r} holds {what} ({reprlib.repr(cell)}), expected numbers, "
-                     f"because this column is encoded as numbers: convert it first, for example with "
-                     f"astype(float)")
+                     f"because this column is encoded as numbers: {then}")
+
+
+def reads_as_number(text: str) -> bool:
+    """Whether a person would read a text as a number: with a currency, thousands, a decimal comma or per cent.
+
+    Parameters
+    ----------
+    text : str
+
+    Examples
+    --------
+    >>> [text for text in ("1,234.50", "$3", "12 %", "-1e5", "Total", "-", "3 of 4") if reads_as_number(text)]
+    ['1,234.50', '$3', '12 %', '-1e5']
+    """
+    return bool(_NUMBER.fullmatch(text))
 
 
 def not_a_level(cell: Any, name: Any) -> Any:

@@ -1,5 +1,6 @@
 """What `fit` says of columns: clocks are named once, unless somebody asked for them."""
 import datetime
+import re
 import warnings
 
 import numpy as np
@@ -58,3 +59,28 @@ def test_records_that_come_in_nearly_in_order_are_named_too():
     assert said(TABLE[["x"]].assign(when=HOURS + pd.to_timedelta(RNG.integers(0, 2000, N), unit="h"))) == []
     few = TABLE[["x"]].head(12).assign(when=HOURS[[0, 2, 1, 3, 4, 5, 6, 7, 8, 9, 10, 11]])
     assert not any("sorted" in one for one in said(few))
+
+
+@pytest.mark.parametrize(("text", "others", "detail"), [
+    ("{:.2f}", ["Total"], "others are 'Total'"),
+    ("{:.2f}", ["-", "-", "?", "lost", "void"], r"others are '-', '\?', 'lost', ..."),
+    ("${:,.2f}", [], r"such as '\$[0-9,.]+'")])
+def test_numbers_that_are_text_and_left_out_are_told_from_identifiers(text, others, detail):
+    amounts = [text.format(1000 * x) for x in np.random.default_rng(1).gamma(2, size=N - len(others))]
+    table = TABLE[["x"]].assign(amount=[*amounts, *others])
+    found, = said(table)
+    assert re.search(r"numbers that are text.*left out: 'amount' \(" + detail + r"\); convert", found)
+    with pytest.raises(TypeError, match=r"'amount' holds text \('" + re.escape(others[0] if others else "$")):
+        said(table, continuous=["amount"])
+    detector = fitted_quietly(table)
+    assert "amount" not in detector.encoder_.names
+    note = detector.schema_.left_out[0].note
+    assert note.startswith(f"numbers as text: {N - len(others)} of {N} values read as numbers")
+    assert not any(cell in note for cell in others)  # which the model file keeps
+
+
+def fitted_quietly(table):
+    """A detector of a table, whatever is said of it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return hld.HLDDetector(num_latents=2, num_epochs=1, num_resamples=99).fit(table)

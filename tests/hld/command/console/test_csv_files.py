@@ -147,6 +147,7 @@ def test_whole_numbers_beyond_64_bits_keep_their_gaps(largest, csv_file):
 @pytest.mark.parametrize(("lines", "message"), [
     ([], "is empty, expected a header and rows"),
     (["a,b", "1,2,3"], "is not a table separated by ','"),
+    (["# of today", "a,b", "1,2", "3,4"], "(its first line is '# of today': remove lines that precede the names)"),
     (["a,b", "1,2", "1,2,3,4"], "is not a table separated by ','"),
     (['a,b', '"1,2'], "is not a table separated by ','"),
 ])
