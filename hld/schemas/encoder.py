@@ -25,13 +25,14 @@ more, it keeps the M - 1 most frequent (ties: the first in sorted order), and th
 their own, the last but one. In such columns fresh rows do bring new levels, so training rows whose level is in
 no other row are written as unseen: `TableEncoder.encode_training`, and `hld.schemas.rare_levels` for the reason.
 
-*Bins.* Edges are order statistics of the training values (`hld.schemas.columns` has the formula), equal ones merged,
-and no bin is empty on the training table. x is in bin k if e_k <= x < e_(k+1), with e_0 and the last edge
+*Bins.* They hold about as many training values each, and none is empty on the training table; very frequent values
+have bins of their own (`hld.schemas.bin_edges`). x is in bin k if e_k <= x < e_(k+1), with e_0 and the last edge
 infinite. Values beyond the training range, infinities included, fall into the outermost bins and are counted.
 
 *Missing values* (None, NaN, NaT, pandas.NA, masked) are -1: the circuit integrates them out exactly.
 
-*Equality is by value*: 1, 1.0 and True are one level, "1" is another. Text in a column of numbers is a
+*Equality is by value*: 1, 1.0 and True are one level, "1" is another; 0.1 is the same level, and in the same bin, if it
+comes as a number of four bytes (`hld.schemas.single_precision`). Text in a column of numbers is a
 TypeError, never parsed. Dates, and objects other than text and numbers, are levels by their text
 ``str(value)``. The result depends on nothing random, and not on the order of the rows.
 """
