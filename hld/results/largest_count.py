@@ -14,8 +14,9 @@ cut).  Categories and cuts come from other rows, so all n + T rows are exchangea
 whatever the distribution is; twice the smaller tail is a p-value (Fisher's exact test), at any T and however rare the
 category.  The p-value of all columns is the probability that any of the m categories and cuts has one as small as the
 smallest: at most m times that, and less where most of them are so rare that they cannot be conspicuous at all
-(`hld.schemas.counts.smallest_of_tests`).  What is counted once is not counted again: of two categories the second, and
-the first and the last one of a column with cuts.
+(`hld.schemas.counts.smallest_of_tests`).  What is counted once is not counted again: the second of the two categories
+that any row has, whose count is what is left, and the first and the last one of a column with cuts.  Which these are is
+told by the counts of all rows together, given which the test is exact.
 
 This test has a share w of the level of all tests together, `SHARE`, as far as it can attain it.  With m columns the
 largest difference must then exceed about sqrt(2 log(m / w)) standard deviations instead of sqrt(2 log m), which for
@@ -110,7 +111,8 @@ def largest_count(kept: Any, batch: Any, ordered: tuple[Any, ...] = (), toleranc
     expected = T * K / np.maximum(N, 1)
     moved = np.where(j > expected, np.floor(j - slack), np.ceil(j + slack))
     moved = np.where(np.abs(j - expected) <= slack, expected, moved)
-    varies = (K > 0) & (K < N) & (n > 0) & (T > 0)
+    pooled = [a[:-1] + b[:-1] for a, b in zip(kept.counts, batch.counts, strict=True)]
+    varies = (K > 0) & (K < N) & (n > 0) & (T > 0) & events.are_different(pooled)
     if not varies.any():
         return LargestCount(1.0, 0.0)
     evidence = np.where(varies, likelihood_ratio(moved, T, K, N), -1.0)
@@ -146,6 +148,19 @@ class CountEvents:
         total, place = np.cumsum(single), starts[self.columns] + self.categories
         before = (total - single)[starts]
         return np.where(self.is_cut, total[place] - before[self.columns], single[place])
+
+    def are_different(self, counts: Any) -> np.ndarray:
+        """(E,) whether an event is none of those before it, or all other rows, by counts of the categories."""
+        filled = [np.flatnonzero(one) for one in counts]
+        first, last = (np.array([one[end] if len(one) else -1 for one in filled])[self.columns] for end in (0, -1))
+        some = np.concatenate([one > 0 for one in counts])
+        sizes = np.array([len(one) for one in counts])
+        is_first, is_last = self.categories == first, self.categories == last
+        has_cuts = np.isin(self.columns, self.columns[self.is_cut])
+        few = np.array([len(one) for one in filled])[self.columns] <= 2
+        alone = np.where(has_cuts, ~is_first & ~is_last, ~few | is_first)
+        found: np.ndarray = some[(np.cumsum(sizes) - sizes)[self.columns] + self.categories]
+        return found & np.where(self.is_cut, ~is_last, alone)
 
     def indicators(self, rows: np.ndarray) -> np.ndarray:
         """(M, E) bool array, which events rows (M, V) of codes are in; none where a cell is missing."""

@@ -22,10 +22,11 @@ def profile(rows, sizes):
 def by_hand(kept, batch, sizes, ordered):
     """The smallest p-value of all categories and cuts, and the chance that any is as small, at most, by SciPy."""
     found, laws = [], []
-    for v, C in enumerate(sizes):
+    for v in range(len(sizes)):
         a, b = (rows[rows[:, v] >= 0, v] for rows in (kept, batch))
-        cuts = [range(c + 1) for c in range(C - 1)] if v in ordered else []
-        singles = [[c] for c in (range(1, C - 1) if v in ordered else range(1 if C == 2 else C))]
+        filled = sorted({*a.tolist(), *b.tolist()})
+        cuts = [range(c + 1) for c in filled[:-1]] if v in ordered else []
+        singles = [[c] for c in (filled[1:-1] if v in ordered else filled[:1] if len(filled) == 2 else filled)]
         for counted in (*cuts, *singles):
             before, now = (np.isin(one, counted).sum() for one in (a, b))
             if 0 < before + now < len(a) + len(b) and len(a) and len(b):
@@ -49,6 +50,17 @@ def test_it_is_the_chance_of_as_small_a_pvalue_anywhere(seed):
     assert smallest < found.pvalue
     assert found.share == SHARE
     assert found.column in ordered or not found.is_cut
+
+
+@pytest.mark.parametrize("ordered", [(), (0, 1, 2)])
+def test_categories_that_no_row_has_change_nothing(ordered):
+    rng = np.random.default_rng(3)
+    kept, batch = (rng.integers(0, (2, 3, 4), size=(n, 3)) for n in (50, 20))
+    found = largest_count(profile(kept, (2, 3, 4)), profile(batch, (2, 3, 4)), ordered)
+    for sizes, moved in (((3, 4, 5), 0), ((3, 5, 9), 1)):  # at the end, as unseen levels, and before the others
+        other = largest_count(profile(kept + moved, sizes), profile(batch + moved, sizes), ordered)
+        assert other.pvalue == found.pvalue
+        assert (other.column, other.category - moved) == (found.column, found.category)
 
 
 def test_a_table_of_two_by_two_is_fishers_test():
