@@ -96,7 +96,7 @@ def _starts(counts: np.ndarray, is_atom: np.ndarray, num_bins: int, least: int) 
     for parts in range(min(num_bins - int(is_atom.sum()), rest // least), 0, -1):
         rank = rest * np.arange(1, parts) // parts
         at = np.searchsorted(up_to, rank, side="right")     # values[at] is the order statistic x_(rank + 1) of the rest
-        starts = np.union1d(changes, at[at > 0])
+        starts = np.union1d(changes, np.maximum(at, 1))     # nothing lies below the first value
         if len(starts) < num_bins:
             return starts
     return changes if len(changes) < num_bins else _starts(counts, np.zeros_like(is_atom), num_bins, least)

@@ -56,6 +56,16 @@ def test_spare_bins_stay_unused_where_they_would_hold_next_to_nothing():
     assert len(bin_edges(np.arange(0.0, 2 * FEWEST + 1), np.array([900] + [1] * 2 * FEWEST), 8)) == 2
 
 
+@pytest.mark.parametrize(("counts", "num_bins", "starts"), [
+    ([40, 5, 40, 15], 3, [1, 2]),           # the bins of two values and of what is between and above them are four
+    ([40, 5, 40, 15], 4, [1, 2, 3]), ([20, 60, 20], 2, [1]), ([20, 60, 20], 3, [1, 2]), ([60, 20, 20], 2, [1]),
+    ([1, 1, 96, 1, 1], 8, [2, 3])])
+def test_very_frequent_values_have_bins_of_their_own_where_there_are_enough(counts, num_bins, starts):
+    values = np.arange(len(counts), dtype=float)
+    edges = bin_edges(values, np.array(counts), num_bins)
+    assert np.flatnonzero(np.diff(codes(values, edges))).tolist() == [start - 1 for start in starts]
+
+
 @pytest.mark.parametrize(("values", "counts", "moved"), [
     ([0.0, 155.0, 200.0, 300.0], [960, 20, 10, 10], 100.0),      # nothing lost, and a hundred
     ([0.0, 155.0, 200.0, 300.0], [960, 20, 10, 10], 1.0),
