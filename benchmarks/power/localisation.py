@@ -14,15 +14,12 @@ The shifts are those of `shifts.py` that move one column.  Among the batches tha
 """
 from __future__ import annotations
 
-import argparse
-import json
-import pathlib
-import time
 import warnings
 
 import numpy as np
 
 from .methods import column_pvalues, detector_of
+from .pieces import run
 from .shifts import columns_for, shifted_batches
 from .tables import TABLES, load_source
 
@@ -33,26 +30,8 @@ ALPHA, SIZES = 0.05, (50, 200, 1000)
 
 def main():
     """Run the tables that are not there yet, or report."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("report", nargs="?", choices=["report"])
-    parser.add_argument("file", nargs="?")
-    parser.add_argument("--output")
-    parser.add_argument("--tables", nargs="*", default=TABLES)
-    parser.add_argument("--sizes", nargs="*", type=int, default=SIZES)
-    parser.add_argument("--batches", type=int, default=20)
-    parser.add_argument("--columns", type=int, default=2)
-    parser.add_argument("--rows", type=int, default=3000)
-    options = parser.parse_args()
-    path = pathlib.Path(options.file or options.output)
-    cells = json.loads(path.read_text()) if path.exists() else []
     warnings.simplefilter("ignore")
-    for name in () if options.report else options.tables:
-        started = time.perf_counter()
-        if name not in {cell["table"] for cell in cells}:
-            cells += study(name, options)
-            path.write_text(json.dumps(cells))
-            print(f"{name}: {time.perf_counter() - started:.0f} s", flush=True)
-    print(report(cells))
+    run(__doc__, study, report, TABLES, sizes=SIZES, batches=20, columns=2, rows=3000)
 
 
 def study(name, options) -> list:

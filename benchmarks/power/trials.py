@@ -13,10 +13,6 @@ are held back (HELD_BACK) until the choice is made.
 """
 from __future__ import annotations
 
-import argparse
-import json
-import pathlib
-import time
 import warnings
 from dataclasses import replace
 
@@ -38,6 +34,7 @@ from hld.results.largest_dependence import largest_dependence
 from hld.results.shared_level import combined
 from hld.vectors.score_features import score_features
 
+from .pieces import run
 from .shifts import SHIFTS, columns_for, fresh_batches, shifted_batches
 from .tables import TABLES, load_source
 
@@ -60,26 +57,9 @@ ALPHA, SIZES = 0.05, (10, 50, 200)
 
 
 def main():
-    """Run tables that are not there yet, or report."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("report", nargs="?", choices=["report"])
-    parser.add_argument("file", nargs="?")
-    parser.add_argument("--output")
-    parser.add_argument("--tables", nargs="*", default=CHOOSING)
-    parser.add_argument("--batches", type=int, default=30, help="shifted ones in a cell; three times as many unshifted")
-    parser.add_argument("--columns", type=int, default=1)
-    parser.add_argument("--rows", type=int, default=2000)
-    options = parser.parse_args()
-    path = pathlib.Path(options.file or options.output)
-    cells = json.loads(path.read_text()) if path.exists() else []
-    for name in () if options.report else options.tables:
-        started = time.perf_counter()
-        if name not in {cell["table"] for cell in cells}:
-            cells += study(name, options)
-            path.write_text(json.dumps(cells))
-            print(f"{name}: {time.perf_counter() - started:.0f} s", flush=True)
-    chosen = [cell for cell in cells if cell["table"] in options.tables]
-    print(report(chosen), report(chosen, "nominal"), sep="\n\n")
+    """Run tables that are not there yet, or report; three times as many unshifted batches as shifted ones in a cell."""
+    run(__doc__, study, lambda cells: f"{report(cells)}\n\n{report(cells, 'nominal')}", CHOOSING, batches=30, columns=1,
+        rows=2000)
 
 
 def study(name, options) -> list:

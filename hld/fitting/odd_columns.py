@@ -58,8 +58,8 @@ def examine_columns(schema: Any, columns: Columns, given: Any, categorical: Any,
             ("of dates by which its rows are sorted, or nearly: {}; later batches lie beyond them whatever else they "
              "show: leave them out, or learn their days of the week and hours by `hld.calendar_columns`",
              [repr(name) for name in _clocks(schema, names, columns) if name not in known | _sources(about)]),
-            ("of numbers that are text, most of them in one row only, and are left out: {}; convert them to numbers, "
-             "and all other texts to missing values (in files: `na_values`)",
+            ("of numbers that are text, most of them in one row only, and are left out: {}; if they are no "
+             "identifiers, convert them to numbers, and all other texts to missing values (in files: `na_values`)",
              [_texts_among_numbers(column, names, columns) for column in unasked if column.note.startswith(AS_TEXT)]),
             ("that only tell rows apart and are left out: {}; name them in `categorical` or `continuous` to keep them",
              [f"{column.name!r} ({column.note})" for column in unasked if not column.note.startswith(AS_TEXT)])):

@@ -150,7 +150,7 @@ class CountEvents:
         return np.where(self.is_cut, total[place] - before[self.columns], single[place])
 
     def are_different(self, counts: Any) -> np.ndarray:
-        """(E,) whether an event is none of those before it, or all other rows, by counts of the categories."""
+        """(E,) whether an event is neither another one nor what another one leaves, by counts of the categories."""
         filled = [np.flatnonzero(one) for one in counts]
         first, last = (np.array([one[end] if len(one) else -1 for one in filled])[self.columns] for end in (0, -1))
         some = np.concatenate([one > 0 for one in counts])

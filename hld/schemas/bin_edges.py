@@ -122,5 +122,5 @@ def _roundest(first: float, last: float) -> Any:
         return middle
     for digits in range(-math.floor(math.log10(largest)) - 1, MOST_DIGITS):
         if first <= (rounded := round(middle, digits)) <= last:
-            return rounded
+            return rounded + 0.0                            # never -0
     return middle

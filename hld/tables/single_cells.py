@@ -16,9 +16,9 @@ import numpy as np
 from hld.tables.times import times_as_objects
 
 REAL = (numbers.Real, Decimal, np.bool_)
-_PLAIN = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
-_NUMBER = re.compile(r"\s*[$\u20ac\u00a3\u00a5]?\s*[+-]?(\d+([.,]\d*)?|[.,]\d+|\d{1,3}([ ,.']\d{3})+([.,]\d+)?)"
-                     r"([eE][+-]?\d+)?\s*[%$\u20ac\u00a3\u00a5]?\s*")
+# Without blanks at its ends; at most one inside where several could be, so that long texts are read once.
+_NUMBER = re.compile(r"[$\u20ac\u00a3\u00a5]?\s?[+-]?(\d+([.,]\d*)?|[.,]\d+|\d{1,3}([ ,.']\d{3})+([.,]\d+)?)"
+                     r"([eE][+-]?\d+)?\s?[%$\u20ac\u00a3\u00a5]?")
 
 
 def is_missing(cell: float | str | None) -> bool:
@@ -91,12 +91,9 @@ def not_a_number(cell: str, name: str) -> Any:
         Name of the column.
     """
     what = "text" if isinstance(cell, (str, bytes)) else f"a {type(cell).__name__}"
-    if isinstance(cell, str) and not reads_as_number(cell):
-        then = "correct it, or make it a missing value"
-    elif isinstance(cell, str) and _PLAIN.fullmatch(cell) is None:
-        then = "write it as a plain number first"
-    else:
-        then = "convert it first, for example with astype(float)"
+    then = "convert it first, for example with astype(float)"
+    if isinstance(cell, str) and not _is_float(cell):
+        then = "write it as a plain number first" if reads_as_number(cell) else "correct it, or make it a missing value"
     return TypeError(f"`table` column {name!r} holds {what} ({reprlib.repr(cell)}), expected numbers, "
                      f"because this column is encoded as numbers: {then}")
 
@@ -113,7 +110,16 @@ def reads_as_number(text: str) -> bool:
     >>> [text for text in ("1,234.50", "$3", "12 %", "-1e5", "Total", "-", "3 of 4") if reads_as_number(text)]
     ['1,234.50', '$3', '12 %', '-1e5']
     """
-    return bool(_NUMBER.fullmatch(text))
+    return bool(_NUMBER.fullmatch(text.strip()))
+
+
+def _is_float(text: str) -> bool:
+    """Whether `float` reads a text."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def not_a_level(cell: Any, name: Any) -> Any:

@@ -69,7 +69,7 @@ def test_numbers_that_are_text_and_left_out_are_told_from_identifiers(text, othe
     amounts = [text.format(1000 * x) for x in np.random.default_rng(1).gamma(2, size=N - len(others))]
     table = TABLE[["x"]].assign(amount=[*amounts, *others])
     found, = said(table)
-    assert re.search(r"numbers that are text.*left out: 'amount' \(" + detail + r"\); convert", found)
+    assert re.search(r"numbers that are text.*left out: 'amount' \(" + detail + r"\); if they are no", found)
     with pytest.raises(TypeError, match=r"'amount' holds text \('" + re.escape(others[0] if others else "$")):
         said(table, continuous=["amount"])
     detector = fitted_quietly(table)

@@ -97,6 +97,11 @@ def test_numbers_at_the_ends_of_what_doubles_hold(values):
         assert codes(np.array(values), edges).tolist() == list(range(len(values)))
 
 
+def test_an_edge_at_zero_has_no_sign():
+    edge, = bin_edges(np.array([-0.5, 0.2]), np.array([3, 3]), 2)  # rounding the middle gives -0.0
+    assert str(edge) == "0.0"
+
+
 def test_edges_of_times_are_times_of_the_table():
     days = np.datetime64("2024-03-01", "us") + np.arange(80) * np.timedelta64(1, "D")
     column, = fit_encoder(days[:, None], num_bins=4, continuous=[0]).columns
