@@ -180,8 +180,9 @@ def joint_law(factor: np.ndarray, metrics: tuple[Any, ...], rng: np.random.Gener
 
     Notes
     -----
-    n^2 m multiplications for the forms of the metrics in the n directions, and B n k for the draws, as matrix products,
-    where k directions hold all but 1e-4 of the trace of a form; the others are put at their mean.
+    n^2 m multiplications for the forms of the metrics in the n directions, and B n k for the draws, as matrix products in
+    single precision (only ranks are made from them), where k directions hold all but 1e-4 of the trace of a form; the
+    others are put at their mean.
 
     References
     ----------
@@ -233,17 +234,20 @@ def covariance_factor(covariance: np.ndarray) -> np.ndarray:
 
 
 def _form(product: Any) -> Any:
-    """A (n, k), and a number c, with G = A A^t in directions that matter and c the trace of the others."""
+    """A (n, k) and c, with G / tr(G) = A A^t in directions that matter and c the share of the others in tr(G)."""
     values, vectors = np.linalg.eigh(product)
     values = np.maximum(values, 0.0)
     kept = np.cumsum(values) > SMALL_SHARE * values.sum()
-    return vectors[:, kept] * np.sqrt(values[kept]), float(values[~kept].sum())
+    unit = float(np.sqrt(values.sum())) or 1.0  # ranks do not depend on it, and squares stay in the range of singles
+    factor = vectors[:, kept] * (np.sqrt(values[kept]) / unit)
+    return factor.astype(np.float32), float(values[~kept].sum()) / unit ** 2
 
 
 def _statistics(n: Any, forms: Any, rng: np.random.Generator, size: int) -> np.ndarray:
-    """(size, q) squared statistics of normal draws, all metrics of the same draw."""
-    draws = rng.standard_normal((size, n))
-    return np.stack([((draws @ factor) ** 2).sum(axis=1) + rest for factor, rest in forms], axis=1)
+    """(size, q) squared statistics of normal draws in units of their mean, all metrics of the same draw."""
+    draws = rng.standard_normal((size, n)).astype(np.float32)
+    images = ((draws @ factor, rest) for factor, rest in forms)
+    return np.stack([np.einsum("bk,bk->b", image, image) + rest for image, rest in images], axis=1)
 
 
 def _blocks(total: int) -> list[Any]:
