@@ -8,8 +8,9 @@ prints Markdown tables.  Without HLD_DATA the circuits are synthetic and only th
 2. *Delay*: rows between a shift and the first alarm.  The stream is a sample of the circuit, and from some row on a
    sample (with replacement) of the rows of another class, or of another circuit.
 3. *Held-out rows*: streams (without replacement) of unshifted real rows, which the circuit fits only approximately.
-The
-   margin is statistic plus threshold of one HLD test, at level 0.01, on half of them; streams use the other half.
+   The margin is statistic plus threshold of one HLD test, at level 0.01, on half of them; streams use the other half.
+4. *Of a detector* (alone with ``--detectors``): `hld.monitor_of` of detectors with the defaults, each fitted to a few
+   fresh rows of one source, in a long stream of further rows of it.  The source is a circuit, so that rows never end.
 
 The competitors test every 50 rows: each window of 50 rows by itself, or all rows so far; at level alpha each time, at
 alpha / (number of tests) (Bonferroni: needs the end of the stream to be known), or alpha / (k (k + 1)) in test k (alpha
@@ -26,6 +27,7 @@ import numpy as np
 import hld
 import pcircuit
 from hld.monitoring.monitor import Monitor
+from hld.monitoring.of_test import misfit
 
 ALPHA, WINDOW = 0.05, 50
 CASES = (("adult", "<=50K", (">50K",)), ("connect4", "win", ("loss", "draw")))
@@ -34,8 +36,12 @@ CASES = (("adult", "<=50K", (">50K",)), ("connect4", "win", ("loss", "draw")))
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="fewer and shorter streams")
-    quick = parser.parse_args().quick
+    parser.add_argument("--detectors", action="store_true", help="the fourth table alone")
+    options = parser.parse_args()
+    quick = options.quick
     cases = real_cases() if os.environ.get("HLD_DATA") else [synthetic_case()]
+    if options.detectors:
+        return print_detectors(cases, *((20, 10_000) if quick else (100, 60_000)))
     streams, num_rows = (100, 2000) if quick else (2000, 10_000)
     print(f"alpha = {ALPHA}\n\n## False alarms: {streams} streams of {num_rows:,} rows from the circuit\n")
     print("| circuit | nodes | method | streams | with alarm | share | seconds per stream |")
@@ -56,6 +62,7 @@ def main():
         print("| --- | ---: | ---: | ---: | --- | ---: | ---: |")
         for name, circuit, held_out, shifts in cases:
             print_margins(name, circuit, held_out, shifts, repeats)
+    return print_detectors(cases, *((20, 10_000) if quick else (100, 60_000)))
 
 
 # -- circuits and rows ---------------------------------------------------------------------------------------
@@ -176,6 +183,45 @@ def print_margins(name, circuit, held_out, shifts, repeats):
                 delays.append(np.inf if row is None else row)
             print(f"| {name} | {margin:.4f} | {alarms} of {repeats} | {len(streamed)} | {shift} "
                   f"| {hld.distance(circuit, rows):.3f} | {np.median(delays):.0f} |", flush=True)
+
+
+def print_detectors(cases, repeats, num_rows):
+    """The fourth table."""
+    print(f"\n## Of a detector: {repeats} detectors, each with a stream of {num_rows:,} rows of its source\n")
+    print("| source | training rows | margin | its mean | streams with alarm | shift | found | median delay |")
+    print("| --- | ---: | --- | ---: | ---: | --- | ---: | ---: |")
+    for name, circuit, _, shifts in cases:
+        for num_train in (200, 2000):
+            found = [of_detector(circuit, num_train, num_rows, shifts, seed) for seed in range(repeats)]
+            for margin in found[0]:
+                margins, alarms, delays = zip(*(one[margin] for one in found), strict=True)
+                for shift in shifts:
+                    rows = np.array([delay[shift] for delay in delays], dtype=float)
+                    print(f"| {name} | {num_train:,} | {margin} | {np.mean(margins):.3f} | {sum(alarms)} of {repeats} "
+                          f"| {shift} | {np.isfinite(rows).sum()} of {repeats} | {np.median(rows):.0f} |", flush=True)
+
+
+def of_detector(circuit, num_train, num_rows, shifts, seed):
+    """Name of a margin -> the margin, whether an unshifted stream had an alarm, and delays by shift."""
+    rng = np.random.default_rng([5, seed])
+    names = [f"x{v}" for v in range(circuit.num_variables)]
+    as_table = lambda rows: dict(zip(names, rows.T, strict=True))  # noqa: E731
+    detector = hld.HLDDetector(rng=seed).fit(as_table(pcircuit.sample(circuit, num_train, rng=rng)))
+    encode = lambda rows: detector.encoder_.encode(as_table(rows))[0]  # noqa: E731
+    stream = encode(pcircuit.sample(circuit, num_rows, rng=rng))
+    shifted = {name: encode(rng.choice(rows, size=3000)) for name, rows in shifts.items()}
+    distance = misfit(detector.test_.mean[:len(detector.test_.nodes)],
+                      hld.exact_moments(detector.circuit_, detector.test_.nodes).mean)
+    found = {}
+    for name, margin in (("distance of the held-out rows", distance), ("and their error", None)):
+        monitor = hld.monitor_of(detector, ALPHA, margin)
+        alarm, delays = monitor.update(stream).alarm, {}
+        for shift, rows in shifted.items():
+            monitor.reset()
+            row = monitor.update(rows).alarm_row
+            delays[shift] = np.inf if row is None else row
+        found[name] = (monitor.margin, alarm, delays)
+    return found
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """A monitor in the interface of river's drift detectors: rows one by one, drift when the evidence is there.
 
 River's own detectors watch one number, mostly the error of a model, and need labels for it.  This one watches whole
-rows against what was learned from a reference table, and its bound on false alarms holds over the whole stream.
+rows against what was learned from a reference table, and its bound on false alarms holds over the whole stream
+(`hld.monitor_of` says for which rows).
 """
 import numpy as np
 import river.base
@@ -24,9 +25,7 @@ class TableDrift(river.base.DriftDetector):
     def __init__(self, detector, alpha=0.01, batch=20):
         super().__init__()
         self.detector, self.alpha, self.batch = detector, alpha, batch
-        margin = float(np.linalg.norm(detector.test_.mean[:len(detector.test_.nodes)]
-                                      - hld.exact_moments(detector.circuit_, detector.test_.nodes).mean))
-        self.monitor = hld.Monitor(detector.circuit_, alpha, detector.test_.nodes, margin=margin, rng=0)
+        self.monitor = hld.monitor_of(detector, alpha)
         self._reset()
 
     def _reset(self):

@@ -220,7 +220,7 @@ def _add_serve(commands: Any) -> None:
     serve.add_argument("--watch", type=float, default=2.0, metavar="SECONDS",
                        help="time between checks for new model files (default 2; 0: never)")
     serve.add_argument("--margin", type=float,
-                       help="margin of the monitors (default: the distance of the model from its reference rows)")
+                       help="margin of the monitors (default: the distance of the model from its reference rows, and their sampling error)")
     _add_alpha(serve)
     limits = serve.add_argument_group("limits")
     limits.add_argument("--max-bytes", type=_positive, default=2 ** 25, help="largest body (default 33554432)")

@@ -10,8 +10,9 @@ a line is written:
 
 The probability that an unshifted stream ever causes an alarm is at most alpha, however long it runs.  With --reference,
 a table that the model did not learn from, "unshifted" means that rows are like those of the reference
-(`hld.StreamMonitor`).  Without it, "unshifted" means that rows follow the circuit up to the circuit's own error: by
-default the margin is the distance between its means and those of the held-out rows, sampling error included.
+(`hld.StreamMonitor`).  Without it, "unshifted" means that rows follow the circuit up to a margin: by default the distance
+between its means and those of the held-out rows, and beside it what these can be off by chance (`hld.monitor_of`), so that
+the bound holds for rows from their source, with 0.001 in addition.
 """
 from __future__ import annotations
 
