@@ -199,9 +199,11 @@ def _add_monitor(commands: Any) -> None:
                               "false alarm is at most alpha (docs/monitoring.md); without them rows are compared with "
                               "the model itself")
     monitor.add_argument("--state", metavar="FILE",
-                         help="with --reference: continue from this file if it exists, and write it at the end")
+                         help="with --reference: continue from this file if it exists; it is written before each "
+                              "line")
     monitor.add_argument("--margin", type=float,
-                         help="distance from the model that is no shift yet (default: that of its reference rows)")
+                         help="distance from the model that is no shift yet (default: a bound on that of the source of "
+                              "its reference rows)")
     _add_alpha(monitor)
     add_reading_options(monitor)
 
@@ -220,7 +222,8 @@ def _add_serve(commands: Any) -> None:
     serve.add_argument("--watch", type=float, default=2.0, metavar="SECONDS",
                        help="time between checks for new model files (default 2; 0: never)")
     serve.add_argument("--margin", type=float,
-                       help="margin of the monitors (default: the distance of the model from its reference rows, and their sampling error)")
+                       help="margin of the monitors (default: a bound on the distance of the model from the source of "
+                            "its reference rows)")
     _add_alpha(serve)
     limits = serve.add_argument_group("limits")
     limits.add_argument("--max-bytes", type=_positive, default=2 ** 25, help="largest body (default 33554432)")

@@ -180,9 +180,9 @@ def joint_law(factor: np.ndarray, metrics: tuple[Any, ...], rng: np.random.Gener
 
     Notes
     -----
-    n^2 m multiplications for the forms of the metrics in the n directions, and B n k for the draws, as matrix products in
-    single precision (only ranks are made from them), where k directions hold all but 1e-4 of the trace of a form; the
-    others are put at their mean.
+    n^2 m multiplications for the forms of the metrics in the n directions, and B n k for the draws, as matrix products
+    in single precision (only ranks are made from them), where k directions hold all but 1e-4 of the trace of a form;
+    the others are put at their mean.
 
     References
     ----------

@@ -10,9 +10,12 @@ a line is written:
 
 The probability that an unshifted stream ever causes an alarm is at most alpha, however long it runs.  With --reference,
 a table that the model did not learn from, "unshifted" means that rows are like those of the reference
-(`hld.StreamMonitor`).  Without it, "unshifted" means that rows follow the circuit up to a margin: by default the distance
-between its means and those of the held-out rows, and beside it what these can be off by chance (`hld.monitor_of`), so that
-the bound holds for rows from their source, with 0.001 in addition.
+(`hld.StreamMonitor`).  Without it, "unshifted" means that rows follow the circuit up to a margin: by default a bound
+on how far the source of the held-out rows is from it (`hld.monitor_of`), so that alpha, and 0.001, bound alarms for
+rows from that source.
+
+With --state, the rows of a line are in the file before the line is written, so that a stream that ends by a signal, as
+``tail -f`` does, goes on where its last line was.
 """
 from __future__ import annotations
 
@@ -58,6 +61,8 @@ def monitor(args: argparse.Namespace) -> int:
     for dialect, rows in _blocks(_lines(options.encoding), args.every, options):
         codes, *_ = encoder.encode_counting(_cells(rows, dialect, encoder, options))
         result = update(codes)
+        if args.state is not None:
+            watch.save(args.state)  # before the line that tells of these rows: a stream mostly ends by a signal
         is_new, was_alarm = result.alarm and not was_alarm, result.alarm
         if is_new or not args.alarm_only:
             _print_line("alarm" if is_new else "rows", result)
@@ -66,14 +71,14 @@ def monitor(args: argparse.Namespace) -> int:
     if result is None:
         raise ValueError("standard input has no rows, expected a header and rows")
     _print_line("end", result)
-    if args.state is not None:
-        watch.save(args.state)
     return ALARM if result.alarm else 0
 
 
 def _among_rows(detector: Any, args: Any) -> Any:
-    """The monitor that compares with rows of a file, or the one that was saved."""
+    """The monitor that compares with rows of a file, or the one that was saved if it has the same rows and level."""
     import os
+
+    import numpy as np
 
     from hld.command.console.csv_files import read_batch
     from hld.command.console.reading import reading_options
@@ -81,11 +86,19 @@ def _among_rows(detector: Any, args: Any) -> Any:
     from hld.streams.stream_monitor import StreamMonitor
     if args.margin is not None:
         raise ValueError("--margin is for the model as reference: leave it out with --reference")
-    if args.state is not None and os.path.exists(args.state):
-        return StreamMonitor.load(args.state, detector)
     with step(f"reading {args.reference}"):
         rows = read_batch(args.reference, detector.encoder_, reading_options(args))
-    return StreamMonitor(detector, rows, args.alpha)
+    fresh = StreamMonitor(detector, rows, args.alpha)
+    if args.state is None or not os.path.exists(args.state):
+        return fresh
+    kept = StreamMonitor.load(args.state, detector)
+    if kept.alpha != fresh.alpha:
+        raise ValueError(f"--alpha is {fresh.alpha:g}, but the stream in {args.state} was begun with {kept.alpha:g}: "
+                         f"give --alpha {kept.alpha:g}, or another --state for a new stream")
+    if not np.array_equal(kept.codes, fresh.codes):
+        raise ValueError(f"--reference {args.reference} has other rows than those that the stream in {args.state} was "
+                         "begun with: give that file, or another --state for a new stream")
+    return kept
 
 
 def _blocks(lines: Iterator[str], size: int, options: ReadOptions) -> Iterator[tuple[Dialect, list[list[str]]]]:

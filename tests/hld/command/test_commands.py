@@ -343,5 +343,33 @@ def test_monitor_among_held_out_rows(run, folder):
         check("monitor", line)
     assert status == 1
     assert lines[-1]["num_rows"] == 199 + 400  # it went on
+    for other, named in ((("--alpha", "0.01"), "begun with 0.05: give --alpha 0.05"),
+                         (("--reference", "calm.csv"), "--reference calm.csv has other rows")):
+        status, _, err = run("monitor", "model.hld", *options, *other, stdin=calm)
+        assert (status, named in err) == (2, True), err
     assert run("monitor", "model.hld", "--state", "x", stdin=calm)[0] == 2
     assert "leave it out with --reference" in run("monitor", "model.hld", *options, "--margin", "1", stdin=calm)[2]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("ending", ["signal", "bad row"])
+def test_the_rows_of_a_line_are_in_the_state_before_the_line(run, folder, ending):
+    rows(np.random.default_rng(11), 300).to_csv(folder / "kept.csv", index=False)
+    state = f"after {ending}.state"
+    options = ("--reference", "kept.csv", "--state", state, "--every", "50")
+    calm = (folder / "calm.csv").read_text(encoding="utf-8").splitlines()
+    first = "\n".join(calm[:121]) + "\n"
+    if ending == "bad row":
+        assert run("monitor", "model.hld", *options, stdin=first + "one,cell,too,many,here\n")[0] == 2
+    else:
+        command = [sys.executable, "-m", "hld", "monitor", "model.hld", *options]
+        with subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+            process.stdin.write(first)
+            process.stdin.flush()
+            assert [json.loads(process.stdout.readline())["num_rows"] for _ in range(2)] == [50, 100]
+            process.terminate()
+            process.wait(60)
+    out = run("monitor", "model.hld", *options, stdin="\n".join([calm[0], *calm[101:]]))[1].splitlines()
+    assert json.loads(out[0])["num_rows"] == 150
+    whole = run("monitor", "model.hld", "--reference", "kept.csv", "--every", "50", stdin="\n".join(calm))[1]
+    assert json.loads(out[-1]) == json.loads(whole.splitlines()[-1])
