@@ -50,6 +50,7 @@ from typing import Any
 import numpy as np
 
 import pcircuit
+from hld.references.reference import MAX_FULL_SPECTRUM
 from hld.summaries.summary import BatchSummary, Privacy
 from hld.vectors.ranges import unit_ranges
 
@@ -80,6 +81,27 @@ def check_privacy(epsilon: float | None, delta: float) -> tuple[Any, ...]:
     return epsilon, pcircuit.check_number(delta, "delta", above=0, below=1)
 
 
+def check_noise_can_be_judged(test: Any, argument: str) -> None:
+    """Raise unless the test has a null for sums with noise: before noise is drawn, which spends a budget of privacy.
+
+    Parameters
+    ----------
+    test : HLDTest
+    argument : str
+        What to name.
+
+    Raises
+    ------
+    ValueError
+        If the reference rows had holes, or there are more nodes than a covariance is formed for.
+    """
+    kept = test.calibration.kept
+    if len(test.mean) > MAX_FULL_SPECTRUM or (kept is not None and kept.has_holes):
+        found = "one with holes" if kept is not None and kept.has_holes else f"{len(test.mean)} nodes"
+        raise ValueError(f"{argument}, whose null needs at most {MAX_FULL_SPECTRUM} nodes and a reference without "
+                         f"holes, found {found}: make summaries without `epsilon` for this model")
+
+
 def with_noise(test: Any, summary: BatchSummary, epsilon: float, delta: float,
                rng: np.random.Generator | None = None) -> BatchSummary:
     """The summary with noise in its sums, and nothing else about the rows.
@@ -97,7 +119,13 @@ def with_noise(test: Any, summary: BatchSummary, epsilon: float, delta: float,
     Returns
     -------
     BatchSummary
+
+    Raises
+    ------
+    ValueError
+        See `check_noise_can_be_judged`.
     """
+    check_noise_can_be_judged(test, "`epsilon` asks for noise")
     deviations = noise_deviations(test.circuit, test.nodes, test.stds, epsilon, delta)
     m = size = len(test.nodes)
     if rng is None:

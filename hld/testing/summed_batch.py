@@ -31,8 +31,8 @@ from hld.nulls.version_1 import SwitchedNull
 from hld.references.available import Shown, weights
 from hld.references.circuit import CircuitReference
 from hld.references.covariances import through
-from hld.references.reference import MAX_FULL_SPECTRUM
 from hld.results.result import HLDResult
+from hld.summaries.privacy import check_noise_can_be_judged
 from hld.summaries.spread import confirmed_by_spread
 from hld.summaries.summary import BatchSummary, check_summary
 from hld.testing.row_batches import HoledNull, keeps_apart, replace_value
@@ -101,12 +101,10 @@ def _noisy_null(test: Any, T: int, variances: np.ndarray) -> Any:
     Raises
     ------
     ValueError
-        If the reference rows had holes, or there are more nodes than a covariance is formed for.
+        See `check_noise_can_be_judged`.
     """
-    parts, n = test.calibration, test.settings.num_train
-    if len(test.mean) > MAX_FULL_SPECTRUM or (parts.kept is not None and parts.kept.has_holes):
-        raise ValueError(f"`summary` has noise, whose null needs at most {MAX_FULL_SPECTRUM} nodes and a reference "
-                         "without holes: make summaries without `epsilon` for this model")
+    n = test.settings.num_train
+    check_noise_can_be_judged(test, "`summary` has noise")
     own = variances / (T * (1.0 if n is None else 1.0 + T / n))
     key, kept = (T, own.tobytes()), test.noisy_nulls
     if key not in kept:

@@ -1,5 +1,6 @@
 """Noise for privacy: the guarantee from its definition, the sensitivity by enumeration, and the level of the test."""
 import math
+from dataclasses import replace
 
 import binomial_bounds as bounds
 import naive
@@ -11,6 +12,7 @@ from scipy import integrate, stats
 import hld
 import pcircuit
 from hld.summaries.privacy import gaussian_factor, noise_deviations, sensitivity
+from hld.summaries.summary import Privacy
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-3), (1.0, 1e-6), (5.0, 1e-2), (0.01, 0.1)])
@@ -94,8 +96,11 @@ def test_what_has_no_guarantee_is_refused():
         with pytest.raises((TypeError, ValueError), match="`delta` must be"):
             test.summarize(rows, epsilon=1.0, delta=bad)
     holed = hld.HLDTest(circuit, null="exact", reference="training", training_data=np.append(rows, [[0, -1]], axis=0))
-    with pytest.raises(ValueError, match="a reference without holes"):
-        holed(holed.summarize(rows, epsilon=1.0))
+    with pytest.raises(ValueError, match=r"`epsilon` asks for noise, .* without holes, found one with holes"):
+        holed.summarize(rows, epsilon=1.0)  # before the budget is spent
+    noisy = replace(holed.summarize(rows), spread=None, privacy=Privacy(1.0, 1e-6, np.ones(len(holed.nodes))))
+    with pytest.raises(ValueError, match=r"`summary` has noise, .* a reference without holes"):
+        holed(noisy)
 
 
 def test_features_of_the_score_are_left_out():
