@@ -30,6 +30,7 @@ from hld.references.circuit import CircuitReference
 from hld.references.reference import MAX_FULL_SPECTRUM
 
 NUM_DRAWN = 20_000
+NUM_SINGLE = 2_000  # rows that are tested one by one
 SEED = 14
 
 
@@ -116,12 +117,19 @@ class Alternative:
         Whether `delta` is relative to the truth behind reference rows, whose own error then counts, or to their mean.
     num_rows : int or None
         Rows that the mean is of; None where it is not of rows.
+    rows : (N, V) int array or None
+        Rows of the alternative.
+    usual : (N, V) int array or None
+        Rows without the edit, where those of the alternative are of the edited circuit and not of the source: single
+        rows of the one are then ranked among those of the other.
     """
 
     delta: np.ndarray
     covariance: np.ndarray
     is_relative: bool
     num_rows: int | None = None
+    rows: np.ndarray | None = None
+    usual: np.ndarray | None = None
 
 
 def alternative_of(test: Any, what: Any) -> Alternative:
@@ -157,7 +165,7 @@ def alternative_of(test: Any, what: Any) -> Alternative:
     if len(rows) < 2 or rows.min() < 0:
         raise ValueError(f"`alternative` has {len(rows)} rows, expected at least two without missing entries")
     mean, covariance = _moments(test, rows)
-    return Alternative(mean - test.mean, covariance, False, len(rows))
+    return Alternative(mean - test.mean, covariance, False, len(rows), rows[:NUM_SINGLE])
 
 
 def edited(test: Any, edit: Edit) -> Alternative:
@@ -188,14 +196,17 @@ def edited(test: Any, edit: Edit) -> Alternative:
     inside, within = _moments(test, under_level(circuit, variable, level, NUM_DRAWN))
     mean = own_mean(test)
     delta = by / (1 - p) * (inside - mean)
+    single = edited_rows(circuit, edit, NUM_SINGLE)
     if kept is not None and len(kept.covariance):
-        return Alternative(delta, kept.covariance, True)
+        usual = pcircuit.sample(circuit, NUM_SINGLE, rng=np.random.default_rng([SEED, 2]))
+        return Alternative(delta, kept.covariance, True, None, single, usual)
     covariance = CircuitReference(circuit, test.nodes, test.mean).covariance()
     # S = p W + (1 - p) V + p / (1 - p) g g^t with g the difference of the means of level and all: V is that of the rest
     gap = inside - mean
     rest = (covariance - p * within - p / (1 - p) * np.outer(gap, gap)) / (1 - p)
     q = p + by
-    return Alternative(delta, q * within + (1 - q) * rest + q * (1 - q) / (1 - p) ** 2 * np.outer(gap, gap), False)
+    covariance = q * within + (1 - q) * rest + q * (1 - q) / (1 - p) ** 2 * np.outer(gap, gap)
+    return Alternative(delta, covariance, False, None, single)
 
 
 def under_level(circuit: pcircuit.Circuit, variable: int, level: int, n: int) -> np.ndarray:
@@ -215,6 +226,32 @@ def under_level(circuit: pcircuit.Circuit, variable: int, level: int, n: int) ->
     given = np.full((1, circuit.num_variables), -1)
     given[0, variable] = level
     return pcircuit.sample(circuit, n, evidence=given, rng=np.random.default_rng([SEED, variable, level]))
+
+
+def edited_rows(circuit: pcircuit.Circuit, edit: Edit, n: int) -> np.ndarray:
+    """(n, V) rows of the circuit with an edit: the level of each row first, and the others given it.
+
+    Parameters
+    ----------
+    circuit : pcircuit.Circuit
+    edit : Edit
+        With a variable and a category, and a result that is a probability.
+    n : int
+
+    Returns
+    -------
+    (n, V) integer array
+        The same at every call.
+    """
+    variable, level = int(edit.column), int(edit.level)  # type: ignore[call-overload]
+    rng = np.random.default_rng([SEED, variable, level, 1])
+    shares = np.array(pcircuit.marginal_tables(circuit)[variable], dtype=np.float64)
+    q, shares[level] = min(max(float(shares[level]) + edit.by, 0.0), 1.0), 0.0
+    shares *= (1 - q) / max(float(shares.sum()), np.finfo(float).tiny)
+    shares[level] = q
+    given = np.full((n, circuit.num_variables), -1)
+    given[:, variable] = rng.choice(len(shares), size=n, p=shares / shares.sum())
+    return pcircuit.sample(circuit, n, evidence=given, rng=rng)
 
 
 def own_mean(test: Any) -> np.ndarray:

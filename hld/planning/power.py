@@ -13,7 +13,9 @@ is |F Z| above a threshold, and |F Z|^2 is a noncentral generalised chi-square: 
 through the rule of the test itself, p-values, harmonic mean and check included; the standard error is at most 0.011,
 and 0.007 at a power of 0.9.  The same draws serve every size of a shift, so that power grows with it.
 
-**Limits.**  Z is normal only in the limit; with fewer than some ten rows, and for levels with fewer than some ten
+A single row is far from normal, and its p-value is a rank: rows of the alternative are tested one by one instead.
+
+**Limits.**  Z is normal only in the limit; with two to some ten rows, and for levels with fewer than some ten
 expected rows, power is only a guide.  Rows are taken to be independent and without holes, and the alternative to be
 exactly the given one.
 """
@@ -31,7 +33,9 @@ from hld.checks import check_alpha
 from hld.nulls.auto import AutoNull, law_part, laws_of
 from hld.nulls.joint import covariance_factor, harmonic_mean
 from hld.nulls.ranks.confirmation import ASKED_BELOW, pooled_of_norms
-from hld.planning.alternatives import Alternative, alternative_of
+from hld.nulls.ranks.drawn_tail import drawn_tail
+from hld.nulls.ranks.monte_carlo import TIE
+from hld.planning.alternatives import Alternative, alternative_of, own_mean
 
 DRAWS = 2000
 MOST_T = 10 ** 7
@@ -74,6 +78,8 @@ def power(test: Any, alternative: object, T: int, alpha: float = 0.05) -> float:
     """
     T, alpha = pcircuit.check_whole_number(T, "T", 1), check_alpha(alpha)
     found = alternative_of(test, alternative)
+    if T == 1 and found.rows is not None and isinstance(test.calibration.null, AutoNull):
+        return of_single_rows(test, found, alpha)
     if len(test.calibration.metrics) == 1 and test.calibration.kept is None:
         return _exact(test, found, T, alpha)
     return Rejections(test, found.covariance, T, alpha, is_relative=found.is_relative).share(found.delta)
@@ -102,6 +108,39 @@ def sample_size(test: Any, alternative: object, power: float = 0.9, alpha: float
     least, alpha = pcircuit.check_number(power, "power", above=0, below=1), check_alpha(alpha)
     found = alternative_of(test, alternative)
     return smallest_batch(lambda T: _power_of(test, found, T, alpha), least, found.num_rows)
+
+
+def of_single_rows(test: Any, found: Alternative, alpha: float) -> float:
+    """Share of the rows of an alternative that a test rejects one by one.
+
+    Parameters
+    ----------
+    test : HLDTest
+        With the null "auto".
+    found : Alternative
+        With rows.
+    alpha : float
+
+    Returns
+    -------
+    float
+    """
+    null, scores = test.calibration.null, _scores_of_rows(test, found.rows, found.usual is not None)
+    if found.usual is None:
+        level = null.level(alpha, 1)
+    else:
+        level = drawn_tail(_scores_of_rows(test, found.usual, True)).threshold(alpha)
+    return float((scores * (1 + TIE) < level).mean())
+
+
+def _scores_of_rows(test: Any, rows: Any, is_of_circuit: bool) -> np.ndarray:
+    """(N,) scores of single rows, by their distance from the mean of the circuit or of the reference."""
+    parts, n = test.calibration, test.settings.num_train
+    away = test.vectors.rows(rows) - (own_mean(test) if is_of_circuit else test.mean)
+    distances = np.stack([np.sqrt(metric.squared(away)) for metric in parts.metrics], axis=1)
+    squared = np.maximum(distances - parts.margins, 0.0) ** 2 / (1.0 if n is None else 1.0 + 1 / n)
+    scores: np.ndarray = parts.null.score(squared, 1)[:, -1]
+    return scores
 
 
 def _power_of(test: Any, found: Alternative, T: int, alpha: float) -> float:
@@ -226,7 +265,7 @@ def _rule(null: Any, T: Any, alpha: float) -> Any:
     """A function from squared distances (n, q) without inflation to whether each is rejected."""
     if isinstance(null, AutoNull) and null.drawn(T):
         level = null.level(alpha, T)
-        return lambda squared: null.score(squared, T)[:, -1] <= level
+        return lambda squared: null.score(squared, T)[:, -1] * (1 + TIE) < level  # from there on nothing is rejected
     laws = laws_of(null)
     if len(laws) == 1:
         largest = null.threshold(alpha, T)

@@ -93,3 +93,21 @@ def test_models_of_the_first_version_find_what_their_plan_says():
                                without[rng.integers(len(without), size=100 - k)]])
         rejected += detector.test_(rows).reject
     assert bounds.at_least(trials, 0.82) <= rejected <= bounds.at_most(trials, 0.98)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("by", [0.001, 0.3])
+def test_power_of_single_rows_is_that_of_ranks(by):
+    """Rows that take few values: their p-values are ranks with many ties, which no normal law knows."""
+    rng, trials = np.random.default_rng(3), 300
+
+    def table(n, share):
+        has = rng.random(n) < share
+        return {"y": np.where(has, "A", "B"), "u": rng.random(n) < np.where(has, 0.8, 0.3), "w": rng.normal(size=n) + has}
+
+    detector = hld.HLDDetector(num_latents=2, num_epochs=15).fit(table(4000, 0.4))
+    batch = table(trials, 0.4 + by)
+    found = sum(detector.test({name: cells[i:i + 1] for name, cells in batch.items()}).reject for i in range(trials))
+    for planned in (detector.power({"column": "y", "level": "A", "by": by}, T=1),
+                    detector.power(table(2000, 0.4 + by), T=1)):
+        assert bounds.at_least(trials, max(planned - 0.02, 0)) <= found <= bounds.at_most(trials, planned + 0.02)
