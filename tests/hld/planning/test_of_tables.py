@@ -103,7 +103,8 @@ def test_power_of_single_rows_is_that_of_ranks(by):
 
     def table(n, share):
         has = rng.random(n) < share
-        return {"y": np.where(has, "A", "B"), "u": rng.random(n) < np.where(has, 0.8, 0.3), "w": rng.normal(size=n) + has}
+        y = np.where(has, "A", "B")
+        return {"y": y, "u": rng.random(n) < np.where(has, 0.8, 0.3), "w": rng.normal(size=n) + has}
 
     detector = hld.HLDDetector(num_latents=2, num_epochs=15).fit(table(4000, 0.4))
     batch = table(trials, 0.4 + by)
