@@ -15,11 +15,12 @@ In a deterministic circuit a state has one positive term in each sum, so the lar
     sums   max_p w_kp u_p       instead of       sum_p w_kp u_p,
 
 which is the value of an actual state: one pass and the search is over.  In general finding the state is NP-hard, even
-for naive Bayes models with a hidden class (de Campos 2011), hence the search.
+for naive Bayes models with a hidden class (de Campos 2011), hence the search; it begins with that state, too.
 """
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,6 +32,7 @@ from pcircuit.arguments import check_flag, check_whole_number
 from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.evidence import check_row
 from pcircuit.inference.likelihood import log_likelihood
+from pcircuit.inference.ranges import may_overflow
 from pcircuit.operations.properties import shared_terms
 from pcircuit.regions import InputRegion, StructureError
 
@@ -73,14 +75,15 @@ def most_probable_state(circuit: Circuit, evidence: ArrayLike | None = None, *, 
     evidence : (V,) int array_like, optional
         Levels, -1 for those to be found; by default all are.
     max_evaluations : int, default 100,000
-        Rows to bound before the search is given up.
+        Rows that are bounded at most; with fewer than there are levels of all variables the first dive is cut short.
     must_be_exact : bool, default False
         Raise where the search was given up.
 
     Returns
     -------
     MostProbableState
-        Ties are broken towards smaller levels of variables that are fixed first.
+        Ties are broken towards smaller levels of variables that are fixed first, in deterministic circuits towards the
+        first of the products.
 
     Raises
     ------
@@ -118,7 +121,7 @@ def most_probable_state(circuit: Circuit, evidence: ArrayLike | None = None, *, 
         raise ValueError("`evidence` has probability zero under the circuit, so no completion is the most probable")
     shared = shared_terms(circuit)
     if shared is None:
-        state = _deterministic_state(circuit, row)
+        state = _largest_terms(circuit, row)
         value = float(log_likelihood(circuit, state[None])[0])
         return MostProbableState(state, value, value, True, 1)
     search = _Search(circuit, row)
@@ -136,10 +139,11 @@ class _Search:
     """Branch and bound, best bound first."""
 
     def __init__(self, circuit: Circuit, row: np.ndarray):
-        self.circuit, self.bounding = circuit, _with_maximum(circuit)
+        self.circuit, (self.bounding, self.offset) = circuit, _with_maximum(circuit)
         self.free_level = np.array(circuit.num_categories)  # the extra category: the largest entry
         self.order = np.flatnonzero(row < 0)
-        self.evaluations, self.best, self.state = 0, -np.inf, row
+        self.evaluations, self.state = 0, _largest_terms(circuit, row)
+        self.best = float(log_likelihood(circuit, self.state[None])[0])
         start = np.where(row < 0, self.free_level, row)
         self.heap: list[Any] = []
         self._push(start[None], [0])
@@ -156,35 +160,45 @@ class _Search:
 
     def run(self, max_evaluations: int) -> None:
         """Search until the state is the most probable one, or the evaluations are used up."""
-        self._dive()
-        while self.heap and not self.is_exact and self.evaluations < max_evaluations:
+        if not self.is_exact:
+            self._dive(max_evaluations)
+        while self.heap and not self.is_exact:
             rows: list[Any] = []
             depths: list[int] = []
             while self.heap and len(rows) < BATCH:
-                bound, _, depth, row = heapq.heappop(self.heap)
+                bound, _, depth, row = self.heap[0]
                 if -bound <= self.best + TOLERANCE * max(1.0, abs(self.best)):
+                    heapq.heappop(self.heap)
                     continue
                 v = self.order[depth]
+                if self.evaluations + len(rows) + self.circuit.num_categories[v] > max_evaluations:
+                    break  # it stays, and is the bound
+                heapq.heappop(self.heap)
                 for c in range(self.circuit.num_categories[v]):
                     rows.append(np.where(np.arange(len(row)) == v, c, row))
                     depths.append(depth + 1)
-            if rows:
-                self._push(np.array(rows), depths)
+            if not rows:
+                break
+            self._push(np.array(rows), depths)
 
-    def _dive(self) -> None:
-        """A first state: fix the variables one after the other at the level with the largest bound."""
-        row = np.where(self.state < 0, self.free_level, self.state)
+    def _dive(self, max_evaluations: int) -> None:
+        """A better state: fix the variables one after the other at the level with the largest bound."""
+        row = self.heap[0][-1]
         for v in self.order:
             rows = np.repeat(row[None], self.circuit.num_categories[v], axis=0)
+            if self.evaluations + len(rows) > max_evaluations:
+                return
             rows[:, v] = np.arange(len(rows))
             bounds = log_likelihood(self.bounding, rows)
             self.evaluations += len(rows)
             row = rows[int(bounds.argmax())]
-        self.best, self.state = float(log_likelihood(self.circuit, row[None])[0]), row
+        found = float(log_likelihood(self.circuit, row[None])[0])
+        if found > self.best:
+            self.best, self.state = found, row
 
     def _push(self, rows: np.ndarray, depths: Sequence[int]) -> None:
         """Bound rows; finished ones compete, the others wait."""
-        bounds = log_likelihood(self.bounding, rows)
+        bounds = log_likelihood(self.bounding, rows) + self.offset
         self.evaluations += len(rows)
         for row, depth, bound in zip(rows, depths, bounds.tolist(), strict=True):
             if depth == len(self.order):
@@ -194,15 +208,22 @@ class _Search:
                 heapq.heappush(self.heap, (-bound, self.evaluations + len(self.heap), depth, row))
 
 
-def _with_maximum(circuit: Circuit) -> Circuit:
-    """The circuit with one more category for each variable, whose entries are the largest of the row."""
-    regions = [InputRegion(region.variable, np.column_stack([region.probs, region.probs.max(axis=1)]))
-               if isinstance(region, InputRegion) else region for region in circuit.regions]
-    return Circuit(circuit.vtree, regions)
+def _with_maximum(circuit: Circuit) -> tuple[Circuit, float]:
+    """The circuit with one more category for each variable, whose entries are the largest of the row.
+
+    The second result is to be added to its log-likelihoods.  A row of such a table sums to as much as 2, and a thousand
+    of them would leave the range of doubles: then all entries are halved.
+    """
+    def extended(factor: float) -> Circuit:
+        regions = [InputRegion(region.variable, np.column_stack([region.probs, region.probs.max(axis=1)]) * factor)
+                   if isinstance(region, InputRegion) else region for region in circuit.regions]
+        return Circuit(circuit.vtree, regions)
+    found = extended(1.0)
+    return (extended(0.5), circuit.num_variables * math.log(2)) if may_overflow(found) else (found, 0.0)
 
 
-def _deterministic_state(circuit: Circuit, row: np.ndarray) -> np.ndarray:
-    """The most probable completion in a deterministic circuit: the largest term of each sum, then its choices."""
+def _largest_terms(circuit: Circuit, row: np.ndarray) -> np.ndarray:
+    """The completion by the largest term of each sum: the most probable one if the circuit is deterministic."""
     values: list[Any] = []  # per region (K,) ln of the best completion of each unit's scope
     choices: list[Any] = []  # per region (K,) its level, or product
     for r, region in enumerate(circuit.regions):

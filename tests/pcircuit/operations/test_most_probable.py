@@ -37,10 +37,34 @@ def test_a_search_that_is_given_up_says_so():
     found = pcircuit.most_probable_state(circuit, max_evaluations=500)
     assert not found.is_exact
     assert found.upper_bound > found.log_likelihood
-    # of the first state: 1 and 3 levels of 60 variables; then batches of 256 until there are 500
-    assert 1 + 3 * 60 < 500 <= found.num_evaluations < 500 + 256 + 3
+    assert 500 - 3 < found.num_evaluations <= 500  # three levels at a time
     with pytest.raises(StructureError, match=r"not deterministic \(sum .* share a row\), and 500 evaluations"):
         pcircuit.most_probable_state(circuit, max_evaluations=500, must_be_exact=True)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 5, 20])
+@pytest.mark.parametrize("name", ["rat_like", "hclt_like", "irregular_csr"])
+def test_bounds_enclose_the_maximum_wherever_the_search_ends(name, limit):
+    circuit = zoo.circuits()[name]
+    largest = pcircuit.log_likelihood(circuit, naive.states(circuit)).max()
+    found = pcircuit.most_probable_state(circuit, max_evaluations=limit)
+    assert found.num_evaluations <= limit
+    assert found.log_likelihood == pytest.approx(pcircuit.log_likelihood(circuit, found.state[None])[0], rel=1e-12)
+    assert found.log_likelihood <= largest + 1e-12
+    assert found.upper_bound >= largest - 1e-12
+
+
+def test_a_thousand_variables_stay_in_the_range_of_doubles():
+    """Two products with the same best state: its value is the first bound, 1.5^V above what a row sums to."""
+    V, rng = 1500, np.random.default_rng(0)
+    tables = [np.sort(rng.dirichlet([1.0, 1.0], size=2), axis=1) for _ in range(V)]
+    circuit = Circuit(VTree.from_nested(list(range(V))), [
+        *(InputRegion(v, table) for v, table in enumerate(tables)),
+        pcircuit.InnerRegion([[0] * V, [1] * V], [[0.5, 0.5]])])
+    found = pcircuit.most_probable_state(circuit, max_evaluations=1)
+    assert (found.is_exact, found.state.tolist()) == (True, [1] * V)
+    truth = np.logaddexp(*np.log([table[:, 1] for table in tables]).sum(axis=0)) - np.log(2)
+    assert found.log_likelihood == pytest.approx(truth, rel=1e-12)
 
 
 def test_impossible_evidence_has_no_most_probable_completion():
