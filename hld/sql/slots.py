@@ -116,7 +116,7 @@ def slot_expression(column: LevelColumn | BinColumn, value: Any) -> Any:
     if (dtype.is_floating() and _backend(value) not in WITHOUT_NAN) or (
             dtype.is_decimal() and _backend(value) in NAN_DECIMALS):
         hole = hole | value.cast("float64").isnan()
-    if dtype.is_string() and column.kind == "categorical" and "" not in column.levels:
+    if dtype.is_string() and "" not in getattr(column, "levels", ()):
         hole = hole | (value == "")     # as in files of text
     branches = _bin_branches(column, value) if column.kind in BINNED else _level_branches(column, value)
     if branches is None:
@@ -218,13 +218,17 @@ def _number(level: Any) -> Any:
 
 
 def _moment_of_text(level: Any, dtype: Any) -> Any:
-    """A level that is the text of a time, as a literal of a column of times; None if it is not."""
+    """A level that is the text of a time, as a literal of a column of times; None if it is not.
+
+    Drivers of databases give a day as a date, whose text has no clock, and data frames as a time stamp of midnight.
+    """
     kind = datetime.time if dtype.is_time() else datetime.datetime
     try:
         found = kind.fromisoformat(level)
     except (TypeError, ValueError):
         return None
-    return _literal(found, dtype) if str(found) == level else None
+    texts = (str(found), str(found)[:10]) if dtype.is_date() else (str(found),)
+    return _literal(found, dtype) if level in texts else None
 
 
 def _time_marks(column: Any, dtype: Any) -> list[Any] | None:

@@ -42,7 +42,7 @@ def counted(detector, cells, kind):
 def encoded(detector, cells):
     """The same by the encoder."""
     batch = pd.DataFrame({"x": pd.Series(cells, dtype=object), "y": np.arange(len(cells)) % 2})
-    codes = detector.encoder_.encode(batch)[0]
+    codes = detector.encoder_.encode_counting(batch)[0]
     sizes = [counted_column(column).num_categories for column in detector.encoder_.columns]
     return profile_of(merged_codes(detector.encoder_.columns, codes), sizes, ()).counts[0].tolist()
 
@@ -77,6 +77,38 @@ def test_columns_of_dates_take_no_other_type(kind):
     cell = {"VARCHAR": "noon", "TIME": HOURS[0], "INTEGER": 3, "BOOLEAN": True}[kind]
     found = counted(detector, [cell, None], kind)
     assert found == [0] * (len(found) - 1) + [2]  # all missing
+
+
+NUMBERS = {"numbers": np.random.default_rng(0).normal(size=60), "whole": np.arange(60) % 3,
+           "flags": np.arange(60) % 2 == 0, "constant": np.full(60, 0.5),
+           "dates": np.datetime64("2024-01-01", "us") + np.arange(60) * 7 % 60 * np.timedelta64(7, "h")}
+
+
+@pytest.mark.parametrize("kind", ["VARCHAR", "ENUM ('', ' ', '1', 'true', 'word')"])
+@pytest.mark.parametrize("model", list(NUMBERS))
+def test_empty_texts_are_missing_and_others_of_another_type_where_there_are_no_texts(model, kind):
+    detector, cells = fitted(NUMBERS[model]), ["", " ", "1", "true", "word", None]
+    connection = duckdb.connect()
+    connection.execute(f"CREATE TABLE t (x {kind}, y INTEGER)")
+    connection.executemany("INSERT INTO t VALUES (?, 0)", [[cell] for cell in cells])
+    found = hld.sql.count(detector, connection, "t")
+    assert found.profile.counts[0].tolist() == encoded(detector, cells)
+    assert found.report.num_odd.tolist() == [4, 0]
+
+
+@pytest.mark.parametrize("levels", [
+    [datetime.date(2024, 3, 1), datetime.date(2024, 3, 3)], ["2024-03-01", "2024-03-03"], [datetime.date(2024, 3, 1)],
+    ["2024-03-01", "word"]], ids=str)
+def test_days_are_levels_that_are_dates(levels):
+    detector = fitted(pd.Series([levels[i % len(levels)] for i in range(60)], dtype=object), categorical=["x"])
+    cells = [datetime.date(2024, 3, 1), datetime.date(2024, 3, 2), datetime.date(2024, 3, 3), None]
+    assert counted(detector, cells, "DATE") == encoded(detector, cells)
+
+
+def test_days_are_also_levels_that_are_time_stamps_of_midnight():
+    detector = fitted(pd.Series([str(DAYS[i % 3]) for i in range(60)]), categorical=["x"])
+    assert counted(detector, [DAYS[0].date(), DAYS[1].date(), None], "DATE") == encoded(
+        detector, [str(DAYS[0]), "new", None])
 
 
 def test_columns_of_numbers_take_no_text():
