@@ -12,7 +12,6 @@ that are not NULL say which pair it is of.  Where a database knows no grouping s
 """
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,12 +22,12 @@ from hld.detector import HLDDetector
 from hld.schemas.columns import BINNED
 from hld.schemas.encoding import EncodingReport
 from hld.sql.slots import MISSING, ODD, codes_of_slots, counted_column, part_expression, slot_expression
+from hld.sql.sources import one_line, table_of
+from hld.sql.sqlite_cells import forget, sqlite_expression
 
-INSTALL = "counting in a database needs ibis: pip install 'hld[sql]'"
 NULL = ODD - 1
 BLOCK = 48  # pairs in a query
 WITHOUT_SETS = ("sqlite", "mysql", "clickhouse", "druid", "impala", "exasol", "risingwave")
-QUERY = re.compile(r"\s*(--[^\n]*\n\s*)*\(?\s*(select|with|from|values|table)\b[\s(*'\"]", re.IGNORECASE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,103 +88,32 @@ def count(detector: HLDDetector, source: Any, query: str | None = None) -> Table
                         "first")
     if detector.profile_ is None:
         raise ValueError("`detector` is from an older file, which holds no counts to compare with: fit it again")
-    table = table_of(source, query)
     columns = tuple(map(counted_column, detector.encoder_.columns))
-    expressions, absent, extra = _expressions(detector, columns, table)
     sizes = tuple(column.num_categories for column in columns)
     edges = detector.profile_.edges.tolist()
-    pairs = _blocks(edges, set(range(len(columns))) - set(absent))
-    coded = table.select(**{f"c{v}": one for v, one in expressions.items()})
-    found = [_counted(coded, block) for block in pairs]
+    table = table_of(source, query)
+    try:
+        expressions, absent, extra = _expressions(detector, columns, table)
+        pairs = _blocks(edges, set(range(len(columns))) - set(absent))
+        coded = table.select(**{f"c{v}": one for v, one in expressions.items()})
+        found = [_counted(coded, block) for block in pairs]
+    except (ImportError, TypeError, ValueError):
+        raise
+    except Exception as error:  # each engine has errors of its own
+        raise ValueError(f"the table cannot be counted: {one_line(error)}") from error
+    finally:
+        _leave(table, len(columns), isinstance(source, str))
     slots = {pair: table for block in found for pair, table in block.items()}
     return _assembled(columns, sizes, edges, slots, (absent, extra), len(found))
 
 
-def table_of(source: Any, query: str | None = None) -> Any:
-    """A table of ibis, nothing of which has been read.
-
-    Parameters
-    ----------
-    source, query
-        As of `count`.
-
-    Returns
-    -------
-    ibis table
-
-    Raises
-    ------
-    ImportError, TypeError, ValueError
-        As of `count`.
-    """
-    try:
-        import ibis
-    except ImportError as error:
-        raise ImportError(INSTALL) from error
-    if isinstance(source, ibis.Table):
-        if query is not None:
-            raise ValueError("`source` is a table, so there is nothing to ask for by `query`: leave it out")
-        return source
-    if query is None:
-        raise ValueError("`query` is needed with a connection: the name of a table, or a SELECT")
-    connection = _connection(ibis, source)
-    if QUERY.match(query):
-        _check_reads(query, connection)
-    try:
-        return connection.sql(query) if QUERY.match(query) else _named(connection, query)
-    except ibis.common.exceptions.TableNotFound as error:
-        raise ValueError(f"`query` {query!r} cannot be read: expected the name of a table that the database has, or a "
-                         "SELECT") from error
-    except Exception as error:  # each engine has errors of its own
-        raise ValueError(f"`query` {query!r} cannot be read: {' '.join(str(error).split())[:300]}") from error
-
-
-def _check_reads(query: str, connection: Any) -> None:
-    """ValueError unless a query is one statement that reads: a second one, or one that writes, would be carried out."""
-    import sqlglot
-    from sqlglot import exp
-    try:
-        statements = [one for one in sqlglot.parse(query, read=connection.dialect) if one is not None]
-    except sqlglot.errors.SqlglotError as error:
-        raise ValueError(f"`query` {query!r} cannot be read: {' '.join(str(error).split())[:300]}") from error
-    writes = any(one.find(exp.DML, exp.DDL, exp.Drop, exp.Into, exp.Command) for one in statements)
-    if len(statements) != 1 or writes or not isinstance(statements[0], (exp.Query, exp.Values)):
-        raise ValueError(f"`query` must be one SELECT that writes nothing, found {query[:200]!r}")
-
-
-def _named(connection: Any, name: str) -> Any:
-    """A table by its name, as it is; else by schema and name with a dot between."""
-    if name in connection.list_tables() or "." not in name:
-        return connection.table(name)
-    schema, _, own = name.rpartition(".")
-    return connection.table(own, database=schema)
-
-
-def _connection(ibis: Any, source: Any) -> Any:
-    """A connection of ibis."""
-    if isinstance(source, ibis.BaseBackend if hasattr(ibis, "BaseBackend") else ibis.backends.BaseBackend):
-        return source
-    if isinstance(source, str):
-        if source in ("", "duckdb", "duckdb://"):
-            return ibis.duckdb.connect()
-        try:
-            return ibis.duckdb.connect(source.removeprefix("duckdb://").replace("//", "/"), read_only=True) \
-                if source.startswith("duckdb://") or "://" not in source else ibis.connect(source)
-        except Exception as error:
-            raise ValueError(f"`source` {_without_password(source)!r} cannot be opened: "
-                             f"{' '.join(str(error).split())[:300]}") from error
-    module = type(source).__module__.partition(".")[0].lstrip("_")
-    if module == "duckdb":
-        return ibis.duckdb.from_connection(source)
-    if module == "psycopg":
-        return ibis.postgres.from_connection(source)
-    raise TypeError(f"`source` must be a table of ibis, a connection or the URL of a database, found "
-                    f"{type(source).__name__}")
-
-
-def _without_password(url: str) -> str:
-    """A URL as it may be shown."""
-    return re.sub(r"(://[^:/@]*):[^@]*@", r"\1:***@", url)
+def _leave(table: Any, num_columns: int, is_own: bool) -> None:
+    """Leave the connection of a table as it was, or close it."""
+    connection = table.get_backend()
+    if is_own:
+        connection.disconnect()
+    elif connection.name == "sqlite":
+        forget(connection, range(num_columns))
 
 
 def _expressions(detector: Any, columns: Any, table: Any) -> tuple[dict[int, Any], list[int], list[str]]:
@@ -196,19 +124,25 @@ def _expressions(detector: Any, columns: Any, table: Any) -> tuple[dict[int, Any
         raise ValueError(f"the table has {len(names)} columns, expected {len(encoder.table_names)}: the detector was "
                          "fitted to rows without names, which are matched by position")
     at = dict(zip(names if by_name else encoder.table_names, names, strict=True))
-    derived = {one.name: one for one in encoder.derived if one.name not in at and one.source in at}
+    parts = {one.name: one for one in encoder.derived if one.name not in at and one.source in at}
     found = {}
     for v, column in enumerate(columns):
-        if column.name in derived:
-            part = derived[column.name]
-            found[v] = slot_expression(column, part_expression(table[at[part.source]], part.part))
-        elif column.name in at:
-            found[v] = slot_expression(column, table[at[column.name]])
+        part = parts.get(column.name)
+        own = at.get(column.name if part is None else part.source)
+        if own is not None:
+            found[v] = _slots(v, column, table[own], None if part is None else part.part)
     if not found:
         raise ValueError(f"the table has none of the detector's columns ({', '.join(encoder.names[:8])}), expected at "
                          f"least one: it has {', '.join(map(repr, names[:8]))}")
     known = {*encoder.names, *encoder.table_names, *encoder.optional, *(one.source for one in encoder.derived)}
     return found, [v for v in range(len(columns)) if v not in found], sorted(set(at) - known)
+
+
+def _slots(v: int, column: Any, value: Any, part: str | None) -> Any:
+    """The slots of a column, of a part of its dates if there is one."""
+    if value.get_backend().name == "sqlite":
+        return sqlite_expression(v, column, value, part)
+    return slot_expression(column, value if part is None else part_expression(value, part))
 
 
 def _blocks(edges: list[Any], there: set[int]) -> list[list[tuple[int, ...]]]:
@@ -245,7 +179,7 @@ def _rows(connection: Any, text: str, schema: dict[str, str]) -> list[list[int]]
     if connection.name == "duckdb":     # by the shortest way: ibis would parse the query again
         rows = connection.con.execute(text).fetchall()
     elif connection.name == "postgres":
-        with connection.con.cursor() as cursor:
+        with connection.con.transaction(), connection.con.cursor() as cursor:   # after an error it can go on
             rows = cursor.execute(text).fetchall()
     else:
         frame = connection.sql(text, schema=schema).to_pyarrow()
@@ -257,8 +191,26 @@ def _rows(connection: Any, text: str, schema: dict[str, str]) -> list[list[int]]
 def _grouped(coded: Any, one: tuple[int, ...]) -> np.ndarray:
     """The same of a single pair, where there are no grouping sets."""
     names = [f"c{v}" for v in one]
-    frame = coded.group_by(names).aggregate(n=coded.count()).to_pyarrow()
+    counted, connection = coded.group_by(names).aggregate(n=coded.count()), coded.get_backend()
+    if connection.name == "sqlite":
+        return _rows_of_sqlite(connection, counted, len(names) + 1)
+    frame = counted.to_pyarrow()
     return np.column_stack([frame[name].to_numpy() for name in [*names, "n"]])
+
+
+def _rows_of_sqlite(connection: Any, counted: Any, width: int) -> np.ndarray:
+    """The rows (groups, width) of a result of whole numbers."""
+    import sqlite3
+
+    import ibis
+    try:
+        rows = connection.con.execute(ibis.to_sql(counted, dialect="sqlite")).fetchall()
+    except sqlite3.OperationalError as error:
+        if "user-defined function" not in str(error):
+            raise
+        raise ValueError("the table holds text that is not UTF-8, which cannot be read: correct it, or leave its "
+                         "column out of the query") from error
+    return np.array(rows, dtype=np.int64).reshape(-1, width)
 
 
 def _assembled(columns: Any, sizes: Any, edges: list[Any], slots: dict[tuple[int, ...], np.ndarray],

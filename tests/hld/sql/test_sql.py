@@ -209,6 +209,31 @@ def test_counts_of_postgres_are_those_of_the_encoder(detector, postgres):
         assert result.reject        # new levels, infinities
 
 
+@pytest.mark.parametrize("start", ["", "/* all */ ", "-- all\n"])
+def test_queries_of_postgres_need_no_right_to_write(postgres, start):
+    import psycopg
+    rng = np.random.default_rng(13)
+    table = pd.DataFrame({"a": rng.choice(["x", "y"], size=300), "b": rng.normal(size=300),
+                          "c": [datetime.date(2024, 3, 1 + k) for k in rng.integers(0, 3, size=300)],
+                          "d": [Decimal(int(k)) / 10 for k in rng.integers(0, 999, size=300)]})
+    detector = hld.HLDDetector(**OPTIONS, categorical=["c"]).fit(table)
+    with psycopg.connect(**postgres[1], autocommit=True) as connection:
+        connection.execute("CREATE TABLE queried (a varchar(9), b float8, c date, d numeric(9, 1))")
+        with connection.cursor() as cursor:
+            cursor.executemany("INSERT INTO queried VALUES (%s, %s, %s, %s)", table.to_numpy(dtype=object).tolist())
+        connection.execute("SET default_transaction_read_only = on")
+        found = hld.sql.count(detector, connection, f"{start}SELECT *, 'x%s' AS e FROM queried; -- the end")
+        assert_same(found, detector, table)
+        assert found.extra == ("e",)
+        with pytest.raises(ValueError, match=r"`query` must be one SELECT that writes nothing"):
+            hld.sql.count(detector, connection, f"{start}SELECT 1 AS a; DROP TABLE queried")
+    with psycopg.connect(**postgres[1]) as connection:      # what fails leaves a connection that can go on
+        with pytest.raises(ValueError, match=r"the table cannot be counted: .*division by zero"):
+            hld.sql.count(detector, connection, f"{start}SELECT a, 1 / (length(a) - 1) AS b FROM queried")
+        assert_same(hld.sql.count(detector, connection, "queried"), detector, table)
+        connection.execute("DROP TABLE queried")
+
+
 # -- the test ------------------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,200 @@
+"""A table of ibis from what a caller names: a table, a connection, or a URL, with the name of a table or a query.
+
+Nothing is written: files are opened for reading and have to be there, and a query is one statement that reads.  No
+error message shows a password.
+"""
+from __future__ import annotations
+
+import pathlib
+import re
+from typing import Any
+from urllib.parse import quote, unquote, unquote_plus
+
+INSTALL = "counting in a database needs ibis: pip install 'hld[sql]'"
+QUERY = re.compile(r"(?:[\s(]|--[^\n]*\n|/\*.*?\*/)*(?:select|with|from|values|table)\b(?=[\s(*'\"`]|/\*|--)",
+                   re.IGNORECASE | re.DOTALL)
+HIDDEN = "***"
+_SECRET = re.compile(r"pass|pwd|secret|token|key|cred", re.IGNORECASE)  # in the name of an option
+_OF_URL = re.compile(r"(?<=[?&])(?P<name>[^=&]*)=(?P<value>[^&]*)")
+_OF_WORDS = re.compile(r"(?P<name>\w+)\s*=\s*(?P<value>'(?:[^'\\]|\\.)*'|\S*)")
+_NO_PORT = re.compile(r"(?P<user>[^:/?#]*):(?P<word>(?!\d*(?:[/?#]|$)).*)", re.DOTALL)
+
+
+def table_of(source: Any, query: str | None = None) -> Any:
+    """A table of ibis, nothing of which has been read.
+
+    Parameters
+    ----------
+    source, query
+        As of `hld.sql.count`.
+
+    Returns
+    -------
+    ibis table
+
+    Raises
+    ------
+    ImportError, TypeError, ValueError
+        As of `hld.sql.count`.
+    """
+    try:
+        import ibis
+    except ImportError as error:
+        raise ImportError(INSTALL) from error
+    if isinstance(source, ibis.Table):
+        if query is not None:
+            raise ValueError("`source` is a table, so there is nothing to ask for by `query`: leave it out")
+        return source
+    if query is None:
+        raise ValueError("`query` is needed with a connection: the name of a table, or a SELECT")
+    connection = _connection(ibis, source)
+    try:
+        return _asked(ibis, connection, query)
+    except Exception:
+        if isinstance(source, str):
+            connection.disconnect()
+        raise
+
+
+def _asked(ibis: Any, connection: Any, query: str) -> Any:
+    """What a query of a connection gives, or the table of that name."""
+    statement = _one_that_reads(query, connection) if QUERY.match(query) else None
+    try:
+        if statement is None:
+            return _named(connection, query)
+        schema = _postgres_schema(connection, statement) if connection.name == "postgres" else None
+        return connection.sql(statement, schema=schema)
+    except ibis.common.exceptions.TableNotFound as error:
+        raise ValueError(f"`query` {query!r} cannot be read: expected the name of a table that the database has, or a "
+                         "SELECT") from error
+    except Exception as error:  # each engine has errors of its own
+        raise ValueError(f"`query` {query!r} cannot be read: {one_line(error)}") from error
+
+
+def _one_that_reads(query: str, connection: Any) -> str:
+    """The one statement of a query; ValueError for a second one, or one that writes: it would be carried out."""
+    import sqlglot
+    from sqlglot import exp
+    try:
+        statements = [one for one in sqlglot.parse(query, read=connection.dialect) if one is not None]
+    except sqlglot.errors.SqlglotError as error:
+        raise ValueError(f"`query` {query!r} cannot be read: {one_line(error)}") from error
+    is_plain = len(statements) == 1 and connection.name != "postgres"
+    statements = [one for one in statements if not isinstance(one, exp.Semicolon)]  # a comment after the last one
+    writes = any(one.find(exp.DML, exp.DDL, exp.Drop, exp.Into, exp.Command) for one in statements)
+    if len(statements) != 1 or writes or not isinstance(statements[0], (exp.Query, exp.Values)):
+        raise ValueError(f"`query` must be one SELECT that writes nothing, found {query[:200]!r}")
+    return query if is_plain else str(statements[0].sql(dialect=connection.dialect, comments=False))
+
+
+def _postgres_schema(connection: Any, query: str) -> dict[str, Any]:
+    """Names and types of what a query gives; ibis would make a view of it, which takes a right to write."""
+    read = connection.compiler.type_mapper.from_string
+    with connection.con.cursor() as cursor, connection.con.transaction():
+        cursor.execute(f"SELECT * FROM ({query}) AS t LIMIT 0")
+        found = [(one.name, one.type_code, cursor.pgresult.fmod(i)) for i, one in enumerate(cursor.description)]
+        types = [cursor.execute("SELECT format_type(%s, %s)", one[1:]).fetchone()[0] for one in found]
+    return {name: read(kind) for (name, *_), kind in zip(found, types, strict=True)}
+
+
+def _named(connection: Any, name: str) -> Any:
+    """A table by its name, as it is; else by schema and name with a dot between."""
+    if name in connection.list_tables() or "." not in name:
+        return connection.table(name)
+    schema, _, own = name.rpartition(".")
+    return connection.table(own, database=schema)
+
+
+def _connection(ibis: Any, source: Any) -> Any:
+    """A connection of ibis."""
+    if isinstance(source, ibis.BaseBackend if hasattr(ibis, "BaseBackend") else ibis.backends.BaseBackend):
+        return source
+    if isinstance(source, str):
+        return _opened(ibis, source)
+    module = type(source).__module__.partition(".")[0].lstrip("_")
+    if module == "duckdb":
+        return ibis.duckdb.from_connection(source)
+    if module == "psycopg":
+        return ibis.postgres.from_connection(source)
+    raise TypeError(f"`source` must be a table of ibis, a connection or the URL of a database, found "
+                    f"{type(source).__name__}")
+
+
+def _opened(ibis: Any, url: str) -> Any:
+    """The connection that a URL, or the path of a file of DuckDB, names."""
+    if url in ("", "duckdb", "duckdb://"):
+        return ibis.duckdb.connect()
+    try:
+        if url.startswith("sqlite://"):
+            return _sqlite(ibis, url.removeprefix("sqlite://"))
+        if url.startswith("duckdb://") or "://" not in url:
+            return ibis.duckdb.connect(url.removeprefix("duckdb://").replace("//", "/"), read_only=True)
+        return ibis.connect(url)
+    except Exception as error:
+        found = one_line(error)
+        text = without_secrets(found, url)
+        raise ValueError(f"`source` {without_secrets(url, url)!r} cannot be opened: {text}") from (
+            error if text == found else None)   # whose own message would show what is hidden
+
+
+def _sqlite(ibis: Any, path: str) -> Any:
+    """A file of SQLite, opened for reading; SQLite itself would make one where there is none."""
+    import sqlite3
+    if not pathlib.Path(path).is_file():
+        raise FileNotFoundError(f"there is no file {path!r}: give the path of one after sqlite://, which is absolute "
+                                "with a third slash")
+    place = quote(str(pathlib.Path(path).absolute()))
+    return ibis.sqlite.from_connection(sqlite3.connect(f"file://{place}?mode=ro", uri=True))
+
+
+def without_secrets(text: str, url: str) -> str:
+    """A text that may name the URL of a database, or a part of it, as it may be shown.
+
+    Who signs in, which is all up to the last @, is hidden, and what follows an option such as ``password=``.
+
+    Parameters
+    ----------
+    text : str
+        The URL itself, or the message of an error.
+    url : str
+
+    Examples
+    --------
+    >>> url = "postgres://me:pa@ss@host:5432/shop?sslpassword=word"
+    >>> without_secrets(url, url)
+    'postgres://***@host:5432/shop?sslpassword=***'
+    >>> without_secrets("no user 'me' with 'pa@ss'", url)
+    "no user 'me' with '***'"
+    """
+    secrets: list[str] = []
+
+    def hide(found: Any) -> str:
+        if not _SECRET.search(unquote(found["name"])):
+            return found[0]
+        secrets.append(found["value"])
+        return found[0][:found.start("value") - found.start()] + HIDDEN
+
+    shown = (_OF_URL if "://" in url else _OF_WORDS).sub(hide, url)
+    head, mark, rest = shown.partition("://")
+    user, at, place = rest.rpartition("@")
+    if mark and at:
+        secrets.append(user.partition(":")[2])
+        shown = f"{head}://{HIDDEN}@{place}"
+    elif mark and (found := _NO_PORT.match(rest)):
+        secrets.append(found["word"])
+        shown = f"{head}://{found['user']}:{HIDDEN}"
+    text = text.replace(url, shown)
+    written = {form for one in secrets for form in (one, one.strip("'"), unquote(one), unquote_plus(one))}
+    for one in sorted(written - {"", HIDDEN}, key=len, reverse=True):
+        text = text.replace(one, HIDDEN) if text != shown else text
+    return text
+
+
+def one_line(error: Exception) -> str:
+    """What an error says, in one line, without the colours of a terminal.
+
+    Parameters
+    ----------
+    error : Exception
+    """
+    return " ".join(re.sub(r"\x1b\[[\d;]*m", "", str(error)).split())[:300]

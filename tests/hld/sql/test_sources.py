@@ -1,0 +1,133 @@
+"""What a caller names as a database: opened for reading, and no password is shown."""
+import sqlite3
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hld
+
+pytest.importorskip("ibis")
+pytest.importorskip("duckdb")
+import duckdb
+
+import hld.sql
+from hld.sql.sources import table_of, without_secrets
+
+pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore:.*infer_string")   # of ibis and pandas 3
+
+
+@pytest.fixture(scope="module")
+def detector():
+    rng = np.random.default_rng(0)
+    options = {"num_latents": 2, "num_epochs": 1, "num_resamples": 19, "metric": "likelihoods"}
+    return hld.HLDDetector(**options).fit(pd.DataFrame({"a": rng.integers(0, 3, 90), "b": rng.integers(0, 2, 90)}))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with a file of SQLite whose name has to be quoted."""
+    connection = sqlite3.connect(tmp_path / "a b?#%41.db")
+    connection.execute("CREATE TABLE t AS SELECT 1 AS a, 1 AS b")
+    connection.commit()
+    connection.close()
+    return tmp_path
+
+
+@pytest.mark.parametrize("place", ["{}/none.db", "{}/no folder/none.db", "{}", "none.db", ""])
+def test_a_file_of_sqlite_that_is_not_there_is_refused_and_not_made(detector, folder, place, monkeypatch):
+    monkeypatch.chdir(folder)
+    before = sorted(folder.iterdir())
+    with pytest.raises(ValueError, match=r"`source` 'sqlite://.*' cannot be opened: there is no file"):
+        hld.sql.count(detector, "sqlite://" + place.format(folder), "t")
+    assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.parametrize("place", ["{}/a b?#%41.db", "/{}/a b?#%41.db", "a b?#%41.db"])
+def test_files_of_sqlite_are_opened_for_reading(detector, folder, place, monkeypatch):
+    monkeypatch.chdir(folder)
+    url = "sqlite://" + place.format(folder)
+    assert hld.sql.count(detector, url, "t").profile.num_rows == 1
+    connection = table_of(url, "SELECT * FROM t").get_backend()
+    with pytest.raises(sqlite3.OperationalError, match="readonly"):
+        connection.con.execute("INSERT INTO t VALUES (2, 2)")
+    connection.disconnect()
+
+
+def test_what_is_no_file_of_sqlite_is_refused(detector, tmp_path):
+    (tmp_path / "t.db").write_text("a,b\n" * 1000, encoding="utf-8")
+    with pytest.raises(ValueError, match="cannot be opened: file is not a database"):
+        hld.sql.count(detector, f"sqlite://{tmp_path}/t.db", "t")
+
+
+@pytest.mark.parametrize(("url", "shown"), [
+    ("postgres://me:SECRET@host/shop", "postgres://***@host/shop"),
+    ("postgres://me:pa@SECRET@host:5432/shop", "postgres://***@host:5432/shop"),
+    ("postgres://me:pa/SECRET@host/shop", "postgres://***@host/shop"),
+    ("postgres://me:pa?SECRET@host/shop", "postgres://***@host/shop"),
+    ("postgres://me:pa#SECRET@host/shop", "postgres://***@host/shop"),
+    ("postgres://me:%53ECRET@host/shop", "postgres://***@host/shop"),
+    ("postgres://me@host/shop", "postgres://***@host/shop"),
+    ("postgres://me:SECRET", "postgres://me:***"),
+    ("postgres://host:5432/shop", "postgres://host:5432/shop"),
+    ("postgres://host:1/shop?user=me&password=SECRET", "postgres://host:1/shop?user=me&password=***"),
+    ("postgres://host/shop?password=SE@CRET&user=me", "postgres://host/shop?password=***&user=me"),
+    ("postgres://host/shop?PassWord=SE CRET", "postgres://host/shop?PassWord=***"),
+    ("postgres://host/shop?p%61ssword=SECRET", "postgres://host/shop?p%61ssword=***"),
+    ("postgres://host/?sslpassword=SECRET&x=1", "postgres://host/?sslpassword=***&x=1"),
+    ("duckdb:///my.db?motherduck_token=SECRET", "duckdb:///my.db?motherduck_token=***"),
+    ("host=h password=SECRET user=me", "host=h password=*** user=me"),
+    (r"host=h password = 'SE\' CRET' user=me", "host=h password = *** user=me"), ("/data/shop.db", "/data/shop.db")])
+def test_no_password_is_shown(url, shown):
+    assert without_secrets(url, url) == shown
+    word = "SE CRET" if "SE CRET" in url else "SECRET"
+    assert word not in without_secrets(f"no such place: {url}", url)
+
+
+@pytest.mark.parametrize("url", [
+    "postgres://localhost:1/db?user=u&password=SECRET", "postgres://u:pa@SECRET@localhost:1/db",
+    "postgress://u:SECRET@localhost/db", "nosuch://host/db?token=SECRET", "host=h password=SECRET",
+    "duckdb:///no/such/SECRET.db?password=SECRET"])
+def test_no_error_shows_a_password(detector, url):
+    import traceback
+    with pytest.raises(ValueError, match="cannot be opened") as caught:
+        hld.sql.test(detector, url, "t")
+    text = "".join(traceback.format_exception(caught.value)).replace("no/such/SECRET", "")
+    lines = [line for line in text.splitlines() if not line.lstrip().startswith(("File", "hld.sql", "table", "con"))]
+    assert "SECRET" not in "\n".join(lines)
+
+
+@pytest.mark.parametrize("start", ["/* c */ ", "/* a; 'b' \n -- c */\n", "-- c\n", " \n--\n/**/ -- d\n", "(/* c */ "])
+def test_a_query_may_begin_with_a_comment(detector, start):
+    connection = duckdb.connect()
+    end = ")" * start.startswith("(")
+    query = f"{start}SELECT 1 AS a, 1 AS b{end}"
+    assert hld.sql.count(detector, connection, query).profile.num_rows == 1
+    assert hld.sql.count(detector, connection, query + "; -- the end").profile.num_rows == 1
+    with pytest.raises(ValueError, match="`query` must be one SELECT that writes nothing"):
+        hld.sql.count(detector, connection, f"{start}SELECT 1 AS a{end}; CREATE TABLE made AS SELECT 1 AS a")
+    assert not connection.execute("SHOW TABLES").fetchall()
+
+
+@pytest.mark.parametrize("query", ["/* c */ select 1 as a, 1 as b", "-- c\nselect 1 as a, 1 as b"])
+def test_a_query_of_sqlite_may_begin_with_a_comment(detector, folder, query):
+    assert hld.sql.count(detector, f"sqlite://{folder}/a b?#%41.db", query).profile.num_rows == 1
+
+
+@pytest.mark.parametrize("name", ["selected", "from_shop", "values-2024", "with"])
+def test_names_of_tables_are_no_queries(detector, name):
+    connection = duckdb.connect()
+    connection.execute(f'CREATE TABLE "{name}" AS SELECT 1 AS a, 1 AS b')
+    assert hld.sql.count(detector, connection, name).profile.num_rows == 1
+
+
+def test_what_a_database_cannot_count_is_said_in_one_sentence(detector):
+    query = "SELECT CASE WHEN random() >= 0 THEN error('bad luck') ELSE 1 END AS a, 1 AS b FROM range(3)"
+    with pytest.raises(ValueError, match=r"^the table cannot be counted: .*bad luck"):
+        hld.sql.count(detector, duckdb.connect(), query)
+
+
+def test_messages_have_no_colours_of_a_terminal(detector):
+    with pytest.raises(ValueError, match=r"cannot be read: ") as caught:
+        hld.sql.count(detector, duckdb.connect(), "SELECT * FROM (")
+    assert "\x1b" not in str(caught.value)
