@@ -53,8 +53,8 @@ def judge(detector: HLDDetector, source: Any, query: str | None = None, alpha: f
     detector : HLDDetector
         Fitted, to independent rows, without covariates.
     source : ibis table, connection (of ibis, duckdb or psycopg), or str
-        A table of ibis, and no `query`; or a connection or the URL of a database, such as "duckdb:///orders.db" or
-        "postgres://user@host/base" ("" is DuckDB in memory), and a `query`.
+        A table of ibis, and no `query`; or a connection or the URL of a database, such as "duckdb:///orders.db",
+        "sqlite:///orders.db" or "postgres://user@host/base" ("" is DuckDB in memory), and a `query`.
     query : str, optional
         Name of a table, or a query whose result is the table.
     alpha : float
@@ -73,7 +73,8 @@ def judge(detector: HLDDetector, source: Any, query: str | None = None, alpha: f
 
     Notes
     -----
-    One query for 48 pairs of columns, each of which reads the table once.  Rare levels count as unseen ones.
+    One query for 48 pairs of columns, or for each pair in SQLite and MySQL, reads the table once.  Rare levels count as
+    unseen ones.
 
     Examples
     --------

@@ -19,6 +19,8 @@ and quotes for the dialect in use; names of columns likewise.  Three things need
   is no smaller than e as a double, found by bisection, so that both agree on every microsecond.
 * NaN is missing; databases sort it above infinity.
 
+In SQLite none of this is used: its columns hold cells of any type (`hld.sql.sqlite_cells`).
+
 Rare levels are known by digests only (`hld.schemas.rare_levels`), which no database computes: they share the slot of
 unseen levels, and the reference's counts of the two are added up as well.
 """
@@ -40,7 +42,7 @@ from hld.tables.time_texts import EPOCH
 from hld.tables.times import TIMES
 
 MISSING, ODD = -1, -2
-WITHOUT_NAN = ("sqlite", "mysql", "mssql")
+WITHOUT_NAN = ("mysql", "mssql")
 NAN_DECIMALS = ("postgres",)
 MICROSECONDS = 10 ** 6
 DAY = 86_400 * MICROSECONDS

@@ -131,10 +131,9 @@ def _opened(ibis: Any, url: str) -> Any:
             return ibis.duckdb.connect(url.removeprefix("duckdb://").replace("//", "/"), read_only=True)
         return ibis.connect(url)
     except Exception as error:
-        found = one_line(error)
-        text = without_secrets(found, url)
-        raise ValueError(f"`source` {without_secrets(url, url)!r} cannot be opened: {text}") from (
-            error if text == found else None)   # whose own message would show what is hidden
+        text = without_secrets(str(error), url)
+        raise ValueError(f"`source` {without_secrets(url, url)!r} cannot be opened: {one_line(text)}") from (
+            error if text == str(error) else None)  # whose own message would show what is hidden
 
 
 def _sqlite(ibis: Any, path: str) -> Any:
@@ -190,11 +189,11 @@ def without_secrets(text: str, url: str) -> str:
     return text
 
 
-def one_line(error: Exception) -> str:
+def one_line(error: Exception | str) -> str:
     """What an error says, in one line, without the colours of a terminal.
 
     Parameters
     ----------
-    error : Exception
+    error : Exception or str
     """
     return " ".join(re.sub(r"\x1b\[[\d;]*m", "", str(error)).split())[:300]

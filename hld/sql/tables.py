@@ -7,8 +7,8 @@ One query counts a block of pairs,
 
 and the result has one row for each pair of slots that occurs: the table is read once per block, whatever its length,
 and a column's own counts are sums over one of its pairs.  Slots are never NULL, so the two columns of an output row
-that are not NULL say which pair it is of.  Where a database knows no grouping sets (SQLite, MySQL), a block is a
-``UNION ALL`` of single groupings.
+that are not NULL say which pair it is of.  Where a database knows no grouping sets (SQLite, MySQL), each pair is a
+query of its own.
 """
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def count(detector: HLDDetector, source: Any, query: str | None = None) -> Table
     detector : HLDDetector
         Fitted.
     source : ibis table, connection (of ibis, duckdb or psycopg), or str
-        A table of ibis, and no `query`; or a connection or the URL of a database, such as "duckdb:///orders.db" or
-        "postgres://user@host/base" ("" is DuckDB in memory), and a `query`.
+        A table of ibis, and no `query`; or a connection or the URL of a database, such as "duckdb:///orders.db",
+        "sqlite:///orders.db" or "postgres://user@host/base" ("" is DuckDB in memory), and a `query`.
     query : str, optional
         Name of a table, or a query whose result is the table.
 
@@ -81,7 +81,8 @@ def count(detector: HLDDetector, source: Any, query: str | None = None) -> Table
 
     Notes
     -----
-    One query for 48 pairs of columns; at most a few thousand numbers come back from each.
+    One query for 48 pairs of columns, or for each pair in SQLite and MySQL; at most a few thousand numbers come back
+    from each.
     """
     if not isinstance(detector, HLDDetector) or not hasattr(detector, "circuit_"):
         raise TypeError(f"`detector` must be a fitted HLDDetector, found {type(detector).__name__}: fit it "
@@ -104,7 +105,8 @@ def count(detector: HLDDetector, source: Any, query: str | None = None) -> Table
     finally:
         _leave(table, len(columns), isinstance(source, str))
     slots = {pair: table for block in found for pair, table in block.items()}
-    return _assembled(columns, sizes, edges, slots, (absent, extra), len(found))
+    num_queries = len(slots) if coded.get_backend().name in WITHOUT_SETS else len(found)
+    return _assembled(columns, sizes, edges, slots, (absent, extra), num_queries)
 
 
 def _leave(table: Any, num_columns: int, is_own: bool) -> None:

@@ -128,6 +128,7 @@ def test_empty_cells_of_imported_files_are_missing_and_other_texts_of_another_ty
     found = hld.sql.count(detector, database(tmp_path / "t.db", [0.1, "", "", "n/a"], "REAL"), "t")
     assert (found.report.num_missing[0], found.report.num_odd[0]) == (3, 1)
     assert found.profile.counts[0][-2] == 0     # and not the largest numbers
+    assert found.num_queries == len(found.profile.pairs) == 1
 
 
 def test_seconds_since_1970_are_no_times_until_they_are_converted(tmp_path):
