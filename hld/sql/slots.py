@@ -182,7 +182,20 @@ def _level_branches(column: Any, value: Any) -> list[Any] | None:
     else:
         value = value.cast("string")
         literals = [level if isinstance(level, str) and "\0" not in level else None for level in column.levels]
+        if _backend(value) == "duckdb":
+            value, literals = _bytes(value), [None if level is None else _bytes(level) for level in literals]
     return [(value == literal, code) for code, literal in enumerate(literals) if literal is not None]
+
+
+def _bytes(text: Any) -> Any:
+    """A text of DuckDB as bytes, which no collation compares; a cast to text would keep that of the column."""
+    import ibis
+
+    def encode(text):  # type: ignore[no-untyped-def]
+        ...
+
+    encode.__annotations__.update(text=str, **{"return": bytes})
+    return ibis.udf.scalar.builtin(encode)(text)
 
 
 def double(number: float) -> Any:

@@ -96,6 +96,14 @@ def test_empty_texts_are_missing_and_others_of_another_type_where_there_are_no_t
     assert found.report.num_odd.tolist() == [4, 0]
 
 
+@pytest.mark.parametrize("kind", ["VARCHAR", "VARCHAR COLLATE NOCASE", "VARCHAR COLLATE NOACCENT",
+                                  "VARCHAR COLLATE NFC", "ENUM ('a', 'A', 'a ', '\u00e9', 'e\u0301', 'e', 'it''s', '')"])
+def test_collations_play_no_part(kind):
+    detector = fitted(pd.Series(["a", "A", "e", "\u00e9", "it's"] * 12), categorical=["x"])
+    cells = ["a", "A", "a ", "\u00e9", "e\u0301", "e", "it's", "", None]
+    assert counted(detector, cells, kind) == encoded(detector, cells)
+
+
 @pytest.mark.parametrize("levels", [
     [datetime.date(2024, 3, 1), datetime.date(2024, 3, 3)], ["2024-03-01", "2024-03-03"], [datetime.date(2024, 3, 1)],
     ["2024-03-01", "word"]], ids=str)
