@@ -97,7 +97,8 @@ def test_empty_texts_are_missing_and_others_of_another_type_where_there_are_no_t
 
 
 @pytest.mark.parametrize("kind", ["VARCHAR", "VARCHAR COLLATE NOCASE", "VARCHAR COLLATE NOACCENT",
-                                  "VARCHAR COLLATE NFC", "ENUM ('a', 'A', 'a ', '\u00e9', 'e\u0301', 'e', 'it''s', '')"])
+                                  "VARCHAR COLLATE NFC",
+                                  "ENUM ('a', 'A', 'a ', '\u00e9', 'e\u0301', 'e', 'it''s', '')"])
 def test_collations_play_no_part(kind):
     detector = fitted(pd.Series(["a", "A", "e", "\u00e9", "it's"] * 12), categorical=["x"])
     cells = ["a", "A", "a ", "\u00e9", "e\u0301", "e", "it's", "", None]
