@@ -106,8 +106,11 @@ def facts_of(detector: Any, summary: BatchSummary) -> tuple[BatchSummary, DataQu
     if table is None:
         return own, None, None
     sizes = [C + 1 for C in encoder.num_categories]
-    if table.cells.shape[1] != len(sizes) or len(table.categories) != sum(sizes):
+    if table.cells.shape[1] != len(sizes):
         raise ValueError(f"`summary` counts {table.cells.shape[1]} columns, expected {len(sizes)}")
+    if len(table.categories) != sum(sizes):
+        raise ValueError(f"`summary` counts {len(table.categories)} categories, expected {sum(sizes)}: those of all "
+                         "columns, and for each column the missing cells")
     cells = {name: row.copy() for name, row in zip(CELLS, table.cells, strict=True)}
     report = EncodingReport(summary.num_rows, **cells)
     quality = data_quality(encoder.columns, detector.schema_.trained, report, set(table.absent), table.extra,

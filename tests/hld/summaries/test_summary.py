@@ -169,10 +169,12 @@ def test_other_models_and_kinds_are_refused(found, detector):
 
 def test_counts_of_other_rows_and_columns_are_refused(found, detector):
     table = found.table
+    size = len(table.categories)
     for categories, cells, said in (
             (table.categories + 1, table.cells, "`summary` counts categories of other rows than its 50"),
             (table.categories, table.cells[:, :2], "`summary` counts 2 columns, expected 3"),
-            (table.categories[1:], table.cells, "`summary` counts 3 columns, expected 3")):
+            (table.categories[1:], table.cells, f"`summary` counts {size - 1} categories, expected {size}: those"),
+            (table.categories[:0], table.cells, f"`summary` counts 0 categories, expected {size}: those of all")):
         other = replace(found, table=replace(table, categories=categories, cells=cells))
         with pytest.raises(ValueError, match=said):
             detector[0].test(other)
