@@ -3,9 +3,13 @@
 A request takes the current `LoadedModel` when it begins and keeps it to the end, so that nobody waits for a new
 version and nobody sees half of one.  A file that cannot be read leaves the old version in place; what was wrong is
 shown with the model.
+
+A version of a model, which its name and digest tell, has one monitor as long as the process lives: a request that
+began under an old version and one that began after its file came back add their rows to the same monitor.
 """
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import logging
 import pathlib
@@ -13,10 +17,12 @@ import re
 import secrets
 import threading
 import time
+import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hld.model_files import load
+from hld.serve.state_lock import StateLock
 from hld.serve.watches import Watch
 
 if TYPE_CHECKING:
@@ -88,14 +94,14 @@ class Models:
     state : path or None
         Folder of the monitors' states.
     alpha : float
-        Level of the monitors.
+        Level of the monitors, and of tests that name none.
     margin : float or None
         Margin of the monitors, see `hld.monitoring.of_test.monitor_of`.
 
     Raises
     ------
     ValueError, OSError
-        If a file cannot be read.
+        If a file cannot be read, or another service has the states, see `StateLock`.
     """
 
     def __init__(self, paths: dict[str, Any], state: Any = None, alpha: float = 0.05,
@@ -104,9 +110,15 @@ class Models:
             raise ValueError(f"`state` {str(state)!r} is not a folder, expected one that can be written: create it")
         self.paths = {name: pathlib.Path(path).absolute() for name, path in paths.items()}
         self.options = (state, alpha, margin)
+        self.alpha = alpha
         self.errors: dict[str, Any] = {}
         self._lock = threading.Lock()  # one reload at a time
-        self.loaded = {name: self._read(name) for name in self.paths}
+        self._watches: dict[tuple[str, str], Watch] = {}  # those of versions that have been replaced, too
+        with contextlib.ExitStack() as locks:
+            for name in self.paths if state is not None else ():
+                locks.callback(StateLock(state, name).close)
+            self.loaded = {name: self._read(name) for name in self.paths}
+            self.close = weakref.finalize(self, locks.pop_all().close)
 
     def reload(self, *, only_changed: bool = False) -> dict[str, Any]:
         """Read the files again; for each name "kept", "loaded", or what is wrong."""
@@ -142,8 +154,10 @@ class Models:
         if old is not None and old.digest == digest:  # the same contents: its monitor and results go on
             return LoadedModel(name, old.detector, digest, old.loaded, old.watch, stamp, old.results)
         detector.test(detector.sample(TRIAL_ROWS, rng=0))
-        return LoadedModel(name, detector, digest, time.time(), Watch(name, digest, detector.test_, *self.options),
-                           stamp, Results())
+        watch = self._watches.get((name, digest))
+        if watch is None:
+            watch = self._watches[name, digest] = Watch(name, digest, detector.test_, *self.options)
+        return LoadedModel(name, detector, digest, time.time(), watch, stamp, Results())
 
 
 def model_paths(arguments: Any) -> dict[str, Any]:

@@ -7,7 +7,8 @@ nobody was told of.  A client that got no answer cannot know which; if it says h
 own (`after`), rows sent again that were already counted are refused, so that no row counts twice.
 
 The file is named after the model and the digest of the model file: another version of the model has another monitor,
-and if a version comes back, its monitor continues where it stood.
+and if a version comes back, its monitor continues where it stood.  Nobody else may write the file while this process
+lives: there is one `Watch` for a version (`hld.serve.models`), and one process for a folder (`hld.serve.state_lock`).
 """
 from __future__ import annotations
 
@@ -66,22 +67,21 @@ class Watch:
             monitor = copy.copy(self.monitor)  # updates replace its state and do not change it
             for rows in codes:
                 result = monitor.update(rows)
-            return self._take(monitor, result)
+            return self._take(monitor, result, self.history)
 
     def reset(self, test: HLDTest) -> MonitorResult:
         """Forget all rows and the alarm."""
         with self._lock:
             monitor = copy.copy(self.monitor)
             monitor.reset()
-            self.history = []
-            return self._take(monitor, monitor.update(_no_rows(test)))
+            return self._take(monitor, monitor.update(_no_rows(test)), [])
 
-    def _take(self, monitor: Monitor, result: MonitorResult) -> MonitorResult:
-        """Write a new state, then let it be the state."""
+    def _take(self, monitor: Monitor, result: MonitorResult, history: list[tuple[int, float, float]]) -> MonitorResult:
+        """Write a new state, then let it be the state; the history that it continues."""
         if self.path is not None:
             monitor.save(self.path)
         self.monitor, self.last = monitor, result
-        points = [*self.history, _point(result)]
+        points = [*history, _point(result)]
         self.history = points if len(points) <= MOST_POINTS else [*points[:-1:2], points[-1]]
         return result
 

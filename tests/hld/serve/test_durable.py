@@ -6,13 +6,15 @@ import os
 import shutil
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 
 import numpy as np
 import pandas as pd
 import pytest
-from live_server import Client, csv_bytes, orders, process, served, wait_until
+from live_server import ROOT, Client, csv_bytes, orders, process, served, wait_until
 
 import hld
 from hld.serve import watches
@@ -53,6 +55,78 @@ def test_a_kill_at_any_moment_loses_nothing_that_was_acknowledged(shop, tmp_path
     for text in batches[:found.num_rows // 7]:
         last = again.observe([encoder.encode(pd.read_csv(io.BytesIO(text)))[0]])
     assert found.update(np.zeros((0, 3), dtype=int)).log_e_value == pytest.approx(last.log_e_value, rel=1e-9)
+
+
+@pytest.mark.parametrize("with_state", [True, False])
+def test_a_request_that_began_before_a_model_came_back_counts_too(shop, tmp_path, with_state):
+    """A model is replaced and comes back while rows are sent slowly: they join those sent after its return."""
+    path, state = tmp_path / "orders.hld", tmp_path if with_state else None
+    shutil.copy(shop["orders"], path)
+    body = csv_bytes(shop["calm"])
+    with served({"orders": path}, state=state) as (address, service):
+        client = Client(address)
+        with socket.create_connection((client.host, client.port)) as line:
+            line.sendall(b"POST /v1/observe HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/csv\r\n"
+                         b"Content-Length: %d\r\n\r\n" % len(body) + body[:-10])
+            wait_until(lambda: service.bodies.held > 0)  # it has begun, and holds the model of now
+            for name in ("other", "orders"):
+                shutil.copy(shop[name], tmp_path / "new")
+                os.replace(tmp_path / "new", path)
+                assert service.models.reload() == {"orders": "loaded"}
+            assert client.json("POST", "/v1/observe", body, "text/csv", after=0)[1]["num_rows"] == 300
+            line.sendall(body[-10:])
+            assert line.makefile("rb").readline().startswith(b"HTTP/1.1 200")
+        assert client.json("GET", "/v1/monitor")[1]["num_rows"] == 600
+        client.close()
+    if with_state:
+        (written,) = (one for one in tmp_path.glob("*.monitor") if hld.Monitor.load(one).num_rows)
+        assert hld.Monitor.load(written).num_rows == 600
+
+
+def test_a_monitor_goes_on_when_its_model_comes_back(shop, tmp_path):
+    path = tmp_path / "orders.hld"
+    shutil.copy(shop["orders"], path)
+    models = Models({"orders": path})
+    first = models.loaded["orders"]
+    first.watch.observe([np.zeros((5, 3), dtype=int)])
+    for name, number in (("other", 0), ("orders", 5)):
+        shutil.copy(shop[name], tmp_path / "new")
+        os.replace(tmp_path / "new", path)
+        models.reload()
+        assert models.loaded["orders"].watch.last.num_rows == number
+    assert models.loaded["orders"].watch is first.watch
+
+
+def test_two_services_do_not_share_a_state(shop, tmp_path):
+    """The second is refused while the first lives; a kill that nothing can catch makes room for it."""
+    arguments = shop["orders"], "--state", tmp_path, "--watch", 0
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PCIRCUIT_ENGINE": "numpy"}
+    with process(*arguments) as (run, address):
+        client = Client(address)
+        client.json("POST", "/v1/observe", csv_bytes(shop["calm"]), "text/csv")
+        second = subprocess.run([sys.executable, "-m", "hld", "serve", "--port", "0", *map(str, arguments)], text=True,
+                                capture_output=True, env=environment, timeout=60, check=False)
+        assert (second.returncode, second.stdout) == (2, "")
+        assert f"is used for the model 'orders' by another service (process {run.pid} on " in second.stderr
+        assert "stop that one first" in second.stderr
+        assert client.json("GET", "/v1/monitor")[1]["num_rows"] == 300
+        client.close()
+        run.send_signal(signal.SIGKILL)
+        run.wait(30)
+    with process(*arguments) as (_, address):
+        client = Client(address)
+        assert client.json("GET", "/v1/monitor")[1]["num_rows"] == 300
+        client.close()
+
+
+def test_a_reset_that_cannot_be_written_forgets_nothing(shop, tmp_path, monkeypatch):
+    test = hld.load(shop["orders"]).test_
+    watch = Watch("orders", "0" * 64, test, tmp_path, 0.05, None)
+    watch.observe([np.zeros((5, 3), dtype=int)])
+    monkeypatch.setattr(hld.Monitor, "save", lambda self, path: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        watch.reset(test)
+    assert [point[0] for point in watch.history] == [0, 5]
 
 
 def test_a_state_that_cannot_be_written_is_not_taken(shop, tmp_path, monkeypatch):
