@@ -4,10 +4,12 @@ from __future__ import annotations
 import json
 
 from hld.serve.refusals import Refusal
+from hld.serve.request.json_tables import ESCAPES, check_marks, check_text
 from hld.summaries.summary import BatchSummary
 
 FORMS = {"application/json": "json", "application/octet-stream": "bytes"}
 MOST = 10_000  # summaries in a body
+MOST_BRACKETS, MOST_NUMBERS = 1_000_000, 1_000_000  # of a body in JSON: lists and objects, and numbers of a list
 
 
 def summary_form(content_type: str) -> str:
@@ -39,7 +41,10 @@ def read_summary(body: bytes, form: str) -> BatchSummary:
     try:
         if form == "bytes":
             return BatchSummary.from_bytes(body)
+        check_marks(body, MOST_BRACKETS, MOST_NUMBERS)
         value = json.loads(body)
+        if any(mark in body for mark in ESCAPES):
+            check_text(value)
         if not isinstance(value, list):
             return BatchSummary.from_json(body.decode())
         if not 1 <= len(value) <= MOST:

@@ -8,24 +8,27 @@ from __future__ import annotations
 
 import csv
 import io
-import json
+import re
 from collections.abc import Iterator
 from typing import Any
-
-import numpy as np
 
 from hld.serve.limits import Limits
 from hld.serve.refusals import Refusal
 from hld.serve.request.arrow_tables import arrow_chunks, parquet_chunks
-from hld.table_files.dialect import SEPARATORS
+from hld.serve.request.json_tables import json_chunks
+from hld.table_files.dialect import OTHER, SEPARATORS
 from hld.table_files.files import read_text
 from hld.table_files.row_chunks import OddCells
-from hld.table_files.text_cells import as_fitted
 
 BODY = "the body"
 FORMS = {"text/csv": "csv", "application/json": "json", "application/vnd.apache.parquet": "parquet",
          "application/vnd.apache.arrow.stream": "arrow", "application/vnd.apache.arrow.file": "arrow"}
 HEAD = 2 ** 22  # bytes in which the header of a CSV file must end
+OPTIONS = re.compile(r" \([^()]*--[a-z][^()]*\)")
+WORDS = {f", {OTHER}": " in UTF-8", "say that it has no header (--no-header), or give it one": "give it a header",
+         "read it as such (--format parquet)": "send it as application/vnd.apache.parquet",
+         "read it as such (--format json, or jsonl with one object on each line)": "send it as application/json",
+         "an Arrow file: write it as Parquet": "an Arrow file: send it as application/vnd.apache.arrow.file"}
 
 
 def form_of(content_type: str) -> str:
@@ -66,7 +69,7 @@ def read_tables(body: bytes, form: str, encoder: Any, limits: Limits) -> Iterato
     """
     if not body:
         raise Refusal(400, "body", "the body is empty: expected a table")
-    readers = {"csv": _csv_chunks, "json": _json_chunks, "parquet": parquet_chunks, "arrow": arrow_chunks}
+    readers = {"csv": _csv_chunks, "json": json_chunks, "parquet": parquet_chunks, "arrow": arrow_chunks}
     count = 0
     for chunk in readers[form](body, encoder, limits):
         count += num_rows(chunk)
@@ -87,10 +90,20 @@ def num_rows(chunk: Any) -> int:
 def _csv_chunks(body: Any, encoder: Any, limits: Any) -> Iterator[Any]:
     """CSV, each column read as what it was fitted to, as text where some cell is not of that type."""
     _check_header(body, limits.most_columns(len(encoder.columns)))
-    try:  # the whole of it, as a cell of another type may come last; in memory it is of the size of the body
-        yield from list(read_text(io.BytesIO(body), BODY, encoder))
-    except OddCells:
-        yield from read_text(io.BytesIO(body), BODY, encoder, as_text=True)
+    try:
+        try:  # the whole of it, as a cell of another type may come last; in memory it is of the size of the body
+            yield from list(read_text(io.BytesIO(body), BODY, encoder))
+        except OddCells:
+            yield from read_text(io.BytesIO(body), BODY, encoder, as_text=True)
+    except ValueError as error:
+        raise ValueError(_for_clients(str(error))) from None
+
+
+def _for_clients(message: str) -> str:
+    """A message about a file in the words of HTTP: a client has no options of the command line."""
+    for words, own in WORDS.items():
+        message = message.replace(words, own)
+    return OPTIONS.sub("", message)
 
 
 def _check_header(body: Any, most: Any) -> None:
@@ -104,72 +117,3 @@ def _check_header(body: Any, most: Any) -> None:
     head = text[:lines.tell()]
     if max(head.count(separator) for separator in SEPARATORS) >= most:
         raise Refusal(413, "body", f"the header of the table is too long, expected at most {most} columns")
-
-
-def _json_chunks(body: Any, encoder: Any, limits: Any) -> Iterator[Any]:
-    """JSON: {"columns": {name: [cell, ...]}} or {"rows": [{name: cell, ...}, ...]}, cells plain or null."""
-    try:
-        value = json.loads(body, object_pairs_hook=_distinct, parse_constant=_refuse_constant)
-    except UnicodeDecodeError:
-        raise Refusal(400, "body", "the body is not text in UTF-8: expected JSON") from None
-    except RecursionError:
-        raise Refusal(400, "body", "the body is nested too deeply: expected rows or columns of plain cells") from None
-    except ValueError as error:
-        raise Refusal(400, "body", f"the body is not JSON: {error}") from None
-    if not isinstance(value, dict) or len(value) != 1 or not {"rows", "columns"} & set(value):
-        raise Refusal(400, "body", 'the body must be a JSON object {"columns": {name: [cell, ...]}} or '
-                      '{"rows": [{name: cell, ...}]}')
-    columns = _columns(value["columns"]) if "columns" in value else _columns_of_rows(value["rows"], limits)
-    if len(columns) > limits.most_columns(len(encoder.columns)):
-        raise Refusal(413, "body", f"the table has {len(columns)} columns, expected at most "
-                      f"{limits.most_columns(len(encoder.columns))}")
-    kinds = {column.name: column for column in encoder.columns}
-    yield {name: _fitted_cells(name, cells, kinds.get(name)) for name, cells in columns.items()}
-
-
-def _columns(value: Any) -> dict[str, Any]:
-    """Columns of the form {name: [cell, ...]}, checked."""
-    if not isinstance(value, dict) or not value or not all(isinstance(cells, list) for cells in value.values()):
-        raise Refusal(400, "columns", "`columns` must be an object of lists, one for each column of the table")
-    if len({len(cells) for cells in value.values()}) > 1:
-        raise Refusal(400, "columns", "`columns` has lists of different lengths, expected as many cells in each")
-    return value
-
-
-def _columns_of_rows(rows: Any, limits: Any) -> dict[str, Any]:
-    """Columns of the form [{name: cell, ...}, ...]; a cell that a row does not name is missing."""
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise Refusal(400, "rows", "`rows` must be a list of objects, one for each row of the table")
-    if len(rows) > limits.max_rows:
-        raise Refusal(413, "body", f"the table has more than {limits.max_rows} rows, expected at most so many")
-    names = dict.fromkeys(name for row in rows for name in row)
-    if len(names) * len(rows) > limits.max_bytes:  # rows of few cells, each in a column of its own
-        raise Refusal(413, "body", f"the table has {len(names)} columns and {len(rows)} rows, which are more cells "
-                      "than the body has bytes: send rows with the same columns")
-    return {name: [row.get(name) for row in rows] for name in names}
-
-
-def _fitted_cells(name: Any, cells: Any, column: Any) -> np.ndarray:
-    """A column of JSON cells (N,) as objects; texts of a column of dates as dates."""
-    nested = next((cell for cell in cells if isinstance(cell, (list, dict))), None)
-    if nested is not None:
-        raise Refusal(400, "body", f"column {name!r} holds nested values, expected one value in each cell")
-    if column is not None and column.kind == "date" and all(cell is None or isinstance(cell, str) for cell in cells):
-        import pyarrow
-        return as_fitted(pyarrow.array(cells, pyarrow.string()), column, ".")
-    array = np.empty(len(cells), dtype=object)
-    array[:] = cells
-    return array
-
-
-def _distinct(pairs: Any) -> dict[str, Any]:
-    """An object of JSON whose names differ."""
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        raise ValueError("an object has the same name twice")
-    return value
-
-
-def _refuse_constant(text: Any) -> None:
-    """NaN and the infinities, which Python would read though JSON has none."""
-    raise ValueError(f"{text} is no value of JSON; a missing cell is null")
