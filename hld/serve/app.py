@@ -65,7 +65,7 @@ class Service:
     async def test(self, request: Request) -> Response:
         """POST /v1/test."""
         asked = Asked(request, ("model", "alpha", "detail"))
-        model, alpha, detail = asked.model(self.models), asked.number("alpha", 0.05), asked.detail()
+        model, alpha, detail = asked.model(self.models), asked.number("alpha", self.models.alpha), asked.detail()
         form = form_of(request.headers.get("content-type", ""))
         async with self.bodies.body(request) as body:
             answer = await self.pool.run(test_table, model, body, form, alpha, detail, self.limits)
@@ -75,7 +75,7 @@ class Service:
     async def summaries(self, request: Request) -> Response:
         """POST /v1/summaries."""
         asked = Asked(request, ("model", "alpha", "detail"))
-        model, alpha, detail = asked.model(self.models), asked.number("alpha", 0.05), asked.detail()
+        model, alpha, detail = asked.model(self.models), asked.number("alpha", self.models.alpha), asked.detail()
         form = summary_form(request.headers.get("content-type", ""))
         async with self.bodies.body(request) as body:
             answer = await self.pool.run(test_summary, model, body, form, alpha, detail)
@@ -142,11 +142,11 @@ class Service:
 
     async def openapi(self, request: Request) -> Response:
         """GET /openapi.json."""
-        return _json(description(self.limits))
+        return _json(description(self.limits, self.models.alpha))
 
     async def page(self, request: Request) -> Response:
         """GET /."""
-        return _html(page(), policy())
+        return _html(page(self.models.alpha), policy())
 
 
 def build_app(service: Service, *, any_host: bool, watch_seconds: float) -> Guard:
@@ -172,7 +172,8 @@ def build_app(service: Service, *, any_host: bool, watch_seconds: float) -> Guar
               for one in ENDPOINTS]
     app = Starlette(routes=routes, lifespan=lambda app: _life(service, watch_seconds),
                     exception_handlers={HTTPException: _http_error})
-    return Guard(app, _refusal, service.token, any_host, service.limits.head_seconds, service.numbers)
+    app.router.redirect_slashes = False  # a path with a slash too many is no path: the answer says so
+    return Guard(app, _refusal, service.token, any_host, service.numbers)
 
 
 @contextlib.asynccontextmanager

@@ -7,7 +7,6 @@ page must come from the service's own page.
 """
 from __future__ import annotations
 
-import asyncio
 import hmac
 import time
 from typing import TYPE_CHECKING
@@ -39,15 +38,19 @@ class Guard:
     token : str or None
     any_host : bool
         Whether the service may be called by any name.
-    write_seconds : float
-        That a client may take to read a part of an answer.
     numbers : Numbers
+
+    Attributes
+    ----------
+    is_full : callable
+        Whether more connections are open than may be; the server sets it.
     """
 
     def __init__(self, app: ASGIApp, refuse: Callable[[Refusal], ASGIApp], token: str | None, any_host: bool,
-                 write_seconds: float, numbers: Numbers) -> None:
+                 numbers: Numbers) -> None:
         self.app, self.refuse, self.token, self.any_host = app, refuse, token, any_host
-        self.write_seconds, self.numbers = write_seconds, numbers
+        self.numbers = numbers
+        self.is_full: Callable[[], bool] = lambda: False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, and count it."""
@@ -60,21 +63,28 @@ class Guard:
             if message["type"] == "http.response.start":
                 seen["status"] = message["status"]
                 message = {**message, "headers": [*message["headers"], *HEADERS]}
-            await asyncio.wait_for(send(message), self.write_seconds)
+            await send(message)
 
+        try:
+            await self._app_for(scope)(scope, receive, answer)
+        finally:  # also of a request whose client has gone
+            name = getattr(scope.get("endpoint"), "path", "other")  # paths that strangers make up are one
+            self.numbers.requests.labels(name, seen["status"]).inc()
+            self.numbers.seconds.labels(name).observe(time.perf_counter() - start)
+
+    def _app_for(self, scope: Scope) -> ASGIApp:
+        """What answers a request: the application, or a refusal."""
         try:
             self._check(scope)
         except Refusal as refusal:
-            await self.refuse(refusal)(scope, receive, answer)
-        else:
-            await self.app(scope, receive, answer)
-        endpoint = scope.get("endpoint")
-        name = getattr(endpoint, "path", "other")  # paths that strangers make up are one
-        self.numbers.requests.labels(name, seen["status"]).inc()
-        self.numbers.seconds.labels(name).observe(time.perf_counter() - start)
+            return self.refuse(refusal)
+        return self.app
 
     def _check(self, scope: Scope) -> None:
         """Raise `Refusal` unless the request may be answered."""
+        if self.is_full():
+            raise Refusal(503, "service", "more connections are open than the service allows: try again",
+                          {"Retry-After": "1", "Connection": "close"})
         headers: dict[bytes, str] = {}
         for key, value in scope["headers"]:
             headers.setdefault(key, value.decode("latin-1"))

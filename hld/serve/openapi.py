@@ -11,9 +11,10 @@ from hld.serve.request.summaries import FORMS as SUMMARY_FORMS
 from hld.serve.request.tables import FORMS
 from hld.serve.work import DETAILS
 
-PARAMETERS = {
+PARAMETERS: dict[str, tuple[str, dict[str, Any]]] = {
     "model": ("Name of the model; may be left out where there is one.", {"type": "string"}),
-    "alpha": ("Level of the test.", {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1, "default": 0.05}),
+    "alpha": ("Level of the test; by default the level that the service was started with (--alpha), which its "
+              "monitors have, too.", {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}),
     "detail": ("The whole result, or without columns, pairs and data quality.",
                {"type": "string", "enum": list(DETAILS), "default": DETAILS[0]}),
     "after": ("Rows that the monitor must have seen before these; otherwise 409, and nothing changes.",
@@ -88,7 +89,7 @@ ENDPOINTS = (
     Endpoint("GET", "/v1/monitor", "monitor", "State and history of the monitor.", ("model",),
              answer="Monitor", refusals=(400, 404)),
     Endpoint("POST", "/v1/reset", "reset", "Reset the monitor: it forgets its rows and its alarm.", ("model",),
-             answer="Monitor", refusals=(400, 404, 503)),
+             answer="Monitor", refusals=(400, 404, 503, 504)),
     Endpoint("GET", "/v1/model", "model", "The models, their columns and versions.", ("model",), answer="Models",
              refusals=(400, 404)),
     Endpoint("GET", "/v1/report", "report", "The page about a tested batch.", ("model", "id"), answer="text/html",
@@ -101,8 +102,19 @@ ENDPOINTS = (
     Endpoint("GET", "/", "page", "The page for people.", answer="text/html"))
 
 
-def description(limits: Limits) -> dict[str, Any]:
+def description(limits: Limits, alpha: float = 0.05) -> dict[str, Any]:
     """The OpenAPI document.
+
+    Parameters
+    ----------
+    limits : Limits
+    alpha : float
+        Level of tests that name none.
+
+    Returns
+    -------
+    dict
+        Ready for JSON.
 
     Examples
     --------
@@ -111,7 +123,7 @@ def description(limits: Limits) -> dict[str, Any]:
     """
     paths: dict[str, Any] = {}
     for one in ENDPOINTS:
-        paths.setdefault(one.path, {})[one.method.lower()] = _operation(one)
+        paths.setdefault(one.path, {})[one.method.lower()] = _operation(one, alpha)
     return {"openapi": "3.1.0",
             "info": {"title": "hld", "version": pcircuit.__version__, "description":
                      "Does a batch of data still follow the distribution that a model learned? Bodies have at most "
@@ -120,16 +132,16 @@ def description(limits: Limits) -> dict[str, Any]:
             "components": {"schemas": SCHEMAS, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}}}
 
 
-def _operation(one: Endpoint) -> dict[str, Any]:
+def _operation(one: Endpoint, alpha: float) -> dict[str, Any]:
     """An endpoint in the words of OpenAPI."""
     content = {one.answer: {}} if "/" in one.answer else {"application/json": {"schema": _schema(one.answer)}}
-    refusals = {403, *one.refusals, *([] if one.path in OPEN else [401])}
+    refusals = {403, 503, *one.refusals, *([] if one.path in OPEN else [401])}  # 503: too many connections
     answers = {"200": {"description": "Done.", "content": content}} | {
         str(status): {"description": "Refused.", "content": {"application/json": {"schema": _schema("Error")}}}
         for status in sorted(refusals)}
     operation = {"summary": one.summary, "operationId": one.handler, "responses": answers, "parameters": [
-        {"name": name, "in": "query", "description": PARAMETERS[name][0], "schema": PARAMETERS[name][1]}
-        for name in one.parameters]}
+        {"name": name, "in": "query", "description": PARAMETERS[name][0],
+         "schema": PARAMETERS[name][1] | ({"default": alpha} if name == "alpha" else {})} for name in one.parameters]}
     if one.body == "table":
         forms = {media: {"schema": {"oneOf": [_schema("Columns"), _schema("Rows")]}} if form == "json" else {}
                  for media, form in FORMS.items()}

@@ -14,10 +14,10 @@ REPORT_POLICY = ("default-src 'none'; style-src 'unsafe-inline'; img-src data:; 
 
 
 @functools.cache
-def page() -> str:
-    """The page."""
+def page(alpha: float = 0.05) -> str:
+    """The page, with the level of the service in its form."""
     text = importlib.resources.files("hld.serve").joinpath("page.html").read_text(encoding="utf-8")
-    return text.replace("/* the looks of a report */", STYLE)
+    return text.replace("/* the looks of a report */", STYLE).replace('value="0.05"', f'value="{alpha!r}"')
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""``hld serve``: the sockets, the signals, and clients that send their requests one byte at a time."""
+"""``hld serve``: the sockets, the signals, and the server of uvicorn."""
 from __future__ import annotations
 
 import asyncio
@@ -8,10 +8,12 @@ import signal
 import socket
 from typing import Any
 
+import pcircuit
 from hld.serve.app import Service, build_app
 from hld.serve.guard import LOOPBACK
 from hld.serve.limits import Limits
 from hld.serve.models import Models
+from hld.serve.slow_clients import timed_protocol
 
 LOG = logging.getLogger("hld.serve")
 STOP_SECONDS = 30  # that requests have to end when the service is stopped
@@ -67,10 +69,13 @@ def server_of(service: Service, watch_seconds: float) -> Any:
     import uvicorn
     limits = service.limits
     app = build_app(service, any_host=service.token is not None, watch_seconds=watch_seconds)
-    return uvicorn.Server(uvicorn.Config(
+    server = uvicorn.Server(uvicorn.Config(
         app, http=timed_protocol(limits.head_seconds), ws="none", lifespan="on", log_config=None, access_log=False,
-        server_header=False, limit_concurrency=limits.connections, timeout_keep_alive=KEEP_SECONDS,
-        timeout_graceful_shutdown=STOP_SECONDS, h11_max_incomplete_event_size=HEAD_BYTES))
+        server_header=False, timeout_keep_alive=KEEP_SECONDS, timeout_graceful_shutdown=STOP_SECONDS,
+        h11_max_incomplete_event_size=HEAD_BYTES))
+    # not limit_concurrency of uvicorn, whose answer is no JSON and does not say when to come back
+    app.is_full = lambda: len(server.server_state.connections) > limits.connections
+    return server
 
 
 def address_of(listening: Any) -> str:
@@ -91,7 +96,15 @@ def opened_socket(host: str, port: int) -> Any:
     Returns
     -------
     socket.socket
+
+    Raises
+    ------
+    ValueError
+        If there can be no such port.  (The system would take the remainder of a division by 65536.)
+    OSError
+        If the address is taken.
     """
+    pcircuit.check_whole_number(port, "port", 0, 65535)
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         listening = socket.create_server(address, family=family, backlog=1024)
@@ -139,47 +152,6 @@ async def _serve(server: Any, listening: Any, models: Models) -> None:
     if hasattr(signal, "SIGHUP"):
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
     await server.serve(sockets=[listening])
-
-
-def timed_protocol(seconds: float) -> Any:
-    """The protocol of uvicorn, which closes a connection whose client takes longer to send the head of a request."""
-    import h11
-    from uvicorn.protocols.http.h11_impl import H11Protocol
-
-    class TimedProtocol(H11Protocol):
-        """Closes what stays half said."""
-
-        head_timer = None
-
-        def connection_made(self, transport: Any) -> None:
-            super().connection_made(transport)
-            self._wait_for_head()
-
-        def data_received(self, data: Any) -> None:
-            super().data_received(data)
-            if self.conn.their_state is not h11.IDLE:
-                self._stop_waiting()
-            elif self.head_timer is None:
-                self._wait_for_head()
-
-        def connection_lost(self, exc: Any) -> None:
-            self._stop_waiting()
-            super().connection_lost(exc)
-
-        def _wait_for_head(self) -> None:
-            self.head_timer = self.loop.call_later(seconds, self._give_up)
-
-        def _stop_waiting(self) -> None:
-            if self.head_timer is not None:
-                self.head_timer.cancel()
-                self.head_timer = None
-
-        def _give_up(self) -> None:
-            self.head_timer = None
-            if self.conn.their_state is h11.IDLE and not self.transport.is_closing():
-                self.transport.close()
-
-    return TimedProtocol
 
 
 def token_of(file: str | None) -> str | None:

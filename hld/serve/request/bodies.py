@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 CLOSE = {"Connection": "close"}  # what else the client sends is not read
-LINGER_SECONDS, LINGER_BYTES = 1.0, 1 << 24  # what is read of a body that is refused, and thrown away
+LINGER_SECONDS, LINGER_BYTES = 5.0, 2 ** 27  # what is read of a body that is refused, and thrown away
 
 
 class Bodies:
@@ -30,6 +30,7 @@ class Bodies:
             await self._discard(request)
             raise self._too_large()
         if request.headers.get("content-encoding", "identity").lower() != "identity":
+            await self._discard(request)
             raise Refusal(415, "content-encoding", "the body is encoded, expected it as it is: Parquet is compressed "
                           "by itself", CLOSE)
         parts: list[bytes] = []
@@ -69,7 +70,9 @@ class Bodies:
     async def _discard(self, request: Request) -> None:
         """Read on for a moment without keeping anything.
 
-        A connection that is closed while bytes arrive is reset, and the client then may never see the refusal.
+        A connection that is closed while bytes arrive is reset, and the client then may never see the refusal.  Many
+        clients look for an answer only when they have sent all of their body: these see it if the body has at most
+        `LINGER_BYTES` and arrives in `LINGER_SECONDS`.
         """
         if request.headers.get("expect"):  # a client that asks before it sends has sent nothing
             return

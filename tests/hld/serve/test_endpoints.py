@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet
 import pytest
-from live_server import Client, arrow, bodies, csv_bytes, orders, parquet, served
+from live_server import Client, arrow, bodies, csv_bytes, orders, parquet, served, wait_until
 
 import hld
 from hld.answers.plain_json import plain_json
@@ -168,13 +168,91 @@ CSV = b"colour,visits,income\nred,1,2.5\n"
     (413, "body", "/v1/test", b"," * 2000 + b"\n", "text/csv", {"model": "a"}),
     (413, "body", "/v1/test", json.dumps({"columns": {f"{i}": [1] for i in range(1007)}}).encode(),
      "application/json", {"model": "a"}),
+    (413, "body", "/v1/test", b'{"columns": {"income": [%s1]}}' % (b"1," * 5000), "application/json", {"model": "a"}),
+    (400, "body", "/v1/test", b'{"rows": [{"\\ud800": 1, "income": 1}]}', "application/json", {"model": "a"}),
+    (400, "body", "/v1/test", b'{"rows": [{"colour": "\\udfff"}]}', "application/json", {"model": "a"}),
+    (400, "body", "/v1/summaries", b'["\\ud800"]', "application/json", {"model": "a"}),
     (404, "path", "/v1/nothing", CSV, "text/csv", {}),
+    (404, "path", "/v1/test/", CSV, "text/csv", {"model": "a"}),
     (405, "method", "/v1/model", CSV, "text/csv", {}),
 ])
 def test_refusals_name_the_field(guarded, status, field, path, body, kind, parameters):
     found, answer = guarded[0].json("POST", path, body, kind, **parameters)
     assert (found, answer["error"]["field"], answer["error"]["status"]) == (status, field, status)
     assert len(answer["error"]["message"]) > 20
+
+
+def test_a_slash_too_many_is_another_path(guarded):
+    assert guarded[0].json("GET", "/healthz/")[0] == 404
+
+
+@pytest.mark.parametrize(("body", "words"), [
+    ("colour,visits,income\nré,1,2.5\n".encode("latin-1"), "expected a CSV file in UTF-8"),
+    (b"red,1,2.5\nred,1,2.5\nred,1,2.5\n", "expected names of columns: give it a header"),
+    (b"PAR1 and more", "send it as application/vnd.apache.parquet"),
+    (b"ARROW1 and more", "send it as application/vnd.apache.arrow.file"),
+    (b'[{"income": 1}]', "send it as application/json")])
+def test_a_client_is_not_told_of_options_that_it_does_not_have(client, body, words):
+    status, answer = client.json("POST", "/v1/test", body, "text/csv")
+    assert (status, answer["error"]["field"]) == (400, "body")
+    assert words in answer["error"]["message"]
+    assert "--" not in answer["error"]["message"]
+
+
+def test_what_cannot_be_answered_is_not_counted(client):
+    def tested():
+        return [line for line in client.ask("GET", "/metrics")[2].decode().splitlines() if line.startswith("hld_tests")]
+
+    before = tested()
+    body = b'{"rows": [{"\\ud800": 1, "colour": "red", "visits": 1, "income": 1}]}'
+    status, answer = client.json("POST", "/v1/test", body, "application/json")
+    assert (status, "half a character" in answer["error"]["message"]) == (400, True)
+    assert tested() == before
+
+
+def test_a_refusal_reaches_a_client_that_sends_all_of_its_body_first(shop):
+    """Python's own client does; a connection that is reset while it sends would hide the answer from it."""
+    with served({"orders": shop["orders"]}) as (address, _):
+        client = Client(address)
+        for size, headers, status, field in ((5_000_000, {"Content-Encoding": "gzip"}, 415, "content-encoding"),
+                                             (2 ** 25 + 20_000_000, {}, 413, "body")):
+            found, _, answer = client.ask("POST", "/v1/test", b"x" * size, "text/csv", headers)
+            assert (found, json.loads(answer)["error"]["field"]) == (status, field)
+        client.close()
+
+
+def test_the_level_of_the_service_is_that_of_its_tests(shop):
+    """What --alpha says holds for monitors, tests, summaries, the description and the page alike."""
+    detector = hld.load(shop["orders"])
+    with served({"orders": shop["orders"]}, alpha=0.2) as (address, _):
+        client = Client(address)
+        for path, body, kind in (("/v1/test", csv_bytes(shop["calm"]), "text/csv"),
+                                 ("/v1/summaries", detector.summarize(shop["calm"]).to_json(), "application/json")):
+            answer = client.json("POST", path, body, kind)[1]
+            assert (answer["alpha"], answer["reject"]) == (0.2, answer["pvalue"] <= 0.2)
+            assert client.json("POST", path, body, kind, alpha=0.001)[1]["alpha"] == 0.001
+        assert client.json("GET", "/v1/monitor")[1]["alpha"] == 0.2
+        document = client.json("GET", "/openapi.json")[1]
+        assert document == json.loads(json.dumps(description(Limits(), 0.2)))
+        (alpha,) = (one for one in document["paths"]["/v1/test"]["post"]["parameters"] if one["name"] == "alpha")
+        assert (alpha["schema"]["default"], "--alpha" in alpha["description"]) == (0.2, True)
+        assert b'id="alpha" type="number" value="0.2"' in client.ask("GET", "/")[2]
+        client.close()
+
+
+def test_more_connections_than_allowed_are_sent_away(shop):
+    with served({"orders": shop["orders"]}, limits=Limits(workers=1, connections=2)) as (address, _):
+        clients = [Client(address) for _ in range(3)]
+        assert [client.ask("GET", "/healthz")[0] for client in clients[:2]] == [200, 200]
+        status, headers, body = clients[2].ask("GET", "/healthz")
+        assert (status, headers["retry-after"], headers["connection"]) == (503, "1", "close")
+        assert json.loads(body)["error"]["field"] == "service"
+        assert clients[0].ask("GET", "/healthz")[0] == 200
+        assert 'hld_requests_total{endpoint="other",status="503"} 1.0' in clients[0].ask("GET", "/metrics")[2].decode()
+        clients[0].close()
+        wait_until(lambda: clients[2].ask("GET", "/healthz")[0] == 200)
+        for client in clients:
+            client.close()
 
 
 def test_what_nobody_expected_is_told_to_the_log_alone(guarded, monkeypatch, caplog):

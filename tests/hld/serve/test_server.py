@@ -21,3 +21,10 @@ def test_an_address_that_is_taken_is_named():
         port = listening.getsockname()[1]
         with pytest.raises(OSError, match=f"cannot listen at 127.0.0.1 port {port}: "):
             opened_socket("127.0.0.1", port)
+
+
+@pytest.mark.parametrize("port", [99999, 65536, -1])
+def test_a_port_that_cannot_be_is_refused(port):
+    """The system would take another one, 99999 - 65536 = 34463, without a word."""
+    with pytest.raises(ValueError, match=f"`port` must be a whole number .* found {port}"):
+        opened_socket("127.0.0.1", port)

@@ -48,9 +48,10 @@ def test_what_is_too_large_too_slow_or_encoded_is_refused(options, status, messa
     assert bodies.held == 0
 
 
-@pytest.mark.parametrize(("headers", "num_left"), [((), 0), ([("content-length", "60")], 0),
-                                                   ([("content-length", "60"), ("expect", "100-continue")], 6)])
-def test_a_body_that_is_refused_is_read_on_for_a_moment(headers, num_left):
+@pytest.mark.parametrize(("headers", "num_left", "status"), [
+    ((), 0, 413), ([("content-length", "60")], 0, 413), ([("content-encoding", "gzip")], 0, 415),
+    ([("content-length", "60"), ("expect", "100-continue")], 6, 413)])
+def test_a_body_that_is_refused_is_read_on_for_a_moment(headers, num_left, status):
     """A connection closed while bytes arrive is reset, and the refusal lost; who asks before sending sends nothing."""
     sent, bodies = request([b"1234567890"] * 6, headers), Bodies(LIMITS)
 
@@ -60,7 +61,7 @@ def test_a_body_that_is_refused_is_read_on_for_a_moment(headers, num_left):
 
     with pytest.raises(Refusal) as refused:
         asyncio.run(read_all())
-    assert refused.value.status == 413
+    assert refused.value.status == status
     left = 0
     while True:
         try:

@@ -1,0 +1,106 @@
+"""Clients that say half a request and wait, or do not read their answers: their connections are closed in time.
+
+An answer that is not read waits in memory, and no more are made for that connection; a close that is polite would wait
+for the client, too.  So the bytes that wait are looked at again and again, and a connection on which too few of them
+have gone is cut off.  That ends the request in the ordinary way: it is counted, and leaves one line in the log.
+"""
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from uvicorn.protocols.http.h11_impl import H11Protocol as _Protocol
+else:
+    _Protocol = object
+
+LOG = logging.getLogger("hld.serve")
+LEAST_READ = 2 ** 12  # bytes of the answers that wait, which a client must read in the time that there is
+
+
+def timed_protocol(seconds: float) -> Any:
+    """The protocol of uvicorn, which closes the connections of slow clients.
+
+    Parameters
+    ----------
+    seconds : float
+        That a client may take to send the head of a request, and to read `LEAST_READ` bytes of answers that wait.
+
+    Returns
+    -------
+    type
+        A protocol of asyncio.
+    """
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+    return type("TimedProtocol", (_Timed, H11Protocol), {"seconds": seconds})
+
+
+class _Timed(_Protocol):
+    """Closes what stays half said, or is not read."""
+
+    seconds: float
+    head_timer: asyncio.TimerHandle | None = None
+    reading_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._wait_for_head()
+
+    def data_received(self, data: Any) -> None:
+        super().data_received(data)
+        if not self._is_idle():
+            self._stop_waiting()
+        elif self.head_timer is None:
+            self._wait_for_head()
+
+    def connection_lost(self, exc: Any) -> None:
+        self._stop_waiting()
+        self._stop_looking()
+        super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._look_later()
+
+    def resume_writing(self) -> None:
+        self._stop_looking()
+        super().resume_writing()
+
+    def _is_idle(self) -> bool:
+        import h11
+        return self.conn.their_state is h11.IDLE
+
+    def _wait_for_head(self) -> None:
+        self.head_timer = self.loop.call_later(self.seconds, self._give_up)
+
+    def _stop_waiting(self) -> None:
+        if self.head_timer is not None:
+            self.head_timer.cancel()
+            self.head_timer = None
+
+    def _give_up(self) -> None:
+        self.head_timer = None
+        if self._is_idle() and not self.transport.is_closing():
+            self.transport.close()
+
+    def _look_later(self) -> None:
+        self._stop_looking()
+        waiting = self.transport.get_write_buffer_size()
+        self.reading_timer = self.loop.call_later(self.seconds, self._look, waiting)
+
+    def _stop_looking(self) -> None:
+        if self.reading_timer is not None:
+            self.reading_timer.cancel()
+            self.reading_timer = None
+
+    def _look(self, waiting: int) -> None:
+        """Go on, if enough of the bytes that waited have been read."""
+        if self.transport.get_write_buffer_size() <= waiting - LEAST_READ:
+            self._look_later()
+            return
+        self.reading_timer = None
+        LOG.warning("a client read less than %d bytes of its answers in %g s: its connection is closed", LEAST_READ,
+                    self.seconds)
+        self.transport.abort()

@@ -1,0 +1,61 @@
+"""Clients that do not read: cut off in time, with one line in the log, and counted; those that read slowly are not."""
+import socket
+import time
+
+import pytest
+from live_server import Client, served, wait_until
+
+pytest.importorskip("uvicorn")
+
+from hld.serve.limits import Limits
+from hld.serve.slow_clients import LEAST_READ, timed_protocol
+
+LIMITS = Limits(workers=1, head_seconds=0.5)
+ASKED = 400  # pages, more than the buffers of the system hold
+
+
+def test_a_client_that_does_not_read_is_cut_off_and_counted(shop, caplog):
+    with served({"orders": shop["orders"]}, limits=LIMITS) as (address, service), socket.socket() as line:
+        client = Client(address)
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+        line.connect((client.host, client.port))
+        with caplog.at_level("WARNING"):
+            line.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n" * ASKED)
+            wait_until(lambda: "less than" in caplog.text, 20)
+            time.sleep(0.3)
+        client.close()
+        asked = service.numbers.registry.get_sample_value("hld_requests_total", {"endpoint": "/", "status": "200"})
+    assert [record.getMessage() for record in caplog.records] == [
+        f"a client read less than {LEAST_READ} bytes of its answers in 0.5 s: its connection is closed"]
+    assert 10 < asked < ASKED  # the one that could not be sent among them, and none after it
+
+
+class Line:
+    """A transport with bytes that wait."""
+
+    waiting, is_aborted = 10 * LEAST_READ, False
+
+    def get_write_buffer_size(self):
+        return self.waiting
+
+    def abort(self):
+        self.is_aborted = True
+
+
+@pytest.mark.parametrize(("read", "is_aborted"), [(LEAST_READ, False), (LEAST_READ - 1, True)])
+def test_a_client_that_reads_enough_is_waited_for(read, is_aborted):
+    timers = []
+    protocol = object.__new__(timed_protocol(3.0))
+    protocol.transport = Line()
+    protocol.loop = type("Loop", (), {"call_later": staticmethod(lambda *timer: timers.append(timer))})
+    protocol._stop_looking = lambda: None
+    protocol._look_later()
+    for _ in range(3):
+        (seconds, look, waiting), = timers
+        assert seconds == 3.0
+        timers.clear()
+        protocol.transport.waiting -= read
+        look(waiting)
+        if not timers:
+            break
+    assert protocol.transport.is_aborted == is_aborted
