@@ -118,6 +118,7 @@ class Models:
             for name in self.paths if state is not None else ():
                 locks.callback(StateLock(state, name).close)
             self.loaded = {name: self._read(name) for name in self.paths}
+            # lets others have the states; by itself when these models are gone, at the latest with the process
             self.close = weakref.finalize(self, locks.pop_all().close)
 
     def reload(self, *, only_changed: bool = False) -> dict[str, Any]:

@@ -17,7 +17,7 @@ REPORT_POLICY = ("default-src 'none'; style-src 'unsafe-inline'; img-src data:; 
 def page(alpha: float = 0.05) -> str:
     """The page, with the level of the service in its form."""
     text = importlib.resources.files("hld.serve").joinpath("page.html").read_text(encoding="utf-8")
-    return text.replace("/* the looks of a report */", STYLE).replace('value="0.05"', f'value="{alpha!r}"')
+    return text.replace("/* the looks of a report */", STYLE).replace('value="0.05"', f'value="{float(alpha)!r}"')
 
 
 @functools.cache
