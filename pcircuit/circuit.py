@@ -28,6 +28,7 @@ import numpy as np
 from pcircuit.arguments import check_whole_number
 from pcircuit.array_types import Floats, Ints
 from pcircuit.description import level_lines, region_lines
+from pcircuit.immutable import Immutable
 from pcircuit.regions import InnerRegion, InputRegion, StructureError, unchecked
 from pcircuit.vtree import VTree
 
@@ -40,7 +41,7 @@ NORMALIZED_TOLERANCE = 1e-9  # how far the sum of a row of probabilities may be 
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Circuit:
+class Circuit(Immutable):
     """A probabilistic circuit: a v-tree and one region per v-tree node, checked once, immutable.
 
     Parameters
@@ -222,12 +223,6 @@ class Circuit:
     def __repr__(self) -> str:
         return (f"Circuit({self.num_variables} variables, {self.num_regions} regions, {self.num_units} units, "
                 f"{self.num_parameters} parameters{'' if self.is_normalized else ', not normalised'})")
-
-    def __reduce__(self) -> tuple[Any, ...]:  # copies are checked and read-only again, and derive anew what they need
-        return Circuit, (self.vtree, self.regions)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Circuit:  # nothing in a circuit can change, so it is its own copy
-        return self
 
 
 def check_circuit(circuit: object, name: str = "circuit") -> None:

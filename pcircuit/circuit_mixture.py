@@ -21,12 +21,13 @@ from pcircuit.arguments import check_numbers
 from pcircuit.array_types import Floats
 from pcircuit.circuit import Circuit
 from pcircuit.distribution import check_distribution
+from pcircuit.immutable import Immutable
 
 SUM_TOLERANCE = 1e-9  # how far the sum of the weights may be from one
 
 
 @dataclass(frozen=True, eq=False)
-class Mixture:
+class Mixture(Immutable):
     """A mixture of circuits over the same variables, each on a v-tree of its own.
 
     ``p(x) = sum_m weights[m] p_m(x)``
@@ -138,8 +139,10 @@ def _checked_weights(weights: ArrayLike | None, count: int) -> Floats:
     else:
         expected = f"{count} finite numbers of at least 0 with sum 1, one for each circuit"
         shares = np.array(check_numbers(weights, "weights", expected, (count,), least=0), dtype=np.float64)
-        if abs(shares.sum() - 1) > SUM_TOLERANCE:
-            raise ValueError(f"`weights` must be {expected}, found the sum {shares.sum():.12g}: divide them by it")
-        shares /= shares.sum()
+        total = shares.sum()
+        if abs(total - 1) > SUM_TOLERANCE:
+            raise ValueError(f"`weights` must be {expected}, found the sum {total:.12g}: divide them by it")
+        if abs(total - 1) > count * np.finfo(np.float64).eps:  # weights that were divided once stay as they are
+            shares /= total
     shares.setflags(write=False)
     return shares

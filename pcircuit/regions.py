@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from pcircuit.arguments import check_integers, check_numbers, check_whole_number
 from pcircuit.array_types import Floats, Ints, Weights
+from pcircuit.immutable import Immutable
 
 MOST_UNITS = 2 ** 31  # in one region
 PRODUCTS = f"a non-empty (P, A) array of unit indices from 0 to {MOST_UNITS - 1}"
@@ -24,7 +25,7 @@ class StructureError(ValueError):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class InputRegion:
+class InputRegion(Immutable):
     """The K input units of one variable with C categories.
 
     Parameters
@@ -83,7 +84,7 @@ class InputRegion:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class InnerRegion:
+class InnerRegion(Immutable):
     """The P product and K sum units of one inner v-tree node with A children.
 
     Parameters

@@ -28,13 +28,14 @@ from numpy.typing import ArrayLike
 
 from pcircuit.arguments import check_generator, check_integers, check_whole_number
 from pcircuit.array_types import Ints, Seed
+from pcircuit.immutable import Immutable
 from pcircuit.post_order import check_leaves, numbered, numbered_by_cuts
 
 SHOWN_NODES = 20  # of a v-tree that is printed in full
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class VTree:
+class VTree(Immutable):
     """A rooted tree over the variables 0..V-1, nodes numbered in post-order.
 
     Parameters

@@ -39,7 +39,7 @@ from pcircuit.distribution import check_distribution
 from pcircuit.evidence import check_evidence
 from pcircuit.inference.likelihood import log_likelihood, upward
 from pcircuit.inference.log_domain import log_units
-from pcircuit.inference.memory import memory_for
+from pcircuit.memory import memory_for
 
 BLOCK_VALUES = 3_000_000  # uniforms, or unit values, that are held at once
 MAX_ROWS, MIN_ROWS = 4096, 64  # of a block: the working arrays of a region stay in the cache, calls stay few

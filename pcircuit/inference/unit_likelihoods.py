@@ -22,9 +22,9 @@ from pcircuit.compiled.tile import borrow, free_work, load_group, new_work
 from pcircuit.evidence import as_integer_table, refuse_out_of_range
 from pcircuit.inference.likelihood import STACK_BYTES, cut_rows, evaluated_in_numpy, upward
 from pcircuit.inference.log_domain import log_units
-from pcircuit.inference.memory import memory_for
 from pcircuit.inference.ranges import may_overflow
 from pcircuit.inference.threads import count_jobs, map_in_threads
+from pcircuit.memory import memory_for
 
 NUMPY_ROWS = 256
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from pcircuit.inference.memory import memory_for
+from pcircuit.memory import memory_for
 
 resource = pytest.importorskip("resource", reason="needs memory limits of POSIX")
 
