@@ -26,12 +26,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import check_generator, check_integers, check_whole_number
+from pcircuit.arguments import check_generator, check_integers, check_whole_number, shown
 from pcircuit.array_types import Ints, Seed
 from pcircuit.immutable import Immutable
+from pcircuit.memory import check_memory
 from pcircuit.post_order import check_leaves, numbered, numbered_by_cuts
 
 SHOWN_NODES = 20  # of a v-tree that is printed in full
+BYTES_PER_VARIABLE = 200  # while a v-tree is built, at least
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -154,12 +156,12 @@ class VTree(Immutable):
     @classmethod
     def balanced(cls, num_variables: int) -> VTree:
         """Binary v-tree that halves 0..V-1 recursively, the larger half first; depth O(log V)."""
-        return cls(*numbered_by_cuts(np.arange(_at_least_one(num_variables)), lambda n: (n + 1) // 2))
+        return cls(*numbered_by_cuts(np.arange(_checked_size(num_variables)), lambda n: (n + 1) // 2))
 
     @classmethod
     def right_linear(cls, num_variables: int) -> VTree:
         """Binary v-tree ``[0, [1, [2, ...]]]``: every inner node splits off one variable; depth V - 1."""
-        return cls(*numbered_by_cuts(np.arange(_at_least_one(num_variables)), lambda n: 1))
+        return cls(*numbered_by_cuts(np.arange(_checked_size(num_variables)), lambda n: 1))
 
     @classmethod
     def random(cls, num_variables: int, *, rng: Seed = None) -> VTree:
@@ -168,7 +170,7 @@ class VTree(Immutable):
         `rng` is a seed or a ``numpy.random.Generator``.
         """
         rng = check_generator(rng)
-        order = rng.permutation(_at_least_one(num_variables))
+        order = rng.permutation(_checked_size(num_variables))
         return cls(*numbered_by_cuts(order, lambda n: int(rng.integers(1, n))))
 
     # -- queries -----------------------------------------------------------------------------------------------
@@ -311,6 +313,9 @@ def _check_acyclic(children: list[list[int]], root: int) -> None:
                          "connected to the root")
 
 
-def _at_least_one(num_variables: int) -> int:
-    """`num_variables` as an int, refused below one."""
-    return check_whole_number(num_variables, "num_variables", 1)
+def _checked_size(num_variables: int) -> int:
+    """`num_variables` as an int, refused below one and where the v-tree would not fit into memory."""
+    num_variables = check_whole_number(num_variables, "num_variables", 1)
+    check_memory(f"a v-tree of {shown(num_variables)} variables", BYTES_PER_VARIABLE * num_variables,
+                 "give fewer `num_variables`")
+    return num_variables

@@ -29,7 +29,7 @@ from pcircuit.array_types import Evidence, Floats, Seed
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.learning.chow_liu import checked_pseudocount, chow_liu_tree, tree_and_vtree
 from pcircuit.learning.pair_counts import checked_table
-from pcircuit.learning.start_values import random_rows
+from pcircuit.learning.start_values import check_tables_fit, random_rows
 
 PERSISTENCE = 0.9  # probability, at the start, that a hidden variable repeats the state of its parent
 
@@ -70,6 +70,8 @@ def hclt(data: ArrayLike, num_latents: int = 4, num_categories: ArrayLike | None
         If `data` does not hold numbers, `num_latents` is not a whole number, or `pseudocount` not a number.
     ValueError
         If an argument has the wrong shape or values out of range, or `tree` is not a tree on the columns.
+    MemoryError
+        If the circuit does not fit into memory.
 
     Notes
     -----
@@ -114,14 +116,14 @@ def hclt(data: ArrayLike, num_latents: int = 4, num_categories: ArrayLike | None
     if tree is None:
         tree = chow_liu_tree(table, num_categories=categories, pseudocount=pseudocount)
     vtree, _ = tree_and_vtree(tree, table.shape[1])
-    units = np.arange(num_latents)[:, None]
+    check_tables_fit(vtree, categories, num_latents, "num_latents")
     regions: list[InputRegion | InnerRegion] = []
     for r, v in enumerate(vtree.variables.tolist()):
         rows = 1 if r == vtree.root else num_latents
         if v >= 0:
             regions.append(InputRegion(v, _input_rows(table[:, v], int(categories[v]), rows, pseudocount, rng)))
         else:
-            products = np.repeat(units, len(vtree.children(r)), axis=1)
+            products = np.repeat(np.arange(num_latents)[:, None], len(vtree.children(r)), axis=1)
             regions.append(InnerRegion(products, _transitions(rows, num_latents, rng)))
     return Circuit(vtree, regions)
 

@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike
 from pcircuit.arguments import check_generator, check_integers, check_whole_number
 from pcircuit.array_types import Ints, Seed
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
-from pcircuit.learning.start_values import random_rows
+from pcircuit.learning.start_values import check_tables_fit, random_rows
 from pcircuit.vtree import VTree
 
 
@@ -60,6 +60,8 @@ def rat_spn(num_categories: ArrayLike, num_units: int = 4, depth: int = 2, rng: 
         If `num_units` or `depth` is not a whole number.
     ValueError
         If `num_categories`, `num_units` or `depth` is out of range.
+    MemoryError
+        If the circuit does not fit into memory.
 
     Notes
     -----
@@ -86,14 +88,14 @@ def rat_spn(num_categories: ArrayLike, num_units: int = 4, depth: int = 2, rng: 
     rng = check_generator(rng)
     order = rng.permutation(len(categories)).tolist()
     vtree = VTree.from_nested(_halved(order, depth) if len(order) > 1 else 0)
-    units = np.arange(num_units)[:, None]
+    check_tables_fit(vtree, categories, num_units, "num_units")
     regions: list[InputRegion | InnerRegion] = []
     for r, v in enumerate(vtree.variables.tolist()):
         rows = 1 if r == vtree.root else num_units
         if v >= 0:
             regions.append(InputRegion(v, random_rows(rows, categories[v], rng)))
         else:
-            products = np.repeat(units, len(vtree.children(r)), axis=1)
+            products = np.repeat(np.arange(num_units)[:, None], len(vtree.children(r)), axis=1)
             regions.append(InnerRegion(products, random_rows(rows, num_units, rng)))
     return Circuit(vtree, regions)
 

@@ -1,11 +1,12 @@
 """Results that do not fit into memory: an error that says what, how large, and what to do instead."""
 import os
+import re
 import subprocess
 import sys
 
 import pytest
 
-from pcircuit.memory import memory_for
+from pcircuit.memory import check_memory, memory_for
 
 resource = pytest.importorskip("resource", reason="needs memory limits of POSIX")
 
@@ -58,3 +59,15 @@ def test_sizes_are_readable(size, shown):
 def test_other_errors_pass():
     with pytest.raises(KeyError), memory_for("it", 1, "wait"):
         raise KeyError
+
+
+def test_what_fits_is_not_refused():
+    check_memory("nothing", 0, "wait")
+    check_memory("a megabyte", 2**20, "wait")
+
+
+@pytest.mark.parametrize(("size", "shown"), [(2**62, "4.19e+06 TiB"), (2**64, "1.68e+07 TiB"),
+                                             (10**400, "more than 2**1000 bytes")])
+def test_what_cannot_be_had_is_refused_before_it_is_made(size, shown):
+    with pytest.raises(MemoryError, match=f"^it takes {re.escape(shown)}, more than there is: wait$"):
+        check_memory("it", size, "wait")

@@ -389,3 +389,10 @@ def test_repr_of_a_large_tree_is_short_and_tells_trees_apart():
     assert len(texts) == len(trees)
     assert max(map(len, texts)) < 70
     assert repr(VTree.balanced(500)) == repr(VTree.balanced(500))
+
+
+@pytest.mark.parametrize("build", [VTree.balanced, VTree.right_linear, VTree.random])
+@pytest.mark.parametrize("num_variables", [10**12, 10**30])
+def test_more_variables_than_fit_into_memory_are_refused_at_once(build, num_variables):
+    with pytest.raises(MemoryError, match=f"^a v-tree of {num_variables} variables takes .*: give fewer `num_vari"):
+        build(num_variables)
