@@ -123,11 +123,12 @@ def fit_em(circuit: Circuit, data: ArrayLike, *, num_epochs: int = 100, pseudoco
             step = _step_in_numpy if in_numpy else _step_by_kernel
             for batch in steps.batches(len(rows), rng):
                 counted = row_weight[batch]
-                if not counted.any():
+                share = counted.sum() / total_weight
+                if not share > 0:  # also where the rows weigh so little beside others that it underflows
                     continue
                 edges, inputs, log = accumulate(circuit, packed, rows[batch], counted, n_jobs, free, in_numpy=in_numpy,
                                                 same_rows=steps.batch_size is None, pool=pool)
-                flows = _averaged(flows, (edges, inputs), steps.share(number), counted.sum() / total_weight)
+                flows = _averaged(flows, (edges, inputs), steps.share(number), share)
                 packed = step(packed, flows[0], flows[1], pseudocount)
                 total, number = total + log, number + 1
             history.append(total / total_weight)

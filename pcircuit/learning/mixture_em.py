@@ -44,7 +44,7 @@ def fit_mixture(mixture: Mixture, data: ArrayLike, *, num_epochs: int = 10, pseu
     -------
     mixture : Mixture
         The same structures with new parameters.  A circuit that no row comes from keeps its parameters and has weight
-        0.
+        0; where no circuit explains any row, all weights stay as they are.
     history : (num_epochs + 1,) float64 array
         Mean training log-likelihood, natural, before each epoch and after the last.
 
@@ -79,7 +79,7 @@ def fit_mixture(mixture: Mixture, data: ArrayLike, *, num_epochs: int = 10, pseu
         circuits = [fit_em(circuit, rows, num_epochs=1, pseudocount=pseudocount, weights=share, n_jobs=n_jobs)[0]
                     if share.any() else circuit for circuit, share in zip(mixture.circuits, shares, strict=True)]
         sums = shares.sum(axis=1)
-        mixture = Mixture(circuits, sums / sums.sum())
+        mixture = Mixture(circuits, sums / sums.sum() if sums.any() else mixture.weights)
     history.append(row_shares(mixture, rows, row_weight, n_jobs)[1])
     return mixture, np.array(history)
 

@@ -141,6 +141,16 @@ def test_minibatches_without_weight_change_nothing(rng):
     assert history[0] == pytest.approx(log_likelihood(start, rows[[7]])[0], rel=1e-12)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("small", [0.0, 1e-300])
+def test_batches_whose_share_of_the_weight_underflows_are_left_out(small):
+    coins = zoo.two_coins()
+    fitted, history = fit_em(coins, [[0, 1], [1, 0]], weights=[1e100, small], num_epochs=3, batch_size=1, rng=1)
+    alone, expected = fit_em(coins, [[0, 1]], weights=[1e100], num_epochs=3, batch_size=1, rng=1)
+    assert fitted == alone
+    np.testing.assert_array_equal(history, expected)
+
+
 def test_what_the_first_minibatch_does_not_show_stays_possible(rng):
     rows = np.zeros((400, 3), dtype=int)
     rows[-1] = 1        # once in 400 rows
