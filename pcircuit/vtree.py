@@ -265,6 +265,22 @@ class VTree(Immutable):
         return r
 
 
+def check_vtree(vtree: object) -> None:
+    """Raise unless `vtree` is a VTree.
+
+    Parameters
+    ----------
+    vtree : object
+
+    Raises
+    ------
+    TypeError
+        If it is anything else.
+    """
+    if not isinstance(vtree, VTree):
+        raise TypeError(f"`vtree` must be a pcircuit.VTree, found {type(vtree).__name__}: a circuit has it as `.vtree`")
+
+
 def _int_vector(values: ArrayLike, name: str) -> Ints:
     """`values` as a fresh 1-D int64 array with at least one entry."""
     expected = "a non-empty one-dimensional array of integers"

@@ -112,13 +112,13 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
         file.write(text.encode("utf-8"))
 
 
-def checked_path(path: object) -> str:
-    """`path` as a str; TypeError or ValueError if it cannot be one."""
+def checked_path(path: object, argument: str = "path") -> str:
+    """`path` as a str; TypeError or ValueError if it cannot be one, which names the argument."""
     name = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
     if not isinstance(name, str) or not name:
-        raise TypeError(f"`path` must be a non-empty str or os.PathLike, found {path!r}")
+        raise TypeError(f"`{argument}` must be a non-empty str or os.PathLike, found {path!r}")
     if "\0" in name:
-        raise ValueError(f"`path` {name!r} holds a zero byte, expected the name of a file")
+        raise ValueError(f"`{argument}` {name!r} holds a zero byte, expected the name of a file")
     return name
 
 

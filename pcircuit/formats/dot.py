@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.circuit import Circuit
-from pcircuit.files.whole_file import write_text
+from pcircuit.arguments import check_whole_number
+from pcircuit.circuit import Circuit, check_circuit
+from pcircuit.files.whole_file import checked_path, write_text
 from pcircuit.regions import InputRegion
 
 MOST_UNITS = 20_000
+MOST_DIGITS = 17  # as many as tell all numbers apart
 
 
 def write_dot(circuit: Circuit, path: str | os.PathLike[str], *, digits: int = 3) -> None:
@@ -25,12 +27,14 @@ def write_dot(circuit: Circuit, path: str | os.PathLike[str], *, digits: int = 3
         With at most 20,000 units: larger pictures are unreadable.
     path : str or os.PathLike
     digits : int, default 3
-        Significant digits of the numbers.
+        Significant digits of the numbers, at most 17.
 
     Raises
     ------
+    TypeError
+        If `circuit` is not a circuit, or `path` not a path.
     ValueError
-        If the circuit has more units.
+        If the circuit has more units, or `digits` is out of range.
     OSError
         If the folder does not exist or cannot be written.
 
@@ -52,6 +56,9 @@ def write_dot(circuit: Circuit, path: str | os.PathLike[str], *, digits: int = 3
     }
     <BLANKLINE>
     """
+    check_circuit(circuit)
+    path = checked_path(path)
+    digits = check_whole_number(digits, "digits", 1, MOST_DIGITS)
     if circuit.num_nodes > MOST_UNITS:
         raise ValueError(f"`circuit` has {circuit.num_nodes} units: a picture can hold at most {MOST_UNITS}")
     lines, edges = ["digraph circuit {"], []

@@ -25,9 +25,22 @@ from pcircuit.circuit import Circuit
 from pcircuit.regions import InnerRegion, InputRegion, StructureError
 from pcircuit.vtree import VTree
 
+MOST_ENTRIES = 16  # for each byte of a file: entries of tables that it does not write out, and
+SPARE_ENTRIES = 2**23  # so many more
 MOST_WEIGHTS = 50  # times the edges of the graph that multiplied-out sums may have, and
 SPARE_WEIGHTS = 1_000_000  # so many more
 DENSE_SHARE = 0.25  # share of weights that are not zero, from which a region keeps them dense
+
+
+@dataclass(frozen=True)
+class Indicator:
+    """The table that is one at `value` and zero at all other categories, which are `size` together."""
+
+    value: int
+    size: int
+
+    def __len__(self) -> int:
+        return self.size
 
 
 @dataclass
@@ -36,19 +49,39 @@ class Graph:
 
     Attributes
     ----------
+    num_bytes : int
+        Size of the file, which decides how large the tables may be that are not written out in it.
     units : list of tuples
-        ("input", variable, (C,) array), ("product", children) or ("sum", children, weights), children being positions
-        in this list.
+        ("input", variable, (C,) array or Indicator), ("product", children) or ("sum", children, weights), children
+        being positions in this list.
     labels : list of str
         What errors call each unit: its name in the file.
     """
 
+    num_bytes: int = 0
     units: list[Any] = field(default_factory=list)
     labels: list[Any] = field(default_factory=list)
+    spent: int = 0  # entries of tables so far that the file does not write out
 
     def add_input(self, label: str, variable: int, probs: np.ndarray) -> int:
         """Append an input unit with the given probabilities of its categories; its position."""
         return self._add(label, ("input", variable, probs))
+
+    def add_indicator(self, label: str, variable: int, value: int, num_categories: int) -> int:
+        """Append an input unit that is one at a single category; its position."""
+        return self._add(label, ("input", variable, Indicator(value, num_categories)))
+
+    def spend(self, entries: int) -> None:
+        """Count entries of a table that the file does not write out, before it is made; refuse too many.
+
+        A short line can stand for a table of a million categories, so that without a limit a file of some kilobytes
+        would fill the memory.
+        """
+        self.spent += entries
+        allowed = MOST_ENTRIES * self.num_bytes + SPARE_ENTRIES
+        if self.spent > allowed:
+            raise StructureError(f"the tables of its input units would have more than {allowed} entries that the file "
+                                 f"of {self.num_bytes} bytes does not write out: such a circuit is not read")
 
     def add_product(self, label: str, children: Sequence[int]) -> int:
         """Append a product; its position."""
@@ -88,7 +121,7 @@ def circuit_of_graph(graph: Graph, root: int, vtree: VTree | None = None) -> Cir
 
     Notes
     -----
-    O(edges), plus what multiplying out sums of sums adds.
+    O(edges), plus what multiplying out sums of sums adds, plus the entries of the tables, as `Graph.spend` counts them.
 
     Examples
     --------
@@ -194,11 +227,13 @@ class _Lowering:
         for r, v in enumerate(vtree.variables.tolist()):
             self.bits[r] = 1 << v if v >= 0 else sum(self.bits[c] for c in vtree.children(r))
         self.region_of = {bits: r for r, bits in reversed(list(enumerate(self.bits)))}
-        self.children = [vtree.children(r).tolist() for r in range(vtree.num_nodes)]
-        self.mixtures: dict[Any, Any] = {}  # unit -> {product number: weight}, or at a leaf a (C,) array
+        self.children, self.parents = vtree.child_lists(), vtree.parents.tolist()
+        # unit -> {product number: weight}, or at a leaf a (C,) array, or the one category with value one
+        self.mixtures: dict[Any, Any] = {}
         self.product_numbers: list[dict[Any, Any]] = [{} for _ in self.bits]  # (A,) units of the children -> number
         # what a shown unit is -> (its number, mixture or table)
         self.rows: list[dict[Any, Any]] = [{} for _ in self.bits]
+        self.indicators: list[dict[int, int]] = [{} for _ in self.bits]  # category -> number of the row that it is
         edges = sum(len(unit[1]) for unit in graph.units if unit[0] != "input")
         self.allowed = MOST_WEIGHTS * edges + SPARE_WEIGHTS
 
@@ -210,11 +245,10 @@ class _Lowering:
             raise StructureError(f"{kind} {self.graph.labels[i]} does not follow the v-tree, which has no node with "
                                  "its variables")
         if kind == "input":
-            table = np.zeros(self.categories[rest[0]])
-            table[:len(rest[1])] = rest[1]
-            self.mixtures[i] = table
+            self.mixtures[i] = self._table(*rest)
         elif kind == "sum":
-            self.mixtures[i] = self._sum(*rest)
+            variable = self.vtree.variables[r]
+            self.mixtures[i] = self._sum(*rest) if variable < 0 else self._sum_of_tables(variable, *rest)
         elif len(rest[0]) == 1:
             self.mixtures[i] = self.mixtures[rest[0][0]]
         else:
@@ -222,22 +256,55 @@ class _Lowering:
 
     def shown(self, r: int, mixture: Any) -> int:
         """Number of the unit of region r that is this mixture, made at the first call."""
-        key = mixture.tobytes() if isinstance(mixture, np.ndarray) else tuple(sorted(mixture.items()))
+        if isinstance(mixture, int):
+            if mixture not in self.indicators[r]:
+                table = self._zeros(self.vtree.variables[r])
+                table[mixture] = 1.0
+                self.indicators[r][mixture] = self.shown(r, table)
+            return self.indicators[r][mixture]
+        if isinstance(mixture, np.ndarray):
+            key: Any = mixture.tobytes()
+            mixture = np.frombuffer(key)
+        else:
+            key = tuple(sorted(mixture.items()))
         known = self.rows[r].get(key)
         if known is None:
             known = self.rows[r][key] = (len(self.rows[r]), mixture)
         return known[0]
 
     def regions(self) -> list[Any]:
-        """The finished regions."""
-        return [InputRegion(int(v), np.array([table for _, table in self.rows[r].values()])) if v >= 0
-                else self._inner(r) for r, v in enumerate(self.vtree.variables)]
+        """The finished regions; what they were made of is let go on the way."""
+        self.mixtures.clear()
+        return [self._inner(r) if v < 0 else self._input(r, v) for r, v in enumerate(self.vtree.variables.tolist())]
+
+    def _zeros(self, variable: int) -> np.ndarray:
+        """A table that the file does not write out, to be filled."""
+        self.graph.spend(int(self.categories[variable]))
+        return np.zeros(self.categories[variable])
+
+    def _table(self, variable: int, probs: Any) -> Any:
+        """The category of an indicator, or a table of all categories."""
+        if isinstance(probs, Indicator):
+            return probs.value
+        if len(probs) == self.categories[variable]:
+            return np.asarray(probs, dtype=np.float64)
+        table = self._zeros(variable)
+        table[:len(probs)] = probs
+        return table
+
+    def _sum_of_tables(self, variable: int, children: Any, weights: Any) -> np.ndarray:
+        """Table of a sum of inputs."""
+        table = self._zeros(variable)
+        for c, w in zip(children, weights, strict=True):
+            part = self.mixtures[c]
+            if isinstance(part, int):
+                table[part] += w
+            else:
+                table += w * part
+        return table
 
     def _sum(self, children: Any, weights: Any) -> Any:
         """Mixture of a sum: its children's, multiplied out."""
-        first = self.mixtures[children[0]]
-        if isinstance(first, np.ndarray):
-            return sum(w * self.mixtures[c] for c, w in zip(children, weights, strict=True))
         mixture: dict[int, float] = {}
         for c, w in zip(children, weights, strict=True):
             for product, share in self.mixtures[c].items():
@@ -249,19 +316,33 @@ class _Lowering:
         return mixture
 
     def _product(self, r: int, factors: list[Any]) -> Any:
-        """Mixture with one product: of the units of the children of region r that make up the factors."""
-        units = []
-        for c in self.children[r]:
-            inside = [f for f in factors if not self.scopes[f] & ~self.bits[c]]
-            covered = sum(self.scopes[f] for f in inside)
-            if covered != self.bits[c]:
-                raise StructureError("a product does not follow the v-tree: its factors "
-                                     f"{', '.join(self.graph.labels[f] for f in factors[:4])} split the variables "
-                                     "in another way")
-            mixture = self.mixtures[inside[0]] if len(inside) == 1 else self._product(c, inside)
-            units.append(self.shown(c, mixture))
+        """Mixture with one product, of the factors; the products between their regions and r are added.
+
+        Factors are disjoint and make up the scope of r, so that each child of a region between is a region of a factor
+        or one between.
+        """
+        made = {self.region_of[self.scopes[f]]: self.mixtures[f] for f in factors}
+        between: set[int] = set()
+        for below in made:
+            s = self.parents[below]
+            while s != r and s not in between:
+                between.add(s)
+                s = self.parents[s]
+        for s in sorted(between):  # in post-order, children before parents
+            made[s] = self._one_product(s, made)
+        return self._one_product(r, made)
+
+    def _one_product(self, r: int, made: dict[int, Any]) -> dict[int, float]:
+        """Mixture with one product, of what is made of the children of region r."""
+        units = [self.shown(c, made[c]) for c in self.children[r]]
         numbers = self.product_numbers[r]
         return {numbers.setdefault(tuple(units), len(numbers)): 1.0}
+
+    def _input(self, r: int, variable: int) -> InputRegion:
+        """The input region r."""
+        tables = np.array([table for _, table in self.rows[r].values()])
+        self.rows[r].clear()
+        return InputRegion(variable, tables)
 
     def _inner(self, r: int) -> InnerRegion:
         """The inner region r."""

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.circuit import Circuit
-from pcircuit.files.whole_file import write_text
+from pcircuit.circuit import Circuit, check_circuit
+from pcircuit.files.whole_file import checked_path, write_text
 from pcircuit.formats.graph import Graph, circuit_of_graph
 from pcircuit.formats.pyjuice import is_pyjuice_file, read_pyjuice
 from pcircuit.formats.text import MOST_CATEGORIES, Ids, Line, lines_of, log_terms, with_name
@@ -44,16 +44,21 @@ def read_jpc(path: str | os.PathLike[str], vtree: str | os.PathLike[str] | None 
 
     Raises
     ------
+    TypeError
+        If a file is not given by its path.
     ValueError
         If the file is damaged, or has units that are not discrete: file, line and what is wrong.
     StructureError
-        If the circuit is not smooth and structured-decomposable, or does not follow the v-tree.
+        If the circuit is not smooth and structured-decomposable, does not follow the v-tree, or its tables are too
+        large.
     OSError
         If there is no such file or it cannot be opened.
 
     Notes
     -----
-    O(size of the file).  Nothing in a file is executed, whatever its kind.
+    O(size of the file), and of the tables of input units: entries that the file does not write out, such as the zeros
+    of an indicator among many categories, may be 16 for each byte of the file, and 2^23 more.
+    Nothing in a file is executed, whatever its kind.
 
     References
     ----------
@@ -70,12 +75,10 @@ def read_jpc(path: str | os.PathLike[str], vtree: str | os.PathLike[str] | None 
     ...     read_jpc(f"{folder}/a.jpc").num_categories
     (2, 3, 2)
     """
-    tree = None if vtree is None else read_vtree(vtree)
-    if is_pyjuice_file(path):
-        graph, root = read_pyjuice(path)
-    else:
-        graph, root = _read_text(path)
+    path = checked_path(path)
+    tree = None if vtree is None else read_vtree(checked_path(vtree, "vtree"))
     try:
+        graph, root = read_pyjuice(path) if is_pyjuice_file(path) else _read_text(path)
         return circuit_of_graph(graph, root, tree)
     except StructureError as error:
         raise with_name(path, error) from None
@@ -91,6 +94,8 @@ def write_jpc(circuit: Circuit, path: str | os.PathLike[str]) -> None:
 
     Raises
     ------
+    TypeError
+        If `circuit` is not a circuit, or `path` not a path.
     OSError
         If the folder does not exist or cannot be written.
 
@@ -111,6 +116,8 @@ def write_jpc(circuit: Circuit, path: str | os.PathLike[str]) -> None:
     L 0 0 -1
     <BLANKLINE>
     """
+    check_circuit(circuit)
+    path = checked_path(path)
     lines: list[str] = []
     names: list[list[int]] = []  # per region the ids of the units that it shows
     for r, region in enumerate(circuit.regions):
@@ -152,9 +159,9 @@ def binomial_probs(n: int, p: float) -> np.ndarray:
     return np.asarray(np.exp(logs))
 
 
-def _read_text(path: str | os.PathLike[str]) -> tuple[Graph, int]:
+def _read_text(path: str) -> tuple[Graph, int]:
     """Graph and root of a text file."""
-    graph, ids, root, has_header = Graph(), Ids(), -1, False
+    graph, ids, root, has_header = Graph(os.path.getsize(path)), Ids(), -1, False
     for line in lines_of(path):
         if not has_header:
             if line.tokens[0] != "jpc":
@@ -164,7 +171,7 @@ def _read_text(path: str | os.PathLike[str]) -> tuple[Graph, int]:
         root = _read_node(line, graph, ids)
         ids.define(line, root)
     if root < 0:
-        raise ValueError(f"cannot read {os.fspath(path)!r}: it has no nodes")
+        raise ValueError(f"cannot read {path!r}: it has no nodes")
     return graph, root
 
 
@@ -181,7 +188,7 @@ def _read_node(line: Line, graph: Graph, ids: Ids) -> int:
         return graph.add_sum(label, children, [line.probability(i) for i in range(5, len(line.tokens), 2)])
     if kind == "L":
         literal = line.variable(3, "literal", signed=True)
-        return graph.add_input(label, abs(literal) - 1, np.array([0.0, 1.0] if literal > 0 else [1.0, 0.0]))
+        return graph.add_indicator(label, abs(literal) - 1, int(literal > 0), 2)
     if kind not in ("I", "B", "C"):
         raise line.fail(f"a node is an L, I, B, C, P or S line, found {kind[:40]!r}: continuous inputs are not read")
     variable = line.variable(3) - 1
@@ -192,7 +199,8 @@ def _read_node(line: Line, graph: Graph, ids: Ids) -> int:
         return graph.add_input(label, variable, probs)
     largest = line.integer(4, "value" if kind == "I" else "number of trials", most=MOST_CATEGORIES)
     if kind == "I":
-        return graph.add_input(label, variable, np.arange(largest + 1) == largest)
+        return graph.add_indicator(label, variable, largest, largest + 1)
+    graph.spend(largest + 1)
     return graph.add_input(label, variable, binomial_probs(largest, min(line.probability(5), 1.0)))
 
 

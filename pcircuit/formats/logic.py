@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from pcircuit.circuit import Circuit
+from pcircuit.files.whole_file import checked_path
 from pcircuit.formats.graph import Graph, circuit_of_graph, variables_of
 from pcircuit.formats.text import Ids, Line, lines_of, with_name
 from pcircuit.formats.vtree_file import read_vtree
@@ -44,6 +45,8 @@ def read_jlc(path: str | os.PathLike[str], vtree: str | os.PathLike[str] | None 
 
     Raises
     ------
+    TypeError
+        If a file is not given by its path.
     ValueError
         If the file is damaged, or its root is a constant: file, line and what is wrong.
     StructureError
@@ -70,7 +73,8 @@ def read_jlc(path: str | os.PathLike[str], vtree: str | os.PathLike[str] | None 
     >>> np.exp(pcircuit.log_likelihood(circuit, [[1, 0], [0, 1], [0, 0], [-1, -1]])).round(12)   # last: three models
     array([1., 1., 0., 3.])
     """
-    tree = None if vtree is None else read_vtree(vtree)
+    path = checked_path(path)
+    tree = None if vtree is None else read_vtree(checked_path(vtree, "vtree"))
     reader, root = _Reader(), FALSE
     has_header = False
     for line in lines_of(path):
@@ -82,7 +86,7 @@ def read_jlc(path: str | os.PathLike[str], vtree: str | os.PathLike[str] | None 
         root = reader.read(line)
         reader.ids.define(line, root)
     if root < 0:
-        raise ValueError(f"cannot read {os.fspath(path)!r}: its last node, the root, is a constant or missing")
+        raise ValueError(f"cannot read {path!r}: its last node, the root, is a constant or missing")
     try:
         return circuit_of_graph(reader.graph, root, tree)
     except StructureError as error:

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.circuit import Circuit
-from pcircuit.files.whole_file import write_text
+from pcircuit.circuit import Circuit, check_circuit
+from pcircuit.files.whole_file import checked_path, write_text
 from pcircuit.formats.graph import Graph, circuit_of_graph
 from pcircuit.formats.text import Ids, Line, lines_of, with_name
 from pcircuit.formats.vtree_file import read_vtree_ids, vtree_text
@@ -42,6 +42,8 @@ def read_psdd(psdd: str | os.PathLike[str], vtree: str | os.PathLike[str] | None
 
     Raises
     ------
+    TypeError
+        If a file is not given by its path.
     ValueError
         If a file is damaged: file, line and what is wrong.
     StructureError
@@ -69,7 +71,8 @@ def read_psdd(psdd: str | os.PathLike[str], vtree: str | os.PathLike[str] | None
     ...     read_psdd(f"{folder}/a.psdd", f"{folder}/a.vtree").regions[2].weights
     array([[0.25, 0.75]])
     """
-    tree, nodes_of = (None, None) if vtree is None else read_vtree_ids(vtree)
+    psdd = checked_path(psdd, "psdd")
+    tree, nodes_of = (None, None) if vtree is None else read_vtree_ids(checked_path(vtree, "vtree"))
     graph, ids, root = Graph(), Ids(), -1
     has_header = False
     for line in lines_of(psdd):
@@ -83,7 +86,7 @@ def read_psdd(psdd: str | os.PathLike[str], vtree: str | os.PathLike[str] | None
         root = _read_node(line, graph, ids)
         ids.define(line, root)
     if root < 0:
-        raise ValueError(f"cannot read {os.fspath(psdd)!r}: it has no nodes")
+        raise ValueError(f"cannot read {psdd!r}: it has no nodes")
     try:
         return circuit_of_graph(graph, root, tree)
     except StructureError as error:
@@ -104,8 +107,12 @@ def write_psdd(circuit: Circuit, psdd: str | os.PathLike[str], vtree: str | os.P
 
     Raises
     ------
+    TypeError
+        If `circuit` is not a circuit, or a file is not given by its path.
     StructureError
         If the circuit is not of this kind.
+    ValueError
+        If both paths lead to one file.
     OSError
         If a folder does not exist or cannot be written.
 
@@ -120,6 +127,8 @@ def write_psdd(circuit: Circuit, psdd: str | os.PathLike[str], vtree: str | os.P
     Traceback (most recent call last):
     pcircuit.regions.StructureError: `circuit` has a variable with 3 categories: a .psdd file holds binary ones only
     """
+    check_circuit(circuit)
+    psdd, vtree = _two_files(psdd, vtree)
     most = max(circuit.num_categories)
     if most != 2 or min(circuit.num_categories) != 2:
         raise StructureError(f"`circuit` has a variable with {most if most != 2 else 1} categories: a .psdd file holds "
@@ -165,6 +174,14 @@ def _read_node(line: Line, graph: Graph, ids: Ids) -> int:
     products = [graph.add_product(label, (ids.find(line, i), ids.find(line, i + 1)))
                 for i in range(4, len(line.tokens), 3)]
     return graph.add_sum(label, products, [line.probability(i) for i in range(6, len(line.tokens), 3)])
+
+
+def _two_files(psdd: str | os.PathLike[str], vtree: str | os.PathLike[str]) -> tuple[str, str]:
+    """Both paths, refused where they lead to one file: the second to be written would replace the first."""
+    psdd, vtree = checked_path(psdd, "psdd"), checked_path(vtree, "vtree")
+    if os.path.normcase(os.path.realpath(psdd)) == os.path.normcase(os.path.realpath(vtree)):
+        raise ValueError(f"`psdd` {psdd!r} and `vtree` {vtree!r} are the same file: give each a file of its own")
+    return psdd, vtree
 
 
 def _input_line(name: int, r: int, variable: int, row: list[Any]) -> str:

@@ -68,10 +68,11 @@ def read_pyjuice(path: str | os.PathLike[str]) -> tuple[Graph, int]:
     PyJuice's file `src/pyjuice/io/serialization.py`.
     """
     try:
-        entries = read_pickle(pathlib.Path(path).read_bytes())
+        contents = pathlib.Path(path).read_bytes()
+        entries = read_pickle(contents)
         if not isinstance(entries, list) or not entries:
             raise ValueError("it does not hold a list of units")
-        graph = Graph()
+        graph = Graph(len(contents))
         units: list[Any] = []
         for i, entry in enumerate(entries):
             units.append(_add(graph, i, entry, entries, units))

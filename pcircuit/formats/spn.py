@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.circuit import Circuit
-from pcircuit.files.whole_file import write_text
+from pcircuit.circuit import Circuit, check_circuit
+from pcircuit.files.whole_file import checked_path, write_text
 from pcircuit.formats.graph import Graph, circuit_of_graph
 from pcircuit.formats.text import MOST_CATEGORIES, lines_of, log_terms, with_name
 from pcircuit.regions import InputRegion, StructureError
@@ -35,16 +35,19 @@ def read_spn(path: str | os.PathLike[str]) -> Circuit:
 
     Raises
     ------
+    TypeError
+        If `path` is not a path.
     ValueError
         If the file is damaged: file, line and what is wrong.
     StructureError
-        If the circuit is not smooth and structured-decomposable.
+        If the circuit is not smooth and structured-decomposable, or its tables are too large.
     OSError
         If there is no such file or it cannot be opened.
 
     Notes
     -----
-    O(size of the file).
+    O(size of the file), and of the tables of input units: entries that the file does not write out, such as the zeros
+    of an indicator among many categories, may be 16 for each byte of the file, and 2^23 more.
 
     References
     ----------
@@ -59,7 +62,8 @@ def read_spn(path: str | os.PathLike[str]) -> Circuit:
     ...     read_spn(f"{folder}/a.spn").num_categories
     (2, 3, 2)
     """
-    graph, domains = Graph(), None
+    path, domains = checked_path(path), None
+    graph = Graph(os.path.getsize(path))
     for line in lines_of(path, comment=None):
         if domains is None:
             domains = _domains(line)
@@ -68,7 +72,7 @@ def read_spn(path: str | os.PathLike[str]) -> Circuit:
         else:
             _read_unit(line, graph, domains)
     if domains is None or not graph.units:
-        raise ValueError(f"cannot read {os.fspath(path)!r}: it has no units")
+        raise ValueError(f"cannot read {path!r}: it has no units")
     try:
         return circuit_of_graph(graph, len(graph.units) - 1)
     except StructureError as error:
@@ -85,6 +89,8 @@ def write_spn(circuit: Circuit, path: str | os.PathLike[str]) -> None:
 
     Raises
     ------
+    TypeError
+        If `circuit` is not a circuit, or `path` not a path.
     OSError
         If the folder does not exist or cannot be written.
 
@@ -101,6 +107,8 @@ def write_spn(circuit: Circuit, path: str | os.PathLike[str]) -> None:
     ...     pathlib.Path(folder, "a.spn").read_text().split()
     ['(2)', 'v', '0', '0', 'v', '0', '1', '+', '0', '0.0', 'EOF']
     """
+    check_circuit(circuit)
+    path = checked_path(path)
     lines: list[str] = []
     names: list[list[int]] = []  # per region the numbers of the units that it shows
 
@@ -138,7 +146,7 @@ def _read_unit(line: Any, graph: Graph, domains: list[int]) -> None:
         line.expect(3, "a value")
         variable = line.integer(1, "variable", most=len(domains) - 1)
         value = line.integer(2, "value", most=domains[variable] - 1)
-        graph.add_input(label, variable, np.arange(domains[variable]) == value)
+        graph.add_indicator(label, variable, value, domains[variable])
     elif kind in ("*", "+") and len(line.tokens) > 1 and (kind == "*" or len(line.tokens) % 2):
         step = 1 if kind == "*" else 2
         children = [line.integer(i, "number of a child", most=last) for i in range(1, len(line.tokens), step)]

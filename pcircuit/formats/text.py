@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import pathlib
 import re
+import sys
 from collections.abc import Iterator
-from math import exp, isnan
+from math import exp, isnan, log
 
 import numpy as np
 
@@ -19,6 +20,7 @@ WHOLE = re.compile("-?[0-9]{1,17}")
 PLAIN = re.compile("[-+.0-9a-zA-Z]{1,400}")  # Python itself would also take 1_000 and the digits of other scripts
 LARGEST_ID = 2**40
 MOST_CATEGORIES = 2**20  # of one variable
+MOST_LOG = log(sys.float_info.max)  # of a number
 LEAST_LINE = 6  # bytes of a line that defines a unit
 
 
@@ -57,7 +59,7 @@ class Line:
             value = float(token if PLAIN.fullmatch(token) else "")
         except ValueError:
             raise self.fail(f"the {name} must be a number, found {token[:40]!r}") from None
-        if isnan(value) or value > 709:
+        if isnan(value) or value > MOST_LOG:
             raise self.fail(f"the {name} must be the logarithm of a finite number, found {token[:40]}")
         return exp(value)
 

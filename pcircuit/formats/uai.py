@@ -20,8 +20,10 @@ from typing import Any
 import numpy as np
 
 from pcircuit.circuit import Circuit
+from pcircuit.files.whole_file import checked_path
 from pcircuit.formats.graph import Graph, circuit_of_graph
-from pcircuit.formats.text import MOST_CATEGORIES
+from pcircuit.formats.text import MOST_CATEGORIES, PLAIN, WHOLE, with_name
+from pcircuit.regions import StructureError
 
 MOST_WORDS = 50_000_000
 
@@ -40,14 +42,17 @@ def read_uai(path: str | os.PathLike[str]) -> Circuit:
 
     Raises
     ------
+    TypeError
+        If `path` is not a path.
     ValueError
-        If the file is damaged, is a Markov network, or a variable has several parents.
+        If the file is damaged, is a Markov network, a variable has several parents, or its tables are too large.
     OSError
         If there is no such file or it cannot be opened.
 
     Notes
     -----
-    O(size of the file).
+    O(size of the file), and of the tables of input units: entries that the file does not write out, such as the zeros
+    of an indicator among many categories, may be 16 for each byte of the file, and 2^23 more.
 
     References
     ----------
@@ -64,6 +69,7 @@ def read_uai(path: str | os.PathLike[str]) -> Circuit:
     >>> np.exp(pcircuit.log_likelihood(circuit, [[1, 2], [-1, 0]])).round(12)       # 0.6 * 0.8, 0.4 * 0.2 + 0.6 * 0.1
     array([0.48, 0.14])
     """
+    path = checked_path(path)
     words = _Words(path)
     kind = words.next("kind of the network")
     if kind != "BAYES":
@@ -80,14 +86,17 @@ def read_uai(path: str | os.PathLike[str]) -> Circuit:
             raise words.fail(f"the table of variable {v} must have {shape[0] * shape[1]} entries")
         tables[v] = np.array([words.number() for _ in range(shape[0] * shape[1])]).reshape(shape)
     words.end()
-    return _circuit(words, parents, tables)
+    try:
+        return _circuit(words, parents, tables)
+    except StructureError as error:
+        raise with_name(path, error) from None
 
 
 class _Words:
     """The words of a file, one after the other."""
 
-    def __init__(self, path: str | os.PathLike[str]):
-        self.path, self.place = os.fspath(path), 0
+    def __init__(self, path: str):
+        self.path, self.place = path, 0
         try:
             self.words = pathlib.Path(path).read_text(encoding="utf-8-sig").split()
         except UnicodeDecodeError:
@@ -104,14 +113,14 @@ class _Words:
 
     def integer(self, name: str, least: int, most: int) -> int:
         word = self.next(name)
-        if not word.isdecimal() or len(word) > 18 or not least <= int(word) <= most:
+        if not WHOLE.fullmatch(word) or not least <= int(word) <= most:
             raise self.fail(f"the {name} must be a whole number from {least} to {most}, found {word[:40]!r}")
         return int(word)
 
     def number(self) -> float:
         word = self.next("entry of a table")
         try:
-            value = float(word)
+            value = float(word if PLAIN.fullmatch(word) else "")
         except ValueError:
             value = -1.0
         if not isfinite(value) or value < 0:
@@ -149,7 +158,7 @@ def _circuit(words: _Words, parents: dict[Any, Any], tables: dict[Any, Any]) -> 
         order.extend(children[v])
     if len(order) < len(parents):
         raise words.fail("the parents of some variables form a cycle")
-    graph, units = Graph(), {}  # units: variable -> one unit for each category of its parent
+    graph, units = Graph(os.path.getsize(words.path)), {}  # units: variable -> one unit for each category of its parent
     for v in reversed(order):
         table = tables[v]
         if not children[v]:
@@ -157,7 +166,7 @@ def _circuit(words: _Words, parents: dict[Any, Any], tables: dict[Any, Any]) -> 
             continue
         products = []
         for c in range(table.shape[1]):
-            indicator = graph.add_input(f"variable {v}", v, np.arange(table.shape[1]) == c)
+            indicator = graph.add_indicator(f"variable {v}", v, c, table.shape[1])
             products.append(graph.add_product(f"variable {v}", [indicator, *(units[w][c] for w in children[v])]))
         units[v] = [graph.add_sum(f"variable {v}", products, row.tolist()) for row in table]
     tops = [units[v][0] for v in order[:roots]]

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.files.whole_file import write_text
+from pcircuit.files.whole_file import checked_path, write_text
 from pcircuit.formats.text import Ids, Line, lines_of
-from pcircuit.vtree import VTree
+from pcircuit.vtree import VTree, check_vtree
 
 
 def read_vtree(path: str | os.PathLike[str]) -> VTree:
@@ -32,6 +32,8 @@ def read_vtree(path: str | os.PathLike[str]) -> VTree:
 
     Raises
     ------
+    TypeError
+        If `path` is not a path.
     ValueError
         If the file is not a v-tree: file, line and what is wrong.
     OSError
@@ -53,7 +55,7 @@ def read_vtree(path: str | os.PathLike[str]) -> VTree:
     ...     read_vtree(f"{folder}/tree.vtree").to_nested()
     [[0, 2], 1]
     """
-    return read_vtree_ids(path)[0]
+    return read_vtree_ids(checked_path(path))[0]
 
 
 def read_vtree_ids(path: str | os.PathLike[str]) -> tuple[VTree, dict[int, int]]:
@@ -141,6 +143,8 @@ def write_vtree(vtree: VTree, path: str | os.PathLike[str]) -> None:
 
     Raises
     ------
+    TypeError
+        If `vtree` is not a v-tree, or `path` not a path.
     ValueError
         If an inner node does not have two children.
     OSError
@@ -156,6 +160,7 @@ def write_vtree(vtree: VTree, path: str | os.PathLike[str]) -> None:
     Traceback (most recent call last):
     ValueError: `vtree` has a node with 3 children: the format .vtree has inner nodes of two children only
     """
+    check_vtree(vtree)
     write_text(path, vtree_text(vtree))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from pcircuit.pictures.canvas import draw
 from pcircuit.pictures.layout import arrange
 from pcircuit.pictures.scene import BLUE, INK, PAPER, Box, Curve, Disc, Scene, Shape, Text
-from pcircuit.vtree import VTree
+from pcircuit.vtree import VTree, check_vtree
 
 MOST_NODES = 400  # that a page can show
 LETTER = 7.2  # pixels of a letter
@@ -69,8 +69,7 @@ def vtree_scene(vtree: VTree, names: Sequence[str] | None = None) -> Scene:
     TypeError, ValueError
         No v-tree, one that is too large, or other names.
     """
-    if not isinstance(vtree, VTree):
-        raise TypeError(f"`vtree` must be a pcircuit.VTree, found {type(vtree).__name__}: a circuit has it as `.vtree`")
+    check_vtree(vtree)
     refuse_large(vtree, "vtree", MOST_NODES)
     labels = variable_names(vtree.num_variables, names)
     leaf = [f"{labels[v]}" if v >= 0 else "" for v in vtree.variables.tolist()]

@@ -1,6 +1,9 @@
 """All formats alike: what is written is read again, and what is damaged is refused in one sentence."""
 import contextlib
+import pathlib
+import tracemalloc
 
+import numpy as np
 import pytest
 import zoo
 from format_files import read_text, same_values
@@ -8,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import pcircuit
+from pcircuit.formats.graph import MOST_ENTRIES, SPARE_ENTRIES
 
 ZOO = zoo.all_circuits()
 WRITERS = {"jpc": (pcircuit.write_jpc, pcircuit.read_jpc), "spn": (pcircuit.write_spn, pcircuit.read_spn)}
@@ -69,6 +73,11 @@ BAD = [
     (pcircuit.read_uai, "BAYES 2 2 2 2 2 1 0 2 0 1 4 1 1 1 1 4 1 1 1 1", "form a cycle"),
     (pcircuit.read_uai, "BAYES 1 2 1 1 0 2 0.5", "the file ends where the entry of a table is expected"),
     (pcircuit.read_uai, "BAYES 1 2 1 1 0 2 0.5 -1", "at least 0, found '-1'"),
+    (pcircuit.read_uai, "BAYES 1 2 1 1 0 2 1_0 0.5", "at least 0, found '1_0'"),
+    (pcircuit.read_uai, "BAYES 1 2 1 1 0 2 \u0661 0.5", "at least 0, found '\u0661'"),
+    (pcircuit.read_uai, "BAYES 1 \u0662 1 1 0 2 0.5 0.5", "a whole number from 1 to 1048576, found '\u0662'"),
+    (pcircuit.read_uai, "BAYES 1 2 1 1 0 2 inf 0.5", "a finite number of at least 0, found 'inf'"),
+    (pcircuit.read_jpc, "jpc 1\nL 0 0 1\nS 1 0 1 0 709.7827128934\n", "the logarithm of a finite number"),
     (pcircuit.read_jpc, "jpc 1\nL 0 0 1\nS 1 0 1 0 1.0.0\n", "the log-probability must be a number, found '1.0.0'"),
 ]
 
@@ -99,3 +108,138 @@ def test_any_text_raises_value_errors_only(reader, text, raw, tmp_path):
         (tmp_path / "any").write_bytes(content)
         with contextlib.suppress(ValueError):
             reader(tmp_path / "any")
+
+
+def in_products(lines, first, count):
+    """Text of a .jpc file: the sum of products of input number `first` + 2 k with one of another variable."""
+    products = [f"P {first + 2 * k + 1} 0 2 0 {first + 2 * k}" for k in range(count)]
+    nodes = [line for pair in zip(lines, products, strict=True) for line in pair]
+    terms = " ".join(f"{first + 2 * k + 1} -1" for k in range(count))
+    return "\n".join(["jpc 1", "L 0 0 2", "I 1 0 1 1048575", *nodes, "P 99998 0 2 0 1",
+                      f"S 99999 0 {count + 1} 99998 -1 {terms}"]) + "\n"
+
+
+MANY = range(400)
+WIDE = 2**20
+IMPLIED = {
+    "indicators": (pcircuit.read_jpc, in_products([f"I {2 * k + 2} 0 1 {WIDE - 2 - k}" for k in MANY], 2, 400)),
+    "short tables": (pcircuit.read_jpc, in_products([f"C {2 * k + 2} 0 1 -0.{k + 1}" for k in MANY], 2, 400)),
+    "binomials": (pcircuit.read_jpc, in_products([f"B {2 * k + 2} 0 1 {WIDE - 1} -0.{k + 1}" for k in MANY], 2, 400)),
+    "values": (pcircuit.read_spn, f"({WIDE} 2)\nv 1 0\n" + "".join(f"v 0 {k}\n* 0 {2 * k + 1}\n" for k in MANY)
+               + "+ " + " ".join(f"{2 * k + 2} -1" for k in MANY) + "\nEOF\n"),
+    "sums of values": (pcircuit.read_spn, f"({WIDE} 2)\nv 1 0\nv 0 5\n"
+                       + "".join(f"+ 1 -{k}\n* 0 {2 * k + 2}\n" for k in MANY)
+                       + "+ " + " ".join(f"{2 * k + 3} -1" for k in MANY) + "\nEOF\n"),
+    "a network": (pcircuit.read_uai, f"BAYES 2 6000 1 2 1 0 2 0 1 6000 {'1 ' * 6000} 6000 {'1 ' * 6000}"),
+}
+
+
+def peak_of(call):
+    """What a call gives, and the most bytes it had in use."""
+    tracemalloc.start()
+    try:
+        return call(), tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("name", IMPLIED)
+def test_small_files_that_stand_for_large_tables_are_refused_before_these_are_made(name, tmp_path):
+    reader, text = IMPLIED[name]
+    path = tmp_path / "damaged"
+    path.write_text(text)
+    pcircuit.VTree.balanced(2), pcircuit.read_jpc(written(tmp_path))  # what is imported on the way does not count
+
+    def refused():
+        with pytest.raises(ValueError, match="such a circuit is not read") as caught:
+            reader(path)
+        return str(caught.value)
+
+    message, peak = peak_of(refused)
+    allowed = MOST_ENTRIES * len(text) + SPARE_ENTRIES
+    assert message == (f"cannot read {str(path)!r}: the tables of its input units would have more than {allowed} "
+                       f"entries that the file of {len(text)} bytes does not write out: such a circuit is not read")
+    assert peak < 24 * allowed + 2**26      # the last term: what one binomial takes while it is made
+
+
+def written(tmp_path):
+    """A small file that uses all that is imported late."""
+    path = tmp_path / "small.jpc"
+    path.write_text("jpc 1\nB 0 0 1 2 -0.5\nL 1 0 2\nP 2 0 2 0 1\n")
+    return path
+
+
+def test_indicators_of_many_categories_take_no_table_each(tmp_path):
+    text = f"({WIDE})\n" + "".join(f"v 0 {k}\n" for k in MANY) + "+ " + " ".join(f"{k} -1" for k in MANY) + "\nEOF\n"
+    circuit, peak = peak_of(lambda: read_text(tmp_path, text, pcircuit.read_spn))
+    assert circuit.num_categories == (WIDE,)
+    np.testing.assert_allclose(circuit.regions[0].probs[0, [0, 399, 400]], [np.exp(-1), np.exp(-1), 0])
+    assert peak < 4 * 8 * WIDE
+
+
+@pytest.mark.parametrize("form", WRITERS)
+def test_full_tables_of_many_categories_take_a_multiple_of_their_file(form, tmp_path):
+    write, read = WRITERS[form]
+    circuit = pcircuit.rat_spn([2000, 2000], num_units=16, depth=0, rng=0)
+    write(circuit, tmp_path / "a")
+    again, peak = peak_of(lambda: read(tmp_path / "a"))
+    for theirs in again.regions[:2]:
+        ours = next(region for region in circuit.regions[:2] if region.variable == theirs.variable)
+        np.testing.assert_allclose(theirs.probs, ours.probs, rtol=1e-12)
+    assert peak < 10 * (tmp_path / "a").stat().st_size
+
+
+@pytest.mark.parametrize("form", WRITERS)
+def test_the_largest_numbers_are_read_again(form, tmp_path):
+    write, read = WRITERS[form]
+    probs = [[np.finfo(float).max, 1.7e308, 1e300, 1e-300, 5e-324]]
+    circuit = pcircuit.Circuit(pcircuit.VTree([-1], [0]), [pcircuit.InputRegion(0, probs)])
+    write(circuit, tmp_path / "a")
+    np.testing.assert_allclose(read(tmp_path / "a").regions[0].probs, probs, rtol=1e-12)
+
+
+@pytest.mark.parametrize("reader", [pcircuit.read_jpc, pcircuit.read_jlc])
+def test_a_flat_product_is_read_with_a_deep_v_tree(reader, tmp_path):
+    V, (head, kind) = 1200, {"read_jpc": ("jpc", "P"), "read_jlc": ("jlc", "A")}[reader.__name__]
+    lines = [f"{head} 1", *(f"L {v} 0 {v + 1}" for v in range(V)), f"{kind} {V} 0 {V} {' '.join(map(str, range(V)))}"]
+    (tmp_path / "a").write_text("\n".join(lines) + "\n")
+    tree = pcircuit.VTree.right_linear(V)
+    pcircuit.write_vtree(tree, tmp_path / "deep.vtree")
+    circuit = reader(tmp_path / "a", tmp_path / "deep.vtree")
+    assert circuit.vtree == tree
+    assert circuit.log_likelihood([[1] * V, [1] * (V - 1) + [0]]).tolist() == [0, -np.inf]
+
+
+COINS = zoo.two_coins()
+WRONG = [
+    *((lambda path, write=write: write(5, path), TypeError, "`circuit` must be a pcircuit.Circuit, found int")
+      for write in (pcircuit.write_spn, pcircuit.write_jpc, pcircuit.write_dot,
+                    lambda circuit, path: pcircuit.write_psdd(circuit, path, path / "v"))),
+    (lambda path: pcircuit.write_vtree(5, path), TypeError, "`vtree` must be a pcircuit.VTree, found int: a circuit "
+     "has it as `.vtree`"),
+    *((lambda path, call=call, value=value: call(value), TypeError,
+       f"`{name}` must be a non-empty str or os.PathLike, found {value!r}")
+      for value in (5, None, "", b"a") for name, call in (
+          ("path", pcircuit.read_spn), ("path", pcircuit.read_jpc), ("path", pcircuit.read_uai),
+          ("path", pcircuit.read_jlc), ("path", pcircuit.read_vtree), ("psdd", pcircuit.read_psdd),
+          ("path", lambda path: pcircuit.write_spn(COINS, path)),
+          ("path", lambda path: pcircuit.write_jpc(COINS, path)),
+          ("path", lambda path: pcircuit.write_dot(COINS, path)),
+          ("path", lambda path: pcircuit.write_vtree(COINS.vtree, path)),
+          ("psdd", lambda path: pcircuit.write_psdd(COINS, path, "v")),
+          ("vtree", lambda path: pcircuit.write_psdd(COINS, "p", path)))),
+    *((lambda path, read=read: read(path, 5), TypeError, "`vtree` must be a non-empty str or os.PathLike, found 5")
+      for read in (pcircuit.read_jpc, pcircuit.read_jlc, pcircuit.read_psdd)),
+    *((lambda path, value=value: pcircuit.write_dot(COINS, path, digits=value), wrong,
+       f"`digits` must be a whole number of at least 1 and at most 17, found {value!r}")
+      for value, wrong in ((0, ValueError), (18, ValueError), ("3", TypeError))),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "message"), WRONG, ids=range(len(WRONG)))
+def test_wrong_arguments_are_named_before_anything_is_written(call, error, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(error) as caught:
+        call(pathlib.Path("a"))
+    assert str(caught.value) == message
+    assert list(tmp_path.iterdir()) == []

@@ -57,3 +57,22 @@ def test_psdd_needs_binary_variables_a_distribution_and_a_binary_v_tree(tmp_path
     with pytest.raises(ValueError, match="two children only"):
         pcircuit.write_vtree(VTree.from_nested([0, 1, 2]), paths[1])
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("other", ["a", "./a", "sub/../a", "link", "sub/link"])
+def test_both_files_must_differ(other, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "a").write_text("kept")
+    (tmp_path / "link").symlink_to("a")
+    (tmp_path / "sub" / "link").symlink_to("../a")
+    for first, second in (("a", other), (other, "a"), (tmp_path / "a", other)):
+        with pytest.raises(ValueError, match=r"`psdd` '.*' and `vtree` '.*' are the same file: give each a file of its"):
+            pcircuit.write_psdd(binary_circuit(0), first, second)
+    assert (tmp_path / "a").read_text() == "kept"
+
+
+def test_new_files_must_differ_too(tmp_path):
+    with pytest.raises(ValueError, match="are the same file"):
+        pcircuit.write_psdd(binary_circuit(0), str(tmp_path / "new"), tmp_path / "x" / ".." / "new")
+    assert list(tmp_path.iterdir()) == []
