@@ -14,11 +14,9 @@ PAGE = pathlib.Path(__file__).resolve().parents[1] / "docs" / "bad-inputs.md"
 CASES = {function: list(group) for function, group in
          itertools.groupby(sorted(bad_inputs.cases()), key=lambda case: case[0])}
 # functions without an argument that could be bad, or whose argument is a file that is examined elsewhere
-ELSEWHERE = {"engine_is_numpy", "warm_up", "read_archive", "write_archive", "replace_file", "read_jlc", "read_jpc",
-             "read_psdd", "read_spn", "read_uai", "read_vtree", "write_dot", "write_jpc", "write_psdd", "write_spn",
-             "write_vtree", "check_choice", "check_flag", "check_generator", "check_header",
-             "check_integers", "check_number",
-             "check_numbers", "check_whole_number"}
+ELSEWHERE = {"engine_is_numpy", "warm_up", "read_archive", "write_archive", "replace_file", "check_choice",
+             "check_flag", "check_generator", "check_header", "check_integers", "check_number", "check_numbers",
+             "check_whole_number"}
 
 
 @pytest.fixture(scope="module")

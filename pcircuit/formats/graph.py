@@ -15,86 +15,18 @@ Scopes are sets of variables kept as the bits of whole numbers.
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from pcircuit.circuit import Circuit
+from pcircuit.formats.unit_graph import Graph, Indicator
 from pcircuit.regions import InnerRegion, InputRegion, StructureError
 from pcircuit.vtree import VTree
 
-MOST_ENTRIES = 16  # for each byte of a file: entries of tables that it does not write out, and
-SPARE_ENTRIES = 2**23  # so many more
 MOST_WEIGHTS = 50  # times the edges of the graph that multiplied-out sums may have, and
 SPARE_WEIGHTS = 1_000_000  # so many more
 DENSE_SHARE = 0.25  # share of weights that are not zero, from which a region keeps them dense
-
-
-@dataclass(frozen=True)
-class Indicator:
-    """The table that is one at `value` and zero at all other categories, which are `size` together."""
-
-    value: int
-    size: int
-
-    def __len__(self) -> int:
-        return self.size
-
-
-@dataclass
-class Graph:
-    """Units in an order in which children come before their parents; filled by the readers of formats.
-
-    Attributes
-    ----------
-    num_bytes : int
-        Size of the file, which decides how large the tables may be that are not written out in it.
-    units : list of tuples
-        ("input", variable, (C,) array or Indicator), ("product", children) or ("sum", children, weights), children
-        being positions in this list.
-    labels : list of str
-        What errors call each unit: its name in the file.
-    """
-
-    num_bytes: int = 0
-    units: list[Any] = field(default_factory=list)
-    labels: list[Any] = field(default_factory=list)
-    spent: int = 0  # entries of tables so far that the file does not write out
-
-    def add_input(self, label: str, variable: int, probs: np.ndarray) -> int:
-        """Append an input unit with the given probabilities of its categories; its position."""
-        return self._add(label, ("input", variable, probs))
-
-    def add_indicator(self, label: str, variable: int, value: int, num_categories: int) -> int:
-        """Append an input unit that is one at a single category; its position."""
-        return self._add(label, ("input", variable, Indicator(value, num_categories)))
-
-    def spend(self, entries: int) -> None:
-        """Count entries of a table that the file does not write out, before it is made; refuse too many.
-
-        A short line can stand for a table of a million categories, so that without a limit a file of some kilobytes
-        would fill the memory.
-        """
-        self.spent += entries
-        allowed = MOST_ENTRIES * self.num_bytes + SPARE_ENTRIES
-        if self.spent > allowed:
-            raise StructureError(f"the tables of its input units would have more than {allowed} entries that the file "
-                                 f"of {self.num_bytes} bytes does not write out: such a circuit is not read")
-
-    def add_product(self, label: str, children: Sequence[int]) -> int:
-        """Append a product; its position."""
-        return self._add(label, ("product", tuple(children)))
-
-    def add_sum(self, label: str, children: Sequence[int], weights: Sequence[float]) -> int:
-        """Append a weighted sum; its position."""
-        return self._add(label, ("sum", tuple(children), tuple(weights)))
-
-    def _add(self, label: Any, unit: Any) -> int:
-        self.units.append(unit)
-        self.labels.append(label)
-        return len(self.units) - 1
 
 
 def circuit_of_graph(graph: Graph, root: int, vtree: VTree | None = None) -> Circuit:
@@ -117,7 +49,7 @@ def circuit_of_graph(graph: Graph, root: int, vtree: VTree | None = None) -> Cir
     ------
     StructureError
         If the graph is not smooth, not decomposable, not structured, does not follow the v-tree, or would take far
-        more weights multiplied out than it has.
+        more weights multiplied out than it has, or larger tables than `Graph.spend` allows.
 
     Notes
     -----

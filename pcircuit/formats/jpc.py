@@ -21,9 +21,10 @@ import numpy as np
 
 from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.files.whole_file import checked_path, write_text
-from pcircuit.formats.graph import Graph, circuit_of_graph
+from pcircuit.formats.graph import circuit_of_graph
 from pcircuit.formats.pyjuice import is_pyjuice_file, read_pyjuice
 from pcircuit.formats.text import MOST_CATEGORIES, Ids, Line, lines_of, log_terms, with_name
+from pcircuit.formats.unit_graph import Graph
 from pcircuit.formats.vtree_file import read_vtree
 from pcircuit.regions import InputRegion, StructureError
 

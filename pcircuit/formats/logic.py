@@ -21,8 +21,9 @@ import numpy as np
 
 from pcircuit.circuit import Circuit
 from pcircuit.files.whole_file import checked_path
-from pcircuit.formats.graph import Graph, circuit_of_graph, variables_of
+from pcircuit.formats.graph import circuit_of_graph, variables_of
 from pcircuit.formats.text import Ids, Line, lines_of, with_name
+from pcircuit.formats.unit_graph import Graph
 from pcircuit.formats.vtree_file import read_vtree
 from pcircuit.regions import StructureError
 

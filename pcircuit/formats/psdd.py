@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 
 from pcircuit.circuit import Circuit, check_circuit
-from pcircuit.files.whole_file import checked_path, write_text
-from pcircuit.formats.graph import Graph, circuit_of_graph
+from pcircuit.files.whole_file import checked_path, replace_file
+from pcircuit.formats.graph import circuit_of_graph
 from pcircuit.formats.text import Ids, Line, lines_of, with_name
+from pcircuit.formats.unit_graph import Graph
 from pcircuit.formats.vtree_file import read_vtree_ids, vtree_text
 from pcircuit.regions import InputRegion, StructureError
 
@@ -94,7 +95,7 @@ def read_psdd(psdd: str | os.PathLike[str], vtree: str | os.PathLike[str] | None
 
 
 def write_psdd(circuit: Circuit, psdd: str | os.PathLike[str], vtree: str | os.PathLike[str]) -> None:
-    """Write a circuit of binary variables as a ``.psdd`` and a ``.vtree`` file, each whole or not at all.
+    """Write a circuit of binary variables as a ``.psdd`` and a ``.vtree`` file, whole or not at all.
 
     Parameters
     ----------
@@ -149,8 +150,9 @@ def write_psdd(circuit: Circuit, psdd: str | os.PathLike[str], vtree: str | os.P
             pairs = [f"{left[i]} {right[j]}" for i, j in region.products.tolist()]
             lines += [_decision_line(name, r, pairs, *region.row(k)) for k, name in enumerate(names[r])]
     comment = "c ids count from 0, children come before parents; variables count from 1"
-    write_text(vtree, tree)
-    write_text(psdd, "\n".join([comment, f"psdd {names[-1].stop}", *lines]) + "\n")
+    with replace_file(psdd) as file, replace_file(vtree) as tree_file:  # both are open before either is replaced
+        tree_file.write(tree.encode("utf-8"))
+        file.write(("\n".join([comment, f"psdd {names[-1].stop}", *lines]) + "\n").encode("utf-8"))
 
 
 def _read_node(line: Line, graph: Graph, ids: Ids) -> int:

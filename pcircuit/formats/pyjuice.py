@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.formats.graph import Graph
+from pcircuit.formats.unit_graph import Graph
 from pcircuit.formats.unpickled import read_pickle
 
 MOST_EDGES = 50_000_000

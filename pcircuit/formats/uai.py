@@ -21,8 +21,9 @@ import numpy as np
 
 from pcircuit.circuit import Circuit
 from pcircuit.files.whole_file import checked_path
-from pcircuit.formats.graph import Graph, circuit_of_graph
+from pcircuit.formats.graph import circuit_of_graph
 from pcircuit.formats.text import MOST_CATEGORIES, PLAIN, WHOLE, with_name
+from pcircuit.formats.unit_graph import Graph
 from pcircuit.regions import StructureError
 
 MOST_WORDS = 50_000_000

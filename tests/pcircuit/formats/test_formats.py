@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import pcircuit
-from pcircuit.formats.graph import MOST_ENTRIES, SPARE_ENTRIES
+from pcircuit.formats.unit_graph import MOST_ENTRIES, SPARE_ENTRIES
 
 ZOO = zoo.all_circuits()
 WRITERS = {"jpc": (pcircuit.write_jpc, pcircuit.read_jpc), "spn": (pcircuit.write_spn, pcircuit.read_spn)}

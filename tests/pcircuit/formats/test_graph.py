@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from pcircuit import StructureError, VTree
-from pcircuit.formats.graph import MOST_ENTRIES, SPARE_ENTRIES, Graph, circuit_of_graph
+from pcircuit.formats.graph import circuit_of_graph
+from pcircuit.formats.unit_graph import MOST_ENTRIES, SPARE_ENTRIES, Graph
 
 
 def test_sums_of_sums_and_products_of_products_are_multiplied_out():

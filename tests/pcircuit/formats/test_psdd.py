@@ -67,7 +67,7 @@ def test_both_files_must_differ(other, tmp_path, monkeypatch):
     (tmp_path / "link").symlink_to("a")
     (tmp_path / "sub" / "link").symlink_to("../a")
     for first, second in (("a", other), (other, "a"), (tmp_path / "a", other)):
-        with pytest.raises(ValueError, match=r"`psdd` '.*' and `vtree` '.*' are the same file: give each a file of its"):
+        with pytest.raises(ValueError, match=r"`psdd` '.*' and `vtree` '.*' are the same file: give each"):
             pcircuit.write_psdd(binary_circuit(0), first, second)
     assert (tmp_path / "a").read_text() == "kept"
 
@@ -76,3 +76,13 @@ def test_new_files_must_differ_too(tmp_path):
     with pytest.raises(ValueError, match="are the same file"):
         pcircuit.write_psdd(binary_circuit(0), str(tmp_path / "new"), tmp_path / "x" / ".." / "new")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("missing", ["psdd", "vtree"])
+def test_neither_file_is_written_where_one_cannot_be(missing, tmp_path):
+    (tmp_path / "a.psdd").write_text("kept")
+    (tmp_path / "a.vtree").write_text("kept")
+    paths = {"psdd": tmp_path / "a.psdd", "vtree": tmp_path / "a.vtree"} | {missing: tmp_path / "no-folder" / "a"}
+    with pytest.raises(FileNotFoundError, match="no-folder"):
+        pcircuit.write_psdd(binary_circuit(0), **paths)
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a.psdd": "kept", "a.vtree": "kept"}
