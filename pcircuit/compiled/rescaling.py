@@ -73,7 +73,7 @@ def _mixing(packed: Packed) -> Bools:
     """(inner regions,) whether a region is dense with all weights at least 2**LEAST_WEIGHT."""
     if not len(packed.region):
         return np.zeros(0, dtype=bool)
-    smallest = np.minimum.reduceat(packed.weights, packed.region[:, WEIGHT]) if len(packed.weights) else 0.0
+    smallest = _smallest(packed.weights, packed.region[:, WEIGHT])
     return (packed.region[:, SPARSE] == 0) & (smallest >= 2.0 ** LEAST_WEIGHT)
 
 
@@ -101,7 +101,16 @@ def _rescale_points(steps: list[float]) -> tuple[list[int], float]:
 
 def _log2_smallest(values: Floats, starts: Ints) -> Floats:
     """log2 of the smallest positive value, at most 0, of each slice that begins at `starts`."""
-    if not len(starts):
-        return np.zeros(0)
-    positive = np.where(values > 0, values, 1.0)
-    return np.minimum(np.log2(np.minimum.reduceat(positive, starts)), 0.0)
+    return np.log2(_smallest(np.where(values > 0, values, 1.0), starts))
+
+
+def _smallest(values: Floats, starts: Ints) -> Floats:
+    """The smallest value, at most 1, of each slice that begins at `starts`; 1 for one without values.
+
+    `reduceat` takes such a slice, that of CSR weights which store nothing, for the first value after it.
+    """
+    smallest = np.ones(len(starts))
+    filled = starts < np.append(starts[1:], len(values))
+    if filled.any():
+        smallest[filled] = np.minimum(np.minimum.reduceat(values, starts[filled]), 1.0)
+    return smallest

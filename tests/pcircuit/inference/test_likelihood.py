@@ -4,6 +4,7 @@ import threading
 import naive
 import numpy as np
 import pytest
+import scipy.sparse
 import zoo
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,11 +15,16 @@ from pcircuit import (
     InputRegion,
     VTree,
     check_evidence,
+    expected_flows,
     log_likelihood,
     mean_node_likelihoods,
     node_likelihoods,
+    overlap,
     rounding_errors,
+    sum_indicator,
 )
+from pcircuit.compiled.packing import pack
+from pcircuit.compiled.rescaling import MARGIN
 from pcircuit.compiled.tile import TILE_ROWS
 from pcircuit.inference.likelihood import cut_rows, upward
 from pcircuit.inference.log_domain import log_units
@@ -169,6 +175,41 @@ def test_impossible_rows_are_minus_infinity_and_never_nan(engine):
     assert impossible.any()
     assert (logs[impossible] == -np.inf).all()
     assert np.isfinite(logs[~impossible]).all()
+
+
+def with_regions_that_store_nothing(empty):
+    """Two regions of two variables each below a third; CSR weights without entries in those that are named."""
+    table, rare, regions = [[0.5, 0.5], [0.1, 0.9]], [[1e-250, 1 - 1e-250], [0.1, 0.9]], []
+    vtree = VTree.from_nested([[0, 1], [2, 3]])
+    for r, v in enumerate(vtree.variables.tolist()):
+        weights = np.eye(2) * [1e-200, 0.5] if r < vtree.root else np.array([[0.25, 0.75]])
+        weights = scipy.sparse.csr_array(weights.shape) if r in empty else weights
+        regions.append(InputRegion(v, rare if r == 0 else table) if v >= 0 else
+                       InnerRegion([[0, 0], [1, 1]], weights))
+    return Circuit(vtree, regions)
+
+
+@pytest.mark.parametrize("empty", [[2], [5], [6], [2, 5], [5, 6], [2, 5, 6]])
+def test_regions_that_store_no_weight_are_zero(engine, empty):
+    circuit = with_regions_that_store_nothing(empty)
+    data = np.concatenate([naive.states(circuit), np.full((1, 4), -1)])
+    np.testing.assert_allclose(node_likelihoods(circuit, data), naive.node_values(circuit, data), rtol=1e-12, atol=0)
+    np.testing.assert_array_equal(log_likelihood(circuit, data), -np.inf)
+    assert not any(flow.any() for flow in expected_flows(circuit, data).by_region(circuit))
+    assert overlap(circuit, circuit) == 0.0
+
+
+def test_a_root_that_stores_no_weight_is_zero(engine):
+    impossible = sum_indicator(VTree.balanced(3), [[0, 1]] * 3, [7])
+    assert impossible.regions[-1].weights.nnz == 0
+    np.testing.assert_array_equal(log_likelihood(impossible, naive.states(impossible)), -np.inf)
+
+
+@pytest.mark.parametrize("empty", [[2], [5], [6]])
+def test_the_plan_of_a_region_is_its_own_beside_one_that_stores_nothing(empty):
+    packed = pack(with_regions_that_store_nothing(empty))
+    bits = {r: 0.0 if r in empty else np.log2(smallest) for r, smallest in ((2, 1e-200), (5, 1e-200), (6, 0.25))}
+    np.testing.assert_allclose(packed.floors[4:], [MARGIN * bits[r] for r in (2, 5, 6)], rtol=1e-15)
 
 
 @given(zoo.circuit_strategy(max_variables=5, zeros=True), st.integers(0, 2 ** 32))
