@@ -1,6 +1,7 @@
-"""Exact rational arithmetic: moments of small circuits by going over all states with Python's fractions."""
+"""Exact rational arithmetic: moments and overlaps of small circuits, over all states with Python's fractions."""
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import naive
@@ -23,6 +24,19 @@ def exact_moments(circuit, nodes):
     centred = [[value - mean for value in column] for column, mean in zip(columns, means, strict=True)]
     return means, [[sum(a * b * c for a, b, c in zip(p, left, right, strict=True)) for right in centred]
                    for left in centred]
+
+
+def log_overlap(*circuits):
+    """Natural logarithm of the sum over all states of the product of circuits; -inf for zero."""
+    tables = [[[[Fraction(x) for x in row] for row in (region.probs if isinstance(region, InputRegion)
+                                                       else region.dense_weights()).tolist()]
+               for region in circuit.regions] for circuit in circuits]
+    total = sum(math.prod(_values(circuit, table, state)[-1] for circuit, table in zip(circuits, tables, strict=True))
+                for state in naive.states(circuits[0]))
+    if total == 0:
+        return -math.inf
+    bits = total.numerator.bit_length() - total.denominator.bit_length()
+    return math.log(total / Fraction(2) ** bits) + bits * math.log(2)
 
 
 def fraction(number: Wide) -> Fraction:

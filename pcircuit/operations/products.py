@@ -288,7 +288,8 @@ def _weighted(weights: Weights, mantissa: Floats, exponent: Ints) -> Table:
     positive = weights.data if hasattr(weights, "indptr") else weights[weights > 0]
     powers = np.frexp(positive[positive > 0])[1]
     depth = np.where(mantissa > 0, top - exponent, 0).max()
-    if powers.size == 0 or (depth - powers.min() <= RANGE and powers.max() <= RANGE):
+    # the entries themselves must be in range, too: large weights of others do not lift them before they are formed
+    if powers.size == 0 or (depth - min(powers.min(), 0) <= RANGE and powers.max() <= RANGE):
         summed, scale = weights @ _shifted(mantissa, exponent - top), top
     else:
         summed, scale = _weighted_term_by_term(weights, mantissa, exponent)

@@ -5,6 +5,7 @@ import math
 import naive
 import numpy as np
 import pytest
+import rationals
 import scipy.sparse
 import zoo
 from hypothesis import given
@@ -173,6 +174,42 @@ def test_terms_at_the_ends_of_the_range():
                            InnerRegion([[0, 0]] * 3, [[1.5e308] * 3])])  # the sum of the row is no double
     assert_close(overlap(both, one, log=True), math.log(1.5e308) + math.log(3))
     assert overlap(both, one) == math.inf
+
+
+def test_a_large_weight_does_not_hide_an_entry_behind_one_of_weight_zero():
+    """1e-30 times 1e30, below 1e300 times 0: what counts is 2**-1100 of the largest entry."""
+    circuit = Circuit(VTree.from_nested([0]), [InputRegion(0, [[1e300], [1e-30]]),
+                                               InnerRegion([[0], [1]], [[0.0, 1e30]])])
+    assert_close(overlap(circuit, circuit), 1.0)
+    assert_close(overlap(circuit, circuit, circuit), 1.0)
+
+
+@pytest.mark.parametrize("power", [10, 200, 307])
+def test_weights_of_any_size_by_rational_numbers(power):
+    """Parameters between 10**-power and 10**power, a fifth of them zero."""
+    rng, zeros = np.random.default_rng(power), 0
+
+    def table(shape):
+        return 10.0 ** rng.uniform(-power, power, shape) * (rng.random(shape) < 0.8)
+
+    for _ in range(60):
+        vtree = VTree.from_nested([[0], [0, 1], [[0, 1], 2]][rng.integers(3)])
+        circuits = []
+        for _ in range(3):
+            regions = []
+            for r, v in enumerate(vtree.variables.tolist()):
+                K, P = 1 if r == vtree.root else int(rng.integers(1, 4)), int(rng.integers(1, 5))
+                if v >= 0:
+                    regions.append(InputRegion(v, table((K, 2))))
+                    continue
+                units = np.stack([rng.integers(0, regions[c].num_units, P) for c in vtree.children(r)], axis=1)
+                regions.append(InnerRegion(units, table((K, P))))
+            circuits.append(Circuit(vtree, regions))
+        for factors in (circuits, circuits[:2], circuits[:1] * 2):
+            expected = rationals.log_overlap(*factors)
+            zeros += expected == -math.inf
+            assert overlap(*factors, log=True) == pytest.approx(expected, rel=1e-13, abs=1e-12)
+    assert 0 < zeros < 90
 
 
 def test_logarithm_near_one():
