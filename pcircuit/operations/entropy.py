@@ -14,8 +14,9 @@ one of Q.  With S[a,b] = sum over the support of b of p_a(x), and I[a,b] = - sum
     products    S = prod_c S_c                              I = sum_c I_c prod_{c' != c} S_c'
     sums        S[a,b] = sum_{p,p'} w_ap [w_bp' > 0] S      I[a,b] = sum_{p,p'} w_ap [w_bp' > 0] (I - ln w_bp' S)
 
-(Vergari et al. 2021).  P's mass outside the support of Q makes the cross entropy infinite.  Circuits with hidden states
-are not deterministic; for them the same expectations are estimated from samples, with a standard error.
+(Vergari et al. 2021).  Where P is positive outside the support of Q, however little, the cross entropy is infinite: S
+cannot tell, whose rounding errors may be larger (`pcircuit.operations.supports`).  Circuits with hidden states are not
+deterministic; for them the same expectations are estimated from samples, with a standard error.
 """
 from __future__ import annotations
 
@@ -34,9 +35,9 @@ from pcircuit.inference.sampling import sample
 from pcircuit.operations.marginals import marginalize, variable_numbers
 from pcircuit.operations.products import check_one_space
 from pcircuit.operations.properties import shared_terms
+from pcircuit.operations.supports import covers
 from pcircuit.regions import InputRegion
 
-SUPPORT_TOLERANCE = 1e-12  # share of P outside the support of Q that counts as round-off
 MOST_STATES = 100_000  # up to which sums over all states are carried out
 LEAST_SAMPLES = 2  # with which a standard error can be estimated
 
@@ -120,6 +121,7 @@ def cross_entropy(p: Circuit, q: Circuit, *, num_samples: int = 10_000,
     -------
     Estimate
         Exact where q is deterministic, or for at most 100,000 states; infinite where q is zero somewhere p is not.
+        Samples find that out only if they hold such a state.
 
     Raises
     ------
@@ -130,7 +132,8 @@ def cross_entropy(p: Circuit, q: Circuit, *, num_samples: int = 10_000,
 
     Notes
     -----
-    O(R (K^2 P + K P^2)) for a deterministic q, with K and P the sizes of both circuits' regions.
+    O(R (K^2 P + K P^2)) for a deterministic q, with K and P the sizes of both circuits' regions.  Whether the value is
+    infinite is decided without tolerance.
 
     References
     ----------
@@ -147,12 +150,11 @@ def cross_entropy(p: Circuit, q: Circuit, *, num_samples: int = 10_000,
     _check_two_distributions(p, q)
     if shared_terms(q) is None:
         return Estimate(_exact_cross_entropy(p, q), 0.0, "exact")
-    if np.prod(np.array(p.num_categories, dtype=np.float64)) <= MOST_STATES:
+    if _has_few_states(p.num_categories):
         rows = _all_states(p.num_categories)
-        with np.errstate(invalid="ignore"):
-            weights = np.exp(log_likelihood(p, rows))
-            terms = np.where(weights > 0, -weights * log_likelihood(q, rows), 0.0)
-        return Estimate(float(terms.sum()), 0.0, "exact")
+        log_p = log_likelihood(p, rows)
+        rows, log_p = rows[log_p > -np.inf], log_p[log_p > -np.inf]
+        return Estimate(_weighted_sum(np.exp(log_p), -log_likelihood(q, rows)), 0.0, "exact")
     return _mean_of(-log_likelihood(q, sample(p, num_samples, rng=rng)))
 
 
@@ -172,7 +174,8 @@ def kl_divergence(p: Circuit, q: Circuit, *, num_samples: int = 10_000,
     Returns
     -------
     Estimate
-        Exact where both are deterministic, or for at most 100,000 states; infinite where q is zero somewhere p is not.
+        Exact where both are deterministic, or for at most 100,000 states, and then at least 0; infinite where q is zero
+        somewhere p is not.  Samples find that out only if they hold such a state, and their mean may be below 0.
 
     Raises
     ------
@@ -194,9 +197,8 @@ def kl_divergence(p: Circuit, q: Circuit, *, num_samples: int = 10_000,
     """
     num_samples, rng = check_whole_number(num_samples, "num_samples", LEAST_SAMPLES), check_generator(rng)
     _check_two_distributions(p, q)
-    small = np.prod(np.array(p.num_categories, dtype=np.float64)) <= MOST_STATES
-    if small or (shared_terms(p) is None and shared_terms(q) is None):
-        return Estimate(cross_entropy(p, q).value - entropy(p).value, 0.0, "exact")
+    if _has_few_states(p.num_categories) or (shared_terms(p) is None and shared_terms(q) is None):
+        return Estimate(max(0.0, cross_entropy(p, q).value - entropy(p).value), 0.0, "exact")
     rows = sample(p, num_samples, rng=rng)
     return _mean_of(log_likelihood(p, rows) - log_likelihood(q, rows))
 
@@ -251,7 +253,7 @@ def mutual_information(circuit: Circuit, first: Iterable[int], second: Iterable[
     joint = marginalize(circuit, keep=sorted(first + second))
     place = {v: i for i, v in enumerate(sorted(first + second))}
     columns = [[place[v] for v in part] for part in (first, second)]
-    exact = np.prod(np.array(joint.num_categories, dtype=np.float64)) <= MOST_STATES
+    exact = _has_few_states(joint.num_categories)
     rows = _all_states(joint.num_categories) if exact else sample(joint, num_samples, rng=rng)
     rows = rows[log_likelihood(joint, rows) > -np.inf]
     terms = log_likelihood(joint, rows)
@@ -267,6 +269,8 @@ def mutual_information(circuit: Circuit, first: Iterable[int], second: Iterable[
 
 def _exact_cross_entropy(p: Circuit, q: Circuit) -> float:
     """-sum_x p(x) ln q(x) for a deterministic q, by the recursion of the module."""
+    if not covers(q, p):
+        return float("inf")
     tables: list[Any] = []  # per region (S, I), each (K_p, K_q)
     of_p: Any  # regions of one kind
     of_q: Any
@@ -285,8 +289,7 @@ def _exact_cross_entropy(p: Circuit, q: Circuit) -> float:
         used = (weights > 0).astype(np.float64)
         tables.append((of_p.weights @ support @ used.T,
                        of_p.weights @ cross @ used.T + of_p.weights @ support @ _minus_log(weights).T))
-    covered, value = tables[-1][0].item(), tables[-1][1].item()
-    return float("inf") if covered < 1 - SUPPORT_TOLERANCE else value
+    return float(tables[-1][1].item())
 
 
 def _minus_log(table: np.ndarray) -> np.ndarray:
@@ -302,8 +305,25 @@ def _check_two_distributions(p: Circuit, q: Circuit) -> None:
 
 
 def _mean_of(values: np.ndarray) -> Estimate:
-    """Mean and standard error of independent values."""
+    """Mean and standard error of independent values; one that is infinite proves that the expectation is."""
+    if values.max() == np.inf:
+        return Estimate(float("inf"), 0.0, "exact")
     return Estimate(float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values))), "monte-carlo")
+
+
+def _weighted_sum(weights: np.ndarray, values: np.ndarray) -> float:
+    """Sum of weights times values; infinite where a value is, although its weight may have underflowed."""
+    return float("inf") if values.max() == np.inf else float(weights @ values)
+
+
+def _has_few_states(num_categories: tuple[int, ...]) -> bool:
+    """Whether sums over all states are carried out."""
+    states = 1
+    for C in num_categories:
+        states *= C
+        if states > MOST_STATES:
+            return False
+    return True
 
 
 def _all_states(num_categories: tuple[int, ...]) -> np.ndarray:

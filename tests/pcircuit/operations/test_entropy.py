@@ -45,6 +45,79 @@ def test_mass_outside_the_support_makes_the_divergence_infinite():
     assert pcircuit.kl_divergence(certain, fair).value == pytest.approx(math.log(2))
 
 
+def single(*probs):
+    return Circuit(VTree([-1], [0]), [InputRegion(0, [probs])])
+
+
+@pytest.mark.parametrize("states", [0, 100_000])
+def test_rounded_probabilities_are_no_mass_outside_the_support(states, monkeypatch):
+    """Sums of 1 - 1e-10 count as normalised; 12,000 dice add up to one with an error of 2e-12."""
+    monkeypatch.setattr("pcircuit.operations.entropy.MOST_STATES", states)
+    rounded = single(0.3333333333, 0.3333333333, 0.3333333333)
+    assert pcircuit.entropy(rounded).value == pytest.approx(math.log(3), rel=1e-9)
+    assert pcircuit.kl_divergence(rounded, rounded).value == 0
+    V = 12_000
+    dice = [Circuit(VTree.from_nested(list(range(V))), [*[InputRegion(v, [[1 / 6] * 6]) for v in range(V)],
+                                                        InnerRegion([[0] * V], [[1.0]])]) for _ in range(2)]
+    assert pcircuit.entropy(dice[0]).value == pytest.approx(V * math.log(6), rel=1e-9)
+    assert pcircuit.kl_divergence(*dice).value == 0
+
+
+@pytest.mark.parametrize("states", [0, 100_000])
+@pytest.mark.parametrize("tiny", [1e-9, 1e-13, 1e-300, 5e-324])
+def test_any_mass_outside_the_support_makes_the_divergence_infinite(tiny, states, monkeypatch):
+    monkeypatch.setattr("pcircuit.operations.entropy.MOST_STATES", states)
+    assert pcircuit.kl_divergence(single(1 - tiny, tiny), single(1, 0)).value == math.inf
+    assert pcircuit.cross_entropy(single(1 - tiny, tiny), single(1, 0)).value == math.inf
+    assert 0 <= pcircuit.kl_divergence(single(1, 0), single(1 - tiny, tiny)).value == pytest.approx(tiny, abs=1e-15)
+
+
+def test_an_underflowed_probability_outside_the_support_counts():
+    """p(1, 1) = 1e-400 where q, which is not deterministic, is zero."""
+    vtree, rare = VTree.from_nested([0, 1]), [[1 - 1e-200, 1e-200]]
+    p = Circuit(vtree, [InputRegion(0, rare), InputRegion(1, rare), InnerRegion([[0, 0]], [[1.0]])])
+    mixed = [[0.5, 0.5], [1, 0]]
+    q = Circuit(vtree, [InputRegion(0, mixed), InputRegion(1, mixed), InnerRegion([[0, 1], [1, 0]], [[0.5, 0.5]])])
+    assert pcircuit.properties(q).deterministic is False
+    assert pcircuit.cross_entropy(p, q).value == math.inf
+    assert pcircuit.kl_divergence(p, q).value == math.inf
+
+
+def test_a_drawn_row_outside_the_support_proves_it(monkeypatch):
+    """Half of the rows are impossible under q: infinite, not NaN."""
+    monkeypatch.setattr("pcircuit.operations.entropy.MOST_STATES", 0)
+    vtree, top = VTree.from_nested([0, 1]), InnerRegion([[0, 0], [1, 1]], [[0.5, 0.5]])
+    p = Circuit(vtree, [InputRegion(0, [[0.5, 0.5]] * 2), InputRegion(1, [[0.5, 0.5]] * 2), top])
+    q = Circuit(vtree, [InputRegion(0, [[1, 0]] * 2), InputRegion(1, [[0.5, 0.5], [0.4, 0.6]]), top])
+    for function in (pcircuit.cross_entropy, pcircuit.kl_divergence):
+        found = function(p, q, num_samples=100, rng=0)  # all rows possible: probability 2**-100
+        assert (found.value, found.error, found.method) == (math.inf, 0.0, "exact")
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_zeros_make_divergences_of_deterministic_circuits_infinite_where_they_are(seed, monkeypatch):
+    monkeypatch.setattr("pcircuit.operations.entropy.MOST_STATES", 0)
+    rng, found = np.random.default_rng(seed), set()
+    for _ in range(10):
+        p, q = (pcircuit.normalize(Circuit(c.vtree, [
+            InputRegion(r.variable, r.probs * (rng.random(r.probs.shape) < 0.9)) if isinstance(r, InputRegion) else
+            InnerRegion(r.products, r.dense_weights() * (rng.random(r.weights.shape) < 0.9) + 1e-3 * np.eye(
+                *r.weights.shape)) for r in c.regions])) for c in [zoo.learned_tree(seed)] * 2)
+        expected = plain_cross_entropy(p, q) - plain_cross_entropy(p, p)
+        found.add(math.isinf(expected))
+        assert pcircuit.kl_divergence(p, q).value == pytest.approx(max(expected, 0), rel=1e-10, abs=1e-12)
+    assert True in found
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_thousand_variables_have_too_many_states_and_no_warning():
+    circuit = pcircuit.rat_spn([2] * 1200, num_units=2, depth=3, rng=0)
+    for found in (pcircuit.entropy(circuit, num_samples=10, rng=0),
+                  pcircuit.kl_divergence(circuit, circuit, num_samples=10, rng=0),
+                  pcircuit.mutual_information(circuit, range(600), range(600, 1200), num_samples=10, rng=0)):
+        assert found.method == "monte-carlo"
+
+
 @pytest.mark.parametrize("states", [0, 100_000])
 def test_distributions_over_other_spaces_are_refused(states, monkeypatch):
     monkeypatch.setattr("pcircuit.operations.entropy.MOST_STATES", states)
