@@ -29,6 +29,7 @@ from pcircuit.array_types import Evidence, Floats
 from pcircuit.circuit import Circuit
 from pcircuit.evidence import check_row
 from pcircuit.inference.likelihood import log_likelihood
+from pcircuit.inference.log_domain import log_units
 from pcircuit.regions import InputRegion
 
 MOST_SUBSETS = 2**14  # up to which Shapley values are exact
@@ -56,8 +57,7 @@ def latent_posterior(circuit: Circuit, row: ArrayLike) -> list[np.ndarray]:
 
     Notes
     -----
-    O(number of parameters).  Unit likelihoods of large scopes may underflow: then the posterior of a region is the one
-    given by the largest of them.
+    O(number of parameters), with one logarithm per unit, so that no likelihood underflows.
 
     Examples
     --------
@@ -71,17 +71,17 @@ def latent_posterior(circuit: Circuit, row: ArrayLike) -> list[np.ndarray]:
     evidence = check_row(circuit, row)
     if log_likelihood(circuit, evidence[None])[0] == -np.inf:
         raise ValueError("`row` has probability zero under the circuit, so it has no hidden states")
-    values = _log_units(circuit, evidence)
+    shown, log_products = log_units(circuit, evidence[None])
     posterior: list[Any] = [np.zeros(region.num_units) for region in circuit.regions]
     posterior[-1][0] = 1.0
     for r in range(len(circuit.regions) - 1, -1, -1):
         region = circuit.regions[r]
         if isinstance(region, InputRegion):
             continue
-        products, sums = values[r]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            shares = np.exp(np.log(region.dense_weights()) + products - sums[:, None])
-        flows = posterior[r] @ np.where(np.isfinite(shares), shares, 0.0)
+        sums = np.where(shown[r] > -np.inf, shown[r], 0.0)  # units that are impossible have no share to hand on
+        with np.errstate(divide="ignore"):
+            shares = np.exp(np.log(region.dense_weights()) + log_products[r][:, 0] - sums)
+        flows = posterior[r] @ shares
         for a, c in enumerate(circuit.vtree.children(r).tolist()):
             posterior[c] = np.bincount(region.products[:, a], flows, minlength=circuit.regions[c].num_units)
     return posterior
@@ -143,23 +143,6 @@ def shapley_values(circuit: Circuit, row: ArrayLike, *, num_orders: int = 1000,
         drawn = _drawn_orders(circuit, evidence, known, num_orders, rng)
         values[known], errors[known] = drawn.mean(axis=0), drawn.std(axis=0, ddof=1) / math.sqrt(num_orders)
     return values, errors
-
-
-def _log_units(circuit: Circuit, evidence: np.ndarray) -> list[Any]:
-    """Per region ln of the products and sums of a row; for input regions None and the inputs."""
-    values: list[Any] = []
-    with np.errstate(divide="ignore"):
-        for r, region in enumerate(circuit.regions):
-            if isinstance(region, InputRegion):
-                level = evidence[region.variable]
-                values.append((None, np.log(region.probs.sum(axis=1) if level < 0 else region.probs[:, level])))
-                continue
-            products = sum(values[c][1][region.products[:, a]]
-                           for a, c in enumerate(circuit.vtree.children(r).tolist()))
-            top = products.max()
-            top = top if top > -np.inf else 0.0
-            values.append((products, np.log(region.weights @ np.exp(products - top)) + top))
-    return values
 
 
 def _all_subsets(circuit: Circuit, evidence: np.ndarray, known: np.ndarray) -> np.ndarray:

@@ -3,11 +3,13 @@ import itertools
 
 import naive
 import numpy as np
+import odd_circuits
 import pytest
+import scipy.sparse
 import zoo
 
 import pcircuit
-from pcircuit import InnerRegion
+from pcircuit import Circuit, InnerRegion, InputRegion, VTree
 
 ZOO = zoo.circuits()
 
@@ -23,6 +25,45 @@ def test_latent_posteriors_are_flows_of_the_row(name):
         assert posterior[r].sum() == pytest.approx(1, rel=1e-12)
         if isinstance(region, InnerRegion):
             np.testing.assert_allclose(posterior[r], flows[r].sum(axis=1), rtol=1e-9, atol=1e-12)
+
+
+def flows_of_units(circuit, row):
+    """By region (K,), from the pass that counts flows."""
+    flows = pcircuit.expected_flows(circuit, [row]).by_region(circuit)
+    for r, region in enumerate(circuit.regions):
+        if isinstance(region, InnerRegion) and region.is_sparse:
+            weights = region.weights
+            flows[r] = scipy.sparse.csr_array((flows[r], weights.indices, weights.indptr), weights.shape)
+    return [flow.sum(axis=1) for flow in flows]
+
+
+def test_the_state_that_is_left_has_all_of_the_posterior_however_far_behind():
+    """600 variables speak for the first state, by a factor of 10**1799; the last one excludes it."""
+    V = 600
+    circuit = Circuit(VTree.from_nested([list(range(V)), V]), [
+        *[InputRegion(v, [[0.999, 0.001], [0.001, 0.999]]) for v in range(V)],
+        InnerRegion([[0] * V, [1] * V], np.eye(2)), InputRegion(V, np.eye(2)),
+        InnerRegion([[0, 0], [1, 1]], [[0.5, 0.5]])])
+    row = [0] * V + [1]
+    posterior = pcircuit.latent_posterior(circuit, row)
+    assert [part.tolist() for part in posterior[:-1]] == [[0.0, 1.0]] * (V + 2)
+    assert posterior[-1].tolist() == [1.0]
+    for part, flow in zip(posterior, flows_of_units(circuit, row), strict=True):
+        np.testing.assert_allclose(part, flow, rtol=1e-12)
+
+
+def test_posteriors_of_tiny_and_zero_parameters_are_flows():
+    """Also where units are impossible that nothing uses."""
+    for number in range(300):
+        family, circuit = odd_circuits.draw(number)
+        if family in odd_circuits.LARGE:
+            continue
+        rng = np.random.default_rng(number)
+        rows = odd_circuits.rows_for(circuit, rng, 4)
+        for row in rows[np.isfinite(pcircuit.log_likelihood(circuit, rows))]:
+            for part, flow in zip(pcircuit.latent_posterior(circuit, row), flows_of_units(circuit, row), strict=True):
+                assert part.sum() == pytest.approx(1, rel=1e-9)
+                np.testing.assert_allclose(part, flow, rtol=1e-9, atol=1e-12)
 
 
 def plain_shapley(circuit, row):
