@@ -83,7 +83,8 @@ def sample(circuit: Circuit | Mixture, num_samples: int | None = None, *, eviden
     Notes
     -----
     One uniform per region and row, taken from the generator row by row: with one seed, the first rows of a
-    longer sample are the shorter sample.  O(A + log P) array operations per region and row without evidence,
+    longer sample are the shorter sample.  So are those of a mixture, of which the choice of a circuit and each
+    circuit have generators of their own.  O(A + log P) array operations per region and row without evidence,
     O(number of parameters) with it; memory beyond the result does not grow with N.
 
     References
@@ -130,8 +131,12 @@ def sample(circuit: Circuit | Mixture, num_samples: int | None = None, *, eviden
 
 def _of_mixture(mixture: Mixture, num_samples: int | None, evidence: ArrayLike | None,
                 rng: np.random.Generator) -> NDArray[np.unsignedinteger[Any]]:
-    """Which circuit each row comes from, given its evidence; then the rows of each circuit."""
+    """Which circuit each row comes from, given its evidence; then the rows of each circuit.
+
+    With a generator for each of these, a longer sample draws the same numbers for its first rows as a shorter one.
+    """
     first = mixture.circuits[0]
+    choice, *own = (np.random.default_rng(seed) for seed in rng.integers(2**32, size=(len(mixture.circuits) + 1, 4)))
     observed = None if evidence is None else check_evidence(first, evidence, name="evidence")
     count = _checked_count(num_samples, observed)
     share = np.broadcast_to(mixture.weights, (1 if observed is None else len(observed), len(mixture.weights)))
@@ -147,13 +152,13 @@ def _of_mixture(mixture: Mixture, num_samples: int | None, evidence: ArrayLike |
         observed = np.broadcast_to(observed, (count, mixture.num_variables))
     cumulative = np.cumsum(share, axis=1)
     cumulative[cumulative >= cumulative[:, -1:]] = np.inf  # no gap after the last circuit that is possible
-    member = (cumulative <= rng.random(count)[:, None]).sum(axis=1)
+    member = (cumulative <= choice.random(count)[:, None]).sum(axis=1)
     rows = np.empty((count, mixture.num_variables), dtype=_category_dtype(first))
     for m, circuit in enumerate(mixture.circuits):
         chosen = np.flatnonzero(member == m)
         given = None if observed is None else observed[chosen]
         if len(chosen):
-            rows[chosen] = sample(circuit, len(chosen), evidence=given, rng=rng)
+            rows[chosen] = sample(circuit, len(chosen), evidence=given, rng=own[m])
     return rows
 
 

@@ -9,7 +9,7 @@ import zoo
 from hypothesis import given
 from scipy.stats import binom
 
-from pcircuit import Circuit, InnerRegion, InputRegion, StructureError, VTree, sample
+from pcircuit import Circuit, InnerRegion, InputRegion, Mixture, StructureError, VTree, sample
 from pcircuit.inference import sampling
 
 FALSE_ALARM = 1e-6  # of a whole test, by Bonferroni's bound over everything that it counts
@@ -159,6 +159,40 @@ def test_longer_samples_begin_with_the_shorter(monkeypatch):
         monkeypatch.setattr(sampling, "_rows_per_block", lambda values, size=size: size)
         np.testing.assert_array_equal(rows, sample(circuit, 100, rng=0))
         np.testing.assert_array_equal(completed, sample(circuit, evidence=evidence, rng=0))
+
+
+def test_longer_samples_of_a_mixture_begin_with_the_shorter():
+    """Circuits of other structures, one of which is drawn seldom."""
+    first = CIRCUITS["hclt_like"]
+    V = first.num_variables
+    other = Circuit(VTree.balanced(V), [
+        InputRegion(v, [np.full(first.num_categories[v], 1 / first.num_categories[v])]) if v >= 0 else
+        InnerRegion([[0, 0]], [[1.0]]) for v in VTree.balanced(V).variables.tolist()])
+    mixture = Mixture([first, other, first], [0.5, 0.49, 0.01])
+    rows = sample(mixture, 5000, rng=3)
+    evidence = masked(np.random.default_rng(0), rows, 0.5)
+    completed = sample(mixture, evidence=evidence, rng=4)
+    for n in (0, 1, 2, 100, 4999):
+        np.testing.assert_array_equal(rows[:n], sample(mixture, n, rng=3))
+        np.testing.assert_array_equal(completed[:n], sample(mixture, evidence=evidence[:n], rng=4))
+    generator = np.random.default_rng(3)
+    np.testing.assert_array_equal(rows, sample(mixture, 5000, rng=generator))
+    assert (rows != sample(mixture, 5000, rng=generator)).any()
+
+
+def test_frequencies_of_a_mixture():
+    """Circuits are drawn as often as their weights say, and independently of what is drawn from them."""
+    coins = [Circuit(VTree.from_nested([0, 1]), [InputRegion(0, [[p, 1 - p]]), InputRegion(1, [[0.5, 0.5]]),
+                                                 InnerRegion([[0, 0]], [[1.0]])]) for p in (0.9, 0.2)]
+    states = naive.states(coins[0])
+    probs = 0.3 * naive.likelihood(coins[0], states) + 0.7 * naive.likelihood(coins[1], states)
+    rows = sample(Mixture(coins, [0.3, 0.7]), 40_000, rng=11)
+    assert_frequencies(rows, states, probs, 3)
+    assert_frequencies(rows[::2] + 2 * rows[1::2], np.array([[a, b] for a in range(4) for b in range(4)]),
+                       np.array([probs.reshape(2, 2)[a % 2, b % 2] * probs.reshape(2, 2)[a // 2, b // 2]
+                                 for a in range(4) for b in range(4)]), 3)
+    completed = sample(Mixture(coins, [0.3, 0.7]), 40_000, evidence=[[0, -1]], rng=12)
+    assert_frequencies(completed[:, 1:], np.array([[0], [1]]), np.array([0.5, 0.5]), 3)
 
 
 def test_one_row_of_evidence_is_repeated(monkeypatch):
