@@ -4,7 +4,7 @@ from __future__ import annotations
 import math
 import operator
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from numbers import Real
 from typing import overload
 
@@ -218,6 +218,11 @@ def check_generator(rng: object, name: str = "rng") -> np.random.Generator:
 def is_real(value: object) -> bool:
     """Whether a value is a real number; NumPy counts durations among its integers."""
     return isinstance(value, Real) and not isinstance(value, np.timedelta64)
+
+
+def is_listing(value: object) -> bool:
+    """Whether a value can be gone through; arrays without dimensions say so of themselves, and cannot."""
+    return isinstance(value, Iterable) and getattr(value, "ndim", 1) != 0
 
 
 def shown(value: object) -> str:

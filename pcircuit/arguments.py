@@ -26,9 +26,10 @@ from pcircuit.argument_values import (
     check_number,
     check_whole_number,
     first,
+    is_listing,
     is_real,
     shown,
 )
 
 __all__ = ["at", "check_choice", "check_flag", "check_generator", "check_integers", "check_number", "check_numbers",
-           "check_whole_number", "first", "is_real", "shown", "without_masks"]
+           "check_whole_number", "first", "is_listing", "is_real", "shown", "without_masks"]

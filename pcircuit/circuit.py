@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
 
-from pcircuit.arguments import check_whole_number
+from pcircuit.arguments import check_whole_number, is_listing
 from pcircuit.array_types import Floats, Ints
 from pcircuit.description import level_lines, region_lines
 from pcircuit.immutable import Immutable
@@ -116,7 +116,7 @@ class Circuit(Immutable):
         write_html = pcircuit.write_html
 
     def __post_init__(self) -> None:
-        if not isinstance(self.regions, Iterable):
+        if not is_listing(self.regions):
             raise TypeError(f"`regions` must be a sequence of regions, one per v-tree node, found "
                             f"{type(self.regions).__name__}")
         object.__setattr__(self, "regions", tuple(self.regions))

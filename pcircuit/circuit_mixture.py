@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import check_numbers
+from pcircuit.arguments import check_numbers, is_listing
 from pcircuit.array_types import Floats
 from pcircuit.circuit import Circuit
 from pcircuit.distribution import check_distribution
@@ -73,7 +73,7 @@ class Mixture(Immutable):
     weights: Floats
 
     def __init__(self, circuits: Iterable[Circuit], weights: ArrayLike | None = None) -> None:
-        if isinstance(circuits, Circuit) or not isinstance(circuits, Iterable):
+        if isinstance(circuits, Circuit) or not is_listing(circuits):
             raise TypeError(f"`circuits` must be a sequence of circuits, found {type(circuits).__name__}")
         members = tuple(check_distribution(circuit, f"circuits[{m}]") for m, circuit in enumerate(circuits))
         if not members:

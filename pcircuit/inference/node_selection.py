@@ -14,12 +14,12 @@ and a selection is an array of distinct node ids, the numbers that `Circuit.node
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import check_integers, check_numbers
+from pcircuit.arguments import check_integers, check_numbers, is_listing
 from pcircuit.array_types import Floats, Ints
 from pcircuit.circuit import Circuit, check_circuit
 
@@ -173,7 +173,7 @@ def check_kinds(kinds: str | Sequence[str]) -> list[str]:
     >>> check_kinds("sum")
     ['sum']
     """
-    if not isinstance(kinds, Iterable):
+    if not is_listing(kinds):
         raise TypeError(f"`kinds` must be a sequence of strings out of {KINDS}, found {kinds!r}")
     kinds = [kinds] if isinstance(kinds, str) else list(kinds)
     if not kinds:

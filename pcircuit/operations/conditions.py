@@ -16,13 +16,13 @@ so that every unit becomes a distribution, whatever the scale of the numbers: to
 """
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from pcircuit.arguments import check_flag
+from pcircuit.arguments import check_flag, is_listing
 from pcircuit.array_types import Weights
 from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.inference.likelihood import log_likelihood
@@ -202,7 +202,7 @@ def event_levels(circuit: Circuit, event: Event) -> dict[int, np.ndarray]:
     for v, allowed in event.items():
         if not isinstance(v, Integral) or isinstance(v, bool) or not 0 <= v < circuit.num_variables:
             raise ValueError(f"`event` names the variable {v!r}, expected one of 0..{circuit.num_variables - 1}")
-        if not isinstance(allowed, (Integral, Iterable)):
+        if not isinstance(allowed, Integral) and not is_listing(allowed):
             raise TypeError(f"`event` must have a level or several for variable {v}, found {allowed!r}")
         listed = [allowed] if isinstance(allowed, Integral) else list(allowed)
         mask = np.zeros(circuit.num_categories[v], dtype=bool)

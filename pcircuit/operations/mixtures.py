@@ -6,13 +6,13 @@ by side, weights in blocks, and the root mixes their products.  The power f(x)^n
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import check_numbers, check_whole_number
+from pcircuit.arguments import check_numbers, check_whole_number, is_listing
 from pcircuit.array_types import Floats, Weights
 from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.operations.products import check_one_space, multiply
@@ -55,7 +55,7 @@ def mixture(circuits: Sequence[Circuit], weights: ArrayLike | None = None) -> Ci
     >>> mixture(coins, [0.5, 0.5]).regions[0].probs
     array([[0.4, 0.6]])
     """
-    if not isinstance(circuits, Iterable):
+    if not is_listing(circuits):
         raise TypeError(f"`circuits` must be a sequence of circuits, found {type(circuits).__name__}")
     circuits = list(circuits)
     if not circuits:

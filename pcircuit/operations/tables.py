@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.arguments import check_integers
+from pcircuit.arguments import check_integers, is_listing
 from pcircuit.circuit import Circuit
 from pcircuit.distribution import check_distribution
 from pcircuit.inference.masses import unit_masses
@@ -129,7 +129,7 @@ def pairwise_tables(circuit: Circuit, pairs: Iterable[tuple[int, int]] | None = 
 def _checked_pairs(pairs: Iterable[tuple[int, int]], num_variables: int) -> list[tuple[int, int]]:
     """`pairs` as a list of pairs of different variables."""
     expected = f"pairs of different variables out of 0..{num_variables - 1}"
-    if not isinstance(pairs, Iterable):
+    if not is_listing(pairs):
         raise TypeError(f"`pairs` must be {expected}, found {pairs!r}")
     numbers = [check_integers(pair, "pairs", expected, 0, num_variables - 1) for pair in pairs]
     for pair in numbers:

@@ -11,13 +11,14 @@ and the functions here draw these circuits.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pcircuit.arguments import is_listing
 from pcircuit.array_types import Floats
 from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.evidence import check_evidence
@@ -149,7 +150,7 @@ def _means(steps: list[Circuit], data: ArrayLike) -> list[float]:
 
 def _checked_steps(circuits: Sequence[Circuit]) -> list[Circuit]:
     """Circuits of one structure, at least two."""
-    if not isinstance(circuits, Iterable):
+    if not is_listing(circuits):
         raise TypeError(f"`circuits` must be a sequence of circuits, found {type(circuits).__name__}")
     steps = list(circuits)
     for i, circuit in enumerate(steps):

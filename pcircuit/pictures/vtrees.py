@@ -1,9 +1,10 @@
 """V-trees drawn: the hierarchy of scopes that a circuit follows."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from pcircuit.arguments import is_listing
 from pcircuit.pictures.canvas import draw
 from pcircuit.pictures.layout import arrange
 from pcircuit.pictures.scene import BLUE, INK, PAPER, Box, Curve, Disc, Scene, Shape, Text
@@ -110,7 +111,7 @@ def variable_names(num_variables: int, names: Sequence[str] | None) -> list[str]
     """
     if names is None:
         return [str(v) for v in range(num_variables)]
-    if isinstance(names, str) or not isinstance(names, Iterable):
+    if isinstance(names, str) or not is_listing(names):
         raise TypeError(f"`names` must be a sequence of names, one for each variable, found {names!r}")
     given = [str(name) for name in names]
     if len(given) != num_variables:

@@ -29,6 +29,12 @@ def test_vtree_must_be_a_vtree():
         Circuit([[0, 1]], zoo.two_coins().regions)
 
 
+@pytest.mark.parametrize("regions", [None, 3, np.array(3)])
+def test_regions_are_a_listing(regions):
+    with pytest.raises(TypeError, match="`regions` must be a sequence of regions, one per v-tree node, found"):
+        Circuit(VTree.balanced(2), regions)
+
+
 @pytest.mark.parametrize("count", [0, 2, 4])
 def test_one_region_per_node(count):
     regions = [*zoo.two_coins().regions, InputRegion(0, [[1.0]])][:count]

@@ -56,6 +56,8 @@ def test_counts_of_the_paper_for_a_hidden_chow_liu_tree_on_14_variables():
     ((), ValueError, "`kinds` is empty"),
     (("sum", "sum"), ValueError, "names a kind twice"),
     ((1,), TypeError, "must hold strings"),
+    (3, TypeError, "`kinds` must be a sequence of strings out of"),
+    (np.array("sum"), TypeError, "`kinds` must be a sequence of strings out of"),
 ])
 def test_refused_kinds(kinds, error, message):
     with pytest.raises(error, match=message):

@@ -68,6 +68,11 @@ def test_bad_events_get_one_sentence(event, error, message):
         pcircuit.condition(ZOO["two_coins"], event)
 
 
+def test_a_level_without_dimensions_gets_one_sentence():
+    with pytest.raises(TypeError, match=r"`event` must have a level or several for variable 0, found array\(1\)"):
+        pcircuit.condition(ZOO["two_coins"], {0: np.array(1)})
+
+
 def test_conditioning_survives_a_thousand_variables():
     circuit = pcircuit.rat_spn([4] * 1000, num_units=3, depth=3, rng=0)
     row = pcircuit.sample(circuit, 1, rng=0)[0]

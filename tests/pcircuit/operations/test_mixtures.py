@@ -28,6 +28,9 @@ def test_bad_mixtures_and_powers_get_one_sentence():
     circuit = ZOO["two_coins"]
     with pytest.raises(ValueError, match="needs at least one"):
         pcircuit.mixture([])
+    for function in (pcircuit.mixture, pcircuit.Mixture):
+        with pytest.raises(TypeError, match="`circuits` must be a sequence of circuits, found ndarray"):
+            function(np.array(circuit))
     with pytest.raises(ValueError, match="2 finite numbers of at least 0"):
         pcircuit.mixture([circuit, circuit], [1.0, -1.0])
     with pytest.raises(ValueError, match="whole number of at least 1, found 0"):

@@ -11,6 +11,12 @@ import pcircuit
 ZOO = zoo.circuits()
 
 
+@pytest.mark.parametrize("pairs", [3, np.array(3)])
+def test_pairs_are_a_listing(pairs):
+    with pytest.raises(TypeError, match=r"`pairs` must be pairs of different variables out of 0\.\.1, found"):
+        pcircuit.pairwise_tables(ZOO["two_coins"], pairs)
+
+
 @pytest.mark.parametrize("name", ZOO)
 def test_tables_are_sums_over_states(name):
     circuit = ZOO[name]
