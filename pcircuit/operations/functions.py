@@ -16,13 +16,14 @@ circuit is deterministic.  Its expectation is a probability, its product with p 
 """
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+import math
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import check_integers
+from pcircuit.arguments import check_integers, is_listing
 from pcircuit.circuit import Circuit
 from pcircuit.distribution import check_distribution
 from pcircuit.operations.products import check_one_space, overlap
@@ -31,6 +32,7 @@ from pcircuit.regions import InnerRegion, InputRegion
 from pcircuit.vtree import VTree
 
 MOST_PRODUCTS = 1_000_000  # of one region of a circuit that counts
+LARGEST_SUM = 2**62  # that a sum of 64-bit integers may reach
 
 
 def expectation(circuit: Circuit, f: Circuit) -> float:
@@ -174,8 +176,8 @@ def sum_indicator(vtree: VTree, functions: Sequence[ArrayLike], values: Collecti
     Raises
     ------
     TypeError, ValueError
-        If the functions are not whole numbers, one array for each variable, or a region would need more than a million
-        products.
+        If the functions are not whole numbers, one array for each variable, with sums up to 2**62 in size, if `values`
+        is no collection of whole numbers, or a region would need more than a million products.
 
     Notes
     -----
@@ -196,7 +198,7 @@ def sum_indicator(vtree: VTree, functions: Sequence[ArrayLike], values: Collecti
     array([1., 0., 3.])
     """
     tables = _whole_functions(vtree, functions)
-    wanted = check_integers(list(values) if isinstance(values, Iterable) else values, "values", "whole numbers")
+    wanted = _whole_values(values)
     regions: list[Any] = []
     sums: list[Any] = []  # per region the values of the sum below, ascending
     for r, v in enumerate(vtree.variables.tolist()):
@@ -208,7 +210,7 @@ def sum_indicator(vtree: VTree, functions: Sequence[ArrayLike], values: Collecti
             continue
         children = vtree.children(r).tolist()
         sizes = [len(sums[c]) for c in children]
-        if np.prod(np.array(sizes, dtype=np.float64)) > MOST_PRODUCTS:
+        if math.prod(sizes) > MOST_PRODUCTS:
             raise ValueError(f"`functions` let the children of v-tree node {r} take {sizes} sums, and all combinations "
                              f"of them are more than {MOST_PRODUCTS} products: use a v-tree with two children a node, "
                              "or `sum_distribution`")
@@ -231,7 +233,7 @@ def _whole_functions(vtree: VTree, functions: Sequence[ArrayLike]) -> list[np.nd
     """One int64 array for each variable of the v-tree."""
     if not isinstance(vtree, VTree):
         raise TypeError(f"`vtree` must be a pcircuit.VTree, found {type(vtree).__name__}: a circuit has it as `.vtree`")
-    if not isinstance(functions, Iterable):
+    if not is_listing(functions):
         raise TypeError(f"`functions` must be a sequence of arrays, one for each variable, found {functions!r}")
     listed = list(functions)
     if len(listed) != vtree.num_variables:
@@ -242,4 +244,19 @@ def _whole_functions(vtree: VTree, functions: Sequence[ArrayLike]) -> list[np.nd
         if table.ndim != 1 or not len(table):
             raise ValueError(f"`functions` must hold one number for each level of variable {v}, found shape "
                              f"{table.shape}")
-    return [table.astype(np.int64) for table in tables]
+    largest = sum(max(-int(table.min()), int(table.max()), 0) for table in tables)
+    if largest > LARGEST_SUM:
+        raise ValueError("`functions` must have sums between -2**62 and 2**62, found numbers that add up to "
+                         f"{largest} in size: subtract constants from the functions, and their sum from `values`")
+    return tables
+
+
+def _whole_values(values: Collection[int]) -> np.ndarray:
+    """`values` as one int64 array."""
+    if not is_listing(values):
+        raise TypeError(f"`values` must be whole numbers in a list, set or range, found {values!r}: write a single "
+                        f"one as [{values!r}]")
+    wanted = check_integers(list(values), "values", "whole numbers")
+    if wanted.ndim != 1:
+        raise ValueError(f"`values` must be whole numbers in a list, set or range, found shape {wanted.shape}")
+    return wanted

@@ -13,18 +13,20 @@ of a sum the mixture.  Threshold and counting queries, P(f >= t), are sums of it
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import check_numbers
+from pcircuit.arguments import check_numbers, is_listing, shown
 from pcircuit.circuit import Circuit
 from pcircuit.distribution import check_distribution
 from pcircuit.regions import InnerRegion, InputRegion
 
 MOST_VALUES = 1_000_000  # that the sum can take
+TOO_LARGE = 2**53  # from here on doubles do not hold all whole numbers
+LARGEST_SUM = 2**62  # whose neighbours are 64-bit integers, too
 
 
 def linear_moments(circuit: Circuit, functions: Sequence[ArrayLike]) -> tuple[float, float]:
@@ -107,7 +109,8 @@ def sum_distribution(circuit: Circuit, functions: Sequence[ArrayLike]) -> tuple[
     StructureError
         If the circuit is not normalised.
     ValueError
-        If the functions are not whole numbers, one for each level, or f can take more than 1,000,000 values.
+        If the functions are not whole numbers below 2**53 in size, one for each level, or f can take more than
+        1,000,000 values, or values beyond 2**62.
 
     Notes
     -----
@@ -128,21 +131,34 @@ def sum_distribution(circuit: Circuit, functions: Sequence[ArrayLike]) -> tuple[
     if any((g != np.round(g)).any() for g in values):
         raise ValueError("`functions` must hold whole numbers: the sum of others takes too many values; "
                          "`linear_moments` has mean and variance")
-    lows, highs = (np.array([op(g) for g in values]) for op in (np.min, np.max))
-    size = float((highs - lows).sum()) + 1
-    if size > MOST_VALUES:
-        raise ValueError(f"`functions` let the sum take {size:.0f} values, expected at most {MOST_VALUES}")
+    lows, highs = ([int(op(g)) for g in values] for op in (np.min, np.max))
+    start, stop = _checked_range(lows, highs)
     laws: list[Any] = []  # per region (K, n): laws of the units' sums, counted from their smallest value
     for r, region in enumerate(circuit.regions):
         if isinstance(region, InputRegion):
-            g = (values[region.variable] - lows[region.variable]).astype(np.int64)
+            g = values[region.variable].astype(np.int64) - lows[region.variable]
             law = np.zeros((region.num_units, g.max() + 1))
             np.add.at(law.T, g, region.probs.T)
         else:
             law = region.weights @ _convolved(region, circuit.vtree.children(r).tolist(), laws)
         laws.append(law)
-    start = int(lows.sum())
-    return np.arange(start, start + laws[-1].shape[1]), laws[-1][0]
+    return np.arange(start, stop), laws[-1][0]
+
+
+def _checked_range(lows: list[int], highs: list[int]) -> tuple[int, int]:
+    """The smallest sum, and one more than the largest; refused where numbers are not exact, or sums are too many."""
+    for v, (low, high) in enumerate(zip(lows, highs, strict=True)):
+        if max(-low, high) >= TOO_LARGE:
+            raise ValueError("`functions` must hold whole numbers between -2**53 and 2**53, which doubles hold exactly, "
+                             f"found {shown(high if high >= TOO_LARGE else low)} for variable {v}: subtract a constant "
+                             "from the function, and add it to the sums")
+    start, stop = sum(lows), sum(highs) + 1
+    if stop - start > MOST_VALUES:
+        raise ValueError(f"`functions` let the sum take {stop - start} values, expected at most {MOST_VALUES}")
+    if max(-start, stop) > LARGEST_SUM:
+        raise ValueError(f"`functions` must have sums between -2**62 and 2**62, found sums of {start} to {stop - 1}: "
+                         "subtract constants from the functions, and add them to the sums")
+    return start, stop
 
 
 def _convolved(region: InnerRegion, children: list[int], laws: list[Any]) -> Any:
@@ -162,7 +178,7 @@ def _convolved(region: InnerRegion, children: list[int], laws: list[Any]) -> Any
 
 def _checked(circuit: Circuit, functions: Sequence[ArrayLike]) -> list[np.ndarray]:
     """One float array for each variable."""
-    if not isinstance(functions, Iterable):
+    if not is_listing(functions):
         raise TypeError(f"`functions` must be a sequence of arrays, one for each variable, found {functions!r}")
     listed = list(functions)
     if len(listed) != circuit.num_variables:

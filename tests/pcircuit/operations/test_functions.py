@@ -71,12 +71,34 @@ def test_a_count_can_be_conditioned_on():
     ([[0, 1], []], {1}, ValueError, "one number for each level of variable 1"),
     ([[0, 1], [0, 1]], 1.5, (TypeError, ValueError), "`values` must be whole numbers"),
     (3, {1}, TypeError, "must be a sequence of arrays"),
+    (np.array(3), {1}, TypeError, "must be a sequence of arrays"),
+    ([[0, 1], [0, 1]], 1, TypeError, r"`values` must be whole numbers .*, found 1: write a single one as \[1\]"),
+    ([[0, 1], [0, 1]], np.array(1), TypeError, r"`values` must be whole numbers .*, found array\(1\)"),
+    ([[0, 1], [0, 1]], [[]], ValueError, r"`values` must be whole numbers .*, found shape \(1, 0\)"),
+    ([[0, 1], [0, 1]], [[1]], ValueError, r"`values` must be whole numbers .*, found shape \(1, 1\)"),
+    ([[2**62, 0], [2**62, 0]], [-2**63], ValueError, r"sums between -2\*\*62 and 2\*\*62, found .* 92233720368547758"),
+    ([[-2**61, 0], [-2**61, -2**61 - 1]], [0], ValueError, r"sums between -2\*\*62 and 2\*\*62"),
+    (np.array([[2**63, 0], [0, 1]], "u8"), [0], ValueError, "`functions` must be whole numbers, one for each level, found 92233"),
 ])
 def test_bad_counts_get_one_sentence(functions, values, error, message):
     with pytest.raises(error, match=message):
         pcircuit.sum_indicator(VTree.balanced(2), functions, values)
     with pytest.raises(TypeError, match=r"`vtree` must be a pcircuit\.VTree, found Circuit"):
         pcircuit.sum_indicator(ZOO["two_coins"], [[0, 1]] * 2, {1})
+
+
+def test_sums_of_large_numbers_are_exact():
+    g = [[2**61, 2**61 - 1], [2**61, -2**61]]
+    for values in ([2**62], [2**62 - 1, 0], [-1, 2**53], [-2**62, -2**63, 2**63 - 1]):
+        counting = pcircuit.sum_indicator(VTree.balanced(2), g, values)
+        for x, found in zip(naive.states(counting), naive.values(counting), strict=True):
+            assert found == (g[0][x[0]] + g[1][x[1]] in values)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_node_of_a_thousand_children_is_refused_without_a_warning():
+    with pytest.raises(ValueError, match="use a v-tree with two children a node"):
+        pcircuit.sum_indicator(VTree.from_nested(list(range(1100))), [[0, 1]] * 1100, {3})
 
 
 def test_a_wide_node_that_counts_is_refused():

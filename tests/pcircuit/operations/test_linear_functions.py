@@ -5,6 +5,7 @@ import pytest
 import zoo
 
 import pcircuit
+from pcircuit import Circuit, InnerRegion, InputRegion, VTree
 
 ZOO = zoo.circuits()
 
@@ -35,3 +36,41 @@ def test_linear_functions_are_checked():
         pcircuit.linear_moments(circuit, [[0, 1], [0, np.nan]])
     with pytest.raises(ValueError, match="expected at most 1000000"):
         pcircuit.sum_distribution(circuit, [[0, 10**7], [0, 1]])
+    for function in (pcircuit.linear_moments, pcircuit.sum_distribution):
+        with pytest.raises(TypeError, match=r"`functions` must be a sequence of arrays, .* found array\(3\)"):
+            function(circuit, np.array(3))
+
+
+def coins(V):
+    return Circuit(VTree.from_nested(list(range(V))), [
+        *[InputRegion(v, [[0.25, 0.75]]) for v in range(V)], InnerRegion([[0] * V], [[1.0]])])
+
+
+@pytest.mark.parametrize("functions", [
+    [[2**62, 2**62 + 1], [0, 0]], [[2**53, 2**53 + 1], [0, 1]], [[2**63, 2**63], [0, 1]], [[0, 0], [-(2**53), 0]],
+    [[0, 0], [-(2**53) - 1, -(2**53)]], [[0.0, 1e300], [0, 1]], [[10**25, 0], [0, 1]]])
+def test_numbers_that_doubles_do_not_hold_are_refused(functions):
+    with pytest.raises(ValueError, match=r"between -2\*\*53 and 2\*\*53, .*, found .* for variable [01]: subtract"):
+        pcircuit.sum_distribution(coins(2), functions)
+
+
+def test_the_largest_numbers_are_exact():
+    most = 2**53 - 1
+    for functions in ([[most - 1, most], [0, 1]], [[-most, -most + 1], [most, most - 1]], [[-most, -most], [0, 1]]):
+        support, law = pcircuit.sum_distribution(coins(2), functions)
+        expected = {}
+        for i in range(2):
+            for j in range(2):
+                total = functions[0][i] + functions[1][j]
+                expected[total] = expected.get(total, 0) + [0.25, 0.75][i] * [0.25, 0.75][j]
+        assert dict(zip(support.tolist(), law.tolist(), strict=True)) == pytest.approx(expected, rel=1e-15)
+
+
+def test_sums_beyond_64_bits_are_refused():
+    most, V = 2**53 - 1, 600
+    support, law = pcircuit.sum_distribution(coins(V), [[most, most - 1]] * 500 + [[0, 0]] * (V - 500))
+    assert (int(support[0]), int(support[-1])) == (500 * (most - 1), 500 * most)
+    assert law.sum() == pytest.approx(1, rel=1e-12)
+    for sign in (-1, 1):
+        with pytest.raises(ValueError, match=r"must have sums between -2\*\*62 and 2\*\*62"):
+            pcircuit.sum_distribution(coins(V), [[sign * most, sign * (most - 1)]] * V)

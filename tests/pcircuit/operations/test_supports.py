@@ -50,7 +50,8 @@ def test_circuits_of_other_structures(name):
     least, most = (sum(int(op(table)) for table in g) for op in (np.min, np.max))
     for values in ([most], range(least, most), range(least + 1, most + 1), range(least, most + 1)):
         q = sum_indicator(circuit.vtree, g, values)
-        for p in (circuit, with_zeros(circuit, rng, 0.2), multiply(circuit, q), sum_indicator(circuit.vtree, g, [most])):
+        largest = sum_indicator(circuit.vtree, g, [most])
+        for p in (circuit, with_zeros(circuit, rng, 0.2), multiply(circuit, q), largest):
             assert supports.covers(q, p) == plainly(q, p)
             found.add(supports.covers(q, p))
     assert found == {True, False}
@@ -68,7 +69,8 @@ def test_one_state_of_three_hundred_coins_decides():
 
 def test_a_sum_of_parts_covers_what_no_part_does():
     split = Circuit(VTree.from_nested([0, 1]), [
-        InputRegion(0, np.eye(2)), InputRegion(1, [[0.9, 0.1], [1e-200, 1]]), InnerRegion([[0, 0], [1, 1]], [[0.3, 0.7]])])
+        InputRegion(0, np.eye(2)), InputRegion(1, [[0.9, 0.1], [1e-200, 1]]),
+        InnerRegion([[0, 0], [1, 1]], [[0.3, 0.7]])])
     assert shared_terms(split) is None
     assert supports.covers(split, product_of_coins(2, [0, 1]))
     regions = [split.regions[0], InputRegion(1, [[0.9, 0.1], [0.0, 1]]), split.regions[2]]
@@ -81,4 +83,5 @@ def test_the_arithmetic_is_that_of_whole_numbers(rng):
     exact = left.astype(object) @ right.astype(object) % supports.PRIME
     np.testing.assert_array_equal(supports._product(left, right), exact.astype(np.int64))
     used = rng.random((2, 500)) < 0.5
-    np.testing.assert_array_equal(supports._sums(left, used), (left.astype(object) @ used.T % supports.PRIME).astype(int))
+    exact = left.astype(object) @ used.T % supports.PRIME
+    np.testing.assert_array_equal(supports._sums(left, used), exact.astype(np.int64))
