@@ -24,9 +24,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import check_integers, check_numbers
+from pcircuit.arguments import check_numbers
 from pcircuit.array_types import Floats
 from pcircuit.circuit import Circuit, check_circuit, derived
+from pcircuit.inference.node_selection import check_nodes
 from pcircuit.regions import InputRegion
 
 EPS = float(np.finfo(np.float64).eps)
@@ -41,7 +42,7 @@ def rounding_errors(circuit: Circuit, nodes: ArrayLike | None = None) -> Floats:
     ----------
     circuit : pcircuit.Circuit
     nodes : (m,) int array_like, optional
-        Node ids; default all.
+        Distinct node ids, at least one; default all.
 
     Returns
     -------
@@ -68,7 +69,7 @@ def rounding_errors(circuit: Circuit, nodes: ArrayLike | None = None) -> Floats:
     errors = np.repeat(region_rounding(circuit), np.diff(circuit.offsets))
     if nodes is None:
         return errors
-    return errors[check_integers(nodes, "nodes", f"node ids 0..{len(errors) - 1}", 0, len(errors) - 1)]
+    return errors[check_nodes(circuit, nodes)]
 
 
 def region_rounding(circuit: Circuit) -> Floats:

@@ -68,6 +68,13 @@ def test_bounds_grow_with_the_circuit_and_with_sums_that_are_off():
     np.testing.assert_allclose(more[[2, 3]], 0, atol=1e-15)
 
 
+@pytest.mark.parametrize(("nodes", "error"), [(5, ValueError), ([[]], (TypeError, ValueError)), ([], ValueError),
+                                              ([3, 3], ValueError), ([7], ValueError), ([0.0], TypeError)])
+def test_nodes_are_a_selection(nodes, error):
+    with pytest.raises(error, match="`nodes`"):
+        rounding_errors(zoo.two_coins(), nodes)
+
+
 def test_eigenvalues_that_are_zero_to_working_precision_are_zero():
     eps = np.finfo(float).eps
     assert without_rounding([4.0, 8 * eps, 8.1 * eps, -1e-3, 0.0]).tolist() == [4.0, 0.0, 0.0, 0.0, 0.0]
