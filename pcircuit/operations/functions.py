@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -254,8 +255,8 @@ def _whole_functions(vtree: VTree, functions: Sequence[ArrayLike]) -> list[np.nd
 def _whole_values(values: Collection[int]) -> np.ndarray:
     """`values` as one int64 array."""
     if not is_listing(values):
-        raise TypeError(f"`values` must be whole numbers in a list, set or range, found {values!r}: write a single "
-                        f"one as [{values!r}]")
+        hint = f": write a single one as [{values}]" if isinstance(values, Integral) else ""
+        raise TypeError(f"`values` must be whole numbers in a list, set or range, found {values!r}{hint}")
     wanted = check_integers(list(values), "values", "whole numbers")
     if wanted.ndim != 1:
         raise ValueError(f"`values` must be whole numbers in a list, set or range, found shape {wanted.shape}")

@@ -149,9 +149,9 @@ def _checked_range(lows: list[int], highs: list[int]) -> tuple[int, int]:
     """The smallest sum, and one more than the largest; refused where numbers are not exact, or sums are too many."""
     for v, (low, high) in enumerate(zip(lows, highs, strict=True)):
         if max(-low, high) >= TOO_LARGE:
-            raise ValueError("`functions` must hold whole numbers between -2**53 and 2**53, which doubles hold exactly, "
-                             f"found {shown(high if high >= TOO_LARGE else low)} for variable {v}: subtract a constant "
-                             "from the function, and add it to the sums")
+            raise ValueError("`functions` must hold whole numbers between -2**53 and 2**53, which doubles keep exactly,"
+                             f" found {shown(high if high >= TOO_LARGE else low)} for variable {v}: subtract a "
+                             "constant from the function, and add it to the sums")
     start, stop = sum(lows), sum(highs) + 1
     if stop - start > MOST_VALUES:
         raise ValueError(f"`functions` let the sum take {stop - start} values, expected at most {MOST_VALUES}")

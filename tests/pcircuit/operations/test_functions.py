@@ -78,7 +78,7 @@ def test_a_count_can_be_conditioned_on():
     ([[0, 1], [0, 1]], [[1]], ValueError, r"`values` must be whole numbers .*, found shape \(1, 1\)"),
     ([[2**62, 0], [2**62, 0]], [-2**63], ValueError, r"sums between -2\*\*62 and 2\*\*62, found .* 92233720368547758"),
     ([[-2**61, 0], [-2**61, -2**61 - 1]], [0], ValueError, r"sums between -2\*\*62 and 2\*\*62"),
-    (np.array([[2**63, 0], [0, 1]], "u8"), [0], ValueError, "`functions` must be whole numbers, one for each level, found 92233"),
+    (np.array([[2**63, 0], [0, 1]], "u8"), [0], ValueError, "`functions` must be whole numbers, .*, found 92233"),
 ])
 def test_bad_counts_get_one_sentence(functions, values, error, message):
     with pytest.raises(error, match=message):
