@@ -313,6 +313,8 @@ def good():
                                               "groups": ("None", ["'z'", "7", "[0]", "[0] * 40", "[nan] * 40"]),
                                               "order": ("None", ["'month'", "True", "3"])},
         "hld.arrow_summarizer": {"detector": ("detector", ["None", "coins", "hld.HLDDetector()"])},
+        "hld.monitor_of": {"test": ("test", ["None", "coins", "hld.HLDDetector()"]), "alpha": ("0.05", "level"),
+                           "margin": ("None", ["-1.0", "nan", "'a'"])},
         "hld.StreamMonitor": {"detector": ("detector", ["None", "coins", "hld.HLDDetector()"]),
                               "reference": ("[[0, 1]] * 40", ["None", "[[0, 1]]", "[0, 1]", "[[{}, 1]] * 40"]),
                               "alpha": ("0.05", "level"), "groups": ("None", ["'z'", "[0]", "[0] * 40"]),

@@ -1,11 +1,11 @@
 """The monitor of a test: its circuit and nodes, and a margin for what the circuit does not get right."""
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
-from scipy.optimize import brentq
-from scipy.stats import binom, chi2
+from scipy.stats import binom, chi2, norm
 from streams import shifted
 
-import hld
 from hld import HLDDetector, HLDTest
 from hld.monitoring.of_test import DOUBT, farthest, monitor_of
 from pcircuit import exact_moments, node_likelihoods, rat_spn, sample
@@ -15,53 +15,58 @@ SOURCE = shifted(CIRCUIT)
 ROWS = sample(SOURCE, 300, rng=0)
 
 
-def bound(values, n, observed):
-    """The distance along the first axis at which the mean of n rows is as near as observed with probability DOUBT."""
-    def excess(d):
-        return float(hld.gchi2.cdf(n * observed ** 2, hld.gchi2.prepare(
-            values, noncentralities=np.eye(len(values))[0] * n * d * d / values[0]))) - DOUBT
-    return observed if excess(observed) < 0 else brentq(excess, observed, observed + 10)
+def reference(rows, **options):
+    return HLDTest(CIRCUIT, reference="training", training_data=rows, rng=0, **options)
 
 
-@pytest.mark.parametrize("num_rows", [20, 300])
-def test_the_margin_bounds_the_distance_of_the_source_from_the_circuit(num_rows):
-    test = HLDTest(CIRCUIT, reference="training", training_data=ROWS[:num_rows], null="exact", rng=0)
-    vectors = node_likelihoods(CIRCUIT, ROWS[:num_rows], nodes=test.nodes)
-    distance = np.linalg.norm(vectors.mean(axis=0) - exact_moments(CIRCUIT, test.nodes).mean)
-    values = np.linalg.eigvalsh(np.cov(vectors.T))[::-1]
+def test_the_margin_is_the_bound_of_the_module():
+    test = reference(ROWS, null="exact")
+    vectors = node_likelihoods(CIRCUIT, ROWS, nodes=test.nodes)
+    misfit = vectors.mean(axis=0) - exact_moments(CIRCUIT, test.nodes).mean
+    S, z, D = np.cov(vectors.T) / len(ROWS), norm.isf(DOUBT / 2), np.linalg.norm(misfit)
+    s = np.sqrt(misfit @ S @ misfit) / D
+    expected = z * s + np.sqrt(max(D ** 2 - np.trace(S) + s ** 2 + z * np.sqrt(2 * np.trace(S @ S)), 0))
     found = monitor_of(test, 0.01)
-    assert found.margin == pytest.approx(bound(values[values > 1e-12], num_rows, distance), rel=1e-6)
+    assert found.margin == pytest.approx(expected, rel=1e-6)
     assert found.alpha == 0.01
     np.testing.assert_array_equal(found.nodes, test.nodes)
 
 
 def test_where_the_circuit_is_the_reference_its_own_training_rows_make_the_margin():
     assert monitor_of(HLDTest(CIRCUIT)).margin == 0
-    few, many = (monitor_of(HLDTest(CIRCUIT, num_train=n, null="exact")).margin for n in (100, 400))
-    assert few >= many >= 0
+    test = HLDTest(CIRCUIT, num_train=100, null="exact")
+    assert monitor_of(test).margin == pytest.approx(np.sqrt(test.calibration.null.threshold(DOUBT, 100)), rel=1e-9)
 
 
 def test_without_the_plain_norm_one_square_bounds_the_law():
-    plain, other = (HLDTest(CIRCUIT, reference="training", training_data=ROWS, metric=name, rng=0)
-                    for name in ("euclidean", "standardized"))
-    variance = np.square(other.stds).sum() / len(ROWS)
-    assert farthest(other, 0.1) == pytest.approx(0.1 + np.sqrt(chi2.isf(DOUBT, 1) * variance), rel=1e-9)
-    assert farthest(other, 0.1) > farthest(plain, 0.1)
+    test = HLDTest(CIRCUIT, num_train=100, metric="standardized")
+    variance = np.square(test.stds).sum() / 100
+    assert monitor_of(test).margin == pytest.approx(np.sqrt(chi2.isf(DOUBT, 1) * variance), rel=1e-9)
 
 
-@pytest.mark.parametrize("along", [0, -1])
-@pytest.mark.parametrize("length", [0.0, 0.1, 0.4])
+@pytest.mark.parametrize("along", [0, 1, -1])
+@pytest.mark.parametrize("length", [0.02, 0.1, 0.4])
 def test_the_bound_is_missed_as_rarely_as_it_says_in_any_direction(along, length):
-    """Normal means around a misfit along the largest or the smallest axis."""
-    n, repeats, rng = 50, 2000, np.random.default_rng(3)
-    test = HLDTest(CIRCUIT, num_train=n, null="exact")
-    values = test.calibration.null.eigenvalues
-    means = rng.normal(size=(repeats, len(values))) * np.sqrt(values / n)
-    means[:, along] += length
-    distances = np.linalg.norm(means, axis=1)
-    grid = np.linspace(0, distances.max(), 200)
-    bounds = np.interp(distances, grid, [farthest(test, d) for d in grid])
-    assert (bounds < length).sum() <= binom.isf(1e-4, repeats, DOUBT)
+    """Normal means around a misfit along one axis of the covariance, which is estimated from the same rows."""
+    n, repeats, rng = 50, 4000, np.random.default_rng(3)
+    test = reference(ROWS, null="exact")
+    m = len(test.nodes)
+    values, vectors = np.linalg.eigh(np.cov(node_likelihoods(CIRCUIT, ROWS, nodes=test.nodes).T))
+    axis = vectors[:, ::-1][:, along]
+    missed = 0
+    for _ in range(repeats):
+        rows = (rng.normal(size=(n, m)) * np.sqrt(np.maximum(values, 0))) @ vectors.T + length * axis
+        kept = SimpleNamespace(covariance=np.cov(rows.T))
+        stand_in = SimpleNamespace(num_train=n, nodes=test.nodes, stds=rows.std(axis=0), calibration=SimpleNamespace(
+            kept=kept, metrics=(), null=test.calibration.null))
+        missed += farthest(stand_in, rows.mean(axis=0)) < length
+    assert missed <= binom.isf(1e-4, repeats, DOUBT)
+
+
+@pytest.mark.parametrize("what", [None, CIRCUIT, HLDDetector()])
+def test_what_is_no_test_is_refused(what):
+    with pytest.raises(TypeError, match="`test` must be an HLDTest or a fitted HLDDetector, found"):
+        monitor_of(what)
 
 
 def test_a_fitted_detector_stands_for_its_test():
