@@ -120,12 +120,14 @@ def _inputs(region: pcircuit.InputRegion, column: np.ndarray) -> np.ndarray:
 def _sums(weights: np.ndarray, log_products: Any, spreads: Any,
           cut: float) -> tuple[np.ndarray, np.ndarray]:
     """ln E (N, K) and ln(1 + C) of the sums; `cut` is rate/q, or 0 where edges are safe."""
-    top = np.maximum(log_products.max(axis=1, keepdims=True), np.finfo(float).min)  # all impossible: no NaN
-    values = np.exp(log_products - top)
-    sums = values @ weights.T
     with np.errstate(divide="ignore"):
-        log_sums = np.log(sums) + top
-    shares = weights * values[:, None, :] / np.where(sums > 0, sums, 1.0)[:, :, None]  # (N, K, P) responsibilities
+        terms = np.log(weights) + log_products[:, None, :]  # (N, K, P)
+        # each sum by its own largest term, beside which those of others may be far behind; all impossible: no NaN
+        top = np.maximum(terms.max(axis=2, keepdims=True), np.finfo(float).min)
+        values = np.exp(terms - top)
+        sums = values.sum(axis=2)
+        log_sums = np.log(sums) + top[:, :, 0]
+    shares = values / np.where(sums > 0, sums, 1.0)[:, :, None]  # responsibilities
     # scaled by exp(-scale), which is 1 unless the spread is beyond the range of exp
     scale = _scale(spreads.max(axis=1))[:, None]
     relative = np.einsum("nkp,np->nk", shares ** 2, _expm1(spreads, scale) * (1 + cut) + cut * np.exp(-scale))

@@ -333,3 +333,15 @@ def test_missing_entries_are_summed_out():
     result = baselines.root_likelihood_test(circuit, num_resamples=19, rng=0)(np.full((4, 6), -1))
     reference, _ = baselines.root_likelihood_test(circuit, num_resamples=19, rng=0).drawn(4)
     assert result.statistic == pytest.approx(abs(reference.mean()), rel=1e-12)
+
+
+def test_a_state_far_behind_the_others_counts_where_these_are_excluded():
+    """600 nearly certain variables speak for the first state, the last variable for the second."""
+    V, units = 600, [[0.999, 0.001], [0.001, 0.999]]
+    circuit = pcircuit.Circuit(pcircuit.VTree.from_nested([list(range(V)), V]), [
+        *(pcircuit.InputRegion(v, units) for v in range(V)), pcircuit.InnerRegion([[0] * V, [1] * V], np.eye(2)),
+        pcircuit.InputRegion(V, np.eye(2)), pcircuit.InnerRegion([[0, 0], [1, 1]], [[0.5, 0.5]])])
+    row = np.array([[0] * V + [1]])
+    log_mean, _ = dropout_moments(circuit, row)
+    assert log_mean[0] == pytest.approx(V * np.log(0.001) + np.log(0.5), rel=1e-12)
+    assert log_mean[0] == pytest.approx(pcircuit.log_likelihood(circuit, row)[0], rel=1e-12)
