@@ -103,7 +103,7 @@ print("sum over all states:", np.exp(careless.log_likelihood([[-1, -1]]))[0])
 # 1. Write down a circuit for two dice that always show the same number.
 # 2. Write down a circuit over three binary variables in which all are independent, with $P(x_v = 1) = 0.1, 0.5, 0.9$.
 # 3. How many parameters does a circuit on a binary v-tree with $V$ leaves have if each region holds $K$ units and $K$
-#    products, and each variable has $C$ categories? Check with `pcircuit.rat_spn`-like numbers of your own.
+#    products, and each variable has $C$ categories? Check it on a circuit that you build yourself.
 
 # %%
 # Solutions

@@ -92,7 +92,7 @@ print(circuit.properties())
 
 # %% [markdown]
 # It is **deterministic**: for each row at most one term of every sum is positive, because hidden choices are choices of
-# observed values. Then entropies and most probable states are exact and cheap, as notebook 6 will use.
+# observed values. Then entropies and most probable states are exact and cheap.
 
 # %%
 best = circuit.most_probable_state()
@@ -131,7 +131,7 @@ for pseudocount in (0.001, 0.1, 1, 10, 100):
 # 1. Show with numbers that no other tree has more information: try 200 random spanning trees.
 # 2. The mean training log-likelihood of the tree equals (sum of edge informations) minus (sum of entropies of single
 #    variables), without smoothing. Check it.
-# 3. Add the kind of wine (`wine.target`) as a 14th variable. What is its neighbour in the tree?
+# 3. Add the kind of wine (`wine.target`) as a 14th variable. Which are its neighbours in the tree?
 
 # %%
 # Solutions

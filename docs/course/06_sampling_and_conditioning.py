@@ -83,7 +83,7 @@ assert np.isclose(joint, circuit.log_probability(event) + rest.log_likelihood([r
 # one pass finds it; for others it is NP-hard, and the library searches with bounds, and says whether it finished.
 
 # %%
-small = pcircuit.marginalize(circuit, keep=range(10))
+small = pcircuit.marginalize(circuit, keep=range(10, 20))
 found = small.most_probable_state()
 states = np.array(list(np.ndindex(*[2] * 10)))
 assert np.isclose(found.log_likelihood, small.log_likelihood(states).max())
@@ -95,7 +95,7 @@ for v in range(10):                                       # the tempting way: fi
     options[:, v] = [0, 1]
     greedy = options[small.log_likelihood(options).argmax()]
 print("greedy:", small.log_likelihood([greedy])[0].round(4), " best:", round(found.log_likelihood, 4))
-assert small.log_likelihood([greedy])[0] <= found.log_likelihood + 1e-12
+assert small.log_likelihood([greedy])[0] < found.log_likelihood - 0.1
 
 # %% [markdown]
 # ## Counting

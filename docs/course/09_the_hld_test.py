@@ -94,8 +94,9 @@ for T in (20, 80, 269):
     print(f"T = {T:3}: p = {test(rest[:T]).pvalue:.3f}, and with one hidden state {poor(rest[:T]).pvalue:.1e}")
 
 # %% [markdown]
-# There are two remedies: `num_train`, which widens the null by the estimation error of a model fitted to $n$ rows, and
-# `reference="training"`, which compares with the training rows themselves, and keeps only sums over them.
+# `HLDTest` has two remedies: `num_train`, which widens the null by the estimation error of a model fitted to $n$ rows, and
+# `reference="training"`, which compares with the training rows themselves, and keeps only sums over them. The default of
+# `hld.HLDDetector` is a third: it holds half of the rows out of learning, and compares with these.
 
 # %%
 honest = hld.HLDTest(circuit, reference="training", training_data=train, rng=0)
@@ -135,4 +136,6 @@ swapped = circuit.sample(200, rng=5)
 swapped[:, [1, 4]] = swapped[:, [4, 1]]
 shares = test(swapped).localize().variable_scores
 print("largest shares:", [names[v] for v in np.argsort(-shares)[:3]])
+# One of the two, texture, is among the first three; the other, concave points, is not.  A swap breaks dependences, and
+# a node of several columns divides its share among them all: concavity and radius have parts of what was swapped.
 assert {1, 4} & set(np.argsort(-shares)[:3].tolist())
