@@ -1,6 +1,6 @@
 """A table is tested where it is stored: the database counts, and sends counts, never rows.
 
-Needs ``pip install 'hld[sql]'``: DuckDB, embedded, and ibis.
+Needs ``pip install '.[sql]'`` in the cloned folder: DuckDB, embedded, and ibis.
 """
 import duckdb
 import numpy as np

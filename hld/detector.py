@@ -123,8 +123,8 @@ class HLDDetector:
 
     References
     ----------
-    K, S and Krishnan (2026), Hierarchical Likelihood Distance; Liu and Van den Broeck (2021), Tractable regularization
-    of probabilistic circuits, NeurIPS.
+    K, S and Krishnan (2026), A Probabilistic Circuit-Induced Pseudo-Metric for Out-of-Distribution Detection; Liu and
+    Van den Broeck (2021), Tractable regularization of probabilistic circuits, NeurIPS.
 
     Examples
     --------

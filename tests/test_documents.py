@@ -9,7 +9,7 @@ import matplotlib
 import numpy as np
 import pytest
 from matplotlib import pyplot
-from test_layers import PACKAGES, ROOMS
+from test_layers import ROOMS
 
 import hld
 from benchmarks.module_visits import Trace, mixed_table
@@ -31,11 +31,6 @@ def name_of(path):
     return path.relative_to(ROOT).as_posix()
 
 
-def is_built(path):
-    """Whether a page is made when the site is built: a script as a page, or the reference of a package."""
-    return path.with_suffix(".py").exists() or (path.parent.name == "reference" and path.stem in PACKAGES)
-
-
 def without_code(text):
     return CODE.sub("", text)
 
@@ -54,7 +49,7 @@ def test_links_lead_somewhere(page):
             continue
         name, _, anchor = target.partition("#")
         path = (page.parent / name).resolve() if name else page
-        assert path.exists() or is_built(path), f"{target} leads nowhere"
+        assert path.exists(), f"{target} leads nowhere"
         if anchor and path.exists():
             assert anchor in anchors(path.read_text(encoding="utf-8")), f"{target}: no such heading"
 

@@ -20,6 +20,8 @@ ROOMS = {"": "Circuits and evidence", "inference": "What a circuit says about ro
          "checks": "For packages built on this one"}
 CORE = ("circuit", "regions", "vtree", "evidence")  # what a reader meets first; other files beside the rooms come last
 OUTSIDE = {"../CONTRIBUTING.md": "contributing.md", "../CHANGELOG.md": "changelog.md"}
+LISTED = {f"../{package}/__init__.py": f"reference/{package}.md" for package in ("pcircuit", "hld")}
+LESSON = re.compile(r"(\]\((?:[\w./]*/)?\d\d_\w+)\.ipynb\)(?!\{)")  # in the repository a notebook, here a page
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
 
 
@@ -54,7 +56,8 @@ def on_files(files, config):
 def on_page_markdown(markdown, page, config, files):
     """Links to files of the repository lead to their pages; those to other files become plain text."""
     depth = page.file.src_uri.count("/")
-    for outside, inside in OUTSIDE.items():
+    markdown = LESSON.sub(r"\1.md)", markdown)
+    for outside, inside in (OUTSIDE | LISTED).items():
         markdown = markdown.replace(f"]({outside}", f"]({'../' * depth}{inside}")
     markdown = markdown.replace("](../benchmarks/figures/", f"]({'../' * depth}figures/")
     return re.sub(r"\[([^\]]*)\]\(\.\./[^)]*\)", r"\1", markdown) if depth == 0 else markdown

@@ -145,8 +145,8 @@ class MMDTest:
     References
     ----------
     Gretton et al. (2012), A kernel two-sample test, JMLR 13; Jitkrittum et al. (2017), A linear-time kernel
-    goodness-of-fit test, NeurIPS; K, S and Krishnan (2026), Hierarchical Likelihood Distance, section "Experiments",
-    where MMD with a reference sample is a baseline.
+    goodness-of-fit test, NeurIPS; K, S and Krishnan (2026), A Probabilistic Circuit-Induced Pseudo-Metric for
+    Out-of-Distribution Detection, section "Experiments", where MMD with a reference sample is a baseline.
 
     Examples
     --------

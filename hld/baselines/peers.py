@@ -167,7 +167,8 @@ def root_likelihood_test(circuit: pcircuit.Circuit, *, num_resamples: int = 999,
     References
     ----------
     E. Nalisnick, A. Matsukawa, Y. W. Teh, D. Gorur and B. Lakshminarayanan (2019), Do deep generative models know what
-    they don't know?, ICLR.  K, S and Krishnan (2026), Hierarchical Likelihood Distance, appendix, "Baselines".
+    they don't know?, ICLR.  K, S and Krishnan (2026), A Probabilistic Circuit-Induced Pseudo-Metric for
+    Out-of-Distribution Detection, appendix, "Baselines".
 
     Examples
     --------

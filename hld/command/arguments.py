@@ -35,7 +35,7 @@ def build_parser() -> argparse.ArgumentParser:
     """The commands and their options."""
     parser = Parser(
         prog="hld", description="Does a batch of data still follow the distribution that a model learned?",
-        epilog=f"{STATUS}. Tables are CSV, Parquet or JSON lines; '-' reads standard input; "
+        epilog=f"{STATUS}. Tables are CSV, Parquet, JSON lines or JSON; '-' reads standard input; "
                "empty cells are missing.")
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
@@ -157,10 +157,11 @@ def _add_explain(commands: Any) -> None:
     explain.add_argument("--plot", metavar="FILE.png", help="draw the columns' shares (needs hld[plot])")
 
 
-def _add_batch(command: Parser, number: Any = None) -> None:
+def _add_batch(command: Parser, number: Any = None, table: str = "BATCH.csv",
+               said: str = "rows with the columns of training") -> None:
     """What ``hld test`` and ``hld explain`` share."""
     command.add_argument("model", metavar="MODEL", help="model file")
-    command.add_argument("table", metavar="BATCH.csv", help="rows with the columns of training", nargs=number)
+    command.add_argument("table", metavar=table, help=said, nargs=number)
     _add_alpha(command)
     command.add_argument("--json", action="store_true", help=JSON)
     add_reading_options(command)
@@ -269,7 +270,7 @@ def _add_audit(commands: Any) -> None:
     """``hld audit``."""
     audit = _add(commands, "audit", auditing.audit, "measure level, power and drift on rows that a model has not seen",
                  "exit status: 0 the level is kept, 1 it is not, 2 error")
-    _add_batch(audit)
+    _add_batch(audit, table="HELDOUT.csv", said="rows that the model has not seen")
     audit.add_argument("--sizes", type=_sizes, default=[10, 50, 200], metavar="N,N",
                        help="rows of a batch (default 10,50,200)")
     audit.add_argument("--num-batches", type=_positive, default=200, metavar="N",

@@ -49,7 +49,7 @@ then sf(q) = 0 for every q > 0 and all quantiles are 0. `cdf` is P(Q < q), so th
 
 References
 ----------
-K, S and Krishnan (2026), Hierarchical Likelihood Distance.
+K, S and Krishnan (2026), A Probabilistic Circuit-Induced Pseudo-Metric for Out-of-Distribution Detection.
 
 Imhof (1961), Computing the distribution of quadratic forms in normal variables, Biometrika 48, 419-426.
 

@@ -154,7 +154,8 @@ class Monitor:
     ----------
     Ville (1939), Etude critique de la notion de collectif; Shekhar and Ramdas (2023), Nonparametric two-sample testing
     by betting, IEEE Transactions on Information Theory; Herbster and Warmuth (1998), Tracking the best expert, Machine
-    Learning 32; K, S and Krishnan (2026), Hierarchical Likelihood Distance, for L and mu.
+    Learning 32; K, S and Krishnan (2026), A Probabilistic Circuit-Induced Pseudo-Metric for Out-of-Distribution
+    Detection, for L and mu.
 
     Examples
     --------

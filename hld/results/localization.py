@@ -119,8 +119,8 @@ def localize(circuit: pcircuit.Circuit, nodes: np.ndarray, deltas: np.ndarray, s
 
     References
     ----------
-    K, S and Krishnan (2026), Hierarchical Likelihood Distance, question Q3; Benjamini and Hochberg (1995), J. Royal
-    Statistical Society B 57, 289.
+    K, S and Krishnan (2026), A Probabilistic Circuit-Induced Pseudo-Metric for Out-of-Distribution Detection, question
+    Q3; Benjamini and Hochberg (1995), J. Royal Statistical Society B 57, 289.
 
     Examples
     --------

@@ -32,9 +32,9 @@ infinite. Values beyond the training range, infinities included, fall into the o
 *Missing values* (None, NaN, NaT, pandas.NA, masked) are -1: the circuit integrates them out exactly.
 
 *Equality is by value*: 1, 1.0 and True are one level, "1" is another; 0.1 is the same level, and in the same bin, if it
-comes as a number of four bytes (`hld.schemas.single_precision`). Text in a column of numbers is a
-TypeError, never parsed. Dates, and objects other than text and numbers, are levels by their text
-``str(value)``. The result depends on nothing random, and not on the order of the rows.
+comes as a number of four bytes (`hld.schemas.single_precision`). Text in a column of numbers is a TypeError,
+never parsed. Dates, and objects other than text and numbers, are levels by their text ``str(value)``. The result
+depends on nothing random, and not on the order of the rows.
 """
 from __future__ import annotations
 
@@ -97,11 +97,12 @@ def fit_encoder(table: Any, *, num_bins: int = 8, max_categories: int = 64, cate
 
     Notes
     -----
-    One sort or one hash table per column, O(N log N).
+    O(N log N) a column, sorted or hashed once.
 
     References
     ----------
-    K, S and Krishnan (2026), Hierarchical Likelihood Distance, appendix on data sets, which leaves the rule open.
+    K, S and Krishnan (2026), A Probabilistic Circuit-Induced Pseudo-Metric for Out-of-Distribution Detection, on data
+    sets (in the appendix): it leaves the rule open.
 
     Examples
     --------

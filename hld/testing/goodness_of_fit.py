@@ -8,8 +8,7 @@ The statistic is the Hierarchical Likelihood Distance between the batch and the 
 
 in the paper's plain norm or another one (`hld.metrics.named`), and H0 is rejected when d is larger than its null
 distribution allows (`hld.nulls.named`).  Everything that does not depend on the batch is computed once, when the test
-is built (`hld.testing.calibration`); no reference data are needed, then or later.  A call evaluates the batch and
-looks up one tail probability.
+is built (`hld.testing.calibration`); no reference data are needed.  A call looks up one tail probability of the batch.
 """
 from __future__ import annotations
 
@@ -125,7 +124,8 @@ class HLDTest:
 
     References
     ----------
-    K, S and Krishnan (2026), Hierarchical Likelihood Distance, "Goodness-of-Fit Test using HLD", algorithms 1 and 2.
+    K, S and Krishnan (2026), A Probabilistic Circuit-Induced Pseudo-Metric for Out-of-Distribution Detection,
+    "Goodness-of-Fit Test using HLD", algorithms 1 and 2.
 
     Examples
     --------

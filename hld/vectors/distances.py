@@ -64,7 +64,8 @@ def distance(circuit: pcircuit.Circuit, first: pcircuit.Circuit | ArrayLike,
 
     References
     ----------
-    K, S and Krishnan (2026), Hierarchical Likelihood Distance, definition 2 and theorem 1.
+    K, S and Krishnan (2026), A Probabilistic Circuit-Induced Pseudo-Metric for Out-of-Distribution Detection,
+    definition 2 and theorem 1.
 
     Examples
     --------

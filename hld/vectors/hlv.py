@@ -47,7 +47,8 @@ def likelihood_vectors(circuit: pcircuit.Circuit, data: ArrayLike, nodes: ArrayL
 
     References
     ----------
-    K, S and Krishnan (2026), Hierarchical Likelihood Distance, section "Hierarchical Likelihood Vector".
+    K, S and Krishnan (2026), A Probabilistic Circuit-Induced Pseudo-Metric for Out-of-Distribution Detection, section
+    "Hierarchical Likelihood Vector".
 
     Examples
     --------

@@ -56,8 +56,8 @@ def select_nodes(circuit: Circuit, kinds: str | Sequence[str] = ("input", "sum")
 
     References
     ----------
-    K, S and Krishnan (2026), Hierarchical Likelihood Distance, section "Hierarchical Likelihood Vector", and table
-    "Node Ablation" of the supplement.
+    K, S and Krishnan (2026), A Probabilistic Circuit-Induced Pseudo-Metric for Out-of-Distribution Detection, section
+    "Hierarchical Likelihood Vector", and table "Node Ablation" of the supplement.
 
     Examples
     --------

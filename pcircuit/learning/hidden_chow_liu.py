@@ -97,8 +97,9 @@ def hclt(data: ArrayLike, num_latents: int = 4, num_categories: ArrayLike | None
 
     References
     ----------
-    A. Liu and G. Van den Broeck (2021), Tractable regularization of probabilistic circuits, NeurIPS 34, on
-    Hidden Chow-Liu trees.  K, S and Krishnan (2026), Hierarchical Likelihood Distance, section "Experiments".
+    A. Liu and G. Van den Broeck (2021), Tractable regularization of probabilistic circuits, NeurIPS 34, on Hidden
+    Chow-Liu trees.  K, S and Krishnan (2026), A Probabilistic Circuit-Induced Pseudo-Metric for Out-of-Distribution
+    Detection, section "Experiments".
 
     Examples
     --------

@@ -70,9 +70,10 @@ def rat_spn(num_categories: ArrayLike, num_units: int = 4, depth: int = 2, rng: 
 
     References
     ----------
-    R. Peharz, A. Vergari, K. Stelzner, A. Molina, X. Shao, M. Trapp, K. Kersting and Z. Ghahramani (2019),
-    Random sum-product networks: a simple and effective approach to probabilistic deep learning, UAI.
-    K, S and Krishnan (2026), Hierarchical Likelihood Distance, section "Ablations", paragraph on RAT-SPN.
+    R. Peharz, A. Vergari, K. Stelzner, A. Molina, X. Shao, M. Trapp, K. Kersting and Z. Ghahramani (2019), Random
+    sum-product networks: a simple and effective approach to probabilistic deep learning, UAI. K, S and Krishnan (2026),
+    A Probabilistic Circuit-Induced Pseudo-Metric for Out-of-Distribution Detection, section "Ablations", paragraph on
+    RAT-SPN.
 
     Examples
     --------

@@ -67,7 +67,8 @@ class Moments:
 
     References
     ----------
-    K, S and Krishnan (2026), Hierarchical Likelihood Distance, section "Goodness-of-Fit Test using HLD".
+    K, S and Krishnan (2026), A Probabilistic Circuit-Induced Pseudo-Metric for Out-of-Distribution Detection, section
+    "Goodness-of-Fit Test using HLD".
     """
 
     circuit: Circuit
@@ -294,8 +295,8 @@ def exact_moments(circuit: Circuit, nodes: ArrayLike | None = None, *,
 
     References
     ----------
-    K, S and Krishnan (2026), Hierarchical Likelihood Distance, sections "Exact Computation of mu" and "Exact
-    computation of Sigma", and algorithm 1 of the supplement.
+    K, S and Krishnan (2026), A Probabilistic Circuit-Induced Pseudo-Metric for Out-of-Distribution Detection, sections
+    "Exact Computation of mu" and "Exact computation of Sigma", and algorithm 1 of the supplement.
 
     Vergari et al. (2021), A Compositional Atlas of Tractable Circuit Operations, NeurIPS (products of circuits).
 

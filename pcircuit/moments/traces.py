@@ -19,8 +19,8 @@ Near the leaves there are fewer columns than pairs of units.  A region then keep
 of H, whichever is smaller; `gram_factor` turns an H from below into columns where a region has more pairs than
 its child.  Cost O(K^5) per region with H, O(K^3) per column without; memory O(K^4) per open region.
 
-References: K, S and Krishnan (2026), Hierarchical Likelihood Distance, section "Exact computation of Sigma",
-obtains the same numbers from one product circuit per pair of nodes.
+References: K, S and Krishnan (2026), A Probabilistic Circuit-Induced Pseudo-Metric for Out-of-Distribution Detection,
+section "Exact computation of Sigma", obtains the same numbers from one product circuit per pair of nodes.
 """
 from __future__ import annotations
 

@@ -146,9 +146,9 @@ def overlap(a: Circuit, b: Circuit, c: Circuit | None = None, *, log: bool = Fal
 
     References
     ----------
-    Vergari et al. (2021), A Compositional Atlas of Tractable Circuit Operations, NeurIPS; K, S and Krishnan
-    (2026), Hierarchical Likelihood Distance, section "Exact computation of mu and Sigma" (overlaps as node
-    moments).
+    Vergari et al. (2021), A Compositional Atlas of Tractable Circuit Operations, NeurIPS; K, S and Krishnan (2026), A
+    Probabilistic Circuit-Induced Pseudo-Metric for Out-of-Distribution Detection, section "Exact computation of mu and
+    Sigma" (overlaps as node moments).
 
     Examples
     --------

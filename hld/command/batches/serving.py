@@ -12,7 +12,8 @@ def serve(args: Any) -> int:
     """Load the models and serve until the process is told to stop."""
     absent = [package for module, package in NEEDED.items() if importlib.util.find_spec(module) is None]
     if absent:
-        raise ImportError(f"serving needs {', '.join(absent)}, which is not installed: pip install 'hld[serve]'")
+        are = "is" if len(absent) == 1 else "are"
+        raise ImportError(f"serving needs {', '.join(absent)}, which {are} not installed: pip install 'hld[serve]'")
     import pcircuit
     from hld.command.console.output import print_text
     from hld.command.console.steps import step
