@@ -23,36 +23,33 @@ from hld.answers.table_facts import batch_profile, evidence_of
 from hld.checks import check_alpha
 from hld.detector_options import check_options
 from hld.detector_parts import batch_as_named, describe, judge_table_summary
-from hld.estimator import check_fitted, feature_names, predictions, sklearn_tags, width_as_expected
+from hld.detector_questions import DetectorQuestions
+from hld.estimator import check_fitted, feature_names, sklearn_tags
 from hld.files.detector import detector_parts, read_parts
 from hld.fitting.learning import learn_detector
-from hld.planning.of_tables import detectable_of_table, power_of_table, sample_size_of_table
 from hld.results.largest import largest_of
 from hld.results.with_quality import with_quality
-from hld.summaries.of_tables import summarize_table
 from hld.summaries.summary import BatchSummary
-from hld.synthetic.drawing import condition_probability, draw_rows
 
 if TYPE_CHECKING:
-    from hld.answers.segments import SegmentsResult
     from hld.results.result import HLDResult
 
 
-class HLDDetector:
+class HLDDetector(DetectorQuestions):
     """Learns the distribution of a table and tests whether later batches still follow it.
 
     Parameters
     ----------
-    num_latents : int
+    num_latents : int, default 4
         K, states of each hidden variable of the Hidden Chow-Liu tree.
-    num_epochs : int
+    num_epochs : int, default 100
         EM passes over the training rows.
-    pseudocount : float
+    pseudocount : float, default 1.0
         Smoothing of the Chow-Liu counts and of the EM steps.  With less smoothing a circuit learned from few rows
         overfits them, and fresh rows look shifted.
-    num_bins : int
+    num_bins : int, default 8
         Largest number of quantile bins of a continuous column.
-    max_categories : int
+    max_categories : int, default 64
         Levels kept for a categorical column; integer columns with more distinct values, or with more than `num_bins`
         and fewer than four rows for each, are treated as continuous.
     categorical, continuous : sequence of column names or positions, optional
@@ -62,31 +59,34 @@ class HLDDetector:
     covariates : sequence of column names or positions, optional
         Columns that may move: batches are then tested for whether the others given these are as learned
         (`hld.conditional`), and results say which of the two moved.
-    missingness : bool
+    missingness : bool, default True
         Whether shares of missing values and numbers of new values are tested, too, and count in the p-value
         (`hld.schemas.counts.missingness`, `hld.schemas.counts.new_values`).
-    kinds : tuple of str
+    kinds : tuple of str, default ("input", "sum")
         Kinds of the circuit's units that the test looks at.
-    metric : "auto", "likelihoods" or see `HLDTest`
+    metric : "auto", "likelihoods" or see `HLDTest`, default "auto"
         "auto" combines "euclidean", "standardized", "marginals" and "whitened", and, if 25 or more rows are held out,
         "whitened_fine" and "score"; without input or sum units among `kinds` only those that do not need them.  With
         held-out rows the counts of single columns (`hld.results.largest_count`) and the dependences along the tree
         (`hld.results.largest_dependence`) are tested, too.  "likelihoods" is the same without "score", which is not
         exported as C.
-    null : see `HLDTest`
+    null : see `HLDTest`, default "auto"
         By default drawn batches where T is small.
-    reference : "auto", "training", "held-out" or "circuit"
+    reference : "auto", "training", "held-out" or "circuit", default "auto"
         What a batch is compared with.  "held-out": mean and covariance of half of the rows, from which nothing is
         learned, neither circuit nor encoder (kept as averages, no rows): they and the rows of an unshifted batch are
         exchangeable, which is what the p-value rests on.  "training": mean and covariance of all rows, from which the
         circuit learns as well; since it fits them better than fresh ones, the test needs a hundred rows or more for
         each node.  "circuit": its own exact moments, as in the paper.  "auto" takes "held-out", or "training" with
         fewer than four rows.
-    estimation_error : bool
+    estimation_error : bool, default True
         For ``reference="circuit"``: scale the null by 1 + T / n for the n training rows, so that the error of the fit
         does not count as a shift.  The other references always do.
-    tolerance, num_resamples : see `HLDTest`
-    rng : int or numpy.random.Generator
+    tolerance : float, default 0.0
+        See `HLDTest`.
+    num_resamples : int, default 999
+        See `HLDTest`.
+    rng : int or numpy.random.Generator, default 0
         Seed of start values and resampling.
 
     Attributes
@@ -188,6 +188,12 @@ class HLDDetector:
         ------
         TypeError, ValueError
             If the table or an option is not usable; the message names the column or option.
+
+        Examples
+        --------
+        >>> rows = np.random.default_rng(0).integers(0, 3, size=(300, 2))
+        >>> HLDDetector(num_epochs=5).fit(rows).num_train_
+        300
         """
         check_options(self.get_params())
         return self._take_over(learn_detector(self.get_params(), table, groups, order, progress, learner))
@@ -213,8 +219,15 @@ class HLDDetector:
 
         Notes
         -----
-        ``result.data_quality`` counts what the schema does not know; ``result.pvalue`` is that of the distance and, if
-        `missingness` is tested, of the missing and the new values together.
+        ``result.data_quality`` counts what the schema does not know; ``result.pvalue`` is that of the distance, of
+        single counts and dependences and, if `missingness` is tested, of the missing and the new values together.
+
+        Examples
+        --------
+        >>> rows = np.random.default_rng(0).integers(0, 3, size=(400, 2))
+        >>> detector = HLDDetector(num_epochs=5).fit(rows[:300])
+        >>> detector.test(rows[300:]).reject, detector.test([[2, 2]] * 30).reject
+        (False, True)
         """
         check_fitted(self)
         alpha = check_alpha(alpha)
@@ -230,72 +243,30 @@ class HLDDetector:
                               largest_of(self, counts) if alone else {})
         return replace(result, evidence=evidence_of(self, counts, quality, result.column_pvalues))
 
-    def summarize(self, table: Any, *, epsilon: Any = None, delta: Any = 1e-6,
-                  rng: np.random.Generator | None = None) -> Any:
-        """A few sums over the rows of a table, which add up and can be tested in their place: see `hld.BatchSummary`.
-
-        With `epsilon`, noise makes them (epsilon, delta)-differentially private: see `hld.summaries.privacy`.
-        """
-        check_fitted(self)
-        return summarize_table(self, table, epsilon=epsilon, delta=delta, rng=rng)
-
-    def power(self, alternative: Any, T: Any, alpha: float = 0.05) -> float:
-        """Probability that T rows of an alternative are called shifted: see `hld.planning.of_tables.power_of_table`."""
-        check_fitted(self)
-        return power_of_table(self, alternative, T, alpha)
-
-    def sample_size(self, alternative: Any, power: Any = 0.9, alpha: float = 0.05) -> Any:
-        """Rows with which an alternative is found: see `hld.planning.power.sample_size`."""
-        check_fitted(self)
-        return sample_size_of_table(self, alternative, power, alpha)
-
-    def detectable(self, T: Any, power: Any = 0.9, alpha: float = 0.05) -> tuple[Any, ...]:
-        """How much more frequent levels have to get: see `hld.planning.detectable.detectable`."""
-        check_fitted(self)
-        return detectable_of_table(self, T, power, alpha)
-
-    def test_by(self, table: Any, by: Any, alpha: float = 0.05, *, every: str | None = None,
-                procedure: str = "bh") -> SegmentsResult | None:
-        """Test each segment of a table, with false discovery control: see `hld.answers.segments.judge_segments`."""
-        from hld.answers.segments import judge_segments
-        check_fitted(self)
-        alpha = check_alpha(alpha)
-        return judge_segments(self, lambda rows, quality: with_quality(
-            lambda level: self.judge_(rows, level), quality, alpha,
-            largest_of(self, batch_profile(self, rows)) if self.judge_ is self.test_ else {}),
-            table, by, alpha, every=every, procedure=procedure)
-
-    def score_samples(self, table: Any) -> np.ndarray:
-        """Natural log-likelihood of each row under the circuit; larger is more typical."""
-        check_fitted(self)
-        with width_as_expected():
-            return pcircuit.log_likelihood(self.circuit_, self.encoder_.encode(table)[0])
-
-    def decision_function(self, table: Any) -> np.ndarray:
-        """`score_samples` less `offset_`: negative for the rows that `predict` calls odd."""
-        return predictions(self, table)[0]
-
-    def predict(self, table: Any) -> np.ndarray:
-        """1 for ordinary rows, -1 for odd ones: at most 5 % of rows that follow the training distribution."""
-        return predictions(self, table)[1]
-
-    def sample(self, num_samples: int, *, where: str | None = None,
-               rng: int | np.random.Generator | None = None) -> Any:
-        """(num_samples, V) object array of rows drawn from the circuit; None for rare, new and missing values.
-
-        Numbers are drawn inside their bins and types kept; `where` is a condition that all rows satisfy, such as
-        ``'age > 40 and sex == "F"'`` (`hld.synthetic.expressions`).
-        """
-        check_fitted(self)
-        return draw_rows(self.circuit_, self.encoder_.columns, self.values_, num_samples, where=where, rng=rng)
-
-    def probability(self, where: str) -> float:
-        """Probability of a condition under the circuit, such as ``'age > 40 and sex == "F"'``."""
-        check_fitted(self)
-        return condition_probability(self.circuit_, self.encoder_.columns, self.values_, where)
-
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted detector to one file, atomically and without pickle; read it with `hld.load`."""
+        """Write the fitted detector to one file, atomically and without pickle; read it with `hld.load`.
+
+        Parameters
+        ----------
+        path : str or path-like
+            A file of this name is replaced when the new one is complete.
+
+        Raises
+        ------
+        TypeError, OSError
+            If the detector is not fitted, or the file cannot be written.
+
+        Examples
+        --------
+        >>> import os
+        >>> import tempfile
+        >>> import hld
+        >>> detector = hld.HLDDetector(num_epochs=5).fit(np.random.default_rng(0).integers(0, 3, size=(200, 2)))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     detector.save(os.path.join(folder, "model.hld"))
+        ...     hld.load(os.path.join(folder, "model.hld")).num_train_
+        200
+        """
         check_fitted(self)
         fitted = {"schema": self.schema_, "test": self.test_, "judge": self.judge_, "history": self.history_,
                   "num_train": self.num_train_, "offset": self.offset_, "profile": self.profile_,
@@ -314,12 +285,38 @@ class HLDDetector:
         return describe(self)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Constructor parameters, as scikit-learn expects."""
+        """Constructor parameters, as scikit-learn expects.
+
+        Parameters
+        ----------
+        deep : bool
+            Ignored: no parameter is an estimator.
+
+        Returns
+        -------
+        dict of str to object
+        """
         return {name: getattr(self, name) for name in inspect.signature(type(self).__init__).parameters
                 if name != "self"}
 
     def set_params(self, **params: Any) -> HLDDetector:
-        """Change constructor parameters; takes effect at the next `fit`."""
+        """Change constructor parameters; takes effect at the next `fit`.
+
+        Parameters
+        ----------
+        **params
+            Values by name.
+
+        Returns
+        -------
+        HLDDetector
+            The same object.
+
+        Raises
+        ------
+        ValueError
+            If a name is not that of a parameter.
+        """
         known = self.get_params()
         for name, value in params.items():
             if name not in known:

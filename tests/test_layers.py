@@ -65,7 +65,8 @@ ROOMS = {
                   "variation", "conditional", CORE},
         "fitting": {"tables", "schemas", "answers", "metrics", "results", "testing", "variation", "conditional",
                     "files", CORE},
-        "detector": {"checks", "answers", "synthetic", "summaries", "planning", "results", "files", "fitting", CORE},
+        "detector_questions": {"checks", "answers", "synthetic", "summaries", "planning", "results", CORE},
+        "detector": {"detector_questions", "checks", "answers", "summaries", "results", "files", "fitting", CORE},
         "auditing": {"checks", "planning"},
         "comparing": {"checks", "nulls", "nulls.ranks", "references", "summaries", "testing", "plots", "detector"},
         "model_files": {"detector", "files"},
@@ -86,7 +87,7 @@ ROOMS = {
     },
 }
 # modules beside the folders that are a floor of their own
-TOP = {"hld.__main__", "hld.detector", "hld.model_files", "hld.chunks"}
+TOP = {"hld.__main__", "hld.detector", "hld.detector_questions", "hld.model_files", "hld.chunks"}
 NUMBA = {"pcircuit/compiled", "pcircuit/moments/compiled", "pcircuit/learning/compiled", "hld/monitoring/kernel.py",
          "hld/streams/kernel.py"}
 PUBLIC = [f"{package}.{name}" for package, module in PACKAGES.items() for name in module.__all__]
