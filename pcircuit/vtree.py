@@ -106,8 +106,20 @@ class VTree(Immutable):
     def from_nested(cls, nested: Any) -> VTree:
         """V-tree written as nested lists of variables, e.g. ``[[0, 2], 1]``; O(R), any depth.
 
-        Raises ``TypeError`` if a leaf is not a whole number, ``ValueError`` if a list is empty or contains itself, or
-        if the leaves are not the variables 0..V-1, each once.
+        Parameters
+        ----------
+        nested : nested lists or tuples of int
+
+        Returns
+        -------
+        VTree
+
+        Raises
+        ------
+        TypeError
+            If a leaf is not a whole number.
+        ValueError
+            If a list is empty or contains itself, or the leaves are not the variables 0..V-1, each once.
         """
         check_leaves(nested)
         return cls(*numbered(nested, lambda node: node if isinstance(node, (list, tuple)) else None))

@@ -64,7 +64,27 @@ class Edit:
 
     @classmethod
     def read(cls, text: str) -> Edit:
-        """An edit from a text such as ``sex=F:+0.05``."""
+        """An edit from a text such as ``sex=F:+0.05``.
+
+        Parameters
+        ----------
+        text : str
+            column=level:change; the change is a share of the rows.
+
+        Returns
+        -------
+        Edit
+
+        Raises
+        ------
+        ValueError
+            If the text is not of this form.
+
+        Examples
+        --------
+        >>> str(Edit.read("sex=F:+0.05"))
+        'sex = F: +5 % of rows'
+        """
         column, equal, rest = text.partition("=")
         level, colon, by = rest.rpartition(":")
         try:

@@ -170,12 +170,42 @@ class HLDResult:
         return () if self.evidence is None else self.evidence.pairs
 
     def localize(self, *, top: Any = 10) -> Localization:
-        """Nodes and variables that carry the shift: see `hld.results.localization.localize`."""
+        """Nodes and variables that carry the shift: see `hld.results.localization.localize`.
+
+        Parameters
+        ----------
+        top : int or None
+            How many nodes to list, the largest differences first; None for all.
+
+        Returns
+        -------
+        Localization
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `top` is neither None nor a whole number of at least 1.
+        """
         from hld.results.localization import localize
         return localize(self._circuit, self.nodes, self.deltas, self.stds, self.num_samples / self.inflation, top=top)
 
     def localize_dependences(self, *, top: Any = 10) -> Any:
-        """Which variables depend on each other in a new way, where the test has the metric "score"."""
+        """Which variables depend on each other in a new way, where the test has the metric "score".
+
+        Parameters
+        ----------
+        top : int or None
+            How many regions to list; None for all.
+
+        Returns
+        -------
+        tuple of hld.results.dependences.DependenceShift
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the test lacks the metric "score", the rows had holes, or `top` is not a whole number of at least 1.
+        """
         from hld.results.dependences import localize_dependences
         if self._scores is None:
             raise ValueError("`metric` must have 'score' among others, by which dependences are found, and the rows no "
@@ -190,7 +220,21 @@ class HLDResult:
     def plot(self, *, top: Any = FEW_COLUMNS) -> Any:
         """Expected and observed frequencies of the `top` columns that moved most, as a matplotlib figure.
 
-        Raises ValueError where the columns are not known, ImportError without matplotlib.
+        Parameters
+        ----------
+        top : int
+            How many columns.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        Raises
+        ------
+        ValueError
+            If the columns are not known.
+        ImportError
+            Without matplotlib.
         """
         from hld.answers.picture import draw_columns
         from hld.plots import new_figure

@@ -221,9 +221,25 @@ class TableSchema:
         return next((column for column in self.columns if column.name == name), None)
 
     def replace(self, name: str, **changes: Any) -> TableSchema:
-        """The schema with one column changed: any attribute of `ColumnSchema`.
+        """The schema with one column changed.
 
         A column that gets another kind and nothing else loses levels, edges and note, which are learned again.
+
+        Parameters
+        ----------
+        name : str
+            Of the column.
+        **changes
+            Attributes of `ColumnSchema`.
+
+        Returns
+        -------
+        TableSchema
+
+        Raises
+        ------
+        TypeError, ValueError, KeyError
+            If there is no such column or attribute, or the value does not fit.
         """
         old = self[name]
         if changes.get("kind", old.kind) != old.kind:
@@ -250,7 +266,21 @@ class TableSchema:
         return None if self.num_rows is None or None in counts else (self.num_rows, counts)
 
     def check(self, table: list[list[Any]]) -> DataQuality:
-        """How a table differs from the schema; any table with at least one of the columns is accepted."""
+        """How a table differs from the schema; any table with at least one of the columns is accepted.
+
+        Parameters
+        ----------
+        table : (T, V) array_like or data frame
+
+        Returns
+        -------
+        DataQuality
+
+        Raises
+        ------
+        TypeError, ValueError
+            If it is not a table, or has none of the columns.
+        """
         return self.encoder().check(table, self.trained)[1]
 
     def to_dict(self) -> dict[str, Any]:
@@ -259,7 +289,21 @@ class TableSchema:
 
     @classmethod
     def from_dict(cls, form: dict[str, Any]) -> TableSchema:
-        """Schema from what `to_dict` returned; ValueError, saying where and what, for anything else."""
+        """The schema of what `to_dict` returned.
+
+        Parameters
+        ----------
+        form : dict
+
+        Returns
+        -------
+        TableSchema
+
+        Raises
+        ------
+        ValueError
+            Saying where and what is wrong, for anything else.
+        """
         by_name, num_rows, columns = read_schema(form)
         try:
             schema = cls(tuple(ColumnSchema(**one) for one in columns), num_rows, by_name)

@@ -185,7 +185,17 @@ class StreamMonitor:
         return self.update_codes(self.detector.encoder_.encode_counting(table)[0])
 
     def update_codes(self, codes: np.ndarray) -> StreamResult:
-        """The same for rows (n, V) that are encoded, -1 for a hole."""
+        """The same as `update`, for rows that are encoded.
+
+        Parameters
+        ----------
+        codes : (n, V) int array
+            What ``detector.encoder_.encode`` makes of rows; -1 is a hole.
+
+        Returns
+        -------
+        StreamResult
+        """
         sizes = np.array([len(codes)] if len(self.sizes) and len(codes) else [], dtype=np.int64)
         vectors = self._units(codes, sizes) if len(codes) else np.zeros((0, len(self.nodes)))
         with self._lock:
@@ -248,7 +258,18 @@ class StreamMonitor:
                             columns, evidence)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the reference rows and the state to one file; the detector is not in it (`StreamMonitor.load`)."""
+        """Write the reference rows and the state to one file; the detector is not in it (`StreamMonitor.load`).
+
+        Parameters
+        ----------
+        path : str or path-like
+            A file of this name is replaced when the new one is complete.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written.
+        """
         from hld.streams.stream_file import stream_parts
         with self._lock:
             parts = stream_parts(self)
@@ -256,7 +277,26 @@ class StreamMonitor:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], detector: Any) -> StreamMonitor:
-        """Continue where the monitor in a file stood, to the last bit; ValueError unless it is this detector's."""
+        """Continue where the monitor in a file stood, to the last bit.
+
+        Parameters
+        ----------
+        path : str or path-like
+            What `save` wrote.
+        detector : HLDDetector
+            The one that the monitor was built from.
+
+        Returns
+        -------
+        StreamMonitor
+
+        Raises
+        ------
+        ValueError
+            If the file is not that of a monitor of this detector.
+        OSError
+            If it cannot be read.
+        """
         from hld.streams.stream_file import read_stream
         return read_stream(cls, path, detector)
 

@@ -196,7 +196,21 @@ class BatchSummary:
 
     @classmethod
     def from_json(cls, text: str) -> BatchSummary:
-        """The summary of `to_json`; ValueError, saying what is wrong, for anything else."""
+        """The summary that `to_json` wrote.
+
+        Parameters
+        ----------
+        text : str
+
+        Returns
+        -------
+        BatchSummary
+
+        Raises
+        ------
+        ValueError
+            Saying what is wrong, for anything else.
+        """
         return cls._of_parts(*read_json(text))
 
     def to_bytes(self) -> bytes:
@@ -205,7 +219,21 @@ class BatchSummary:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> BatchSummary:
-        """The summary of `to_bytes`; ValueError, saying what is wrong, for anything else."""
+        """The summary that `to_bytes` wrote.
+
+        Parameters
+        ----------
+        data : bytes
+
+        Returns
+        -------
+        BatchSummary
+
+        Raises
+        ------
+        ValueError
+            Saying what is wrong, for anything else.
+        """
         return cls._of_parts(*read_binary(data))
 
     def __repr__(self) -> str:

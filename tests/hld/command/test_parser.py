@@ -373,3 +373,14 @@ def test_a_missing_value_may_begin_with_a_minus():
     joined = _joined(["fit", "t.csv", "--na-values", "-999,?", "-o", "m"])
     assert joined == ["fit", "t.csv", "--na-values=-999,?", "-o", "m"]
     assert _joined(["fit", "--na-values"]) == ["fit", "--na-values"]
+
+
+@pytest.mark.parametrize(("command", "said"), [
+    (["--help"], "CSV, Parquet, JSON lines or JSON"),
+    (["audit", "--help"], "HELDOUT.csv rows that the model has not seen"),
+    (["test", "--help"], r"one character ('\t' is a tab)"),
+])
+def test_help_says_what_is_read(command, said, capsys):
+    with pytest.raises(SystemExit):
+        main(command)
+    assert said in " ".join(capsys.readouterr().out.split())

@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 
 import hld
+from hld.command.batches import serving
 from hld.command.parser import main
 
 
@@ -28,3 +29,9 @@ def test_the_service_gets_models_limits_and_address(tmp_path, monkeypatch, capsy
     assert options == {"host": "0.0.0.0", "port": 81, "token": "a-token-of-thirty-characters..", "watch_seconds": 7.0}
     assert (limits.max_rows, limits.max_bytes, limits.seconds, limits.workers, limits.queue) == (5, 99, 2.0, 3, 4)
     assert capsys.readouterr().out == "serving orders at http://here\n"
+
+
+def test_several_absent_packages_are_named_in_the_plural(monkeypatch):
+    monkeypatch.setattr(serving, "NEEDED", {"no_such_one": "one", "no_such_two": "two"})
+    with pytest.raises(ImportError, match="serving needs one, two, which are not installed"):
+        serving.serve(None)
