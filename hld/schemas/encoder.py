@@ -62,7 +62,7 @@ def fit_encoder(table: Any, *, num_bins: int = 8, max_categories: int = 64, cate
     r"""Learn how the columns of a table become categories.
 
     A column of numbers with N sorted values x is cut at :math:`x_{(\lfloor kN/B \rfloor + 1)}`, k = 1..B - 1,
-    into at most B bins; levels are counted. See the module for the kinds of columns.
+    into at most B bins; levels are counted. O(N log N) a column. See the module for the kinds.
 
     Parameters
     ----------
@@ -94,10 +94,6 @@ def fit_encoder(table: Any, *, num_bins: int = 8, max_categories: int = 64, cate
         `max_categories` below 2.
     TypeError
         Text in a column of `continuous`, values that cannot be levels, options of the wrong type.
-
-    Notes
-    -----
-    O(N log N) a column, sorted or hashed once.
 
     References
     ----------
