@@ -107,14 +107,14 @@ def facts_of_chunks(detector: HLDDetector, chunks: Iterable[Any], part: int = 0)
         If a chunk does not fit the detector.
     """
     sums, found, counts = RowSums(detector.test_, part=part), None, None
-    absent: set[str] = set()
+    absent: set[str] = set(detector.encoder_.names)
     extra: set[str] = set()
     for chunk in chunks:
         codes, report, not_there, new = detector.encoder_.encode_counting(chunk)
         sums.add(codes)
         counts = _added(counts, batch_profile(detector, codes))
         found = _added(found, report)
-        absent, extra = absent | set(not_there), extra | set(new)
+        absent, extra = absent & set(not_there), extra | set(new)
     return None if found is None else ChunkFacts(sums.totals(), counts, found, frozenset(absent), frozenset(extra))
 
 
@@ -153,7 +153,7 @@ class ChunkFacts:
         Categories of each column and pair.
     report : EncodingReport
     absent, extra : frozenset of str
-        Columns that were missing; that training did not have.
+        Columns that no chunk has; that training did not have.
     """
 
     rows: RowTotals
@@ -165,7 +165,7 @@ class ChunkFacts:
     def __add__(self, other: ChunkFacts) -> ChunkFacts:
         """Those of both, this one's rows first."""
         return ChunkFacts(self.rows + other.rows, _added(self.counts, other.counts), self.report + other.report,
-                          self.absent | other.absent, self.extra | other.extra)
+                          self.absent & other.absent, self.extra | other.extra)
 
 
 def _added(first: Any, second: Any) -> Any:
@@ -176,13 +176,13 @@ def _added(first: Any, second: Any) -> Any:
 def _judge_whole(detector: HLDDetector, chunks: Iterable[Any], alpha: float) -> HLDResult:
     """The test of a detector that needs the rows together: their codes are held."""
     codes, total = [], None
-    absent: set[str] = set()
+    absent: set[str] = set(detector.encoder_.names)
     extra: set[str] = set()
     for chunk in chunks:
         own, report, not_there, new = detector.encoder_.encode_counting(chunk)
         codes.append(own)
         total = report if total is None else total + report
-        absent, extra = absent | set(not_there), extra | set(new)
+        absent, extra = absent & set(not_there), extra | set(new)
     if total is None:
         raise ValueError("`chunks` has no table: at least one is needed")
     quality = data_quality(detector.encoder_.columns, detector.schema_.trained, total, absent, sorted(extra),

@@ -67,7 +67,10 @@ def summarize_chunks(detector: Any, chunks: Iterable[Any], *, epsilon: float | N
         cells = np.array([getattr(report, name) for name in CELLS], dtype=np.int64)
         counted = TableCounts(cells, np.concatenate(profile_of(codes, encoder.num_categories, ()).counts),
                               tuple(absent), tuple(sorted(extra)))
-        found, table = own if found is None else found + own, counted if table is None else table + counted
+        if table is not None:   # what only some of the chunks lack is missing there, and not absent
+            both = set(table.absent) & set(counted.absent)
+            counted = replace(table + counted, absent=tuple(sorted(both)))
+        found, table = own if found is None else found + own, counted
     if found is None:
         raise ValueError("`chunks` has no table: at least one is needed")
     if epsilon is not None:

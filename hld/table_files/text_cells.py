@@ -107,6 +107,8 @@ def _levels(cells: np.ndarray, fitted: LevelColumn, decimal: str) -> np.ndarray:
         return result
     is_level = fitted.kind not in BINNED
     result[:] = [_number(cell, decimal, is_level) for cell in cells]
+    if fitted.kind == "boolean":    # 0 and 1 are equal to them, and would be shown as other values than a frame's
+        result[:] = [bool(cell) if cell in (0, 1) else cell for cell in result]
     return result
 
 

@@ -53,6 +53,7 @@ from hld.tables.single_cells import (
     too_large,
 )
 from hld.tables.times import times_as_objects
+from hld.tables.unreadable import Unreadable
 
 NUMERIC = "biuf"                                   # dtype kinds that compare as numbers
 _TEXT = "UST"
@@ -84,8 +85,7 @@ def read_table(table: Any) -> Columns:
     named = _named_parts(table)
     if named is not None:
         names, arrays, declared = named
-        arrays = [_checked_dtype(_unmasked(array) if isinstance(array, np.ma.MaskedArray) else array,
-                                 f"`table` column {name!r}") for array, name in zip(arrays, names, strict=True)]
+        arrays = [_checked_column(array, name) for array, name in zip(arrays, names, strict=True)]
         return Columns(names, len(arrays[0]) if arrays else 0, arrays, list(declared))
     array = _as_array(table)
     if array.ndim != 2:
@@ -152,10 +152,19 @@ def _unmasked(array: Any) -> np.ndarray:
     return np.where(mask, None, cells) if mask.any() else cells  # type: ignore[return-value]
 
 
-def _checked_dtype(array: Any, what: Any) -> Any:
-    """The array itself; TypeError for dtypes that no level has."""
-    if isinstance(array, Factored):
+def _checked_column(array: Any, name: str) -> Any:
+    """The column (N,) without a mask; `Unreadable` where no level has its dtype."""
+    if isinstance(array, (Factored, Unreadable)):
         return array
+    try:
+        return _checked_dtype(_unmasked(array) if isinstance(array, np.ma.MaskedArray) else array,
+                              f"`table` column {name!r}")
+    except (TypeError, ValueError) as error:
+        return Unreadable(len(array), type(error), str(error))
+
+
+def _checked_dtype(array: Any, what: Any) -> Any:
+    """The array itself; TypeError or ValueError for dtypes that no level has."""
     if array.dtype.kind == "c":
         raise ValueError(f"{what} has dtype {array.dtype}: Complex data not supported, give real and imaginary parts "
                          "as columns")

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hld.tables.factored import Factored
+from hld.tables.unreadable import nested
 
 _ROW_INDEX = re.compile(r"__index_level_\d+__")
 EXACT = 2.0 ** 53  # below this magnitude every whole number is a double
@@ -77,11 +78,7 @@ def arrow_column(column: Any, name: str) -> Any:
     Returns
     -------
     (N,) array or Factored
-
-    Raises
-    ------
-    TypeError
-        A type that no level has.
+        `Unreadable` of a type that no level has.
     """
     import pyarrow
     kind = str(column.type)
@@ -92,8 +89,7 @@ def arrow_column(column: Any, name: str) -> Any:
     if kind.startswith("time"):  # timestamps, and times of the day in microseconds at most
         return _time_column(column, kind)
     if kind.startswith(("list", "large_list", "struct", "map", "fixed_size_list", "union")):
-        raise TypeError(f"`table` column {name!r} holds nested values ({kind}), expected one value in each cell: split "
-                        "the column first")
+        return nested(len(column), name, kind)
     if column.null_count and pyarrow.types.is_integer(column.type):
         numbers = np.asarray(column.cast(pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False))
         return _objects(column) if (np.abs(numbers) >= EXACT).any() else numbers
@@ -127,11 +123,9 @@ def records_parts(records: Any) -> tuple[tuple[Any, ...], list[Any]]:
 
 def structured_parts(table: Any) -> tuple[tuple[Any, ...], list[Any]]:
     """Names and arrays (N,) of a structured array (N,)."""
-    for name in table.dtype.names:
-        if table.dtype[name].shape or table.dtype[name].names:
-            raise TypeError(f"`table` column {name!r} holds nested values ({table.dtype[name]}), expected one value in "
-                            "each cell: split the column first")
-    return tuple(table.dtype.names), [table[name] for name in table.dtype.names]
+    kinds = {name: table.dtype[name] for name in table.dtype.names}
+    return tuple(kinds), [nested(len(table), name, str(kind)) if kind.shape or kind.names else table[name]
+                          for name, kind in kinds.items()]
 
 
 def refuse_repeated(names: Any) -> None:

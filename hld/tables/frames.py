@@ -16,6 +16,7 @@ import numpy as np
 
 from hld.tables.factored import Factored
 from hld.tables.forms import EXACT, refuse_repeated
+from hld.tables.unreadable import nested
 
 
 def is_frame(table: Any) -> bool:
@@ -43,7 +44,7 @@ def frame_parts(frame: Any) -> tuple[tuple[Any, ...], list[Any], list[Any]]:
     return names, arrays, declared
 
 
-def _exact_array(series: Any, name: str) -> np.ndarray:
+def _exact_array(series: Any, name: str) -> Any:
     """The cells of a column (N,), as an array of its type where that holds them exactly, else as Python objects."""
     kind = str(series.dtype)
     if kind in ("Int128", "UInt128"):       # NumPy has no such integers
@@ -54,11 +55,10 @@ def _exact_array(series: Any, name: str) -> np.ndarray:
         return series.dt.to_timestamp().to_numpy()
     if hasattr(series, "factorize") and (kind in ("str", "string", "category") or _is_text(series, kind)):
         codes, levels = series.factorize()
-        return Factored(codes, _objects(np.asarray(levels, dtype=object).tolist()))  # type: ignore[return-value]
+        return Factored(codes, _objects(np.asarray(levels, dtype=object).tolist()))
     array = series.to_numpy()
     if array.ndim != 1:
-        raise TypeError(f"`table` column {name!r} holds nested values ({kind}), expected one value in each cell: "
-                        f"split the column first")
+        return nested(len(array), name, kind)
     is_rounded = array.dtype.kind == "f" and not any(word in kind.lower() for word in ("float", "double"))
     if is_rounded and (np.abs(array) >= EXACT).any():       # false for NaN
         return _objects(series.astype(object) if hasattr(series, "astype") else series.to_list())

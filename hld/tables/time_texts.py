@@ -115,7 +115,8 @@ def _plain_iso(text: str) -> str:
 def _dates(cells: Any) -> list[Any]:
     """Dates in UTC without a zone; texts where they are no dates."""
     import pandas
-    texts = pandas.Series([in_iso(cell) for cell in cells], dtype=object)
+    texts = [in_iso(cell) for cell in cells]    # those of the forms above alone: 20240501 is a number elsewhere
+    texts = pandas.Series([text if ISO.fullmatch(text) else None for text in texts], dtype=object)
     found = pandas.to_datetime(texts, format="ISO8601", errors="coerce", utc=True)
     dates = found.dt.tz_localize(None).to_numpy().astype("M8[us]")
     return [cell if moment is None else moment for cell, moment in zip(cells, dates.tolist(), strict=True)]

@@ -103,16 +103,20 @@ def _among_rows(detector: Any, args: Any) -> Any:
 
 def _blocks(lines: Iterator[str], size: int, options: ReadOptions) -> Iterator[tuple[Dialect, list[list[str]]]]:
     """How standard input is written, by its first lines, and `size` rows of it at a time, fewer at the end."""
-    from hld.table_files.dialect import find_dialect, likely_decimal
+    from hld.table_files.decimal_marks import likely_decimal
+    from hld.table_files.dialect import find_dialect
     first = list(itertools.islice(lines, size + 1))
     dialect = find_dialect("".join(first).encode(), replace(options, encoding="utf-8"), NAME)
-    rows = filter(None, csv.reader(itertools.chain(first, lines), delimiter=dialect.separator,
-                                   skipinitialspace=dialect.has_blanks))
+    all_rows = csv.reader(itertools.chain(first[dialect.num_before:], lines), delimiter=dialect.separator,
+                          skipinitialspace=dialect.has_blanks)
+    # an empty line is a missing cell where there is one column, and nothing where there are several
+    rows = (row or [""] for row in all_rows) if len(dialect.names) == 1 else filter(None, all_rows)
     if options.has_header:
         next(rows)
     while block := list(itertools.islice(rows, size)):
         if options.decimal is None and dialect.decimal == ".":  # whole numbers, until now
-            dialect = replace(dialect, decimal=likely_decimal(block, dialect.separator))
+            cells = zip(*(row for row in block if len(row) == len(dialect.names)), strict=True)
+            dialect = replace(dialect, decimal=likely_decimal(cells, dialect.separator, options.missing_texts))
         yield dialect, block
 
 
@@ -133,6 +137,8 @@ def _cells(rows: list[list[str]], dialect: Dialect, encoder: TableEncoder, optio
 
 def _lines(encoding: str) -> Iterator[str]:
     """Lines of standard input."""
+    if sys.stdin is None:
+        raise ValueError(f"{NAME} is closed, expected a header and rows")
     try:
         if hasattr(sys.stdin, "reconfigure"):
             sys.stdin.reconfigure(encoding=encoding, errors="strict")

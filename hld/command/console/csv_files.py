@@ -71,7 +71,8 @@ def read_batch(path: str, encoder: TableEncoder, options: ReadOptions | None = N
     chunks = retried(path, lambda as_text: list(files.read_chunks(path, encoder, options or ReadOptions(),
                                                                    as_text=as_text)))
     if chunks and not isinstance(chunks[0], dict):
-        return pandas.concat([chunk.to_pandas() for chunk in chunks], ignore_index=True)
+        return pandas.concat([chunk if hasattr(chunk, "iloc") else chunk.to_pandas() for chunk in chunks],
+                             ignore_index=True)
     names = list(chunks[0]) if chunks else []
     return pandas.DataFrame({name: np.concatenate([whole_cells(chunk[name]) for chunk in chunks]) for name in names})
 

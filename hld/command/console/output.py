@@ -76,6 +76,8 @@ def save_figure(figure: Any, path: Any, dpi: Any) -> None:
 
 def check_output(path: Any) -> pathlib.Path:
     """The path of a file that can be written, so that long work does not end with a wrong name."""
+    if path == "-":
+        raise ValueError("'-' stands for no file here, expected the name of a file to write (./- for one of that name)")
     path = pathlib.Path(path)
     if path.is_dir():
         raise ValueError(f"{str(path)!r} is a folder, expected the name of a file to write")

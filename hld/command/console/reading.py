@@ -27,6 +27,8 @@ def add_reading_options(command: Any) -> None:
 def reading_options(args: argparse.Namespace) -> ReadOptions:
     """The `ReadOptions` of parsed arguments."""
     from hld.table_files.dialect import ReadOptions
+    if args.columns == []:
+        raise ValueError("--columns is empty, expected names of columns to read: leave it out to read all of them")
     return ReadOptions(args.sep, not args.no_header, args.decimal, args.encoding, tuple(args.na_values),
                        None if args.columns is None else tuple(args.columns), tuple(args.drop), args.format)
 

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hld.table_files.byte_files import form_of, opened
-from hld.table_files.dialect import ReadOptions
+from hld.table_files.byte_files import form_of, opened, with_head
+from hld.table_files.dialect import MOST_HEAD, ReadOptions
 
 TEXT = b"number,word\n" + b"".join(b"%d,%s\n" % (i * i, b"ab"[i % 2:i % 2 + 1]) for i in range(5000))
 
@@ -110,3 +110,20 @@ def test_a_parquet_file_may_be_in_an_archive(tmp_path):
     path = tmp_path / "rows.zip"
     path.write_bytes(zipped((tmp_path / "rows.parquet").read_bytes(), ("rows.parquet",)))
     assert [len(chunk) for chunk in typed_chunks(str(path), ReadOptions())] == [7]
+
+
+def test_standard_input_may_be_closed(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(ValueError, match="standard input is closed, expected a table"), opened("-"):
+        pass
+
+
+def test_as_much_of_a_file_is_looked_at_as_its_first_row_needs():
+    for size, looked_at in ((10, 2 ** 16), (2 ** 16 - 4, 2 ** 16), (2 ** 16 - 2, 2 ** 17), (200_000, 2 ** 18)):
+        data = b"a," * (size // 2) + b"b\n" + b"1,2\n" * 2 ** 18
+        head, file = with_head(io.BytesIO(data), ReadOptions())
+        assert len(head) == looked_at
+        assert data.startswith(head)
+        assert file.read() == data
+    head, _ = with_head(io.BytesIO(b'"' * 2 ** 23), ReadOptions())
+    assert len(head) == MOST_HEAD

@@ -1,6 +1,7 @@
 """How text files are written: found out, or refused with the option that says how it is meant."""
 import pytest
 
+from hld.table_files import dialect
 from hld.table_files.dialect import SNIFFED, Dialect, ReadOptions, find_dialect
 
 
@@ -112,3 +113,30 @@ def test_blanks_behind_separators_are_no_part_of_names():
 def test_files_that_are_no_text_are_named(head, said):
     with pytest.raises(ValueError, match=said):
         find_dialect(head, ReadOptions(), "'x.csv'")
+
+
+def test_first_rows_without_an_end_are_refused(monkeypatch):
+    monkeypatch.setattr(dialect, "MOST_HEAD", 1000)
+    for text in ("a,b" * 400, 'a,"b' + "\n1,2" * 400):
+        with pytest.raises(ValueError, match=r"'x\.csv' has a first row that does not end within 1000 bytes.*its quotes"):
+            found(text)
+    assert found("a,b\n" + "1,2\n" * 400).names == ("a", "b")
+    with pytest.raises(ValueError, match=r"a cell of more than 131072 characters in its first row.*or another separator"):
+        find_dialect(b"a" * 200_000 + b"\n1\n", ReadOptions(), "'x.csv'")
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_whole_first_rows_are_told_from_cut_ones(separator):
+    head = separator.join(f"name_{i}" for i in range(30_000)).encode()
+    for options in (ReadOptions(), ReadOptions(separator)):
+        assert not dialect.ends_first_row(head, options)
+        assert not dialect.ends_first_row(head + b"\n", options)
+        assert dialect.ends_first_row(head + b"\n1", options)
+        assert not dialect.ends_first_row(head + separator.encode() + b'"x\n1', options)
+        assert dialect.ends_first_row(head.decode().encode("utf-16") + "\n1".encode("utf-16-le"), options)
+    assert dialect.ends_first_row(b"\xff\xff", ReadOptions())
+
+
+def test_nothing_left_to_read_is_refused():
+    with pytest.raises(ValueError, match=r"'x\.csv' has no columns but those that `drop` names"):
+        ReadOptions(drop=("a",)).chosen(("", "a"), "'x.csv'")

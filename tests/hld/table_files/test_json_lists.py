@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hld.schemas.encoder import fit_encoder
 from hld.table_files import files
 from hld.table_files.dialect import ReadOptions
 from hld.table_files.json_lists import read_json
@@ -57,7 +58,7 @@ def test_cells_that_a_row_does_not_name_are_missing(rows):
     ("", "is not JSON: "), ("[1", "is not JSON: "), ("[1, 2]", "must be a list of objects, .* found other values"),
     ("[]", "must be a list of objects, .* found an empty list"), ("3", "must hold rows"), ("{}", "must hold rows"),
     ('{"a": [1], "b": [1, 2]}', "must hold rows"), ('{"a": {"0": 1}, "b": {"1": 2}}', "must hold rows"),
-    ('[{"a": 1, "a": 2}]', "an object has the same name twice"), ('[{"a": [1]}]', "column 'a' holds nested values"),
+    ('[{"a": 1, "a": 2}]', "an object has the same name twice"),
     ('[{"a": 1}, {"a": "x"}]', r"column 'a' holds values of different types \(int, str\)"),
     ('[{"a": 1%s}]' % ("0" * 30), "column 'a' holds values of different types .* or too large"),
     ('{"columns": ["a", "a"], "data": [[1, 2]]}', "two columns with the same name"),
@@ -85,3 +86,12 @@ def test_json_in_a_file_of_another_name_says_how_to_read_it(tmp_path):
 def test_large_numbers_stay_numbers():
     found = read_json(b'[{"a": 1}, {"a": 0.5}, {"a": 9007199254740993}]', "t.json").column("a").to_numpy()
     np.testing.assert_array_equal(found, [1.0, 0.5, 2.0 ** 53])
+
+
+@pytest.mark.parametrize("cell", ["[1]", '{"x": 1}', "[]"])
+def test_nested_cells_are_refused_where_they_are_looked_at(cell):
+    table = read_json(f'[{{"a": {cell}, "b": 1}}, {{"a": 2, "b": 2}}]'.encode(), "t.json")
+    with pytest.raises(TypeError, match=r"column 'a' holds nested values .* or leave it out .*--drop"):
+        fit_encoder(table)
+    codes, _, absent, extra = fit_encoder({"b": [1, 2]}).encode_counting(table)
+    assert (codes.ravel().tolist(), absent, extra) == ([0, 1], [], ["a"])

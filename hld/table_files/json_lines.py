@@ -1,0 +1,130 @@
+"""JSON lines in blocks, each with the types of its own cells: whole numbers, then 1.5, then a text, or a new name.
+
+Arrow takes the types of a file from its first block and refuses what comes later.  So every block is read on its own;
+one in which a column has both numbers and texts is read by Python, which keeps each cell as it is.  Texts stay texts,
+even where all of a block are dates: the next one may have "n/a".
+"""
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from hld.table_files.dialect import ReadOptions
+from hld.table_files.json_lists import columns_of_rows, distinct_names
+
+BLOCK = 2 ** 22  # bytes that are parsed at a time
+MOST_LINE = 2 ** 28  # of a line
+
+
+def json_line_chunks(file: Any, name: str, options: ReadOptions) -> Iterator[Any]:
+    r"""Chunks of an open file of JSON lines, only the columns that are asked for.
+
+    Parameters
+    ----------
+    file : binary file
+    name : str
+        What messages call it.
+    options : ReadOptions
+
+    Yields
+    ------
+    pyarrow.Table, or pandas.DataFrame of objects where a column has cells of several types
+        Each has the columns of those before it, too.
+
+    Raises
+    ------
+    pyarrow.ArrowInvalid, ValueError
+        If a block is no JSON, or no row has a column that is asked for.
+
+    Examples
+    --------
+    >>> lines = io.BytesIO(b'{"a": 1}\n{"a": 2.5, "b": "x"}\n')
+    >>> [chunk.to_pydict() for chunk in json_line_chunks(lines, "rows.jsonl", ReadOptions())]
+    [{'a': [1.0, 2.5], 'b': [None, 'x']}]
+    """
+    seen: dict[str, None] = {}
+    texts: set[str] = set()
+    for block in _blocks(file, name):
+        table = _table(block, texts, name)
+        seen |= dict.fromkeys(table.columns if hasattr(table, "iloc") else table.column_names)
+        wanted = dict.fromkeys([*options.kept(seen), *(options.columns or ())])
+        yield _with_columns(table, list(wanted) or options.chosen(tuple(seen), name))
+    if seen:
+        options.chosen(tuple(seen), name)
+
+
+def _blocks(file: Any, name: str) -> Iterator[bytes]:
+    """Whole lines, about `BLOCK` bytes at a time."""
+    rest = b""
+    while data := file.read(BLOCK):
+        rest += data
+        cut = rest.rfind(b"\n") + 1
+        if rest[:cut].strip():
+            yield rest[:cut]
+        elif len(rest) > MOST_LINE:
+            raise ValueError(f"{name} has a line of more than {MOST_LINE} bytes, expected one object on each line")
+        rest = rest[cut:]
+    if rest.strip():
+        yield rest
+
+
+def _table(block: bytes, texts: set[str], name: str) -> Any:
+    """The rows of a block; names whose texts would be taken for dates are added to `texts`."""
+    import pyarrow
+    import pyarrow.json
+    try:
+        block.decode()
+    except UnicodeDecodeError:
+        raise ValueError(f"{name} is not text in UTF-8, expected JSON") from None
+    read = pyarrow.json.ReadOptions(block_size=len(block) + 1)
+    names: dict[str, None] = {}     # in the order of the file, not of the schema
+    try:
+        while True:
+            known = pyarrow.schema([(one, pyarrow.string()) for one in sorted(texts)])
+            table = pyarrow.json.read_json(io.BytesIO(block), read, pyarrow.json.ParseOptions(explicit_schema=known))
+            dates = {field.name for field in table.schema if pyarrow.types.is_timestamp(field.type)}
+            names = names or dict.fromkeys(table.column_names)
+            if not dates:
+                return table.select(list(names))
+            texts |= dates
+    except pyarrow.ArrowInvalid as error:
+        if "Column() changed" in str(error):
+            hint = ": read it as one JSON value (--format json)" * block.lstrip().startswith(b"[")
+            raise ValueError(f"{name} has a line that is no object, expected one object on each line{hint}") from None
+        if "changed from" not in str(error):
+            raise
+    return _by_python(block, name)
+
+
+def _by_python(block: bytes, name: str) -> Any:
+    """The rows of a block as a data frame of objects."""
+    import pandas
+    decoder, text = json.JSONDecoder(object_pairs_hook=distinct_names), block.decode("utf-8-sig")
+    rows, at = [], 0
+    try:
+        while text[at:at + 1]:
+            if text[at].isspace():
+                at += 1
+                continue
+            row, at = decoder.raw_decode(text, at)
+            rows.append(row)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{name} is not a table in JSON lines: {error}") from None
+    columns = {}
+    for one, cells in columns_of_rows(rows, name).items():
+        columns[one] = np.empty(len(cells), dtype=object)
+        columns[one][:] = cells
+    return pandas.DataFrame(columns, dtype=object)
+
+
+def _with_columns(table: Any, names: list[str]) -> Any:
+    """The columns with these names, missing throughout where there is none."""
+    if hasattr(table, "iloc"):
+        return table.reindex(columns=names)
+    import pyarrow
+    known = set(table.column_names)
+    return pyarrow.table({one: table.column(one) if one in known else pyarrow.nulls(len(table)) for one in names})
