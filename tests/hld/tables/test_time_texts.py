@@ -3,7 +3,7 @@ import datetime
 
 import pytest
 
-from hld.tables.time_texts import in_iso, text_kind, times_of_texts
+from hld.tables.time_texts import in_iso, seconds_of_text, text_kind, times_of_texts
 
 DAY = datetime.timedelta(days=1)
 
@@ -32,3 +32,10 @@ def test_times_of_the_day_and_dates_are_read_or_left():
     assert found == [datetime.datetime(2026, 1, 31), datetime.datetime(2026, 1, 31), "30.02.2026", "01/02/2026"]
     assert times_of_texts(["99999999 days"], "duration").tolist() == [datetime.timedelta(days=99999999)]
     assert in_iso("1.2.2026 12:30") == "2026-02-01 12:30"
+
+
+@pytest.mark.parametrize("text", ["20240501", "2024-05", "2024", "2024-W18-3", "20240501T1200"])
+def test_columns_and_single_cells_take_the_same_texts_for_dates(text):
+    """Other forms of ISO 8601 may be numbers: they are none in files and in frames."""
+    assert times_of_texts([text, "2024-05-01"], "date").tolist() == [text, datetime.datetime(2024, 5, 1)]
+    assert seconds_of_text(text, "date") is None

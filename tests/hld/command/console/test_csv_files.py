@@ -125,6 +125,13 @@ def test_longer_numbers_come_back_to_the_last_digit(csv_file):
     assert codes(encoder, csv_file("a,b", f"{number!r},0", "<unseen>,0")) == [[0, 0], [1, 0]]
 
 
+def test_booleans_are_booleans_in_a_batch(encoder, csv_file):
+    """As in a frame: 0 and 1 are equal to them, but their texts are others."""
+    batch = read_batch(csv_file(HEADER, *[f"red,{word},1,2.5,z" for word in ("true", "False", "1", "0", "", "2")]),
+                       encoder)
+    assert [repr(cell) for cell in batch["member"]] == ["True", "False", "True", "False", "None", "2"]
+
+
 def test_large_whole_numbers_are_not_rounded_beside_a_missing_cell(csv_file):
     """Neither in training nor in a batch: as doubles these three are one number."""
     large = [1234567890123456701, 1234567890123456702, 1234567890123456703]

@@ -134,3 +134,6 @@ def test_places_that_cannot_be_written(tmp_path):
         check_output(tmp_path)
     with pytest.raises(ValueError, match=r"there is no folder .*nowhere"):
         check_output(tmp_path / "nowhere" / "out.txt")
+    with pytest.raises(ValueError, match="'-' stands for no file here"):
+        check_output("-")
+    assert check_output("./-").name == "-"

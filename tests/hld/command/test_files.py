@@ -1,0 +1,112 @@
+"""Files on the command line: what they say whatever the order of their rows, and what is refused in one sentence."""
+import io
+import json
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hld
+from hld.command.parser import main
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """A function that runs a command in an empty folder: its status, output and errors."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*argv, stdin=None):
+        if stdin is not None:
+            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+        return (main(list(argv)), *capsys.readouterr())
+    return call
+
+
+def amounts(number, seed):
+    """Nine amounts in ten are 0; the others have a decimal comma."""
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame({"amount": np.where(rng.random(number) < 0.9, 0.0, rng.gamma(2, 20, number).round(2) + 0.01),
+                         "k": rng.integers(0, 3, number)})
+
+
+def test_the_order_of_the_rows_does_not_decide_the_verdict(run, tmp_path):
+    detector = hld.HLDDetector(num_latents=2, num_epochs=5, rng=0).fit(amounts(1000, 0))
+    detector.save(tmp_path / "m.hld")
+    lines = [f"{str(a).replace('.', ',') if a else '0'};{k}" for a, k in amounts(600, 1).itertuples(index=False)]
+    late = sorted(lines, key=lambda line: not line.startswith("0;"))
+    found = []
+    for rows in (lines, late, late[::-1]):
+        text = "\n".join(["amount;k", *rows]) + "\n"
+        (tmp_path / "b.csv").write_text(text)
+        for path in ("b.csv", "-"):
+            _, out, err = run("test", "m.hld", path, "--json", stdin=text)
+            assert err == ""
+            result = json.loads(out)
+            found.append((result["pvalue"], [column["num_odd"] for column in result["data_quality"]["columns"]]))
+    pvalues, odd = zip(*found, strict=True)
+    assert set(map(tuple, odd)) == {(0, 0)}
+    np.testing.assert_allclose(pvalues, pvalues[0], rtol=1e-9)
+
+
+def test_booleans_of_files_are_shown_as_those_of_frames(run, tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"flag": rng.random(600) < 0.4, "size": rng.normal(size=600)})
+    hld.HLDDetector(num_latents=2, num_epochs=3, rng=0).fit(table).save(tmp_path / "m.hld")
+    table.to_csv(tmp_path / "t.csv", index=False)
+    table.astype({"flag": int}).to_csv(tmp_path / "numbers.csv", index=False)
+    table.to_parquet(tmp_path / "t.parquet")
+    outputs = {name: (run("audit", "m.hld", name, "--edit", "flag=True:+0.1", "--num-batches", "5", "--sizes", "20",
+                          "--json")[1:], run("test", "m.hld", name, "--by", "flag", "--json")[1:])
+               for name in ("t.parquet", "t.csv", "numbers.csv")}
+    assert outputs["t.csv"] == outputs["numbers.csv"] == outputs["t.parquet"]
+    assert [one["label"] for one in json.loads(outputs["t.csv"][1][0])["segments"]] == ["False", "True"]
+
+
+def test_a_closed_standard_input_is_named(run, tmp_path, monkeypatch):
+    hld.HLDDetector(num_latents=2, num_epochs=3, rng=0).fit(amounts(100, 0)).save(tmp_path / "m.hld")
+    monkeypatch.setattr(sys, "stdin", None)
+    for command in ("test", "monitor"):
+        status, out, err = run(command, "m.hld", *(["-"] if command == "test" else []))
+        assert (status, out) == (2, "")
+        assert err.startswith("hld: error: standard input is closed, expected a ")
+
+
+def test_the_monitor_reads_empty_lines_of_one_column_as_missing(run, tmp_path):
+    table = pd.DataFrame({"k": np.random.default_rng(0).choice([0, 1, 2, None], 300)})
+    hld.HLDDetector(num_latents=2, num_epochs=3, rng=0).fit(table).save(tmp_path / "m.hld")
+    status, out, err = run("monitor", "m.hld", "--every", "4", stdin="\nk\n1\n\n2\n\n\n0\n")
+    assert (status, err) == (0, "")
+    assert [json.loads(line)["num_rows"] for line in out.splitlines()] == [4, 6, 6]
+    assert [json.loads(line)["num_missing"] for line in out.splitlines()] == [2, 3, 3]
+
+
+@pytest.mark.parametrize(("name", "text", "said"), [
+    ("t.jsonl", '[{"a": 1}, {"a": 2}]', "read it as one JSON value (--format json)"),
+    ("t.csv", "# comment, with comma\na,b,c\n1,2,3\n", "remove lines that precede the names"),
+    ("t.csv", "a,b", "the table has 0 rows, expected some to learn from"),
+])
+def test_files_that_are_refused_are_told_what_to_do(run, tmp_path, name, text, said):
+    (tmp_path / name).write_text(text)
+    status, out, err = run("fit", name, "-o", "m.hld")
+    assert (status, out) == (2, "")
+    assert said in err
+    assert err.count("\n") == 1
+
+
+def test_whole_numbers_of_128_bits_are_refused_in_one_sentence(run, tmp_path):
+    polars = pytest.importorskip("polars")
+    polars.DataFrame({"a": [1, 2]}, schema={"a": polars.Int128}).write_parquet(tmp_path / "t.parquet")
+    status, out, err = run("fit", "t.parquet", "-o", "m.hld")
+    assert (status, out) == (2, "")
+    assert "'t.parquet' has a column of a type that pyarrow does not read" in err
+
+
+def test_no_columns_and_no_file_are_refused(run, tmp_path):
+    amounts(100, 0).to_csv(tmp_path / "t.csv", index=False)
+    for arguments, said in ((("-o", "m.hld", "--columns", ""), "--columns is empty, expected names of columns"),
+                            (("-o", "-"), "'-' stands for no file here, expected the name of a file")):
+        status, out, err = run("fit", "t.csv", *arguments)
+        assert (status, out) == (2, "")
+        assert said in err
+    assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
