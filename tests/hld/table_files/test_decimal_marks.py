@@ -9,7 +9,8 @@ from hld.table_files.decimal_marks import distinct_cells, likely_decimal, mark_o
 
 @pytest.mark.parametrize(("columns", "mark"), [
     ([["0"] * 99 + ["12,34"]], ","), ([["12,34"] + ["0"] * 99], ","), ([["1,5", "", None, "NA"]], ","),
-    ([["1,5", "no"]], "."), ([["1,5"], ["2.5"]], "."), ([["1,5", "2.5"]], "."), ([["31.12.2026"], ["1,5"]], ","), ([], ".")])
+    ([["1,5", "no"]], "."), ([["1,5"], ["2.5"]], "."), ([["1,5", "2.5"]], "."), ([["31.12.2026"], ["1,5"]], ","),
+    ([], ".")])
 def test_the_likely_mark_does_not_depend_on_the_order(columns, mark):
     for cells in (columns, [column[::-1] for column in columns], columns[::-1]):
         assert likely_decimal(cells, ";", ["NA"]) == mark

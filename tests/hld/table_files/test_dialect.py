@@ -118,10 +118,10 @@ def test_files_that_are_no_text_are_named(head, said):
 def test_first_rows_without_an_end_are_refused(monkeypatch):
     monkeypatch.setattr(dialect, "MOST_HEAD", 1000)
     for text in ("a,b" * 400, 'a,"b' + "\n1,2" * 400):
-        with pytest.raises(ValueError, match=r"'x\.csv' has a first row that does not end within 1000 bytes.*its quotes"):
+        with pytest.raises(ValueError, match=r"'x\.csv' has a first row that does not end within 1000 bytes"):
             found(text)
     assert found("a,b\n" + "1,2\n" * 400).names == ("a", "b")
-    with pytest.raises(ValueError, match=r"a cell of more than 131072 characters in its first row.*or another separator"):
+    with pytest.raises(ValueError, match=r"a cell of more than 131072 characters in its first row"):
         find_dialect(b"a" * 200_000 + b"\n1\n", ReadOptions(), "'x.csv'")
 
 

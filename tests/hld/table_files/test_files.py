@@ -338,7 +338,8 @@ def test_the_order_of_the_rows_does_not_decide_the_decimal_mark(tmp_path, monkey
     for path in (first, last):
         with pytest.raises(row_chunks.OddCells) if path == last else contextlib.nullcontext():
             list(files.read_chunks(path, encoders[0]))
-        reports = [encoders[0].encode_counting(chunk)[1] for chunk in files.read_chunks(path, encoders[0], as_text=True)]
+        chunks = files.read_chunks(path, encoders[0], as_text=True)
+        reports = [encoders[0].encode_counting(chunk)[1] for chunk in chunks]
         assert sum(report.num_rows for report in reports) == len(rows)
         assert sum(report.num_odd.sum() + report.num_missing.sum() for report in reports) == 0
 

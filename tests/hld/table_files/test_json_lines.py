@@ -34,7 +34,8 @@ def written(tmp_path, rows):
 
 
 @pytest.mark.parametrize("cells", [
-    [1] * 20 + [1.5], [1.5] * 20 + [1], [None] * 20 + [3, 4], [2] * 20 + [None], [1] * 20 + ["x"], ["x"] * 20 + [1, 2.5],
+    [1] * 20 + [1.5], [1.5] * 20 + [1], [None] * 20 + [3, 4], [2] * 20 + [None], [1] * 20 + ["x"],
+    ["x"] * 20 + [1, 2.5],
     ["2026-01-01", "2026-01-02"] * 10 + ["n/a"], ["n/a"] + ["2026-01-01", "2026-01-02"] * 10, [True] * 20 + [3, "x"]])
 def test_every_cell_is_read_as_it_is_whatever_came_before(tmp_path, block, cells):
     path = written(tmp_path, [{"a": cell, "b": i % 2} for i, cell in enumerate(cells)])
@@ -99,7 +100,7 @@ def test_options_name_columns_that_come_late(block):
 
 
 @pytest.mark.parametrize(("data", "said"), [
-    (b'[{"a": 1}, {"a": 2}]', r"no object, expected one object on each line: read it as one JSON value \(--format json"),
+    (b'[{"a": 1}, {"a": 2}]', r"no object, expected one object on each line: read .* \(--format json"),
     (b"1\n2\n", "t has a line that is no object, expected one object on each line$"),
     (b'{"a": 1}\n{"a": "\xff"}\n', "t is not text in UTF-8, expected JSON"),
     (b'{"a": 1}\n{"a": "x", "a": 2}\n', "twice"),

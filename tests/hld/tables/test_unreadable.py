@@ -20,7 +20,8 @@ def tables():
             "polars struct": polars.DataFrame({**ROWS, "new": objects}),
             "polars array": polars.DataFrame({**ROWS, "new": [[1, 2]] * 3}, schema_overrides={
                 "new": polars.Array(polars.Int64, 2)}),
-            "polars list": polars.DataFrame({**ROWS, "new": lists}), "pandas list": pd.DataFrame({**ROWS, "new": lists}),
+            "polars list": polars.DataFrame({**ROWS, "new": lists}),
+            "pandas list": pd.DataFrame({**ROWS, "new": lists}),
             "complex": pd.DataFrame({**ROWS, "new": [1j, 2j, 3j]}), "bytes": {**ROWS, "new": np.zeros(3, dtype="V2")},
             "structured": packed}
 
@@ -47,5 +48,5 @@ def test_whatever_is_asked_for_is_refused():
     column = Unreadable(3, ValueError, "no values")
     assert len(column) == 3
     for ask in (lambda: column.dtype, lambda: column[0], lambda: list(column), lambda: np.asarray(column)):
-        with pytest.raises(ValueError, match="^no values$"):
+        with pytest.raises(ValueError, match=r"^no values$"):
             ask()
