@@ -82,7 +82,8 @@ def reference(package: str) -> str:
         lines += [f"## {title}", ""]
         for name in sorted(inside, key=lambda name: (name[0].islower(), name)):
             is_class = isinstance(getattr(module, name), type)
-            members = "\n        members: null\n        inherited_members: true\n        filters: ['!^_']" if is_class else ""
+            members = ("\n        members: null\n        inherited_members: true\n        filters: ['!^_']" if is_class
+                       else "")
             lines += [f"::: {package}.{homes[name]}.{name}", f"    options:\n        heading_level: 3{members}", ""]
     for name in getattr(module, "_MODULES", ()):
         part = importlib.import_module(f"{package}.{name}")

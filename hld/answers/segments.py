@@ -34,7 +34,7 @@ from hld.schemas.encoding import EncodingReport, reports_of_parts
 from hld.schemas.quality import DataQuality, data_quality
 from hld.tables.cells import Columns, read_table
 from hld.tables.factored import whole_cells
-from hld.tables.single_cells import is_missing, plain_value
+from hld.tables.single_cells import TIME_TYPES, is_missing, plain_value
 from hld.tables.times import times_as_objects
 
 ADJUST = {"bh": benjamini_hochberg, "by": benjamini_yekutieli}
@@ -280,7 +280,7 @@ def numbered(cells: Any, every: str | None, name: str) -> tuple[Any, ...]:
         if is_missing(cell):
             value = None
         else:
-            value = plain_value(cell, name)
+            value = str(cell) if isinstance(cell, TIME_TYPES) else plain_value(cell, name)
             value = value if every is None else str(value)[:PERIODS[every]]
         numbers[i] = found.setdefault(value, len(found))
     values = sorted(found, key=lambda value: (value is None, isinstance(value, str), _place(value)))

@@ -4,6 +4,7 @@ This is for text and objects (for numbers see `hld.schemas.number_codes`). Pytho
 is the equality wanted: 1, 1.0 and True find one entry, "1" another. One look-up per cell decides nearly all
 cells; only those not found are examined: they may be missing (NaN, or an empty text that is no level), a level in
 another form (a date, bytes, a decimal, a number of four bytes), rare, or unseen.
+Levels that are times are found by their time: "31.01.2026" is the level 2026-01-31 (`hld.tables.time_levels`).
 
 Functions: `level_lookup` (column to `LevelLookup`), `look_up` (cells to categories).
 """
@@ -16,9 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hld.schemas.number_codes import LARGEST
-from hld.schemas.rare_levels import digest, digest_set
+from hld.schemas.rare_levels import digest_set, is_rare
 from hld.schemas.single_precision import spans
 from hld.tables.single_cells import first_unhashable, is_missing, not_a_level, not_a_number, plain_value
+from hld.tables.time_levels import same_time
 
 if TYPE_CHECKING:
     from hld.schemas.columns import LevelColumn
@@ -27,11 +29,12 @@ _UNKNOWN, _ODD = -2, -3
 
 
 class LevelLookup(NamedTuple):
-    """Categories of levels, with the usual missing values at -1; digests of rare levels; numbers taken for a level."""
+    """Categories of levels, the usual missing values at -1; digests of rare ones; numbers, times taken for a level."""
 
     categories: dict[str, Any]
     rare: frozenset[str]
     near: list[tuple[float, float, int]]
+    times: dict[str, int]
 
 
 def level_lookup(column: LevelColumn) -> LevelLookup:
@@ -42,7 +45,11 @@ def level_lookup(column: LevelColumn) -> LevelLookup:
                if not isinstance(level, str) and abs(level) < LARGEST}
     near = sorted((first, last, code) for (first, last), code in
                   zip(spans(list(numbers)), numbers.values(), strict=True) if first < last)
-    return LevelLookup(categories, digest_set(column.rare), near)
+    times: dict[str, int] = {}
+    for code, level in enumerate(column.levels):
+        if isinstance(level, str) and (time := same_time(level)):
+            times.setdefault(time, code)
+    return LevelLookup(categories, digest_set(column.rare), near, times)
 
 
 def look_up(column: LevelColumn, lookup: LevelLookup, values: np.ndarray, *, is_strict: bool = True,
@@ -89,8 +96,8 @@ def _code_of(column: Any, lookup: Any, cell: str, is_strict: bool) -> int:
     if is_missing(cell):
         return -1
     value = plain_value(cell, column.name)
-    is_rare = bool(lookup.rare) and digest(value) in lookup.rare
-    if value == "" and not is_rare:     # files of text cannot tell it from a missing cell
+    known = is_rare(value, lookup.rare)
+    if value == "" and not known:     # files of text cannot tell it from a missing cell
         return lookup.categories.get(value, -1)
     if isinstance(value, str) and column.kind != "categorical":
         if is_strict:
@@ -101,5 +108,7 @@ def _code_of(column: Any, lookup: Any, cell: str, is_strict: bool) -> int:
     if isinstance(value, float) and (i := bisect_right(lookup.near, (value, math.inf))) and \
             value <= lookup.near[i - 1][1]:
         return lookup.near[i - 1][2]
+    if isinstance(value, str) and lookup.times and (code := lookup.times.get(same_time(value) or "")) is not None:
+        return code
     # categories after the levels: rare ones, if there are any, and last the unseen ones
-    return len(column.levels) if is_rare else column.num_categories - 1
+    return len(column.levels) if known else column.num_categories - 1

@@ -13,8 +13,13 @@ share of such rows estimates the probability of an unseen level without bias (Go
 `TableEncoder.encode_training` writes them as unseen, and a circuit and a reference learned from its codes expect as
 many new levels as there will be.
 
-Functions: `digests_of` (levels to bytes), `digest_set` (bytes to a set), `digest` (one level), `seen_once` (rows whose
-level no other row has).
+Numbers that are not whole are known by what four bytes make of them, so that a batch that holds them in four bytes has
+the same levels (`hld.schemas.single_precision`).  Model files of before have the digest of all eight bytes: from a
+number in four bytes it is found where the number of eight is a short decimal, 0.1 or 12.25.  Times are known by any of
+the texts that a level for them may have (`hld.tables.time_levels`).
+
+Functions: `digests_of` (levels to bytes), `digest_set` (bytes to a set), `digest` (one level), `is_rare` (a value among
+digests), `seen_once` (rows whose level no other row has).
 
 References: I. J. Good (1953), The population frequencies of species and the estimation of population parameters,
 Biometrika 40.
@@ -23,10 +28,14 @@ from __future__ import annotations
 
 import collections
 import hashlib
+import math
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+
+from hld.schemas.single_precision import in_four_bytes
+from hld.tables.time_levels import other_forms
 
 SIZE = 8                    # bytes of a digest
 MOST_RARE = 2 ** 16         # levels whose digests are kept
@@ -43,7 +52,41 @@ def digest_set(digests: bytes) -> frozenset[str]:
 
 
 def digest(level: Any) -> bytes:
-    """Digest of a plain value; values that are equal have the same."""
+    """Digest of a plain value; values that are equal, or equal in four bytes, have the same."""
+    return _hash(in_four_bytes(level) if isinstance(level, float) else level)
+
+
+def is_rare(value: Any, digests: frozenset[Any]) -> bool:
+    """Whether a plain value is one of the levels with some digests.
+
+    Parameters
+    ----------
+    value : bool, int, float or str
+    digests : frozenset of bytes
+
+    Examples
+    --------
+    >>> known = digest_set(digests_of([0.1, "2026-01-31"]))
+    >>> [is_rare(value, known) for value in (0.1, float(np.float32(0.1)), 0.2, "31.01.2026", "Saturday")]
+    [True, True, False, True, False]
+    """
+    return bool(digests) and any(_hash(form) in digests for form in _forms(value))
+
+
+def _forms(value: Any) -> Iterator[Any]:
+    """What a level may have been to which a plain value is equal: a text, a number."""
+    yield value
+    if isinstance(value, str):
+        yield from other_forms(value)
+    elif isinstance(value, float) and not value.is_integer() and math.isfinite(value):
+        single = in_four_bytes(value)
+        yield single
+        if single == value:
+            yield float(str(np.float32(value)))
+
+
+def _hash(level: Any) -> bytes:
+    """Eight bytes of a hash of a plain value, to the last digit."""
     if isinstance(level, str):
         text = f"text {level}"
     else:

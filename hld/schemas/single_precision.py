@@ -17,8 +17,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 ROUNDING = 2.0 ** -23  # relative
 EXACT = 2.0 ** 24  # up to which four bytes hold every whole number
+SMALLEST, LARGEST = 2.0 ** -126, 2.0 ** 127  # magnitudes between which they round by no more than that
 
 
 def spans(numbers: Sequence[Any]) -> list[tuple[float, float]]:
@@ -46,6 +49,23 @@ def spans(numbers: Sequence[Any]) -> list[tuple[float, float]]:
     order = sorted(range(len(found)), key=lambda i: numbers[i])
     close = {k for i, j in pairwise(order) if found[i][1] >= found[j][0] for k in (i, j)}
     return [(float(one), float(one)) if i in close else found[i] for i, one in enumerate(numbers)]
+
+
+def in_four_bytes(number: float) -> float:
+    """What four bytes make of a number that is not whole; the number itself where they hold none like it.
+
+    Parameters
+    ----------
+    number : float
+
+    Examples
+    --------
+    >>> in_four_bytes(0.1), in_four_bytes(2.0 ** 40 + 1), in_four_bytes(1e-300)
+    (0.10000000149011612, 1099511627777.0, 1e-300)
+    """
+    if number.is_integer() or not SMALLEST <= abs(number) <= LARGEST:
+        return number
+    return float(np.float32(number))
 
 
 def _span(number: float) -> tuple[float, float]:

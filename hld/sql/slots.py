@@ -242,8 +242,7 @@ def _moment_of_text(level: Any, dtype: Any) -> Any:
         found = kind.fromisoformat(level)
     except (TypeError, ValueError):
         return None
-    texts = (str(found), str(found)[:10]) if dtype.is_date() else (str(found),)
-    return _literal(found, dtype) if level in texts else None
+    return _literal(found, dtype) if str(found) in (level, f"{level} 00:00:00") else None
 
 
 def _time_marks(column: Any, dtype: Any) -> list[Any] | None:

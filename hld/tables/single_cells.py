@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import collections.abc
+import datetime
 import numbers
 import re
 import reprlib
@@ -13,8 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from hld.tables.time_levels import time_level
 from hld.tables.times import times_as_objects
 
+TIME_TYPES = (datetime.date, datetime.timedelta, datetime.time)
 REAL = (numbers.Real, Decimal, np.bool_)
 # Without blanks at its ends; at most one inside where several could be, so that long texts are read once.
 _NUMBER = re.compile(r"[$\u20ac\u00a3\u00a5]?\s?[+-]?(\d+([.,]\d*)?|[.,]\d+|\d{1,3}([ ,.']\d{3})+([.,]\d+)?)"
@@ -49,9 +52,13 @@ def plain_value(cell: float | str, name: str) -> float | str:
     TypeError, ValueError
         A cell that is no level, or a number beyond double precision.
     """
+    if isinstance(cell, TIME_TYPES):
+        return time_level(cell)
     if isinstance(cell, np.generic):
         # item() would turn dates with nanoseconds into bare integers.
-        cell = (times_as_objects(np.asarray(cell)) if cell.dtype.kind in "Mm" else cell).item()
+        if cell.dtype.kind in "Mm":
+            return plain_value(times_as_objects(np.asarray(cell)).item(), name)
+        cell = cell.item()
     if isinstance(cell, str):
         return str.__str__(cell)
     if isinstance(cell, bool):

@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from hld.tables.time_levels import same_time
 from hld.tables.time_texts import EPOCH, seconds_of_text, text_kind
 
 TIMES = ("date", "duration", "time")
@@ -222,7 +223,8 @@ def _is_hole(cell: Any) -> bool:
 def _text_of(value: Any) -> str:
     """Text of one date or duration that Python cannot hold."""
     if value.dtype.kind == "M":
-        return str(value).replace("T", " ")
+        text = str(value).replace("T", " ")
+        return same_time(text) or text
     unit = np.datetime_data(value.dtype)[0]
     count = int(value.astype(np.int64)) * np.datetime_data(value.dtype)[1]
     if unit not in _UNITS:

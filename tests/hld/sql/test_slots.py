@@ -57,6 +57,8 @@ WORDS = [str(one) for one in (*DAYS, *HOURS)] + ["2024-03-01", "word"]
 
 @pytest.mark.parametrize(("levels", "cells", "kind"), [
     (WORDS, [*DAYS, datetime.datetime(1999, 1, 1), None], "TIMESTAMP"),
+    ([one.date() for one in DAYS], [*(one.date() for one in DAYS), datetime.date(1999, 1, 1), None], "DATE"),
+    (DAYS, [*DAYS, datetime.datetime(1999, 1, 1), None], "TIMESTAMP"),
     (WORDS, ["word", "", "other", None], "VARCHAR"),
     ([*WORDS, ""], ["word", "", "other", None], "VARCHAR"),
     (WORDS, [*HOURS, datetime.time(1, 1), None], "TIME"),

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from hld.detector import HLDDetector
-from hld.synthetic.expressions import MOST_BOXES, _checked
+from hld.schemas.encoder import fit_encoder
+from hld.synthetic.expressions import MOST_BOXES, _checked, read_condition
 
 
 @pytest.fixture(scope="module")
@@ -138,3 +139,11 @@ def test_times_are_compared_with_texts_as_files_have_them(of_times, text, python
 def test_texts_that_are_no_times_are_refused(of_times, text, kind):
     with pytest.raises(ValueError, match=f"expected a {kind} such as"):
         of_times.probability(text)
+
+
+def test_levels_that_are_times_are_compared_by_their_time():
+    encoder = fit_encoder({"day": [dt.date(2026, 1, 1), dt.date(2026, 1, 2)]}, categorical=["day"])
+    for text in ("2026-01-02", "2026-01-02 00:00:00", "02.01.2026"):
+        assert read_condition(f'day == "{text}"', encoder.columns, [None]).boxes == [{0: frozenset([1])}]
+    with pytest.raises(ValueError, match="which is none of its levels"):
+        read_condition('day == "2026-01-03"', encoder.columns, [None])
