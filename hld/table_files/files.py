@@ -11,6 +11,8 @@ needed for the sample only.
 batch that happens to hold only "1" and "2" would become numbers, none of which is a level of the column: the reading
 would have changed, not the data.  So each column is read with the type that it had when the detector was fitted:
 numbers where its levels or bins are numbers, text otherwise.  A cell that does not fit stays text, and is counted.
+Likewise NA is the text that it is in a column that was fitted with it as a level, from a file that tells the two apart,
+and missing in every other.
 """
 from __future__ import annotations
 
@@ -129,7 +131,8 @@ def read_text(raw: Any, name: str, encoder: Any, options: ReadOptions = DEFAULT,
             if typed and mark != dialect.decimal:
                 raise OddCells(f"{name} has numbers with the decimal mark {mark!r}")
             dialect, is_settled = replace(dialect, decimal=mark), not typed
-        yield {given: as_fitted(cells, fitted.get(given), dialect.decimal) for given, cells in columns_of(chunk)}
+        yield {given: as_fitted(cells, fitted.get(given), dialect.decimal, options.missing_texts)
+               for given, cells in columns_of(chunk)}
     if is_empty:    # the names, so that it is said what is wrong
         yield {given: np.zeros(0, dtype=object) for given in options.chosen(dialect.names, name)}
 

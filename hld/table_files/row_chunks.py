@@ -38,18 +38,18 @@ def text_chunks(file: Any, dialect: Dialect, options: ReadOptions, name: str,
         What messages call the file.
     typed : dict or None
         Kinds, "continuous" or "date", of the columns whose cells are parsed; all others are text, each distinct one
-        held once.  None: everything is text, and nothing is taken for missing.
+        held once, and none of these is taken for missing.  None: everything is text.
     """
     if not dialect.has_rows:
         return
     try:
         import pyarrow.csv
     except ImportError:
-        yield from _by_pandas(file, dialect, options, name, typed)
+        yield from _by_pandas(file, dialect, options, name)
         return
     convert = pyarrow.csv.ConvertOptions(
         column_types=_types(dialect, typed), include_columns=options.chosen(dialect.names, name),
-        null_values=[] if typed is None else options.missing_texts, strings_can_be_null=typed is not None,
+        null_values=[] if typed is None else options.missing_texts, strings_can_be_null=False,
         decimal_point=dialect.decimal, timestamp_parsers=[pyarrow.csv.ISO8601])
     alone = len(dialect.names) == 1     # an empty line is a missing cell then
     named = not options.has_header or dialect.has_blanks or alone   # else the file names its columns
@@ -61,7 +61,7 @@ def text_chunks(file: Any, dialect: Dialect, options: ReadOptions, name: str,
     try:
         for batch in pyarrow.csv.open_csv(file, read, parse, convert):
             table = pyarrow.Table.from_batches([batch])
-            yield _trimmed(table, None if typed is None else options.missing_texts) if dialect.has_blanks else table
+            yield _trimmed(table) if dialect.has_blanks else table
     except UnicodeDecodeError:
         raise not_text(name, dialect.encoding) from None
     except pyarrow.ArrowInvalid as error:
@@ -151,16 +151,13 @@ def _frame_of_objects(chunk: Any) -> Any:
                              for name, column in columns_of(chunk)})
 
 
-def _trimmed(table: Any, missing: Any) -> Any:
-    """A table whose texts lose the blank in front; what is then one of `missing` is missing."""
+def _trimmed(table: Any) -> Any:
+    """A table whose texts lose the blank in front."""
     import pyarrow
     import pyarrow.compute
     for j, field in enumerate(table.schema):
         if pyarrow.types.is_dictionary(field.type) or pyarrow.types.is_string(field.type):
             cells = pyarrow.compute.utf8_ltrim_whitespace(table.column(j).cast(pyarrow.string()))
-            if missing is not None:
-                is_hole = pyarrow.compute.is_in(cells, value_set=pyarrow.array(missing))
-                cells = pyarrow.compute.if_else(is_hole, pyarrow.scalar(None, pyarrow.string()), cells)
             table = table.set_column(j, field.name, cells)
     return table
 
@@ -210,7 +207,7 @@ def _json_value(path: Any, name: str, options: ReadOptions) -> Iterator[Any]:
         yield from (table.slice(start, step) for start in range(0, len(table), step))
 
 
-def _by_pandas(file: Any, dialect: Any, options: Any, name: Any, typed: Any) -> Iterator[Any]:
+def _by_pandas(file: Any, dialect: Any, options: Any, name: Any) -> Iterator[Any]:
     """Chunks of a text file by pandas, which is slower: all of it as text."""
     try:
         import pandas
@@ -225,8 +222,7 @@ def _by_pandas(file: Any, dialect: Any, options: Any, name: Any, typed: Any) -> 
                                          header=above if options.has_header else None, names=names,
                                          skip_blank_lines=len(names) > 1,
                                          encoding=dialect.encoding, keep_default_na=False,
-                                         skipinitialspace=dialect.has_blanks,
-                                         na_values=options.missing_texts if typed is not None else None):
+                                         skipinitialspace=dialect.has_blanks):
                 yield chunk[wanted]
     except UnicodeDecodeError:
         raise not_text(name, dialect.encoding) from None

@@ -3,11 +3,13 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hld.schemas.columns import BINNED
+from hld.schemas.rare_levels import digest_set, is_rare
 from hld.table_files.dialect import Dialect, ReadOptions
 from hld.tables.factored import Factored
 from hld.tables.forms import arrow_column
@@ -69,7 +71,7 @@ def pandas_for_csv() -> Any:
     return pandas
 
 
-def as_fitted(column: Any, fitted: Any, decimal: str) -> Any:
+def as_fitted(column: Any, fitted: Any, decimal: str, missing: Collection[str] = ()) -> Any:
     """A column of text cells (N,), or of numbers or dates that were parsed already, as what its column was fitted to.
 
     Parameters
@@ -78,6 +80,8 @@ def as_fitted(column: Any, fitted: Any, decimal: str) -> Any:
     fitted : LevelColumn, BinColumn or None
         None for a column that training did not have.
     decimal : str
+    missing : collection of str
+        Texts that are missing, but for those that are levels of the fitted column.
 
     Returns
     -------
@@ -89,12 +93,25 @@ def as_fitted(column: Any, fitted: Any, decimal: str) -> Any:
     else:
         codes, levels = column.factorize()
         cells = Factored(codes, np.asarray(levels, dtype=object))
+    if isinstance(cells, Factored) and missing:
+        cells = _with_holes(cells, fitted, frozenset(missing))
     if fitted is None or not isinstance(cells, Factored):
         return cells
     if fitted.kind in TIMES:
         return Factored(cells.codes, times_of_texts(cells.levels, fitted.kind)).cells()
     levels = _levels(cells.levels, fitted, decimal)
     return Factored(cells.codes, levels) if fitted.kind not in BINNED else Factored(cells.codes, levels).cells()
+
+
+def _with_holes(cells: Factored, fitted: Any, missing: frozenset[str]) -> Factored:
+    """Text cells of which some texts are missing, unless they are levels, rare ones included."""
+    rare = frozenset() if fitted is None or fitted.kind in BINNED else digest_set(fitted.rare)
+    known = () if fitted is None or fitted.kind in BINNED else fitted.levels
+    holes = [cell in missing and cell not in known and not is_rare(cell, rare) for cell in cells.levels.tolist()]
+    if not any(holes):
+        return cells
+    codes = np.append(np.where(holes, -1, np.arange(len(holes))), -1).astype(cells.codes.dtype)
+    return Factored(codes[cells.codes], cells.levels)
 
 
 def _levels(cells: np.ndarray, fitted: LevelColumn, decimal: str) -> np.ndarray:

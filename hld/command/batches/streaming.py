@@ -124,15 +124,15 @@ def _cells(rows: list[list[str]], dialect: Dialect, encoder: TableEncoder, optio
     """Columns of cells, each of the type that its column was fitted to."""
     from hld.table_files.files import fitted_columns
     from hld.table_files.text_cells import as_fitted, pandas_for_csv
-    names, missing = dialect.names, set(options.missing_texts)
+    names = dialect.names
     wrong = next((row for row in rows if len(row) != len(names)), None)
     if wrong is not None:
         raise ValueError(f"{NAME} has a row of {len(wrong)} cells ({dialect.separator.join(wrong)[:60]!r}), expected "
                          f"{len(names)}, as in its header")
     fitted, columns = fitted_columns(encoder, names), dict(zip(names, zip(*rows, strict=True), strict=True))
     series = pandas_for_csv().Series
-    return {name: as_fitted(series([None if cell in missing else cell for cell in columns[name]], dtype=object),
-                            fitted.get(name), dialect.decimal) for name in options.chosen(names, NAME)}
+    return {name: as_fitted(series(columns[name], dtype=object), fitted.get(name), dialect.decimal,
+                            options.missing_texts) for name in options.chosen(names, NAME)}
 
 
 def _lines(encoding: str) -> Iterator[str]:

@@ -1,0 +1,105 @@
+"""Cells of text files as what their column was fitted to: times as levels, texts that are missing elsewhere."""
+import builtins
+import datetime
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hld
+from hld.schemas.encoder import fit_encoder
+from hld.table_files import files
+from hld.table_files.dialect import ReadOptions
+from hld.table_files.text_cells import as_fitted
+
+pa = pytest.importorskip("pyarrow")
+
+
+def codes_of(encoder, path, options=files.DEFAULT, **how):
+    """Evidence of a file."""
+    return np.concatenate([encoder.encode_counting(chunk)[0] for chunk in
+                           files.read_chunks(str(path), encoder, options, **how)])
+
+
+@pytest.mark.parametrize(("cells", "shown"), [
+    ([f"2024-01-0{k}" for k in range(1, 8)], "2024-01-05"), ([f"0{k}.01.2024" for k in range(1, 8)], "2024-01-05"),
+    ([f"0 days 0{k}:00:00" for k in range(1, 8)], "5:00:00"), ([f"{k}:30" for k in range(1, 8)], "05:30:00"),
+    ([f"2024-01-0{k}T12:00:00+01:00" for k in range(1, 8)], "2024-01-05 11:00:00")])
+def test_times_as_levels_are_known_in_the_file_that_they_were_fitted_from(tmp_path, cells, shown):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"day": rng.choice(cells, 600), "y": rng.normal(size=600)})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    read, _ = files.read_training(str(tmp_path / "t.csv"))
+    detector = hld.HLDDetector(num_epochs=3, categorical=["day"], rng=0).fit(read)
+    assert shown in detector.encoder_.columns[0].levels
+    np.testing.assert_array_equal(codes_of(detector.encoder_, tmp_path / "t.csv"), detector.encoder_.encode(read)[0])
+    result = hld.judge_chunks(detector, files.read_chunks(str(tmp_path / "t.csv"), detector.encoder_))
+    assert result.data_quality.columns[0].num_unseen == 0
+    assert result.pvalue > 1e-6     # half of the rows are those that it learned from
+
+
+def test_a_constant_date_of_a_text_file_is_the_same_in_a_typed_one(tmp_path):
+    (tmp_path / "t.csv").write_text("day,n\n" + "2020-01-01,1\n2020-01-01,2\n")
+    encoder = fit_encoder(files.read_training(str(tmp_path / "t.csv"))[0])
+    for cells in (pa.array([datetime.date(2020, 1, 1)]), pa.array(np.array(["2020-01-01"], "M8[us]"))):
+        assert encoder.encode(pa.table({"day": cells, "n": [1]}))[0].tolist() == [[0, 0]]
+
+
+@pytest.fixture(params=["pyarrow", "pandas"])
+def reader(request, monkeypatch):
+    """The module that reads text files."""
+    if request.param == "pandas":
+        imported = builtins.__import__
+
+        def without(name, *args, **kwargs):
+            if name.startswith("pyarrow"):
+                raise ImportError(name)
+            return imported(name, *args, **kwargs)
+        monkeypatch.setattr(builtins, "__import__", without)
+    return request.param
+
+
+def test_texts_that_are_levels_are_not_missing(tmp_path, reader):
+    table = {"land": ["NA", "DE", "None", "DE", ""] * 20, "x": [1.5, 2.5, None, 3.5, 4.5] * 20,
+             "hue": ["red", None, "tan", "red", "red"] * 20}
+    encoder = fit_encoder(table)
+    assert encoder.columns[0].levels == ("", "DE", "NA", "None")
+    for blank in ("", " "):
+        rows = [f",{blank}".join("NA" if cell is None else str(cell) for cell in row)
+                for row in [table, *zip(*table.values(), strict=True)]]
+        (tmp_path / "t.csv").write_text("\n".join(rows) + "\n")
+        found = codes_of(encoder, tmp_path / "t.csv", as_text=bool(blank))
+        np.testing.assert_array_equal(found, encoder.encode(table)[0])
+    assert (found[1::5, 2] == -1).all()     # NA is no level of hue
+    assert (found[2::5, 1] == -1).all()
+
+
+def test_rare_levels_are_not_missing(tmp_path, reader):
+    words = [f"w{i}" for i in range(70)]
+    encoder = fit_encoder({"x": [*words, *words, "NA", "NULL", "NULL"]})
+    assert "NA" not in encoder.columns[0].levels
+    (tmp_path / "t.csv").write_text("x\nNA\nn/a\nw0\n")
+    codes = codes_of(encoder, tmp_path / "t.csv").ravel().tolist()
+    assert codes[:2] == [len(encoder.columns[0].levels), -1]
+
+
+def test_rows_that_are_drawn_and_written_as_text_are_no_shift(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"land": rng.choice(np.array(["NA", "DE", "FR"], object), 800), "y": rng.normal(size=800)})
+    detector = hld.HLDDetector(num_epochs=5, rng=0).fit(table)
+    drawn = pd.DataFrame(detector.sample(400, rng=1), columns=["land", "y"])
+    drawn.to_csv(tmp_path / "t.csv", index=False)
+    result = hld.judge_chunks(detector, files.read_chunks(str(tmp_path / "t.csv"), detector.encoder_))
+    assert result.data_quality.columns[0].num_missing == drawn["land"].isna().sum() < 10   # unseen levels
+    assert result.pvalue > 1e-4
+
+
+def test_texts_that_are_no_levels_are_missing(tmp_path, reader):
+    encoder = fit_encoder({"land": ["DE", "FR", None], "x": [1, 2, 3]})
+    (tmp_path / "t.csv").write_text("land,x\nNA,1\nDE,?\n,2\n")
+    assert codes_of(encoder, tmp_path / "t.csv", ReadOptions(na_values=("?",))).tolist() == [[-1, 0], [0, -1], [-1, 1]]
+
+
+def test_columns_that_training_did_not_have_have_holes():
+    cells = as_fitted(pa.array(["NA", "x", None, "NA"]), None, ".", ["NA"])
+    assert cells.tolist() == [None, "x", None, None]
