@@ -19,6 +19,7 @@ import base64
 import math
 import re
 import reprlib
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -122,7 +123,7 @@ def _count(value: int, least: int, where: str) -> int:
 
 def _number(value: float, where: Any) -> float:
     """A finite number as a double."""
-    if type(value) not in (int, float) or not math.isfinite(value) or abs(value) > 1e308:
+    if type(value) not in (int, float) or not abs(value) <= sys.float_info.max:
         raise ValueError(f"{where} must be a finite number, found {reprlib.repr(value)}")
     return float(value)
 

@@ -20,6 +20,7 @@ Bins are cut where the text compares with a number inside one, before anything e
 from __future__ import annotations
 
 import ast
+import math
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -90,7 +91,7 @@ def cut_edges(column: Any, cuts: set[float] | tuple[float, ...]) -> np.ndarray:
     -------
     (n,) float array
     """
-    end = np.nextafter(column.high, np.inf)
+    end = math.nextafter(column.high, math.inf)
     inside = [c for c in cuts if column.low < c < end]
     return np.array(sorted({column.low, *column.edges, *inside, end}))
 

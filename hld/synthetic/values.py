@@ -11,6 +11,7 @@ of a bin [a, b) has the share (F(c) - F(a)) / (F(b) - F(a)).
 """
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -26,6 +27,8 @@ UNROUNDED = 0.0
 CLOSE = 1e-6  # of a unit
 LARGEST = 2.0 ** 40
 WIDEST = 2.0 ** 64  # of columns of integers
+LAST = np.finfo(np.float64).max
+HUGE = 2.0 ** 1000  # from here on differences of values, and slopes, may be beyond the doubles
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +55,7 @@ class ValueTables:
         """Tables that `to_arrays` wrote, for so many columns with bins; ValueError where they do not fit."""
         quantiles, units = arrays["quantiles"], arrays["units"]
         fits = quantiles.shape == (num_columns, GRID + 1) and quantiles.dtype == np.float64
-        if not fits or not np.isfinite(quantiles).all() or (np.diff(quantiles, axis=1) < 0).any():
+        if not fits or not np.isfinite(quantiles).all() or (quantiles[:, 1:] < quantiles[:, :-1]).any():
             raise ValueError(f"the quantiles of values must be {num_columns} rows of {GRID + 1} ascending numbers")
         known = (*LONG_UNITS, *UNITS, UNROUNDED)
         if units.shape != (num_columns,) or units.dtype != np.float64 or not np.isin(units, known).all():
@@ -93,8 +96,19 @@ def _quantiles(numbers: np.ndarray, unit: float) -> np.ndarray:
     """(65,) quantiles of ascending numbers; of few rows only every tenth number is kept, and lines between these."""
     knots = np.linspace(0, len(numbers) - 1, 1 + int(np.clip(len(numbers) // ROWS_PER_KNOT, 1, GRID)))
     kept = numbers[np.floor(knots + 0.5).astype(int)]
-    between = np.interp(np.linspace(0, 1, GRID + 1), np.linspace(0, 1, len(kept)), kept)
+    between = _on_lines(np.linspace(0, 1, GRID + 1), np.linspace(0, 1, len(kept)), kept)
     return between if unit == UNROUNDED or len(kept) > GRID else np.round(between / unit) * unit
+
+
+def _on_lines(x: np.ndarray, knots: np.ndarray, values: np.ndarray) -> Any:
+    """Piecewise linear interpolation between ascending values, also where their differences are beyond doubles."""
+    scale = _scale(values)
+    return np.clip(np.interp(x, knots, values * scale) / scale, values[0], values[-1])
+
+
+def _scale(values: np.ndarray) -> float:
+    """A power of two by which values are multiplied so that no slope between them overflows: 1 but for huge ones."""
+    return 1.0 if np.abs(values).max() < HUGE else 2.0 ** -16
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,16 +131,17 @@ class Grid:
 
     def below(self, x: ArrayLike) -> np.ndarray:
         """F(x) = P(X < x) of numbers of any shape."""
-        x = np.asarray(x, dtype=np.float64)
-        at = np.searchsorted(self.quantiles, x, side="left")
-        upper, lower = self.quantiles[np.minimum(at, GRID)], self.quantiles[np.maximum(at - 1, 0)]
+        scale = _scale(self.quantiles)
+        x, quantiles = np.asarray(x, dtype=np.float64) * scale, self.quantiles * scale
+        at = np.searchsorted(quantiles, x, side="left")
+        upper, lower = quantiles[np.minimum(at, GRID)], quantiles[np.maximum(at - 1, 0)]
         with np.errstate(divide="ignore", invalid="ignore"):
             part = np.where(upper > lower, (x - lower) / (upper - lower), 0.0)
         return np.where(at == 0, 0.0, np.where(at > GRID, 1.0, (at - 1 + part) / GRID))
 
     def cut(self, x: float, above: bool) -> float:
         """Where to cut for "x and larger", or with `above` for "larger than x": the next value that can be drawn."""
-        x = np.nextafter(x, np.inf) if above else x
+        x = math.nextafter(x, math.inf) if above else x
         if self.unit == UNROUNDED or abs(x) >= LARGEST:
             return float(x)
         steps = self.steps(x)
@@ -147,14 +162,16 @@ class Grid:
         """Shares of a bin [m_0, m_n) that its parts [m_k, m_k+1) have."""
         F = self.below(marks)
         if F[-1] <= F[0]:
-            F = np.asarray(marks, dtype=np.float64)
-        return np.diff(F) / (F[-1] - F[0])
+            F = np.minimum(marks, LAST) * _scale(self.quantiles)
+        return np.diff(F) / (F[-1] - F[0]) if len(F) > 2 else np.ones(1)
 
     def draw(self, low: np.ndarray, high: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
         """Numbers in [low, high) from uniforms on [0, 1), all (N,)."""
         a, b = self.below(low), self.below(high)
-        x = np.where(b > a, np.interp((a + uniforms * (b - a)) * GRID, np.arange(GRID + 1), self.quantiles),
-                     low + uniforms * (high - low))
+        scale = _scale(self.quantiles)
+        ends = low * scale, np.minimum(high, LAST) * scale
+        x = np.where(b > a, _on_lines((a + uniforms * (b - a)) * GRID, np.arange(GRID + 1), self.quantiles),
+                     (ends[0] + uniforms * (ends[1] - ends[0])) / scale)
         x = np.clip(x, low, np.nextafter(high, -np.inf))
         if self.unit == UNROUNDED:
             return x
@@ -219,7 +236,7 @@ def _drawable(column: Any, grid: Grid) -> Any:
 
 def _uniform(marks: Any) -> np.ndarray:
     """(65,) quantiles of values that are uniform between marks, as many between each two."""
-    return np.interp(np.linspace(0, 1, GRID + 1), np.linspace(0, 1, len(marks)), marks)
+    return _on_lines(np.linspace(0, 1, GRID + 1), np.linspace(0, 1, len(marks)), marks)
 
 
 def _unit(numbers: np.ndarray, is_time: bool) -> float:
