@@ -274,12 +274,16 @@ def _most_frequent(name: str, levels: list[str], counts: np.ndarray, max_categor
 def _quantile_bins(name: str, distinct: Any, counts: np.ndarray, num_bins: int,
                    kind: str = "continuous") -> BinColumn:
     """Binned column of the finite values."""
-    number = np.array(distinct, dtype=np.float64)
+    number, place = np.unique(np.array(distinct, dtype=np.float64), return_inverse=True)
+    counts = np.bincount(place, weights=counts).astype(np.int64)    # whole numbers beyond 2^53 may share a double
     finite = np.isfinite(number)
     if not finite.any():
         raise ValueError(f"`table` column {name!r} holds no finite number, expected some to cut into bins: "
                          f"leave the column out")
-    order = np.argsort(number[finite], kind="stable")
-    number = number[finite][order]
-    edges = bin_edges(number, counts[finite][order], num_bins, in_gaps=kind == "continuous")
+    number = number[finite]
+    if len(number) == 1 and len(distinct) > len(counts):
+        raise ValueError(f"`table` column {name!r} holds {len(distinct)} whole numbers that double precision cannot "
+                         "tell apart, expected numbers to cut into bins: subtract the smallest one first, or name the "
+                         "column in `categorical`")
+    edges = bin_edges(number, counts[finite], num_bins, in_gaps=kind == "continuous")
     return BinColumn(name, edges, float(number[0]), float(number[-1]), kind)
