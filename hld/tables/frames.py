@@ -1,8 +1,9 @@
 """Data frames: each column as an array of its own, and nothing rounded on the way.
 
 A column of a frame can hold more than the array it converts to.  Whole numbers with one missing value become
-floats, in which neighbours beyond 2^53 coincide; nested values become a second dimension; times of day lose
-their nanoseconds.  Such columns are taken as Python objects instead.
+floats, in which neighbours beyond 2^53 coincide; nested values become a second dimension.  Such columns are taken as
+Python objects instead.  Times of day are Python's, cut to microseconds, as those of Arrow are: with nanoseconds they
+would be times in one row and text in another.
 
 Frames are recognised by what they can do (``columns`` with ``iloc`` or ``get_column``), so that none of their
 libraries is imported.
@@ -50,7 +51,7 @@ def _exact_array(series: Any, name: str) -> Any:
     if kind in ("Int128", "UInt128"):       # NumPy has no such integers
         return _objects(series.to_list())
     if kind == "Time":
-        return _times_of_day(series)
+        return _objects(series.to_list())
     if kind.startswith("period") and hasattr(series, "dt"):    # days, months, quarters: as the moment they begin
         return series.dt.to_timestamp().to_numpy()
     if hasattr(series, "factorize") and (kind in ("str", "string", "category") or _is_text(series, kind)):
@@ -69,15 +70,6 @@ def _is_text(series: Any, kind: str) -> bool:
     """Whether the objects of a pandas column, which before pandas 3 texts are, are text or missing."""
     pandas = sys.modules.get("pandas")
     return kind == "object" and pandas is not None and pandas.api.types.infer_dtype(series, skipna=True) == "string"
-
-
-def _times_of_day(series: Any) -> np.ndarray:
-    """Times of the day in nanoseconds: Python's times where they are whole microseconds, else their text."""
-    cells = series.to_list()
-    for i, nanoseconds in enumerate(series.to_physical().to_list()):
-        if cells[i] is not None and nanoseconds % 1000:
-            cells[i] = f"{cells[i].replace(microsecond=0)}.{nanoseconds % 10 ** 9:09d}"
-    return _objects(cells)
 
 
 def _objects(cells: list[str]) -> np.ndarray:

@@ -94,13 +94,20 @@ def test_lists_in_cells_are_refused():
             fit_encoder(frame)
 
 
-def test_times_of_the_day_keep_their_nanoseconds():
+def test_times_of_the_day_are_cut_to_microseconds():
     polars = pytest.importorskip("polars")
-    frame = polars.DataFrame({"x": polars.Series([0, 1, 2, 1000, None], dtype=polars.Int64).cast(polars.Time)})
-    encoder = fit_encoder(frame)
-    assert encoder.columns[0].levels == ("00:00:00", "00:00:00.000000001", "00:00:00.000000002", "00:00:00.000001")
-    assert codes_of(encoder, frame) == [0, 1, 2, 3, -1]
-    assert codes_of(encoder, [[datetime.time(0, 0, 0, 1)]]) == [3]
+    pytest.importorskip("pyarrow")
+    nanoseconds = [0, 1, 999, 1000, 2001, None, 86_399_999_999_999]
+    frame = polars.DataFrame({"x": polars.Series(nanoseconds, dtype=polars.Int64).cast(polars.Time)})
+    micros = [None if one is None else one // 1000 for one in nanoseconds]
+    python = {"x": [None if one is None else (datetime.datetime.min + datetime.timedelta(microseconds=one)).time()
+                    for one in micros]}
+    for roles in ({}, {"categorical": ["x"]}):
+        encoder = fit_encoder(frame, **roles)
+        assert encoder == fit_encoder(python, **roles) == fit_encoder(frame.to_arrow(), **roles)
+        assert encoder.columns[0].kind == ("categorical" if roles else "time")
+        for one in (frame, frame.to_arrow(), python):
+            np.testing.assert_array_equal(encoder.encode(one)[0], encoder.encode(python)[0])
 
 
 def test_dates_of_frames_are_those_of_arrays():
