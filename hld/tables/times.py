@@ -130,7 +130,10 @@ def from_seconds(seconds: float, kind: str) -> Any:
     """
     try:
         whole = math.floor(seconds)
-        step = datetime.timedelta(seconds=whole, microseconds=math.ceil((seconds - whole) * 1e6))
+        micros = round((seconds - whole) * 1e6)     # 4.463 is no double: the nearest one is a little more
+        step = datetime.timedelta(seconds=whole, microseconds=micros)
+        if step.total_seconds() < seconds:
+            step = datetime.timedelta(seconds=whole, microseconds=micros + 1)
         if kind == "duration":
             return step
         moment = EPOCH + step

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tables import codes_of
 
 from hld.schemas.encoder import fit_encoder
-from hld.tables.times import as_seconds, from_seconds, times_as_objects
+from hld.tables.times import as_seconds, from_seconds, time_text, times_as_objects
 
 
 @pytest.mark.parametrize(("value", "text"), [
@@ -154,3 +154,16 @@ def test_what_python_writes_is_not_before_the_number(seconds):
             continue
         again = as_seconds(np.array([cell], dtype=object), kind)[0][0]
         assert 0 <= again - seconds <= 1e-6 + 1e-15 * abs(seconds)
+
+
+def test_milliseconds_stay_what_they_are():
+    for milliseconds in range(20_000):
+        assert from_seconds(milliseconds / 1000, "duration") == datetime.timedelta(milliseconds=milliseconds)
+    assert time_text(4.463, "duration") == "0:00:04.463000"
+
+
+def test_a_time_is_never_before_its_seconds():
+    rng = np.random.default_rng(0)
+    for seconds in [*rng.uniform(-100, 100, 500), *rng.uniform(0, 4e9, 500)]:
+        step = from_seconds(seconds, "duration").total_seconds()
+        assert seconds <= step <= seconds + 1.5e-6
