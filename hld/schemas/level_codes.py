@@ -19,7 +19,14 @@ import numpy as np
 from hld.schemas.number_codes import LARGEST
 from hld.schemas.rare_levels import digest_set, is_rare
 from hld.schemas.single_precision import spans
-from hld.tables.single_cells import first_unhashable, is_missing, not_a_level, not_a_number, plain_value
+from hld.tables.single_cells import (
+    first_unhashable,
+    is_missing,
+    not_a_level,
+    not_a_number,
+    plain_value,
+    without_odd_holes,
+)
 from hld.tables.time_levels import same_time
 
 if TYPE_CHECKING:
@@ -77,8 +84,11 @@ def look_up(column: LevelColumn, lookup: LevelLookup, values: np.ndarray, *, is_
     cells = values.tolist()
     try:
         codes = np.array([lookup.categories.get(cell, _UNKNOWN) for cell in cells], dtype=np.int32)
-    except TypeError:
-        raise not_a_level(first_unhashable(cells), column.name) from None
+    except (TypeError, ValueError):
+        cells = without_odd_holes(cells)
+        if (unknown := first_unhashable(cells)) is not None:
+            raise not_a_level(unknown, column.name) from None
+        codes = np.array([lookup.categories.get(cell, _UNKNOWN) for cell in cells], dtype=np.int32)
     known, odd = {}, []         # cells that repeat are examined once; their type is part of them
     for i in np.flatnonzero(codes == _UNKNOWN if used is None else (codes == _UNKNOWN) & (used > 0)).tolist():
         key = type(cells[i]), cells[i]

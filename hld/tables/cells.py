@@ -43,7 +43,8 @@ from hld.tables.forms import (
     records_parts,
     structured_parts,
 )
-from hld.tables.frames import frame_parts, is_frame
+from hld.tables.frames import frame_parts, has_columns, is_frame
+from hld.tables.hints import how_to_read, is_grouped, is_sparse
 from hld.tables.single_cells import (
     REAL,
     first_unhashable,
@@ -52,6 +53,7 @@ from hld.tables.single_cells import (
     not_a_number,
     plain_value,
     too_large,
+    without_odd_holes,
 )
 from hld.tables.times import times_as_objects
 from hld.tables.unreadable import Unreadable
@@ -78,6 +80,14 @@ class Columns:
         return Columns(None if self.names is None else tuple(self.names[v] for v in places), self.num_rows,
                        [self.arrays[v] for v in places], [self.declared[v] for v in places])
 
+    def in_order(self, names: tuple[str, ...]) -> Columns:
+        """The columns in the order of some names if they have exactly these; else the same object."""
+        if self.names is None or self.names == names or set(self.names) != set(names):
+            return self
+        at = {name: v for v, name in enumerate(self.names)}
+        places = [at[name] for name in names]
+        return Columns(names, self.num_rows, [self.arrays[v] for v in places], [self.declared[v] for v in places])
+
 
 def read_table(table: Any) -> Columns:
     """Take a table apart into `Columns`; ValueError or TypeError says what is wrong with its form."""
@@ -90,10 +100,8 @@ def read_table(table: Any) -> Columns:
         return Columns(names, len(arrays[0]) if arrays else 0, arrays, list(declared))
     array = _as_array(table)
     if array.ndim != 2:
-        how = ("give `.to_frame()` of it" if hasattr(table, "to_frame") else
-               "Reshape your data, one row as table[None, :], one column as table[:, None]")
         raise ValueError(f"`table` has {array.ndim} dimension(s) ({type(table).__name__}), expected 2 (rows, "
-                         f"columns): {how}")
+                         f"columns): {how_to_read(table)}")
     whole = _checked_dtype(array, "`table`")
     arrays = list(whole.T)
     return Columns(None, len(whole), arrays, [False] * len(arrays), whole)
@@ -101,9 +109,15 @@ def read_table(table: Any) -> Columns:
 
 def _named_parts(table: Any) -> tuple[Any, ...] | None:
     """Names, columns and flags of a table whose columns have names; None for others."""
+    if is_sparse(table):
+        raise TypeError(f"`table` is a sparse {type(table).__name__}, expected a 2-D array or a data frame: give "
+                        "`.toarray()` of it")
+    if is_grouped(table):
+        raise TypeError(f"`table` is a {type(table).__name__}, expected a 2-D array or a data frame: "
+                        f"{how_to_read(table)}")
     if is_arrow(table):
         return arrow_parts(table)
-    if is_frame(table):
+    if is_frame(table) and (has_columns(table) or not is_stream(table)):
         return frame_parts(table)
     if is_mapping(table):
         names, arrays = mapping_parts(table)
@@ -120,9 +134,6 @@ def _as_array(table: ArrayLike) -> np.ndarray:
     """An array, or a list of rows as an array of objects; None in place of masked entries."""
     if isinstance(table, np.ma.MaskedArray):
         return _unmasked(table)
-    if hasattr(table, "tocsr"):
-        raise TypeError(f"`table` is a sparse {type(table).__name__}, expected a 2-D array or a data frame: give "
-                        "`.toarray()` of it")
     if hasattr(table, "__array__"):
         return np.asarray(table)
     if isinstance(table, (list, tuple)):
@@ -169,6 +180,9 @@ def _checked_dtype(array: Any, what: Any) -> Any:
     if array.dtype.kind == "c":
         raise ValueError(f"{what} has dtype {array.dtype}: Complex data not supported, give real and imaginary parts "
                          "as columns")
+    if array.dtype.kind == "m" and np.datetime_data(array.dtype)[0] == "generic" and not np.isnat(array).all():
+        raise TypeError(f"{what} has dtype {array.dtype} without a unit, expected durations: give the unit, for "
+                        "example astype('m8[s]')")
     if array.dtype.kind not in NUMERIC + _TEXT + "OMm":
         raise TypeError(f"{what} has dtype {array.dtype}, expected numbers, booleans, text or objects: "
                         f"convert it first")
@@ -222,8 +236,11 @@ def _cell_counts(values: ArrayLike, name: str) -> Any:
     cells = objects_of(values).tolist()
     try:
         return collections.Counter(zip(map(type, cells), cells, strict=True))
-    except TypeError:
-        raise not_a_level(first_unhashable(cells), name) from None
+    except (TypeError, ValueError):
+        cells = without_odd_holes(cells)
+        if (odd := first_unhashable(cells)) is not None:
+            raise not_a_level(odd, name) from None
+        return collections.Counter(zip(map(type, cells), cells, strict=True))
 
 
 def objects_of(values: Any) -> np.ndarray:
@@ -262,6 +279,8 @@ def as_numbers(values: np.ndarray, name: str, *, odd: list[Any] | None = None) -
         return np.array(cells, dtype=np.float64)
     except OverflowError:
         raise too_large(name) from None
+    except ValueError:
+        return np.array(without_odd_holes(cells), dtype=np.float64)
 
 
 def as_doubles(values: Any, name: str) -> np.ndarray:

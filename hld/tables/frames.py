@@ -26,11 +26,19 @@ def is_frame(table: Any) -> bool:
     return (hasattr(type(table), "columns") or hasattr(table, "columns")) and not isinstance(table, np.ndarray)
 
 
+def has_columns(frame: Any) -> bool:
+    """Whether the columns of a frame can be had one by one, or it says itself why not."""
+    return any(hasattr(frame, name) for name in ("iloc", "get_column", "collect"))
+
+
 def frame_parts(frame: Any) -> tuple[tuple[Any, ...], list[Any], list[Any]]:
     """Names as text, arrays (N,), and flags "declared as categories" of the columns of a data frame."""
     if hasattr(frame, "collect") and not hasattr(frame, "get_column"):
         raise TypeError(f"`table` is a {type(frame).__name__} that is not computed yet, expected its rows: collect it "
                         "first, `table.collect()`")
+    if hasattr(frame, "__dask_graph__"):
+        raise TypeError(f"`table` is a {type(frame).__name__} of Dask, expected its rows: use hld.dask.fit and "
+                        "hld.dask.judge, or `.compute()` it first")
     names = tuple(str(name) for name in frame.columns)
     refuse_repeated(names)
     if hasattr(frame, "iloc"):

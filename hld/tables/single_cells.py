@@ -32,6 +32,23 @@ def is_missing(cell: float | str | None) -> bool:
         return bool(cell != cell)
     except (TypeError, ValueError):         # pandas.NA answers every comparison with NA, which is not a truth
         return type(cell).__name__ == "NAType"
+    except ArithmeticError:                 # a decimal that signals that it is none
+        return isinstance(cell, Decimal)
+
+
+def without_odd_holes(cells: list[Any]) -> list[Any]:
+    """Cells with None in place of decimals that signal that they are none, which cannot even be looked up.
+
+    Parameters
+    ----------
+    cells : list
+
+    Examples
+    --------
+    >>> without_odd_holes([Decimal("sNaN"), Decimal(2)])
+    [None, Decimal('2')]
+    """
+    return [None if isinstance(cell, Decimal) and cell.is_snan() else cell for cell in cells]
 
 
 def plain_value(cell: float | str, name: str) -> float | str:
@@ -83,7 +100,7 @@ def first_unhashable(cells: Any) -> Any:
     for cell in cells:
         try:
             hash(cell)
-        except TypeError:
+        except (TypeError, ValueError):     # NumPy's for a duration without a unit
             return cell
     return None
 

@@ -188,6 +188,11 @@ def _converted(values: np.ndarray, unit: Any) -> np.ndarray:
 def _counted_seconds(values: np.ndarray) -> np.ndarray:
     """Seconds of an array of NumPy's dates or durations."""
     unit, count = np.datetime_data(values.dtype)
+    if unit == "generic":
+        if not np.isnat(values).all():
+            raise TypeError("`table` holds durations without a unit (timedelta64), expected timedelta64[s] or another "
+                            "unit: convert them, for example with astype('m8[s]')")
+        return np.full(len(values), np.nan)
     if unit in _FINE:
         numbers = values.astype(np.int64).astype(np.float64)
         numbers *= count

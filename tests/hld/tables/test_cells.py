@@ -217,3 +217,21 @@ def test_numbers_as_people_write_them():
     written = ["1,234.50", "1.234,50", "$3", "3 $", "12 %", "-1e5", " 7 ", "1 000 000", ".5", "5."]
     assert [text for text in written if reads_as_number(text)] == written
     assert not any(map(reads_as_number, ["", " ", "-", "Total", "3 of 4", "1,23,45", "$", "%", "1e", "nan", "0x10"]))
+
+
+@pytest.mark.parametrize("roles", [{}, {"categorical": [0]}, {"continuous": [0]}])
+def test_decimals_that_signal_that_they_are_none_are_missing(roles):
+    cells = column(Decimal("sNaN"), Decimal("0.5"), Decimal("2.5"), Decimal("sNaN"))
+    encoder = fit_encoder(cells, **roles)
+    assert encoder == fit_encoder(column(None, Decimal("0.5"), Decimal("2.5"), None), **roles)
+    assert encoder.encode(cells)[0].ravel().tolist() == [-1, 0, 1, -1]
+    assert hld.learn_schema(cells, **roles).columns[0].num_missing == 2
+
+
+def test_durations_without_a_unit_are_refused():
+    for cells in (np.array([[1], [2]], "m8"), column(np.timedelta64(1), np.timedelta64(2))):
+        for roles in ({}, {"categorical": [0]}):
+            with pytest.raises(TypeError, match=r"^`table` .*expected"):
+                fit_encoder(cells, **roles)
+    encoder = fit_encoder(np.array([[1], [2]], "m8[s]"))
+    assert encoder.encode(np.array([["NaT"]], "m8"))[0].tolist() == [[-1]]
