@@ -244,7 +244,9 @@ class TableEncoder:
     def read(self, table: Any) -> Columns:
         """A table taken apart, with its derived columns."""
         parts = read_table(table)
-        if self.by_name and parts.names is not None:
+        if not self.by_name:    # fitted to an array; a frame with the very names of its columns is matched by them
+            parts = parts.in_order(self.table_names)
+        elif parts.names is not None:
             parts = parts.keep([v for v, name in enumerate(parts.names) if name not in self.optional])
         return with_parts(parts, self.derived, self.table_names, self.by_name)
 

@@ -121,7 +121,8 @@ def _leave(table: Any, num_columns: int, is_own: bool) -> None:
 def _expressions(detector: Any, columns: Any, table: Any) -> tuple[dict[int, Any], list[int], list[str]]:
     """The slots of each column that the table has, positions of those that it has not, and names of others."""
     encoder = detector.encoder_
-    by_name, names = encoder.by_name or bool(encoder.derived), tuple(table.columns)
+    names = tuple(table.columns)
+    by_name = encoder.by_name or bool(encoder.derived) or set(names) == set(encoder.table_names)
     if not by_name and len(names) != len(encoder.table_names):
         raise ValueError(f"the table has {len(names)} columns, expected {len(encoder.table_names)}: the detector was "
                          "fitted to rows without names, which are matched by position")

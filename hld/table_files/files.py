@@ -151,7 +151,7 @@ def fitted_columns(encoder: Any, names: tuple[str, ...]) -> dict[str, Any]:
     dict of str to LevelColumn, BinColumn or None
     """
     fitted: dict[str, Any] = {column.name: column for column in encoder.columns}
-    if not encoder.by_name and len(names) == len(encoder.table_names):
+    if not encoder.by_name and len(names) == len(encoder.table_names) and set(names) != set(encoder.table_names):
         fitted = {given: fitted.get(known) for given, known in zip(names, encoder.table_names, strict=True)}
     for one in encoder.derived:
         fitted.setdefault(one.source, BinColumn(one.source, (), 0.0, 0.0, "date"))

@@ -333,3 +333,16 @@ def test_text_without_holes_takes_a_byte_a_cell(dtype):
     assert (whole.dtype, holed.dtype) == (np.uint8, np.int8)
     assert holed[:2].tolist() == [[-1, 0], [1, -1]]
     assert np.array_equal(holed[2:], whole[2:])
+
+
+def test_a_frame_with_the_names_of_an_array_is_matched_by_them():
+    rng = np.random.default_rng(0)
+    table = np.c_[rng.normal(size=200), 100 + rng.normal(size=200), rng.integers(0, 3, 200)]
+    encoder = fit_encoder(table)
+    frame = pd.DataFrame(table, columns=["x0", "x1", "x2"])
+    expected = encoder.encode(table)[0]
+    for batch in (frame, frame[["x2", "x0", "x1"]], {name: frame[name].tolist() for name in ("x1", "x2", "x0")}):
+        np.testing.assert_array_equal(encoder.encode(batch)[0], expected)
+        np.testing.assert_array_equal(encoder.encode_counting(batch)[0], expected)
+    other = frame.rename(columns={"x0": "a"})       # names that say nothing of the detector's: by position
+    np.testing.assert_array_equal(encoder.encode(other)[0], expected)

@@ -410,3 +410,11 @@ def test_nothing_is_read_where_every_column_is_dropped(tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n1,2\n")
     with pytest.raises(ValueError, match=r"t\.csv' has no columns but those that `drop` names"):
         files.read_training(str(tmp_path / "t.csv"), ReadOptions(drop=("a", "b")))
+
+
+def test_a_text_file_with_the_names_of_an_array_is_matched_by_them(tmp_path):
+    encoder = fit_encoder(np.array([["a", 0.5], ["b", 1.5], ["a", 2.5]], dtype=object))
+    (tmp_path / "t.csv").write_text("x1,x0\n0.5,b\n2.5,a\n")
+    assert codes_of(encoder, tmp_path / "t.csv").tolist() == [[1, 0], [0, 2]]
+    (tmp_path / "t.csv").write_text("p,q\nb,0.5\na,2.5\n")
+    assert codes_of(encoder, tmp_path / "t.csv").tolist() == [[1, 0], [0, 2]]
