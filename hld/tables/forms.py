@@ -84,6 +84,8 @@ def arrow_column(column: Any, name: str) -> Any:
     kind = str(column.type)
     if kind.startswith("dictionary") or kind in ("string", "large_string", "string_view"):
         return _factored(column)
+    if kind == "extension<arrow.uuid>":
+        return _objects_of([None if one is None else str(one) for one in column.to_pylist()])
     if kind == "null":
         return np.full(len(column), None, dtype=object)
     if kind.startswith("time"):  # timestamps, and times of the day in microseconds at most
@@ -156,8 +158,13 @@ def _plain(column: Any) -> np.ndarray:
 
 def _objects(column: Any) -> np.ndarray:
     """An Arrow column as Python objects."""
-    array = np.empty(len(column), dtype=object)
-    array[:] = column.to_pylist()
+    return _objects_of(column.to_pylist())
+
+
+def _objects_of(cells: list[Any]) -> np.ndarray:
+    """Cells (N,) as an array of objects, whatever they are."""
+    array = np.empty(len(cells), dtype=object)
+    array[:] = cells
     return array
 
 

@@ -1,5 +1,6 @@
 """Every form of a table gives the same codes: frames, Arrow tables, mappings, structured and masked arrays."""
 import datetime
+import uuid
 
 import numpy as np
 import pandas as pd
@@ -123,3 +124,23 @@ def test_row_labels_of_pandas_are_no_column():
 def test_columns_of_columns_are_refused():
     with pytest.raises(TypeError, match="column 'b' holds nested values"):
         fit_encoder(np.zeros(3, dtype=[("a", "i4"), ("b", "f8", (2,))]))
+
+
+def test_results_of_queries_are_tables():
+    duckdb = pytest.importorskip("duckdb")
+    result = duckdb.sql("select i % 3 as a, 'x' || (i % 2) as b from range(30) t(i)")
+    encoder = fit_encoder(result)
+    assert encoder.names == ("a", "b")
+    assert encoder == fit_encoder(result.df())
+    np.testing.assert_array_equal(encoder.encode(result)[0], encoder.encode(result.df())[0])
+
+
+def test_identifiers_of_arrow_are_their_text():
+    if not hasattr(pa, "uuid"):
+        pytest.skip("this pyarrow has no such type")
+    names = [uuid.UUID(int=k) for k in (1, 2)]
+    column = pa.array([names[0].bytes, names[1].bytes, None, names[0].bytes], pa.uuid())
+    for cells in (column, pa.chunked_array([column[:1], column[1:]])):
+        encoder = fit_encoder(pa.table({"x": cells}))
+        assert encoder.columns[0].levels == tuple(map(str, names))
+        assert encoder.encode({"x": [str(names[1]), names[0]]})[0].ravel().tolist() == [1, 0]
