@@ -32,6 +32,7 @@ import numpy as np
 
 from hld.answers.adjust import holm
 from hld.answers.column_shifts import is_ordered, labels_of, percent
+from hld.tables.shown_names import in_one_line
 
 if TYPE_CHECKING:
     from hld.answers.profile import Profile
@@ -80,7 +81,7 @@ class PairShift:
         """How the dependence changed, in words."""
         change = self.observed_table - self.expected_table
         i, j = np.unravel_index(np.argmax(np.abs(change)), change.shape)
-        return (f"{self._how()}; {self.labels[0][i]} with {self.labels[1][j]} "
+        return (f"{self._how()}; {in_one_line(self.labels[0][i])} with {in_one_line(self.labels[1][j])} "
                 f"{percent(self.expected_table[i, j])} -> {percent(self.observed_table[i, j])}")
 
     def _how(self) -> str:

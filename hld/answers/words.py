@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hld.answers.column_shifts import UNSEEN, percent
+from hld.tables.shown_names import in_one_line
 
 if TYPE_CHECKING:
     from hld.answers.column_shifts import ColumnShift
@@ -85,13 +86,13 @@ def column_lines(columns: tuple[ColumnShift, ...], alpha: float, procedure: str 
     """
     moved = [one for one in columns if one.adjusted <= alpha]
     tested = [one for one in columns if one.adjusted == one.adjusted]
-    free = [f"{one.name} is a covariate and not tested: {one.describe()}" for one in columns
+    free = [f"{in_one_line(one.name)} is a covariate and not tested: {one.describe()}" for one in columns
             if one.adjusted != one.adjusted]
     if not moved:
         number = f"{len(tested)} columns" if len(tested) != 1 else "1 column"
         return [f"no column moved by itself at level {alpha:g} (p-values adjusted for {number}, {procedure})",
                 *free[:MOST_LINES], *_more(free)]
-    rows = [(one.name, p_text(one.adjusted), f"{percent(one.difference)} of rows", one.describe())
+    rows = [(in_one_line(one.name), p_text(one.adjusted), f"{percent(one.difference)} of rows", one.describe())
             for one in moved[:MOST_LINES]]
     return [f"{len(moved)} of {len(tested)} columns moved (p-values adjusted, {procedure}; share of rows that differ; "
             "expected -> observed):", *_aligned(rows), *_more(moved), *free[:MOST_LINES], *_more(free)]
@@ -119,7 +120,7 @@ def familiar_lines(columns: tuple[ColumnShift, ...], alpha: float) -> list[str]:
         if one.adjusted <= alpha and UNSEEN in one.labels:
             at = one.labels.index(UNSEEN)
             if one.expected[at] - one.observed[at] > one.difference / 2:
-                found.append(one.name)
+                found.append(in_one_line(one.name))
     if not found:
         return []
     return [f"few values are new to the model in {', '.join(found[:3])}{', ...' if len(found) > 3 else ''}, fewer than "
@@ -144,7 +145,7 @@ def pair_lines(pairs: tuple[Any, ...], alpha: float) -> list[Any]:
     moved = [one for one in pairs if one.adjusted <= alpha]
     if not moved:
         return []
-    rows = [(" and ".join(one.names), p_text(one.adjusted), one.describe()) for one in moved[:MOST_LINES]]
+    rows = [(" and ".join(map(in_one_line, one.names)), p_text(one.adjusted), one.describe()) for one in moved[:MOST_LINES]]
     return [f"dependence changed in {len(moved)} of {len(pairs)} pairs of columns (Cramer's V; p-values adjusted, "
             "Holm):", *_aligned(rows), *_more(moved)]
 
@@ -167,10 +168,11 @@ def dependence_lines(result: Any) -> list[Any]:
     if found is None or not found.share or found.pvalue > result.scaled_alpha * found.share:
         return []
     names = [result.evidence.fitted[v].name for v in found.columns]
+    both = " and ".join(map(in_one_line, names))
     if any(one.adjusted <= result.alpha and one.name in names for one in result.columns):
         return []
     change = "weaker" if found.is_weaker else "stronger"
-    return [f"the dependence of {' and '.join(names)} is {change} than in the reference: "
+    return [f"the dependence of {both} is {change} than in the reference: "
             f"{p_text(found.pvalue)} (an upper bound, for all pairs of the tree together)"]
 
 

@@ -32,9 +32,9 @@ infinite. Values beyond the training range, infinities included, fall into the o
 *Missing values* (None, NaN, NaT, pandas.NA, masked) are -1: the circuit integrates them out exactly.
 
 *Equality is by value*: 1, 1.0 and True are one level, "1" is another; 0.1 is the same level, and in the same bin, if it
-comes as a number of four bytes (`hld.schemas.single_precision`). Text in a column of numbers is a TypeError,
-never parsed. Dates, and objects other than text and numbers, are levels by their text ``str(value)``. The result
-depends on nothing random, and not on the order of the rows.
+comes as a number of four bytes (`hld.schemas.single_precision`). Text in a column of numbers is a
+TypeError, never parsed. Times are levels by one text each, in every form of table (`hld.tables.time_levels`), other
+objects by ``str(value)``. The result depends on nothing random, and not on the order of the rows.
 """
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ class TableEncoder:
     columns : tuple of V columns
         Name, kind and categories of each column.
     by_name : bool
-        Whether data frames are matched by column name (else by position). Arrays are matched by position.
+        Whether data frames are matched by column name (else by position, unless they have exactly these names).
     table_names : tuple of str
         Names of all columns of the training table: those that are not in `columns` are left out.
     derived : tuple of hld.tables.calendar.Derived
@@ -193,7 +193,7 @@ class TableEncoder:
         ----------
         table : (N, V) array of any dtype, list of rows, or data frame
             N >= 0 rows. Frames are matched by column name, in any order, if the encoder was fitted on a frame
-            or with names; everything else by position.
+            or with names, or if they have exactly its names; everything else by position.
 
         Returns
         -------
@@ -243,10 +243,8 @@ class TableEncoder:
 
     def read(self, table: Any) -> Columns:
         """A table taken apart, with its derived columns."""
-        parts = read_table(table)
-        if not self.by_name:    # fitted to an array; a frame with the very names of its columns is matched by them
-            parts = parts.in_order(self.table_names)
-        elif parts.names is not None:
+        parts = read_table(table) if self.by_name else read_table(table).in_order(self.table_names)
+        if self.by_name and parts.names is not None:
             parts = parts.keep([v for v, name in enumerate(parts.names) if name not in self.optional])
         return with_parts(parts, self.derived, self.table_names, self.by_name)
 

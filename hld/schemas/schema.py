@@ -39,6 +39,7 @@ from hld.schemas.quality import DataQuality
 from hld.schemas.schema_json import column_form, read_schema, schema_form
 from hld.tables.calendar import PARTS, Derived
 from hld.tables.cells import level_order
+from hld.tables.shown_names import in_one_line
 
 LEFT_OUT = "left out"
 KINDS = ("categorical", "boolean", "integer", "constant", *BINNED, LEFT_OUT)
@@ -327,7 +328,7 @@ class TableSchema:
 
     def _row(self, column: Any) -> tuple[Any, ...]:
         """The cells of a line of the printed table."""
-        name = repr(column.name)[1:-1]
+        name = in_one_line(column.name)
         if column.kind == LEFT_OUT:
             return name, LEFT_OUT, "", "", "", column.values_text()
         share = None if None in (column.num_missing, self.num_rows) else column.num_missing / self.num_rows

@@ -135,3 +135,20 @@ def test_rows_that_were_learned_from_are_told_by_how_few_of_their_values_are_new
     moved = visits(600).assign(city="c1")    # fewer new ones, too, but that is not most of it
     assert detector.test(moved).reject
     assert said not in str(detector.test(moved))
+
+
+def test_names_and_levels_of_any_text_stay_in_their_lines():
+    rng = np.random.default_rng(0)
+    words = np.array(["x\ny", "z", "tab\tq", "w" * 200], dtype=object)
+    frame = pd.DataFrame({"a\nb": rng.choice(words, 600), "n" * 150: rng.choice(["p", "q"], 600),
+                          "y": rng.normal(size=600)})
+    detector = hld.HLDDetector(num_epochs=3, rng=0).fit(frame)
+    batch = frame[:200].assign(**{"a\nb": rng.choice(["x\ny", "w" * 200], 200), "n" * 150: "p"})
+    lines = str(detector.test(batch)).split("\n")
+    assert lines[1].startswith("2 of 3 columns moved")
+    assert max(map(len, lines[1:])) < 250
+    moved = sorted(line.split("  ")[1] for line in lines[2:4])
+    assert moved == ["a\\nb", "n" * 56 + " ..."]
+    lines = str(detector.schema_).split("\n")
+    assert [line.split()[0] for line in lines] == ["column", "a\\nb", "n" * 56, "y"]
+    assert max(map(len, lines)) < 200
