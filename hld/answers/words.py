@@ -145,7 +145,8 @@ def pair_lines(pairs: tuple[Any, ...], alpha: float) -> list[Any]:
     moved = [one for one in pairs if one.adjusted <= alpha]
     if not moved:
         return []
-    rows = [(" and ".join(map(in_one_line, one.names)), p_text(one.adjusted), one.describe()) for one in moved[:MOST_LINES]]
+    rows = [(" and ".join(map(in_one_line, one.names)), p_text(one.adjusted), one.describe())
+            for one in moved[:MOST_LINES]]
     return [f"dependence changed in {len(moved)} of {len(pairs)} pairs of columns (Cramer's V; p-values adjusted, "
             "Holm):", *_aligned(rows), *_more(moved)]
 
