@@ -41,7 +41,7 @@ class DetectorQuestions:
             Rows with the training table's columns, and possibly that of `by`.
         by : str, int or sequence of N labels
             The column to group by, by name or position; or the label of each row.  A column that the model knows is
-            hidden from the test: segments that differ by nature are called.
+            hidden from the test, unless it is a covariate: segments that differ by nature are called.
         alpha : float
             Bound on the expected share of unshifted segments among those called shifted, in (0, 1).
         every : "year", "month", "day", "hour" or "minute", optional

@@ -10,7 +10,8 @@ own, and the p-values are adjusted for their number:
 
 If the model knows the grouping column, that column is constant in each segment, which alone would make all of them
 shifted.  It is hidden from the test, as if it were missing and had never been there; the question is then whether the
-segment's other columns follow the whole table.  To see drift, group by a column that the model does not know.
+segment's other columns follow the whole table.  To see drift, group by a column that the model does not know; or by a
+covariate (`HLDDetector(covariates=...)`), which stays visible: then a segment is compared with what was learned for it.
 
 The p-value of a segment is the one that `HLDDetector.test` gives for its rows alone, without the grouping column:
 distance, missing values, new values, single counts and dependences share the level as they do there.
@@ -167,7 +168,8 @@ def judge_segments(detector: Any, judge: Callable[..., Any], table: Any, by: lis
     marks = np.zeros((columns.num_rows, len(encoder.columns)), dtype=np.uint8)
     codes, _, absent, extra = encoder.encode_counting(columns, marks)
     parts = {one.name for one in encoder.derived if one.source == name}
-    hidden = [v for v, one in enumerate(encoder.names) if one == name or one in parts]
+    given = getattr(detector.judge_, "given", np.zeros(len(encoder.names), dtype=bool))  # covariates may move
+    hidden = [v for v, one in enumerate(encoder.names) if (one == name or one in parts) and not given[v]]
     if hidden:
         codes = codes.astype(np.int32) if codes.dtype.kind == "u" else codes.copy()
         codes[:, hidden] = -1

@@ -114,7 +114,20 @@ def _files_of(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
 
 
 def with_head(file: Any, options: ReadOptions) -> tuple[Any, ...]:
-    """The first bytes of a file, all of its first row where that is of any use, and the file with them in front."""
+    """The first bytes of a file, all of its first row where that is of any use, and the file with them in front.
+
+    Parameters
+    ----------
+    file : binary file
+        Read from where it stands.
+    options : ReadOptions
+
+    Returns
+    -------
+    head : bytes
+        `SNIFFED`, and more while the first row goes on, up to `MOST_HEAD`.
+    file : binary file
+    """
     head = b""
     size = SNIFFED
     while len(head) < size and (more := file.read(size - len(head))):

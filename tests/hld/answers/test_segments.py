@@ -43,6 +43,23 @@ def test_the_shifted_segment_is_found(detector, visits, procedure):
     assert str(found).splitlines()[1].split()[0] == "7"
 
 
+def test_segments_of_a_covariate_are_compared_with_what_was_learned_for_them():
+    rng = np.random.default_rng(4)
+
+    def rows(n, moved=0.0):
+        kind = rng.choice(["a", "b", "c"], n)
+        return pd.DataFrame({"x": rng.normal(size=n) + 4 * (kind == "b") + moved * (kind == "c"),
+                             "n": rng.integers(0, 4, n), "kind": kind})
+
+    learned = rows(2000)
+    fitted = hld.HLDDetector(num_epochs=10, covariates=["kind"]).fit(learned)
+    assert hld.HLDDetector(num_epochs=10).fit(learned).test_by(rows(600), "kind").reject.all()  # of the whole table
+    batch = rows(600, 2.0)
+    found = fitted.test_by(batch, "kind", alpha=0.001)  # three tests, of which none but the last is of a shift
+    assert found.reject.tolist() == [False, False, True]
+    assert found.pvalues.tolist() == [fitted.test(batch[batch["kind"] == kind]).pvalue for kind in "abc"]
+
+
 def odd_table(rng, n):
     """A table with holes, and columns of every kind."""
     kind = rng.integers(0, 4, n)
