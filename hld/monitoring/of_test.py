@@ -6,18 +6,20 @@ on d that is wrong with the probability `DOUBT` only, so that an unshifted strea
 most alpha + DOUBT, however long it is.  (D itself bounds nothing: it may be less than d by chance, and a monitor finds
 that out sooner or later.)
 
-**Several bounds.**  The mean of the n rows is nearly normal with covariance S / n.  Let s^2 be its variance along the
-misfit, the direction of E L - mu.  The mean deviates along it by more than z s towards mu, and across it by less than
-the mean square tr S / n - s^2 less z standard deviations, each with the normal probability of z.  If neither happens,
+**The bound.**  The mean of the n rows is nearly normal with covariance C = S / n.  Let s^2 be its variance along the
+misfit, the direction of E L - mu.  Then D^2 is a weighted sum of noncentral chi-squares with
 
-.. math:: D^2 \ge (d - z s)_+^2 + \frac{\mathrm{tr} S}{n} - s^2 - \frac{z}{n} \sqrt{2\,\mathrm{tr} S^2},
+.. math:: E[D^2] = d^2 + \mathrm{tr}\,C, \qquad \mathrm{Var}[D^2] = 2\,\mathrm{tr}\,C^2 + 4 d^2 s^2.
 
-which bounds d; z is for half of `DOUBT`, and s that along the observed misfit.  (A weighted sum of squares falls below
-its mean by z standard deviations less often than a normal variable.)  Where S is not kept, the triangle inequality
+It is skewed to the right, so that it falls z standard deviations below its mean less often than a normal variable.  The
+bound is the largest d for which it has not, with the normal quantile z at `DOUBT` and s along the observed misfit: the
+larger root d^2 of (D^2 - d^2 - tr C)^2 = z^2 (2 tr C^2 + 4 d^2 s^2).
+
+**Without S.**  Where S is not kept, the triangle inequality
 
 .. math:: d \le |\bar L_n - \mu| + |\bar L_n - E L|
 
-does, with the quantile of the plain norm's law (`hld.nulls.limit_law`) for the last term; and without that law, the
+is used, with the quantile of the plain norm's law (`hld.nulls.limit_law`) for the last term; and without that law, the
 quantile of the largest tail that a sum of squares with the same mean can have, that of one square alone (Szekely and
 Bakirov 2003).  Where the circuit is the reference, and was learned from n rows, D is 0 and the last term is all.
 
@@ -36,8 +38,8 @@ from hld.nulls.auto import laws_of
 from hld.nulls.limit_law import LimitLaw
 
 DOUBT = 0.001  # that the source of the reference rows is farther from the circuit than the margin
-HALF = 3.290526731491926  # normal quantile at half of it
-ONE_SQUARE = 10.827566170662733  # quantile of chi-square with one degree of freedom at all of it
+QUANTILE = 3.090232306167813  # of a normal variable at it
+ONE_SQUARE = 10.827566170662733  # quantile of chi-square with one degree of freedom at it
 
 
 def monitor_of(test: Any, alpha: float = 0.05, margin: float | None = None) -> Monitor:
@@ -130,6 +132,8 @@ def _error_of_mean(test: Any, n: int) -> float:
 
 def _along_misfit(direction: np.ndarray, covariance: np.ndarray, observed: float) -> float:
     """The bound by a direction (m,) of length 1 and the covariance (m, m) of the mean."""
-    along = float(direction @ covariance @ direction)  # s^2
-    across = float(np.trace(covariance)) - along - HALF * math.sqrt(2 * float((covariance ** 2).sum()))
-    return HALF * math.sqrt(max(along, 0.0)) + math.sqrt(max(observed ** 2 - across, 0.0))
+    along = max(float(direction @ covariance @ direction), 0.0)  # s^2
+    apart = observed ** 2 - float(np.trace(covariance))
+    middle = apart + 2 * QUANTILE ** 2 * along
+    spread = middle ** 2 - apart ** 2 + 2 * QUANTILE ** 2 * float((covariance ** 2).sum())
+    return math.sqrt(max(middle + math.sqrt(max(spread, 0.0)), 0.0))

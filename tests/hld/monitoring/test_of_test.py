@@ -3,6 +3,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 from scipy.stats import binom, chi2, norm
 from streams import shifted
 
@@ -23,9 +24,13 @@ def test_the_margin_is_the_bound_of_the_module():
     test = reference(ROWS, null="exact")
     vectors = node_likelihoods(CIRCUIT, ROWS, nodes=test.nodes)
     misfit = vectors.mean(axis=0) - exact_moments(CIRCUIT, test.nodes).mean
-    S, z, D = np.cov(vectors.T) / len(ROWS), norm.isf(DOUBT / 2), np.linalg.norm(misfit)
-    s = np.sqrt(misfit @ S @ misfit) / D
-    expected = z * s + np.sqrt(max(D ** 2 - np.trace(S) + s ** 2 + z * np.sqrt(2 * np.trace(S @ S)), 0))
+    C, z, D = np.cov(vectors.T) / len(ROWS), norm.isf(DOUBT), np.linalg.norm(misfit)
+    variance = misfit @ C @ misfit / D ** 2
+
+    def standard_deviations_below(d):
+        return (d ** 2 + np.trace(C) - D ** 2) / np.sqrt(2 * np.trace(C @ C) + 4 * d ** 2 * variance)
+
+    expected = brentq(lambda d: standard_deviations_below(d) - z, D / 10, 10 * D)
     found = monitor_of(test, 0.01)
     assert found.margin == pytest.approx(expected, rel=1e-6)
     assert found.alpha == 0.01
