@@ -112,9 +112,11 @@ class InnerRegion(Immutable):
         def __init__(self, products: ArrayLike, weights: Weights) -> None: ...
 
     def __post_init__(self) -> None:
-        products = _refused_as_structure(check_integers, self.products, "products", PRODUCTS, 0, MOST_UNITS - 1)
-        if products.ndim != 2 or products.size == 0:
-            raise StructureError(f"`products` must be {PRODUCTS}, found shape {products.shape}")
+        products = self.products
+        if not _is_right(products, np.int64, MOST_UNITS):
+            products = _refused_as_structure(check_integers, products, "products", PRODUCTS, 0, MOST_UNITS - 1)
+            if products.ndim != 2 or products.size == 0:
+                raise StructureError(f"`products` must be {PRODUCTS}, found shape {products.shape}")
         products = np.array(products, order="C")
         products.flags.writeable = False
         object.__setattr__(self, "products", products)
@@ -194,15 +196,22 @@ def unchecked(kind: type[T], **fields: Any) -> T:
     return new
 
 
-def _weights_array(values: ArrayLike, name: str) -> Floats:
+def _weights_array(values: Any, name: str) -> Floats:
     """`values` as a read-only 2-D float64 copy of non-negative finite numbers."""
-    expected = "a non-empty two-dimensional array of finite numbers of at least 0"
-    array = _refused_as_structure(check_numbers, values, name, expected, least=0)
-    if array.ndim != 2 or array.size == 0:
-        raise StructureError(f"`{name}` must be {expected}, found shape {array.shape}")
-    array = np.array(array, order="C")
+    if not _is_right(values, np.float64, np.inf):
+        expected = "a non-empty two-dimensional array of finite numbers of at least 0"
+        values = _refused_as_structure(check_numbers, values, name, expected, least=0)
+        if values.ndim != 2 or values.size == 0:
+            raise StructureError(f"`{name}` must be {expected}, found shape {values.shape}")
+    array = np.array(values, order="C")
     array.flags.writeable = False
     return array
+
+
+def _is_right(values: object, dtype: type[np.generic], end: float) -> bool:
+    """Whether `values` is a plain table of numbers from 0 to below `end`; circuits may have thousands of small ones."""
+    return (type(values) is np.ndarray and values.dtype == dtype and values.ndim == 2 and values.size > 0
+            and bool(np.minimum.reduce(values, axis=None) >= 0 and np.maximum.reduce(values, axis=None) < end))
 
 
 def _csr_weights(weights: Any) -> Any:

@@ -45,6 +45,28 @@ def test_what_comes_out_of_a_pickle_is_equal_and_read_only(name, protocol):
         np.testing.assert_array_equal(theirs, ours, strict=True)
 
 
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Named(Circuit):
+    """A circuit with a field of its own."""
+
+    name: str = ""
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_fields_of_subclasses_come_out_of_a_pickle(protocol):
+    again = pickle.loads(pickle.dumps(Named(COINS.vtree, COINS.regions, "coins"), protocol))
+    assert (type(again), again.name, again.num_variables) == (Named, "coins", 2)
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_what_a_pickle_holds_is_what_the_constructor_takes(name):
+    value = VALUES[name]
+    given = [field.name for field in dataclasses.fields(value) if field.init]
+    kind, held = value.__reduce__()
+    assert kind is type(value)
+    assert [id(part) for part in held] == [id(getattr(value, name)) for name in given]
+
+
 @pytest.mark.parametrize("name", VALUES)
 def test_each_is_its_own_copy(name):
     assert copy.copy(VALUES[name]) is VALUES[name]
