@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pcircuit.arguments import check_flag, check_number, check_whole_number
+from pcircuit.evidence import MOST_WEIGHT
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,7 @@ class LearnSearch:
         States K of the hidden variables, in the order in which they are tried; the search ends with the first that is
         no better than the one before.  Default 8, 16, 32, 64.
     pseudocounts : sequence of float
-        Smoothing; the first is used while K is chosen.  Default 0.1, 1.0, 0.01.
+        Smoothing, from 0 to 1e100; the first is used while K is chosen.  Default 0.1, 1.0, 0.01.
     num_trees : int
         Largest number of models that are made in one way; all models together cost no more than so many of the
         costliest way.  1 gives a single circuit, which has exact moments.  Default 16.
@@ -102,4 +103,4 @@ def _parts(value: object, name: str) -> int:
 
 def _number(value: object, name: str) -> float:
     """A pseudocount."""
-    return float(check_number(value, name, least=0))
+    return float(check_number(value, name, least=0, most=MOST_WEIGHT))

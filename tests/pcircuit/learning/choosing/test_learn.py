@@ -208,6 +208,7 @@ def test_one_row_one_column_and_constant_columns():
     (lambda: LearnSearch(num_latents=[]), TypeError, "at least one"),
     (lambda: LearnSearch(num_latents=[0]), ValueError, r"num_latents\[0\]"),
     (lambda: LearnSearch(num_trees=0), ValueError, "num_trees"),
+    (lambda: LearnSearch(pseudocounts=[0.1, 1e200]), ValueError, r"`pseudocounts\[1\]` must .* at most 1e\+100"),
     (lambda: Mixture([]), ValueError, "at least one"),
     (lambda: Mixture([1]), TypeError, r"circuits\[0\]"),
     (lambda: Mixture([chow_liu_circuit([[0, 1]] * 2), chow_liu_circuit([[0, 2]] * 2)]), ValueError,
