@@ -68,7 +68,9 @@ def fit_em(circuit: Circuit, data: ArrayLike, *, num_epochs: int = 100, pseudoco
     watch : EMWatch, optional
         When to stop early, and how progress is shown.  Default: neither.
     n_jobs : int, optional
-        Threads; None uses all CPUs.  The result does not depend on it, to the last bit.
+        Threads; None uses all CPUs.  The result does not depend on it, to the last bit, as long as one engine does all
+        the work: with ``PCIRCUIT_ENGINE=auto`` NumPy and kernels, which round differently, change over at a time that
+        depends on how long kernels take to compile.
     **keywords
         Fields of `steps` (`batch_size`, `step_size`, `rng`) and of `watch` (`tolerance`, `callback`, `progress`) as
         short forms: ``fit_em(circuit, data, batch_size=256)``.

@@ -50,7 +50,7 @@ class Learned:
     circuit : Circuit
         The best single circuit: exact moments, overlaps and the HLD test need one.
     mixture : Mixture or None
-        The mixture, where it is better than `circuit` by more than the tolerance.
+        The mixture, where it is better than the circuit before its last step by more than the tolerance.
     validation_log_likelihood : float
         Mean of `model` over the validation rows, in nats; before it learned from them, where `learn` set them apart.
     standard_error : float
