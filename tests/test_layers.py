@@ -52,7 +52,7 @@ ROOMS = {
         "nulls": {"checks", "nulls.ranks", "references", "gchi2", "vectors"},
         "planning": {"results", "checks", "schemas", "answers", "references", "nulls", "nulls.ranks", "gchi2"},
         "summaries": {"checks", "schemas", "answers", "vectors", "references", "nulls.ranks"},
-        "monitoring": {"checks", "nulls"},
+        "monitoring": {"checks", "nulls", "gchi2"},
         "baselines": {"checks", "nulls.ranks", "gchi2", "vectors"},
         "testing": {"checks", "answers", "vectors", "references", "metrics", "nulls", "nulls.ranks",
                     "results", "planning", "summaries"},

@@ -6,22 +6,28 @@ on d that is wrong with the probability `DOUBT` only, so that an unshifted strea
 most alpha + DOUBT, however long it is.  (D itself bounds nothing: it may be less than d by chance, and a monitor finds
 that out sooner or later.)
 
-**The bound.**  The mean of the n rows is nearly normal with covariance C = S / n.  Let s^2 be its variance along the
-misfit, the direction of E L - mu.  Then D^2 is a weighted sum of noncentral chi-squares with
+**The bound.**  The mean of the n rows is nearly normal with covariance C = S / n.  Let lambda_j be the eigenvalues of
+C.  If the misfit E L - mu lies along the direction of the largest,
 
-.. math:: E[D^2] = d^2 + \mathrm{tr}\,C, \qquad \mathrm{Var}[D^2] = 2\,\mathrm{tr}\,C^2 + 4 d^2 s^2.
+.. math:: D^2 \sim \lambda_1\,\chi^2_1(d^2 / \lambda_1) + \sum_{j > 1} \lambda_j \chi^2_1,
 
-It is skewed to the right, so that it falls z standard deviations below its mean less often than a normal variable.  The
-bound is the largest d for which it has not, with the normal quantile z at `DOUBT` and s along the observed misfit: the
-larger root d^2 of (D^2 - d^2 - tr C)^2 = z^2 (2 tr C^2 + 4 d^2 s^2).
+and the bound is the d at which this law (`hld.gchi2`) is at most as large as the observed D^2 with probability `DOUBT`.
+The direction is not known.  In any other the mean varies less along the misfit, and for d >= D, where the ball of
+radius D around mu does not hold E L, it falls into that ball less often: so the bound is D at the least.  (The observed
+misfit does not show the direction.  Where many nodes vary a little and one direction varies much, a misfit along it may
+be hidden by chance, and what is left to observe is noise of small variance.)
 
-**Without S.**  Where S is not kept, the triangle inequality
+Of rows with holes each node's mean is over the rows that show it (`hld.references.available`): C is then the product of
+S and k_ij / (k_i k_j), entry by entry.
 
-.. math:: d \le |\bar L_n - \mu| + |\bar L_n - E L|
+**Without S.**  Where S is not kept, its eigenvalues are those of the plain norm's law (`hld.nulls.limit_law`); and
+without that law, the triangle inequality
 
-is used, with the quantile of the plain norm's law (`hld.nulls.limit_law`) for the last term; and without that law, the
-quantile of the largest tail that a sum of squares with the same mean can have, that of one square alone (Szekely and
-Bakirov 2003).  Where the circuit is the reference, and was learned from n rows, D is 0 and the last term is all.
+.. math:: d \le D + |\bar L_n - E L|
+
+is used, with the quantile at `DOUBT` of the largest tail that a sum of squares with a known mean can have, that of one
+square alone (Szekely and Bakirov 2003).  Where the circuit is the reference, and was learned from n rows, D is 0 and
+the last term is all.
 
 References: G. J. Szekely and N. K. Bakirov (2003), Extremal probabilities for Gaussian quadratic forms, Probability
 Theory and Related Fields 126.
@@ -33,13 +39,15 @@ from typing import Any
 
 import numpy as np
 
+import hld.gchi2 as gchi2
+import pcircuit
 from hld.monitoring.monitor import Monitor
 from hld.nulls.auto import laws_of
 from hld.nulls.limit_law import LimitLaw
 
 DOUBT = 0.001  # that the source of the reference rows is farther from the circuit than the margin
-QUANTILE = 3.090232306167813  # of a normal variable at it
 ONE_SQUARE = 10.827566170662733  # quantile of chi-square with one degree of freedom at it
+HALVINGS = 30  # of the interval that holds the bound
 
 
 def monitor_of(test: Any, alpha: float = 0.05, margin: float | None = None) -> Monitor:
@@ -69,6 +77,10 @@ def monitor_of(test: Any, alpha: float = 0.05, margin: float | None = None) -> M
     -----
     The rows of the reference must not have been learned from, as with the defaults of `HLDDetector`: else they are
     nearer to the circuit than others of their source.
+
+    The bound takes rows to be independent.  Those of a detector that was fitted to groups or a series are not, and
+    their mean may be farther from that of the source: compare such streams with rows (`hld.StreamMonitor`), or give a
+    margin.
 
     Examples
     --------
@@ -113,27 +125,53 @@ def farthest(test: Any, misfit: np.ndarray) -> float:
     n, observed = test.num_train, float(np.linalg.norm(misfit))
     if n is None:
         return observed
-    bounds = [observed + _error_of_mean(test, n)]
+    found = _eigenvalues(test, n)
+    if found is None:
+        variances = np.square(test.stds[:len(misfit)]) / _shown(test, n)
+        return observed + math.sqrt(ONE_SQUARE * float(variances.sum()))
+    if not found[0].size:
+        return observed
+    return _by_law(*found, observed) if observed > 0 else math.sqrt(float(gchi2.isf(DOUBT, gchi2.prepare(*found))))
+
+
+def _shown(test: Any, n: int) -> Any:
+    """Rows that show each node."""
     kept = test.calibration.kept
-    if kept is not None and len(kept.covariance) and observed > 0:
-        m = len(misfit)
-        bounds.append(_along_misfit(misfit / observed, kept.covariance[:m, :m] / n, observed))
-    return min(bounds)
+    return np.maximum(kept.counts[:len(test.nodes)], 1) if kept is not None and kept.has_holes else n
 
 
-def _error_of_mean(test: Any, n: int) -> float:
-    """A distance of the mean of n rows from E L that is exceeded with probability `DOUBT`."""
-    kept = test.calibration
-    for metric, law in zip(kept.metrics, laws_of(kept.null), strict=False):  # one null may be all there is
+def _eigenvalues(test: Any, n: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """Positive eigenvalues of C in descending order, and how often each counts; None where they are not known."""
+    parts, m = test.calibration, len(test.nodes)
+    if parts.kept is not None and len(parts.kept.covariance):
+        shares = parts.kept.shared[:m, :m] if parts.kept.has_holes else 1 / n
+        values = pcircuit.without_rounding(np.linalg.eigvalsh(parts.kept.covariance[:m, :m] * shares)[::-1])
+        return values[values > 0], np.ones(int((values > 0).sum()))
+    if parts.kept is not None and parts.kept.has_holes:  # the laws of the test are of rows without holes
+        return None
+    for metric, law in zip(parts.metrics, laws_of(parts.null), strict=False):  # one null may be all there is
         if metric.name == "euclidean" and isinstance(law, LimitLaw):
-            return math.sqrt(law.threshold(DOUBT, n))
-    return math.sqrt(ONE_SQUARE * float(np.square(test.stds[:len(test.nodes)]).sum()) / n)
+            positive = law.eigenvalues > 0
+            return law.eigenvalues[positive] / n, law.multiplicities[positive]
+    return None
 
 
-def _along_misfit(direction: np.ndarray, covariance: np.ndarray, observed: float) -> float:
-    """The bound by a direction (m,) of length 1 and the covariance (m, m) of the mean."""
-    along = max(float(direction @ covariance @ direction), 0.0)  # s^2
-    apart = observed ** 2 - float(np.trace(covariance))
-    middle = apart + 2 * QUANTILE ** 2 * along
-    spread = middle ** 2 - apart ** 2 + 2 * QUANTILE ** 2 * float((covariance ** 2).sum())
-    return math.sqrt(max(middle + math.sqrt(max(spread, 0.0)), 0.0))
+def _by_law(values: np.ndarray, counts: np.ndarray, observed: float) -> float:
+    """The largest d, from D on, at which D is as small as it is with probability `DOUBT`."""
+    counts = np.append(1.0, np.append(counts[0] - 1.0, counts[1:]))  # one square of the largest by itself
+    values = np.append(values[0], values)[counts > 0]
+    along, counts = np.zeros(len(values)), counts[counts > 0]
+
+    def is_usual(d: float) -> bool:
+        along[0] = d * d / values[0]
+        return bool(gchi2.cdf(observed ** 2, gchi2.prepare(values, counts, along)) > DOUBT)
+
+    low, high = observed, observed + 2 * math.sqrt(ONE_SQUARE * values[0])
+    if not is_usual(low):
+        return low
+    while is_usual(high):
+        low, high = high, 2 * high
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if is_usual(middle) else (low, middle)
+    return high
