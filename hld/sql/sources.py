@@ -99,10 +99,19 @@ def _postgres_schema(connection: Any, query: str) -> dict[str, Any]:
 
 def _named(connection: Any, name: str) -> Any:
     """A table by its name, as it is; else by schema and name with a dot between."""
+    if connection.name == "sqlite" and _has_computed(connection.con, name):
+        from sqlglot import exp
+        return connection.sql(exp.select("*").from_(exp.to_identifier(name, quoted=True)).sql(dialect="sqlite"))
     if name in connection.list_tables() or "." not in name:
         return connection.table(name)
     schema, _, own = name.rpartition(".")
     return connection.table(own, database=schema)
+
+
+def _has_computed(connection: Any, name: str) -> bool:
+    """Whether a table of SQLite has generated columns, which ibis does not see in it."""
+    found = connection.execute("SELECT 1 FROM pragma_table_xinfo(?) WHERE hidden IN (2, 3)", (name,))
+    return found.fetchone() is not None
 
 
 def _connection(ibis: Any, source: Any) -> Any:
