@@ -4,8 +4,9 @@ A request takes the current `LoadedModel` when it begins and keeps it to the end
 version and nobody sees half of one.  A file that cannot be read leaves the old version in place; what was wrong is
 shown with the model.
 
-A version of a model, which its name and digest tell, has one monitor as long as the process lives: a request that
-began under an old version and one that began after its file came back add their rows to the same monitor.
+A version of a model, which its name and digest tell, has one monitor: a request that began under an old version and
+one that began after its file came back add their rows to the same monitor.  Where states are kept in files, a monitor
+of an old version that no request has any more is forgotten, and read again if the version comes back.
 """
 from __future__ import annotations
 
@@ -18,6 +19,7 @@ import secrets
 import threading
 import time
 import weakref
+from collections.abc import MutableMapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -113,7 +115,8 @@ class Models:
         self.alpha = alpha
         self.errors: dict[str, Any] = {}
         self._lock = threading.Lock()  # one reload at a time
-        self._watches: dict[tuple[str, str], Watch] = {}  # those of versions that have been replaced, too
+        # those of versions that have been replaced, too: without files all, else those that a request still has
+        self._watches: MutableMapping[tuple[str, str], Watch] = {} if state is None else weakref.WeakValueDictionary()
         with contextlib.ExitStack() as locks:
             for name in self.paths if state is not None else ():
                 locks.callback(StateLock(state, name).close)
@@ -157,7 +160,8 @@ class Models:
         detector.test(detector.sample(TRIAL_ROWS, rng=0))
         watch = self._watches.get((name, digest))
         if watch is None:
-            watch = self._watches[name, digest] = Watch(name, digest, detector.test_, *self.options)
+            watch = Watch(name, digest, detector.test_, *self.options)
+            self._watches[name, digest] = watch
         return LoadedModel(name, detector, digest, time.time(), watch, stamp, Results())
 
 

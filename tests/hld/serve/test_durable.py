@@ -1,5 +1,6 @@
 """What was acknowledged survives a kill; models are replaced under load; a stop loses no request."""
 import contextlib
+import gc
 import http.client
 import io
 import os
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 
 import numpy as np
 import pandas as pd
@@ -95,6 +97,24 @@ def test_a_monitor_goes_on_when_its_model_comes_back(shop, tmp_path):
         models.reload()
         assert models.loaded["orders"].watch.last.num_rows == number
     assert models.loaded["orders"].watch is first.watch
+
+
+def test_monitors_of_old_versions_are_kept_in_files_or_in_memory_not_in_both(shop, tmp_path):
+    """A service of a model that is learned anew every hour would hold thousands of them."""
+    path = tmp_path / "orders.hld"
+    for state in (tmp_path, None):
+        shutil.copy(shop["orders"], path)
+        models = Models({"orders": path}, state)
+        models.loaded["orders"].watch.observe([np.zeros((5, 3), dtype=int)])
+        first = weakref.ref(models.loaded["orders"].watch)
+        for name, number in (("other", 0), ("orders", 5)):
+            shutil.copy(shop[name], tmp_path / "new")
+            os.replace(tmp_path / "new", path)
+            assert models.reload() == {"orders": "loaded"}
+            gc.collect()
+            assert (first() is None) == (state is not None)
+            assert models.loaded["orders"].watch.last.num_rows == number
+        models.close()
 
 
 def test_two_services_do_not_share_a_state(shop, tmp_path):
