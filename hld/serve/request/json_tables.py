@@ -3,8 +3,8 @@
 A few megabytes of JSON can stand for many millions of values, and a parser makes an object of each before anybody can
 count them.  So the marks of the text are counted first, without parsing it: how many lists and objects begin, and how
 many commas there are between two brackets, which is one less than the cells of a list.  Numbers of very many digits are
-refused, too.  Then the table is parsed column
-by column or row by row, as the parser keeps the interpreter's lock until it is done and others must be answered.
+refused, too.  Then the table is parsed column by column or row by row, as the parser keeps the interpreter's lock until
+it is done and others must be answered.
 """
 from __future__ import annotations
 
@@ -202,6 +202,9 @@ def _columns_of_rows(reader: _Reader, most: int, limits: Limits) -> dict[str, An
             raise wanted
         rows.append(reader.value())
     names = dict.fromkeys(name for row in rows for name in row)
+    if not names:
+        found = f"{len(rows)} rows without any cell" if rows else "0 rows"
+        raise Refusal(400, "body", f"the table has {found}: expected at least one row, with cells by name")
     _check_size(len(rows), len(names), most, limits)
     if len(names) * len(rows) > limits.max_bytes:  # rows of few cells, each in a column of its own
         raise Refusal(413, "body", f"the table has {len(names)} columns and {len(rows)} rows, which are more cells "

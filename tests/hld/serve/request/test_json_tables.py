@@ -158,3 +158,12 @@ def test_columns_are_of_the_types_of_their_cells():
     (columns,) = json_chunks(b'{"columns": {"x": [1, "a", null, true, 1.5]}}', ENCODER, LIMITS)
     assert columns["x"].dtype == np.dtype(object)
     assert columns["x"].tolist() == [1, "a", None, True, 1.5]
+
+
+@pytest.mark.parametrize(("text", "found"), [
+    ('{"rows": []}', "0 rows"), ('{"rows": [{}, {}]}', "2 rows without any cell")])
+def test_rows_without_a_cell_are_said_to_be_so(text, found):
+    """And not to have none of the columns of the model."""
+    with pytest.raises(Refusal, match=f"the table has {found}: expected at least one row") as refused:
+        read(text)
+    assert (refused.value.status, refused.value.field) == (400, "body")
