@@ -22,6 +22,7 @@ from __future__ import annotations
 import ast
 import math
 import re
+import unicodedata
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 MOST_BOXES = 512
 LONGEST = 10_000  # characters
-QUOTED = re.compile("`([^`]*)`")
+TEXTS_AND_QUOTED = re.compile(r""""(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`([^`]*)`""")  # backquotes in texts are text
 FLIPPED = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE, ast.Eq: ast.Eq, ast.NotEq: ast.NotEq}
 EXPECTED = "expected comparisons of columns with values, joined by and, or, not"
 
@@ -254,21 +255,47 @@ def _parsed(text: Any, numbers: dict[str, int]) -> tuple[Any, ...]:
     if len(text) > LONGEST:
         raise ValueError(f"`where` has {len(text)} characters, expected at most {LONGEST}")
     names = dict(numbers)
+    prefix = "column_"
+    while any(prefix in one for one in (text, *numbers)):
+        prefix += "_"
 
     def word(match: re.Match[str]) -> str:
-        if match[1] not in numbers:
+        if match[1] is None:
+            return match[0]
+        v = _number_of_name(match[1], numbers)
+        if v is None:
             raise ValueError(f"`where` names the column {match[1]!r}, expected one of {', '.join(map(repr, numbers))}")
-        stand_in = f"column_{numbers[match[1]]}_".ljust(len(match[0]), "_")
-        names[stand_in] = numbers[match[1]]
+        stand_in = f"{prefix}{v}_".ljust(len(match[0]), "_")
+        names[stand_in] = v
         return stand_in
     try:
-        return ast.parse(QUOTED.sub(word, text).strip(), mode="eval").body, names
+        source = TEXTS_AND_QUOTED.sub(word, text).strip()
+        return _as_written(ast.parse(source, mode="eval").body, source, names), names
     except SyntaxError as error:
-        raise ValueError(f"`where` {text!r} cannot be read at character {error.offset}: {EXPECTED}") from None
+        place = error.offset or len(text) + 1  # 0 stands for the end
+        raise ValueError(f"`where` {text!r} cannot be read at character {place}: {EXPECTED}") from None
     except ValueError as error:
         raise ValueError(f"`where` {text!r} cannot be read: {error}") from None
     except (MemoryError, RecursionError):
         raise ValueError("`where` is nested too deeply: write it with fewer parentheses") from None
+
+
+def _as_written(tree: Any, source: str, names: dict[str, int]) -> Any:
+    """The tree with names as the text has them: Python's grammar normalises their letters (NFKC)."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            written = ast.get_source_segment(source, node) or node.id
+            v = _number_of_name(written, names)
+            node.id = written if v is None else next(name for name, number in names.items() if number == v)
+    return tree
+
+
+def _number_of_name(name: str, names: dict[str, int]) -> int | None:
+    """The number of the column with a name, or of the only one whose name looks the same."""
+    if name in names:
+        return names[name]
+    alike = {v for one, v in names.items() if unicodedata.normalize("NFKC", one) == unicodedata.normalize("NFKC", name)}
+    return alike.pop() if len(alike) == 1 else None
 
 
 def _both(one: list[Any], other: list[dict[int, Any]]) -> list[Any]:

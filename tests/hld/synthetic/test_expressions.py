@@ -3,6 +3,7 @@ import datetime as dt
 
 import numpy as np
 import pytest
+from binomial_bounds import at_least, at_most
 
 from hld.detector import HLDDetector
 from hld.schemas.encoder import fit_encoder
@@ -83,6 +84,47 @@ def test_opposites_and_unions_add_up(detector):
 def test_what_is_no_condition_is_refused(detector, text, message):
     with pytest.raises(ValueError, match=message):
         detector.probability(text)
+
+
+def test_a_text_that_ends_too_early_is_refused_at_its_end(detector):
+    with pytest.raises(ValueError, match="at character 9:"):
+        detector.probability("age   > ")
+
+
+@pytest.fixture(scope="module")
+def odd_names():
+    """Names like stand-ins of backquoted ones, or with letters that Python replaces; levels with backquotes."""
+    import pandas
+    rng = np.random.default_rng(1)
+    frame = pandas.DataFrame({
+        "a b": rng.integers(0, 3, 300), "column_0_": rng.integers(0, 3, 300), "gro\u0308sse": rng.integers(0, 3, 300),
+        "\ufb01": rng.integers(0, 3, 300), "level": rng.choice(["x`y`z", "it's `a b`", 'say "`hi`"'], 300)})
+    return HLDDetector(num_epochs=2, num_latents=2).fit(frame)
+
+
+@pytest.mark.parametrize(("text", "fulfils"), [
+    ("`a b` == 1 and column_0_ == 2", lambda row: row[0] == 1 and row[1] == 2),
+    ("`a b` != 1 and `column_0_` == 2", lambda row: row[0] != 1 and row[1] == 2),
+    ("gro\u0308sse == 1", lambda row: row[2] == 1), ("`gro\u0308sse` == 1", lambda row: row[2] == 1),
+    ("gr\u00f6sse == 1", lambda row: row[2] == 1), ("`gr\u00f6sse` == 1", lambda row: row[2] == 1),
+    ("\ufb01 == 2", lambda row: row[3] == 2),
+    ('level == "x`y`z" and `a b` == 1', lambda row: row[4] == "x`y`z" and row[0] == 1),
+    (r"level == 'it\'s `a b`'", lambda row: row[4] == "it's `a b`"),
+    ("level in ('say \"`hi`\"', 'x`y`z')", lambda row: row[4] in ('say "`hi`"', "x`y`z"))])
+def test_odd_names_and_levels_mean_themselves(odd_names, text, fulfils):
+    rows = odd_names.sample(200, where=text, rng=3)
+    assert all(fulfils(row) for row in rows)
+    drawn = odd_names.sample(4000, rng=4)
+    exact = odd_names.probability(text)
+    assert at_least(4000, exact) <= sum(map(fulfils, drawn)) <= at_most(4000, exact)
+
+
+def test_names_that_look_the_same_are_told_apart():
+    table = np.column_stack([np.zeros(60, dtype=int), np.arange(60) % 2])
+    import pandas
+    detector = HLDDetector(num_epochs=2).fit(pandas.DataFrame(table, columns=["\ufb01", "fi"]))
+    assert set(detector.sample(50, where="fi == 1", rng=0)[:, 1]) == {1}
+    assert set(detector.sample(50, where="\ufb01 == 0", rng=0)[:, 0]) == {0}
 
 
 def test_conditions_of_too_many_parts_are_refused():
