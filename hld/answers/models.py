@@ -91,8 +91,10 @@ class ModelsDistance:
         found = [one for one in self.columns if one.distance is not None]
         if not found:
             return "the models have no column in common"
-        return (f"{len(found)} columns in common; {found[0].name} differs most, in {percent(found[0].distance)} of "
-                f"rows (models of {self.num_train[0]} and {self.num_train[1]} rows)")
+        farthest = (f"{found[0].name} differs most, in {percent(found[0].distance)} of rows" if found[0].distance > 0
+                    else "none differs")
+        return (f"{len(found)} column{'s' * (len(found) > 1)} in common; {farthest} "
+                f"(models of {self.num_train[0]} and {self.num_train[1]} rows)")
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain Python values."""
@@ -133,7 +135,8 @@ def compare_models(first: Any, second: Any) -> ModelsDistance:
             columns.append(ColumnDistance(name, None, f"only in the {('second', 'first')[absent[0]]} model"))
             continue
         kinds = [side.column(name).kind for side in sides]
-        if is_binned(sides[0].column(name)) != is_binned(sides[1].column(name)):
+        binned = [is_binned(side.column(name)) for side in sides]
+        if any(binned) and (not all(binned) or kinds[0] != kinds[1]):  # seconds and numbers have no common cells
             columns.append(ColumnDistance(name, None, f"{kinds[0]} in the first model, {kinds[1]} in the second"))
             continue
         labels, maps = _common(name, *sides)

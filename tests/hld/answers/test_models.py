@@ -53,3 +53,22 @@ def test_a_model_is_at_no_distance_from_itself(models):
     found = compare_models(models[0], models[0])
     assert [one.distance for one in found.columns] == [0, 0, 0]
     assert all(pair["distance"] == 0 for pair in found.pairs)
+
+
+def test_the_headline_of_a_model_and_itself_names_no_column():
+    model = hld.HLDDetector(num_epochs=2).fit(table(np.random.default_rng(1), 200))
+    found = compare_models(model, model)
+    assert {one.distance for one in found.columns} == {0.0}
+    assert found.headline() == "3 columns in common; none differs (models of 200 and 200 rows)"
+
+
+def test_times_and_numbers_with_bins_are_not_compared():
+    """Cells of seconds and of numbers have nothing in common, though both are cut into bins."""
+    rng = np.random.default_rng(2)
+    numbers = pd.DataFrame({"when": rng.normal(size=200), "k": rng.integers(0, 2, 200)})
+    times = numbers.assign(when=pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 10**6, 200), unit="s"))
+    found = compare_models(*(hld.HLDDetector(num_epochs=2).fit(one) for one in (numbers, times)))
+    when = next(one for one in found.columns if one.name == "when")
+    assert when.distance is None
+    assert when.note == "continuous in the first model, date in the second"
+    assert found.headline().startswith("1 column in common; ")
