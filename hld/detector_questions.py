@@ -260,7 +260,7 @@ class DetectorQuestions:
         Returns
         -------
         (num_samples, V) object array
-            None for rare, new and missing values.
+            None for rare and new levels.  No cell is missing: the circuit is of complete rows.
 
         Raises
         ------
