@@ -4,7 +4,8 @@ This is for text and objects (for numbers see `hld.schemas.number_codes`). Pytho
 is the equality wanted: 1, 1.0 and True find one entry, "1" another. One look-up per cell decides nearly all
 cells; only those not found are examined: they may be missing (NaN, or an empty text that is no level), a level in
 another form (a date, bytes, a decimal, a number of four bytes), rare, or unseen.
-Levels that are times are found by their time: "31.01.2026" is the level 2026-01-31 (`hld.tables.time_levels`).
+Levels that are times are found by their time: "31.01.2026" is the level 2026-01-31, but 1:30 is not 01:30:00 unless
+all levels of the column are times (`hld.tables.time_levels`).
 
 Functions: `level_lookup` (column to `LevelLookup`), `look_up` (cells to categories).
 """
@@ -27,7 +28,7 @@ from hld.tables.single_cells import (
     plain_value,
     without_odd_holes,
 )
-from hld.tables.time_levels import same_time
+from hld.tables.time_levels import are_times, found_by_time, same_time
 
 if TYPE_CHECKING:
     from hld.schemas.columns import LevelColumn
@@ -42,6 +43,7 @@ class LevelLookup(NamedTuple):
     rare: frozenset[str]
     near: list[tuple[float, float, int]]
     times: dict[str, int]
+    of_times: bool
 
 
 def level_lookup(column: LevelColumn) -> LevelLookup:
@@ -52,11 +54,8 @@ def level_lookup(column: LevelColumn) -> LevelLookup:
                if not isinstance(level, str) and abs(level) < LARGEST}
     near = sorted((first, last, code) for (first, last), code in
                   zip(spans(list(numbers)), numbers.values(), strict=True) if first < last)
-    times: dict[str, int] = {}
-    for code, level in enumerate(column.levels):
-        if isinstance(level, str) and (time := same_time(level)):
-            times.setdefault(time, code)
-    return LevelLookup(categories, digest_set(column.rare), near, times)
+    times = {time: codes[0] for time, codes in found_by_time(column.levels).items()}
+    return LevelLookup(categories, digest_set(column.rare), near, times, are_times(column.levels))
 
 
 def look_up(column: LevelColumn, lookup: LevelLookup, values: np.ndarray, *, is_strict: bool = True,
@@ -106,7 +105,7 @@ def _code_of(column: Any, lookup: Any, cell: str, is_strict: bool) -> int:
     if is_missing(cell):
         return -1
     value = plain_value(cell, column.name)
-    known = is_rare(value, lookup.rare)
+    known = is_rare(value, lookup.rare, lookup.of_times)
     if value == "" and not known:     # files of text cannot tell it from a missing cell
         return lookup.categories.get(value, -1)
     if isinstance(value, str) and column.kind != "categorical":

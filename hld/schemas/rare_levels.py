@@ -56,13 +56,15 @@ def digest(level: Any) -> bytes:
     return _hash(in_four_bytes(level) if isinstance(level, float) else level)
 
 
-def is_rare(value: Any, digests: frozenset[Any]) -> bool:
+def is_rare(value: Any, digests: frozenset[Any], of_times: bool = True) -> bool:
     """Whether a plain value is one of the levels with some digests.
 
     Parameters
     ----------
     value : bool, int, float or str
     digests : frozenset of bytes
+    of_times : bool
+        Whether the levels that are no digests are all times: see `hld.tables.time_levels.other_forms`.
 
     Examples
     --------
@@ -70,14 +72,14 @@ def is_rare(value: Any, digests: frozenset[Any]) -> bool:
     >>> [is_rare(value, known) for value in (0.1, float(np.float32(0.1)), 0.2, "31.01.2026", "Saturday")]
     [True, True, False, True, False]
     """
-    return bool(digests) and any(_hash(form) in digests for form in _forms(value))
+    return bool(digests) and any(_hash(form) in digests for form in _forms(value, of_times))
 
 
-def _forms(value: Any) -> Iterator[Any]:
+def _forms(value: Any, of_times: bool) -> Iterator[Any]:
     """What a level may have been to which a plain value is equal: a text, a number."""
     yield value
     if isinstance(value, str):
-        yield from other_forms(value)
+        yield from other_forms(value, of_times)
     elif isinstance(value, float) and not value.is_integer() and math.isfinite(value):
         single = in_four_bytes(value)
         yield single

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hld.synthetic.values import is_binned
-from hld.tables.time_levels import same_time
+from hld.tables.time_levels import found_by_time, same_time
 from hld.tables.time_texts import seconds_of_text
 from hld.tables.times import TIMES
 
@@ -155,7 +155,7 @@ class _Reader:
         matches = [c for c, level in enumerate(column.levels) if level == value and isinstance(level, str)
                    == isinstance(value, str)]
         if not matches and isinstance(value, str) and (time := same_time(value)):
-            matches = [c for c, one in enumerate(column.levels) if isinstance(one, str) and same_time(one) == time]
+            matches = found_by_time(column.levels).get(time, [])
         if not matches:
             shown = ", ".join(map(repr, column.levels[:8])) + ", ..." * (len(column.levels) > 8)
             raise ValueError(f"`where` compares column {column.name!r} with {value!r}, which is none of its levels, "

@@ -11,11 +11,14 @@ time       03:00:00
 =========  =====================================================================
 
 Texts stay as they are in the table, and so do the levels of older model files; `same_time` finds out which of them
-stand for the same time.
+stand for the same time.  But a text is not a time because it looks like one: beside "2.0-beta", 1.2.2024 is a version,
+and 1:30 beside "none" may be a ratio.  So a level is found by its time only if all levels of its column are times, or
+if it can be nothing else: a date in ISO 8601, or a duration in days (`found_by_time`).
 """
 from __future__ import annotations
 
 import datetime
+from collections.abc import Sequence
 from typing import Any
 
 from hld.tables.time_texts import DAY, DURATION, ISO, in_iso
@@ -81,22 +84,70 @@ def same_time(text: str) -> str | None:
     return _of_date(iso) if ISO.fullmatch(iso) else _of_duration(text)
 
 
-def other_forms(text: str) -> list[str]:
+def found_by_time(levels: Sequence[Any]) -> dict[str, list[int]]:
+    """The places of the levels of a column that every text for their time finds, by `same_time`.
+
+    Parameters
+    ----------
+    levels : sequence of bool, int, float or str
+
+    Returns
+    -------
+    dict of str to list of int
+
+    Examples
+    --------
+    >>> found_by_time(["1:30", "2:00"]), found_by_time(["1:30", "2026-01-31", "none"])
+    ({'1:30:00': [0], '2:00:00': [1]}, {'2026-01-31': [1]})
+    """
+    times = [same_time(level) if isinstance(level, str) else None for level in levels]
+    places: dict[str, list[int]] = {}
+    for place, time in enumerate(times):
+        if time is not None and (None not in times or _is_surely_a_time(levels[place])):
+            places.setdefault(time, []).append(place)
+    return places
+
+
+def are_times(levels: Sequence[Any]) -> bool:
+    """Whether all levels of a column, and there are some, stand for times.
+
+    Parameters
+    ----------
+    levels : sequence of bool, int, float or str
+
+    Examples
+    --------
+    >>> are_times(["1:30", "26:00"]), are_times(["1:30", "none"]), are_times([])
+    (True, False, False)
+    """
+    return bool(levels) and all(isinstance(level, str) and same_time(level) is not None for level in levels)
+
+
+def other_forms(text: str, of_times: bool = True) -> list[str]:
     """Texts that levels for the same time may have, in older model files or in files of text; none if it is no time.
 
     Parameters
     ----------
     text : str
+    of_times : bool
+        Whether the column is one of times (`are_times`); else only texts that can be nothing else.
 
     Examples
     --------
     >>> other_forms("31.01.2026"), other_forms("3:00"), other_forms("Saturday")
     (['2026-01-31', '2026-01-31 00:00:00'], ['3:00:00', '03:00:00'], [])
+    >>> other_forms("31.01.2026", False), other_forms("3:00", False)
+    (['2026-01-31', '2026-01-31 00:00:00'], [])
     """
     same = same_time(text)
-    if same is None:
+    if same is None or not (of_times or _is_surely_a_time(same)):
         return []
     return [same, f"{same} 00:00:00" if same[4] == "-" else f"{same:0>8}"]
+
+
+def _is_surely_a_time(text: str) -> bool:
+    """Whether a text for a time can be nothing else: 2026-01-31 and 1 day, 0:30:00, not 31.1.2026 or 0:30."""
+    return "day" in text or ISO.fullmatch(text.strip()) is not None
 
 
 def _of_date(iso: str) -> str | None:

@@ -80,6 +80,32 @@ def test_texts_that_differ_stay_different_levels():
     assert encoder.encode({"x": ["1:30", "01:30", "x"]})[0].ravel().tolist() == [1, 0, 2]
 
 
+@pytest.mark.parametrize(("levels", "others"), [
+    (["1:30", "2:00", "none"], ["01:30:00", "1:30:00", "01:30", "0 days 01:30:00", datetime.timedelta(minutes=90)]),
+    (["1.2.2024", "2.0-beta"], ["01.02.2024", "1.02.2024", "2024-02-01", datetime.date(2024, 2, 1)]),
+    (["10:30", "2024", "x"], ["10:30:00", "2024-01-01", " 10:30"]), (["1:30", 5], ["01:30", "0:05"])])
+def test_texts_that_look_like_times_are_texts_where_others_are_none(levels, others):
+    encoder = fit_encoder({"x": levels}, categorical=["x"])
+    unseen = encoder.columns[0].num_categories - 1
+    assert sorted(encoder.encode({"x": levels})[0].ravel().tolist()) == list(range(len(levels)))
+    assert [encoder.encode({"x": [one]})[0].item() for one in others] == [unseen] * len(others)
+
+
+def test_rare_texts_that_look_like_times_are_texts_where_others_are_none():
+    levels = ["a"] * 40 + ["b"] * 30 + ["3:00:00", "01:30:00", "2024-02-01"]
+    encoder = fit_encoder({"x": levels}, categorical=["x"], max_categories=3)
+    column = encoder.columns[0]
+    assert column.levels == ("a", "b")
+    batch = ["3:00:00", "01:30:00", "2024-02-01", "1.2.2024", "3:00", "1:30"]
+    rare, unseen = len(column.levels), column.num_categories - 1
+    assert encoder.encode({"x": batch})[0].ravel().tolist() == [rare] * 4 + [unseen] * 2
+
+
+def test_a_column_of_times_finds_every_text_for_them():
+    encoder = fit_encoder({"x": ["1:30", "2:00"]}, categorical=["x"])
+    assert encoder.encode({"x": ["01:30:00", "02:00", "3:00"]})[0].ravel().tolist() == [0, 1, 2]
+
+
 @pytest.mark.parametrize(("text", "same"), [
     ("2026-01-31T12:30", "2026-01-31 12:30:00"), ("2026-01-31 00:30:00.120+0100", "2026-01-30 23:30:00.120000"),
     ("2026-01-31T00:00:00.0000001Z", "2026-01-31 00:00:00.0000001"), ("2026-02-30", None),
