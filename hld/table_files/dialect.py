@@ -75,7 +75,22 @@ class ReadOptions:
         >>> ReadOptions(na_values=("-999", "?")).missing_texts[-3:]
         ['-999', '-999.0', '?']
         """
-        return [*NA_VALUES, *(form for text in self.na_values for form in _written(text))]
+        return [*NA_VALUES, *self.stated_missing]
+
+    @property
+    def stated_missing(self) -> list[str]:
+        """Those of `missing_texts` that `na_values` names: they are missing even where they are levels.
+
+        Returns
+        -------
+        list of str
+
+        Examples
+        --------
+        >>> ReadOptions(na_values=("?",)).stated_missing
+        ['?']
+        """
+        return [form for text in self.na_values for form in _written(text)]
 
     def chosen(self, names: tuple[str, ...], called: str) -> list[Any]:
         """Those of the names that are to be read; ValueError where an option names a column that is not there."""

@@ -71,7 +71,8 @@ def pandas_for_csv() -> Any:
     return pandas
 
 
-def as_fitted(column: Any, fitted: Any, decimal: str, missing: Collection[str] = ()) -> Any:
+def as_fitted(column: Any, fitted: Any, decimal: str, missing: Collection[str] = (),
+              stated: Collection[str] = ()) -> Any:
     """A column of text cells (N,), or of numbers or dates that were parsed already, as what its column was fitted to.
 
     Parameters
@@ -82,6 +83,8 @@ def as_fitted(column: Any, fitted: Any, decimal: str, missing: Collection[str] =
     decimal : str
     missing : collection of str
         Texts that are missing, but for those that are levels of the fitted column.
+    stated : collection of str
+        Texts that are missing even if they are levels, because the options say so.
 
     Returns
     -------
@@ -93,8 +96,8 @@ def as_fitted(column: Any, fitted: Any, decimal: str, missing: Collection[str] =
     else:
         codes, levels = column.factorize()
         cells = Factored(codes, np.asarray(levels, dtype=object))
-    if isinstance(cells, Factored) and missing:
-        cells = _with_holes(cells, fitted, frozenset(missing))
+    if isinstance(cells, Factored) and (missing or stated):
+        cells = _with_holes(cells, fitted, frozenset(missing), frozenset(stated))
     if fitted is None or not isinstance(cells, Factored):
         return cells
     if fitted.kind in TIMES:
@@ -103,14 +106,17 @@ def as_fitted(column: Any, fitted: Any, decimal: str, missing: Collection[str] =
     return Factored(cells.codes, levels) if fitted.kind not in BINNED else Factored(cells.codes, levels).cells()
 
 
-def _with_holes(cells: Factored, fitted: Any, missing: frozenset[str]) -> Factored:
-    """Text cells of which some texts are missing, unless they are levels, rare ones included."""
-    rare = frozenset() if fitted is None or fitted.kind in BINNED else digest_set(fitted.rare)
-    known = () if fitted is None or fitted.kind in BINNED else fitted.levels
-    holes = [cell in missing and cell not in known and not is_rare(cell, rare) for cell in cells.levels.tolist()]
-    if not any(holes):
+def _with_holes(cells: Factored, fitted: Any, missing: frozenset[str], stated: frozenset[str]) -> Factored:
+    """Text cells of which some texts are missing: those of `stated`, and of `missing` unless they are levels."""
+    texts = cells.levels.tolist()
+    holes = np.array([cell in missing or cell in stated for cell in texts], dtype=bool)
+    if not holes.any():
         return cells
-    codes = np.append(np.where(holes, -1, np.arange(len(holes))), -1).astype(cells.codes.dtype)
+    if fitted is not None and fitted.kind not in BINNED:    # rare ones are levels, too
+        rare = digest_set(fitted.rare)
+        for i in np.flatnonzero(holes).tolist():
+            holes[i] = texts[i] in stated or not (texts[i] in fitted.levels or is_rare(texts[i], rare))
+    codes = np.append(np.where(holes, -1, np.arange(len(texts))), -1).astype(cells.codes.dtype)
     return Factored(codes[cells.codes], cells.levels)
 
 

@@ -353,7 +353,7 @@ def test_the_decimal_mark_of_a_batch_is_that_of_its_numbers(tmp_path, monkeypatc
     path.write_text("size;version;count\n" + "1;1.5;1\n" * 100 + "2,5;1.5;2\n" + "3.5;1.5;2\n")
     chunks = list(files.read_chunks(str(path), encoder, as_text=True))
     sizes = [cell for chunk in chunks for cell in whole_cells(chunk["size"]).tolist()]
-    assert sizes[-2:] == [2.5, 3.5] or sizes[-2:] == ["2,5", 3.5]
+    assert sizes[-2:] == ["2,5", 3.5]       # one chunk has both: the point counts
     path.write_text("size;version;count\n" + "1;1.5;1\n" * 100 + "2;1.5;3,0\n")
     with pytest.raises(row_chunks.OddCells):
         list(files.read_chunks(str(path), encoder))

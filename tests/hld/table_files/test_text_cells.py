@@ -100,6 +100,17 @@ def test_texts_that_are_no_levels_are_missing(tmp_path, reader):
     assert codes_of(encoder, tmp_path / "t.csv", ReadOptions(na_values=("?",))).tolist() == [[-1, 0], [0, -1], [-1, 1]]
 
 
+@pytest.mark.parametrize("as_text", [False, True])
+def test_texts_that_the_options_name_are_missing_even_if_they_are_levels(tmp_path, reader, as_text):
+    words = [f"w{i}" for i in range(70)]
+    encoder = fit_encoder({"land": [*words, *words, "unknown", "unknown", "rare"], "code": [1, 2, -999] * 47 + [1, 2]})
+    (tmp_path / "t.csv").write_text("land,code\nunknown,-999\nrare,1\nw0,2\nNA,\n")
+    options = ReadOptions(na_values=("unknown", "rare", "-999"))
+    codes = codes_of(encoder, tmp_path / "t.csv", options, as_text=as_text)
+    assert (codes == -1).tolist() == [[True, True], [True, False], [False, False], [True, True]]
+    assert (codes_of(encoder, tmp_path / "t.csv", as_text=as_text) == -1)[:3].sum() == 0
+
+
 def test_columns_that_training_did_not_have_have_holes():
     cells = as_fitted(pa.array(["NA", "x", None, "NA"]), None, ".", ["NA"])
     assert cells.tolist() == [None, "x", None, None]
