@@ -75,22 +75,7 @@ class ReadOptions:
         >>> ReadOptions(na_values=("-999", "?")).missing_texts[-3:]
         ['-999', '-999.0', '?']
         """
-        return [*NA_VALUES, *self.stated_missing]
-
-    @property
-    def stated_missing(self) -> list[str]:
-        """Those of `missing_texts` that `na_values` names: they are missing even where they are levels.
-
-        Returns
-        -------
-        list of str
-
-        Examples
-        --------
-        >>> ReadOptions(na_values=("?",)).stated_missing
-        ['?']
-        """
-        return [form for text in self.na_values for form in _written(text)]
+        return [*NA_VALUES, *(form for text in self.na_values for form in _written(text))]
 
     def chosen(self, names: tuple[str, ...], called: str) -> list[Any]:
         """Those of the names that are to be read; ValueError where an option names a column that is not there."""
@@ -193,7 +178,10 @@ def find_dialect(head: bytes, options: ReadOptions, called: str) -> Dialect:
     decimal = options.decimal or likely_decimal(cells, separator, options.missing_texts)
     has_blanks = len(first) > 1 and all(cell.startswith(" ") for cell in first[1:])
     num_before = sum(1 for _ in itertools.takewhile(lambda row: not row, _reader(text, separator)))
-    known = (encoding, has_blanks, num_before, len(rows) > options.has_header or len(head) >= SNIFFED)
+    # a long head whose first row does not end is the whole file (`with_head`)
+    is_cut = len(head) >= MOST_HEAD or (len(head) >= SNIFFED and ends_first_row(head, options))
+    has_rows = len(rows) > options.has_header or is_cut
+    known = (encoding, has_blanks, num_before, has_rows)
     if not options.has_header:
         return Dialect(separator, decimal, tuple(f"x{v}" for v in range(len(first))), *known)
     _check_header(first, shown, called)

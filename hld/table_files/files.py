@@ -131,8 +131,8 @@ def read_text(raw: Any, name: str, encoder: Any, options: ReadOptions = DEFAULT,
             if typed and mark != dialect.decimal:
                 raise OddCells(f"{name} has numbers with the decimal mark {mark!r}")
             dialect, is_settled = replace(dialect, decimal=mark), not typed
-        yield {given: as_fitted(cells, fitted.get(given), dialect.decimal, options.missing_texts,
-                                options.stated_missing) for given, cells in columns_of(chunk)}
+        yield {given: as_fitted(cells, fitted.get(given), dialect.decimal, options.missing_texts, options.na_values)
+               for given, cells in columns_of(chunk)}
     if is_empty:    # the names, so that it is said what is wrong
         yield {given: np.zeros(0, dtype=object) for given in options.chosen(dialect.names, name)}
 

@@ -14,7 +14,7 @@ import pytest
 from scipy.stats import binom
 
 from hld.schemas.encoder import fit_encoder
-from hld.table_files import files, row_chunks
+from hld.table_files import byte_files, dialect, files, row_chunks
 from hld.table_files.dialect import ReadOptions
 from hld.tables.factored import whole_cells
 
@@ -354,6 +354,13 @@ def test_the_decimal_mark_of_a_batch_is_that_of_its_numbers(tmp_path, monkeypatc
     chunks = list(files.read_chunks(str(path), encoder, as_text=True))
     sizes = [cell for chunk in chunks for cell in whole_cells(chunk["size"]).tolist()]
     assert sizes[-2:] == ["2,5", 3.5]       # one chunk has both: the point counts
+    far = ["2,5;1.5;2\n" + "1;1.5;1\n" * 100 + "3.5;1.5;2\n", "3.5;1.5;2\n" + "1;1.5;1\n" * 100 + "2,5;1.5;2\n"]
+    for rows, ends in zip(far, ([2.5, 3.5], [3.5, "2,5"]), strict=True):    # two chunks: the first mark counts
+        path.write_text("size;version;count\n" + rows)
+        chunks = list(files.read_chunks(str(path), encoder, as_text=True))
+        assert len(chunks) > 1
+        sizes = [cell for chunk in chunks for cell in whole_cells(chunk["size"]).tolist()]
+        assert [sizes[0], sizes[-1]] == ends
     path.write_text("size;version;count\n" + "1;1.5;1\n" * 100 + "2;1.5;3,0\n")
     with pytest.raises(row_chunks.OddCells):
         list(files.read_chunks(str(path), encoder))
@@ -404,6 +411,18 @@ def test_a_header_without_rows(tmp_path, text):
         files.read_training(str(tmp_path / "t.csv"))
     chunk, = files.read_chunks(str(tmp_path / "t.csv"), fit_encoder([["x"]], names=["a"]))
     assert [len(cells) for cells in chunk.values()] == [0] * len(chunk)
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
+def test_a_long_header_without_rows(tmp_path, monkeypatch, end):
+    """With more bytes than are looked at first, but no row."""
+    monkeypatch.setattr(dialect, "SNIFFED", 64)
+    monkeypatch.setattr(byte_files, "SNIFFED", 64)
+    (tmp_path / "t.csv").write_text(",".join(f"c{i}" for i in range(100)) + end, newline="")
+    with pytest.raises(ValueError, match="the table has 0 rows, expected some to learn from"):
+        files.read_training(str(tmp_path / "t.csv"))
+    chunk, = files.read_chunks(str(tmp_path / "t.csv"), fit_encoder([["x"]], names=["c0"]))
+    assert [len(cells) for cells in chunk.values()] == [0] * 100
 
 
 def test_nothing_is_read_where_every_column_is_dropped(tmp_path):
