@@ -72,19 +72,20 @@ def is_rare(value: Any, digests: frozenset[Any], of_times: bool = True) -> bool:
     >>> [is_rare(value, known) for value in (0.1, float(np.float32(0.1)), 0.2, "31.01.2026", "Saturday")]
     [True, True, False, True, False]
     """
-    return bool(digests) and any(_hash(form) in digests for form in _forms(value, of_times))
+    if not digests:
+        return False
+    if _hash(value) in digests:
+        return True
+    others = other_forms(value, of_times) if isinstance(value, str) else _other_numbers(value)
+    return bool(others) and any(_hash(form) in digests for form in others)
 
 
-def _forms(value: Any, of_times: bool) -> Iterator[Any]:
-    """What a level may have been to which a plain value is equal: a text, a number."""
-    yield value
-    if isinstance(value, str):
-        yield from other_forms(value, of_times)
-    elif isinstance(value, float) and not value.is_integer() and math.isfinite(value):
-        single = in_four_bytes(value)
-        yield single
-        if single == value:
-            yield float(str(np.float32(value)))
+def _other_numbers(value: Any) -> list[float]:
+    """What else a level may have been to which a number is equal."""
+    if not isinstance(value, float) or value.is_integer() or not math.isfinite(value):
+        return []
+    single = in_four_bytes(value)
+    return [single, float(str(np.float32(value)))] if single == value else [single]
 
 
 def _hash(level: Any) -> bytes:

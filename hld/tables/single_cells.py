@@ -69,6 +69,8 @@ def plain_value(cell: float | str, name: str) -> float | str:
     TypeError, ValueError
         A cell that is no level, or a number beyond double precision.
     """
+    if type(cell) is str:       # most of what is looked at one by one
+        return cell
     if isinstance(cell, TIME_TYPES):
         return time_level(cell)
     if isinstance(cell, np.generic):
