@@ -25,13 +25,13 @@ from hld.metrics.named import DEFAULT, build_metric
 from hld.nulls.joint import harmonic_mean
 from hld.nulls.limit_law import limit_laws
 from hld.nulls.score import score_of
-from hld.nulls.staged import squared_distances
 from hld.references.rows import row_reference
 from hld.results.largest_count import SHARE as COUNTS_SHARE
 from hld.results.largest_count import largest_count
 from hld.results.largest_dependence import SHARE as DEPENDENCES_SHARE
 from hld.results.largest_dependence import largest_dependence
 from hld.results.shared_level import combined
+from hld.vectors.linear_maps import squared_distances
 from hld.vectors.score_features import score_features
 
 from .pieces import run

@@ -26,7 +26,7 @@ from hld.nulls.limit_law import limit_laws
 from hld.nulls.null import Null, NullOptions, PValue
 from hld.nulls.resampled import resampled_distances
 from hld.nulls.score import Score, score_of, together
-from hld.nulls.staged import StagedTails, squared_distances
+from hld.nulls.staged import StagedTails
 from hld.nulls.table import TableTails, table_of
 from hld.nulls.version_1 import SwitchedNull
 from hld.references.reference import Reference
@@ -153,11 +153,12 @@ def auto_null(reference: Reference, metrics: tuple[Any, ...], options: NullOptio
                  for law, metric in zip(limit_laws(reference, metrics), metrics, strict=True))
     large, score = combined(laws, reference, metrics, options.rng), score_of(laws)
     stays = reference.at_deployment
+    pilot -= pilot.mean(axis=0)
     drawn, switch = settle(pilot, metrics, large, score, options, MOST_DRAWN_ROWS // options.num_resamples)
     if stays is not None:
         return AutoNull(StagedTails(score, stays, metrics, options.num_resamples, options.seed), large, switch)
     kept_rows: Any = reference  # what does not stay is a reference of rows
-    single = score(squared_distances(metrics, kept_rows.single_rows()), 1)
+    single = score(kept_rows.single_distances(metrics), 1)
     kept = {T: scores for T, scores in drawn.items() if switch >= T}
     return AutoNull(table_of([1, *kept], [single, *kept.values()]), large, switch)
 
@@ -192,7 +193,7 @@ def settle(pilot: np.ndarray, metrics: tuple[Any, ...], large: Null, score: Scor
     Parameters
     ----------
     pilot : (k, size) float array
-        Vectors of rows that follow the reference.
+        Vectors of rows that follow the reference, less their mean.
     metrics : tuple of LinearMap
     large : Null
         The law.
@@ -206,7 +207,7 @@ def settle(pilot: np.ndarray, metrics: tuple[Any, ...], large: Null, score: Scor
     drawn : dict of int to (B, q + 1) float array
     switch : int
     """
-    draw, drawn = resampled_distances(metrics, pilot - pilot.mean(axis=0)), {}
+    draw, drawn = resampled_distances(metrics, pilot), {}
     agreed: list[int] = []
     for T in SIZES:
         if largest < T:

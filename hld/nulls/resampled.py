@@ -20,9 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from hld.nulls.staged import squared_distances
 from hld.references.rows import resampled_weights, weighted_sums
-from hld.vectors.linear_maps import Stretched
+from hld.vectors.linear_maps import Stretched, squared_distances
 from hld.vectors.row_products import quadratic_forms, row_products
 from hld.vectors.windows import Window
 

@@ -25,6 +25,7 @@ from hld.nulls.null import PValue
 from hld.nulls.ranks.drawn_tail import drawn_tail
 from hld.nulls.ranks.monte_carlo import monte_carlo_error
 from hld.nulls.score import Score
+from hld.vectors.linear_maps import squared_distances
 
 STOP = 10  # extreme batches at which a stage is enough
 MOST_BATCHES = 999_999
@@ -111,18 +112,3 @@ class StagedTails:
         if B > MOST_RESAMPLES:
             raise ValueError(f"the number of drawn batches must be 1..{MOST_RESAMPLES}, found {B}")
         return cls(score, context.reference, context.metrics, B, context.seed)
-
-
-def squared_distances(metrics: tuple[Any, ...], means: np.ndarray) -> np.ndarray:
-    """(n, q) squared distances of differences of means (n, m).
-
-    Parameters
-    ----------
-    metrics : tuple of q LinearMap
-    means : (n, m) float array
-
-    Returns
-    -------
-    (n, q) float array
-    """
-    return np.stack([metric.squared(means) for metric in metrics], axis=1)

@@ -91,7 +91,7 @@ class RowCovariance:
 
     def diagonal(self) -> np.ndarray:
         """(l,) sample variances."""
-        return (self.table ** 2).sum(axis=0) / (len(self.table) - 1)
+        return np.einsum("ij,ij->j", self.table, self.table) / (len(self.table) - 1)
 
     def covariance(self) -> np.ndarray:
         """(l, l) sample covariance."""

@@ -25,6 +25,7 @@ import pcircuit
 from hld.references.available import shown
 from hld.references.circuit import CircuitReference
 from hld.references.covariances import MOST_FORMED, GramCovariance, RowCovariance, through
+from hld.vectors.linear_maps import squared_distances
 from hld.vectors.row_products import row_products
 from hld.vectors.row_vectors import RowVectors
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from hld.vectors.linear_maps import Scaled, SparseRows, Stretched
 
 CACHED, LEAST_COLUMNS = 2 ** 21, 16  # bytes that stay in the cache; a copy of fewer columns does not pay
-MOST_BYTES = 2 ** 29  # of the table of likelihood vectors while a test is built
+MANY_ROWS, MANY_BYTES, MOST_BYTES = 20_000, 2 ** 27, 2 ** 29  # of the table while a test is built: see `table_rows`
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,14 +89,14 @@ class RowReference(RowCovariance):
         """(n, m) of the centred vectors, without replacement; all of them where there are fewer."""
         return self.table[rng.permutation(len(self.table))[:n]]
 
-    def single_rows(self) -> np.ndarray:
-        """(n, m) what a single fresh row is ranked among: see `hld.nulls.table`.
+    def single_distances(self, metrics: tuple[Any, ...]) -> np.ndarray:
+        """(n, q) squared distances that a single fresh row is ranked among: see `hld.nulls.table`.
 
-        The centred vectors times sqrt(n (n + 1)) / (n - 1): the distance of a fresh row is divided by sqrt(1 + 1 / n)
-        and then compared with (n + 1) / (n - 1) times those of the rows.
+        Those of the centred vectors times n (n + 1) / (n - 1)^2: the distance of a fresh row is divided by
+        sqrt(1 + 1 / n) and then compared with (n + 1) / (n - 1) times those of the rows.
         """
         n = len(self.table)
-        return self.table * (np.sqrt(n * (n + 1)) / (n - 1))
+        return squared_distances(metrics, self.table) * (n * (n + 1) / (n - 1) ** 2)
 
     def batch_means(self, T: Any, B: Any, rng: np.random.Generator) -> np.ndarray:
         """(B, m) means of T vectors that are drawn with replacement, with covariance S / T."""
@@ -197,7 +198,7 @@ def row_reference(circuit: pcircuit.Circuit, nodes: np.ndarray, data: np.ndarray
     Returns
     -------
     RowReference
-        Its mean is over all rows; the table is of every k-th row where it would take over 512 MiB.
+        Its mean is over all rows; the table may be of every k-th row, see `table_rows`.
 
     Raises
     ------
@@ -218,11 +219,33 @@ def row_reference(circuit: pcircuit.Circuit, nodes: np.ndarray, data: np.ndarray
     holes = shown(vectors, data) if data.min() < 0 else None
     mean_score = None if features is None else pcircuit.mean_score(circuit, data)
     mean = vectors.mean(data, mean_score) if holes is None else holes.means
-    kept = data[::-(-8 * len(mean) * len(data) // MOST_BYTES)]
+    kept = data[::-(-len(data) // table_rows(len(mean)))]
     table = vectors.rows(kept)
     table -= mean
     if holes is not None:
         table *= np.sqrt(len(data) / np.maximum(holes.counts, 1)) * vectors.seen(kept)
-    constant = np.sqrt((table ** 2).mean(axis=0)) <= vectors.rounding(mean, len(data))
+    constant = np.sqrt(np.einsum("ij,ij->j", table, table) / len(table)) <= vectors.rounding(mean, len(data))
     table[:, constant] = 0.0  # what varies is rounding
     return RowReference(table, vectors, mean, len(data), holes, mean_score)
+
+
+def table_rows(size: int) -> int:
+    """The most rows of a table of vectors with so many numbers.
+
+    As many as 128 MiB hold.  Where these are fewer than 20,000, from which spectra are known well and single rows can
+    have a p-value of 5e-5, then 20,000; but no more than 512 MiB hold.
+
+    Parameters
+    ----------
+    size : int
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> [table_rows(size) for size in (10, 400, 2_000, 10_000)]
+    [1677721, 41943, 20000, 6710]
+    """
+    return max(min(MOST_BYTES, max(MANY_BYTES, 8 * size * MANY_ROWS)) // (8 * size), 2)

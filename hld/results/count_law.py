@@ -79,12 +79,17 @@ def count_laws(codes: np.ndarray, tables: Sequence[Sequence[np.ndarray]], edges:
     (True, True)
     """
     singles, pairs = tables
-    m = int(min(len(codes), MOST_ROWS, max(50.0, (MOST_PRODUCTS / (len(singles) + len(pairs))) ** 0.5)))
-    rows = np.asarray(codes[np.linspace(0, len(codes) - 1, m).astype(np.intp)], dtype=np.int64)
+    rows = np.asarray(_evenly(codes, len(singles) + len(pairs)), dtype=np.int64)
     columns = [rows[:, v] for v in range(rows.shape[1])]
     cells = [np.where((columns[u] < 0) | (columns[v] < 0), -1, columns[u] * table.shape[1] + columns[v])
              for (u, v), table in zip(edges.tolist(), pairs, strict=True)]
     return np.array([_law(columns, singles), _law(cells, [table.ravel() for table in pairs])])
+
+
+def _evenly(codes: np.ndarray, num_items: int) -> np.ndarray:
+    """Rows that are compared with one another in so many columns and edges: at most 800, evenly spaced."""
+    m = int(min(len(codes), MOST_ROWS, max(50.0, (MOST_PRODUCTS / num_items) ** 0.5)))
+    return codes[np.linspace(0, len(codes) - 1, m).astype(np.intp)]
 
 
 def law_tail(law: np.ndarray, squared: float, T: int, n: float | None) -> float:
@@ -129,8 +134,8 @@ def with_laws(profile: Any, columns: Sequence[Any], codes: np.ndarray | None) ->
     """
     if codes is None or len(codes) < 3:
         return profile
-    codes = merged_codes(columns, codes)
     singles, pairs = merged_counts(columns, profile)
+    codes = merged_codes(columns, _evenly(codes, len(singles) + len(pairs)))
     laws = count_laws(codes, ([shares(one) for one in singles], [shares(one) for one in pairs]), profile.edges)
     laws.flags.writeable = False
     return replace(profile, laws=laws)

@@ -26,7 +26,6 @@ from hld.nulls.null import PValue
 from hld.nulls.ranks.confirmation import ASKED_BELOW
 from hld.nulls.ranks.monte_carlo import monte_carlo_error
 from hld.nulls.score import Score, score_of
-from hld.nulls.staged import squared_distances
 from hld.nulls.version_1 import SwitchedNull
 from hld.references.available import Shown, weights
 from hld.references.circuit import CircuitReference
@@ -37,6 +36,7 @@ from hld.summaries.spread import confirmed_by_spread
 from hld.summaries.summary import BatchSummary, check_summary
 from hld.testing.row_batches import HoledNull, keeps_apart, replace_value
 from hld.testing.verdict import verdict
+from hld.vectors.linear_maps import squared_distances
 
 SWITCHING = (AutoNull, SwitchedNull)  # those that draw below a size
 MOST_KEPT = 16  # nulls with noise that a test keeps

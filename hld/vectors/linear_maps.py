@@ -29,6 +29,7 @@ from hld.checks import check_names, finite_array, saved_count, saved_number
 
 EPS = float(np.finfo(float).eps)
 WHOLE = ("index",)  # arrays of whole numbers
+BLOCK_ROWS = 4_096  # whose images are held at a time
 ORTHONORMAL = 1e-6  # the most by which scalar products of directions may be off
 
 
@@ -58,7 +59,14 @@ class LinearMap:
         raise NotImplementedError
 
     def squared(self, rows: np.ndarray) -> Any:
-        """d^2 = |F z|^2 of a vector z (m,), or of each row of (n, m)."""
+        """d^2 = |F z|^2 of a vector z (m,), or of each row of (n, m), some rows at a time."""
+        if rows.ndim == 1 or len(rows) <= BLOCK_ROWS:
+            return self._squared(rows)
+        return np.concatenate([self._squared(rows[start:start + BLOCK_ROWS])
+                               for start in range(0, len(rows), BLOCK_ROWS)])
+
+    def _squared(self, rows: np.ndarray) -> Any:
+        """d^2 of few rows."""
         return (self.apply(rows) ** 2).sum(axis=-1)
 
     def round_off(self, mean: np.ndarray) -> float:
@@ -164,7 +172,7 @@ class Stretched(LinearMap):
         """F^T = F."""
         return self.apply(images)
 
-    def squared(self, rows: Any) -> Any:
+    def _squared(self, rows: Any) -> Any:
         """r^2 |z|^2 + sum_k (f_k^2 - r^2) (v_k . z)^2: by Pythagoras, at half the cost of `apply`."""
         gains = self.factors ** 2 - self.rest ** 2
         return self.rest ** 2 * (rows ** 2).sum(axis=-1) + (rows @ self.vectors) ** 2 @ gains
@@ -300,6 +308,22 @@ def map_from_parts(scalars: dict[str, Any], arrays: dict[str, Any], m: int) -> L
     if isinstance(found, Stretched) and not found.is_orthonormal():
         raise ValueError(f"metric {found.name!r} has directions that are not orthonormal")
     return found
+
+
+def squared_distances(metrics: tuple[Any, ...], rows: np.ndarray) -> np.ndarray:
+    """(n, q) squared distances d^2 of vectors (n, m), under each of q metrics.
+
+    Parameters
+    ----------
+    metrics : tuple of q LinearMap
+    rows : (n, m) float array
+        Differences of means, or of single rows.
+
+    Returns
+    -------
+    (n, q) float array
+    """
+    return np.stack([metric.squared(rows) for metric in metrics], axis=1)
 
 
 def _length(vector: np.ndarray) -> float:

@@ -14,6 +14,8 @@ import numpy as np
 import pcircuit
 from hld.vectors.score_features import ScoreFeatures
 
+BLOCK_ROWS = 8_192  # whose likelihoods and features are held beside their vectors
+
 
 @dataclass(frozen=True, eq=False)
 class RowVectors:
@@ -43,10 +45,14 @@ class RowVectors:
 
     def rows(self, data: np.ndarray) -> np.ndarray:
         """(n, size) vectors of rows (n, V)."""
-        likelihoods = pcircuit.node_likelihoods(self.circuit, data, nodes=self.nodes)
         if self.features is None:
-            return likelihoods
-        return np.concatenate([likelihoods, self.features.of_rows(self.circuit, data)], axis=1)
+            return pcircuit.node_likelihoods(self.circuit, data, nodes=self.nodes)
+        vectors, m = np.empty((len(data), self.size)), len(self.nodes)
+        for start in range(0, len(data), BLOCK_ROWS):  # so that no second table is held beside the first
+            rows, some = data[start:start + BLOCK_ROWS], vectors[start:start + BLOCK_ROWS]
+            some[:, :m] = pcircuit.node_likelihoods(self.circuit, rows, nodes=self.nodes)
+            some[:, m:] = self.features.of_rows(self.circuit, rows)
+        return vectors
 
     def mean(self, data: np.ndarray, mean_score: Any = None) -> np.ndarray:
         """(size,) their mean over the rows, in two passes; the mean score (P,) may be known."""

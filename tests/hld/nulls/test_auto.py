@@ -28,7 +28,8 @@ def settled(pilot, *, B=999):
     metric = Scaled("euclidean", np.ones(pilot.shape[1]))
     law = law_of_values(np.linalg.eigvalsh(np.cov(pilot.T).reshape(pilot.shape[1], -1))[::-1])
     law = law.with_excess(float(np.var((pilot ** 2).sum(axis=1))))
-    return settle(pilot, (metric,), law, score_of((law,)), NullOptions(B, 0, np.random.default_rng(0)), 2000)
+    options = NullOptions(B, 0, np.random.default_rng(0))
+    return settle(pilot - pilot.mean(axis=0), (metric,), law, score_of((law,)), options, 2000)
 
 
 @pytest.mark.thorough

@@ -3,9 +3,8 @@ import numpy as np
 import pytest
 
 from hld.nulls.resampled import resampled_distances
-from hld.nulls.staged import squared_distances
 from hld.references.rows import resampled_means
-from hld.vectors.linear_maps import DenseRows, Scaled, Stretched
+from hld.vectors.linear_maps import DenseRows, Scaled, Stretched, squared_distances
 from hld.vectors.windows import Window
 
 

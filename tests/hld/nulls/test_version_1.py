@@ -5,11 +5,10 @@ import zoo
 from binomial_bounds import at_least, at_most
 
 from hld import exact_moments
-from hld.nulls.staged import squared_distances
 from hld.nulls.version_1 import DrawnBatches, DrawnNull, SwitchedNull, TabulatedNull
 from hld.references import circuit as circuit_module
 from hld.references.circuit import CircuitReference
-from hld.vectors.linear_maps import Scaled
+from hld.vectors.linear_maps import Scaled, squared_distances
 
 
 def plain(m):

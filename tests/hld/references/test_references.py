@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import zoo
 
+import hld.references.rows as rows_module
 from hld import select_nodes
 from hld.metrics.named import METRICS, OF_SCORES, build_metric
 from hld.references.circuit import CircuitReference
@@ -122,6 +123,18 @@ def test_rows_have_their_sample_moments():
     assert reference.model.trace == CircuitReference(CIRCUIT, NODES).trace
     with pytest.raises(ValueError, match="has 1 rows: a covariance needs at least two"):
         row_reference(CIRCUIT, NODES, rows[:1])
+
+
+def test_of_many_rows_some_make_the_table_and_all_the_mean(monkeypatch):
+    rows = sample(CIRCUIT, 1000, rng=0)
+    L = naive.node_values(CIRCUIT, rows)[:, NODES]
+    for most, step in ((1000, 1), (999, 2), (334, 3), (333, 4)):
+        monkeypatch.setattr(rows_module, "MANY_ROWS", most)
+        monkeypatch.setattr(rows_module, "MANY_BYTES", 0)
+        reference = row_reference(CIRCUIT, NODES, rows)
+        np.testing.assert_allclose(reference.mean, L.mean(axis=0), rtol=1e-12)
+        np.testing.assert_allclose(reference.table, L[::step] - L.mean(axis=0), atol=1e-13)
+        assert reference.num_rows == 1000
 
 
 def test_what_stays_at_deployment_draws_the_same():
