@@ -1,6 +1,7 @@
 """Time and memory of exact moments, against one product circuit per pair of nodes and against dense S.
 
     [HLD_DATA=...] python -m benchmarks.bench_moments [--quick] [--figure]
+    PCIRCUIT_ENGINE=numba python -m benchmarks.bench_moments --operator
 
 prints Markdown tables.
 
@@ -11,6 +12,8 @@ prints Markdown tables.
    "pairs" is algorithm 1 of the HLD paper (K, S and Krishnan 2026), for every pair of nodes the circuit marginalised to
    their common scope, multiplied by the two (`pcircuit.multiply`) and summed over all states (`pcircuit.overlap`);
    "dense S" is `Moments.covariance`.
+
+With --operator only: S times several vectors at once (`Moments.operator`), against the same vectors one by one.
 
 The last lines give the exponents b of time = a V^b, fitted to the logarithms over all sizes of a column.  Seconds are
 CPU seconds of the process, all threads together, medians of several calls after one that is not counted: on a quiet
@@ -57,13 +60,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="small sizes only: some seconds")
     parser.add_argument("--figure", action="store_true", help="also write benchmarks/figures/moments.png")
+    parser.add_argument("--operator", action="store_true", help="S times vectors, several at once and one by one")
     options = parser.parse_args()
+    if options.operator:
+        return operator_table()
     sizes = QUICK if options.quick else FULL
     linear = linear_table(sizes)
     others = comparison_table(sizes)
     print_exponents({f"linear, {name}, K = {K}": times for (name, K), times in linear.items()} | others)
     if options.figure:
         draw(linear, others)
+    return None
 
 
 def linear_table(sizes: Sizes) -> dict:
@@ -121,6 +128,19 @@ def comparison_table(sizes: Sizes) -> dict:
         print(f"| {V} | 4 | {len(hld.select_nodes(circuit)):,} | {fast:.5f} | {' | '.join(cells)} |", flush=True)
     print()
     return times
+
+
+def operator_table() -> None:
+    """Print how long S takes for a vector, of several at once and of one."""
+    print("| V | K | nodes | vectors | ms for each | one by one | ratio |\n" + "| ---: " * 7 + "|")
+    for V, K in ((100, 4), (1_500, 4), (200, 16)):
+        operator = hld.exact_moments(latent_tree_circuit(TREES["balanced"](V), K)).operator()
+        for t in (1, 4, 32, 128):
+            vectors = np.random.default_rng(0).standard_normal((operator.shape[0], t))
+            together = median_seconds(lambda S=operator, v=vectors: S @ v) / t
+            alone = median_seconds(lambda S=operator, v=vectors: [S @ one for one in v.T]) / t
+            print(f"| {V} | {K} | {operator.shape[0]:,} | {t} | {1e3 * together:.3f} | {1e3 * alone:.3f} | "
+                  f"{alone / together:.1f} |", flush=True)
 
 
 def print_exponents(times):

@@ -17,6 +17,7 @@ from pcircuit.engines.choice import Kernels
 from pcircuit.moments.plan import Plan, make_plan
 from pcircuit.vtree import VTree
 
+TOGETHER = 32  # vectors that the kernel applies S to at a time
 OPERATOR_WORK = 3.0  # the parts of all regions and some ten products with S, in linear moments
 REGION_SECONDS, PAIR_SECONDS = 3e-3, 2e-7  # of NumPy: for a region, and for a pair of its nodes and one below
 
@@ -193,7 +194,10 @@ def apply_covariance(plan: Plan, arrays: Any, parts: Any, vectors: Floats) -> Fl
         from pcircuit.moments import operator
         return operator.apply_covariance(plan, parts, vectors)
     from pcircuit.moments.compiled import operator as kernels
-    result = np.empty((vectors.shape[1], vectors.shape[0]))
-    for column, out in zip(np.ascontiguousarray(vectors.T), result, strict=True):
-        kernels.apply_covariance(arrays, parts, column, out)
-    return np.transpose(result)
+    result = np.empty(vectors.shape)
+    for start in range(0, vectors.shape[1], TOGETHER):
+        some = np.ascontiguousarray(vectors[:, start:start + TOGETHER])
+        out = np.empty_like(some)
+        kernels.apply_covariance(arrays, parts, some, out)
+        result[:, start:start + TOGETHER] = out
+    return result

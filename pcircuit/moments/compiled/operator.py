@@ -1,9 +1,15 @@
-"""Compiled twin of `moments.operator`, and the pass that fills `StoredParts` for it."""
+"""Compiled twin of `moments.operator`, and the pass that fills `StoredParts` for it.
+
+The parts of a large circuit are more than fit into a cache, and every vector needs them all.  So S is applied to some
+vectors at a time: each number is read once for all of them, and the inner loops run over vectors, which lie side by
+side: 32 at once take a seventh to a nineteenth of their time one by one (`benchmarks.bench_moments --operator`).
+"""
 from __future__ import annotations
 
 import numpy as np
 
 from pcircuit.compiled.jit import compile_kernel as jit
+from pcircuit.compiled.jit import inlined_kernel
 from pcircuit.moments.compiled.arrays import ARITY, BELOW, NEEDED, SHOWN
 from pcircuit.moments.compiled.covariance_parts import own_nodes, region_parts
 from pcircuit.moments.compiled.masses import children_of, inside_mass, shown_mass, units_of, weights_of
@@ -43,15 +49,15 @@ def _store(values, begin, numbers):
 
 
 @jit
-def apply_covariance(arrays, stored, vector, result):
-    """result (m,) = S vector."""
-    alpha, beta = np.zeros(stored.work[0]), np.zeros(stored.work[1])
-    outside, above = np.zeros(stored.work[0]), np.zeros(stored.work[1])
-    for i in range(len(result)):
-        result[i] = 0.0
+def apply_covariance(arrays, stored, vectors, result):
+    """result (m, t) = S vectors, for vectors (m, t)."""
+    t = vectors.shape[1]
+    alpha, beta = np.zeros((stored.work[0], t)), np.zeros((stored.work[1], t))
+    outside, above = np.zeros((stored.work[0], t)), np.zeros((stored.work[1], t))
+    result[:] = 0.0
     for r in arrays.order:
         if arrays.region[r, BELOW] or arrays.region[r, NEEDED]:
-            _own_columns_up(arrays, stored, r, vector, result, alpha, beta)
+            _own_columns_up(arrays, stored, r, vectors, result, alpha, beta)
             if arrays.region[r, ARITY] > 0:
                 _upward(arrays, stored, r, result, alpha, beta)
     for i in range(len(arrays.order) - 1, -1, -1):
@@ -59,7 +65,7 @@ def apply_covariance(arrays, stored, vector, result):
         if arrays.region[r, BELOW] or arrays.region[r, NEEDED]:
             _own_columns_down(arrays, stored, r, result, outside, above)
             if arrays.region[r, ARITY] > 0:
-                _downward(arrays, stored, r, vector, alpha, outside, above)
+                _downward(arrays, stored, r, vectors, alpha, outside, above)
 
 
 @jit
@@ -69,35 +75,52 @@ def _parts(arrays, r):
     return K, K * (K + 1) // 2 * arrays.region[r, NEEDED]
 
 
+@inlined_kernel
+def _add(out, i, factor, rows, j):
+    """Row i of out (., t) += factor * row j of rows (., t)."""
+    for v in range(out.shape[1]):
+        out[i, v] += factor * rows[j, v]
+
+
 @jit
-def _own_columns_up(arrays, stored, r, vector, result, alpha, beta):
+def _add_product(out, at, numbers, place, size, rows, begin):
+    """Rows `at`.. of out (., t) += the table (size) of numbers @ rows `begin`.. (., t)."""
+    for i in range(size[0]):
+        for j in range(size[1]):
+            factor = numbers[place + i * size[1] + j]
+            for v in range(out.shape[1]):
+                out[at + i, v] += factor * rows[begin + j, v]
+
+
+@jit
+def _add_transposed(out, at, numbers, place, size, rows, begin):
+    """Rows `at`.. of out (., t) += the table (size) of numbers, transposed, @ rows `begin`.. (., t)."""
+    for i in range(size[0]):
+        for j in range(size[1]):
+            factor = numbers[place + i * size[1] + j]
+            for v in range(out.shape[1]):
+                out[at + j, v] += factor * rows[begin + i, v]
+
+
+@jit
+def _own_columns_up(arrays, stored, r, vectors, result, alpha, beta):
     """Own covariances; alpha and beta of the own columns."""
     begin, end = own_nodes(arrays, r)
-    place, n = stored.place[r], end - begin
+    place, numbers, n = stored.place[r], stored.numbers, end - begin
     K, pairs = _parts(arrays, r)
-    for i in range(n):
-        for j in range(n):
-            result[begin + i] += stored.numbers[place[COVARIANCE] + i * n + j] * vector[begin + j]
-    for k in range(K):
-        for j in range(n):
-            alpha[place[UNITS] + k] += stored.numbers[place[D] + k * n + j] * vector[begin + j]
-    for row in range(pairs):
-        for j in range(n):
-            beta[place[PAIRS] + row] += stored.numbers[place[V] + row * n + j] * vector[begin + j]
+    _add_product(result, begin, numbers, place[COVARIANCE], (n, n), vectors, begin)
+    _add_product(alpha, place[UNITS], numbers, place[D], (K, n), vectors, begin)
+    _add_product(beta, place[PAIRS], numbers, place[V], (pairs, n), vectors, begin)
 
 
 @jit
 def _own_columns_down(arrays, stored, r, result, outside, above):
     """What the contexts say about own coordinates."""
     begin, end = own_nodes(arrays, r)
-    place, n = stored.place[r], end - begin
+    place, numbers, n = stored.place[r], stored.numbers, end - begin
     K, pairs = _parts(arrays, r)
-    for k in range(K):
-        for j in range(n):
-            result[begin + j] += stored.numbers[place[D] + k * n + j] * outside[place[UNITS] + k]
-    for row in range(pairs):
-        for j in range(n):
-            result[begin + j] += stored.numbers[place[V] + row * n + j] * above[place[PAIRS] + row]
+    _add_transposed(result, begin, numbers, place[D], (K, n), outside, place[UNITS])
+    _add_transposed(result, begin, numbers, place[V], (pairs, n), above, place[PAIRS])
 
 
 @jit
@@ -105,96 +128,94 @@ def _upward(arrays, stored, r, result, alpha, beta):
     """alpha and beta of an inner region from its children, and covariances of own units with those below."""
     q, qp, units, children = shown_mass(arrays, r), inside_mass(arrays, r), units_of(arrays, r), children_of(arrays, r)
     pointer, column, value = weights_of(arrays, r)
-    K, P, place = len(q), len(qp), stored.place[r]
-    of_products, average = np.zeros(P), 0.0
+    K, P, place, t = len(q), len(qp), stored.place[r], alpha.shape[1]
+    of_products, average = np.zeros((P, t)), np.zeros((1, t))
     for a in range(len(children)):
         for p in range(P):
-            of_products[p] += alpha[stored.place[children[a], UNITS] + units[a, p]]
+            _add(of_products, p, 1.0, alpha, stored.place[children[a], UNITS] + units[a, p])
     for p in range(P):
-        average += qp[p] * of_products[p]
+        _add(average, 0, qp[p], of_products, p)
     for k in range(K):
-        alpha[place[UNITS] + k] -= average
+        _add(alpha, place[UNITS] + k, -1.0, average, 0)
         for e in range(pointer[k], pointer[k + 1]):
-            alpha[place[UNITS] + k] += value[e] * of_products[column[e]]
+            _add(alpha, place[UNITS] + k, value[e], of_products, column[e])
     if not arrays.region[r, NEEDED]:
         return
-    table = np.zeros((P, P, 1))
+    table = np.zeros((P * P, t))
     for a in range(len(children)):
         source, factor = stored.place[children[a], PAIRS], stored.place[children[a], FACTOR]
         for p in range(P):
             for o in range(P):
-                table[p, o, 0] += stored.numbers[factor + p * P + o] * beta[source + pair_number(units[a, p],
-                                                                                                units[a, o])]
-    lifted = mix(table, pointer, column, value)
+                _add(table, p * P + o, stored.numbers[factor + p * P + o], beta,
+                     source + pair_number(units[a, p], units[a, o]))
+    lifted = mix(table.reshape(P, P, t), pointer, column, value)
     begin, end = own_nodes(arrays, r)
     for i in range(begin, end):
-        total = 0.0
-        if arrays.local[i] < P:
+        scale, local = scaled(arrays.weight[i], stored.exp2[r]), arrays.local[i]
+        if local < P:
             for p in range(P):
-                total += qp[p] * table[p, arrays.local[i], 0]
+                _add(result, i, scale * qp[p], table, p * P + local)
         else:
             for a in range(K):
-                total += q[a] * lifted[pair_number(a, arrays.local[i] - P), 0]
-        result[i] += scaled(arrays.weight[i], stored.exp2[r]) * total
+                _add(result, i, scale * q[a], lifted, pair_number(a, local - P))
     for row in range(len(lifted)):
-        beta[place[PAIRS] + row] += lifted[row, 0]
+        _add(beta, place[PAIRS] + row, 1.0, lifted, row)
 
 
 @jit
-def _downward(arrays, stored, r, vector, alpha, outside, above):
+def _downward(arrays, stored, r, vectors, alpha, outside, above):
     """Contexts of the children of an inner region from its own."""
     qp, units, children = inside_mass(arrays, r), units_of(arrays, r), children_of(arrays, r)
     pointer, column, value = weights_of(arrays, r)
-    K, P, place = len(pointer) - 1, len(qp), stored.place[r]
-    of_products, total, average = np.zeros(P), np.zeros(P), 0.0
+    K, P, place, t = len(pointer) - 1, len(qp), stored.place[r], alpha.shape[1]
+    of_products, total, average = np.zeros((P, t)), np.zeros((P, t)), np.zeros((1, t))
     for k in range(K):
-        average += outside[place[UNITS] + k]
+        _add(average, 0, 1.0, outside, place[UNITS] + k)
         for e in range(pointer[k], pointer[k + 1]):
-            of_products[column[e]] += value[e] * outside[place[UNITS] + k]
+            _add(of_products, column[e], value[e], outside, place[UNITS] + k)
     for a in range(len(children)):
         for p in range(P):
-            total[p] += alpha[stored.place[children[a], UNITS] + units[a, p]]
+            _add(total, p, 1.0, alpha, stored.place[children[a], UNITS] + units[a, p])
     for p in range(P):
-        of_products[p] += qp[p] * (total[p] - average)
-    table = _lowered(arrays, stored, r, vector, above, pointer, column, value)
+        _add(of_products, p, qp[p], total, p)
+        _add(of_products, p, -qp[p], average, 0)
+    table = _lowered(arrays, stored, r, vectors, above, pointer, column, value)
     for a in range(len(children)):
         child = stored.place[children[a]]
         for p in range(P):
-            from_others = of_products[p] - qp[p] * alpha[child[UNITS] + units[a, p]]
-            outside[child[UNITS] + units[a, p]] += from_others
+            _add(outside, child[UNITS] + units[a, p], 1.0, of_products, p)
+            _add(outside, child[UNITS] + units[a, p], -qp[p], alpha, child[UNITS] + units[a, p])
         if arrays.region[r, NEEDED]:
             for p in range(P):
                 for o in range(P):
-                    above[child[PAIRS] + pair_number(units[a, p], units[a, o])] += (
-                        stored.numbers[child[FACTOR] + p * P + o] * table[p, o])
+                    _add(above, child[PAIRS] + pair_number(units[a, p], units[a, o]),
+                         stored.numbers[child[FACTOR] + p * P + o], table, p * P + o)
 
 
 @jit
-def _lowered(arrays, stored, r, vector, above, pointer, column, value):
-    """(P, P) coefficients of tables of products: the context of region r and its own units' rows; empty if unneeded."""
+def _lowered(arrays, stored, r, vectors, above, pointer, column, value):
+    """(P P, t) coefficients of tables of products: the context of region r and its own units' rows; () if unneeded."""
     if not arrays.region[r, NEEDED]:
         return np.zeros((0, 0))
-    q, qp, place = shown_mass(arrays, r), inside_mass(arrays, r), stored.place[r]
+    q, qp, place, t = shown_mass(arrays, r), inside_mass(arrays, r), stored.place[r], above.shape[1]
     K, P = len(q), len(qp)
-    context = np.zeros(K * (K + 1) // 2)
-    for row in range(len(context)):
-        context[row] = above[place[PAIRS] + row]
+    context = above[place[PAIRS]:place[PAIRS] + K * (K + 1) // 2].copy()
     begin, end = own_nodes(arrays, r)
-    table, half = np.zeros((P, P)), np.zeros((P, K))
+    table, half = np.zeros((P * P, t)), np.zeros((P * K, t))
     for i in range(begin, end):
-        scale = scaled(arrays.weight[i], stored.exp2[r]) * vector[i]
-        if arrays.local[i] < P:
+        scale, local = scaled(arrays.weight[i], stored.exp2[r]), arrays.local[i]
+        if local < P:
             for p in range(P):
-                table[p, arrays.local[i]] += scale * qp[p]
+                _add(table, p * P + local, scale * qp[p], vectors, i)
         else:
             for a in range(K):
-                context[pair_number(a, arrays.local[i] - P)] += scale * q[a]
+                _add(context, pair_number(a, local - P), scale * q[a], vectors, i)
     for k in range(K):
         for e in range(pointer[k], pointer[k + 1]):
             for l in range(k + 1):
-                half[column[e], l] += value[e] * context[k * (k + 1) // 2 + l]
+                _add(half, column[e] * K + l, value[e], context, k * (k + 1) // 2 + l)
     for l in range(K):
         for e in range(pointer[l], pointer[l + 1]):
             for p in range(P):
-                table[p, column[e]] += half[p, l] * value[e]
+                _add(table, p * P + column[e], value[e], half, p * K + l)
     return table
