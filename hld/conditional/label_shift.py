@@ -8,7 +8,8 @@ batch x_1..x_T has the log-likelihood
 in the new frequencies q.  It is concave; expectation and maximisation (Saerens, Latinne and Decaestecker 2002) climbs
 it by q_c <- the mean over t of the posterior probability of c.  With a_tc = P(x_t | c) / sum_k q_k P(x_t | k) the
 observed Fisher information is sum_t a_t a_t^t, restricted to changes that sum to 0, and its inverse is the covariance
-of the estimate in the limit of many rows.
+of the estimate in the limit of many rows.  Where labels have the same P(x | c), or are more than the hidden states of
+the circuit above them, some changes of q leave every likelihood as it is: these labels have intervals from 0 to 1.
 """
 from __future__ import annotations
 
@@ -21,6 +22,7 @@ import pcircuit
 from hld.conditional.covariates import column_position
 
 STEPS, SMALL = 5_000, 1e-9
+UNKNOWN = 1e-9  # information in a direction, beside the most in any, that counts as none
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,12 +161,19 @@ def estimate(log_given: np.ndarray, before: np.ndarray, confidence: float) -> tu
         if done:
             break
     ratio = given / (given @ q)[:, None]
-    tangent = np.linalg.svd(np.ones((1, len(q))))[2][1:].T  # (C, C - 1): changes that sum to 0
-    covariance = tangent @ np.linalg.pinv(tangent.T @ (ratio.T @ ratio) @ tangent, hermitian=True) @ tangent.T
-    half = ndtri(0.5 + confidence / 2) * np.sqrt(np.maximum(covariance.diagonal(), 0.0))
+    half = ndtri(0.5 + confidence / 2) * _standard_errors(ratio)
     gain = 2 * float(np.log((given @ q) / np.maximum(given @ before, 1e-300)).sum())
     pvalue = float(gammaincc((len(q) - 1) / 2, max(gain, 0.0) / 2))
     return q, np.maximum(q - half, 0.0), np.minimum(q + half, 1.0), pvalue
+
+
+def _standard_errors(ratio: np.ndarray) -> np.ndarray:
+    """(C,) of the estimate, from (T, C) P(x_t | c) / P(x_t); beyond 1 for labels that the rows cannot tell apart."""
+    tangent = np.linalg.svd(np.ones((1, ratio.shape[1])))[2][1:].T  # (C, C - 1): changes that sum to 0
+    values, vectors = np.linalg.eigh(tangent.T @ (ratio.T @ ratio) @ tangent)
+    least = max(UNKNOWN * float(values[-1]), UNKNOWN)  # changes with less information than this may be anything
+    variances: np.ndarray = (tangent @ vectors) ** 2 @ (1 / np.maximum(values, least))
+    return np.sqrt(variances)
 
 
 def _classes(column: Any) -> tuple[tuple[Any, ...], np.ndarray]:

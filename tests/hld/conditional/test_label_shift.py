@@ -40,6 +40,17 @@ def test_intervals_cover_and_the_test_keeps_its_level():
     assert binomial_bounds.at_least(trials, 0.1) <= rejected <= binomial_bounds.at_most(trials, 0.1)
 
 
+def test_labels_that_rows_cannot_tell_apart_have_no_narrow_interval():
+    apart, q = draws(300, [0.2, 0.5, 0.3], 0), np.array([0.2, 0.5, 0.3])
+    whole = estimate(apart, q, 0.95)
+    twins = estimate(apart[:, [0, 1, 1, 2]], np.array([0.2, 0.25, 0.25, 0.3]), 0.95)    # the second label is two
+    for one, other in zip(whole[:3], twins[:3], strict=True):
+        np.testing.assert_allclose(other[[0, 3]], one[[0, 2]], atol=1e-6)
+    np.testing.assert_array_equal([twins[1][1:3], twins[2][1:3]], [[0, 0], [1, 1]])
+    nothing = estimate(np.zeros((50, 3)), q, 0.95)
+    np.testing.assert_array_equal([nothing[1], nothing[2]], [[0] * 3, [1] * 3])
+
+
 @pytest.fixture(scope="module")
 def detector():
     rng = np.random.default_rng(0)
