@@ -45,7 +45,7 @@ class DetectorQuestions:
         alpha : float
             Bound on the expected share of unshifted segments among those called shifted, in (0, 1).
         every : "year", "month", "day", "hour" or "minute", optional
-            For dates and times, how long a segment is.
+            For dates, how long a segment is.
         procedure : "bh" or "by"
             Benjamini and Hochberg, or Benjamini and Yekutieli, which allows for any dependence.
 

@@ -87,7 +87,9 @@ def draw_segments(result: Any, ax: Any = None) -> Any:
         If matplotlib is missing.
     """
     ax = axes(ax)
-    ax.set(xlabel=f"segment of {result.by}, {result.labels[0]} to {result.labels[-1]}", ylabel="adjusted p-value")
+    by, first, last = (shortened(text, LONGEST) for text in (result.by, result.labels[0], result.labels[-1]))
+    ax.set_xlabel(f"segment of {by}, {first} to {last}", parse_math=False)
+    ax.set_ylabel("adjusted p-value")
     return draw_pvalues(ax, result.adjusted, result.reject, result.alpha)
 
 

@@ -27,6 +27,7 @@ import numpy as np
 
 import pcircuit
 from hld.answers.adjust import benjamini_hochberg, benjamini_yekutieli
+from hld.answers.periods import PERIODS, period_of
 from hld.answers.table_facts import batch_profile, evidence_of
 from hld.answers.words import p_text
 from hld.checks import check_alpha
@@ -35,11 +36,11 @@ from hld.schemas.encoding import EncodingReport, reports_of_parts
 from hld.schemas.quality import DataQuality, data_quality
 from hld.tables.cells import Columns, read_table
 from hld.tables.factored import whole_cells
+from hld.tables.shown_names import in_one_line
 from hld.tables.single_cells import TIME_TYPES, is_missing, plain_value
 from hld.tables.times import times_as_objects
 
 ADJUST = {"bh": benjamini_hochberg, "by": benjamini_yekutieli}
-PERIODS = {"year": 4, "month": 7, "day": 10, "hour": 13, "minute": 16}  # characters of a time as text
 MISSING = "(missing)"
 NUMBER, DIGITS = re.compile(r"[+-]?\d+(\.\d+)?", re.ASCII), re.compile(r"(\d+)", re.ASCII)
 LISTED = 20
@@ -105,15 +106,16 @@ class SegmentsResult:
         order = np.flatnonzero(self.reject)[np.argsort(self.adjusted[self.reject], kind="stable")]
         lines = [repr(self)]
         for i in order[:LISTED].tolist():
-            moved = ", ".join(_moved(self.results[i])[:3])
-            lines.append(f"  {self.labels[i]}  adjusted {p_text(float(self.adjusted[i]))}  {self.num_rows[i]} rows  "
+            moved = ", ".join(map(in_one_line, _moved(self.results[i])[:3]))
+            label, p = in_one_line(self.labels[i]), p_text(float(self.adjusted[i]))
+            lines.append(f"  {label}  adjusted {p}  {self.num_rows[i]} rows  "
                          f"effect size {self.results[i].effect:.2g}{'  ' + moved if moved else ''}")
         return "\n".join(lines + [f"  and {len(order) - LISTED} more"] * (len(order) > LISTED))
 
     def __repr__(self) -> str:
         name = {"bh": "Benjamini-Hochberg", "by": "Benjamini-Yekutieli"}[self.procedure]
-        return (f"{int(self.reject.sum())} of {len(self.labels)} segments of {self.by} shifted (false discovery rate "
-                f"{self.alpha:g}, {name})")
+        return (f"{int(self.reject.sum())} of {len(self.labels)} segments of {in_one_line(self.by)} shifted "
+                f"(false discovery rate {self.alpha:g}, {name})")
 
 
 def judge_segments(detector: Any, judge: Callable[..., Any], table: Any, by: list[str] | str, alpha: float, *,
@@ -133,7 +135,7 @@ def judge_segments(detector: Any, judge: Callable[..., Any], table: Any, by: lis
     alpha : float
         Bound on the expected share of unshifted segments among those called shifted, in (0, 1).
     every : "year", "month", "day", "hour" or "minute", optional
-        For dates and times, how long a segment is.
+        For dates, how long a segment is.
     procedure : "bh" or "by"
         Which false discovery control.
 
@@ -144,7 +146,7 @@ def judge_segments(detector: Any, judge: Callable[..., Any], table: Any, by: lis
     Raises
     ------
     TypeError, ValueError
-        If the table is not usable, has no rows or no such column, or an option is unknown.
+        If the table is not usable, has no rows or no such column, an option is unknown, or `every` meets no date.
 
     Notes
     -----
@@ -262,7 +264,7 @@ def numbered(cells: Any, every: str | None, name: str) -> tuple[Any, ...]:
     cells : (N,) array
         Cells of any type.
     every : str or None
-        "year", "month", "day", "hour" or "minute": how long a segment of times is.
+        "year", "month", "day", "hour" or "minute": how long a segment of dates is.
     name : str
         Name of the column, for errors.
 
@@ -283,7 +285,7 @@ def numbered(cells: Any, every: str | None, name: str) -> tuple[Any, ...]:
             value = None
         else:
             value = str(cell) if isinstance(cell, TIME_TYPES) else plain_value(cell, name)
-            value = value if every is None else str(value)[:PERIODS[every]]
+            value = value if every is None else period_of(value, every, name)
         numbers[i] = found.setdefault(value, len(found))
     values = sorted(found, key=lambda value: (value is None, isinstance(value, str), _place(value)))
     position = np.empty(len(values), dtype=np.int64)

@@ -36,14 +36,14 @@ def segments_report(detector: Any, result: Any, *, batch_name: str = "the table"
     str
         A whole document of HTML that fetches nothing.
     """
-    called, m = int(result.reject.sum()), len(result.labels)
+    called, m, least = int(result.reject.sum()), len(result.labels), p_text(float(result.adjusted.min()))
     verdict = f"{called} of {m} segments shifted" if called else f"None of {m} segments shifted"
     top = (f'<p class="kicker">{escaped(batch_name)} by {escaped(result.by)}, against {escaped(model_name)}</p>'
            f'<section class="verdict {"shift" if called else "calm"}"><h1>{verdict}</h1>'
            f"<p>Of the segments called shifted, a share of at most {result.alpha:g} is expected to be false "
            f"({PROCEDURES[result.procedure]}).</p>"
            + facts([("rows", f"{int(result.num_rows.sum()):,}"), ("segments", f"{m:,}"), ("level", f"{result.alpha:g}"),
-                    ("smallest adjusted p", p_text(float(result.adjusted.min()))[4:])]) + "</section>")
+                    ("smallest adjusted p", least.removeprefix("p ").removeprefix("= "))]) + "</section>")
     legend = ('<p class="legend"><span><i style="background:var(--shift)"></i>shifted (round)</span><span>'
               '<i style="background:var(--calm-soft);border:1px solid var(--calm)"></i>no shift (square)</span></p>')
     return page(f"{verdict}: {batch_name}", [

@@ -8,6 +8,8 @@ import pytest
 from scipy.stats import false_discovery_control
 
 import hld
+from hld.answers.segments import numbered
+from hld.reports.segments_report import segments_report
 
 
 def table(rng, n):
@@ -154,6 +156,9 @@ def test_forms(detector, visits):
     assert found.to_frame()["shift"].tolist() == found.reject.tolist()
     from hld.plots import new_figure
     assert found.plot(new_figure((4, 3)).add_subplot()).get_ylabel() == "adjusted p-value"
+    ax = replace(found, labels=("$0-$10", *found.labels[1:-1], "$^$")).plot(new_figure((4, 3)).add_subplot())
+    ax.figure.canvas.draw()                                         # dollars are no formula
+    assert ax.get_xlabel() == "segment of shop, $0-$10 to $^$"
 
 
 def test_labels_can_be_given_and_be_missing(detector, visits):
@@ -174,6 +179,9 @@ def test_small_p_values_are_not_said_to_be_zero(detector, visits):
     found = detector.test_by(visits.drop(columns="shop"), [0] * len(visits))
     least = replace(found, adjusted=np.zeros(1), reject=np.ones(1, dtype=bool))
     assert "  0  adjusted p < 1e-300  1800 rows" in str(least)
+    assert "smallest adjusted p</dt><dd>&lt; 1e-300<" in segments_report(detector, least)
+    assert "  a\\nb\\x1b[31m  adjusted" in str(replace(least, labels=("a\nb\x1b[31m",)))
+    assert len(str(replace(least, by="a\nb")).splitlines()) == 2
 
 
 def test_times_are_cut_to_periods(detector, visits):
@@ -184,6 +192,24 @@ def test_times_are_cut_to_periods(detector, visits):
         assert detector.test_by(table, "when").labels[:2] == ("2026-01-30 00:00:00", "2026-01-30 13:00:00")
     texts = visits.drop(columns="shop").assign(when=when.astype(str))
     assert detector.test_by(texts, "when", every="month").labels == ("2026-01",)
+
+
+@pytest.mark.parametrize(("cells", "every", "labels"), [
+    (["7.3.2026", "07.03.2026 12:30", "2026/3/9"], "month", ("2026-03",)),
+    (["2026-03-07T12:30", "2026-03-07 12:45Z", "7.3.2026 12:50"], "hour", ("2026-03-07 12",)),
+    (["2026-03-07", " ", None], "minute", ("2026-03-07", "(missing)")),
+    (["2026-03", "2027-03-01"], "year", ("2026", "2027")),
+    ([2026, 2027, np.nan], "year", ("2026", "2027", "(missing)"))])
+def test_texts_of_dates_in_all_forms_are_cut_to_periods(cells, every, labels):
+    assert numbered(np.array(cells, dtype=object), every, "when")[1] == labels
+
+
+@pytest.mark.parametrize("cell", [
+    "03/07/2026 12:30", "20260307", 20260307, 1.5, "yesterday", "12:30", "2026-03", pd.Timedelta("40 days"), True])
+def test_what_is_no_date_has_no_period(cell):
+    """Its first characters would be a label, and 03/07/2026 in a month of its own."""
+    with pytest.raises(ValueError, match="`every` needs dates such as"):
+        numbered(np.array([cell], dtype=object), "day", "when")
 
 
 def test_a_learned_column_is_hidden(detector):
