@@ -7,6 +7,7 @@ detector without p-values may say true or false, alarm or none, itself or under 
 """
 from __future__ import annotations
 
+import re
 import reprlib
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -125,20 +126,70 @@ def take(table: Any, index: np.ndarray) -> Any:
 
 
 def column_of(table: Any, name: Any) -> np.ndarray:
-    """(n,) the cells of a column as text, which levels are compared by.
+    """(n,) the cells of a column as text, which levels are compared by: see `level_text`.
 
     Parameters
     ----------
     table : table of any kind
         As `take` knows them.
     name : str or int
+        Or the position of the column, where none has such a name; columns without names are x0, x1, ...
 
     Returns
     -------
     (n,) str array
+
+    Raises
+    ------
+    ValueError
+        If there is no such column.
+
+    Examples
+    --------
+    >>> column_of({"a": [1, 2], "b": [3, 4]}, 1), column_of([[1, 2], [3, 4]], "x0")
+    (array(['3', '4'], dtype='<U1'), array(['1', '3'], dtype='<U1'))
     """
+    names = _names(table)
+    at = names.index(name) if name in names else name
+    if isinstance(at, bool) or not isinstance(at, (int, np.integer)) or not 0 <= at < len(names):
+        raise ValueError(f"`edits` names the column {name!r}, expected one of {', '.join(map(repr, names))}, or a "
+                         f"position from 0 to {len(names) - 1}")
     if isinstance(table, Mapping) or hasattr(table, "columns"):
-        cells = table[name]
+        cells = table[names[at]]
     else:
-        cells = [row[name] for row in table]
-    return np.array([str(cell) for cell in (cells.tolist() if hasattr(cells, "tolist") else cells)])
+        cells = [row[names[at] if isinstance(row, Mapping) else int(at)] for row in table]
+    return np.array([level_text(cell) for cell in (cells.tolist() if hasattr(cells, "tolist") else cells)])
+
+
+def level_text(cell: Any) -> str:
+    """A level as text, the same whether a table holds it as a number or a truth value, or as it is written.
+
+    Parameters
+    ----------
+    cell : object
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> level_text(3.0), level_text("3"), level_text(True), level_text("true"), level_text(2.5)
+    ('3', '3', 'True', 'True', '2.5')
+    """
+    text = str(cell)
+    if re.fullmatch(r"[+-]?\d+\.0", text):
+        return text[:-2]
+    return text.capitalize() if text.lower() in ("true", "false") else text.removesuffix(" 00:00:00")
+
+
+def _names(table: Any) -> list[Any]:
+    """The names of the columns of a table."""
+    if isinstance(table, Mapping):
+        return list(table)
+    if hasattr(table, "columns"):
+        return list(table.schema.names if hasattr(table, "take") and hasattr(table, "schema") else table.columns)
+    if getattr(getattr(table, "dtype", None), "names", None):
+        return list(table.dtype.names)
+    first = table[0]
+    return list(first) if isinstance(first, Mapping) else [f"x{v}" for v in range(len(first))]

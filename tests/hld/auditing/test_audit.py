@@ -3,10 +3,11 @@ import json
 import types
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import hld
-from hld.auditing.adapters import pvalue_of
+from hld.auditing.adapters import column_of, pvalue_of
 from hld.reports.audit_report import audit_report
 
 
@@ -77,3 +78,33 @@ def test_pvalues_of_many_forms():
             pvalue_of(bad)
     with pytest.raises(ValueError, match="`edits` has 0 = 5"):
         hld.audit(lambda batch: 1.0, np.zeros((9, 1), int), [3], [hld.Edit(0, 5, 0.1)])
+
+
+TABLE = pd.DataFrame({"a": [1, 1, 2], "b": ["x", "y", "y"]})
+
+
+@pytest.mark.parametrize("table", [
+    TABLE, {name: TABLE[name].tolist() for name in TABLE}, TABLE.to_records(index=False), TABLE.to_dict("records"),
+    pytest.importorskip("pyarrow").Table.from_pandas(TABLE)])
+def test_columns_are_found_by_name_and_by_position_in_tables_of_any_kind(table):
+    for name in ("b", 1):
+        assert column_of(table, name).tolist() == ["x", "y", "y"]
+    for name in ("c", 2, -1, True, None):
+        with pytest.raises(ValueError, match=r"`edits` names the column .*, expected one of 'a', 'b', or a position"):
+            column_of(table, name)
+
+
+def test_columns_of_rows_without_names_are_found():
+    for rows in (TABLE.to_numpy(), TABLE.to_numpy().tolist()):
+        assert column_of(rows, "x1").tolist() == column_of(rows, 1).tolist() == ["x", "y", "y"]
+        with pytest.raises(ValueError, match="`edits` names the column 'b', expected one of 'x0', 'x1'"):
+            hld.audit(lambda _: 0.5, rows, sizes=[1], edits=["b=x:+0.1"], num_batches=1)
+
+
+@pytest.mark.parametrize(("cells", "level"), [
+    ([3.0, np.nan, 3.0, 4.0], "3"), ([3, 4, 3, 4], "3.0"), ([True, False, True, True], "true"),
+    (["no", "yes"] * 2, "yes"), (pd.to_datetime(["2026-01-01", "2026-01-02"] * 2), "2026-01-01")])
+def test_a_level_is_found_however_the_table_holds_it(cells, level):
+    """A column of whole numbers with a hole is one of floats, in which 3 is 3.0."""
+    found = hld.audit(lambda _: 0.5, pd.DataFrame({"x": cells}), sizes=[2], edits=[f"x={level}:+0.1"], num_batches=1)
+    assert [row.situation for row in found.rows] == ["unshifted", "in order", f"x = {level}: +10 % of rows"]
