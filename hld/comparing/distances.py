@@ -49,14 +49,16 @@ class Distances:
 
     def plot(self) -> Figure:
         """The matrix as a matplotlib figure; ImportError without matplotlib."""
-        from hld.plots.charts import new_figure
+        from hld.plots.charts import LONGEST, new_figure
+        from hld.plots.figure import shortened
         n = len(self.labels)
         figure = new_figure((2.5 + 0.35 * n, 2 + 0.35 * n))
         axes = figure.add_subplot()
         image = axes.imshow(self.matrix, cmap="Blues", vmin=0.0)
         figure.colorbar(image, ax=axes, label="effect size between batches")
-        axes.set_xticks(range(n), self.labels, rotation=90)
-        axes.set_yticks(range(n), self.labels)
+        labels = [shortened(label, LONGEST) for label in self.labels]
+        axes.set_xticks(range(n), labels, rotation=90, parse_math=False)
+        axes.set_yticks(range(n), labels, parse_math=False)
         return figure
 
 

@@ -142,7 +142,7 @@ def two_sample(model: pcircuit.Circuit | HLDTest | HLDDetector, first: object, s
     together = harmonic_mean(each)
     value = float((together <= together[0] * (1 + 1e-12)).mean())
     k = len(test.nodes)
-    gap = (vectors[0].mean(axis=0) - vectors[1].mean(axis=0))[:k], every.var(axis=0)[:k].sum()
+    gap = (vectors[0].mean(axis=0) - vectors[1].mean(axis=0))[:k], every.var(axis=0, ddof=1)[:k].sum()
     effect = _effect(*gap, n, m) if squared[0].any() else 0.0
     return TwoSampleResult(value, value <= alpha, alpha, effect, test.metric_names, tuple(map(float, each[0])), (n, m),
                            "permutation")
@@ -203,13 +203,12 @@ def codes_of(model: Any, test: HLDTest, rows: Any, name: str) -> np.ndarray:
 def _divisions(metrics: Any, every: Any, n: Any, B: Any, rng: np.random.Generator) -> np.ndarray:
     """(B + 1, q) squared distances of the batches as they are, and of random divisions."""
     N, total = len(every), every.sum(axis=0)
-    shares = np.zeros((B + 1, N), dtype=np.float32)
-    shares[0, :n] = 1.0
-    for b in range(1, B + 1):
-        shares[b, rng.permutation(N)[:n]] = 1.0
     squared = []
     for start in range(0, B + 1, BLOCK):
-        sums = shares[start:start + BLOCK].astype(np.float64) @ every
+        shares = np.zeros((min(BLOCK, B + 1 - start), N))
+        for b, own in enumerate(shares, start):
+            own[rng.permutation(N)[:n] if b else slice(n)] = 1.0
+        sums = shares @ every
         differences = sums / n - (total - sums) / (N - n)
         squared.append(np.stack([metric.squared(differences) for metric in metrics], axis=1))
     return np.concatenate(squared)

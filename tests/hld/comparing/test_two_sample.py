@@ -1,4 +1,6 @@
 """Two batches: the level whatever the distribution is, by divisions and by the law; many batches as distances."""
+from itertools import combinations
+
 import binomial_bounds as bounds
 import numpy as np
 import pytest
@@ -71,6 +73,17 @@ def test_distances_are_those_of_the_distributions(test):
     found = hld.distances(test, days)
     assert found.matrix.max() < 0.1
     assert len(found.plot().axes) == 2
+    figure = hld.distances(test, {"$a_$ to $^$": days[0], "b" * 50: days[1]}).plot()
+    figure.canvas.draw()                                            # dollars are no formula
+    assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == ["$a_$ to $^$", "b" * 31 + "…"]
+
+
+def test_the_effect_is_debiased_for_few_rows(test):
+    """Over all ways to divide the rows, the squared distance is as large as what is subtracted."""
+    assert hld.two_sample(test, [[0] * 6], [[1] * 6]).effect == pytest.approx(0, abs=1e-7)
+    x = np.random.default_rng(0).normal(size=(7, 3))
+    gaps = [x[list(some)].mean(axis=0) - np.delete(x, some, axis=0).mean(axis=0) for some in combinations(range(7), 2)]
+    assert np.mean([gap @ gap for gap in gaps]) == pytest.approx(x.var(axis=0, ddof=1).sum() * (1 / 2 + 1 / 5))
 
 
 def test_a_verdict_is_one_line(test):
