@@ -188,7 +188,7 @@ def labels_of(column: Any) -> tuple[Any, ...]:
         return (*map(str, column.values(UNSEEN, RARE)), MISSING)
     if not edges:
         return ("all numbers", MISSING)
-    marks = _texts(edges) if column.kind == "continuous" else list(map(column.text, edges))
+    marks = edge_texts(column, edges)
     return (f"< {marks[0]}", *(f"{a} to {b}" for a, b in pairwise(marks)), f">= {marks[-1]}",
             MISSING)
 
@@ -205,8 +205,21 @@ def percent(share: float) -> str:
     return f"{share:.2g}%" if share < 9.95 else f"{share:.0f}%"
 
 
-def _texts(edges: tuple[float, float]) -> list[Any]:
-    """Edges as short as they can be without looking alike."""
+def edge_texts(column: Any, edges: Sequence[float]) -> list[str]:
+    """Edges of the bins of a column: dates and times as such, numbers as short as they can be without looking alike.
+
+    Parameters
+    ----------
+    column : BinColumn
+    edges : sequence of float
+        Ascending; also those of another model's column of the same kind.
+
+    Returns
+    -------
+    list of str
+    """
+    if column.kind != "continuous":
+        return list(map(column.text, edges))
     for digits in range(DIGITS, 17):
         texts = [f"{edge:.{digits}g}" for edge in edges]
         if len(set(texts)) == len(texts):

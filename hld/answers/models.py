@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import pcircuit
-from hld.answers.column_shifts import RARE, UNSEEN, percent
+from hld.answers.column_shifts import RARE, UNSEEN, edge_texts, percent
 from hld.answers.pair_shifts import cramers_v
 from hld.synthetic.values import grids, is_binned
 
@@ -182,7 +182,7 @@ def _common(name: str, first: _Side, second: _Side) -> tuple[Any, ...]:
             maps.append(shares)
         return tuple(map(str, labels)), maps
     marks = sorted({*columns[0].edges, *columns[1].edges})  # type: ignore[attr-defined]
-    texts = [columns[0].text(mark) if hasattr(columns[0], "text") else f"{mark:.4g}" for mark in marks]
+    texts = edge_texts(columns[0], marks)
     labels = (f"< {texts[0]}", *(f"{a} to {b}" for a, b in pairwise(texts)),  # type: ignore[assignment]
               f">= {texts[-1]}") if texts else ("all",)
     return labels, [_shares(side.column(name), side.grids[side.at[name]], np.array(marks)) for side in (first, second)]

@@ -223,7 +223,7 @@ class HLDResult:
         Parameters
         ----------
         top : int
-            How many columns.
+            How many columns; at least 1.
 
         Returns
         -------
@@ -231,8 +231,8 @@ class HLDResult:
 
         Raises
         ------
-        ValueError
-            If the columns are not known.
+        TypeError, ValueError
+            If the columns are not known, or `top` is not a whole number of at least 1.
         ImportError
             Without matplotlib.
         """
@@ -240,8 +240,8 @@ class HLDResult:
         from hld.plots import new_figure
         if not self.columns:
             raise ValueError("`columns` of the batch are not known: test a table with an `HLDDetector`")
-        count = min(top, len(self.columns))
-        return draw_columns(new_figure((3.6 * min(count, 3), 2.8 * -(-count // 3))), self.columns, top)
+        count = min(pcircuit.check_whole_number(top, "top", 1), len(self.columns))
+        return draw_columns(new_figure((3.6 * min(count, 3), 2.8 * -(-count // 3))), self.columns, count)
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain Python values, ready for JSON; with `columns` and `pairs` where they are known."""

@@ -62,6 +62,14 @@ def test_the_headline_of_a_model_and_itself_names_no_column():
     assert found.headline() == "3 columns in common; none differs (models of 200 and 200 rows)"
 
 
+def test_edges_of_many_digits_do_not_look_alike():
+    rng = np.random.default_rng(0)
+    one, other = ({"amount": 1e7 + shift + rng.normal(size=300)} for shift in (0, 1))
+    found = compare_models(*(hld.HLDDetector(num_epochs=2).fit(table) for table in (one, other))).columns[0]
+    assert len(set(found.labels)) == len(found.labels) > 8
+    assert found.labels[0].startswith("< 9999998")
+
+
 def test_times_and_numbers_with_bins_are_not_compared():
     """Cells of seconds and of numbers have nothing in common, though both are cut into bins."""
     rng = np.random.default_rng(2)

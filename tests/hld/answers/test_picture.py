@@ -2,6 +2,7 @@
 import numpy as np
 import pytest
 
+import hld
 from hld.answers.column_shifts import ColumnShift
 from hld.answers.picture import MOST_LEVELS, draw_columns, shown_levels
 
@@ -37,3 +38,11 @@ def test_panels_without_a_column_are_not_seen(count, panels):
     draw_columns(figure, tuple(column([0.5, 0.5, 0.0], [0.2, 0.8, 0.0]) for _ in range(count + 2)), count)
     assert len(figure.axes) == panels
     assert [ax.get_visible() for ax in figure.axes] == [True] * count + [False] * (panels - count)
+
+
+@pytest.mark.parametrize("top", [0, -1, 1.5, "3", None, True])
+def test_a_result_draws_a_whole_number_of_columns(top):
+    table = np.random.default_rng(0).integers(0, 2, size=(60, 2))
+    result = hld.HLDDetector(num_epochs=1).fit(table).test(table[:20])
+    with pytest.raises((TypeError, ValueError), match="`top` must be a whole number of at least 1"):
+        result.plot(top=top)
