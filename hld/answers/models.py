@@ -21,6 +21,7 @@ import pcircuit
 from hld.answers.column_shifts import RARE, UNSEEN, edge_texts, percent
 from hld.answers.pair_shifts import cramers_v
 from hld.synthetic.values import grids, is_binned
+from hld.tables.shown_names import in_one_line
 
 if TYPE_CHECKING:
     from hld.schemas.columns import LevelColumn
@@ -91,8 +92,8 @@ class ModelsDistance:
         found = [one for one in self.columns if one.distance is not None]
         if not found:
             return "the models have no column in common"
-        farthest = (f"{found[0].name} differs most, in {percent(found[0].distance)} of rows" if found[0].distance > 0
-                    else "none differs")
+        farthest = (f"{in_one_line(found[0].name)} differs most, in {percent(found[0].distance)} of rows"
+                    if found[0].distance > 0 else "none differs")
         return (f"{len(found)} column{'s' * (len(found) > 1)} in common; {farthest} "
                 f"(models of {self.num_train[0]} and {self.num_train[1]} rows)")
 

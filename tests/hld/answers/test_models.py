@@ -70,6 +70,13 @@ def test_edges_of_many_digits_do_not_look_alike():
     assert found.labels[0].startswith("< 9999998")
 
 
+def test_the_headline_is_one_line():
+    rng = np.random.default_rng(0)
+    tables = ({"a\nb\x1b[31m": rng.choice(2, 200, p=[p, 1 - p])} for p in (0.5, 0.9))
+    headline = compare_models(*(hld.HLDDetector(num_epochs=1).fit(one) for one in tables)).headline()
+    assert "a\\nb\\x1b[31m differs most" in headline
+
+
 def test_times_and_numbers_with_bins_are_not_compared():
     """Cells of seconds and of numbers have nothing in common, though both are cut into bins."""
     rng = np.random.default_rng(2)
