@@ -10,7 +10,9 @@ is
 That is ``detector.test_.judge(mean, T)`` for those T, to 1e-9.  It is not ``detector.test``: an alarm is not checked by
 the batch's own rows (`hld.nulls.ranks.confirmation`), which only raises p-values, so an alarm of the exported test
 should be confirmed by the library; missing values are not tested; and below `least_rows`, where the library has tails
-of drawn batches, the p-value is NaN.
+of drawn batches, the p-value is NaN.  Detectors fitted to groups, to a series or with covariates are refused: for them
+``detector.test`` compares a batch with others like it, and the law of independent rows, which is all that is exported,
+would reject most batches that differ only as groups do.
 
 The circuit becomes one list of nodes, children first, in the order of node ids: an input node looks up the code of its
 column, a product multiplies, a sum adds up with weights.  A metric becomes the nonzero entries of the rows of its
@@ -109,7 +111,7 @@ def plan_of(detector: Any) -> Plan:
     Raises
     ------
     ValueError
-        If the test looks at more than likelihoods, or is too large for a file.
+        If the test looks at more than likelihoods, is not that of independent rows, or is too large for a file.
 
     Examples
     --------
@@ -120,6 +122,9 @@ def plan_of(detector: Any) -> Plan:
     (True, ['euclidean', 'standardized'])
     """
     test = detector.test_
+    if detector.judge_ is not test:
+        raise ValueError("`detector` judges groups, a series, or rows given covariates, but only the test of "
+                         "independent rows is exported: fit without `groups`, `order` and `covariates`")
     if test.vectors.features is not None:
         raise ValueError("`detector` tests the metric 'score', which is not exported: fit with "
                          "metric='likelihoods', the default without it")
