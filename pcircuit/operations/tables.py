@@ -10,6 +10,10 @@ t_v[k, c] = P_k(x_v = c) of its units,
 Two variables meet in the region r where their leaves join, below different children a and b, and there
 
     P(x_u = i, x_v = j) = sum_p qp[p] t_u[u(p, a), i] t_v[u(p, b), j].
+
+A variable is carried no further than to the last region in which it meets another one of the pairs that are asked for:
+the edges of a tree of dependences meet near their leaves, and all of them together then cost about as much as the
+parameters do, however deep the v-tree is.
 """
 from __future__ import annotations
 
@@ -90,7 +94,8 @@ def pairwise_tables(circuit: Circuit, pairs: Iterable[tuple[int, int]] | None = 
 
     Notes
     -----
-    O(R V K P C) for the tables below each region, and O(P C^2) for each pair.
+    O(P C^2) for each pair, and O(K P C) for each region that a variable passes on the way to where it last meets
+    another; O(R V K P C) for all pairs.
 
     Examples
     --------
@@ -110,11 +115,12 @@ def pairwise_tables(circuit: Circuit, pairs: Iterable[tuple[int, int]] | None = 
     meeting: dict[int, list[Any]] = {}
     for u, v in wanted:
         meeting.setdefault(vtree.lowest_common_ancestor(int(leaf[u]), int(leaf[v])), []).append((u, v))
+    last = {v: r for r in sorted(meeting) for pair in meeting[r] for v in pair}  # regions are in post-order
     below: list[Any] = [None] * len(circuit.regions)  # per region: variable -> (K, C_v)
     found: dict[Any, Any] = {}
     for r, region in enumerate(circuit.regions):
         if isinstance(region, InputRegion):
-            below[r] = {region.variable: region.probs}
+            below[r] = {region.variable: region.probs} if region.variable in last else {}
             continue
         inside = {}  # variable -> (P, C_v)
         for a, c in enumerate(vtree.children(r).tolist()):
@@ -122,7 +128,7 @@ def pairwise_tables(circuit: Circuit, pairs: Iterable[tuple[int, int]] | None = 
             below[c] = None
         for u, v in meeting.get(r, ()):
             found[u, v] = (masses[r][1][:, None] * inside[u]).T @ inside[v]
-        below[r] = {v: region.weights @ table for v, table in inside.items()}
+        below[r] = {v: region.weights @ table for v, table in inside.items() if last[v] > r}
     return {pair: found[pair] for pair in wanted}
 
 
