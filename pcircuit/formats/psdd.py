@@ -136,6 +136,11 @@ def write_psdd(circuit: Circuit, psdd: str | os.PathLike[str], vtree: str | os.P
                              "binary ones only")
     if not circuit.is_normalized:
         raise StructureError("`circuit` is not normalised: a .psdd file holds distributions only")
+    arity = next((len(below) for below in circuit.vtree.child_lists() if len(below) not in (0, 2)), 2)
+    if arity != 2:
+        children = f"{arity} child{'ren' if arity > 1 else ''}"
+        raise StructureError(f"`circuit` is on a v-tree that has a node with {children}: a .psdd file has inner nodes "
+                             "of two children only")
     tree = vtree_text(circuit.vtree)
     lines: list[str] = []
     names: list[Any] = []  # per region the ids of the units that it shows

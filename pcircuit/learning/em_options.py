@@ -147,7 +147,7 @@ def grouped(steps: EMSteps | None, watch: EMWatch | None, keywords: dict[str, An
     Raises
     ------
     TypeError
-        An unknown keyword, or one beside the object that has it.
+        An unknown keyword, one beside the object that has it, or an object of another kind.
     """
     known = {field.name: kind for kind in (EMSteps, EMWatch) for field in fields(kind)}
     for name in keywords:
@@ -164,4 +164,6 @@ def _one_way(name: str, kind: type[T], given: T | None, keywords: dict[str, Any]
         return kind(**own)
     if own:
         raise TypeError(f"`{name}` is given and so is `{next(iter(own))}`, which is a part of it: give one of the two")
+    if not isinstance(given, kind):
+        raise TypeError(f"`{name}` must be a pcircuit.{kind.__name__}, or None, found {type(given).__name__}")
     return given

@@ -4,6 +4,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from pcircuit.arguments import check_flag, check_number, check_whole_number
 from pcircuit.evidence import MOST_WEIGHT
 
@@ -80,6 +82,7 @@ class LearnSearch:
     def __post_init__(self) -> None:
         for name, check in (("num_latents", _whole), ("pseudocounts", _number), ("num_parts", _parts)):
             values = getattr(self, name)
+            values = values.tolist() if isinstance(values, np.ndarray) else values
             if isinstance(values, str) or not isinstance(values, Sequence) or not (len(values) or name == "num_parts"):
                 raise TypeError(f"`{name}` must be a sequence of at least one number, found {values!r}")
             object.__setattr__(self, name, tuple(check(value, f"{name}[{i}]") for i, value in enumerate(values)))

@@ -56,6 +56,11 @@ def test_psdd_needs_binary_variables_a_distribution_and_a_binary_v_tree(tmp_path
         pcircuit.write_psdd(pcircuit.Circuit(VTree([-1], [0]), [coin]), *paths)
     with pytest.raises(ValueError, match="two children only"):
         pcircuit.write_vtree(VTree.from_nested([0, 1, 2]), paths[1])
+    for V, found in ((3, "3 children"), (1, "1 child")):
+        inputs = [pcircuit.InputRegion(v, [[0.5, 0.5]]) for v in range(V)]
+        flat = pcircuit.Circuit(VTree.from_nested(list(range(V))), [*inputs, pcircuit.InnerRegion([[0] * V], [[1.0]])])
+        with pytest.raises(StructureError, match=f"`circuit` is on a v-tree that has a node with {found}: a .psdd"):
+            pcircuit.write_psdd(flat, *paths)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -222,6 +222,11 @@ def test_bad_arguments(call, error, match):
         call()
 
 
+def test_the_choices_of_a_search_may_be_arrays():
+    search = LearnSearch(num_latents=np.array([2, 4]), pseudocounts=np.array([0.5]), num_parts=np.array([], int))
+    assert search == LearnSearch(num_latents=(2, 4), pseudocounts=(0.5,), num_parts=())
+
+
 def test_unnormalised_circuits_are_refused():
     with pytest.raises(StructureError, match="not normalised"):
         Mixture([Circuit(VTree([-1], [0]), [InputRegion(0, [[0.5, 0.6]])])])
