@@ -24,6 +24,7 @@ from hld.results.result import HLDResult
 from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.verdict import LEAST_PVALUE
 from hld.variation.context import GroupContext
+from hld.variation.rounding import without_rounding
 from hld.vectors.column_units import column_units
 from hld.vectors.completion import check_rows
 
@@ -57,7 +58,7 @@ class GroupTest:
         """Test a batch (T, V) of codes, -1 for a hole, at a level in (0, 1)."""
         batch, alpha = check_rows(self.inner.circuit, batch), check_alpha(alpha)
         T, own = len(batch), self.groups.mean_of(self.inner.vectors, batch)
-        others = self.groups.at(T)
+        own, others = without_rounding(own, self.groups.at(T), np.abs(self.groups.fill))
         found = exchangeable_pvalue(own, others, self.inner.calibration.metrics)
         result = judged(self, own - others.mean(axis=0), others, found, T, alpha, int((batch < 0).sum()))
         return with_columns(result, self.inner, own, others, MANY)
@@ -67,8 +68,18 @@ class GroupTest:
         """G."""
         return self.groups.num_groups
 
-    def least_pvalue(self) -> float:
-        """The smallest p-value by rank."""
+    @property
+    def longest(self) -> int:
+        """Rows of the largest group."""
+        return int(self.groups.counts.max())
+
+    @property
+    def has_law(self) -> bool:
+        """Whether there are groups enough for a law beyond the ranks."""
+        return self.num_groups >= MANY
+
+    def least_pvalue(self, T: int = 1) -> float:
+        """The smallest p-value by rank, for batches of any size T."""
         return 1 / (1 + self.num_groups)
 
     def describe(self) -> str:
@@ -76,12 +87,16 @@ class GroupTest:
         counts, m = self.groups.counts, len(self.inner.nodes)
         all_rows, within = self.groups.covariance_at(int(counts.max())), self.groups.within[:m]
         between = max(float(all_rows.diagonal()[:m].sum()) - float(within.sum()) * float((1 / counts).mean()), 0.0)
-        limit = f"{within.sum() / between:.3g}" if between > 0 else "infinitely many"
-        law = (f"below {self.least_pvalue():.2g} from a law" if self.num_groups >= MANY
+        law = (f"below {self.least_pvalue():.2g} from a law" if self.has_law
                else f"p-values are at least {self.least_pvalue():.2g}")
+        worth = ("a group of more rows is worth more: no difference between groups was found beyond that of their rows"
+                 if between <= 0 else f"a group, however large, is worth at most {within.sum() / between:.3g} "
+                 "independent rows")
+        if counts.max() == 1:
+            worth = "not known, as no group has more than one row"
         return (f"groups: {self.num_groups} of {int(counts.min())} to {int(counts.max())} rows, held out of learning; "
                 f"p-values by rank among them, {law}\n"
-                f"natural variation: a group, however large, is worth at most {limit} independent rows")
+                f"natural variation: {worth}")
 
     def to_arrays(self) -> dict[str, Any]:
         """The groups, for a file."""
@@ -135,9 +150,10 @@ def judged(test: Any, difference: np.ndarray, others: np.ndarray, found: PValue,
     inner, G, m = test.inner, len(others), len(test.inner.nodes)
     variances, rows = others.var(axis=0, ddof=1), float((inner.stds[:m] ** 2).sum())
     total, squared = float(variances[:m].sum()), float((difference[:m] ** 2).sum())
-    context = GroupContext(test.kind, G, 1 / (1 + G), math.sqrt(squared / total) if total > 0 else 0.0,
+    least, most_rows = test.least_pvalue(T) or 1 / (1 + G), test.longest if test.longest < T else None
+    context = GroupContext(test.kind, G, least, math.sqrt(squared / total) if total > 0 else 0.0,
                            math.sqrt(max(squared - total * (1 + 1 / G), 0.0) / rows) if rows > 0 else 0.0,
-                           rows / total if total > 0 else float(T))
+                           rows / total if total > 0 else float(T), test.has_law, most_rows)
     weights, names = inner.shown_weights, tuple(metric.name for metric in inner.calibration.metrics)
     pvalue = max(found.value, LEAST_PVALUE)
     return HLDResult(statistic=0.0 - math.log10(pvalue), threshold=-math.log10(alpha), pvalue=pvalue,

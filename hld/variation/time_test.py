@@ -27,6 +27,7 @@ from hld.references.stretches import FEWEST_STRETCHES, StretchReference, stretch
 from hld.results.result import HLDResult
 from hld.testing.goodness_of_fit import HLDTest
 from hld.variation.group_test import judged, with_columns
+from hld.variation.rounding import without_rounding
 from hld.vectors.completion import check_rows
 
 SHOWN_SIZES = (10, 100, 1000)
@@ -56,7 +57,7 @@ class TimeTest:
         T, look = len(batch), self.inner.vectors
         own = sum(filled_rows(look, batch[start:start + BLOCK_ROWS], self.stretches.fill).sum(axis=0)
                   for start in range(0, T, BLOCK_ROWS)) / T - self.stretches.mean
-        others = self.stretches.at(T)
+        own, others = without_rounding(own, self.stretches.at(T), np.abs(self.stretches.mean))
         least = self.least_pvalue(T)
         found = exchangeable_pvalue(own, others, self.inner.calibration.metrics, many=FEWEST_STRETCHES, is_exact=False)
         result = judged(self, own, others, found._replace(value=max(found.value, least)), T, alpha,
@@ -72,6 +73,16 @@ class TimeTest:
         n = self.stretches.num_rows
         longest = max(T, math.ceil(INDEPENDENT_ROWS * n / self.stretches.effective_rows(n)))
         return 1 / (n // longest + 1)
+
+    @property
+    def longest(self) -> int:
+        """Rows of the longest stretches."""
+        return self.stretches.longest
+
+    @property
+    def has_law(self) -> bool:
+        """Whether a law goes beyond the ranks."""
+        return not self.is_too_short
 
     @property
     def is_too_short(self) -> bool:

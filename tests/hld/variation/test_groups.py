@@ -131,7 +131,18 @@ def test_natural_variation_is_no_shift_and_another_kind_is():
     assert found.context.effective_rows == pytest.approx(rows_vary / between)
     assert found.context.effective_rows < 60
     assert f"among 40 groups of this size: {found.context.times:.2g} times" in str(found)
+    assert "no p-value is below 0.024" in str(found)
+    assert "among 40 groups of at most 60 rows: " in str(test(rows[40:].reshape(1260, -1)))
     assert found.to_dict()["context"]["least_pvalue"] == 1 / 41
+
+
+def test_what_a_group_is_worth_is_not_told_from_groups_of_one_row():
+    rows = varied_rows(120, 20, 8)
+    one, many = (group_test(TEST, rows[:, :n].reshape(120 * n, -1), np.repeat(np.arange(120), n), seed=0)
+                 for n in (1, 20))
+    assert one.describe().endswith("natural variation: not known, as no group has more than one row")
+    assert "natural variation: a group, however large, is worth at most " in many.describe()
+    assert "p-values go by rank down to 0.0083 and by a normal law below" in str(many(rows[0]))
 
 
 def test_holes_of_groups_and_batches_count_alike():

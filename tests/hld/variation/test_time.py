@@ -113,7 +113,9 @@ def test_a_series_is_judged_by_its_stretches_and_a_shift_is_found():
     calm = test(rows[3500:3600])
     assert calm.context.kind == "time"
     assert calm.context.effective_rows < 40
-    assert "stretches of time of this size" in str(calm)
+    assert "of 64 rows, scaled to this size: " in str(calm)
+    assert "stretches of time of this size: " in str(test(rows[3500:3564]))
+    assert "p-values go by rank down to 0.021 and by a normal law below" in str(calm)
     assert "effective sample sizes: T = 10: " in test.describe()
     assert test(np.repeat(rows[:1], 400, axis=0)).reject
 
@@ -142,6 +144,8 @@ def test_a_series_with_a_long_memory_is_said_to_be_too_short():
         far = detector.test(np.full((T, rows.shape[1]), int(rows.max())))
         assert far.pvalue >= least
         assert far.column_pvalues is None or np.nanmin(far.column_pvalues) >= least
+        assert far.context.least_pvalue == least
+        assert f"no p-value is below {least:.2g}" in str(far)
     rows = markov(3000, 0.0, np.random.default_rng(5))[0]
     calm = hld.HLDDetector(num_latents=2, num_epochs=5, null="exact").fit(rows, order="time")
     assert "still dependent" not in calm.describe()
