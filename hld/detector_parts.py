@@ -64,10 +64,12 @@ def describe(detector: Any) -> str:
     """The columns of a fitted detector and how each is treated, the circuit, and the test."""
     left_out = [f"{column.name!r}: left out, {column.note or 'as the schema says'}" for column in
                 detector.schema_.left_out]
+    is_own = detector.judge_ is detector.test_
     return "\n".join([
         f"HLDDetector fitted to {detector.num_train_} rows, mean log-likelihood {detector.history_[-1]:.4f}",
-        detector.encoder_.describe(), *left_out, detector.test_.describe(), *_kept_rows(detector),
-        *([] if detector.judge_ is detector.test_ else [detector.judge_.describe()]),
+        detector.encoder_.describe(), *left_out,
+        *([] if is_own else ["against independent rows (`test_`), which is not how `test` judges (see below):"]),
+        detector.test_.describe(), *_kept_rows(detector), *([] if is_own else [detector.judge_.describe()]),
         f"missing values: {MISSING[detector.test_.missing]}; {_tested_shares(detector)}"])
 
 

@@ -43,6 +43,7 @@ def power_of_table(detector: Any, alternative: object, T: int, alpha: float = 0.
     float
     """
     T, alpha = pcircuit.check_whole_number(T, "T", 1), check_alpha(alpha)
+    _check_independent(detector)
     return _power_of(detector, alternative_of_table(detector, alternative), T, alpha)
 
 
@@ -65,8 +66,16 @@ def sample_size_of_table(detector: Any, alternative: object, power: float = 0.9,
         None where no number of rows is enough.
     """
     least, alpha = pcircuit.check_number(power, "power", above=0, below=1), check_alpha(alpha)
+    _check_independent(detector)
     known = alternative_of_table(detector, alternative)
     return smallest_batch(lambda T: _power_of(detector, known, T, alpha), least, known.moments.num_rows)
+
+
+def _check_independent(detector: Any) -> None:
+    """Raise if batches are judged by another test than the one of independent rows, whose power is computed here."""
+    if detector.judge_ is not detector.test_:
+        raise ValueError("`detector` judges groups, a series, or rows given covariates, whose power is not known: test "
+                         "batches of your own with the change made in them")
 
 
 def _power_of(detector: Any, known: TableAlternative, T: int, alpha: float) -> float:
@@ -100,6 +109,7 @@ def detectable_of_table(detector: Any, T: int, power: float = 0.9, alpha: float 
     tuple of Detectable
     """
     T, alpha = pcircuit.check_whole_number(T, "T", 1), check_alpha(alpha)
+    _check_independent(detector)
     if has_largest(detector):
         found = detectable_levels(detector.test_, T, power, per_column, _draws_of(detector, T, alpha))
     else:
@@ -317,6 +327,7 @@ def plan(detector: Any, rows_per_day: int, edits: Sequence[Any] = (), power: flo
     rows_per_day = pcircuit.check_whole_number(rows_per_day, "rows_per_day", 1)
     if not hasattr(detector, "test_"):
         raise TypeError(f"`detector` must be a fitted HLDDetector, found {type(detector).__name__}")
+    _check_independent(detector)
     edits = read_edits(edits)
     asked = []
     for edit in edits:

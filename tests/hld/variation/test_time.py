@@ -127,7 +127,9 @@ def test_a_detector_in_order_of_time(tmp_path):
     rows = markov(2000, 0.8, np.random.default_rng(3))[0].astype(int)
     detector = hld.HLDDetector(num_latents=2, num_epochs=5, null="exact").fit(rows[:1600], order="time")
     assert detector.test_.num_train == 800
-    assert "order of time: stretches of up to 16 of 800 rows" in detector.describe()
+    said = detector.describe()
+    assert "order of time: stretches of up to 16 of 800 rows" in said
+    assert 0 < said.index("against independent rows (`test_`), which is not how") < said.index("smallest p-value: T =")
     detector.save(tmp_path / "model.hld")
     again = hld.load(tmp_path / "model.hld")
     assert again.test(rows[1700:1800]).to_dict() == detector.test(rows[1700:1800]).to_dict()
