@@ -35,6 +35,7 @@ Theory and Related Fields 126.
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,7 @@ from hld.monitoring.monitor import Monitor
 from hld.nulls.auto import laws_of
 from hld.nulls.limit_law import LimitLaw
 
+DEPENDENT = {"groups": "`groups`", "time": "`order`='time'"}  # kinds of `judge_` and how they are fitted
 DOUBT = 0.001  # that the source of the reference rows is farther from the circuit than the margin
 ONE_SQUARE = 10.827566170662733  # quantile of chi-square with one degree of freedom at it
 HALVINGS = 30  # of the interval that holds the bound
@@ -78,9 +80,9 @@ def monitor_of(test: Any, alpha: float = 0.05, margin: float | None = None) -> M
     The rows of the reference must not have been learned from, as with the defaults of `HLDDetector`: else they are
     nearer to the circuit than others of their source.
 
-    The bound takes rows to be independent.  Those of a detector that was fitted to groups or a series are not, and
-    their mean may be farther from that of the source: compare such streams with rows (`hld.StreamMonitor`), or give a
-    margin.
+    The bound takes rows to be independent.  Those of a detector that was fitted to groups or a series are not: their
+    mean may be farther from that of the source, and the rows of one group are farther from the circuit than those of
+    all.  So there is a warning unless a margin is given.
 
     Examples
     --------
@@ -90,11 +92,15 @@ def monitor_of(test: Any, alpha: float = 0.05, margin: float | None = None) -> M
     >>> monitor_of(hld.HLDTest(circuit)).margin
     0.0
     """
-    test = getattr(test, "test_", test)
+    judge, test = getattr(test, "judge_", test), getattr(test, "test_", test)
     if not hasattr(test, "calibration"):
         raise TypeError(f"`test` must be an HLDTest or a fitted HLDDetector, found {type(test).__name__}")
     exact = Monitor(test.circuit, alpha, test.nodes, rng=0)
     if margin is None:
+        if getattr(judge, "kind", None) in DEPENDENT:
+            warnings.warn(f"`test` was fitted with {DEPENDENT[judge.kind]}, so the default of `margin`, which takes "
+                          "rows for independent, does not bound false alarms: give a margin, or test batches",
+                          UserWarning, stacklevel=2)
         margin = farthest(test, test.mean[:len(exact.mean)] - exact.mean)
     return Monitor(test.circuit, alpha, test.nodes, margin=margin, rng=0) if margin else exact
 

@@ -51,7 +51,7 @@ def monitor(args: argparse.Namespace) -> int:
         detector = load(args.model)
         encoder = detector.encoder_
     if args.reference is None:
-        watch = monitor_of(detector.test_, args.alpha, args.margin)
+        watch = monitor_of(detector, args.alpha, args.margin)
         update = watch.update
     else:
         watch = _among_rows(detector, args)

@@ -1,4 +1,5 @@
 """The monitor of a test: its circuit and nodes, and a margin for what the circuit does not get right."""
+import warnings
 from types import SimpleNamespace
 
 import numpy as np
@@ -113,6 +114,18 @@ def test_a_fitted_detector_stands_for_its_test():
     found = monitor_of(detector)
     assert found.circuit is detector.circuit_
     assert found.margin == monitor_of(detector.test_).margin > 0
+
+
+@pytest.mark.parametrize(("fitting", "said"), [({"groups": np.arange(200) // 5}, "`groups`"),
+                                               ({"order": "time"}, "`order`='time'")])
+def test_the_default_margin_of_rows_that_depend_on_one_another_is_warned_of(fitting, said):
+    rows = np.random.default_rng(0).integers(0, 2, size=(200, 3))
+    detector = HLDDetector(num_latents=2, num_epochs=2, null="exact").fit(rows, **fitting)
+    with pytest.warns(UserWarning, match=f"`test` was fitted with {said}, so the default of `margin`"):
+        monitor_of(detector)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        monitor_of(detector, margin=0.5)
 
 
 @pytest.mark.parametrize("margin", [0.0, 0.25])
