@@ -140,8 +140,9 @@ class StreamMonitor:
                 raise ValueError(f"`reference` has {len(codes)} rows, expected at least {FEWEST_ROWS}")
             kept, sizes = codes[rng.permutation(len(codes))[:MOST_ROWS]], np.zeros(0, np.int64)
         else:
-            order = rng.permutation(int(labels.max()) + 1)
-            places = [np.flatnonzero(labels == g) for g in order]
+            order = rng.permutation(int(labels.max(initial=-1)) + 1)
+            in_order = np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
+            places = [in_order[g] for g in order]
             if len(places) < FEWEST_ROWS:
                 raise ValueError(f"`groups` names {len(places)} groups, expected at least {FEWEST_ROWS}")
             kept, sizes = codes[np.concatenate(places)], np.array([len(one) for one in places], dtype=np.int64)
@@ -303,13 +304,16 @@ class StreamMonitor:
 
 def _encoded(detector: Any, reference: Any, groups: Any) -> tuple[np.ndarray, np.ndarray | None]:
     """Codes of the reference, and its groups as numbers or None."""
-    from hld.answers.segments import numbered, split_off
+    from hld.answers.segments import MISSING, numbered, split_off
     from hld.tables.cells import read_table
     try:
         columns, labels = read_table(reference), None
         if groups is not None:
             columns, cells, name = split_off(columns, groups, detector.encoder_.names, argument="groups")
-            labels = numbered(cells, None, name)[0]
+            labels, names = numbered(cells, None, name)
+            if names and names[-1] == MISSING:
+                raise ValueError(f"`groups` has {int((labels == len(names) - 1).sum())} rows without a group: leave "
+                                 "them out, or give them one")
         return detector.encoder_.encode_counting(columns)[0], labels
     except (TypeError, ValueError) as error:
         raise type(error)(str(error).replace("`table`", "`reference`", 1)) from None

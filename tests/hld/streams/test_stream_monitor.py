@@ -104,6 +104,9 @@ def test_holes_need_no_filling(detector):
     (lambda d: hld.StreamMonitor(d, rows(50, np.random.default_rng(0)), 2), "`alpha` must be"),
     (lambda d: hld.StreamMonitor(d, rows(50, np.random.default_rng(0)), groups=np.arange(50) % 3),
      "`groups` names 3 groups, expected at least 40"),
+    (lambda d: hld.StreamMonitor(d, rows(99, np.random.default_rng(0)), groups=[None, *range(50), *[None] * 48]),
+     "`groups` has 49 rows without a group: leave them out, or give them one"),
+    (lambda d: hld.StreamMonitor(d, rows(0, np.random.default_rng(0)), groups=[]), "names 0 groups, expected at"),
 ])
 def test_bad_input_is_refused(detector, make, said):
     with pytest.raises((TypeError, ValueError), match=said):
