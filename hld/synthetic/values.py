@@ -175,8 +175,12 @@ class Grid:
         x = np.clip(x, low, np.nextafter(high, -np.inf))
         if self.unit == UNROUNDED:
             return x
-        least, most = np.ceil(self.steps(low) - CLOSE), np.ceil(self.steps(high) - CLOSE) - 1
-        return np.where(most >= least, self.of_steps(np.clip(np.round(self.steps(x)), least, most)), x)
+        end = np.round(self.steps(high))
+        # the last bin ends just above the largest value, which belongs to it; others end below the first of the next
+        ends_above = (self.of_steps(end) < high) & (np.abs(self.steps(high) - end) < CLOSE)
+        least = np.ceil(self.steps(low) - CLOSE)
+        most = np.where(ends_above, end, np.ceil(self.steps(high) - CLOSE) - 1)
+        return np.where(most >= least, self.of_steps(np.clip(np.round(self.steps(x)), least, most)), x) + 0.0  # no -0.0
 
 
 def grids(columns: Any, tables: ValueTables | None) -> list[Any]:

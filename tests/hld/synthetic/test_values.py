@@ -1,6 +1,7 @@
 """Values inside bins: units, atoms, types and shares."""
 import sys
 
+import binomial_bounds
 import numpy as np
 import pytest
 from scipy.stats import ks_2samp
@@ -48,6 +49,23 @@ def test_cuts_are_the_next_value_that_can_be_drawn():
     assert (whole.cut(4, False), whole.cut(4, True), whole.cut(4.5, False), whole.cut(4.5, True)) == (4, 5, 5, 5)
     assert (tenths.cut(0.3, False), tenths.cut(0.3, True), tenths.cut(0.35, True)) == (0.3, 0.4, 0.4)
     assert free.cut(0.5, False) == 0.5 < free.cut(0.5, True)
+
+
+@pytest.mark.parametrize("values", [(0, 1, 2.5), (0.1, 0.2, 0.4), (-1.5, 0, 7.25), (-0.5, -0.3, 0.0),
+                                    tuple(np.datetime64("2024-01-01") + np.array([0, 9, 30]))])
+def test_the_smallest_and_the_largest_value_are_drawn_as_often_as_rows_have_them(values):
+    """In a column with units the largest had been drawn one unit too low."""
+    rng, n = np.random.default_rng(0), 3000
+    table = {"value": np.array(values)[rng.integers(3, size=n)], "other": rng.normal(size=n)}
+    detector = hld.HLDDetector(num_latents=2, num_epochs=3).fit(table)
+    drawn = detector.sample(n, rng=1)[:, 0]
+    for value in values:
+        text = f"'{value}'" if isinstance(value, np.datetime64) else value
+        found = sum(str(one)[:10] == str(value) if isinstance(value, np.datetime64) else one == value for one in drawn)
+        rate = detector.probability(f"value == {text}")
+        assert rate > 0.25
+        assert binomial_bounds.at_least(n, rate) <= found <= binomial_bounds.at_most(n, rate)
+    assert not any(isinstance(one, float) and one == 0 and np.signbit(one) for one in drawn)
 
 
 @pytest.mark.parametrize(("name", "change"), [
