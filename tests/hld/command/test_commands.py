@@ -317,7 +317,7 @@ def test_groups_on_the_command_line(run, folder):
     status, out, err = run("fit", "grouped.csv", "-o", "grouped.hld", "--groups", "day", "--num-epochs", "3")
     assert (status, out.startswith("fitted 1200 rows of 3 columns")) == (0, True), err
     status, out, _ = run("test", "grouped.hld", "calm.csv")
-    assert "among 19 groups of this size" in out
+    assert "among 19 groups of at most 40 rows" in out
     status, out, _ = run("explain", "grouped.hld", "moved.csv", "--json")
     assert status == 1
     check("explain", json.loads(out))
