@@ -109,15 +109,6 @@ def test_what_cannot_be_judged_is_refused(detector, tmp_path):
     assert call(codes[:0])[0] == 2
 
 
-@pytest.mark.parametrize(("options", "fitting"), [
-    ({}, {"groups": np.arange(300) // 10}), ({}, {"order": "time"}), ({"covariates": [0]}, {})])
-def test_a_detector_with_another_test_than_that_of_independent_rows_is_refused(options, fitting):
-    rows = table(np.random.default_rng(0), 300)
-    other = hld.HLDDetector(2, 2, metric="likelihoods", **options).fit(rows, **fitting)
-    with pytest.raises(ValueError, match="`detector` judges groups, a series, or rows given covariates, which is not"):
-        c_source(other)
-
-
 def test_the_command_writes_the_file(tmp_path, capsys):
     detector = hld.HLDDetector(2, 2, metric="likelihoods").fit(table(np.random.default_rng(0), 300))
     detector.save(tmp_path / "m.hld")
