@@ -70,6 +70,11 @@ def test_what_the_site_makes_is_made_of_files_that_there_are():
     assert all((ROOT / source).exists() for source in MADE.values())
 
 
+def test_cells_of_tables_wrap():
+    sheet = (DOCS / "site" / "calm.css").read_text(encoding="utf-8")
+    assert "max-content" not in sheet  # would make each cell one line, and tables four times as wide as the page
+
+
 @pytest.mark.slow
 def test_the_site_builds_without_a_warning(tmp_path):
     for module in ("mkdocs", "material", "mkdocstrings", "latex2mathml"):
