@@ -66,7 +66,8 @@ ax = pcircuit.plot_learning(steps, train)
 
 # %% [markdown]
 # Each epoch raises the training likelihood: EM maximises a lower bound that touches the likelihood at the old
-# parameters, so it cannot go down (Dempster, Laird and Rubin 1977). Large steps come first, then patience.
+# parameters, so it cannot go down (Dempster, Laird and Rubin 1977). (With pseudocounts, which `fit_em` adds by default, it
+# is the likelihood times a prior that cannot.) The gains are large at first, and then smaller with every epoch.
 #
 # `pcircuit.write_learning_html(steps, "em.html")` writes the same as a page with a slider, on which you can watch single
 # weights move.

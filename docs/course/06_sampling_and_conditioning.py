@@ -20,8 +20,8 @@ circuit, _ = pcircuit.hclt(rows, num_latents=4).fit_em(rows, num_epochs=8)
 def show(pictures, title):
     figure, axes = plt.subplots(1, len(pictures), figsize=(len(pictures), 1.3), layout="constrained")
     for ax, picture in zip(axes, pictures, strict=True):
-        ax.imshow(np.reshape(picture, (6, 6)), cmap="gray_r", vmin=-1, vmax=1)
-        ax.set(xticks=[], yticks=[])
+        ax.imshow(np.ma.masked_less(np.reshape(picture, (6, 6)), 0), cmap="gray_r", vmin=0, vmax=1)
+        ax.set(xticks=[], yticks=[], facecolor="#a0a0a0")     # seen where a pixel is missing
     figure.suptitle(title)
 
 

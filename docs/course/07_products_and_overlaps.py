@@ -105,8 +105,9 @@ except ValueError as error:
     print("refused:", error)
 
 # %% [markdown]
-# **Logarithms.** $\ln p(x)$ is not a circuit. The Kullback-Leibler divergence is exact for deterministic circuits only;
-# otherwise it is an estimate, and the library says which of the two it is.
+# **Logarithms.** $\ln p(x)$ is not a circuit. The Kullback-Leibler divergence is exact for deterministic circuits, and
+# where the states are few enough to be summed one by one; otherwise it is an estimate from draws. The library says which
+# of the two it is.
 
 # %%
 print(pcircuit.kl_divergence(p, q))                       # 64 states: summed

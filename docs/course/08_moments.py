@@ -87,8 +87,8 @@ pcircuit.plot_eigenvalues(moments, ax=axes[1]);
 #
 # ## What goes wrong, and why
 #
-# **Sampling instead.** Draw rows, take the sample covariance: easy, and good to a percent. But a *test* compares a batch
-# with $\mu$; if $\mu$ itself has an error from $n$ draws, the variance of the difference is $1 + T/n$ times what the test
+# **Sampling instead.** Draw rows, take the sample covariance: easy, and good to a few percent. But a *test* compares a
+# batch with $\mu$; if $\mu$ itself has an error from $n$ draws, the variance of the difference is $1 + T/n$ times what the test
 # assumes for batches of $T$ rows, and the false alarms come later, in production.
 
 # %%

@@ -2,8 +2,9 @@
 # # 10 · Why the normal law is liberal
 #
 # A sum of many small things is normal, says the central limit theorem. The squared distance $T d^2$ looks like such a
-# sum, so a normal null with the right mean and variance is tempting: closed form, no eigenvalues. It is *liberal*: it
-# rejects too often, at small levels far too often. This notebook finds out why, with exact numbers. About 15 minutes.
+# sum, so a normal null with the right mean and variance is tempting: closed form, no eigenvalues. It is *liberal*: at the
+# levels that are used, 5 % and less, it rejects too often, and the smaller the level, the worse. This notebook finds out
+# why, with exact numbers. About 15 minutes.
 
 # %%
 import matplotlib.pyplot as plt
