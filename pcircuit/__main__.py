@@ -22,12 +22,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     -------
     int
     """
-    parser = argparse.ArgumentParser(prog="python -m pcircuit", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m pcircuit", description="Circuits as files of several programs.")
     commands = parser.add_subparsers(dest="command", required=True)
-    convert = commands.add_parser("convert", epilog=FORMATS,
-                                  help="read a circuit in one format and write it in another")
-    convert.add_argument("source", type=pathlib.Path)
-    convert.add_argument("target", type=pathlib.Path)
+    text = "read a circuit in one format and write it in another"
+    convert = commands.add_parser("convert", epilog=FORMATS, help=text, description=f"{text.capitalize()}.")
+    convert.add_argument("source", type=pathlib.Path, help="file to read; its extension names the format")
+    convert.add_argument("target", type=pathlib.Path, help="file to write; its extension names the format")
     convert.add_argument("--vtree", type=pathlib.Path, help="the .vtree file that belongs to the source, or to a "
                          "target that is a .psdd file (by default the target with the ending .vtree)")
     arguments = parser.parse_args(argv)

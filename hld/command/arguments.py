@@ -52,7 +52,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_serve(commands)
     _add_diff(commands)
     export = _add(commands, "export", exporting.export, "write the test as a program that needs no Python")
-    export.add_argument("model", metavar="MODEL", help="model file")
+    export.add_argument("model", metavar="MODEL", help="model file, written by `hld fit --metric likelihoods`")
     export.add_argument("--c", metavar="FILE.c", help="one file of C99")
     export.add_argument("--onnx", metavar="FILE.onnx", help="an ONNX graph (needs hld[onnx])")
     _add_plan(commands)
@@ -107,7 +107,7 @@ def _add_fit(commands: Any) -> None:
     fit.add_argument("--num-bins", type=int, default=8,
                      help="quantile bins of a continuous column (default 8)")
     fit.add_argument("--metric", choices=("auto", "likelihoods"), default="auto",
-                     help="what is compared; 'likelihoods' for C source (default auto)")
+                     help="what is compared; 'likelihoods' for models to be exported (default auto)")
     fit.add_argument("--schema", metavar="FILE.json",
                      help="what is known about the columns (docs/tables.md); the rest is learned")
     fit.add_argument("--max-rows", type=_count, metavar="N",

@@ -96,3 +96,12 @@ def test_convert_from_the_shell(tmp_path):
                          cwd=root, capture_output=True, text=True, timeout=60)
     assert run.returncode == 2
     assert "has the ending '.xyz', expected one of" in run.stderr
+
+
+def test_the_help_says_what_each_argument_is(capsys):
+    for arguments, said in ((["--help"], "Circuits as files"), (["convert", "--help"], "file to read; its extension")):
+        with pytest.raises(SystemExit):
+            main(arguments)
+        shown = capsys.readouterr().out
+        assert said in shown
+        assert "``" not in shown

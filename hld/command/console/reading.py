@@ -14,7 +14,7 @@ def add_reading_options(command: Any) -> None:
     group = command.add_argument_group("format of the table (detected where not given)")
     group.add_argument("--sep", type=separator, help=r"separates cells: one character ('\t' is a tab)")
     group.add_argument("--no-header", action="store_true", help="the first row is data: columns are x0, x1, ...")
-    group.add_argument("--decimal", choices=(".", ","), help="decimal mark")
+    group.add_argument("--decimal", choices=(".", ","), metavar="MARK", help="decimal mark: '.' or ','")
     group.add_argument("--encoding", default="utf-8", help="encoding (default utf-8)")
     group.add_argument("--na-values", metavar="A,B", type=names, default=[],
                        help="texts that mean a missing cell, besides empty ones, NA, NaN, null and the like")
