@@ -12,6 +12,10 @@ difference Z is normal with covariance S / T, and all metrics are functions of t
 normal vectors with covariance S give B tuples of statistics, ranks turn them into p-values, and these into B values of
 h.  Below the resolution of B draws F(x) / x is held at its last value: in truth it falls towards 1 as x does, since a
 harmonic mean that small comes from a single p-value (its inverse is a sum of variables with tails 1/t).
+
+Reference rows that are all alike, in a table of rare flags for example, have S = 0, and say nothing of how the metrics
+depend on one another: every draw of h is 1.  The p-values come from the rows of the batch then, and h is taken as if
+they were one p-value, F(x) = x.
 """
 from __future__ import annotations
 
@@ -51,6 +55,8 @@ class JointLaw:
     def tails(self, x: np.ndarray) -> np.ndarray:
         """F of each of many values."""
         B = len(self.means)
+        if self.means[0] == 1.0:    # of reference rows without variance
+            return np.asarray(x, dtype=np.float64)
         below = np.searchsorted(self.means, x.astype(np.float32), side="right")
         if B <= RESOLVED:
             return (below + 1) / (B + 1)

@@ -148,6 +148,14 @@ def test_one_row_constant_columns_and_all_missing(detector):
     assert detector.test(empty).num_missing >= 20
 
 
+def test_one_rare_flag_is_no_shift_where_the_reference_rows_are_all_alike():
+    rng = np.random.default_rng(4)
+    train, batch = rng.random((60, 3)) < 0.01, rng.random((40, 3)) < 0.01
+    assert batch.sum() == 1
+    result = HLDDetector(num_latents=2, num_epochs=2, num_resamples=99).fit(train).test(batch)
+    assert result.pvalue >= min(result.pvalues)
+
+
 def test_a_single_column_and_two_rows():
     assert 0 <= HLDDetector(num_epochs=2).fit(np.array([[1], [2]])).test(np.array([[1]])).pvalue <= 1
 

@@ -116,3 +116,10 @@ def test_the_error_is_the_largest_relative_one_of_the_parts_and_that_of_the_law(
     for errors, relative in (((0.02, 0.01), 0.1), ((0.01, 0.1), 0.2), ((None, 0.05), 0.1)):
         result = found(*errors)
         assert result.error == pytest.approx(of_law + relative * result.value, rel=1e-12)
+
+
+def test_reference_rows_that_are_all_alike_do_not_make_small_what_no_metric_finds():
+    metrics = (norm("euclidean"), norm("whitened"))
+    law = joint_law(covariance_factor(np.zeros((2, 2))), metrics, np.random.default_rng(0), num_draws=DRAWS)
+    assert [law.tail(x) for x in (0.0, 0.001, 0.34, 1.0)] == [0.0, 0.001, 0.34, 1.0]
+    assert law.tails(np.array([0.2, 0.7])).tolist() == [0.2, 0.7]
