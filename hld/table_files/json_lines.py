@@ -11,10 +11,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from hld.table_files.dialect import ReadOptions
-from hld.table_files.json_lists import columns_of_rows, distinct_names
+from hld.table_files.json_lists import columns_of_rows, distinct_names, frame_of_objects
 
 BLOCK = 2 ** 22  # bytes that are parsed at a time
 MOST_LINE = 2 ** 28  # of a line
@@ -102,7 +100,6 @@ def _table(block: bytes, texts: set[str], name: str) -> Any:
 
 def _by_python(block: bytes, name: str) -> Any:
     """The rows of a block as a data frame of objects."""
-    import pandas
     decoder, text = json.JSONDecoder(object_pairs_hook=distinct_names), block.decode("utf-8-sig")
     rows, at = [], 0
     try:
@@ -114,11 +111,7 @@ def _by_python(block: bytes, name: str) -> Any:
             rows.append(row)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{name} is not a table in JSON lines: {error}") from None
-    columns = {}
-    for one, cells in columns_of_rows(rows, name).items():
-        columns[one] = np.empty(len(cells), dtype=object)
-        columns[one][:] = cells
-    return pandas.DataFrame(columns, dtype=object)
+    return frame_of_objects(columns_of_rows(rows, name))
 
 
 def _with_columns(table: Any, names: list[str]) -> Any:

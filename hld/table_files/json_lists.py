@@ -8,12 +8,15 @@
     {"schema": ..., "data": [{...}, ...]}           rows with a description, which is not used: "table" of pandas
 
 Such a file is read as a whole, because nothing in it is complete before its last byte; JSON lines are read in chunks.
+Numbers with a text among them, or beyond what Arrow holds, stay what they are, as in JSON lines.
 """
 from __future__ import annotations
 
 import json
 from itertools import chain
 from typing import Any
+
+import numpy as np
 
 NESTED = (list, dict)
 
@@ -31,11 +34,12 @@ def read_json(data: bytes, name: str) -> Any:
     Returns
     -------
     pyarrow.Table or None
+        Or pandas.DataFrame of objects, if a column has cells of several types, or whole numbers beyond 64 bits.
 
     Raises
     ------
     ImportError
-        Without pyarrow.
+        Without pyarrow, or pandas where it is needed.
     ValueError
         If it is not JSON, or no table.
 
@@ -61,7 +65,10 @@ def read_json(data: bytes, name: str) -> Any:
         raise ValueError(f"{name} is not JSON: {error}") from None
     value = _unwrapped(value, name)
     columns = columns_of_rows(value, name) if isinstance(value, list) else _columns(value, name)
-    return pyarrow.table({column: _array(cells, column, name) for column, cells in columns.items()})
+    try:
+        return pyarrow.table({column: _array(cells) for column, cells in columns.items()})
+    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, OverflowError):
+        return frame_of_objects(columns)
 
 
 def _unwrapped(value: Any, name: str) -> Any:
@@ -128,19 +135,38 @@ def _columns(value: Any, name: str) -> dict[str, Any]:
                      "{name: [cell, ...], ...}")
 
 
-def _array(cells: list[Any], column: str, name: str) -> Any:
+def _array(cells: list[Any]) -> Any:
     """An Arrow array of one type."""
     import pyarrow
     if any(isinstance(cell, NESTED) for cell in cells):    # as the type says, which is refused where it is looked at
         return pyarrow.array([[]] * len(cells), pyarrow.list_(pyarrow.null()))
-    try:
-        if any(isinstance(cell, float) for cell in cells):
-            cells = [float(cell) if type(cell) is int else cell for cell in cells]
-        return pyarrow.array(cells)
-    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, OverflowError):
-        kinds = sorted({type(cell).__name__ for cell in cells if cell is not None})
-        raise ValueError(f"{name} column {column!r} holds values of different types ({', '.join(kinds)}) or too large "
-                         "ones, expected numbers, texts, or true and false") from None
+    if any(isinstance(cell, float) for cell in cells):
+        cells = [float(cell) if type(cell) is int else cell for cell in cells]
+    return pyarrow.array(cells)
+
+
+def frame_of_objects(columns: dict[str, Any]) -> Any:
+    """Columns as a data frame that keeps each cell as it is.
+
+    Parameters
+    ----------
+    columns : dict of str to list
+
+    Returns
+    -------
+    pandas.DataFrame
+
+    Examples
+    --------
+    >>> frame_of_objects({"a": [1, "x", 2.5, True]})["a"].tolist()
+    [1, 'x', 2.5, True]
+    """
+    import pandas
+    arrays = {}
+    for name, cells in columns.items():
+        arrays[name] = np.empty(len(cells), dtype=object)
+        arrays[name][:] = cells
+    return pandas.DataFrame(arrays, dtype=object)
 
 
 def distinct_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -202,9 +202,12 @@ def _json_value(path: Any, name: str, options: ReadOptions) -> Iterator[Any]:
     if table is None:
         yield from json_line_chunks(io.BytesIO(data), name, options)
     else:
-        step = _rows_of(table.num_columns)
-        table = table.select(options.chosen(tuple(table.column_names), name))
-        yield from (table.slice(start, step) for start in range(0, len(table), step))
+        names = tuple(column for column, _ in columns_of(table))
+        step, wanted = _rows_of(len(names)), list(options.chosen(names, name))
+        is_arrow = hasattr(table, "column_names")
+        table = table.select(wanted) if is_arrow else table[wanted]
+        for start in range(0, len(table), step):
+            yield table.slice(start, step) if is_arrow else table.iloc[start:start + step]
 
 
 def _by_pandas(file: Any, dialect: Any, options: Any, name: Any) -> Iterator[Any]:
