@@ -105,14 +105,18 @@ def slot_expression(column: LevelColumn | BinColumn, value: Any) -> Any:
     Raises
     ------
     TypeError
-        If the database's type holds several values, bytes or intervals, which have no counterpart.
+        If the database's type holds several values, bytes or intervals, which have no counterpart, or is one that ibis
+        does not know, where numbers or times are expected.
     """
     import ibis
     dtype = value.type()
     if dtype.is_null():
         return ibis.literal(MISSING, type="int32")
-    if dtype.is_nested() or dtype.is_binary() or dtype.is_interval() or dtype.is_json():
-        raise TypeError(f"column {column.name!r} of the database is of type {dtype}, expected numbers, booleans, text, "
+    # the text of another type is a level, such as that of an ENUM in PostgreSQL, but no number and no time
+    is_unknown = dtype.is_unknown() and column.kind != "categorical"
+    if dtype.is_nested() or dtype.is_binary() or dtype.is_interval() or dtype.is_json() or is_unknown:
+        what = " ".join(str(getattr(dtype, "raw_type", dtype)).split())
+        raise TypeError(f"column {column.name!r} of the database is of type {what}, expected numbers, booleans, text, "
                         "dates or times: convert it in the query (an interval to seconds), or leave it out")
     hole = value.isnull()
     if (dtype.is_floating() and _backend(value) not in WITHOUT_NAN) or (

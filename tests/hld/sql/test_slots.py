@@ -169,3 +169,16 @@ def test_edges_outside_the_years_of_databases_are_refused():
 def test_doubles_are_exact(number):
     found = value_of(double(number))
     assert (found, np.signbit(found)) == (number, np.signbit(number))
+
+
+@pytest.mark.parametrize(("cells", "kind", "held"), [(HOURS * 20, "TIME_NS", ["06:00:00"]),
+                                                     (list(range(1000, 1060)), "UHUGEINT", [7]),
+                                                     ([1, 2] * 30, "UHUGEINT", [1])])
+def test_types_that_are_not_known_are_refused_where_numbers_and_times_are_expected(cells, kind, held):
+    with pytest.raises(TypeError, match=r"column 'x' of the database is of type (TIME_NS|UINT128), expected numbers"):
+        counted(fitted(cells), held, kind)
+
+
+def test_the_text_of_a_type_that_is_not_known_is_a_level():
+    detector = fitted(["101", "01"] * 30)
+    assert counted(detector, ["101", "101", "01", None], "BIT")[:2] == [1, 2]
