@@ -9,10 +9,11 @@ Counts are exact, and each f is rounded to a multiple of one power of two, so th
 order.
 
 Where variables have few categories the tables of many pairs come side by side from one matrix product (`pair_counts`).
-Where they have many, most cells of a table are empty: with 256 x 256 cells and 5,000 rows at least nine in ten.  A
-kernel (`learning.compiled.pair_information`) then counts one pair at a time in a table that stays in the cache, looks
-only at the cells that its rows touch, and counts f(s/(C_i C_j)) once for all others.  Its time is that of the rows,
-whatever the number of categories.
+Where they have many, most cells of a table are empty: with 256 x 256 cells and 5,000 rows at least nine in ten; and
+where rows are few, all the cells of the product take longer than counting the rows.  A kernel
+(`learning.compiled.pair_information`) then counts one pair at a time in a table that stays in the cache, looks only at
+the cells that its rows touch, and counts f(s/(C_i C_j)) once for all others.  Its time is that of the rows, whatever
+the number of categories.
 """
 from __future__ import annotations
 
@@ -31,6 +32,7 @@ from pcircuit.learning.pair_counts import (
 
 MOST_ENTRIES = 2 ** 21  # codes of one side of a block: 8 MB
 MOST_BYTES = 2 ** 27  # of all threads
+FEW_ROWS = 16  # for each cell of a pair, from which the kernel is the slower one
 ROW_SECONDS, CELL_SECONDS = 6e-9, 3e-8  # of NumPy: for a row of a pair, and for a cell
 
 
@@ -56,7 +58,7 @@ def mutual_information(data: Evidence, categories: Ints, pseudocount: float, wei
     step = np.spacing(total * (1 + abs(np.log(total)) + 2 * np.log(categories.max()))) * 4
     groups = variable_groups(categories)
     pairs = [(rows, columns) for g, rows in enumerate(groups) for columns in groups[g:]]
-    singly = [weights is None and not pairs_are_products(categories, *pair) for pair in pairs]
+    singly = [weights is None and _is_counted_singly(len(data), categories, *pair) for pair in pairs]
     by_kernel = [pair for pair, is_single in zip(pairs, singly, strict=True) if is_single]
     if by_kernel and INFORMATION.in_numpy(sum(_numpy_seconds(len(data), categories, *pair) for pair in by_kernel)):
         by_kernel, singly = [], [False] * len(pairs)
@@ -78,6 +80,12 @@ def mutual_information(data: Evidence, categories: Ints, pseudocount: float, wei
                 information[np.ix_(rows, columns)] = block
                 information[np.ix_(columns, rows)] = block.T
     return information
+
+
+def _is_counted_singly(num_rows: int, categories: Ints, rows: Ints, columns: Ints) -> bool:
+    """Whether the kernel is faster than the matrix product for the pairs of two groups of variables."""
+    few = num_rows <= FEW_ROWS * categories[rows].mean() * categories[columns].mean()
+    return bool(few) or not pairs_are_products(categories, rows, columns)
 
 
 def information_of_block(counts: Floats, c_i: Ints, c_j: Ints, pseudocount: float, step: float) -> Floats:
