@@ -9,7 +9,9 @@ from hld.tables.time_texts import in_iso
 
 PERIODS = {"year": 4, "month": 7, "day": 10, "hour": 13, "minute": 16}  # characters of a date as text
 WHOLE_DAY = 10  # characters of a date without a time of day, which is enough for hours and minutes
-DATE = re.compile(r"\d{4}(-\d{2}(-\d{2}([T ]\d{2}(:\d{2}.*)?)?)?)?")
+ZONE = r" ?([A-Z]{3,5}|Z|[+-]\d{2}(:?\d{2}(:\d{2})?)?)"  # two letters are AM or PM
+DATE = re.compile(r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01])([T ]([01]\d|2[0-4])(:[0-5]\d(:\d{2}([.,]\d+)?)?"
+                  rf"({ZONE})?)?)?)?)?", re.ASCII)
 
 
 def period_of(cell: Any, every: str, name: str) -> str | None:
@@ -18,8 +20,8 @@ def period_of(cell: Any, every: str, name: str) -> str | None:
     Parameters
     ----------
     cell : datetime, date, str or number
-        A text as `hld.tables.time_texts` knows dates, or with less or more behind what the period needs; a number only
-        for a year.
+        A text as `hld.tables.time_texts` knows dates, also with less behind what the period needs, or the name of a
+        zone; a number only for a year.
     every : str
         One of `PERIODS`.
     name : str

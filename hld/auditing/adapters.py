@@ -187,8 +187,9 @@ def _names(table: Any) -> list[Any]:
     """The names of the columns of a table."""
     if isinstance(table, Mapping):
         return list(table)
-    if hasattr(table, "columns"):
-        return list(table.schema.names if hasattr(table, "take") and hasattr(table, "schema") else table.columns)
+    if hasattr(table, "columns"):      # those of Arrow are the cells
+        is_arrow = hasattr(table, "schema") and not hasattr(table, "iloc") and hasattr(table, "take")
+        return list(table.schema.names if is_arrow else table.columns)
     if getattr(getattr(table, "dtype", None), "names", None):
         return list(table.dtype.names)
     first = table[0]

@@ -22,7 +22,7 @@ import pcircuit
 from hld.conditional.covariates import column_position
 
 STEPS, SMALL = 5_000, 1e-9
-UNKNOWN = 1e-9  # information in a direction, beside the most in any, that counts as none
+UNKNOWN = 1e-9  # information in a direction, beside the most in any, that counts as none; and what is put in its place
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,8 +171,8 @@ def _standard_errors(ratio: np.ndarray) -> np.ndarray:
     """(C,) of the estimate, from (T, C) P(x_t | c) / P(x_t); beyond 1 for labels that the rows cannot tell apart."""
     tangent = np.linalg.svd(np.ones((1, ratio.shape[1])))[2][1:].T  # (C, C - 1): changes that sum to 0
     values, vectors = np.linalg.eigh(tangent.T @ (ratio.T @ ratio) @ tangent)
-    least = max(UNKNOWN * float(values[-1]), UNKNOWN)  # changes with less information than this may be anything
-    variances: np.ndarray = (tangent @ vectors) ** 2 @ (1 / np.maximum(values, least))
+    least = UNKNOWN * max(float(values[-1]), 1.0)  # changes with less information than this may be anything
+    variances: np.ndarray = (tangent @ vectors) ** 2 @ (1 / np.where(values > least, values, UNKNOWN))
     return np.sqrt(variances)
 
 

@@ -198,7 +198,7 @@ def row_reference(circuit: pcircuit.Circuit, nodes: np.ndarray, data: np.ndarray
     Returns
     -------
     RowReference
-        Its mean is over all rows; the table may be of every k-th row, see `table_rows`.
+        Its mean is over all rows; the table may be of some of them, evenly spaced: see `table_rows`.
 
     Raises
     ------
@@ -219,7 +219,8 @@ def row_reference(circuit: pcircuit.Circuit, nodes: np.ndarray, data: np.ndarray
     holes = shown(vectors, data) if data.min() < 0 else None
     mean_score = None if features is None else pcircuit.mean_score(circuit, data)
     mean = vectors.mean(data, mean_score) if holes is None else holes.means
-    kept = data[::-(-len(data) // table_rows(len(mean)))]
+    most = table_rows(len(mean))
+    kept = data if len(data) <= most else data[np.arange(most) * len(data) // most]
     table = vectors.rows(kept)
     table -= mean
     if holes is not None:

@@ -199,13 +199,17 @@ def test_times_are_cut_to_periods(detector, visits):
     (["2026-03-07T12:30", "2026-03-07 12:45Z", "7.3.2026 12:50"], "hour", ("2026-03-07 12",)),
     (["2026-03-07", " ", None], "minute", ("2026-03-07", "(missing)")),
     (["2026-03", "2027-03-01"], "year", ("2026", "2027")),
+    (["2026-03-07 12:30:05,123", "2026-03-07 12:30:59.5 UTC", "2026-03-07T12:30+0100"], "minute",
+     ("2026-03-07 12:30",)),
     ([2026, 2027, np.nan], "year", ("2026", "2027", "(missing)"))])
 def test_texts_of_dates_in_all_forms_are_cut_to_periods(cells, every, labels):
     assert numbered(np.array(cells, dtype=object), every, "when")[1] == labels
 
 
 @pytest.mark.parametrize("cell", [
-    "03/07/2026 12:30", "20260307", 20260307, 1.5, "yesterday", "12:30", "2026-03", pd.Timedelta("40 days"), True])
+    "03/07/2026 12:30", "20260307", 20260307, 1.5, "yesterday", "12:30", "2026-03", pd.Timedelta("40 days"), True,
+    "2026-03-07 01:30 PM", "2026-03-07 01:30:00PM", "2026-13-01", "2026-00-07", "2026-03-32", "2026-03-07 25:00",
+    "٢٠٢٦-٠٣-٠٧"])
 def test_what_is_no_date_has_no_period(cell):
     """Its first characters would be a label, and 03/07/2026 in a month of its own."""
     with pytest.raises(ValueError, match="`every` needs dates such as"):

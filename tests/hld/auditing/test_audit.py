@@ -94,6 +94,10 @@ def test_columns_are_found_by_name_and_by_position_in_tables_of_any_kind(table):
             column_of(table, name)
 
 
+def test_columns_of_data_frames_may_have_the_names_of_what_arrow_tables_have():
+    assert column_of(TABLE.rename(columns={"b": "schema"}), 1).tolist() == ["x", "y", "y"]
+
+
 def test_columns_of_rows_without_names_are_found():
     for rows in (TABLE.to_numpy(), TABLE.to_numpy().tolist()):
         assert column_of(rows, "x1").tolist() == column_of(rows, 1).tolist() == ["x", "y", "y"]

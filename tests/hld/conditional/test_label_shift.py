@@ -47,6 +47,12 @@ def test_labels_that_rows_cannot_tell_apart_have_no_narrow_interval():
     for one, other in zip(whole[:3], twins[:3], strict=True):
         np.testing.assert_allclose(other[[0, 3]], one[[0, 2]], atol=1e-6)
     np.testing.assert_array_equal([twins[1][1:3], twins[2][1:3]], [[0, 0], [1, 1]])
+    for T in (1_000, 100_000):     # also where one row makes a rare label, and with it much information
+        given = np.full((T, 4), [0.9, 0.1, 0.1, 1e-12])
+        given[::2], given[0] = [0.1, 0.9, 0.9, 1e-12], [1e-12, 1e-12, 1e-12, 1]
+        _, low, high, _ = estimate(np.log(given), np.array([0.5, 0.2, 0.2, 0.1]), 0.95)
+        np.testing.assert_array_equal([low[1:3], high[1:3]], [[0, 0], [1, 1]])
+        assert 1 / T < high[3] < 4 / T
     nothing = estimate(np.zeros((50, 3)), q, 0.95)
     np.testing.assert_array_equal([nothing[1], nothing[2]], [[0] * 3, [1] * 3])
 
