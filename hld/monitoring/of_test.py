@@ -92,17 +92,39 @@ def monitor_of(test: Any, alpha: float = 0.05, margin: float | None = None) -> M
     >>> monitor_of(hld.HLDTest(circuit)).margin
     0.0
     """
-    judge, test = getattr(test, "judge_", test), getattr(test, "test_", test)
+    doubt, test = doubt_of_margin(test), getattr(test, "test_", test)
     if not hasattr(test, "calibration"):
         raise TypeError(f"`test` must be an HLDTest or a fitted HLDDetector, found {type(test).__name__}")
     exact = Monitor(test.circuit, alpha, test.nodes, rng=0)
     if margin is None:
-        if getattr(judge, "kind", None) in DEPENDENT:
-            warnings.warn(f"`test` was fitted with {DEPENDENT[judge.kind]}, so the default of `margin`, which takes "
-                          "rows for independent, does not bound false alarms: give a margin, or test batches",
-                          UserWarning, stacklevel=2)
+        if doubt is not None:
+            warnings.warn(f"`test` {doubt}", UserWarning, stacklevel=2)
         margin = farthest(test, test.mean[:len(exact.mean)] - exact.mean)
     return Monitor(test.circuit, alpha, test.nodes, margin=margin, rng=0) if margin else exact
+
+
+def doubt_of_margin(test: Any) -> str | None:
+    """Why the default of `margin` does not bound false alarms; None where it does.
+
+    Parameters
+    ----------
+    test : hld.HLDTest or hld.HLDDetector
+
+    Returns
+    -------
+    str or None
+        What can be said of the test or of its model.
+
+    Examples
+    --------
+    >>> import hld
+    >>> rows = np.random.default_rng(0).integers(0, 3, size=(200, 2))
+    >>> doubt_of_margin(hld.HLDDetector(num_epochs=2).fit(rows, order="time")).split(",")[0]
+    "was fitted with `order`='time'"
+    """
+    fitted_with = DEPENDENT.get(getattr(getattr(test, "judge_", test), "kind", None))  # type: ignore[arg-type]
+    return fitted_with and (f"was fitted with {fitted_with}, so the default of `margin`, which takes rows for "
+                            "independent, does not bound false alarms: give a margin, or test batches")
 
 
 def farthest(test: Any, misfit: np.ndarray) -> float:

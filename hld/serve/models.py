@@ -160,8 +160,10 @@ class Models:
         detector.test(detector.sample(TRIAL_ROWS, rng=0))
         watch = self._watches.get((name, digest))
         if watch is None:
-            watch = Watch(name, digest, detector.test_, *self.options)
+            watch = Watch(name, digest, detector, *self.options)
             self._watches[name, digest] = watch
+            if watch.warning is not None:
+                LOG.warning("monitor of model %s: %s", name, watch.warning)
         return LoadedModel(name, detector, digest, time.time(), watch, stamp, Results())
 
 

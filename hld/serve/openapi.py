@@ -34,6 +34,7 @@ SCHEMAS = {
     "Monitor": {"type": "object", "required": ["model", "digest", "num_rows", "alarm", "pvalue"], "properties": {
         "model": TEXT, "digest": TEXT, "num_rows": COUNT, "alarm": TRUTH, "alarm_row": COUNT_OR_NULL, "pvalue": NUMBER,
         "e_value": NUMBER, "log_e_value": NUMBER, "alpha": NUMBER, "margin": NUMBER, "num_missing": COUNT,
+        "warning": {"type": ["string", "null"]},
         "history": {"type": "array", "items": {"type": "array", "prefixItems": [COUNT, NUMBER, NUMBER]}}}},
     "Models": {"type": "object", "required": ["models"], "properties": {"models": {"type": "array", "items": {
         "type": "object", "required": ["name", "digest", "columns"], "properties": {

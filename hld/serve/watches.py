@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hld.monitoring.monitor import Monitor
-from hld.monitoring.of_test import monitor_of
+from hld.monitoring.of_test import doubt_of_margin, monitor_of
 from hld.serve.refusals import Refusal
 
 if TYPE_CHECKING:
+    from hld.detector import HLDDetector
     from hld.monitoring.monitor import MonitorResult
     from hld.testing.goodness_of_fit import HLDTest
 
@@ -39,23 +40,31 @@ class Watch:
         Name of the model.
     digest : str
         SHA-256 of its file.
-    test : hld.HLDTest
+    test : hld.HLDTest or hld.HLDDetector
     folder : str or None
         Where the state is kept; None keeps it in memory only.
     alpha : float
     margin : float or None
         See `monitor_of`.
+
+    Attributes
+    ----------
+    warning : str or None
+        Why the margin does not bound false alarms, if it is the default of a model that knows its rows as dependent.
     """
 
-    def __init__(self, name: str, digest: str, test: HLDTest, folder: str | None, alpha: float,
+    def __init__(self, name: str, digest: str, test: HLDTest | HLDDetector, folder: str | None, alpha: float,
                  margin: float | None) -> None:
+        doubt, inner = doubt_of_margin(test), getattr(test, "test_", test)
         self.path = None if folder is None else pathlib.Path(folder) / f"{name}-{digest[:16]}.monitor"
         self._lock = threading.Lock()
         if self.path is not None and self.path.exists():
             self.monitor = _known(self.path, alpha, margin)
         else:
-            self.monitor = monitor_of(test, alpha, margin)
-        self.last = self.monitor.update(_no_rows(test))
+            self.monitor = monitor_of(inner, alpha, margin)
+        is_default = doubt is not None and margin is None and self.monitor.margin == monitor_of(inner, alpha).margin
+        self.warning = f"the model {doubt}" if is_default else None
+        self.last = self.monitor.update(_no_rows(inner))  # type: ignore[arg-type]
         self.history: list[tuple[int, float, float]] = [_point(self.last)]
 
     def observe(self, codes: list[np.ndarray], after: int | None = None) -> MonitorResult:

@@ -150,7 +150,8 @@ def state_of(model: LoadedModel, result: Any = None) -> dict[str, Any]:
         Ready for JSON.
     """
     result = model.watch.last if result is None else result
-    return {"model": model.name, "digest": model.digest, **plain_json(result.to_dict())}
+    return {"model": model.name, "digest": model.digest, **plain_json(result.to_dict()),
+            "warning": model.watch.warning}
 
 
 def describe_model(model: LoadedModel, error: tuple[Any, ...] | None) -> dict[str, Any]:

@@ -47,6 +47,34 @@ def test_a_batch_in_every_form_has_the_verdict_of_the_library(client, shop, form
     assert answer["summary"].startswith("shift" if batch == "moved" else "no shift")
 
 
+@pytest.mark.parametrize(("margin", "kept"), [(None, None), (0.5, None), (None, 0.5)])
+@pytest.mark.parametrize("fitting", [{}, {"order": "time"}, {"groups": np.arange(600) // 20}])
+def test_a_monitor_whose_default_margin_promises_nothing_says_so(tmp_path, caplog, fitting, margin, kept):
+    rows = np.random.default_rng(5).integers(0, 2, size=(600, 2))
+    hld.HLDDetector(num_epochs=3, num_latents=2).fit(rows, **fitting).save(tmp_path / "coins.hld")
+    body = b'{"columns": {"x0": [0, 1], "x1": [1, 0]}}', "application/json"
+    if kept is not None:  # the margin of a service before this one
+        with served({"coins": tmp_path / "coins.hld"}, margin=kept, state=tmp_path) as (address, service):
+            client = Client(address)
+            assert client.json("POST", "/v1/observe", *body)[1]["warning"] is None
+            client.close()
+        service.models.close()
+        caplog.clear()
+    with served({"coins": tmp_path / "coins.hld"}, margin=margin, state=tmp_path) as (address, _):
+        client = Client(address)
+        answers = [client.json("POST", "/v1/observe", *body)[1], client.json("GET", "/v1/monitor")[1],
+                   client.json("POST", "/v1/reset")[1]]
+        client.close()
+    (said,) = {answer["warning"] for answer in answers}
+    logged = [record.message for record in caplog.records if "margin" in record.message]
+    if fitting and margin is None and kept is None:
+        assert "does not bound false alarms" in said
+        assert logged == [f"monitor of model coins: {said}"]
+    else:
+        assert said is None
+        assert logged == []
+
+
 def test_holes_and_dates_are_read_in_every_form(tmp_path):
     rng = np.random.default_rng(1)
     table = pd.DataFrame({"day": pd.Timestamp("2026-01-01") + pd.to_timedelta(rng.integers(0, 50, 400), "D"),
