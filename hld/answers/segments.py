@@ -34,7 +34,7 @@ from hld.checks import check_alpha
 from hld.schemas.counts.new_values import KeptValues
 from hld.schemas.encoding import EncodingReport, reports_of_parts
 from hld.schemas.quality import DataQuality, data_quality
-from hld.tables.cells import Columns, read_table
+from hld.tables.cells import Columns, read_table, unmasked
 from hld.tables.factored import whole_cells
 from hld.tables.shown_names import in_one_line
 from hld.tables.single_cells import TIME_TYPES, is_missing, plain_value
@@ -240,6 +240,7 @@ def split_off(columns: Columns, by: Any, fitted: Any = (), argument: str = "by")
         An unknown column, or another number of labels.
     """
     if not isinstance(by, (str, int, np.integer)) or isinstance(by, bool):
+        by = unmasked(by) if isinstance(by, np.ma.MaskedArray) else by
         labels = np.asarray(by, dtype=object) if isinstance(by, (list, tuple)) else np.asarray(by)
         if labels.shape != (columns.num_rows,):
             raise ValueError(f"`{argument}` has shape {labels.shape}, expected a column, or {columns.num_rows} labels, "
@@ -291,6 +292,36 @@ def numbered(cells: Any, every: str | None, name: str) -> tuple[Any, ...]:
     position = np.empty(len(values), dtype=np.int64)
     position[[found[value] for value in values]] = np.arange(len(values))
     return position[numbers], tuple(MISSING if value is None else str(value) for value in values)
+
+
+def group_numbers(cells: Any, name: str) -> np.ndarray:
+    """(N,) the number of each row's group, 0..G - 1 in the order of the labels.
+
+    Parameters
+    ----------
+    cells : (N,) array
+        Cells of any type.
+    name : str
+        Name of the column, for errors.
+
+    Returns
+    -------
+    (N,) int array
+
+    Raises
+    ------
+    ValueError
+        If a row has no group.
+
+    Examples
+    --------
+    >>> group_numbers(np.array(["b", "(missing)", "b"], dtype=object), "shop").tolist()      # a label like others
+    [1, 0, 1]
+    """
+    missing = sum(map(is_missing, whole_cells(cells).tolist()))
+    if missing:
+        raise ValueError(f"`groups` has {missing} rows without a group: leave them out, or give them one")
+    return np.asarray(numbered(cells, None, name)[0])
 
 
 def _place(value: Any) -> Any:

@@ -60,7 +60,7 @@ def warn_of_few(judge: Any, num_rows: int) -> None:
                           f"{judge.stretches.num_rows} rows, which are still dependent, so p-values are at least "
                           f"{judge.least_pvalue():.2g}, and more for long batches: give a longer series",
                           UserWarning, stacklevel=4)
-        elif judge.least_pvalue() > SUPPORTED_LEVEL:  # only groups have one
+        elif not isinstance(judge, TimeTest) and judge.least_pvalue() > SUPPORTED_LEVEL:  # only groups have one
             warnings.warn(f"`groups` leaves {judge.num_groups} groups to compare with, so p-values are at least "
                           f"{judge.least_pvalue():.2g}: a test at a lower level never rejects", UserWarning,
                           stacklevel=4)

@@ -40,6 +40,7 @@ from hld.vectors.row_vectors import RowVectors
 
 FEWEST_STRETCHES, MOST_STRETCHES = 30, 200
 FEWEST_ROWS = 2 * FEWEST_STRETCHES
+EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +74,9 @@ class StretchReference:
         """(J, size) means of the stretches of 2^r rows, less their mean, with their variance made unbiased."""
         first = int(self.counts[:r].sum())
         found = self.means[first:first + self.counts[r]]
-        return (found - found.mean(axis=0)) * np.sqrt(len(found) / (len(found) - 1))
+        # a stretch is the difference of two sums of up to n rows: what is less than their rounding is no variation
+        varies = np.ptp(found, axis=0) > 2 * self.num_rows * EPS * np.abs(found).max(axis=0)
+        return np.where(varies, found - found.mean(axis=0), 0.0) * np.sqrt(len(found) / (len(found) - 1))
 
     def traces(self) -> np.ndarray:
         """(R,) v_s: as s grows never larger than before, nor smaller than independence makes it."""

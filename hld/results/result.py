@@ -44,7 +44,8 @@ class HLDResult:
     num_samples : int
         T, the rows of the batch.
     null : str
-        Null distribution used: "exact", "normal" or "monte-carlo" (drawn batches).
+        Null distribution used: "exact", "normal" or "monte-carlo" (drawn batches); "groups" or "time" where the batch
+        was compared with groups or with stretches of time.
     inflation : float
         Factor by which the null was scaled for estimation error: 1 + T / num_train, or 1.
     null_error : float or None

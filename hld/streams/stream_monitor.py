@@ -304,16 +304,13 @@ class StreamMonitor:
 
 def _encoded(detector: Any, reference: Any, groups: Any) -> tuple[np.ndarray, np.ndarray | None]:
     """Codes of the reference, and its groups as numbers or None."""
-    from hld.answers.segments import MISSING, numbered, split_off
+    from hld.answers.segments import group_numbers, split_off
     from hld.tables.cells import read_table
     try:
         columns, labels = read_table(reference), None
         if groups is not None:
             columns, cells, name = split_off(columns, groups, detector.encoder_.names, argument="groups")
-            labels, names = numbered(cells, None, name)
-            if names and names[-1] == MISSING:
-                raise ValueError(f"`groups` has {int((labels == len(names) - 1).sum())} rows without a group: leave "
-                                 "them out, or give them one")
+            labels = group_numbers(cells, name)
         return detector.encoder_.encode_counting(columns)[0], labels
     except (TypeError, ValueError) as error:
         raise type(error)(str(error).replace("`table`", "`reference`", 1)) from None

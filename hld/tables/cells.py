@@ -133,7 +133,7 @@ def _named_parts(table: Any) -> tuple[Any, ...] | None:
 def _as_array(table: ArrayLike) -> np.ndarray:
     """An array, or a list of rows as an array of objects; None in place of masked entries."""
     if isinstance(table, np.ma.MaskedArray):
-        return _unmasked(table)
+        return unmasked(table)
     if hasattr(table, "__array__"):
         return np.asarray(table)
     if isinstance(table, (list, tuple)):
@@ -147,14 +147,14 @@ def _as_array(table: ArrayLike) -> np.ndarray:
 def _row_of_objects(row: list[Any]) -> list[Any]:
     """A row as an array of objects takes it: None in place of masked cells, dates one by one."""
     if isinstance(row, np.ma.MaskedArray):
-        row = _unmasked(row)
+        row = unmasked(row)
     if isinstance(row, (list, tuple)) and any(cell is np.ma.masked for cell in row):
         return [None if cell is np.ma.masked else cell for cell in row]
     # a row of dates would turn into bare integers
     return list(row) if isinstance(row, np.ndarray) and row.dtype.kind in "Mm" else row
 
 
-def _unmasked(array: Any) -> np.ndarray:
+def unmasked(array: Any) -> np.ndarray:
     """Cells of a masked array (any shape), None where masked, or NaT."""
     mask = np.ma.getmaskarray(array) if array.dtype.names is None else np.False_
     # None among objects keeps large integers exact, which a detour through NaN would not.
@@ -169,7 +169,7 @@ def _checked_column(array: Any, name: str) -> Any:
     if isinstance(array, (Factored, Unreadable)):
         return array
     try:
-        return _checked_dtype(_unmasked(array) if isinstance(array, np.ma.MaskedArray) else array,
+        return _checked_dtype(unmasked(array) if isinstance(array, np.ma.MaskedArray) else array,
                               f"`table` column {name!r}")
     except (TypeError, ValueError) as error:
         return Unreadable(len(array), type(error), str(error))

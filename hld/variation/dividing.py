@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from hld.answers.segments import MISSING as NO_LABEL
-from hld.answers.segments import numbered, split_off
+from hld.answers.segments import group_numbers, split_off
 from hld.references.groups import split_groups
 from hld.references.held_out import split_rows
 from hld.references.stretches import FEWEST_ROWS
@@ -38,10 +37,7 @@ def divide(columns: Any, groups: Any, order: str | None, reference: str, rng: np
         raise ValueError("`groups` are compared with groups that nothing was learned from: use reference='held-out', "
                          f"found reference={reference!r}")
     columns, cells, name = split_off(columns, groups, argument="groups")
-    labels, names = numbered(cells, None, name)
-    if names[-1] == NO_LABEL:
-        raise ValueError(f"`groups` has {int((labels == len(names) - 1).sum())} rows without a group: leave them out, "
-                         "or give them one")
+    labels = group_numbers(cells, name)
     if not columns.arrays:
         raise ValueError("`groups` names the only column of `table`: there must be others to learn")
     return columns, split_groups(labels, rng), labels

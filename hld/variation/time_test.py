@@ -9,6 +9,7 @@ exchangeable if they are long compared with the memory of the series.
 Where they are not, because doubling the length of the longest still takes off less than a quarter of their variance,
 neither their number nor the law beyond them says much.  The reference then is what it is by exchangeability: G disjoint
 stretches as long as the batch, or of four independent rows if that is longer, and a p-value is at least 1 / (G + 1).
+So it is where all rows are alike: that nothing has happened in n rows does not say how rare it is.
 """
 from __future__ import annotations
 
@@ -60,15 +61,15 @@ class TimeTest:
         own, others = without_rounding(own, self.stretches.at(T), np.abs(self.stretches.mean))
         least = self.least_pvalue(T)
         found = exchangeable_pvalue(own, others, self.inner.calibration.metrics, many=FEWEST_STRETCHES, is_exact=False)
-        result = judged(self, own, others, found._replace(value=max(found.value, least)), T, alpha,
+        result = judged(self, own, others, found._replace(value=max(found.value, least), null=self.kind), T, alpha,
                         int((batch < 0).sum()))
         result = with_columns(result, self.inner, own, others, FEWEST_STRETCHES)
         return result if result.column_pvalues is None or not least else replace(
             result, column_pvalues=np.maximum(result.column_pvalues, least))
 
     def least_pvalue(self, T: int = 1) -> float:
-        """1 / (G + 1), see above, for a batch of T rows; 0 where the stretches are long enough for a law."""
-        if not self.is_too_short:
+        """1 / (G + 1), see above, for a batch of T rows; 0 where stretches differ and are long enough for a law."""
+        if self.has_law:
             return 0.0
         n = self.stretches.num_rows
         longest = max(T, math.ceil(INDEPENDENT_ROWS * n / self.stretches.effective_rows(n)))
@@ -81,8 +82,13 @@ class TimeTest:
 
     @property
     def has_law(self) -> bool:
-        """Whether a law goes beyond the ranks."""
-        return not self.is_too_short
+        """Whether a law goes beyond the ranks: not where stretches are dependent, nor where none differs at all."""
+        return not self.is_too_short and self.varies
+
+    @property
+    def varies(self) -> bool:
+        """Whether stretches differ by more than rounding."""
+        return bool(self.stretches.traces()[0] > 0)
 
     @property
     def is_too_short(self) -> bool:
@@ -94,8 +100,9 @@ class TimeTest:
         """A line or two."""
         own = self.stretches
         sizes = "; ".join(f"T = {T}: {own.effective_rows(T):.3g}" for T in SHOWN_SIZES)
-        note = (f"; stretches of this length are still dependent, so p-values are at least {self.least_pvalue():.2g}: "
-                "give a longer series" if self.is_too_short else "")
+        why = "stretches of this length are still dependent" if self.is_too_short else "all rows are alike"
+        more = ": give a longer series" if self.is_too_short else ", and more for long batches"
+        note = "" if self.has_law else f"; {why}, so p-values are at least {self.least_pvalue():.2g}{more}"
         return (f"order of time: stretches of up to {own.longest} of {own.num_rows} rows{note}\n"
                 f"effective sample sizes: {sizes}")
 

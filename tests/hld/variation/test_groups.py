@@ -215,11 +215,20 @@ def test_files_keep_the_groups(fitted, tmp_path):
     ([1, 2, 3], r"`groups` has shape \(3,\), expected a column, or 40 labels"),
     (np.zeros(40), "`groups` names 1 group, expected at least 3"),
     (np.where(np.arange(40) < 5, np.nan, np.arange(40) % 4), "`groups` has 5 rows without a group"),
+    (np.ma.masked_array(np.arange(40) % 4, mask=np.arange(40) < 5), "`groups` has 5 rows without a group"),
+    (["(missing)", "a", None, "b"] * 10, "`groups` has 10 rows without a group"),
 ])
 def test_bad_groups_are_refused(groups, said):
     rows = {"a": np.arange(40) % 2, "b": np.arange(40) % 3}
     with pytest.raises((TypeError, ValueError), match=said):
         hld.HLDDetector(num_epochs=1).fit(rows, groups=groups)
+
+
+def test_a_group_may_be_called_missing():
+    rows, labels = np.random.default_rng(0).integers(0, 2, size=(120, 2)), ["(missing)", *map(str, range(39))] * 3
+    detector = hld.HLDDetector(num_epochs=1).fit(rows, groups=labels)
+    assert detector.judge_.num_groups == 20
+    assert len(hld.StreamMonitor(detector, rows, groups=labels).sizes) == 40
 
 
 def test_groups_need_rows_kept_from_learning_and_few_are_warned_of():

@@ -1,4 +1,6 @@
 """Stretches of time: their variance in known series, effective sizes, the level where rows are dependent, refusals."""
+import warnings
+
 import binomial_bounds
 import numpy as np
 import pytest
@@ -152,6 +154,22 @@ def test_a_series_with_a_long_memory_is_said_to_be_too_short():
     calm = hld.HLDDetector(num_latents=2, num_epochs=5, null="exact").fit(rows, order="time")
     assert "still dependent" not in calm.describe()
     assert calm.judge_.least_pvalue(1000) == 0.0
+
+
+def test_a_series_without_any_change_is_not_said_to_be_dependent():
+    """Sums of many equal numbers differ by rounding only, which is neither variation nor dependence."""
+    for n in (130, 3000, 20_000):
+        table = {"a": [1] * n, "b": ["u"] * n}
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            detector = hld.HLDDetector(num_latents=2, num_epochs=2).fit(table, order="time")
+        assert not detector.judge_.stretches.traces().any()
+        assert "all rows are alike, so p-values are at least" in detector.describe()
+        assert detector.test({"a": [1] * 7, "b": ["u"] * 7}).pvalue == 1.0
+        for T in (1, 7, n):
+            found = detector.test({"a": [1] * T, "b": ["v"] * T})
+            assert found.pvalue == pytest.approx(1 / (n // 2 // max(T, 4) + 1))
+            assert (found.null, found.to_dict()["null"]) == ("time", "time")
 
 
 @pytest.mark.parametrize(("options", "said"), [
