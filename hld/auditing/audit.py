@@ -6,6 +6,8 @@ From a table that the detector has not seen, batches of T rows are drawn and jud
   Pearson; for a detector of level alpha it should contain alpha.
 * **in order**: successive rows of the table as it stands.  If these raise more alarms than random ones, the reference
   itself drifts: the table is not a sample from one distribution, and its order matters.
+* of detectors fitted with groups or ``order="time"`` random rows do not tell the level: they vary less than the rows of
+  one group, or successive ones.  `AuditResult.notes` says so; with ``order="time"`` the level is that of rows in order.
 * **power**: rows drawn so that a level of a column is more frequent, as an `Edit` says; everything else given that
   column stays as it is, because whole rows are drawn.
 
@@ -20,7 +22,7 @@ Clopper and Pearson (1934), The use of confidence or fiducial limits illustrated
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -31,6 +33,11 @@ from hld.checks import check_alpha
 from hld.planning.alternatives import Edit, read_edits
 
 SIZES = (10, 50, 200)
+DEPENDENT = {  # kinds of `judge_`: what random rows do not tell of detectors that know their rows as dependent
+    "groups": "fitted with groups: random rows come from many groups and vary less than the rows of one, so they do "
+              "not tell its level: count p-values of whole groups that it has not seen (test_by)",
+    "time": "fitted in order of time: random rows vary less than successive ones, so its level is that of batches in "
+            "order"}
 
 
 @dataclass(frozen=True)
@@ -71,28 +78,47 @@ class AuditResult:
     alpha : float
     num_held_out : int
         Rows of the table.
+    kinds : dict of str to str
+        Of detectors that were fitted to groups or a series: "groups" or "time".
     """
 
     rows: tuple[Any, ...]
     alpha: float
     num_held_out: int
+    kinds: dict[str, str] = field(default_factory=dict)
 
     @property
     def keeps_level(self) -> dict[str, Any]:
-        """For each detector whether alpha is no smaller than every interval of its level."""
-        names = dict.fromkeys(row.detector for row in self.rows)
+        """For each detector whether alpha is no smaller than every interval of its level.
+
+        The level is that of unshifted batches; of a detector that was fitted with ``order="time"`` that of batches in
+        order.  Of one fitted with groups it is not known from random rows, see `notes`.
+        """
+        situations = {row.detector: "in order" if self.kinds.get(row.detector) == "time" else "unshifted"
+                      for row in self.rows}
         return {name: all(row.low <= self.alpha for row in self.rows
-                          if row.detector == name and row.situation == "unshifted") for name in names}
+                          if row.detector == name and row.situation == own) for name, own in situations.items()}
+
+    @property
+    def notes(self) -> dict[str, str]:
+        """What is to be known of the numbers of detectors that were fitted to groups or a series."""
+        return {name: DEPENDENT[kind] for name, kind in self.kinds.items()}
+
+    def verdict(self, name: str) -> str:
+        """Whether a detector keeps its level, in words."""
+        if not self.keeps_level[name]:
+            return "alarms too often"
+        return "its level is not told by random rows" if self.kinds.get(name) == "groups" else "keeps its level"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
         return {"alpha": self.alpha, "num_held_out": self.num_held_out, "keeps_level": self.keeps_level,
-                "rows": [asdict(row) for row in self.rows]}
+                "notes": self.notes, "rows": [asdict(row) for row in self.rows]}
 
     def __str__(self) -> str:
         lines = [f"audit on {self.num_held_out} rows at level {self.alpha:g}:"]
-        for name, keeps in self.keeps_level.items():
-            lines.append(f"{name}: {'keeps its level' if keeps else 'alarms too often'}")
+        for name in self.keeps_level:
+            lines += [f"{name}: {self.verdict(name)}", *(f"  {note}" for note in [self.notes.get(name)] if note)]
             lines += [f"  {row.situation}, {row.num_rows} rows: {row.num_alarms} of {row.num_batches} batches alarmed "
                       f"({100 * row.low:.3g} to {100 * row.high:.3g} %)" for row in self.rows if row.detector == name]
         return "\n".join(lines)
@@ -167,7 +193,8 @@ def audit(detectors: Any, held_out: Any, sizes: Sequence[int] = SIZES, edits: Se
             reused = sum(map(len, batches)) > n or situation not in ("unshifted", "in order")
             for name, test in run.items():
                 rows.append(_judged(name, situation, test, [take(held_out, one) for one in batches], alpha, reused))
-    return AuditResult(tuple(rows), alpha, n)
+    kinds = {name: getattr(getattr(one, "judge_", None), "kind", None) for name, one in named.items()}
+    return AuditResult(tuple(rows), alpha, n, {name: kind for name, kind in kinds.items() if kind in DEPENDENT})
 
 
 def _drawn(n: int, T: int, B: int, rng: np.random.Generator) -> list[np.ndarray]:

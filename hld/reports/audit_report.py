@@ -38,8 +38,9 @@ def audit_report(result: Any, *, table_name: Any = "the table", commands: Any = 
                  f"{100 * row.rate:.3g} %", f"{100 * row.low:.3g} to {100 * row.high:.3g} %",
                  "yes" if row.is_reused else "no")
                 for row in result.rows if row.detector == name]
-        said = "keeps its level" if keeps else "alarms too often where nothing has shifted"
-        parts.append(f"<h2>{escaped(name)}: {said}</h2>"
+        said = result.verdict(name) if keeps else "alarms too often where nothing has shifted"
+        note = f"<p>{escaped(result.notes[name])}.</p>" if name in result.notes else ""
+        parts.append(f"<h2>{escaped(name)}: {said}</h2>{note}"
                      + table(("batches", "rows each", "alarms", "share", "interval", "share rows"), rows))
     parts.append('<p class="soft">If batches in the order of the table alarm more often than unshifted ones, the '
                  "table itself drifts.  Batches that share rows are dependent, so their interval is too narrow.</p>")

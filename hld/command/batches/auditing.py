@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import pathlib
 import shlex
+from types import SimpleNamespace
 from typing import Any
 
 
@@ -17,7 +18,8 @@ def audit(args: Any) -> int:
         check_output(args.report)
     detector, table = read_inputs(args)
     name = pathlib.Path(args.model).name
-    result = audited({name: lambda batch: detector.test(batch, args.alpha)}, table, args.sizes, args.edit or [],
+    at_alpha = SimpleNamespace(test=lambda batch: detector.test(batch, args.alpha), judge_=detector.judge_)
+    result = audited({name: at_alpha}, table, args.sizes, args.edit or [],
                      args.alpha, num_batches=args.num_batches, rng=args.seed)
     if args.report is not None:
         edits = [part for edit in args.edit or [] for part in ("--edit", edit)]

@@ -55,6 +55,21 @@ def test_drift_and_power_are_found():
     assert rates["0 = 1: +20 % of rows"] > 0.8
 
 
+def test_random_rows_are_not_said_to_tell_the_level_of_dependent_rows():
+    rng = np.random.default_rng(3)
+    coins = rng.integers(0, 2, size=(800, 2))
+    plain, group, time = (hld.HLDDetector(num_latents=2, num_epochs=2).fit(coins, **fitting)
+                          for fitting in ({}, {"groups": np.arange(800) // 20}, {"order": "time"}))
+    found = hld.audit({"plain": plain, "group": group, "time": time}, coins[:400], sizes=[20], num_batches=20)
+    assert list(found.notes) == list(found.to_dict()["notes"]) == ["group", "time"]
+    assert "group: its level is not told by random rows\n  fitted with groups: random rows come from many" in str(found)
+    assert "random rows vary less than successive ones" in audit_report(found)
+    runs = np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]] * 5, 20, axis=0)  # alarms in order only
+    rows = hld.audit({"plain": plain, "time": time}, runs, sizes=[20], num_batches=20)
+    assert [row.low > 0.05 for row in rows.rows] == [False, False, True, True]
+    assert rows.keeps_level == {"plain": True, "time": False}
+
+
 def test_verdicts_without_pvalues_are_alarms_or_none():
     """True and 1 are alarms, False and 0 none, wherever they stand; a p-value beside them goes first."""
     drift = {"data": {"is_drift": np.int64(1)}}
