@@ -59,7 +59,7 @@ ROOMS = {
         "conditional": {"checks", "vectors", "nulls", "nulls.ranks", "gchi2", "answers", "results", "testing",
                         "variation"},
         "variation": {"checks", "tables", "answers", "vectors", "references", "nulls", "results", "testing"},
-        "streams": {"checks", "tables", "answers"},
+        "streams": {"checks", "tables", "schemas", "answers"},
         CORE: {"metrics", "nulls", "results", "summaries"},
         "files": {"checks", "schemas", "answers", "synthetic", "references", "vectors", "nulls", "metrics", "testing",
                   "variation", "conditional", CORE},

@@ -10,6 +10,7 @@ Every difference is counted, none is hidden, and none stops a check that can go 
 """
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ from hld.schemas.counts.new_values import KeptValues, compare_new
 
 COUNTS = {"num_odd": "of another type", "num_unseen": "that training did not have",
           "num_out_of_range": "out of the training range"}
+ABSENT = "column {} is not there: all of its cells count as missing"
 MOST_NAMED = 5  # columns that a line names
 NEW = ("num_unseen", "num_out_of_range")  # what `hld.schemas.counts.new_values` tests
 
@@ -63,7 +65,7 @@ class ColumnQuality:
     def lines(self, num_rows: int) -> list[Any]:
         """Sentences about what differs; none where nothing does."""
         if self.is_absent:
-            return [f"column {self.name!r} is not there: all of its cells count as missing"]
+            return [ABSENT.format(repr(self.name))]
         tested = "" if self.new_pvalue is None else f" (p = {self.new_pvalue:.2g})"
         found = [f"column {self.name!r}: {count} of {num_rows} values {what}{tested * (attribute in NEW)}"
                  for attribute, what in COUNTS.items() if (count := getattr(self, attribute))]
@@ -140,6 +142,25 @@ class DataQuality:
         lines = [f"{self.num_rows} rows", *self.extra_lines(),
                  *[line for column in self.columns for line in column.lines(self.num_rows)]]
         return "\n".join(lines) if len(lines) > 1 else f"{lines[0]}, nothing that the schema does not know"
+
+
+def column_lines(absent: Sequence[str], extra: Sequence[str]) -> list[str]:
+    """Sentences about columns that a table does not have, and about others that it has.
+
+    Parameters
+    ----------
+    absent, extra : sequences of str
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> column_lines(["size"], ["sice"])
+    ["column 'size' is not there: all of its cells count as missing", "column 'sice' was not in training: ignored"]
+    """
+    return [*map(ABSENT.format, map(repr, absent)), *DataQuality(0, (), tuple(extra)).extra_lines()]
 
 
 def data_quality(columns: tuple[Any, ...], trained: Any, report: Any, absent: Any = (), extra: Any = (), *,

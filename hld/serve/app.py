@@ -88,9 +88,9 @@ class Service:
         model, after = asked.model(self.models), asked.count("after")
         form = form_of(request.headers.get("content-type", ""))
         async with self.bodies.body(request) as body:
-            codes = await self.pool.run(encode_table, model, body, form, self.limits)
+            codes, differs = await self.pool.run(encode_table, model, body, form, self.limits)
         async with self._turns.setdefault(model.name, asyncio.Lock()):
-            answer = await self.pool.run(observe_rows, model, codes, after)
+            answer = await self.pool.run(observe_rows, model, codes, differs, after)
         self.numbers.rows.labels(model.name, "observe").inc(sum(map(len, codes)))
         return _json(answer)
 

@@ -21,6 +21,7 @@ PARAMETERS: dict[str, tuple[str, dict[str, Any]]] = {
               {"type": "integer", "minimum": 0}),
     "id": ("Number of a result, from its answer; by default the last one.", {"type": "string"})}
 NUMBER, TEXT, TRUTH, COUNT = ({"type": name} for name in ("number", "string", "boolean", "integer"))
+NAMES = {"type": "array", "items": TEXT}
 COUNT_OR_NULL = {"type": ["integer", "null"]}
 SCHEMAS = {
     "Error": {"type": "object", "required": ["error"], "properties": {"error": {
@@ -34,7 +35,7 @@ SCHEMAS = {
     "Monitor": {"type": "object", "required": ["model", "digest", "num_rows", "alarm", "pvalue"], "properties": {
         "model": TEXT, "digest": TEXT, "num_rows": COUNT, "alarm": TRUTH, "alarm_row": COUNT_OR_NULL, "pvalue": NUMBER,
         "e_value": NUMBER, "log_e_value": NUMBER, "alpha": NUMBER, "margin": NUMBER, "num_missing": COUNT,
-        "warning": {"type": ["string", "null"]},
+        "warning": {"type": ["string", "null"]}, "absent": NAMES, "extra": NAMES,
         "history": {"type": "array", "items": {"type": "array", "prefixItems": [COUNT, NUMBER, NUMBER]}}}},
     "Models": {"type": "object", "required": ["models"], "properties": {"models": {"type": "array", "items": {
         "type": "object", "required": ["name", "digest", "columns"], "properties": {

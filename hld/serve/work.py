@@ -89,8 +89,8 @@ def answer_of(model: LoadedModel, result: Any, detail: str) -> dict[str, Any]:
     return own | plain_json(shown.to_dict())
 
 
-def encode_table(model: LoadedModel, body: bytes, form: str, limits: Limits) -> list[Any]:
-    """The codes (n, V) of a table, chunk by chunk.
+def encode_table(model: LoadedModel, body: bytes, form: str, limits: Limits) -> tuple[list[Any], dict[str, list[str]]]:
+    """The codes (n, V) of a table, chunk by chunk, and how its columns differ from those of training.
 
     Parameters
     ----------
@@ -101,19 +101,26 @@ def encode_table(model: LoadedModel, body: bytes, form: str, limits: Limits) -> 
 
     Returns
     -------
-    list of (n, V) integer arrays
+    codes : list of (n, V) integer arrays
+    differs : dict
+        Names of `absent` columns, which count as missing, and of `extra` ones, which are ignored.
     """
     encoder = model.detector.encoder_
-    return [encoder.encode_counting(chunk)[0] for chunk in read_tables(body, form, encoder, limits)]
+    found = [encoder.encode_counting(chunk) for chunk in read_tables(body, form, encoder, limits)]
+    return ([codes for codes, *_ in found],
+            {name: list(dict.fromkeys(column for chunk in found for column in chunk[at]))
+             for name, at in (("absent", 2), ("extra", 3))})
 
 
-def observe_rows(model: LoadedModel, codes: list[Any], after: int | None) -> dict[str, Any]:
+def observe_rows(model: LoadedModel, codes: list[Any], differs: dict[str, list[str]],
+                 after: int | None) -> dict[str, Any]:
     """State of the monitor after rows.
 
     Parameters
     ----------
     model : LoadedModel
-    codes : list of (n, V) integer arrays
+    codes, differs
+        What `encode_table` returned.
     after : int or None
         Rows that the monitor must have before these.
 
@@ -127,7 +134,7 @@ def observe_rows(model: LoadedModel, codes: list[Any], after: int | None) -> dic
     Refusal
         Status 409 if it has others.
     """
-    return state_of(model, model.watch.observe(codes, after))
+    return state_of(model, model.watch.observe(codes, after)) | plain_json(differs)
 
 
 def reset_monitor(model: LoadedModel) -> dict[str, Any]:

@@ -14,13 +14,15 @@ from __future__ import annotations
 
 import os
 import threading
-from dataclasses import dataclass, field
+import warnings
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 import pcircuit
 from hld.checks import check_alpha
+from hld.schemas.quality import column_lines
 from hld.streams.detectors import check_fitted_detector
 from hld.streams.directions import FORGETTING, LIVE, first_races, next_start, scores_of, start_directions, starts_at
 from hld.streams.races import FACTORS, FIRST, SHARE, THRESHOLDS, advance
@@ -51,6 +53,8 @@ class StreamResult:
         Columns of the node whose race is ahead; all columns if it is the race of a direction.
     log_e_values : (n,) float array
         After each row of this update.
+    absent, extra : tuples of str
+        Columns that the table of this update did not have, which counted as missing, and others, which were ignored.
     """
 
     log_e_value: float
@@ -62,6 +66,8 @@ class StreamResult:
     alpha: float
     columns: tuple[str, ...]
     log_e_values: np.ndarray = field(repr=False)
+    absent: tuple[str, ...] = ()
+    extra: tuple[str, ...] = ()
 
     @property
     def e_value(self) -> float:
@@ -72,11 +78,13 @@ class StreamResult:
         """Plain Python values, ready for JSON."""
         return {"e_value": self.e_value, "log_e_value": self.log_e_value, "pvalue": self.pvalue, "alarm": self.alarm,
                 "alarm_row": self.alarm_row, "num_rows": self.num_rows, "num_missing": self.num_missing,
-                "alpha": self.alpha, "margin": 0.0, "columns": list(self.columns)}
+                "alpha": self.alpha, "margin": 0.0, "columns": list(self.columns),
+                "absent": list(self.absent), "extra": list(self.extra)}
 
     def __str__(self) -> str:
         verdict = f"alarm at row {self.alarm_row} ({', '.join(self.columns[:4])})" if self.alarm else "no alarm"
-        return f"{verdict}: anytime-valid p = {self.pvalue:.3g}, alpha = {self.alpha:g}, {self.num_rows} rows"
+        first = f"{verdict}: anytime-valid p = {self.pvalue:.3g}, alpha = {self.alpha:g}, {self.num_rows} rows"
+        return "\n".join([first, *column_lines(self.absent, self.extra)])
 
     __repr__ = __str__
 
@@ -172,7 +180,8 @@ class StreamMonitor:
         Parameters
         ----------
         table : array_like or data frame
-            The next rows, with the columns of training.
+            The next rows, with the columns of training.  As in `HLDDetector.test`, a column that is not there counts
+            as missing and others are ignored: the result names both.
 
         Returns
         -------
@@ -183,7 +192,8 @@ class StreamMonitor:
         TypeError, ValueError
             If `table` is not usable; the monitor is then unchanged.
         """
-        return self.update_codes(self.detector.encoder_.encode_counting(table)[0])
+        codes, _, absent, extra = self.detector.encoder_.encode_counting(table)
+        return replace(self.update_codes(codes), absent=tuple(absent), extra=tuple(extra))
 
     def update_codes(self, codes: np.ndarray) -> StreamResult:
         """The same as `update`, for rows that are encoded.
@@ -311,9 +321,12 @@ def _encoded(detector: Any, reference: Any, groups: Any) -> tuple[np.ndarray, np
         if groups is not None:
             columns, cells, name = split_off(columns, groups, detector.encoder_.names, argument="groups")
             labels = group_numbers(cells, name)
-        return detector.encoder_.encode_counting(columns)[0], labels
+        codes, _, absent, extra = detector.encoder_.encode_counting(columns)
     except (TypeError, ValueError) as error:
         raise type(error)(str(error).replace("`table`", "`reference`", 1)) from None
+    if absent:
+        warnings.warn(f"`reference`: {'; '.join(column_lines(absent, extra))}", UserWarning, stacklevel=3)
+    return codes, labels
 
 
 def uniform_numbers(seed: int, first: int, n: int) -> np.ndarray:

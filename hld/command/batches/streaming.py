@@ -24,6 +24,7 @@ import csv
 import itertools
 import json
 import sys
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -56,22 +57,31 @@ def monitor(args: argparse.Namespace) -> int:
     else:
         watch = _among_rows(detector, args)
         update = watch.update_codes
-    was_alarm, result = False, None
+    was_alarm, result, differs = False, None, dict[str, Any]()
     options = reading_options(args)
     for dialect, rows in _blocks(_lines(options.encoding), args.every, options):
-        codes, *_ = encoder.encode_counting(_cells(rows, dialect, encoder, options))
+        codes, _, absent, extra = encoder.encode_counting(_cells(rows, dialect, encoder, options))
+        differs = differs or _differences(absent, extra)  # all rows have the columns of the header
         result = update(codes)
         if args.state is not None:
             watch.save(args.state)  # before the line that tells of these rows: a stream mostly ends by a signal
         is_new, was_alarm = result.alarm and not was_alarm, result.alarm
         if is_new or not args.alarm_only:
-            _print_line("alarm" if is_new else "rows", result)
+            _print_line("alarm" if is_new else "rows", result, differs)
         if is_new and args.stop:
             break
     if result is None:
         raise ValueError("standard input has no rows, expected a header and rows")
-    _print_line("end", result)
+    _print_line("end", result, differs)
     return ALARM if result.alarm else 0
+
+
+def _differences(absent: list[str], extra: list[str]) -> dict[str, Any]:
+    """What lines say of the columns; a warning if some are not there."""
+    from hld.schemas.quality import column_lines
+    for line in column_lines(absent, extra) if absent else ():
+        warnings.warn(f"{NAME}: {line}", UserWarning, stacklevel=3)
+    return {"absent": absent, "extra": extra}
 
 
 def _among_rows(detector: Any, args: Any) -> Any:
@@ -148,7 +158,7 @@ def _lines(encoding: str) -> Iterator[str]:
                          "(--encoding latin-1, for example)") from None
 
 
-def _print_line(event: str, result: MonitorResult) -> None:
+def _print_line(event: str, result: MonitorResult, differs: dict[str, Any]) -> None:
     """One line of JSON, at once."""
     from hld.answers.plain_json import plain_json
-    print(json.dumps({"event": event, **plain_json(result.to_dict())}, allow_nan=False), flush=True)
+    print(json.dumps({"event": event, **plain_json(result.to_dict() | differs)}, allow_nan=False), flush=True)

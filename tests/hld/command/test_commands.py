@@ -176,6 +176,19 @@ def test_monitor(run, folder):
         assert message in err
 
 
+def test_monitor_names_columns_that_are_not_there(run, folder):
+    calm = (folder / "calm.csv").read_text()
+    with pytest.warns(UserWarning, match="standard input: column") as said:
+        _, out, _ = run("monitor", "model.hld", stdin=calm.replace("visits", "visit", 1))
+    assert [str(one.message) for one in said] == [
+        "standard input: column 'visits' is not there: all of its cells count as missing",
+        "standard input: column 'visit' was not in training: ignored"]
+    for line in out.splitlines():
+        check("monitor", json.loads(line))
+        assert (json.loads(line)["absent"], json.loads(line)["extra"]) == (["visits"], ["visit"])
+    assert json.loads(run("monitor", "model.hld", stdin=calm)[1].splitlines()[-1])["absent"] == []
+
+
 def test_monitor_reads_streams_as_files_are_read(run, folder):
     """Semicolons, decimal commas, row numbers and blanks give the lines that the plain stream gives."""
     calm = pd.read_csv(folder / "calm.csv")

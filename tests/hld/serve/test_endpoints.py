@@ -75,6 +75,18 @@ def test_a_monitor_whose_default_margin_promises_nothing_says_so(tmp_path, caplo
         assert logged == []
 
 
+def test_columns_that_are_not_there_are_named_by_observe(shop):
+    frame = shop["calm"].rename(columns={"visits": "visit"})
+    with served({"orders": shop["orders"]}) as (address, _):
+        client = Client(address)
+        wrong = client.json("POST", "/v1/observe", csv_bytes(frame), "text/csv")[1]
+        right = client.json("POST", "/v1/observe", csv_bytes(shop["calm"]), "text/csv")[1]
+        client.close()
+    quality = hld.load(shop["orders"]).test(frame).data_quality
+    assert (wrong["absent"], wrong["extra"]) == (list(quality.absent), list(quality.extra)) == (["visits"], ["visit"])
+    assert (right["absent"], right["extra"]) == ([], [])
+
+
 def test_holes_and_dates_are_read_in_every_form(tmp_path):
     rng = np.random.default_rng(1)
     table = pd.DataFrame({"day": pd.Timestamp("2026-01-01") + pd.to_timedelta(rng.integers(0, 50, 400), "D"),

@@ -89,6 +89,24 @@ def test_groups_are_units(detector):
     assert result.alarm
 
 
+def test_absent_and_unknown_columns_are_named_as_in_a_test_of_a_batch():
+    rng = np.random.default_rng(8)
+    table = dict(zip("abcde", rows(900, rng).T, strict=True))
+    part = {name: column[:300] for name, column in table.items()}
+    wrong = {name.replace("b", "B"): column[300:] for name, column in table.items()}
+    detector = hld.HLDDetector(num_latents=2, num_epochs=5, null="exact").fit(table)
+    monitor, quality = hld.StreamMonitor(detector, part), detector.test(wrong).data_quality
+    found = monitor.update(wrong)
+    assert (found.absent, found.extra) == (quality.absent, quality.extra) == (("b",), ("B",))
+    assert (found.to_dict()["absent"], found.to_dict()["extra"]) == (["b"], ["B"])
+    assert str(found).splitlines()[1:] == ["column 'b' is not there: all of its cells count as missing",
+                                           "column 'B' was not in training: ignored"]
+    right = monitor.update(part)
+    assert (right.absent, right.extra, "\n" in str(right)) == ((), (), False)
+    with pytest.warns(UserWarning, match="`reference`: column 'b' is not there: all of its cells count as missing; "):
+        hld.StreamMonitor(detector, wrong)
+
+
 def test_holes_need_no_filling(detector):
     rng = np.random.default_rng(7)
     table = rows(500, rng).astype(float)
