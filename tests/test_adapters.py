@@ -137,3 +137,24 @@ def test_all_adapters_are_listed():
     page = (FOLDER / "README.md").read_text(encoding="utf-8")
     files = {path.name for path in FOLDER.iterdir() if path.is_file()} - {"README.md"}
     assert set(re.findall(r"\]\(([\w.-]+)\)", page)) == files
+
+
+def test_rows_of_a_stream_need_not_have_all_keys(monkeypatch):
+    """Whichever row of a batch lacks a key, or has one more: what the first one has decides nothing."""
+    pytest.importorskip("river")
+    monkeypatch.syspath_prepend(str(FOLDER))
+    from river_detector import TableDrift
+    rng = np.random.default_rng(0)
+    table = orders(rng, 400)
+    detector = hld.HLDDetector(num_latents=2, num_epochs=2).fit(table)
+    rows = table[:20].to_dict("records")
+    for at in (0, 5):
+        drift, odd = TableDrift(detector), [dict(row) for row in rows]
+        del odd[at]["visits"]
+        odd[at]["other"] = 1
+        for row in odd:
+            drift.update(row)
+        expected = hld.monitor_of(detector, drift.alpha).update(detector.encoder_.encode(
+            table[:20].assign(visits=table["visits"][:20].where(np.arange(20) != at)))[0])
+        found = drift.monitor.update(np.zeros((0, 3), dtype=int))
+        assert (found.num_rows, found.num_missing, found.e_value) == (20, 1, expected.e_value)

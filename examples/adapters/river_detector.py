@@ -41,9 +41,10 @@ class TableDrift(river.base.DriftDetector):
             self._reset()
         self.rows.append(x)
         if len(self.rows) == self.batch:
-            table = {name: [row.get(name) for row in self.rows] for name in self.rows[0]}
+            encoder = self.detector.encoder_
+            table = {name: [row.get(name) for row in self.rows] for name in encoder.table_names}
             self.rows = []
-            self._drift_detected = self.monitor.update(self.detector.encoder_.encode(table)[0]).alarm
+            self._drift_detected = self.monitor.update(encoder.encode(table)[0]).alarm
 
 
 if __name__ == "__main__":
