@@ -75,9 +75,13 @@ def read_spn(path: str | os.PathLike[str]) -> Circuit:
     if domains is None or not graph.units:
         raise ValueError(f"cannot read {path!r}: it has no units")
     try:
-        return circuit_of_graph(graph, len(graph.units) - 1)
+        circuit = circuit_of_graph(graph, len(graph.units) - 1)
     except StructureError as error:
         raise with_name(path, error) from None
+    if circuit.num_variables < len(domains):  # those of the circuit are numbered without gaps
+        raise ValueError(f"cannot read {path!r}: its first line has {len(domains)} variables, and its root is over the "
+                         f"first {circuit.num_variables} alone")
+    return circuit
 
 
 def write_spn(circuit: Circuit, path: str | os.PathLike[str]) -> None:

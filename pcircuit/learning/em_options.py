@@ -112,7 +112,14 @@ class EMWatch:
     def stops(self, history: list[float]) -> bool:
         """Whether EM ends here, after len(history) epochs; asks the callback."""
         has_converged = self.tolerance > 0 and len(history) > 1 and history[-1] - history[-2] < self.tolerance
-        return has_converged or (self.callback is not None and bool(self.callback(len(history) - 1, history[-1])))
+        if has_converged or self.callback is None:
+            return has_converged
+        result = self.callback(len(history) - 1, history[-1])
+        try:
+            return bool(result)
+        except (TypeError, ValueError):  # of an array, a table or pandas' NA
+            raise TypeError("`callback` must return what is true, to stop, or false, found "
+                            f"{type(result).__name__}: return one truth value, or None") from None
 
     @contextmanager
     def bar(self, num_epochs: int) -> Iterator[tuple[Callable[[float], None], Callable[[str], None]]]:

@@ -17,7 +17,7 @@ from pcircuit.pictures.overview import regions_scene
 from pcircuit.pictures.scene import Scene
 from pcircuit.pictures.svg import page, svg
 from pcircuit.pictures.units import units_scene
-from pcircuit.pictures.vtrees import refuse_large, variable_names
+from pcircuit.pictures.vtrees import variable_names
 
 MOST_UNITS = 300  # that are drawn one by one, unless asked for
 MOST_DRAWN = 4000  # however much one asks
@@ -148,7 +148,9 @@ def circuit_scene(circuit: Circuit, row: ArrayLike | None, names: Sequence[str] 
     """
     check_circuit(circuit)
     check_choice(detail, "detail", ("auto", "units", "regions"))
-    refuse_large(circuit.vtree, "circuit", MOST_REGIONS)
+    if circuit.num_regions > MOST_REGIONS:
+        raise ValueError(f"`circuit` has {circuit.num_regions} regions, and a picture shows at most {MOST_REGIONS}: "
+                         "`circuit.describe()` puts it into words, and `pcircuit.marginalize` takes a part of it")
     labels = variable_names(circuit.num_variables, names)
     evidence: Evidence | None = None if row is None else check_row(circuit, row)
     if detail == "regions" and evidence is not None:

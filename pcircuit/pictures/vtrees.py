@@ -71,7 +71,9 @@ def vtree_scene(vtree: VTree, names: Sequence[str] | None = None) -> Scene:
         No v-tree, one that is too large, or other names.
     """
     check_vtree(vtree)
-    refuse_large(vtree, "vtree", MOST_NODES)
+    if vtree.num_nodes > MOST_NODES:
+        raise ValueError(f"`vtree` has {vtree.num_nodes} nodes, and a picture shows at most {MOST_NODES}: "
+                         "`vtree.to_nested()` gives it as nested lists, and `pcircuit.write_vtree` writes it as text")
     labels = variable_names(vtree.num_variables, names)
     leaf = [f"{labels[v]}" if v >= 0 else "" for v in vtree.variables.tolist()]
     widths = [max(28.0, LETTER * len(text) + 14) if text else 2 * KNOT for text in leaf]
@@ -117,24 +119,3 @@ def variable_names(num_variables: int, names: Sequence[str] | None) -> list[str]
     if len(given) != num_variables:
         raise ValueError(f"`names` must hold one name for each of the {num_variables} variables, found {len(given)}")
     return [name if len(name) <= 24 else name[:23] + "…" for name in given]
-
-
-def refuse_large(vtree: VTree, name: str, most: int) -> None:
-    """Raise if there are more nodes than a page can show.
-
-    Parameters
-    ----------
-    vtree : VTree
-    name : str
-        Name of the argument in error messages.
-    most : int
-        Nodes.
-
-    Raises
-    ------
-    ValueError
-        If there are more.
-    """
-    if vtree.num_nodes > most:
-        raise ValueError(f"`{name}` has {vtree.num_nodes} regions, and a picture shows at most {most}: "
-                         "`circuit.describe()` puts it into words, and `pcircuit.marginalize` takes a part of it")

@@ -55,6 +55,7 @@ BAD = [
     (pcircuit.read_spn, "(2)\nv 1 0\nEOF\n", "the variable must be a whole number from 0 to 0"),
     (pcircuit.read_spn, "(2)\nv 0 0\n+ 0\nEOF\n", "'\\+ CHILD LOGPROB"),
     (pcircuit.read_spn, "(2)\nEOF\n", "it has no units"),
+    (pcircuit.read_spn, "(2 2 3)\nv 0 0\nv 1 1\n* 0 1\nEOF\n", "first line has 3 variables, and its root is over the"),
     (pcircuit.read_jlc, "jlc 1\nT 0\n", "its last node, the root, is a constant or missing"),
     (pcircuit.read_jlc, "psdd 1\n", "expected a first line 'jlc COUNT', found 'psdd'"),
     (pcircuit.read_jlc, "jlc 1\nX 0\n", "a node is an F, T, L, A or O line, found 'X'"),

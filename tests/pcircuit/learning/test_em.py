@@ -184,6 +184,11 @@ def test_early_stop_and_callback(rng):
     np.testing.assert_array_equal([value for _, value in seen], history[:4])
 
 
+def test_what_a_callback_returns_is_one_truth_value():
+    with pytest.raises(TypeError, match="`callback` must return what is true, to stop, or false, found ndarray"):
+        fit_em(zoo.circuits()["two_coins"], [[0, 0], [1, 1]], callback=lambda epoch, value: np.zeros(2))
+
+
 def test_no_epochs_return_an_equal_circuit_and_the_input_is_untouched(rng):
     circuit = zoo.circuits()["irregular_csr"]
     data = possible_rows(circuit, rng, 20)

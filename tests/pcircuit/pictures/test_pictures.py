@@ -107,6 +107,8 @@ def test_large_circuits_are_drawn_region_by_region_or_refused():
     large = pcircuit.rat_spn([2] * 512, num_units=2, depth=5, rng=0)
     with pytest.raises(ValueError, match=r"`circuit` has 575 regions, and a picture shows at most 400: .*describe"):
         pcircuit.plot_circuit(large)
+    with pytest.raises(ValueError, match=r"`vtree` has 575 nodes, and a picture shows at most 400: `vtree.to_nested"):
+        pcircuit.plot_vtree(large.vtree)
 
 
 @pytest.mark.parametrize(("options", "error", "message"), [
