@@ -33,6 +33,7 @@ from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.evidence import check_row
 from pcircuit.inference.likelihood import log_likelihood
 from pcircuit.inference.ranges import may_overflow
+from pcircuit.operations.level_bounds import LevelBounds
 from pcircuit.operations.properties import shared_terms
 from pcircuit.regions import InputRegion, StructureError
 
@@ -94,8 +95,9 @@ def most_probable_state(circuit: Circuit, evidence: ArrayLike | None = None, *, 
 
     Notes
     -----
-    Deterministic circuits: O(number of parameters).  Others: one evaluation of the circuit for each bounded row, of
-    which there may be exponentially many.
+    Deterministic circuits: O(number of parameters).  Others: a first dive that fixes one variable after the other, of
+    which each costs the regions between its leaf and that of the one before, and then one evaluation of the circuit for
+    each bounded row, of which there may be exponentially many.
 
     References
     ----------
@@ -183,15 +185,14 @@ class _Search:
 
     def _dive(self, max_evaluations: int) -> None:
         """A better state: fix the variables one after the other at the level with the largest bound."""
-        row = self.heap[0][-1]
-        for v in self.order:
-            rows = np.repeat(row[None], self.circuit.num_categories[v], axis=0)
-            if self.evaluations + len(rows) > max_evaluations:
+        row = self.heap[0][-1].copy()
+        bounds = LevelBounds(self.circuit, np.where(row == self.free_level, -1, row))
+        for v in self.order.tolist():
+            if self.evaluations + self.circuit.num_categories[v] > max_evaluations:
                 return
-            rows[:, v] = np.arange(len(rows))
-            bounds = log_likelihood(self.bounding, rows)
-            self.evaluations += len(rows)
-            row = rows[int(bounds.argmax())]
+            row[v] = int(bounds.levels(v).argmax())
+            bounds.fix(v, row[v])
+            self.evaluations += self.circuit.num_categories[v]
         found = float(log_likelihood(self.circuit, row[None])[0])
         if found > self.best:
             self.best, self.state = found, row
