@@ -11,9 +11,9 @@ are passed down from the root, by the product rule:
     d of product p = sum_k w_kp d_k        d of unit u of child a = sum over the products p with u of
                                            (d of product p) times the units of p in the other children.
 
-Only the way from one leaf to the next is walked: above the lowest node that has both below it nothing has changed for the
-next leaf, and elsewhere no unit has.  On the way up units are evaluated again, on the way down derivatives.  Variables
-in the order of the leaves take a few regions each, where an evaluation takes all of them.
+Only the way from one leaf to the next is walked: above the lowest node that has both below it nothing has changed for
+the next leaf, and elsewhere no unit has.  On the way up units are evaluated again, on the way down derivatives.
+Variables in the order of the leaves take a few regions each, where an evaluation takes all of them.
 
 Everything is a natural logarithm, so that nothing is lost however many variables there are.
 """
@@ -63,7 +63,8 @@ class LevelBounds:
         """(C,) natural logarithm of the bound of each level of variable v, which is free."""
         self._go_to(self.leaf_of[v])
         with np.errstate(divide="ignore"):
-            terms = np.log(self.circuit.regions[self.here].probs) + self.derivatives[self.here][:, None]  # type: ignore[union-attr]
+            region: Any = self.circuit.regions[self.here]
+            terms = np.log(region.probs) + self.derivatives[self.here][:, None]
         bounds: Floats = np.logaddexp.reduce(terms, axis=0)
         return bounds
 
