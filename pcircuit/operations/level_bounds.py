@@ -5,8 +5,8 @@ ones (`operations.most_probable`).  That value is linear in the units u_k of any
 
     bound = sum_k d_k u_k        d_k = the derivative of the root by unit k, which does not depend on what is below,
 
-so the derivatives at the leaf of variable v give the bounds of all its levels c at once:  sum_k d_k p_k(c).  Derivatives
-are passed down from the root, by the product rule:
+so the derivatives at the leaf of variable v give the bounds of all its levels c at once,  sum_k d_k p_k(c).  They are
+passed down from the root, by the product rule:
 
     d of product p = sum_k w_kp d_k        d of unit u of child a = sum over the products p with u of
                                            (d of product p) times the units of p in the other children.
