@@ -131,23 +131,33 @@ def _categories(graph: Graph, order: list[int], num_variables: int) -> np.ndarra
 
 def _vtree_of(distinct: Any, graph: Graph, scopes: dict[Any, Any], order: list[int]) -> VTree:
     """The v-tree of nested scopes, smallest first; raises where two of them overlap."""
-    top: dict[int, tuple[Any, ...]] = {}  # variable -> (scope, nested list) of the largest scope so far that holds it
-    everything = distinct[-1]
-    for v in range(everything.bit_length()):
-        top[v] = (1 << v, v)
+    V = distinct[-1].bit_length()
+    nodes: list[tuple[int, Any]] = [(1 << v, v) for v in range(V)]  # (scope, nested list)
+    above = list(range(V))  # a node that holds this one; itself for the largest so far
     for scope in distinct:
-        variables = variables_of(scope)
-        below = list({top[v][0]: top[v] for v in variables}.values())
-        across = next((other for other, _ in below if other & ~scope), None)
-        if across is not None:
-            names = [next(graph.labels[i] for i in order if scopes[i] == s) for s in (across, scope)]
-            raise StructureError(f"the circuit is not structured-decomposable: the scopes of {names[0]} and {names[1]} "
-                                 "overlap and neither contains the other, so no v-tree has both")
+        below, rest = [], scope
+        while rest:  # one node after the other, not one variable: chains are as deep as they have variables
+            top = _top(above, (rest & -rest).bit_length() - 1)
+            if nodes[top][0] & ~scope:
+                names = [next(graph.labels[i] for i in order if scopes[i] == s) for s in (nodes[top][0], scope)]
+                raise StructureError(f"the circuit is not structured-decomposable: the scopes of {names[0]} and "
+                                     f"{names[1]} overlap and neither contains the other, so no v-tree has both")
+            below.append(top)
+            rest &= ~nodes[top][0]
         if len(below) > 1:
-            node = (scope, [nested for _, nested in below])
-            for v in variables:
-                top[v] = node
-    return VTree.from_nested(top[0][1])
+            above.append(len(nodes))
+            for node in below:
+                above[node] = len(nodes)
+            nodes.append((scope, [nodes[node][1] for node in below]))
+    return VTree.from_nested(nodes[_top(above, 0)][1])
+
+
+def _top(above: list[int], node: int) -> int:
+    """The largest node that holds this one; what is on the way is led past half of it."""
+    while above[node] != node:
+        above[node] = above[above[node]]
+        node = above[node]
+    return node
 
 
 class _Lowering:

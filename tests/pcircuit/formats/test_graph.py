@@ -3,7 +3,8 @@ import naive
 import numpy as np
 import pytest
 
-from pcircuit import StructureError, VTree
+from pcircuit import StructureError, VTree, log_likelihood
+from pcircuit.formats import graph as graph_module
 from pcircuit.formats.graph import circuit_of_graph
 from pcircuit.formats.unit_graph import MOST_ENTRIES, SPARE_ENTRIES, Graph
 
@@ -89,3 +90,16 @@ def test_a_flat_product_is_spread_over_a_deep_v_tree():
     assert circuit.vtree == VTree.right_linear(V)
     assert circuit.num_units == V + 2 * (V - 1)
     np.testing.assert_allclose(circuit.log_likelihood([[1] * V]), V * np.log(0.25))
+
+
+def test_a_chain_looks_at_the_nodes_below_each_scope_not_at_its_variables(monkeypatch):
+    V, looked, own, graph = 300, [], graph_module._top, Graph()
+    coins = [graph.add_input(f"coin {v}", v, np.array([0.25, 0.75])) for v in range(V)]
+    root = coins[0]
+    for coin in coins[1:]:
+        root = graph.add_product(f"up to {coin}", [root, coin])
+    monkeypatch.setattr(graph_module, "_top", lambda *given: looked.append(1) or own(*given))
+    circuit = circuit_of_graph(graph, root)
+    assert len(looked) == V + 2 * (V - 1) + 1  # once for each leaf, twice for each product, and for the root
+    assert circuit.vtree.scope_sizes().max() == V
+    assert log_likelihood(circuit, np.ones((1, V), dtype=int))[0] == pytest.approx(V * np.log(0.75), rel=1e-13)
