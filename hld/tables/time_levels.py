@@ -21,10 +21,9 @@ import datetime
 from collections.abc import Sequence
 from typing import Any
 
-from hld.tables.time_texts import DAY, DURATION, ISO, in_iso
+from hld.tables.time_texts import ISO, NANO, PERIOD, in_iso, nanoseconds_of
 
 SHOWN = 6   # digits of a fraction that Python writes, if it writes one
-NANO = 9
 
 
 def time_level(cell: Any) -> str:
@@ -77,10 +76,10 @@ def same_time(text: str) -> str | None:
     >>> same_time("Saturday") is None
     True
     """
-    if text[:1].isalpha():      # most texts, at once
+    if text[:1].isalpha() and text[0] != "P":      # most texts, at once
         return None
     text = text.strip()
-    if not text or text[0] not in "+-0123456789":
+    if not text or text[0] not in "+-0123456789P":
         return None
     iso = in_iso(text)
     return _of_date(iso) if ISO.fullmatch(iso) else _of_duration(text)
@@ -148,8 +147,10 @@ def other_forms(text: str, of_times: bool = True) -> list[str]:
 
 
 def _is_surely_a_time(text: str) -> bool:
-    """Whether a text for a time can be nothing else: 2026-01-31 and 1 day, 0:30:00, not 31.1.2026 or 0:30."""
-    return "day" in text or ISO.fullmatch(text.strip()) is not None
+    """Whether a text for a time can be nothing else: 2026-01-31, 1 day, 0:30:00 and PT30M, not 31.1.2026 or 0:30."""
+    text = text.strip()
+    period = PERIOD.fullmatch(text)
+    return "day" in text or ISO.fullmatch(text) is not None or (period is not None and period["clock"] is not None)
 
 
 def _of_date(iso: str) -> str | None:
@@ -170,13 +171,9 @@ def _of_date(iso: str) -> str | None:
 
 def _of_duration(text: str) -> str | None:
     """The shared text of a duration or a time of the day."""
-    found = DURATION.fullmatch(text)
-    if not found or (found["days"] is None and found["hours"] is None):
+    total = nanoseconds_of(text)
+    if total is None:
         return None
-    seconds, _, digits = (found["seconds"] or "0").partition(".")
-    clock = 3600 * int(found["hours"] or 0) + 60 * int(found["minutes"] or 0) + int(seconds)
-    total = clock * 10 ** NANO + int(f"{digits:0<{NANO}}")
-    total = DAY * int(found["days"] or 0) * 10 ** NANO + (-total if found["sign"] == "-" else total)
     whole, rest = divmod(total, 10 ** NANO)
     try:
         return f"{datetime.timedelta(seconds=whole)}{_fraction(f'{rest:0{NANO}d}')}"

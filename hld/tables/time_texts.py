@@ -2,14 +2,16 @@ r"""Texts that stand for dates, durations and times of the day.
 
 ========  ===================================================================================
 date      2026-01-31, 2026-01-31T12:30:00.5+01:00 (ISO 8601); 2026/01/31; 31.01.2026 12:30
-duration  2 days 03:04:05.6, 2 days, 3:04:05 (as data frames and Python write them), 36:30:00
+duration  2 days 03:04:05.6, 2 days, 3:04:05 (as data frames and Python write them), 36:30:00,
+          P2DT3H4M5.6S, -PT75600S (ISO 8601, as data frames write them into JSON)
 time      12:30, 12:30:05.6
 ========  ===================================================================================
 
 01/02/2026 is the first of February to some and the second of January to others: such texts stay texts.  A column holds
 times if all its distinct cells are times and there is more than one: a single date may be anything.  "12:30:05" may be
-a time of day or a duration; it is a duration if another cell of the column is longer than a day.  In a batch, whose
-columns are known to hold times, every text that is one counts, such as the dates of JSON, which has only texts.
+a time of day or a duration; it is a duration if another cell of the column is longer than a day.  P1D and P2D may be
+codes; they are durations beside one with a time, such as PT3H.  In a batch, whose columns are known to hold times,
+every text that is one counts, such as the dates of JSON, which has only texts.
 """
 from __future__ import annotations
 
@@ -25,7 +27,12 @@ DOTTED = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})(?=$|[ T])")
 SLASHED = re.compile(r"(\d{4})/(\d{1,2})/(\d{1,2})(?=$|[ T])")
 CLOCK = r"(?P<hours>\d{1,6}):(?P<minutes>[0-5]\d)(:(?P<seconds>[0-5]\d(\.\d{1,9})?))?"
 DURATION = re.compile(rf"((?P<days>-?\d{{1,8}}) days?,? ?)?(?P<sign>[+-])?({CLOCK})?")
+# each part may have a sign of its own: -3 hours are P-1DT21H to data frames
+PERIOD = re.compile(r"(?P<sign>[+-])?P(?=[T\d+-])((?P<weeks>[+-]?\d{1,8})W)?((?P<days>[+-]?\d{1,8})D)?"
+                    r"(?P<clock>T(?=[\d+-])((?P<hours>[+-]?\d{1,12})H)?((?P<minutes>[+-]?\d{1,12})M)?"
+                    r"((?P<seconds>[+-]?\d{1,15}([.,]\d{1,9})?)S)?)?")
 DAY = 86400
+NANO = 9    # digits
 
 
 def text_kind(cells: Any) -> str | None:
@@ -41,7 +48,7 @@ def text_kind(cells: Any) -> str | None:
     if all(ISO.fullmatch(in_iso(cell)) for cell in cells):
         return "date"
     seconds = [_seconds(cell) for cell in cells]
-    if None in seconds:
+    if None in seconds or not any(map(_is_with_time, cells)):
         return None
     return "time" if all(map(_is_clock, cells)) and max(seconds) < DAY else "duration"
 
@@ -136,11 +143,58 @@ def _time(cell: str, kind: str) -> Any:
 
 def _seconds(cell: str) -> Any:
     """Seconds of a duration or a time of the day as text; None if it is neither."""
-    found = DURATION.fullmatch(cell.strip())
+    nanoseconds = nanoseconds_of(cell)
+    return None if nanoseconds is None else nanoseconds / 10 ** NANO
+
+
+def nanoseconds_of(text: str) -> int | None:
+    """The exact length of a duration, or of a time of the day since midnight; None for a text that is neither.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    int or None
+
+    Examples
+    --------
+    >>> nanoseconds_of("0:00:01.5"), nanoseconds_of("P-1DT23H59M58.5S"), nanoseconds_of("P1M")
+    (1500000000, -1500000000, None)
+    """
+    text = text.strip()
+    if "P" in text[:2]:
+        return _of_period(text)
+    found = DURATION.fullmatch(text)
     if not found or (found["days"] is None and found["hours"] is None):
         return None
-    clock = 3600 * int(found["hours"] or 0) + 60 * int(found["minutes"] or 0) + float(found["seconds"] or 0)
-    return DAY * int(found["days"] or 0) + (-clock if found["sign"] == "-" else clock)
+    clock = 3600 * int(found["hours"] or 0) + 60 * int(found["minutes"] or 0)
+    nanoseconds = clock * 10 ** NANO + _of_seconds(found["seconds"])
+    return DAY * 10 ** NANO * int(found["days"] or 0) + (-nanoseconds if found["sign"] == "-" else nanoseconds)
+
+
+def _of_period(text: str) -> int | None:
+    """Nanoseconds of a duration in ISO 8601; None for any other text, also for months, which have no fixed length."""
+    found = PERIOD.fullmatch(text)
+    if not found:
+        return None
+    weeks, days, hours, minutes = (int(found[part] or 0) for part in ("weeks", "days", "hours", "minutes"))
+    whole = DAY * (7 * weeks + days) + 3600 * hours + 60 * minutes
+    nanoseconds = whole * 10 ** NANO + _of_seconds(found["seconds"])
+    return -nanoseconds if found["sign"] == "-" else nanoseconds
+
+
+def _of_seconds(text: str | None) -> int:
+    """Nanoseconds of seconds as text, with or without a fraction; 0 for none."""
+    whole, _, digits = (text or "0").replace(",", ".").partition(".")
+    return int(f"{whole}{digits:0<{NANO}}")
+
+
+def _is_with_time(cell: str) -> bool:
+    """Whether a text for a duration can be no code: P2D can be one."""
+    found = PERIOD.fullmatch(cell.strip())
+    return not found or found["clock"] is not None
 
 
 def _is_clock(cell: str) -> bool:

@@ -66,7 +66,7 @@ def time_kind(values: Any) -> str | None:
 
 def _kind_of_texts(cells: list[str]) -> str | None:
     """That of texts all of which stand for times, else None; the first one is most often enough to tell."""
-    if text_kind([cells[0], cells[0]]) is None:
+    if same_time(cells[0]) is None:
         return None
     distinct = list(dict.fromkeys(cells))
     kind = text_kind(distinct)

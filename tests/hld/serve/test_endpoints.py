@@ -87,14 +87,15 @@ def test_columns_that_are_not_there_are_named_by_observe(shop):
     assert (right["absent"], right["extra"]) == ([], [])
 
 
-def test_holes_and_dates_are_read_in_every_form(tmp_path):
+def test_holes_dates_and_durations_are_read_in_every_form(tmp_path):
     rng = np.random.default_rng(1)
     table = pd.DataFrame({"day": pd.Timestamp("2026-01-01") + pd.to_timedelta(rng.integers(0, 50, 400), "D"),
-                          "size": rng.normal(size=400).round(3)})
+                          "size": rng.normal(size=400).round(3),
+                          "took": pd.to_timedelta(rng.integers(0, 90_000, 400), "s")})
     table.loc[:40, "size"] = np.nan
     hld.HLDDetector(num_epochs=3, num_latents=2).fit(table).save(tmp_path / "days.hld")
     batch = table[30:130].reset_index(drop=True)
-    text = batch.assign(day=batch["day"].dt.strftime("%Y-%m-%d"))
+    text = batch.assign(day=batch["day"].dt.strftime("%Y-%m-%d"), took=[one.isoformat() for one in batch["took"]])
     forms = bodies(text) | {"parquet": (parquet(batch), "application/vnd.apache.parquet"),
                             "stream": (arrow(batch), "application/vnd.apache.arrow.stream"),
                             "file": (arrow(batch, pa.ipc.new_file), "application/vnd.apache.arrow.file")}

@@ -1,8 +1,10 @@
 """Texts that stand for times: every form that is read, and what stays text."""
 import datetime
+import json
 
 import pytest
 
+from hld.tables.time_levels import same_time
 from hld.tables.time_texts import in_iso, seconds_of_text, text_kind, times_of_texts
 
 DAY = datetime.timedelta(days=1)
@@ -13,7 +15,9 @@ DAY = datetime.timedelta(days=1)
     (["2026/01/31", "2026/2/1"], "date"), (["01/31/2026", "02/01/2026"], None), (["2026-01-31"], None),
     (["12:30", "23:59:59.5"], "time"), (["12:30", "24:00"], "duration"), (["1 days", "12:30:00"], "duration"),
     (["0 days 00:00:01", "-1 days +23:00:00"], "duration"), (["1 day, 0:00:01", "2 days, 1:00:00"], "duration"),
-    (["12:30", "12:75"], None), (["12:30", ""], None), (["1.5", "2.5"], None), (["1.2.3", "3.2.1"], None)])
+    (["12:30", "12:75"], None), (["12:30", ""], None), (["1.5", "2.5"], None), (["1.2.3", "3.2.1"], None),
+    (["P0D", "PT3H"], "duration"), (["P0DT3H4M5S", "-PT75600S"], "duration"), (["P1D", "P2D"], None),
+    (["PT1H", "P1Y"], None), (["PT", "PT1H"], None), (["P", "PT1H"], None), (["P1DT", "PT1H"], None)])
 def test_kinds_of_texts(cells, kind):
     assert text_kind(cells) == kind
 
@@ -23,6 +27,25 @@ def test_durations_are_read_as_python_and_data_frames_write_them(step):
     pandas = pytest.importorskip("pandas")
     texts = [str(step), str(pandas.Timedelta(step)), "no duration"]
     assert times_of_texts(texts, "duration").tolist() == [step, step, "no duration"]
+
+
+@pytest.mark.parametrize("step", [0 * DAY, DAY, 3 * DAY + datetime.timedelta(hours=2, microseconds=7), -DAY / 8,
+                                  -2 * DAY, DAY / 64, 400 * DAY + datetime.timedelta(milliseconds=1500)])
+def test_durations_are_read_as_data_frames_write_them_into_json(step):
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    by_pandas = pandas.DataFrame({"x": [step]}).to_json(orient="records", date_format="iso")
+    texts = [json.loads(data)[0]["x"] for data in (by_pandas, polars.DataFrame({"x": [step]}).write_json())]
+    texts += [pandas.Timedelta(step).isoformat(), "P1M"]
+    assert all("P" in text[:2] for text in texts)
+    assert times_of_texts(texts, "duration").tolist() == [step, step, step, "P1M"]
+    assert [seconds_of_text(text, "duration") for text in texts] == [step.total_seconds()] * 3 + [None]
+    assert [same_time(text) for text in texts] == [same_time(str(step))] * 3 + [None]
+
+
+@pytest.mark.parametrize(("text", "seconds"), [
+    ("P2W", 2 * 7 * 86400), ("PT-3H", -10800), ("-P-1DT3H", 86400 - 10800), ("PT0.000000001S", 1e-9), ("PT1,5S", 1.5)])
+def test_signs_weeks_and_fractions_of_durations(text, seconds):
+    assert seconds_of_text(text, "duration") == seconds
 
 
 def test_times_of_the_day_and_dates_are_read_or_left():
