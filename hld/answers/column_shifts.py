@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 UNSEEN, RARE, MISSING = "(unseen)", "(rare)", "(missing)"
 CLEAR = 0.01  # |A - 1/2| below which no direction is given
 SHOWN_CHANGES = 2
+MOST_DIGITS = 4  # behind the point, of shares in per cent that would look alike
 DIGITS = 4  # of bin edges, more where they would look alike
 
 
@@ -100,10 +101,10 @@ class ColumnShift:
         """How the column moved, in words."""
         expected, observed = self.beyond or (0.0, 0.0)
         is_most = observed - expected > np.abs(self.observed - self.expected).max(initial=0.0)
-        changes = [f"{in_one_line(self.labels[k])} {percent(self.expected[k])} -> {percent(self.observed[k])}"
+        changes = [f"{in_one_line(self.labels[k])} {from_to(self.expected[k], self.observed[k])}"
                    for k in self.largest_changes(SHOWN_CHANGES - is_most)]
         if is_most:
-            changes.insert(0, f"beyond the training range {percent(expected)} -> {percent(observed)}")
+            changes.insert(0, f"beyond the training range {from_to(expected, observed)}")
         return ", ".join(part for part in (self.direction, "; ".join(changes)) if part) or "as expected"
 
     def to_dict(self) -> dict[str, Any]:
@@ -203,6 +204,22 @@ def percent(share: float) -> str:
     """
     share = 100 * share
     return f"{share:.2g}%" if share < 9.95 else f"{share:.0f}%"
+
+
+def from_to(first: float, second: float) -> str:
+    """Two shares in per cent, with as many digits as tell them apart.
+
+    Examples
+    --------
+    >>> from_to(0.12, 0.25), from_to(0.1203, 0.1224), from_to(0.03121, 0.03124), from_to(0.5, 0.5)
+    ('12% -> 25%', '12.0% -> 12.2%', '3.121% -> 3.124%', '50% -> 50%')
+    """
+    texts = percent(first), percent(second)
+    for digits in range(1, MOST_DIGITS + 1):
+        if texts[0] != texts[1] or first == second:
+            break
+        texts = f"{100 * first:.{digits}f}%", f"{100 * second:.{digits}f}%"
+    return " -> ".join(texts)
 
 
 def edge_texts(column: Any, edges: Sequence[float]) -> list[str]:

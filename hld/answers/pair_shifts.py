@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hld.answers.adjust import holm
-from hld.answers.column_shifts import is_ordered, labels_of, percent
+from hld.answers.column_shifts import from_to, is_ordered, labels_of, percent
 from hld.tables.shown_names import in_one_line
 
 if TYPE_CHECKING:
@@ -79,15 +79,27 @@ class PairShift:
 
     def describe(self) -> str:
         """How the dependence changed, in words."""
-        change = self.observed_table - self.expected_table
-        i, j = np.unravel_index(np.argmax(np.abs(change)), change.shape)
-        return (f"{self._how()}; {in_one_line(self.labels[0][i])} with {in_one_line(self.labels[1][j])} "
-                f"{percent(self.expected_table[i, j])} -> {percent(self.observed_table[i, j])}")
+        place = self._clearest_cell()
+        if place is None:
+            return self._how()
+        return (f"{self._how()}; {in_one_line(self.labels[0][place[0]])} with {in_one_line(self.labels[1][place[1]])} "
+                f"{from_to(self.expected_table[place], self.observed_table[place])}")
+
+    def _clearest_cell(self) -> tuple[int, int] | None:
+        """The cell that changed most; where its shares look alike, the one that changed most for its size, or none."""
+        change = np.abs(self.observed_table - self.expected_table)
+        for size in (change, change / np.sqrt(np.maximum(self.expected_table, 1e-300))):
+            i, j = np.unravel_index(np.argmax(size), size.shape)
+            if percent(self.expected_table[i, j]) != percent(self.observed_table[i, j]):
+                return int(i), int(j)
+        return None
 
     def _how(self) -> str:
         """Reversed, weaker or stronger, and by how much."""
         if self.correlations is not None and min(self.correlations) < -CLEAR and max(self.correlations) > CLEAR:
             return "reversed, correlation {:.2f} -> {:.2f}".format(*self.correlations)
+        if f"{self.expected:.2f}" == f"{self.observed:.2f}":
+            return f"as strong as before ({self.observed:.2f}), but between other values"
         change = "weaker" if self.observed < self.expected else "stronger"
         return f"{change}, {self.expected:.2f} -> {self.observed:.2f}"
 

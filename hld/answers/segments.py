@@ -18,6 +18,7 @@ distance, missing values, new values, single counts and dependences share the le
 """
 from __future__ import annotations
 
+import collections
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -291,7 +292,15 @@ def numbered(cells: Any, every: str | None, name: str) -> tuple[Any, ...]:
     values = sorted(found, key=lambda value: (value is None, isinstance(value, str), _place(value)))
     position = np.empty(len(values), dtype=np.int64)
     position[[found[value] for value in values]] = np.arange(len(values))
-    return position[numbers], tuple(MISSING if value is None else str(value) for value in values)
+    return position[numbers], _labels(values)
+
+
+def _labels(values: list[Any]) -> tuple[str, ...]:
+    """The texts of distinct values, in quotes where a text looks like another value: 1 and '1'."""
+    texts = [MISSING if value is None else str(value) for value in values]
+    count = collections.Counter(texts)
+    return tuple(repr(value) if isinstance(value, str) and count[text] > 1 else text
+                 for value, text in zip(values, texts, strict=True))
 
 
 def group_numbers(cells: Any, name: str) -> np.ndarray:

@@ -177,6 +177,24 @@ def dependence_lines(result: Any) -> list[Any]:
             f"{p_text(found.pvalue)} (an upper bound, for all pairs of the tree together)"]
 
 
+def label_lines(shift: Any) -> list[str]:
+    """Lines about how often each label occurs.
+
+    Parameters
+    ----------
+    shift : hld.conditional.label_shift.LabelShift
+
+    Returns
+    -------
+    list of str
+    """
+    rows = zip(shift.labels, shift.before, shift.now, shift.lower, shift.upper, strict=True)
+    return [f"label frequencies of {shift.num_rows} rows, assuming that rows of each label are as learned: "
+            f"changed with p = {shift.pvalue:.3g}",
+            *(f"  {in_one_line(str(label))}: {now:.1%} ({lower:.1%} to {upper:.1%}), learned {before:.1%}"
+              for label, before, now, lower, upper in rows)]
+
+
 def quality_lines(quality: Any, columns: tuple[ColumnShift, ...], alpha: float) -> list[Any]:
     """Lines about cells of another type, and about missing and new values of columns that are not called moved.
 

@@ -142,7 +142,7 @@ def column_of(table: Any, name: Any) -> np.ndarray:
     Raises
     ------
     ValueError
-        If there is no such column.
+        If there is no such column, or more than one.
 
     Examples
     --------
@@ -154,6 +154,9 @@ def column_of(table: Any, name: Any) -> np.ndarray:
     if isinstance(at, bool) or not isinstance(at, (int, np.integer)) or not 0 <= at < len(names):
         raise ValueError(f"`edits` names the column {name!r}, expected one of {', '.join(map(repr, names))}, or a "
                          f"position from 0 to {len(names) - 1}")
+    if names.count(names[at]) > 1:
+        raise ValueError(f"`edits` names the column {name!r}, but `held_out` has {names.count(names[at])} columns of "
+                         "this name: rename them")
     if isinstance(table, Mapping) or hasattr(table, "columns"):
         cells = table[names[at]]
     else:

@@ -136,7 +136,7 @@ def audit(detectors: Any, held_out: Any, sizes: Sequence[int] = SIZES, edits: Se
         (or ``predict``) that returns one of these, itself or under a usual name: see `hld.auditing.adapters`.
     held_out : table
         Rows from the distribution that the detectors learned, in their order.
-    sizes : sequence of int
+    sizes : sequence or array of int
         T, batch sizes.
     edits : sequence of Edit, mapping or str
         Shifts to measure the power against; a text is read as ``sex=F:+0.05``.
@@ -155,7 +155,8 @@ def audit(detectors: Any, held_out: Any, sizes: Sequence[int] = SIZES, edits: Se
     Raises
     ------
     TypeError, ValueError
-        If a batch is larger than the table, or a detector returns neither a p-value nor true or false.
+        If there is no detector, a batch is larger than the table, or a detector returns neither a p-value nor true or
+        false.
 
     Notes
     -----
@@ -172,10 +173,12 @@ def audit(detectors: Any, held_out: Any, sizes: Sequence[int] = SIZES, edits: Se
     """
     alpha, rng = check_alpha(alpha), pcircuit.check_generator(rng)
     B, n = pcircuit.check_whole_number(num_batches, "num_batches", 1), num_rows(held_out)
-    if not isinstance(sizes, Sequence) or isinstance(sizes, str):
+    if isinstance(sizes, str) or (not isinstance(sizes, Sequence) and getattr(sizes, "ndim", 0) != 1):
         raise TypeError(f"`sizes` must be a sequence of batch sizes, found {sizes!r}")
     sizes = [pcircuit.check_whole_number(T, "sizes", 1) for T in sizes]
     edits, named = read_edits(edits), dict(detectors) if isinstance(detectors, Mapping) else {"detector": detectors}
+    if not named:
+        raise ValueError("`detectors` is empty: give at least one detector")
     run = {name: pvalue_function(one, "detectors" if one is detectors else f"detectors[{name!r}]")
            for name, one in named.items()}
     if not sizes or max(sizes) > n:

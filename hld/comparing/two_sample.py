@@ -114,6 +114,7 @@ def two_sample(model: pcircuit.Circuit | HLDTest | HLDDetector, first: object, s
 
     Notes
     -----
+    Missing cells are filled in by what the circuit expects, so that shares of missing cells are not compared.
     O((n_A + n_B) m) for the vectors and B times as much for the divisions.
 
     Examples

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 import pcircuit
+from hld.answers.words import label_lines
 from hld.conditional.covariates import column_position
 
 STEPS, SMALL = 5_000, 1e-9
@@ -61,11 +62,7 @@ class LabelShift:
             for label, a, b, c, d in zip(self.labels, self.before, self.now, self.lower, self.upper, strict=True)]}
 
     def __str__(self) -> str:
-        lines = [f"label frequencies of {self.num_rows} rows, assuming that rows of each label are as learned: "
-                 f"changed with p = {self.pvalue:.3g}"]
-        return "\n".join(lines + [
-            f"  {label!s}: {b:.1%} ({c:.1%} to {d:.1%}), learned {a:.1%}"
-            for label, a, b, c, d in zip(self.labels, self.before, self.now, self.lower, self.upper, strict=True)])
+        return "\n".join(label_lines(self))
 
     __repr__ = __str__
 

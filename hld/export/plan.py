@@ -127,7 +127,7 @@ def plan_of(detector: Any) -> Plan:
                          "independent rows is exported: fit without `groups`, `order` and `covariates`")
     if test.vectors.features is not None:
         raise ValueError("`detector` tests the metric 'score', which is not exported: fit with "
-                         "metric='likelihoods', the default without it")
+                         "metric='likelihoods' (hld fit --metric likelihoods on the command line)")
     null = test.calibration.null
     laws, joint = _laws(null)
     switches = isinstance(null, (AutoNull, SwitchedNull))

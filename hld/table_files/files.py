@@ -66,11 +66,12 @@ def read_training(path: str, options: ReadOptions = DEFAULT, *, max_rows: int | 
         If the file cannot be read or is not a table.
     """
     if form_of(path, options) != "csv":
-        return sampled(typed_chunks(path, options), max_rows, seed)
+        return sampled(typed_chunks(path, options), max_rows, seed, called(path))
     with opened(path) as raw:
         head, file = with_head(raw, options)
         dialect = find_dialect(head, options, called(path))
-        text, total = sampled(text_chunks(file, dialect, options, called(path), None), max_rows, seed)
+        chunks = text_chunks(file, dialect, options, called(path), None)
+        text, total = sampled(chunks, max_rows, seed, called(path))
     if options.decimal is None:     # the first number with a comma may come late
         cells = (distinct_cells(column) for _, column in columns_of(text))
         dialect = replace(dialect, decimal=likely_decimal(cells, dialect.separator, options.missing_texts))
@@ -158,7 +159,7 @@ def fitted_columns(encoder: Any, names: tuple[str, ...]) -> dict[str, Any]:
     return fitted
 
 
-def sampled(chunks: Iterator[Any], max_rows: int | None, seed: int) -> tuple[Any, ...]:
+def sampled(chunks: Iterator[Any], max_rows: int | None, seed: int, name: str = "the table") -> tuple[Any, ...]:
     """A uniform sample of the rows of chunks, in their order, and how many there are.
 
     Parameters
@@ -167,6 +168,8 @@ def sampled(chunks: Iterator[Any], max_rows: int | None, seed: int) -> tuple[Any
     max_rows : int or None
         None: by the number of columns, see `read_training`.
     seed : int
+    name : str
+        What messages call the table.
 
     Returns
     -------
@@ -187,8 +190,8 @@ def sampled(chunks: Iterator[Any], max_rows: int | None, seed: int) -> tuple[Any
         held, numbers = [*held, chunk], np.concatenate([numbers, new])
         if len(numbers) > 1.5 * max_rows:  # not for every row that comes in
             held, numbers = _smallest(held, numbers, max_rows)
-    if max_rows is None or not held:
-        raise ValueError("the table has 0 rows, expected some to learn from")
+    if max_rows is None or not total:
+        raise ValueError(f"{name} has no rows, expected some to learn from: check the program that wrote it")
     return together(_smallest(held, numbers, max_rows)[0]), total
 
 

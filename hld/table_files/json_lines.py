@@ -36,7 +36,7 @@ def json_line_chunks(file: Any, name: str, options: ReadOptions) -> Iterator[Any
     Raises
     ------
     pyarrow.ArrowInvalid, ValueError
-        If a block is no JSON, or no row has a column that is asked for.
+        If there is no row, a block is no JSON, or no row has a column that is asked for.
 
     Examples
     --------
@@ -46,11 +46,14 @@ def json_line_chunks(file: Any, name: str, options: ReadOptions) -> Iterator[Any
     """
     seen: dict[str, None] = {}
     texts: set[str] = set()
+    table = None
     for block in _blocks(file, name):
         table = _table(block, texts, name)
         seen |= dict.fromkeys(table.columns if hasattr(table, "iloc") else table.column_names)
         wanted = dict.fromkeys([*options.kept(seen), *(options.columns or ())])
         yield _with_columns(table, list(wanted) or options.chosen(tuple(seen), name))
+    if table is None:
+        raise ValueError(f"{name} has no rows, expected one object on each line: check the program that wrote it")
     if seen:
         options.chosen(tuple(seen), name)
 

@@ -181,6 +181,9 @@ def _parquet(path: str, name: str, options: ReadOptions) -> Iterator[Any]:
         for batch in table.iter_batches(_rows_of(table.metadata.num_columns)):
             chunk = pyarrow.Table.from_batches([batch])
             yield chunk.select(options.chosen(tuple(chunk.column_names), name))
+        if not table.metadata.num_rows:     # the names, so that it is said what is wrong
+            chunk = table.schema_arrow.empty_table()
+            yield chunk.select(options.chosen(tuple(chunk.column_names), name))
 
 
 def _rows_of(num_columns: int) -> int:

@@ -5,6 +5,7 @@ import csv
 import datetime
 import io
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import pcircuit
 from hld.chunks import judge_chunks
 from hld.command.console.output import check_output, shown
 from hld.table_files import files
+from hld.table_files.byte_files import called
 from hld.table_files.dialect import ReadOptions
 from hld.table_files.row_chunks import OddCells
 from hld.tables.factored import whole_cells
@@ -68,8 +70,8 @@ def read_batch(path: str, encoder: TableEncoder, options: ReadOptions | None = N
         A cell that cannot be what its column is made of is text.
     """
     import pandas
-    chunks = retried(path, lambda as_text: list(files.read_chunks(path, encoder, options or ReadOptions(),
-                                                                   as_text=as_text)))
+    chunks = retried(path, lambda as_text: list(_with_rows(path, files.read_chunks(
+        path, encoder, options or ReadOptions(), as_text=as_text))))
     if chunks and not isinstance(chunks[0], dict):
         return pandas.concat([chunk if hasattr(chunk, "iloc") else chunk.to_pandas() for chunk in chunks],
                              ignore_index=True)
@@ -93,8 +95,18 @@ def judge_file(detector: Any, path: str, alpha: float, options: ReadOptions | No
     """
     def judged(as_text: bool) -> HLDResult:
         chunks = files.read_chunks(path, detector.encoder_, options or ReadOptions(), as_text=as_text)
-        return judge_chunks(detector, chunks, alpha)
+        return judge_chunks(detector, _with_rows(path, chunks), alpha)
     return retried(path, judged)
+
+
+def _with_rows(path: str, chunks: Iterator[Any]) -> Iterator[Any]:
+    """The chunks of a file; ValueError at the end where they have no rows."""
+    num_rows = 0
+    for chunk in chunks:
+        num_rows += len(next(iter(chunk.values()))) if isinstance(chunk, dict) else len(chunk)
+        yield chunk
+    if not num_rows:
+        raise ValueError(f"{called(path)} has no rows, expected at least one: check the program that wrote it")
 
 
 def retried(path: Any, read: Any) -> Any:

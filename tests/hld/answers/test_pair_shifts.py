@@ -6,7 +6,7 @@ import pytest
 from binomial_bounds import at_most
 from scipy.stats.contingency import association
 
-from hld.answers.pair_shifts import cramers_v, fitted, pair_shifts
+from hld.answers.pair_shifts import PairShift, cramers_v, fitted, pair_shifts
 from hld.answers.profile import Profile
 from hld.schemas.columns import BinColumn, LevelColumn
 
@@ -105,3 +105,19 @@ def test_neighbouring_bins_are_named_as_one():
     table = np.full((8, 8), 30)
     found = pair_shifts([*BINS], profile(table), profile(table))[0]
     assert found.labels[0] == ("< 1", "1 to 3", "3 to 4", "4 to 5", "5 to 7", ">= 7")
+
+
+def shift(expected, observed, strengths=(0.651, 0.649)):
+    """A pair whose shares of cells are known."""
+    labels = ("no", "yes"), ("low", "high")
+    return PairShift(("a", "b"), *strengths, 0.01, 0.01, labels, np.array(expected), np.array(observed), None)
+
+
+def test_what_is_said_of_a_pair_is_seen_in_its_numbers():
+    small = shift([[0.1202, 0.3], [0.5797, 0.0001]], [[0.1199, 0.3002], [0.5796, 0.0003]])
+    assert small.describe() == ("as strong as before (0.65), but between other values; "
+                                "yes with high 0.01% -> 0.03%")
+    assert shift([[0.12, 0.3], [0.58, 0]], [[0.12001, 0.3], [0.57999, 0]], (0.65, 0.64)).describe() == \
+        "weaker, 0.65 -> 0.64"
+    assert shift([[0.2, 0.3], [0.25, 0.25]], [[0.25, 0.25], [0.2, 0.3]], (0.2, 0.3)).describe() == \
+        "stronger, 0.20 -> 0.30; no with low 20% -> 25%"

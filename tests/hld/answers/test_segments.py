@@ -253,3 +253,10 @@ def test_columns_that_were_not_fitted_do_not_matter():
     plain = pd.DataFrame({"a": rng.integers(0, 3, 60), "b": rng.normal(size=60), "site": ["x", "y"] * 30})
     found = detector.test_by(plain.assign(other=1.0), "site")
     np.testing.assert_array_equal(found.pvalues, detector.test_by(plain, "site").pvalues)
+
+
+@pytest.mark.parametrize(("cells", "labels"), [
+    ([1, "1", 2, 1], ("1", "2", "'1'")), (["1.5", 1.5], ("1.5", "'1.5'")), ([True, "True"], ("True", "'True'")),
+    ([None, "(missing)", "a"], ("'(missing)'", "a", "(missing)")), (["a", "b"], ("a", "b"))])
+def test_no_two_segments_have_one_label(cells, labels):
+    assert numbered(np.array(cells, dtype=object), None, "x")[1] == labels

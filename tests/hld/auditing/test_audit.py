@@ -113,6 +113,22 @@ def test_columns_of_data_frames_may_have_the_names_of_what_arrow_tables_have():
     assert column_of(TABLE.rename(columns={"b": "schema"}), 1).tolist() == ["x", "y", "y"]
 
 
+def test_columns_of_one_name_are_refused():
+    twice = pd.DataFrame([[1, "x"], [2, "y"]], columns=["a", "a"])
+    with pytest.raises(ValueError, match="`edits` names the column 'a', but `held_out` has 2 columns of this name"):
+        hld.audit(lambda _: 0.5, twice, sizes=[1], edits=["a=x:+0.1"], num_batches=1)
+
+
+def test_sizes_may_be_an_array_and_detectors_must_be_some():
+    found = hld.audit(lambda _: 0.5, TABLE, sizes=np.array([1, 2]), num_batches=1)
+    assert found.rows == hld.audit(lambda _: 0.5, TABLE, sizes=[1, 2], num_batches=1).rows
+    for sizes in (np.array([[1]]), np.array(1)):
+        with pytest.raises(TypeError, match="`sizes` must be a sequence of batch sizes"):
+            hld.audit(lambda _: 0.5, TABLE, sizes=sizes, num_batches=1)
+    with pytest.raises(ValueError, match="`detectors` is empty: give at least one detector"):
+        hld.audit({}, TABLE, sizes=[1])
+
+
 def test_columns_of_rows_without_names_are_found():
     for rows in (TABLE.to_numpy(), TABLE.to_numpy().tolist()):
         assert column_of(rows, "x1").tolist() == column_of(rows, 1).tolist() == ["x", "y", "y"]

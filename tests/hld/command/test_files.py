@@ -84,7 +84,7 @@ def test_the_monitor_reads_empty_lines_of_one_column_as_missing(run, tmp_path):
 @pytest.mark.parametrize(("name", "text", "said"), [
     ("t.jsonl", '[{"a": 1}, {"a": 2}]', "read it as one JSON value (--format json)"),
     ("t.csv", "# comment, with comma\na,b,c\n1,2,3\n", "remove lines that precede the names"),
-    ("t.csv", "a,b", "the table has 0 rows, expected some to learn from"),
+    ("t.csv", "a,b", "'t.csv' has no rows, expected some to learn from"),
 ])
 def test_files_that_are_refused_are_told_what_to_do(run, tmp_path, name, text, said):
     (tmp_path / name).write_text(text)
@@ -92,6 +92,34 @@ def test_files_that_are_refused_are_told_what_to_do(run, tmp_path, name, text, s
     assert (status, out) == (2, "")
     assert said in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(("name", "text"), [("t.csv", "visits,size\n"), ("t.jsonl", ""), ("t.jsonl", "\n\n"),
+                                            ("t.parquet", None)])
+def test_a_batch_without_rows_is_called_by_the_name_of_its_file(run, tmp_path, name, text):
+    table = pd.DataFrame({"visits": [0, 1] * 100, "size": ["a", "b"] * 100})
+    hld.HLDDetector(num_latents=2, num_epochs=3, rng=0).fit(table).save(tmp_path / "m.hld")
+    if text is None:
+        table[:0].to_parquet(tmp_path / name)
+    else:
+        (tmp_path / name).write_text(text)
+    wanted = "one object on each line" if name == "t.jsonl" else "at least one"
+    for command in ("test", "explain", "audit"):
+        status, out, err = run(command, "m.hld", name)
+        assert (status, out) == (2, "")
+        assert err == f"hld: error: '{name}' has no rows, expected {wanted}: check the program that wrote it\n"
+    status, _, err = run("fit", name, "-o", "n.hld")
+    assert status == 2
+    assert f"'{name}' has no rows, expected {wanted if name == 't.jsonl' else 'some to learn from'}" in err
+    status, _, err = run("summarize", "m.hld", name, "-o", "s.json")
+    assert (status, err) == (0, "") or f"'{name}' has no rows, expected one object" in err
+
+
+def test_what_is_not_exported_is_said_with_the_option_of_the_shell(run, tmp_path):
+    hld.HLDDetector(num_latents=2, num_epochs=3, rng=0).fit(amounts(200, 0)).save(tmp_path / "m.hld")
+    status, _, err = run("export", "m.hld", "--c", "m.c")
+    assert status == 2
+    assert "--metric likelihoods" in err
 
 
 def test_whole_numbers_of_128_bits_are_refused_in_one_sentence(run, tmp_path):

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 import hld
-from hld.conditional.label_shift import estimate
+from hld.conditional.label_shift import LabelShift, estimate
 
 
 def draws(T, q, seed):
@@ -75,6 +75,11 @@ def test_a_detector_finds_new_frequencies_without_labels(detector):
     assert found.before[1] == pytest.approx(0.3, abs=0.05)
     assert "yes: " in str(found)
     assert found.to_dict()["labels"][1]["label"] == "yes"
+
+
+def test_labels_are_shown_in_one_line():
+    found = LabelShift(("a\nb", "\x1b[31mred"), *np.full((4, 2), 0.5), 1.0, 10, 0.95)
+    assert [line.partition(": ")[0] for line in str(found).splitlines()[1:]] == ["  a\\nb", "  \\x1b[31mred"]
 
 
 def test_bad_input_is_refused(detector):

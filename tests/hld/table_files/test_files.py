@@ -195,7 +195,7 @@ def test_a_long_table_is_learned_from_a_uniform_sample(tmp_path):
 
 @pytest.mark.parametrize("max_rows", [None, 50])
 def test_nothing_to_learn_from(max_rows):
-    with pytest.raises(ValueError, match="the table has 0 rows, expected some to learn from"):
+    with pytest.raises(ValueError, match="has no rows, expected some to learn from"):
         files.sampled(iter([]), max_rows, 0)
 
 
@@ -425,7 +425,7 @@ def test_bytes_that_are_no_text_far_down(tmp_path, monkeypatch, by_pandas, encod
 @pytest.mark.parametrize("text", ["a,b", "a,b\n", "a", "a, b", "\n\na\n"])
 def test_a_header_without_rows(tmp_path, text):
     (tmp_path / "t.csv").write_text(text)
-    with pytest.raises(ValueError, match="the table has 0 rows, expected some to learn from"):
+    with pytest.raises(ValueError, match="has no rows, expected some to learn from"):
         files.read_training(str(tmp_path / "t.csv"))
     chunk, = files.read_chunks(str(tmp_path / "t.csv"), fit_encoder([["x"]], names=["a"]))
     assert [len(cells) for cells in chunk.values()] == [0] * len(chunk)
@@ -437,7 +437,7 @@ def test_a_long_header_without_rows(tmp_path, monkeypatch, end):
     monkeypatch.setattr(dialect, "SNIFFED", 64)
     monkeypatch.setattr(byte_files, "SNIFFED", 64)
     (tmp_path / "t.csv").write_text(",".join(f"c{i}" for i in range(100)) + end, newline="")
-    with pytest.raises(ValueError, match="the table has 0 rows, expected some to learn from"):
+    with pytest.raises(ValueError, match="has no rows, expected some to learn from"):
         files.read_training(str(tmp_path / "t.csv"))
     chunk, = files.read_chunks(str(tmp_path / "t.csv"), fit_encoder([["x"]], names=["c0"]))
     assert [len(cells) for cells in chunk.values()] == [0] * 100
