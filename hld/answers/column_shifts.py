@@ -209,6 +209,15 @@ def percent(share: float) -> str:
 def from_to(first: float, second: float) -> str:
     """Two shares in per cent, with as many digits as tell them apart.
 
+    Parameters
+    ----------
+    first, second : float
+        In [0, 1].
+
+    Returns
+    -------
+    str
+
     Examples
     --------
     >>> from_to(0.12, 0.25), from_to(0.1203, 0.1224), from_to(0.03121, 0.03124), from_to(0.5, 0.5)

@@ -28,7 +28,6 @@ import numpy as np
 
 import pcircuit
 from hld.answers.adjust import benjamini_hochberg, benjamini_yekutieli
-from hld.answers.periods import PERIODS, period_of
 from hld.answers.table_facts import batch_profile, evidence_of
 from hld.answers.words import p_text
 from hld.checks import check_alpha
@@ -37,6 +36,7 @@ from hld.schemas.encoding import EncodingReport, reports_of_parts
 from hld.schemas.quality import DataQuality, data_quality
 from hld.tables.cells import Columns, read_table, unmasked
 from hld.tables.factored import whole_cells
+from hld.tables.periods import PERIODS, period_of
 from hld.tables.shown_names import in_one_line
 from hld.tables.single_cells import TIME_TYPES, is_missing, plain_value
 from hld.tables.times import times_as_objects
