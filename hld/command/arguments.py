@@ -73,6 +73,9 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: Any) -> None:  # type: ignore[override]
         """One line on standard error, and status 2."""
         from hld.command.console.output import shown
+        more = message.removeprefix("unrecognized arguments: ")
+        if more != message and not any(word.startswith("-") for word in more.split()):
+            message += " (a command reads one table: run it once for each, or put the tables together)"
         super().error(shown(message))
 
 

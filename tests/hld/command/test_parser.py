@@ -384,3 +384,10 @@ def test_help_says_what_is_read(command, said, capsys):
     with pytest.raises(SystemExit):
         main(command)
     assert said in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(("given", "is_said"), [(["a.csv", "b.csv", "c.csv"], True), (["a.csv", "--no-such"], False)])
+def test_more_tables_than_one_are_told_so(capsys, given, is_said):
+    with pytest.raises(SystemExit):
+        main(["test", "model.hld", *given])
+    assert ("a command reads one table: run it once for each" in capsys.readouterr().err) == is_said
