@@ -230,7 +230,7 @@ def test_sampled_rows_are_a_table_without_a_shift(run, files):
     (["test", "model.hld", "."], "Is a directory"),
     (["test", "model.hld", "empty.csv"], "'empty.csv' is empty"),
     (["test", "model.hld", "header.csv"], "no rows"),
-    (["fit", "header.csv", "-o", "m.hld"], "0 rows"),
+    (["fit", "header.csv", "-o", "m.hld"], "has no rows"),
     (["fit", "one-row.csv", "-o", "m.hld"], "at least two"),
     (["test", "model.hld", "other.csv"], "`table` has none of the fitted columns (colour, member, visits, income)"),
     (["test", "model.hld", "calm.csv", "--alpha", "2"], "`alpha` must be a finite number above 0 and below 1"),
