@@ -2,7 +2,7 @@
 
 The parts of a large circuit are more than fit into a cache, and every vector needs them all.  So S is applied to some
 vectors at a time: each number is read once for all of them, and the inner loops run over vectors, which lie side by
-side: 32 at once take a seventh to a nineteenth of their time one by one (`benchmarks.bench_moments --operator`).
+side: 32 at once take a fifth to a fourteenth of their time one by one (`benchmarks.bench_moments --operator`).
 """
 from __future__ import annotations
 
@@ -87,9 +87,7 @@ def _add_product(out, at, numbers, place, size, rows, begin):
     """Rows `at`.. of out (., t) += the table (size) of numbers @ rows `begin`.. (., t)."""
     for i in range(size[0]):
         for j in range(size[1]):
-            factor = numbers[place + i * size[1] + j]
-            for v in range(out.shape[1]):
-                out[at + i, v] += factor * rows[begin + j, v]
+            _add(out, at + i, numbers[place + i * size[1] + j], rows, begin + j)
 
 
 @jit
@@ -97,9 +95,7 @@ def _add_transposed(out, at, numbers, place, size, rows, begin):
     """Rows `at`.. of out (., t) += the table (size) of numbers, transposed, @ rows `begin`.. (., t)."""
     for i in range(size[0]):
         for j in range(size[1]):
-            factor = numbers[place + i * size[1] + j]
-            for v in range(out.shape[1]):
-                out[at + j, v] += factor * rows[begin + i, v]
+            _add(out, at + j, numbers[place + i * size[1] + j], rows, begin + i)
 
 
 @jit
