@@ -26,9 +26,9 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from hld.detector import HLDDetector as HLDDetector
     from hld.model_files import load as load
     from hld.model_files import save as save
+    from hld.monitoring.margins.of_test import monitor_of as monitor_of
     from hld.monitoring.monitor import Monitor as Monitor
     from hld.monitoring.monitor import MonitorResult as MonitorResult
-    from hld.monitoring.of_test import monitor_of as monitor_of
     from hld.planning.alternatives import Edit as Edit
     from hld.planning.of_tables import Plan as Plan
     from hld.planning.of_tables import plan as plan
@@ -61,7 +61,7 @@ _HOME = {
     "HLDResult": "results.result",
     "HLDDetector": "detector",
     "load": "model_files", "save": "model_files", "judge_chunks": "chunks",
-    "Monitor": "monitoring.monitor", "MonitorResult": "monitoring.monitor", "monitor_of": "monitoring.of_test",
+    "Monitor": "monitoring.monitor", "MonitorResult": "monitoring.monitor", "monitor_of": "monitoring.margins.of_test",
     "MMDResult": "baselines.mmd", "MMDTest": "baselines.mmd", "mmd_squared": "baselines.mmd",
     "BatchSummary": "summaries.summary", "arrow_summarizer": "summaries.of_batches",
     "AuditResult": "auditing.audit", "audit": "auditing.audit",

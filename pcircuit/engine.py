@@ -4,7 +4,7 @@ What takes time is written twice.  The NumPy version is the one to read; the Num
 same faster, over tiles of rows that fit the cache, but must be compiled first, which takes seconds.  The environment
 variable ``PCIRCUIT_ENGINE`` says which of them runs:
 
-    auto     NumPy while there is little to do, kernels as soon as they pay (`pcircuit.engines.choice`); the default
+    auto     the default: NumPy while there is little to do, kernels when they pay (`pcircuit.compiled.engines.choice`)
     numpy    NumPy always; Numba is never imported and need not be installed
     numba    kernels always, compiled at their first call
 

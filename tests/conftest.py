@@ -34,8 +34,8 @@ class _WithoutKernels:
 
     @staticmethod
     def pytest_ignore_collect(collection_path):
-        is_kernel = collection_path.parent.name == "compiled" or collection_path.name == "kernel.py"
-        return True if is_kernel else None
+        is_kernel = collection_path.parent.name == "compiled" and collection_path.suffix == ".py"
+        return True if is_kernel or collection_path.name == "kernel.py" else None
 
     @staticmethod
     def pytest_report_header():

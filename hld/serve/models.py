@@ -98,7 +98,7 @@ class Models:
     alpha : float
         Level of the monitors, and of tests that name none.
     margin : float or None
-        Margin of the monitors, see `hld.monitoring.of_test.monitor_of`.
+        Margin of the monitors, see `hld.monitoring.margins.of_test.monitor_of`.
 
     Raises
     ------

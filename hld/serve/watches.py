@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hld.monitoring.margins.of_test import doubt_of_margin, monitor_of
 from hld.monitoring.monitor import Monitor
-from hld.monitoring.of_test import doubt_of_margin, monitor_of
 from hld.serve.refusals import Refusal
 
 if TYPE_CHECKING:

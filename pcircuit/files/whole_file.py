@@ -113,7 +113,23 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 
 def checked_path(path: object, argument: str = "path") -> str:
-    """`path` as a str; TypeError or ValueError if it cannot be one, which names the argument."""
+    """`path` as a str.
+
+    Parameters
+    ----------
+    path : str or path
+    argument : str
+        Its name, for the error.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it cannot be the name of a file.
+    """
     name = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
     if not isinstance(name, str) or not name:
         raise TypeError(f"`{argument}` must be a non-empty str or os.PathLike, found {path!r}")

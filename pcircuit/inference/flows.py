@@ -25,12 +25,12 @@ from numpy.typing import ArrayLike
 
 from pcircuit.array_types import Evidence, Floats, Ints
 from pcircuit.circuit import Circuit, InputRegion
+from pcircuit.compiled.engines.choice import Kernels
 from pcircuit.compiled.layouts import Layout, full_layout
 from pcircuit.compiled.packed import Packed, num_inputs, table_rows
 from pcircuit.compiled.packing import pack, with_parameters
 from pcircuit.compiled.readers import NOTHING
 from pcircuit.compiled.tile import TILE_ROWS, Sums, borrow, free_work, load_group, new_sums, new_work
-from pcircuit.engines.choice import Kernels
 from pcircuit.evidence import as_integer_table, refuse_out_of_range, row_weights
 from pcircuit.inference.downward import downward
 from pcircuit.inference.likelihood import ENCODINGS, log_root, tiny_circuit, upward, upward_seconds

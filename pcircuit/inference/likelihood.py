@@ -29,6 +29,7 @@ from numpy.typing import ArrayLike
 from pcircuit.array_types import Bools, Evidence, Floats, Ints
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.circuit_mixture import Mixture
+from pcircuit.compiled.engines.choice import Kernels, numpy_seconds
 from pcircuit.compiled.layouts import stack_layout
 from pcircuit.compiled.packed import FIRST_CHILD
 from pcircuit.compiled.packing import pack
@@ -44,7 +45,6 @@ from pcircuit.compiled.rescaling import (
     RESCALE_RISKY,
 )
 from pcircuit.compiled.tile import TILE_ROWS, borrow, free_work, load_group, new_work
-from pcircuit.engines.choice import Kernels, numpy_seconds
 from pcircuit.evidence import as_integer_table, refuse_out_of_range
 from pcircuit.inference.log_domain import input_values, log_units
 from pcircuit.inference.ranges import may_overflow

@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from pcircuit.array_types import Evidence, Floats, Ints
-from pcircuit.engines.choice import Kernels
+from pcircuit.compiled.engines.choice import Kernels
 from pcircuit.inference.threads import count_jobs, map_in_threads
 from pcircuit.learning.pair_counts import (
     block_counts,

@@ -32,8 +32,8 @@ from numpy.typing import ArrayLike
 from pcircuit.argument_arrays import as_array
 from pcircuit.array_types import Bools, Evidence, Floats, Ints
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
+from pcircuit.compiled.engines.choice import Kernels, numpy_seconds
 from pcircuit.distribution import check_distribution
-from pcircuit.engines.choice import Kernels, numpy_seconds
 from pcircuit.evidence import as_integer_table, refuse_out_of_range
 from pcircuit.inference.likelihood import cut_rows, tiny_circuit, upward
 from pcircuit.inference.log_domain import log_units

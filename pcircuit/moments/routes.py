@@ -1,7 +1,7 @@
 """Which code computes the moments: the NumPy recursions, or their compiled twins.
 
 The environment variable ``PCIRCUIT_ENGINE`` decides (`pcircuit.engine`), and where it leaves the choice open, the
-size of the job (`pcircuit.engines.choice`).
+size of the job (`pcircuit.compiled.engines.choice`).
 
 Both sides have the same three products: linear moments, the parts of all regions, and S times vectors.
 """
@@ -13,7 +13,7 @@ import numpy as np
 
 from pcircuit.array_types import Floats
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
-from pcircuit.engines.choice import Kernels
+from pcircuit.compiled.engines.choice import Kernels
 from pcircuit.moments.plan import Plan, make_plan
 from pcircuit.vtree import VTree
 

@@ -28,7 +28,7 @@ def warm_up(*, moments: bool = False, report: Callable[[str], object] | None = N
     Notes
     -----
     About 20 seconds with an empty cache, 50 with moments; tenths of a second after.  Without it the first calls run on
-    NumPy, and kernels are compiled when they pay (`pcircuit.engines.choice`).
+    NumPy, and kernels are compiled when they pay (`pcircuit.compiled.engines.choice`).
 
     Examples
     --------

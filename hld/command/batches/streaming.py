@@ -43,7 +43,7 @@ def monitor(args: argparse.Namespace) -> int:
     from hld.command.console.reading import reading_options
     from hld.command.console.steps import step
     from hld.model_files import load
-    from hld.monitoring.of_test import monitor_of
+    from hld.monitoring.margins.of_test import monitor_of
     if args.format not in (None, "csv"):
         raise ValueError(f"--format is {args.format}, expected csv, in which rows come one by one")
     if args.reference is None and args.state is not None:

@@ -9,9 +9,9 @@ import pytest
 from engines import needs_numba
 
 import pcircuit
+from pcircuit.compiled.engines import choice
+from pcircuit.compiled.engines.choice import LOADING, Kernels, numpy_seconds
 from pcircuit.engine import chosen_engine, engine_set_to
-from pcircuit.engines import choice
-from pcircuit.engines.choice import LOADING, Kernels, numpy_seconds
 from pcircuit.learning import em
 
 
@@ -125,7 +125,7 @@ def test_estimates_grow_with_the_work():
 WRITE = """
 import numpy as np
 from pcircuit.compiled.transpose import transpose_rows
-from pcircuit.engines.choice import Kernels
+from pcircuit.compiled.engines.choice import Kernels
 kernels = Kernels("rows", 10.0, "compiled/transpose.transpose_rows", None)
 print(kernels._is_on_disk())
 transpose_rows(np.zeros((1, 1), np.int64), np.ones(1, np.int64), np.zeros((1, 8), np.uint16))

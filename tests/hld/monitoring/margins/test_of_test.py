@@ -10,7 +10,7 @@ from streams import shifted
 
 import hld
 from hld import HLDDetector, HLDTest
-from hld.monitoring.of_test import DOUBT, farthest, monitor_of
+from hld.monitoring.margins.of_test import DOUBT, farthest, monitor_of
 from pcircuit import exact_moments, node_likelihoods, rat_spn, sample
 
 CIRCUIT = rat_spn([2, 3, 2], num_units=2, depth=1, rng=5)

@@ -6,7 +6,7 @@ with foresight (the ski rental problem).  So every job comes with an estimate of
 
 * a job that alone costs as much as compiling waits for the kernels;
 * the seconds of smaller jobs are added up.  When they reach the price, the kernels are compiled in a background
-  thread (`engines.background`), and NumPy goes on until they are ready;
+  thread (`compiled.engines.background`), and NumPy goes on until they are ready;
 * where a cache on disk has the kernels, their price is the half second of loading them, and nobody waits longer.
 
 A process that tests a few batches neither compiles nor imports Numba.  The estimates are counts of operations times
@@ -26,14 +26,14 @@ import threading
 import time
 from collections.abc import Callable
 
+from pcircuit.compiled.engines.background import compile_in_background
 from pcircuit.engine import AUTO, ENGINE_VARIABLE, NUMBA, NUMPY, chosen_engine, engine_set_to
-from pcircuit.engines.background import compile_in_background
 
 logger = logging.getLogger("pcircuit.compiled")
 LOADING = 0.5  # seconds to import Numba and to read kernels from its cache
 STEP_SECONDS, VALUE_SECONDS = 6e-5, 4e-9  # of NumPy: for a region of a block of rows, and for a unit or weight of a row
 BLOCK_ROWS = 1024
-ROOT = pathlib.Path(__file__).resolve().parents[1]  # of the package
+ROOT = pathlib.Path(__file__).resolve().parents[2]  # of the package
 
 
 class Kernels:

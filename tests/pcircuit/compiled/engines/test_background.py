@@ -7,13 +7,13 @@ import threading
 import pytest
 from engines import needs_numba
 
-from pcircuit.engines import background
-from pcircuit.engines.background import compile_in_background
+from pcircuit.compiled.engines import background
+from pcircuit.compiled.engines.background import compile_in_background
 
 ENDLESS = """
 import os, sys, threading, time
 import numba
-from pcircuit.engines.background import compile_in_background, worker
+from pcircuit.compiled.engines.background import compile_in_background, worker
 
 begun = threading.Event()
 

@@ -1,0 +1,1 @@
+"""The margin of a monitor that belongs to a test: how far its reference rows may be from the circuit."""
