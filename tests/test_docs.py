@@ -75,6 +75,14 @@ def test_cells_of_tables_wrap():
     assert "max-content" not in sheet  # would make each cell one line, and tables four times as wide as the page
 
 
+def test_a_search_finds_words_in_quotes_and_brackets():
+    found = re.search(r"^      separator: '(.*)'$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
+    separator = re.compile(found[1].replace("''", "'"))
+    text = '<code>"whitened"</code> (alpha=0.05), hld.HLDTest: log_likelihood; `two-sample` d &lt; &quot;ridge&quot;'
+    assert {"whitened", "alpha", "0.05", "HLDTest", "log_likelihood", "sample", "ridge"} <= set(
+        separator.split(re.sub("<[^>]+>", " ", text)))
+
+
 @pytest.mark.slow
 def test_the_site_builds_without_a_warning(tmp_path):
     for module in ("mkdocs", "material", "mkdocstrings", "latex2mathml"):

@@ -21,6 +21,7 @@ ROOMS = {"": "Circuits and evidence", "inference": "What a circuit says about ro
 CORE = ("circuit", "regions", "vtree", "evidence")  # what a reader meets first; other files beside the rooms come last
 OUTSIDE = {"../CONTRIBUTING.md": "contributing.md", "../CHANGELOG.md": "changelog.md"}
 LISTED = {f"../{package}/__init__.py": f"reference/{package}.md" for package in ("pcircuit", "hld")}
+LISTS = ("changelog.md", "bad-inputs.md")
 LESSON = re.compile(r"(\]\((?:[\w./]*/)?\d\d_\w+)\.ipynb\)(?!\{)")  # in the repository a notebook, here a page
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
 
@@ -63,9 +64,11 @@ def on_page_markdown(markdown, page, config, files):
     return re.sub(r"\[([^\]]*)\]\(\.\./[^)]*\)", r"\1", markdown) if depth == 0 else markdown
 
 
-def on_page_content(html, **context):
-    """Formulas as MathML, which browsers draw by themselves."""
+def on_page_content(html, page, **context):
+    """Formulas as MathML, which browsers draw by themselves; lists that have every word come last in a search."""
     from latex2mathml.converter import convert
+    if page.file.src_uri in LISTS:
+        page.meta["search"] = {"boost": 0.2}
     return FORMULA.sub(lambda found: convert(unescape(found[3]), display="inline" if found[2] == "(" else "block"),
                        html)
 
