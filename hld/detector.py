@@ -94,7 +94,9 @@ class HLDDetector(DetectorQuestions):
     schema_ : TableSchema
         What the columns are.
     encoder_ : TableEncoder
+        The map from tables to rows of category codes, (T, V) integers.
     circuit_ : pcircuit.Circuit
+        The fitted circuit over these V categorical variables.
     test_ : HLDTest
         The test against independent rows.
     judge_ : HLDTest, GroupTest, TimeTest or ConditionalTest

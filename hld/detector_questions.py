@@ -78,7 +78,7 @@ class DetectorQuestions:
             table, by, alpha, every=every, procedure=procedure)
 
     def summarize(self, table: Any, *, epsilon: Any = None, delta: Any = 1e-6,
-                  rng: np.random.Generator | None = None) -> Any:
+                  rng: int | np.random.Generator | None = None) -> Any:
         """A few sums over the rows of a table, which add up and can be tested in their place.
 
         Parameters

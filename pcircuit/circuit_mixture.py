@@ -42,7 +42,9 @@ class Mixture(Immutable):
     Attributes
     ----------
     circuits : tuple of Circuit
+        The M components, over the same variables.
     weights : (M,) float64 array, read-only
+        Probability of each component; not negative, with sum 1.
 
     Raises
     ------

@@ -6,6 +6,8 @@ import types
 import pytest
 from test_layers import MODULES, PACKAGES, PUBLIC
 
+import pcircuit
+
 
 def resolve(name):
     package, _, attribute = name.partition(".")
@@ -103,6 +105,20 @@ def test_docstrings_of_classes_list_the_parameters_of_the_signature(name):
             assert inspect.getdoc(function), f"{key} has no docstring"
             documented = documented_parameters(function.__doc__)
             assert documented is None or documented == parameters(function), key
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_attributes_of_classes_are_described(name):
+    lines = section(resolve(name).__doc__, "Attributes") or [] if inspect.isclass(resolve(name)) else []
+    heads = [i for i, line in enumerate(lines) if line and not line.startswith(" ")]
+    assert [lines[i] for i in heads if not lines[i + 1:i + 2] or not lines[i + 1].startswith(" ")] == []
+
+
+@pytest.mark.parametrize("key", sorted(key for key in vars(resolve("hld.HLDTest")(pcircuit.rat_spn([2] * 4, rng=0)))
+                                       if key[0] != "_"))
+def test_what_a_test_keeps_is_described(key):
+    heads = [line.partition(" :")[0] for line in section(resolve("hld.HLDTest").__doc__, "Attributes")]
+    assert key in [name.strip() for head in heads for name in head.split(",")]
 
 
 def test_sections_of_docstrings_are_understood():

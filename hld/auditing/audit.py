@@ -51,6 +51,7 @@ class AuditRow:
     num_rows : int
         T.
     num_batches, num_alarms : int
+        Batches that were judged, and how many of them were called shifted.
     rate, low, high : float
         Share of alarms, and its 95 % interval.
     is_reused : bool
@@ -75,7 +76,9 @@ class AuditResult:
     Attributes
     ----------
     rows : tuple of AuditRow
+        One for each detector, situation and batch size.
     alpha : float
+        Level at which every batch was tested, in (0, 1).
     num_held_out : int
         Rows of the table.
     kinds : dict of str to str

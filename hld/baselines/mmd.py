@@ -127,6 +127,7 @@ class MMDTest:
     Attributes
     ----------
     bandwidth : float
+        s, the scale of the kernel: given, or the median that was drawn.
     expected_kernel : float
         c = E k(Y, Y') under the circuit.
 

@@ -30,11 +30,13 @@ class Distances:
     Attributes
     ----------
     labels : tuple of str
+        Names of the n batches, in the order of rows and columns of `matrix`.
     matrix : (n, n) float array
         Effect sizes between batches, symmetric, 0 on the diagonal.
     from_reference : (n,) float array
         Distances of the batches from what the model learned.
     num_rows : (n,) int array
+        Rows of each batch.
     """
 
     labels: tuple[Any, ...]

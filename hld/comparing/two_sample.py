@@ -51,15 +51,19 @@ class TwoSampleResult:
     Attributes
     ----------
     pvalue : float
+        That of all metrics together, in (0, 1].
     reject : bool
         ``pvalue <= alpha``.
     alpha : float
+        Level, in (0, 1).
     effect : float
         Distance of the means over the typical distance of a row, less what sampling alone gives: as `HLDResult.effect`.
     metrics : tuple of str
+        Names of the metrics in which the batches were compared.
     pvalues : tuple of float
         One for each metric.
     num_rows : tuple of two int
+        Rows of the two batches.
     null : str
         "permutation", or "exact" for the law.
     """

@@ -125,6 +125,7 @@ class Monitor:
     Attributes
     ----------
     nodes : (m,) int array
+        The node ids whose likelihoods are bet on.
     mean, stds : (m,) float arrays
         Means mu and standard deviations of the node likelihoods under the circuit.
     num_rows : int

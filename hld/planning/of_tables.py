@@ -255,7 +255,9 @@ class Plan:
     Attributes
     ----------
     rows_per_day : int
+        T, the rows that arrive in a day.
     power, alpha : float
+        Probability with which a change is to be found, and level of each test; both in (0, 1).
     detectable : dict of int to tuple of Detectable
         By days of rows in a batch.
     edits : tuple of (Edit, float, int or None)

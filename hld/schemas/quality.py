@@ -88,7 +88,9 @@ class DataQuality:
     Attributes
     ----------
     num_rows : int
+        T, rows of the batch.
     columns : tuple of ColumnQuality
+        One for each column of the schema that takes part: what it counted.
     extra : tuple of str
         Columns that training did not have.
     missingness : CountTest or None

@@ -53,6 +53,7 @@ class ColumnSchema:
     Attributes
     ----------
     name : str
+        Its name in a table; x0, x1, ... where the training table had none.
     kind : str or None
         See the module.
     levels : tuple or None

@@ -49,6 +49,7 @@ class StreamResult:
     num_rows, num_missing : int
         Rows, or batches, and missing entries so far.
     alpha : float
+        Bound on the probability of any false alarm, from one reset to the next.
     columns : tuple of str
         Columns of the node whose race is ahead; all columns if it is the race of a direction.
     log_e_values : (n,) float array

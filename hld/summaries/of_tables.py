@@ -20,7 +20,7 @@ CELLS = ("num_missing", "num_unseen", "num_out_of_range", "num_rare", "num_odd")
 
 
 def summarize_table(detector: Any, table: Any, *, epsilon: float | None = None, delta: float = 1e-6,
-                    rng: np.random.Generator | None = None) -> BatchSummary:
+                    rng: int | np.random.Generator | None = None) -> BatchSummary:
     """The summary of one table for a fitted detector: see `HLDDetector.summarize`.
 
     Parameters
@@ -39,7 +39,7 @@ def summarize_table(detector: Any, table: Any, *, epsilon: float | None = None, 
 
 
 def summarize_chunks(detector: Any, chunks: Iterable[Any], *, epsilon: float | None = None, delta: float = 1e-6,
-                     rng: np.random.Generator | None = None) -> BatchSummary:
+                     rng: int | np.random.Generator | None = None) -> BatchSummary:
     """The summary of a table that comes in chunks, each read once and then forgotten.
 
     Parameters

@@ -103,7 +103,7 @@ def check_noise_can_be_judged(test: Any, argument: str) -> None:
 
 
 def with_noise(test: Any, summary: BatchSummary, epsilon: float, delta: float,
-               rng: np.random.Generator | None = None) -> BatchSummary:
+               rng: int | np.random.Generator | None = None) -> BatchSummary:
     """The summary with noise in its sums, and nothing else about the rows.
 
     Parameters

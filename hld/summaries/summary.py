@@ -114,8 +114,13 @@ class BatchSummary:
     num_missing : int
         Missing cells.
     spread : Spread or None
+        Squares, fourth powers and a sketch of the rows' differences from the reference, which check an alarm; None
+        where the circuit is the reference, and with noise.
     table : TableCounts or None
+        Counts of categories, missing cells and new values by column, where a table was summarised; None for rows of a
+        test, and with noise.
     privacy : Privacy or None
+        The guarantee (epsilon, delta) and the variances of the noise in `sums`; None without noise.
 
     Raises
     ------

@@ -20,7 +20,7 @@ SEED = 17  # of their choice
 
 
 def summarize_rows(test: Any, rows: Any, *, epsilon: float | None = None, delta: float = 1e-6,
-                   rng: np.random.Generator | None = None, first: int = 0) -> BatchSummary:
+                   rng: int | np.random.Generator | None = None, first: int = 0) -> BatchSummary:
     """The summary of rows for a test.
 
     Parameters

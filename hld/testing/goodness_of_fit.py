@@ -13,7 +13,6 @@ is built (`hld.testing.calibration`); no reference data are needed.  A call look
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,23 +23,18 @@ from hld.checks import check_alpha, seed_of
 from hld.metrics.named import asks_for_scores, parse_metric
 from hld.metrics.whitened import RIDGE
 from hld.nulls.named import CHECKED, OF_ONE_METRIC
-from hld.nulls.ranks.confirmation import least_pvalue
 from hld.nulls.staged import MOST_RESAMPLES
-from hld.planning.detectable import detectable
-from hld.planning.power import power, sample_size
 from hld.references.holes import HolePatterns
 from hld.references.named import FROM_ROWS, REFERENCES
 from hld.results.result import HLDResult
-from hld.summaries.fingerprint import test_fingerprint
 from hld.summaries.summary import BatchSummary
-from hld.summaries.summing import summarize_rows
 from hld.testing.calibration import calibrate
-from hld.testing.description import described
+from hld.testing.questions import HLDTestQuestions
 from hld.testing.row_batches import RowBatch
 from hld.testing.settings import Settings
 from hld.testing.summed_batch import judge_summary
 from hld.testing.summed_holes import judge_with_holes
-from hld.testing.verdict import LEAST_PVALUE, spectrum_of, verdict
+from hld.testing.verdict import verdict
 from hld.vectors.completion import check_rows, complete
 from hld.vectors.row_vectors import RowVectors
 from hld.vectors.score_features import score_features
@@ -50,7 +44,7 @@ if TYPE_CHECKING:
     from hld.testing.row_sums import RowSums
 
 
-class HLDTest:
+class HLDTest(HLDTestQuestions):
     """Goodness-of-fit test of batches of rows against a circuit: rejects when d = || mean L - mu || is too large.
 
     Parameters
@@ -98,18 +92,31 @@ class HLDTest:
     Attributes
     ----------
     circuit : pcircuit.Circuit
+        The circuit that was given.
     nodes : (m,) int array
+        The node ids whose likelihoods are compared.
     vectors : hld.vectors.row_vectors.RowVectors
         What the test looks at in a row: likelihoods of the nodes and, with the metric "score", features of the score.
     mean, stds : (m,) float arrays
         Means and standard deviations of these under the reference: more than m numbers with the metric "score".
-    null, reference : str
+    null, reference, missing : str
+        These options; `missing` is the one that was chosen where it was left open.
     num_train : int or None
+        n by which the null is scaled; with ``reference="training"`` the number of reference rows.
     tolerance : float
+        That option: epsilon in units of the typical distance of a single row.
     settings : Settings
-        These and the other options.
+        These and the seed.
     calibration : Calibration
         Metrics and null.
+    metric_names : tuple of str
+        The metrics, in the order of `HLDResult.pvalues`.
+    round_offs : tuple of float
+        For each metric, the distance that rounding alone can make.
+    shown_weights : float or (m,) float array
+        Weights in which the differences of nodes are reported: those of a single metric that weighs nodes, else 1.
+    noisy_nulls : dict
+        Nulls for summaries with noise, kept by number of rows and variances.
 
     Raises
     ------
@@ -228,39 +235,6 @@ class HLDTest:
             return self._against_rows(RowBatch(self.vectors, self.calibration, batch), check_alpha(alpha), num_missing)
         return self.judge(self.vectors.mean(batch), len(batch), alpha, num_missing=num_missing)
 
-    def summarize(self, rows: Any, *, epsilon: Any = None, delta: Any = 1e-6,
-                  rng: np.random.Generator | None = None) -> BatchSummary:
-        """A few sums over rows (n, V), which add up and can be tested in their place: see `hld.BatchSummary`.
-
-        With `epsilon`, noise makes the sums (epsilon, delta)-differentially private: see `hld.summaries.privacy`.
-        """
-        return summarize_rows(self, rows, epsilon=epsilon, delta=delta, rng=rng)
-
-    def power(self, alternative: Any, T: Any, alpha: float = 0.05) -> float:
-        """Probability that T rows of an alternative are called shifted: see `hld.planning.power.power`."""
-        return power(self, alternative, T, alpha)
-
-    def sample_size(self, alternative: Any, power: Any = 0.9, alpha: float = 0.05) -> int | None:
-        """Rows with which an alternative is found: see `hld.planning.power.sample_size`."""
-        return sample_size(self, alternative, power, alpha)
-
-    def detectable(self, T: Any, power: Any = 0.9, alpha: float = 0.05) -> tuple[Any, ...]:
-        """How much more frequent levels have to get: see `hld.planning.detectable.detectable`."""
-        return detectable(self, T, power, alpha)
-
-    def effect_spectrum(self) -> Any:
-        """Eigenvalues and eigenvectors behind the interval of the effect size, computed once; None for many nodes."""
-        return self._effect_spectrum
-
-    @cached_property
-    def _effect_spectrum(self) -> Any:
-        return spectrum_of(self)
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """64 hexadecimal digits, by which a summary for another test is recognised."""
-        return test_fingerprint(self.circuit, self.calibration)
-
     def judge(self, mean: np.ndarray, num_samples: int, alpha: float = 0.05, *, num_missing: int = 0) -> HLDResult:
         """Test a batch of which only the mean hierarchical likelihood vector is available.
 
@@ -322,28 +296,6 @@ class HLDTest:
         result = verdict(self, deltas, batch.num_rows, alpha, num_missing, null,
                          lambda found, squared: batch.confirmed(found, squared, factors))
         return replace(result, _scores=batch.score_shift())
-
-    def describe(self) -> str:
-        """What the test does, in a few lines."""
-        return described(self)
-
-    def least_pvalue(self, T: int) -> float:
-        """The smallest p-value that a batch of T rows can have, however far from the reference it is.
-
-        Parameters
-        ----------
-        T : int
-            Rows, at least 1.
-
-        Returns
-        -------
-        float
-            1 / (k + 1) for a single row against k rows; with drawn batches, 1 over their largest number.
-        """
-        T, kept = pcircuit.check_whole_number(T, "T", 1), self.calibration.kept
-        least = max(self.calibration.null.least(T), LEAST_PVALUE)
-        is_exact = kept is None or (T == 1 and least > LEAST_PVALUE)
-        return least if is_exact else max(least, least_pvalue(kept.num_rows, T))  # type: ignore[union-attr]
 
     def __repr__(self) -> str:
         return (f"HLDTest({self.circuit.num_variables} variables, {len(self.nodes)} nodes, null {self.null}, "

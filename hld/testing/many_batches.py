@@ -37,6 +37,7 @@ class BatchesResult:
     reject : (n,) bool array
         ``adjusted <= alpha``: the batches called shifted, among which a share of at most alpha is expected to be false.
     alpha : float
+        Bound on the expected share of false ones among the batches called shifted, in (0, 1).
     """
 
     results: tuple[Any, ...]

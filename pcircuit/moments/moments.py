@@ -53,6 +53,7 @@ class Moments:
     Attributes
     ----------
     circuit : pcircuit.Circuit
+        The circuit under which x is drawn, and of which the nodes are units.
     nodes : (m,) int64 array
         The selected node ids, in the order of the coordinates.
     node_weights : (m,) float64 array

@@ -49,6 +49,7 @@ class Estimate:
     Attributes
     ----------
     value : float
+        The number itself, in nats (natural logarithms).
     error : float
         Standard error; 0 where the value is exact.
     method : str

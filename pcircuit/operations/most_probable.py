@@ -48,11 +48,13 @@ class MostProbableState:
     Attributes
     ----------
     state : (V,) int array
+        A category for each variable; where the evidence has one, that one.
     log_likelihood : float
         That of the state.
     upper_bound : float
         No completion of the evidence is more likely; equal to `log_likelihood` where the state is the most probable.
     is_exact : bool
+        Whether no other completion is more likely: the search was finished.
     num_evaluations : int
         Rows that were bounded.
     """

@@ -34,6 +34,8 @@ class Properties:
     smooth, decomposable, structured : bool
         True for every circuit in region form.
     deterministic, normalised : bool
+        Whether at most one of the products that a sum mixes is positive on any complete row; whether every unit is a
+        distribution.
     witnesses : dict of str to str
         For each property that fails, a sentence that says where.
     """
