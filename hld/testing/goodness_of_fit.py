@@ -74,7 +74,9 @@ class HLDTest(HLDTestQuestions):
         Ridge of the whitened metric, relative to the largest eigenvalue; a smaller one finds more shifts, but the law
         needs larger T.
     num_resamples : int
-        B, the number of drawn batches.  Their p-values are at least 1 / (1 + B).
+        Batches that are drawn first.  Where the circuit is the reference, more follow while fewer than ten are as
+        extreme as the batch, up to a million rows for each T (`hld.nulls.staged`): `least_pvalue` says how small a
+        p-value can be.
     tolerance : float
         Tests H0 "the distance is at most epsilon", epsilon = tolerance * sqrt(E |L(X) - mu|^2): a drift of 0.1 is a
         tenth of the typical distance of a single row from the mean.  By the triangle inequality the null holds for
