@@ -80,22 +80,31 @@ def _verdict(result: Any, batch_name: str, model_name: str) -> str:
 
 def _null(detector: Any, result: Any) -> str:
     """The statistic against its null."""
-    curves = null_curves(detector.test_, result)
+    curves, shared = null_curves(detector.test_, result), _shared(result)
     if not curves:
-        return ""
-    several = (" Their p-values are combined into the one above, which accounts for their dependence."
+        return f"<h2>How far from chance</h2><p>{escaped(shared)}</p>" if shared else ""
+    several = (" The p-values of these distances are combined into one, which accounts for their dependence."
                if len(curves) > 1 else "")
-    tested = getattr(result.data_quality, "missingness", None)
-    if tested is not None and tested.share:
-        several += (f" Shares of missing values have a test of their own ({p_text(tested.pvalue)}), which has "
-                    f"{percent(tested.share)} of the level.")
     return ("<h2>How far from chance</h2><p>Grey is how far batches of "
             f"{result.num_samples:,} unshifted rows lie from the reference by chance alone, red the "
             f"{percent(result.alpha)} of them that lie farthest; the blue line is this batch, with its p-value "
             "as the area beyond it."
-            f"{escaped(several)}</p><div class=\"grid\">" + "".join(null_curve(curve, result.alpha) for curve in curves)
+            f"{escaped(several)} {escaped(shared)}</p><div class=\"grid\">"
+            + "".join(null_curve(curve, result.alpha) for curve in curves)
             + "</div><p><small>Effect size: distance of the means over the typical distance of a single row, less what "
             "sampling alone adds to it; 0 is no shift.</small></p>")
+
+
+def _shared(result: Any) -> str:
+    """The tests that share the level with the distances, in a sentence; empty if there are none."""
+    quality = result.data_quality
+    tests = (("single counts", result.largest_count), ("single dependences", result.largest_dependence),
+             ("shares of missing values", getattr(quality, "missingness", None)),
+             ("new values", getattr(quality, "new_values", None)))
+    listed = ", ".join(f"{name} ({p_text(one.pvalue)}, {percent(one.share)} of the level)" for name, one in tests
+                       if one is not None and one.share)
+    return (f"Beside the distances these have tests of their own: {listed}. The p-value on top covers them all."
+            if listed else "")
 
 
 def _columns(result: Any) -> str:

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT, BASE = 420, 130, 104  # of a curve, and the height of its axis
 REACH = 2.2  # critical distances that the axis shows
 PLAIN = {"euclidean": "all nodes alike", "standardized": "each node by its spread",
-         "marginals": "columns by themselves", "whitened": "directions of small spread", "weights": "weighted nodes"}
+         "marginals": "columns by themselves", "whitened": "directions of small spread",
+         "whitened_fine": "directions of very small spread", "ordered": "ordered columns by themselves",
+         "score": "use of each parameter", "weights": "weighted nodes"}
 
 
 def null_curve(curve: NullCurve, alpha: float) -> str:
@@ -37,10 +39,11 @@ def null_curve(curve: NullCurve, alpha: float) -> str:
         return min(x, REACH) / REACH * (WIDTH - 20) + 10
     points = [(at(float(x)), BASE - 78 * float(y)) for x, y in zip(curve.x, curve.density, strict=True) if x <= REACH]
     outline = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    tail = " ".join(f"{x:.1f},{y:.1f}" for x, y in points if x >= at(1.0))
+    level = BASE - 78 * float(np.interp(1.0, curve.x, curve.density))  # the curve's height where the tail begins
+    tail = " ".join(f"{x:.1f},{y:.1f}" for x, y in [(at(1.0), level), *points] if x >= at(1.0))
     last, first = points[-1][0], points[0][0]
     parts = [f'<polygon class="density" points="{first:.1f},{BASE} {outline} {last:.1f},{BASE}"/>']
-    if tail:
+    if last > at(1.0):
         parts.append(f'<polygon class="tail" points="{at(1.0):.1f},{BASE} {tail} {last:.1f},{BASE}"/>')
     parts.append(f'<line class="rule" x1="10" y1="{BASE}" x2="{WIDTH - 10}" y2="{BASE}"/>'
                  f'<line class="critical" x1="{at(1.0):.1f}" y1="14" x2="{at(1.0):.1f}" y2="{BASE}"/>'

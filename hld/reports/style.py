@@ -49,17 +49,20 @@ svg .arrow { fill: var(--observed); }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-size: .9rem; }
 th, td { text-align: left; padding: .42rem .7rem .42rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 thead th { color: var(--soft); font-weight: 500; font-size: .82rem; } tbody th { font-weight: 600; }
-td { font-variant-numeric: tabular-nums; overflow-wrap: anywhere; } tr.moved th { color: var(--shift); }
+td { font-variant-numeric: tabular-nums; overflow-wrap: anywhere; min-width: 4.8rem; }
+tr.moved th { color: var(--shift); }
 .heats { display: flex; flex-wrap: wrap; gap: .8rem 1.6rem; }
 .heats > div { min-width: 0; max-width: 100%; overflow-x: auto; }
-.heat { width: auto; max-width: 100%; } .heat td, .heat th { padding: .3rem .5rem; border: 0; font-size: .78rem;
-  font-weight: 400; } .heat td { text-align: right; white-space: nowrap; } .heat th { color: var(--soft); }
+.heat { width: auto; max-width: 100%; }
+.heat td, .heat th { padding: .3rem .5rem; border: 0; font-size: .78rem; font-weight: 400; }
+.heat td { text-align: right; white-space: nowrap; min-width: 0; }
+.heat th { color: var(--soft); }
 .heat caption { text-align: left; color: var(--soft); font-size: .8rem; padding-bottom: .2rem; }
 .segments { display: flex; flex-wrap: wrap; gap: 3px; margin: .6rem 0 1.2rem; }
 .segments span { width: 18px; height: 18px; border-radius: 3px; background: var(--calm-soft);
   border: 1px solid var(--calm); }
 .segments .shift { background: var(--shift); border-color: var(--shift); border-radius: 9px; }
-.calendar { width: auto; } .calendar td { width: 24px; height: 22px; padding: 2px; border: 0; }
+.calendar { width: auto; } .calendar td { min-width: 0; width: 24px; height: 22px; padding: 2px; border: 0; }
 .calendar th { padding: 2px .6rem 2px 0; border: 0; font-size: .78rem; font-weight: 400; color: var(--soft); }
 .calendar span { display: block; width: 18px; height: 18px; border-radius: 3px; border: 1px solid var(--calm);
   background: var(--calm-soft); }
@@ -80,7 +83,8 @@ details summary { cursor: pointer; color: var(--soft); }
   p { orphans: 3; widows: 3; max-width: none; } thead { display: table-header-group; }
   .verdict { border: 1px solid var(--calm); border-left-width: 6px; padding: .8rem 1rem; }
   .grid { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: .6rem; } .card { padding: .6rem .7rem; }
-  .card > svg { max-width: 22rem; } th, td, caption, .heat td { overflow-wrap: anywhere; white-space: normal; }
+  .card > svg { max-width: 22rem; }
+  th, td, caption, .heat td { overflow-wrap: anywhere; white-space: normal; min-width: 0; }
   .calendar td { width: 17px; padding: 1px; } .calendar span { width: 14px; height: 14px; }
   .scroll, .heats > div { overflow: visible; } pre { overflow: visible; break-inside: auto; }
   details { display: block; } details::details-content { content-visibility: visible; display: block; height: auto; }

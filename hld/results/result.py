@@ -52,8 +52,8 @@ class HLDResult:
         Estimated absolute error of `pvalue`: of the numerical method, and of the spectrum where it was not computed
         in full; for "monte-carlo" its standard error; for "normal" None, because that error is not estimated.
     num_missing : int
-        Missing entries of the batch: drawn from the circuit given the rest of their row, or with ``missing="exact"``
-        integrated out.
+        Missing entries of the batch: drawn from the circuit given the rest of their row, with ``missing="exact"``
+        integrated out, with "available" left out of the nodes that would need them.
     metrics : tuple of str
         Names of the metrics.
     pvalues : tuple of float
