@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 EXPECTED_COLOUR = "#999999"
 MOST_LEVELS = 12
 LONGEST = 18
+LONGEST_NAME = 22  # above a panel, before its p-value; a longer title leaves no room for the bars
 
 
 def draw_columns(figure: Any, columns: Any, top: int) -> Any:
@@ -103,7 +104,7 @@ def _draw(ax: Any, column: Any) -> None:
     labels = [shortened(column.labels[k], LONGEST) for k in shown]
     ax.set_xticks(place, labels, rotation=40, ha="right", fontsize="x-small", parse_math=False)
     said = "not tested" if column.adjusted != column.adjusted else f"adjusted p = {column.adjusted:.2g}"
-    ax.set_title(f"{column.name}, {said}", loc="left", fontsize="small", parse_math=False)
+    ax.set_title(f"{shortened(column.name, LONGEST_NAME)}, {said}", loc="left", fontsize="small", parse_math=False)
     ax.set_ylabel("% of rows", fontsize="x-small")
     ax.tick_params(axis="y", labelsize="x-small")
     plain_frame(ax)
