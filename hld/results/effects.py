@@ -22,6 +22,19 @@ Small shifts say little about these sums, so they are mixed with their largest p
 two quantiles of the law of Pearson's third type with these cumulants.  It contains 0 where the distance is no larger
 than sampling explains.
 
+**The batch's own covariance.**  Rows that have moved need not vary as those of the reference do: a level that was rare
+and is not any more varies far more.  With the rows L_t of the batch at hand, and mean L,
+
+.. math:: C = S \Bigl(\frac{1}{n} + \frac{1}{T^2}\Bigr) + \frac{1}{T^2} \sum_t (L_t - \bar L)(L_t - \bar L)^T,
+
+that is, the batch's covariance is that of its own rows and of one more row that varies as the reference does: all there
+is to know for T = 1.  The powers of C are taken from its two parts, without its eigenvalues.  The unit tr S is that of
+the reference as it is known, its error is no part of the interval.
+
+**Holes.**  A node that T_j rows of the batch and n_j of the reference show has been weighed with g_j
+(`hld.references.available`), so that its difference has the variance that it has without holes.  The effect is that of
+the differences themselves: they are divided by g_j, and nodes that too few rows show are left out, here and in tr S.
+
 References
 ----------
 Pearson (1959), Note on an approximation to the distribution of non-central chi-square, Biometrika 46, 364.
@@ -33,13 +46,14 @@ from typing import Any
 
 import numpy as np
 
+LEVEL = 0.95
 STEPS = 60
 LEAST_TRACE = 1e-280  # units of less would make effects infinite
 CAREFUL = 3.0  # deviations of |Delta|^2 without a shift, up to which its direction counts as the one that varies most
 
 
-def effect_interval(deltas: np.ndarray, spectrum: tuple[Any, ...], share: float,
-                    level: float = 0.95) -> tuple[float, float]:
+def effect_interval(deltas: np.ndarray, spectrum: tuple[Any, ...], share: float, level: float = LEVEL, *,
+                    own: np.ndarray | None = None, weights: np.ndarray | None = None) -> tuple[float, float]:
     """Confidence interval of the effect size.
 
     Parameters
@@ -49,14 +63,22 @@ def effect_interval(deltas: np.ndarray, spectrum: tuple[Any, ...], share: float,
     spectrum : ((m,), (m, m)) float arrays
         Eigenvalues and eigenvectors of S.
     share : float
-        1/T + 1/n.
+        What the covariance of the differences has of S: 1/T + 1/n, or 1/T^2 + 1/n beside `own`.
     level : float
         Coverage of the interval.
+    own : (r, m) float array, optional
+        The rest of the covariance is ``own.T @ own``, from the batch's own rows.
+    weights : (m,) float array, optional
+        With holes, g: the factors that `deltas` have; 0 where a node is not compared.
 
     Returns
     -------
     float, float
         Both at least 0, to nine digits.
+
+    Notes
+    -----
+    O(m^2), with r rows O(r m^2), with holes O((r + m) m^2).
 
     Examples
     --------
@@ -64,19 +86,43 @@ def effect_interval(deltas: np.ndarray, spectrum: tuple[Any, ...], share: float,
     >>> round(low, 2), round(high, 2)                  # 0.5 and 1.96 times 0.1
     (0.3, 0.7)
     """
-    values, vectors = spectrum
-    total = float(values.sum())
+    values, vectors = np.maximum(spectrum[0], 0.0), spectrum[1]
+    total = float(values.sum() if weights is None else (vectors[weights > 0] ** 2 @ values).sum())
     if not total > LEAST_TRACE:
         return 0.0, 0.0
     # in units of the trace: third powers of small eigenvalues would be 0
-    c, squares = np.maximum(values, 0.0) / total * share, (vectors.T @ deltas) ** 2 / total
-    sums, observed, outside = [float((c ** k).sum()) for k in (1, 2, 3)], float(squares.sum()), (1 - level) / 2
+    c, rows = values / total * share, np.zeros((0, len(values)))
+    if own is not None:
+        rows = own @ vectors / math.sqrt(total)
+    if weights is not None:
+        inverse = np.divide(1.0, weights, out=np.zeros(len(weights)), where=weights > 0)
+        rows = np.concatenate([np.sqrt(c)[:, None] * ((vectors.T * inverse) @ vectors), rows])
+        c, deltas = np.zeros(len(c)), deltas * inverse
+    along = vectors.T @ deltas / math.sqrt(total)
+    sums, most, pulled = _powers(c, rows, along)
+    observed, outside = float(along @ along), (1 - level) / 2
     found, noise = max(observed - sums[0], 0.0), CAREFUL * math.sqrt(2 * sums[1])
-    most = [float(c.max()) ** k for k in (1, 2)]
-    along = [float(squares @ c ** k) - sums[k] for k in (1, 2)]
-    pulls = [(min(max(along[k], 0.0), found * most[k]) + noise * most[k]) / (found + noise) for k in (0, 1)]
+    if not noise > 0:
+        return 0.0, 0.0
+    pulls = [(min(max(pulled[k] - sums[k + 1], 0.0), found * most[k]) + noise * most[k]) / (found + noise)
+             for k in (0, 1)]
     ends = [_root(observed, sums, pulls, p) for p in (outside, 1 - outside)]
     return _shortened(math.sqrt(ends[0])), _shortened(math.sqrt(ends[1]))
+
+
+def _powers(c: np.ndarray, rows: np.ndarray, x: np.ndarray) -> tuple[list[float], list[float], list[float]]:
+    """Of C = diag(c) + rows^t rows: tr C^k, k = 1, 2, 3; bounds on the largest eigenvalue and its square; x^t C^k x."""
+    sums = [float((c ** k).sum()) for k in (1, 2, 3)]
+    moved, largest = c * x, float(c.max())
+    if len(rows):
+        rows = np.asarray(np.linalg.qr(rows, mode="r")) if len(rows) > len(c) else rows
+        gram, scaled = rows @ rows.T, rows * c
+        cube = float(np.sum((gram @ gram) * gram))
+        sums[0] += float(np.trace(gram))
+        sums[1] += float(2 * np.sum(scaled * rows) + np.sum(gram * gram))
+        sums[2] += float(3 * np.sum(scaled * scaled) + 3 * np.sum((scaled @ rows.T) * gram)) + cube
+        moved, largest = moved + (rows @ x) @ rows, largest + cube ** (1 / 3)
+    return sums, [largest, largest ** 2], [float(x @ moved), float(moved @ moved)]
 
 
 def _shortened(x: float) -> float:

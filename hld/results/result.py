@@ -12,7 +12,7 @@ import pcircuit
 from hld.answers.evidence import Evidence
 from hld.answers.words import headline, in_words
 from hld.checks import check_verdict
-from hld.results.effects import effect_interval
+from hld.results.effects import LEVEL, effect_interval
 from hld.results.largest_count import LargestCount
 from hld.results.largest_dependence import LargestDependence
 from hld.results.shared_level import scaled_level_of
@@ -114,6 +114,9 @@ class HLDResult:
     column_pvalues: np.ndarray | None = field(default=None, repr=False)
     _scores: np.ndarray | None = field(default=None, repr=False)
     _spectrum: Callable[..., Any] | None = field(default=None, repr=False)
+    _own: Any = field(default=None, repr=False)  # rows of the batch, whose `spread` is asked for
+    _weights: np.ndarray | None = field(default=None, repr=False)  # of differences, where cells are missing
+    _plain: float | None = field(default=None, repr=False)  # p-value of the distance that the effect is made of
 
     def __post_init__(self) -> None:
         check_verdict(self.statistic, self.pvalue)
@@ -137,17 +140,30 @@ class HLDResult:
         """
         if self.context is not None:
             return self.context.effect
-        total = float(self.stds @ self.stds)
+        deltas, noise, stds = self.deltas, self.stds, self.stds
+        if self._weights is not None:  # with holes: of the nodes that are compared, as they are
+            shown = self._weights > 0
+            deltas, noise, stds = deltas[shown] / self._weights[shown], stds[shown] / self._weights[shown], stds[shown]
+        total = float(stds @ stds)
         if total <= 0:
             return 0.0
-        squared = float(self.deltas @ self.deltas) / total - self.inflation / self.num_samples
+        squared = (float(deltas @ deltas) - float(noise @ noise) * self.inflation / self.num_samples) / total
         return float(np.sqrt(max(squared, 0.0)))
 
     @cached_property
     def effect_interval(self) -> tuple[Any, ...] | None:
-        """95 % confidence interval of `effect`: see `hld.results.effects`; None with too many nodes."""
+        """95 % confidence interval of `effect`: see `hld.results.effects`; None with too many nodes.
+
+        It begins at 0 unless the plain distance, of which the effect is made, has a p-value of 0.025 or less.
+        """
         spectrum = None if self._spectrum is None else self._spectrum()
-        return None if spectrum is None else effect_interval(self.deltas, spectrum, self.inflation / self.num_samples)
+        if spectrum is None:
+            return None
+        T, own = self.num_samples, None if self._own is None else self._own.spread()
+        share = self.inflation / T - (0.0 if own is None else (1 - 1 / T) / T)
+        low, high = effect_interval(self.deltas, spectrum, share, own=own, weights=self._weights)
+        is_clear = self._plain is None or self._plain <= (1 - LEVEL) / 2
+        return (min(low, self.effect) if is_clear else 0.0), max(high, self.effect)
 
     @property
     def columns(self) -> tuple[Any, ...]:

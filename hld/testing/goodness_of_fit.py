@@ -194,8 +194,7 @@ class HLDTest(HLDTestQuestions):
         self.tolerance, self.missing = settings.tolerance, settings.missing
         metrics = calibration.metrics
         self.metric_names = tuple(metric.name for metric in metrics)
-        # a law of zeros leaves no room for rounding
-        magnitudes = self.vectors.magnitudes(self.mean)
+        magnitudes = self.vectors.magnitudes(self.mean)  # a law of zeros leaves no room for rounding
         self.round_offs = tuple(metric.round_off(magnitudes) for metric in metrics)
         # differences are reported in the metric's own weights where it is a weighting of nodes
         single = metrics[0].node_weights if len(metrics) == 1 else None
@@ -235,7 +234,8 @@ class HLDTest(HLDTestQuestions):
             batch, num_missing = complete(self.circuit, batch, self.settings.seed)
         if self.calibration.kept is not None:
             return self._against_rows(RowBatch(self.vectors, self.calibration, batch), check_alpha(alpha), num_missing)
-        return self.judge(self.vectors.mean(batch), len(batch), alpha, num_missing=num_missing)
+        return verdict(self, self.vectors.mean(batch) - self.mean, len(batch), check_alpha(alpha), num_missing,
+                       self.calibration.null, rows=batch)
 
     def judge(self, mean: np.ndarray, num_samples: int, alpha: float = 0.05, *, num_missing: int = 0) -> HLDResult:
         """Test a batch of which only the mean hierarchical likelihood vector is available.
@@ -294,10 +294,10 @@ class HLDTest(HLDTestQuestions):
 
     def _against_rows(self, batch: RowBatch, alpha: float, num_missing: int) -> HLDResult:
         """Test a batch whose rows are available against reference rows."""
-        deltas, null, factors = batch.difference()
+        deltas, null, factors, weights = batch.difference()
         result = verdict(self, deltas, batch.num_rows, alpha, num_missing, null,
-                         lambda found, squared: batch.confirmed(found, squared, factors))
-        return replace(result, _scores=batch.score_shift())
+                         lambda found, squared: batch.confirmed(found, squared, factors), batch.rows)
+        return replace(result, _scores=batch.score_shift(), _weights=weights)
 
     def __repr__(self) -> str:
         return (f"HLDTest({self.circuit.num_variables} variables, {len(self.nodes)} nodes, null {self.null}, "

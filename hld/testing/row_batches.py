@@ -93,18 +93,19 @@ class RowBatch:
         return self.mean_score - self.calibration.mean_score
 
     def difference(self) -> Any:
-        """(m,) the difference of means, its null, and (m,) factors on the differences of single rows, or None."""
+        """(m,) the difference of means and its null; with holes (m,) factors on single rows, and on means of nodes."""
         parts = self.calibration
         if self.shown is not None and (self.shown.counts == self.num_rows).all() and not parts.kept.has_holes:
-            return self.shown.means - parts.mean, parts.null, None
+            return self.shown.means - parts.mean, parts.null, None, None
         if self.shown is None and self.rows.min() >= 0 and not parts.kept.has_holes:
-            return self.vectors.mean(self.rows, self.mean_score) - parts.mean, parts.null, None
+            return self.vectors.mean(self.rows, self.mean_score) - parts.mean, parts.null, None, None
         batch = shown(self.vectors, self.rows) if self.shown is None else self.shown
         k = parts.kept.num_rows
         counts = parts.kept.counts if parts.kept.has_holes else np.full(self.vectors.size, k)
         g = weights(batch, counts, k)
         factors = g * batch.num_rows / np.maximum(batch.counts, 1)
-        return g * (batch.means - parts.mean), HoledNull(self._laws(batch, g), parts.null), factors
+        null, m = HoledNull(self._laws(batch, g), parts.null), len(self.vectors.nodes)
+        return g * (batch.means - parts.mean), null, factors, g[:m]
 
     def confirmed(self, found: PValue, squared: np.ndarray, factors: Any) -> PValue:
         """A small p-value, raised to what the batch's own rows allow."""

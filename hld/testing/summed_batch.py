@@ -68,7 +68,7 @@ def judge_summary(test: Any, summary: BatchSummary, alpha: float) -> HLDResult:
     if summary.privacy is not None:
         null = _noisy_null(test, T, summary.privacy.variances)
         return verdict(test, summary.means - test.mean, T, alpha, summary.num_missing, null)
-    deltas, null, stretch = _difference(test, summary)
+    deltas, null, stretch, g = _difference(test, summary)
     check, spread = None, summary.spread
     if parts.kept is not None and spread is not None:
         def check(found: Any, squared: Any) -> Any:
@@ -79,20 +79,20 @@ def judge_summary(test: Any, summary: BatchSummary, alpha: float) -> HLDResult:
             allowed = law_part(parts.null).of_pvalues(own, T)
             each = tuple(map(max, found.each, own))
             return found if allowed.value <= found.value else replace_value(found, allowed.value, each)
-    return verdict(test, deltas, T, alpha, summary.num_missing, null, check)
+    return replace(verdict(test, deltas, T, alpha, summary.num_missing, null, check), _weights=g)
 
 
 def _difference(test: Any, summary: Any) -> tuple[Any, ...]:
-    """(m,) the difference of means, its null, and by how much the difference of a row may count more with holes."""
+    """(m,) the difference of means, its null, how much more that of a row may count with holes, and the weights."""
     parts, T = test.calibration, summary.num_rows
     if parts.kept is None or (summary.is_whole and not parts.kept.has_holes):
-        return summary.means - test.mean, parts.null, 1.0
+        return summary.means - test.mean, parts.null, 1.0, None
     k, batch = parts.kept.num_rows, Shown(summary.means, summary.seen, T, np.zeros((0, 0)))
     g = weights(batch, parts.kept.counts if parts.kept.has_holes else np.full(len(summary.sums), k), k)
     laws = tuple(law if keeps_apart(metric, test.vectors) else None
                  for law, metric in zip(laws_of(parts.null), parts.metrics, strict=True))
     stretch = float((g * T / np.maximum(summary.seen, 1)).max())
-    return g * (summary.means - test.mean), HoledNull(laws, parts.null), stretch
+    return g * (summary.means - test.mean), HoledNull(laws, parts.null), stretch, g[:len(test.nodes)]
 
 
 def _noisy_null(test: Any, T: int, variances: np.ndarray) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 from hld.references.circuit import CircuitReference
 from hld.references.reference import MAX_FULL_SPECTRUM
 from hld.results.result import HLDResult
+from hld.testing.own_rows import own_rows
 
 LEAST_PVALUE = 1e-300
 
@@ -25,7 +26,7 @@ def spectrum_of(test: Any) -> tuple[Any, ...] | None:
 
 
 def verdict(test: Any, deltas: Any, T: int, alpha: float, num_missing: int, null: Any,
-            check: Callable[..., Any] | None = None) -> HLDResult:
+            check: Callable[..., Any] | None = None, rows: np.ndarray | None = None) -> HLDResult:
     """The result of a batch.
 
     Parameters
@@ -43,6 +44,8 @@ def verdict(test: Any, deltas: Any, T: int, alpha: float, num_missing: int, null
         Law of the squared distances.
     check : callable, optional
         From a p-value and squared distances (q,) to the p-value that stands.
+    rows : (r, V) int array, optional
+        The rows of the batch, or a sample of them, where they are known.
 
     Returns
     -------
@@ -62,8 +65,12 @@ def verdict(test: Any, deltas: Any, T: int, alpha: float, num_missing: int, null
     found = found._replace(value=max(found.value, LEAST_PVALUE))
     statistic = 0.0 - math.log10(found.value) if len(distances) > 1 else distances[0]
     weights, m = test.shown_weights, len(test.nodes)
+    plain = [p for metric, margin, p in zip(parts.metrics, parts.margins, found.each, strict=True)
+             if metric.name == "euclidean" and not margin]
     return HLDResult(statistic=statistic, threshold=threshold, pvalue=found.value,
                      reject=bool(found.value <= alpha), alpha=alpha, num_samples=T, null=found.null,
                      inflation=inflation, null_error=found.error, num_missing=num_missing, metrics=test.metric_names,
                      pvalues=found.each, deltas=deltas[:m] * weights, stds=test.stds[:m] * weights,
-                     nodes=test.nodes, _circuit=test.circuit, _spectrum=test.effect_spectrum)
+                     nodes=test.nodes, _circuit=test.circuit, _spectrum=test.effect_spectrum,
+                     _plain=plain[0] if plain else None,
+                     _own=None if rows is None else own_rows(test.vectors, rows, T, weights))

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import hld
+import pcircuit
 from hld.results.effects import effect_interval
 
 
@@ -53,3 +55,58 @@ def test_the_interval_does_not_depend_on_the_unit_of_the_deltas(unit, rng):
         expected = effect_interval(size * deltas, (values, vectors), 0.2)
         found = effect_interval(unit * size * deltas, (unit ** 2 * values, vectors), 0.2)
         assert found == pytest.approx(expected, rel=1e-7)
+
+
+def _rare_and_often(num_columns, holes=0.0, hidden=0.0, T=100, trials=150):
+    """Results of batches in which levels of one row in fifty have become those of three in ten, and true effects."""
+    rng = np.random.default_rng(11)
+    circuit = pcircuit.chow_liu_circuit((rng.random((500, num_columns)) < 0.1).astype(int))
+    for _ in range(trials):
+        rows, batch = ((rng.random((n, num_columns)) < p).astype(int) for n, p in ((200, 0.02), (T, 0.3)))
+        rows[rng.random(rows.shape) < hidden] = -1
+        batch[rng.random(batch.shape) < holes] = -1
+        test = hld.HLDTest(circuit, hld.select_nodes(circuit, "input"), reference="training", training_data=rows,
+                           null="auto", num_resamples=19)
+        values = pcircuit.node_likelihoods(circuit, np.repeat([[0], [1]], num_columns, axis=1), nodes=test.nodes)
+        moved = 0.28 * (values[1] - values[0])
+        yield test(batch), float(np.linalg.norm(moved) / np.linalg.norm(test.stds))
+
+
+@pytest.mark.parametrize(("holes", "hidden"), [(0.0, 0.0), (0.4, 0.0), (0.4, 0.4)])
+def test_the_interval_covers_the_effect_where_the_batch_varies_more_than_the_reference(holes, hidden):
+    found = [(result.effect_interval, result.effect, size) for result, size in _rare_and_often(3, holes, hidden)]
+    covered = sum(low <= size <= high for (low, high), _, size in found)
+    assert covered >= bounds.at_least(len(found), 0.95)
+    assert all(low <= effect <= high for (low, high), effect, _ in found)
+
+
+def test_holes_do_not_make_an_effect_smaller():
+    sizes = [(result.effect, size) for result, size in _rare_and_often(3, holes=0.5, hidden=0.5, T=2000, trials=60)]
+    ratios = np.array([effect / size for effect, size in sizes])
+    assert abs(ratios.mean() - 1) < 4 * ratios.std() / len(ratios) ** 0.5
+
+
+def test_one_rare_level_that_the_reference_missed_is_no_effect():
+    rng = np.random.default_rng(3)
+    detector = hld.HLDDetector(num_latents=1, num_epochs=0, num_resamples=99).fit(
+        np.where(np.arange(200)[:, None] < 2, 1, 0) * np.ones((1, 3), int))
+    batch = np.zeros((60, 3), dtype=int)
+    batch[rng.integers(60)] = 1
+    result = detector.test(batch)
+    assert result.pvalues[result.metrics.index("euclidean")] > 0.025
+    assert result.effect_interval[0] == 0.0
+
+
+def test_rows_that_vary_as_the_reference_are_a_larger_share():
+    spectrum, deltas = (np.array([2.0]), np.eye(1)), np.array([0.7])
+    expected = effect_interval(deltas, spectrum, 1 / 40 + 1 / 90)
+    found = effect_interval(deltas, spectrum, 1 / 90, own=np.sqrt([[2.0 / 100], [2.0 * 3 / 200]]))
+    assert found == pytest.approx(expected, rel=1e-8)
+
+
+def test_weights_of_holes_are_taken_off():
+    values, vectors = np.array([3.0, 1.0]), stats.ortho_group.rvs(2, random_state=0)
+    deltas, own = np.array([0.5, -0.3]), np.array([[0.05, 0.02], [-0.01, 0.1]])
+    expected = effect_interval(deltas, (values, vectors), 0.02, own=own)
+    assert effect_interval(deltas, (values, vectors), 0.02, own=own, weights=np.ones(2)) == pytest.approx(
+        expected, rel=0.02)

@@ -24,7 +24,7 @@ def test_a_single_row_needs_no_check_only_if_it_was_ranked(fitted, holes):
     batch = RowBatch(test.vectors, test.calibration, row)
     q = len(test.calibration.metrics)
     found = PValue(1e-9, (1e-9,) * q, None, "drawn", 999)
-    difference, _, factors = batch.difference()
+    difference, _, factors, _ = batch.difference()
     assert (factors is not None) == holes
     squared = np.array([float((metric.apply(difference) ** 2).sum()) for metric in test.calibration.metrics])
     value = batch.confirmed(found, squared, factors).value

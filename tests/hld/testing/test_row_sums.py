@@ -84,7 +84,7 @@ def test_only_holes_need_a_null_of_their_own(against_rows, in_chunks):
     for rows in (ROWS, HOLED):
         sums = summed(against_rows, rows)
         batch = RowBatch(against_rows.vectors, parts, rows, sums.shown() if in_chunks else None)
-        delta, null, factors = batch.difference()
+        delta, null, factors, _ = batch.difference()
         if rows is ROWS:
             L = naive.node_values(CIRCUIT, rows)[:, against_rows.nodes]
             np.testing.assert_allclose(delta, L.mean(axis=0) - against_rows.mean, atol=1e-14)

@@ -1,0 +1,79 @@
+r"""What the rows of a batch say of the covariance of their own mean, when an effect size is given its interval.
+
+Of the rows, at most `MOST_VECTORS` of them, the differences from their mean, over T: the sum of their squares is the
+covariance of the mean (`hld.results.effects`).  With holes each node has the mean of the T_j rows that show it, and the
+differences are divided by T_j instead; so the sum allows for which rows show which nodes together.  It is computed when
+the interval is asked for.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import pcircuit
+from hld.nulls.ranks.confirmation import MOST_VECTORS
+from hld.vectors.row_vectors import RowVectors
+
+
+@dataclass(frozen=True, eq=False)
+class OwnRows:
+    """Rows of a batch.
+
+    Attributes
+    ----------
+    vectors : RowVectors
+    rows : (r, V) int array
+        Encoded.
+    num_rows : int
+        T, at least r.
+    weights : (m,) float array or 1.0
+        Of the nodes, in which the effect is measured.
+    """
+
+    vectors: RowVectors
+    rows: np.ndarray
+    num_rows: int
+    weights: Any = 1.0
+
+    def spread(self) -> np.ndarray:
+        """(r, m) array Y such that Y^t Y is the covariance of the mean of the T rows.
+
+        Examples
+        --------
+        >>> circuit = pcircuit.rat_spn([2] * 2, num_units=1, depth=1, rng=0)
+        >>> nodes = pcircuit.select_nodes(circuit)
+        >>> rows = pcircuit.sample(circuit, 50, rng=0)
+        >>> own = own_rows(RowVectors(circuit, nodes), rows, 50)
+        >>> covariance = np.cov(pcircuit.node_likelihoods(circuit, rows, nodes=nodes).T, bias=True)
+        >>> np.allclose(own.spread().T @ own.spread(), covariance / 50)
+        True
+        """
+        m, r = len(self.vectors.nodes), len(self.rows)
+        values = pcircuit.node_likelihoods(self.vectors.circuit, self.rows, nodes=self.vectors.nodes) * self.weights
+        seen = self.vectors.seen(self.rows)[:, :m]
+        counts = np.maximum(seen.sum(axis=0), 1)
+        differences = np.where(seen, values - np.where(seen, values, 0.0).sum(axis=0) / counts, 0.0)
+        return differences / counts * np.sqrt(r / self.num_rows)
+
+
+def own_rows(vectors: RowVectors, rows: np.ndarray, num_rows: int, weights: Any = 1.0) -> OwnRows:
+    """The rows of a batch, of many some, evenly spread.
+
+    Parameters
+    ----------
+    vectors : RowVectors
+    rows : (r, V) int array
+        All rows, or a sample of them.
+    num_rows : int
+        T.
+    weights : (m,) float array or 1.0
+        See `OwnRows`.
+
+    Returns
+    -------
+    OwnRows
+    """
+    some = np.linspace(0, len(rows) - 1, min(len(rows), MOST_VECTORS)).astype(np.intp)
+    return OwnRows(vectors, np.asarray(rows)[some], num_rows, weights)
