@@ -21,7 +21,7 @@ def test_a_long_batch_is_known_by_a_sample():
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_with_holes_each_node_has_the_variance_of_the_mean_of_what_shows_it(seed):
-    rows = ROWS[:300].copy()
+    rows = ROWS[:300].astype(int)
     rows[np.random.default_rng(seed).random(rows.shape) < 0.4] = -1
     vectors = RowVectors(CIRCUIT, NODES)
     values, seen = pcircuit.node_likelihoods(CIRCUIT, rows, nodes=NODES), vectors.seen(rows)
