@@ -39,7 +39,8 @@ class LabelShift:
     now, lower, upper : (C,) float arrays
         Estimates for the batch, and their intervals, each by itself.
     pvalue : float
-        p-value of the likelihood-ratio test that nothing has changed.
+        p-value of the likelihood-ratio test that the labels are as frequent as under the circuit, which it takes to be
+        exact: of batches with about as many rows as it learned from, or more, small ones also come without a change.
     num_rows : int
         T.
     confidence : float
@@ -92,7 +93,8 @@ def label_shift(detector: Any, table: Any, label: str | int, *, confidence: floa
 
     Notes
     -----
-    P(x | y) is the circuit's: its errors bias the estimate, and the intervals do not cover that.
+    P(x | y) is the circuit's: its errors bias the estimate, and the intervals do not cover that.  Neither does the
+    p-value, nor the error of the frequencies before: `HLDDetector.test` keeps its level where this test does not.
     One pass over the rows for each label.
 
     References
