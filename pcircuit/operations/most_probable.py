@@ -78,7 +78,8 @@ def most_probable_state(circuit: Circuit, evidence: ArrayLike | None = None, *, 
     evidence : (V,) int array_like, optional
         Levels, -1 for those to be found; by default all are.
     max_evaluations : int, default 100,000
-        Rows that are bounded at most; with fewer than there are levels of all variables the first dive is cut short.
+        Rows that are bounded at most; with fewer than there are levels of all variables the first dive is cut short, and
+        its state completed by the largest term of each sum.
     must_be_exact : bool, default False
         Raise where the search was given up.
 
@@ -148,6 +149,7 @@ class _Search:
         self.order = np.flatnonzero(row < 0)
         self.evaluations, self.state = 0, _largest_terms(circuit, row)
         self.best = float(log_likelihood(circuit, self.state[None])[0])
+        self.ceiling = np.inf  # a bound of all completions: what the first dive has seen
         start = np.where(row < 0, self.free_level, row)
         self.heap: list[Any] = []
         self._push(start[None], [0])
@@ -155,7 +157,7 @@ class _Search:
     @property
     def bound(self) -> float:
         """No completion is more likely."""
-        return max(self.best, -self.heap[0][0] if self.heap else -np.inf)
+        return max(self.best, min(self.ceiling, -self.heap[0][0] if self.heap else -np.inf))
 
     @property
     def is_exact(self) -> bool:
@@ -186,18 +188,28 @@ class _Search:
             self._push(np.array(rows), depths)
 
     def _dive(self, max_evaluations: int) -> None:
-        """A better state: fix the variables one after the other at the level with the largest bound."""
+        """A better state: fix the variables one after the other at the level with the largest bound.
+
+        Each completion is below a level that was passed over or below the levels taken, so the largest of their bounds
+        is one of all.  Where the evaluations are used up, the largest term of each sum says what the others are.
+        """
         row = self.heap[0][-1].copy()
-        bounds = LevelBounds(self.circuit, np.where(row == self.free_level, -1, row))
+        row[row == self.free_level] = -1
+        bounds, passed, taken = LevelBounds(self.circuit, row), -np.inf, np.inf
         for v in self.order.tolist():
             if self.evaluations + self.circuit.num_categories[v] > max_evaluations:
-                return
-            row[v] = int(bounds.levels(v).argmax())
+                break
+            of_levels = bounds.levels(v)
+            row[v] = int(of_levels.argmax())
             bounds.fix(v, row[v])
+            taken = float(of_levels[row[v]])
+            passed = max(passed, float(np.delete(of_levels, row[v]).max(initial=-np.inf)))
             self.evaluations += self.circuit.num_categories[v]
+        row = _largest_terms(self.circuit, row)
         found = float(log_likelihood(self.circuit, row[None])[0])
         if found > self.best:
             self.best, self.state = found, row
+        self.ceiling = max(passed, taken)
 
     def _push(self, rows: np.ndarray, depths: Sequence[int]) -> None:
         """Bound rows; finished ones compete, the others wait."""
