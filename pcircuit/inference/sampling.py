@@ -43,6 +43,7 @@ from pcircuit.memory import memory_for
 
 BLOCK_VALUES = 3_000_000  # uniforms, or unit values, that are held at once
 MAX_ROWS, MIN_ROWS = 4096, 64  # of a block: the working arrays of a region stay in the cache, calls stay few
+DRAWN_ROWS, DRAWN_VALUES = 1024, 20_000_000  # without evidence, so that calls do not take longer than work
 
 
 def sample(circuit: Circuit | Mixture, num_samples: int | None = None, *, evidence: ArrayLike | None = None,
@@ -118,7 +119,8 @@ def sample(circuit: Circuit | Mixture, num_samples: int | None = None, *, eviden
                     "draw fewer at a time"):
         rows = np.empty((count, circuit.num_variables), dtype=dtype)
     tables = _tables(circuit)
-    step = _rows_per_block(len(tables) if observed is None else circuit.num_units)
+    step = _rows_per_block(circuit.num_units, MIN_ROWS) if observed is not None else _rows_per_block(
+        len(tables), min(DRAWN_ROWS, DRAWN_VALUES // len(tables)))
     for start in range(0, count, step):
         block = rows[start:start + step]
         uniforms = np.ascontiguousarray(rng.random((len(block), len(tables))).T)
@@ -181,9 +183,9 @@ def _category_dtype(circuit: Circuit) -> np.dtype[Any]:
     return np.min_scalar_type(max(circuit.num_categories) - 1)
 
 
-def _rows_per_block(values_per_row: int) -> int:
-    """Rows to draw at once, so that a block's values fill a bounded memory."""
-    return int(np.clip(BLOCK_VALUES // values_per_row, MIN_ROWS, MAX_ROWS))
+def _rows_per_block(values_per_row: int, least: int) -> int:
+    """Rows to draw at once, so that a block's values fill a bounded memory, but for the `least`."""
+    return int(np.clip(BLOCK_VALUES // values_per_row, max(least, MIN_ROWS), MAX_ROWS))
 
 
 class _Table(NamedTuple):
