@@ -78,8 +78,8 @@ def most_probable_state(circuit: Circuit, evidence: ArrayLike | None = None, *, 
     evidence : (V,) int array_like, optional
         Levels, -1 for those to be found; by default all are.
     max_evaluations : int, default 100,000
-        Rows that are bounded at most; with fewer than there are levels of all variables the first dive is cut short, and
-        its state completed by the largest term of each sum.
+        Rows that are bounded at most; with fewer than there are levels of all variables the first dive is cut short,
+        and its state completed by the largest term of each sum.
     must_be_exact : bool, default False
         Raise where the search was given up.
 
