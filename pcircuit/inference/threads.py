@@ -102,9 +102,19 @@ def _in_order(pool: ThreadPoolExecutor, function: Callable[[T], Result], argumen
     while left or asked:
         while left and len(asked) < 2 * n_jobs:
             argument = left.popleft()
-            asked.append((pool.submit(function, argument), argument))
+            asked.append((_submitted(pool, function, argument), argument))
         if asked[0][0].done() or not _help(function, asked):
             yield asked.popleft()[0].result()
+
+
+def _submitted(pool: ThreadPoolExecutor, function: Callable[[T], Result], argument: T) -> Future[Result]:
+    """The work given to the pool; while the interpreter ends no pool takes any, and it is left to `_help`."""
+    try:
+        return pool.submit(function, argument)
+    except RuntimeError as error:
+        if "after interpreter shutdown" not in str(error):  # which is raised before the work is in the pool's queue
+            raise
+        return Future()
 
 
 def _help(function: Callable[[T], Result], asked: deque[tuple[Future[Result], T]]) -> bool:

@@ -5,7 +5,7 @@ copy the locks that it holds.  So it can be stopped: Numba announces each of its
 here raises in this thread once it is asked to stop, at the next pass, hence at the latest after the longest one (the
 optimisation of one kernel, a second or two).  Locks are released on the way, and finished kernels are kept.
 
-    at exit       stopped, and waited for
+    at exit       stopped, and waited for; none begins after
     at a fork     stopped before, restarted in the parent; the child has no thread and starts its own when it must
 """
 from __future__ import annotations
@@ -30,14 +30,17 @@ class _Worker:
         self.lock = threading.RLock()
         self.jobs: list[tuple[Callable[[], None], threading.Event]] = []
         self.thread: threading.Thread | None = None
-        self.stopping = self.listens = self.registered = False
+        self.stopping = self.listens = self.registered = self.ended = False
 
     def add(self, job: Callable[[], None]) -> threading.Event:
         """Queue a job; the thread lives as long as there are any."""
         done = threading.Event()
         with self.lock:
+            if self.ended:
+                done.set()
+                return done
             if not self.registered:
-                atexit.register(self.stop)
+                atexit.register(self.end)
                 if hasattr(os, "register_at_fork"):
                     os.register_at_fork(before=self.before_fork, after_in_parent=self.after_fork,
                                         after_in_child=self.forget)
@@ -50,9 +53,13 @@ class _Worker:
         """Start the thread if there is something to do and none is at work."""
         with self.lock:
             self.stopping = False
-            if self.jobs and self.thread is None:
-                self.thread = threading.Thread(target=self.work, name="pcircuit-compiler", daemon=True)
-                self.thread.start()
+            if self.jobs and self.thread is None and not self.ended:
+                thread = self.thread = threading.Thread(target=self.work, name="pcircuit-compiler", daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError:  # the interpreter is ending, or the system has no more threads
+                    self.thread = None
+                    self.release()
 
     def work(self) -> None:
         """Do the jobs, which raise nothing of their own; one that is stopped stays queued."""
@@ -101,6 +108,19 @@ class _Worker:
         if thread is not None and thread is not threading.current_thread():
             thread.join()
 
+    def end(self) -> None:
+        """At exit: stop, and begin nothing more; what is called at exit after this may compile by itself."""
+        with self.lock:
+            self.ended = True
+        self.stop()
+        self.release()
+
+    def release(self) -> None:
+        """Drop the jobs; whoever waits for them may compile."""
+        for _, done in self.jobs:
+            done.set()
+        self.jobs = []
+
     def before_fork(self) -> None:
         """Stop, so that no lock is held, and let nobody begin."""
         self.stop()
@@ -115,9 +135,7 @@ class _Worker:
         """In the child: no thread, no jobs; whoever waits may compile."""
         self.lock = threading.RLock()
         self.thread, self.stopping = None, False
-        for _, done in self.jobs:
-            done.set()
-        self.jobs = []
+        self.release()
 
 
 worker = _Worker()

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import math
 import os
 import pathlib
 import sys
@@ -128,11 +129,15 @@ class Kernels:
         return self._cached
 
     def _is_on_disk(self) -> bool:
-        """Whether there are files of these kernels, newer than the sources: a look at names, without Numba."""
+        """Whether there are files of these kernels for this Python, newer than the sources, by their names alone.
+
+        Without sources on disk, as in a zip archive, Numba caches nothing.
+        """
         folder, _, function = self._entry.rpartition("/")
         source = ROOT / folder
-        newest = max(path.stat().st_mtime for path in source.glob("*.py"))
-        found = (path for place in _cache_folders(source) for path in place.glob(f"{function}-*.nbi"))
+        newest = max((path.stat().st_mtime for path in source.glob("*.py")), default=math.inf)
+        pattern = f"{function}-*.py{sys.version_info.major}{sys.version_info.minor}{getattr(sys, 'abiflags', '')}.nbi"
+        found = (path for place in _cache_folders(source) for path in place.glob(pattern))
         return any(path.stat().st_mtime >= newest for path in found)
 
 

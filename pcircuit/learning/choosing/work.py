@@ -6,8 +6,8 @@ The time of a fit is about proportional to
 
 with the rows that differ, as equal ones are merged: K^2 for sums, 12 K for input units, products and whatever else is
 done once for each state (`benchmarks.bench_em`: 2 x 10^10 in a second of one core with two categories, for K = 4 to 64;
-half of it or less with many categories or few columns).  A limit in this unit, not in seconds, ends the same search at the
-same place whatever else a machine does.  Before a fit its epochs are not known; those of the last one like it are a
+half of it or less with many categories or few columns).  A limit in this unit, not in seconds, ends the same search at
+the same place whatever else a machine does.  Before a fit its epochs are not known; those of the last one like it are a
 fair guess, and no fit is begun whose guess is above a quarter of what is left: so a large size is not tried at the
 price of all that would come after it.  A fit that takes more epochs than were guessed ends where nothing is left.
 """

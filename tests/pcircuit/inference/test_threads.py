@@ -1,4 +1,6 @@
 """Work in threads: as many at a time as asked for, results in order, errors in their turn, no thread left behind."""
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -47,3 +49,28 @@ def test_an_error_in_a_call_leaves_no_thread():
             map_in_threads(lambda x: 1 / x, [1, 0, 2, 3], 2, pool) as results:
         list(results)
     assert threading.active_count() == before
+
+
+ENDING = """
+import atexit, threading
+from pcircuit.inference.threads import map_in_threads
+
+def squares():
+    with map_in_threads(lambda x: x * x, range(9), 3) as results:
+        return list(results)
+
+def late():
+    threading.main_thread().join()                # the interpreter ends, and waits for this thread
+    print(squares())
+
+squares()
+atexit.register(lambda: print(squares()))
+threading.Thread(target=late).start()
+"""
+
+
+def test_works_while_the_interpreter_ends():
+    """No pool takes work then: the caller's thread does it all."""
+    result = subprocess.run([sys.executable, "-W", "error", "-c", ENDING], capture_output=True, text=True, timeout=100,
+                            check=False)
+    assert (result.stdout, result.stderr) == (f"{[x * x for x in range(9)]}\n" * 2, "")

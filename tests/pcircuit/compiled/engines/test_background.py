@@ -45,6 +45,34 @@ print(worker.thread is not thread, worker.thread.is_alive())
 """
 
 
+AT_EXIT = """
+import atexit, threading
+
+def wait():
+    print(done.is_set(), compile_in_background(print).wait(10))
+
+atexit.register(wait)                             # before the thread's, hence called after it
+from pcircuit.compiled.engines.background import compile_in_background, worker
+done = compile_in_background(lambda: None)
+done.wait()
+while worker.thread is not None:
+    pass
+with worker.lock:
+    worker.thread = threading.current_thread()    # as if it were busy
+    done = compile_in_background(print)
+    worker.thread = None
+"""
+LATE = """
+import atexit, threading
+from pcircuit.compiled.engines.background import compile_in_background
+
+begun = threading.Event()
+compile_in_background(begun.set)
+begun.wait()
+atexit.register(lambda: print(compile_in_background(lambda: None).wait(10)))
+"""
+
+
 def run(program):
     """Output of a program in a new process, which must end by itself, in silence."""
     result = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True,
@@ -136,3 +164,12 @@ def test_a_process_may_end_while_kernels_compile():
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_a_process_may_fork_while_kernels_compile():
     assert run(FORK) == ["7", "True True"]
+
+
+def test_nobody_waits_at_exit_for_what_will_not_be_compiled():
+    assert run(AT_EXIT) == ["True True"]
+
+
+def test_a_job_may_come_when_no_thread_can_begin():
+    """From Python 3.12 none begins once the interpreter ends."""
+    assert run(LATE) == ["True"]

@@ -141,6 +141,25 @@ def test_a_cache_on_disk_is_found_where_numba_puts_it(tmp_path, monkeypatch):
     assert result.stdout == "False\nTrue\n"
 
 
+def test_a_cache_of_another_python_is_none(tmp_path, monkeypatch):
+    """It costs a whole compilation, which nobody should have to wait for."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    kernels = Kernels("rows", 10.0, "compiled/transpose.transpose_rows", None)
+    folder, = choice._cache_folders(choice.ROOT / "compiled")
+    folder.mkdir()
+    (folder / "transpose.transpose_rows-1.py27.nbi").touch()
+    assert not kernels._is_on_disk()
+    own = f"py{sys.version_info.major}{sys.version_info.minor}{getattr(sys, 'abiflags', '')}"
+    (folder / f"transpose.transpose_rows-1.{own}.nbi").touch()
+    assert kernels._is_on_disk()
+
+
+def test_without_sources_on_disk_nothing_is_cached(tmp_path, monkeypatch):
+    """As in a zip archive on the import path."""
+    monkeypatch.setattr(choice, "ROOT", tmp_path)
+    assert not Kernels("rows", 10.0, "compiled/transpose.transpose_rows", None)._is_on_disk()
+
+
 @needs_numba
 @pytest.mark.parametrize("kernel_from", [0, 3, 8])
 def test_em_may_change_its_engine_between_epochs(kernel_from, monkeypatch, rng):
