@@ -37,7 +37,7 @@ from hld.schemas.quality import DataQuality, data_quality
 from hld.tables.cells import Columns, read_table, unmasked
 from hld.tables.factored import whole_cells
 from hld.tables.periods import PERIODS, period_of
-from hld.tables.shown_names import in_one_line
+from hld.tables.shown_names import in_one_line, listed
 from hld.tables.single_cells import TIME_TYPES, is_missing, plain_value
 from hld.tables.times import times_as_objects
 
@@ -249,7 +249,7 @@ def split_off(columns: Columns, by: Any, fitted: Any = (), argument: str = "by")
         return columns, labels, "labels"
     names = columns.names or tuple(f"x{v}" for v in range(len(columns.arrays)))
     if isinstance(by, str) and by not in names:
-        raise ValueError(f"`{argument}` names the column {by!r}, expected one of {', '.join(map(repr, names))}")
+        raise ValueError(f"`{argument}` names the column {by!r}, expected one of {listed(names)}")
     if not isinstance(by, str) and not 0 <= by < len(names):
         raise ValueError(f"`{argument}` is position {by}, expected 0..{len(names) - 1}")
     at = names.index(by) if isinstance(by, str) else int(by)

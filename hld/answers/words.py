@@ -48,7 +48,7 @@ def in_words(result: Any) -> str:
         if not result.reject and any(one.adjusted <= result.alpha for one in result.columns):
             lines[0] += ", yet:"
     if result.data_quality is not None:
-        lines += [f"column {name!r} is not in the batch" for name in result.data_quality.absent]
+        lines += result.data_quality.absent_lines()
         lines += result.data_quality.extra_lines()
         lines += quality_lines(result.data_quality, result.columns or (), result.alpha)
     return "\n".join(lines)

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from hld.tables.shown_names import listed
+
 NAMES = ("pvalue", "p_value", "p_val", "pval")
 ALARMS = ("is_drift", "reject", "alarm", "drift")  # looked for only where no p-value is
 
@@ -152,7 +154,7 @@ def column_of(table: Any, name: Any) -> np.ndarray:
     names = _names(table)
     at = names.index(name) if name in names else name
     if isinstance(at, bool) or not isinstance(at, (int, np.integer)) or not 0 <= at < len(names):
-        raise ValueError(f"`edits` names the column {name!r}, expected one of {', '.join(map(repr, names))}, or a "
+        raise ValueError(f"`edits` names the column {name!r}, expected one of {listed(names)}, or a "
                          f"position from 0 to {len(names) - 1}")
     if names.count(names[at]) > 1:
         raise ValueError(f"`edits` names the column {name!r}, but `held_out` has {names.count(names[at])} columns of "

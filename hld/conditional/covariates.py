@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from hld.tables.shown_names import listed
+
 
 def covariate_mask(names: Sequence[Any], covariates: Any, reference: str) -> np.ndarray | None:
     """(V,) bool; None without covariates.
@@ -66,5 +68,5 @@ def column_position(names: Sequence[Any], column: Any, argument: str) -> int:
         return names.index(column)
     if isinstance(column, (int, np.integer)) and not isinstance(column, bool) and 0 <= column < len(names):
         return int(column)
-    raise ValueError(f"`{argument}` names the column {column!r}, expected one of {', '.join(map(repr, names))}, or a "
+    raise ValueError(f"`{argument}` names the column {column!r}, expected one of {listed(names)}, or a "
                      f"position from 0 to {len(names) - 1}")

@@ -151,10 +151,9 @@ def _quality(result: Any) -> str:
     if result.evidence is None:
         return ""
     odd, T = result.evidence.odd_cells(), result.num_samples
-    absent = "".join(f"<p>Column {escaped(name)} is not in the batch.</p>" for name in getattr(
-        result.data_quality, "absent", ())) + "".join(
-            f"<p>{escaped(line[0].upper() + line[1:])}.</p>"
-            for line in (() if result.data_quality is None else result.data_quality.extra_lines()))
+    quality = result.data_quality
+    absent = "".join(f"<p>{escaped(line[0].upper() + line[1:])}.</p>" for line in (
+        () if quality is None else (*quality.absent_lines(), *quality.extra_lines())))
     if not odd and not absent:
         return ("<h2>Data quality</h2><p>No cell is missing, of an unknown level, or out of the range that training "
                 "showed.</p>")

@@ -51,6 +51,7 @@ from hld.schemas.quality import data_quality
 from hld.tables.calendar import with_parts
 from hld.tables.cells import Columns, read_table
 from hld.tables.column_names import arrange, column_names, column_roles, matched
+from hld.tables.shown_names import listed
 
 if TYPE_CHECKING:
     from hld.schemas.encoding import EncodingReport
@@ -280,8 +281,8 @@ class TableEncoder:
         parts = self.read(table)
         arrays, absent, extra = matched(self.names, *self._known(), parts)
         if len(absent) == len(self.columns):
-            raise ValueError(f"`table` has none of the fitted columns ({', '.join(self.names[:8])}), expected at least "
-                             f"one: it has {', '.join(map(repr, extra[:8]))}")
+            raise ValueError(f"`table` has none of the fitted columns ({listed(self.names, 8, is_quoted=False)}), "
+                             f"expected at least one: it has {listed(extra, 8)}")
         codes, report = encoded(self.columns, self._tables, arrays, parts.num_rows, self._whole(parts), is_strict=False,
                                 marks=marks)
         return codes, report, absent, extra

@@ -15,6 +15,7 @@ from hld.tables.calendar import PARTS, with_parts
 from hld.tables.cells import as_numbers, distinct_values, level_order, objects_of, read_table
 from hld.tables.column_names import column_names, column_roles
 from hld.tables.factored import Factored, whole_cells
+from hld.tables.shown_names import listed
 from hld.tables.single_cells import is_missing
 from hld.tables.times import TIMES, as_seconds
 
@@ -168,8 +169,8 @@ def _known(given: TableSchema | None, names: Any) -> dict[str, Any]:
     if absent:
         said = f"has the column {absent[0].name!r}" if absent[0].source is None else (
             f"derives {absent[0].name!r} from the column {absent[0].source!r}")
-        raise ValueError(f"`schema` {said}, which the table lacks ({', '.join(names)}): remove it from the schema, or "
-                         "correct its name")
+        raise ValueError(f"`schema` {said}, which the table lacks ({listed(names, is_quoted=False)}): remove it "
+                         "from the schema, or correct its name")
     return {column.name: column for column in given.columns}
 
 

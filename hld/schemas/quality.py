@@ -16,6 +16,7 @@ from typing import Any
 
 from hld.schemas.counts.missingness import CountTest, compare_missing
 from hld.schemas.counts.new_values import KeptValues, compare_new
+from hld.tables.shown_names import listed
 
 COUNTS = {"num_odd": "of another type", "num_unseen": "that training did not have",
           "num_out_of_range": "out of the training range"}
@@ -126,12 +127,24 @@ class DataQuality:
         Examples
         --------
         >>> DataQuality(1, (), tuple("abcdef")).extra_lines()
-        ["6 columns were not in training: ignored ('a', 'b', 'c', 'd', 'e', ...)"]
+        ["6 columns were not in training: ignored ('a', 'b', 'c', 'd', 'e' and 1 more)"]
         """
         if len(self.extra) < 2:
             return [f"column {name!r} was not in training: ignored" for name in self.extra]
-        some = ", ".join(map(repr, self.extra[:MOST_NAMED])) + (", ..." if len(self.extra) > MOST_NAMED else "")
-        return [f"{len(self.extra)} columns were not in training: ignored ({some})"]
+        return [f"{len(self.extra):,} columns were not in training: ignored ({listed(self.extra, MOST_NAMED)})"]
+
+    def absent_lines(self) -> list[str]:
+        """A line about each column that the batch does not have, or one about many.
+
+        Examples
+        --------
+        >>> DataQuality(1, tuple(ColumnQuality(f"x{v}", "text", 1, 0, 0, 0, 0, None, None, True)
+        ...                      for v in range(900))).absent_lines()
+        ["900 columns are not in the batch ('x0', 'x1', 'x2', 'x3', 'x4' and 895 more)"]
+        """
+        if len(self.absent) <= MOST_NAMED:
+            return [f"column {name!r} is not in the batch" for name in self.absent]
+        return [f"{len(self.absent):,} columns are not in the batch ({listed(self.absent, MOST_NAMED)})"]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -162,6 +175,9 @@ def column_lines(absent: Sequence[str], extra: Sequence[str]) -> list[str]:
     >>> column_lines(["size"], ["sice"])
     ["column 'size' is not there: all of its cells count as missing", "column 'sice' was not in training: ignored"]
     """
+    if len(absent) > MOST_NAMED:
+        some = f"{len(absent):,} columns are not there ({listed(absent, MOST_NAMED)})"
+        return [f"{some}: all of their cells count as missing", *DataQuality(0, (), tuple(extra)).extra_lines()]
     return [*map(ABSENT.format, map(repr, absent)), *DataQuality(0, (), tuple(extra)).extra_lines()]
 
 

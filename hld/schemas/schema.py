@@ -39,7 +39,7 @@ from hld.schemas.quality import DataQuality
 from hld.schemas.schema_json import column_form, read_schema, schema_form
 from hld.tables.calendar import PARTS, Derived
 from hld.tables.cells import level_order
-from hld.tables.shown_names import in_one_line
+from hld.tables.shown_names import in_one_line, listed
 
 LEFT_OUT = "left out"
 KINDS = ("categorical", "boolean", "integer", "constant", *BINNED, LEFT_OUT)
@@ -215,7 +215,7 @@ class TableSchema:
     def __getitem__(self, name: str) -> ColumnSchema:
         found = self.find(name)
         if found is None:
-            raise KeyError(f"the schema has no column {name!r}, expected one of {', '.join(self.names)}")
+            raise KeyError(f"the schema has no column {name!r}, expected one of {listed(self.names, is_quoted=False)}")
         return found
 
     def find(self, name: str) -> ColumnSchema | None:
@@ -256,7 +256,7 @@ class TableSchema:
         kept = [column for column in self.columns if column.kind != LEFT_OUT]
         open_ones = [column.name for column in kept if not column.is_learned]
         if open_ones:
-            raise ValueError(f"`levels` or `edges` of {', '.join(map(repr, open_ones))} are still to be learned: "
+            raise ValueError(f"`levels` or `edges` of {listed(open_ones)} are still to be learned: "
                              "fit a detector with it, or give it to `learn_schema`")
         return TableEncoder(tuple(column.column() for column in kept), self.by_name, self.table_names, self.derived,
                             tuple(column.name for column in self.columns if column.optional))

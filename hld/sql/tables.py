@@ -24,6 +24,7 @@ from hld.schemas.encoding import EncodingReport
 from hld.sql.slots import MISSING, ODD, codes_of_slots, counted_column, part_expression, slot_expression
 from hld.sql.sources import one_line, table_of
 from hld.sql.sqlite_cells import forget, sqlite_expression
+from hld.tables.shown_names import listed
 
 NULL = ODD - 1
 BLOCK = 48  # pairs in a query
@@ -135,8 +136,8 @@ def _expressions(detector: Any, columns: Any, table: Any) -> tuple[dict[int, Any
         if own is not None:
             found[v] = _slots(v, column, table[own], None if part is None else part.part)
     if not found:
-        raise ValueError(f"the table has none of the detector's columns ({', '.join(encoder.names[:8])}), expected at "
-                         f"least one: it has {', '.join(map(repr, names[:8]))}")
+        raise ValueError(f"the table has none of the detector's columns ({listed(encoder.names, 8, is_quoted=False)}), "
+                         f"expected at least one: it has {listed(names, 8)}")
     known = {*encoder.names, *encoder.table_names, *encoder.optional, *(one.source for one in encoder.derived)}
     return found, [v for v in range(len(columns)) if v not in found], sorted(set(at) - known)
 

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hld.synthetic.values import is_binned
+from hld.tables.shown_names import listed
 from hld.tables.time_levels import found_by_time, same_time
 from hld.tables.time_texts import seconds_of_text
 from hld.tables.times import TIMES
@@ -264,7 +265,7 @@ def _parsed(text: Any, numbers: dict[str, int]) -> tuple[Any, ...]:
             return match[0]
         v = _number_of_name(match[1], numbers)
         if v is None:
-            raise ValueError(f"`where` names the column {match[1]!r}, expected one of {', '.join(map(repr, numbers))}")
+            raise ValueError(f"`where` names the column {match[1]!r}, expected one of {listed(numbers)}")
         stand_in = f"{prefix}{v}_".ljust(len(match[0]), "_")
         names[stand_in] = v
         return stand_in

@@ -19,6 +19,7 @@ from typing import Any
 
 from hld.table_files.decimal_marks import NUMBER, likely_decimal
 from hld.tables.forms import is_row_index
+from hld.tables.shown_names import listed
 
 SEPARATORS = (",", ";", "\t", "|")
 SNIFFED = 2 ** 16  # bytes
@@ -83,7 +84,7 @@ class ReadOptions:
             absent = [name for name in wanted if name not in names]
             if absent:
                 raise ValueError(f"{called} has no column {absent[0]!r}, which `{option}` names: it has "
-                                 f"{', '.join(map(repr, list(names)[:20]))}")
+                                 f"{listed(names)}")
         found = self.kept(names)
         if not found:
             raise ValueError(f"{called} has no columns but those that `drop` names or that have no name, expected at "
@@ -336,8 +337,8 @@ def _check_header(names: list[str], rows: Any, called: str) -> None:
     like_cells = [name for name, cells in zip(names, beneath, strict=True)
                   if name and (name in cells or (name.strip() in numbers and not is_counting))]
     if 2 * len(like_cells) > len(names):
-        raise ValueError(f"{called} has a first row that looks like the others ({', '.join(names[:5])}), expected "
-                         "names of columns: say that it has no header (--no-header), or give it one")
+        raise ValueError(f"{called} has a first row that looks like the others ({listed(names, 5, is_quoted=False)}), "
+                         "expected names of columns: say that it has no header (--no-header), or give it one")
     if repeated:
-        raise ValueError(f"{called} has more than one column named {', '.join(map(repr, repeated))}, expected distinct "
+        raise ValueError(f"{called} has more than one column named {listed(repeated)}, expected distinct "
                          "names: rename them")

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hld.tables.shown_names import listed
+
 if TYPE_CHECKING:
     from hld.tables.cells import Columns
 
@@ -50,8 +52,8 @@ def column_names(names: Any, table_names: Any, num_columns: int) -> Any:
         raise ValueError(f"`names` has {len(names)} entries, {len(set(names))} of them distinct, expected "
                          f"{num_columns} distinct names, one for each column of `table`")
     if table_names is not None and names != table_names:
-        raise ValueError(f"`names` differs from the columns of `table` ({_listed(table_names)}), expected "
-                         f"none for a data frame: leave `names` out, or rename the columns")
+        raise ValueError(f"`names` differs from the columns of `table` ({listed(table_names, is_quoted=False)}), "
+                         f"expected none for a data frame: leave `names` out, or rename the columns")
     return names
 
 
@@ -89,7 +91,7 @@ def _column_name(entry: Any, names: Any, role: Any) -> Any:
     """Name of the column that a name (text) or a position (whole number) points at."""
     if isinstance(entry, str):
         if entry not in names:
-            raise ValueError(f"`{role}` names the column {entry!r}, expected one of {_listed(names)}")
+            raise ValueError(f"`{role}` names the column {entry!r}, expected one of {listed(names, is_quoted=False)}")
         return str(entry)
     if isinstance(entry, (bool, np.bool_)):
         raise TypeError(f"`{role}` holds booleans, expected names or positions: turn a mask into positions "
@@ -119,10 +121,10 @@ def arrange(fitted_names: tuple[str, ...], all_names: tuple[str, ...], by_name: 
     """
     found, absent, extra = matched(fitted_names, all_names, by_name, parts)
     if absent:
-        raise ValueError(f"`table` has no column {', '.join(map(repr, absent))}, expected every fitted "
+        raise ValueError(f"`table` has no column {listed(absent)}, expected every fitted "
                          f"column: add it, filled with None where nothing is known")
     if extra:
-        raise ValueError(f"`table` has the column(s) {', '.join(map(repr, extra))} that were not fitted, "
+        raise ValueError(f"`table` has the column(s) {listed(extra)} that were not fitted, "
                          f"expected only the fitted ones: drop them, for example with "
                          f"table[list(encoder.names)]")
     return found
@@ -158,15 +160,10 @@ def matched(fitted_names: tuple[str, ...], all_names: tuple[str, ...], by_name: 
     if not by_name or parts.names is None:
         if len(parts.arrays) != len(all_names):
             raise ValueError(f"`table` has {len(parts.arrays)} columns, expected {len(all_names)} in the fitted "
-                             f"order ({_listed(all_names)})")
+                             f"order ({listed(all_names, is_quoted=False)})")
         arrays = dict(zip(all_names, parts.arrays, strict=True))
         return [arrays[name] for name in fitted_names], [], []
     arrays = dict(zip(parts.names, parts.arrays, strict=True))
     found = [arrays.get(name) for name in fitted_names]
     absent = [name for name, array in zip(fitted_names, found, strict=True) if array is None]
     return found, absent, sorted(set(parts.names) - set(all_names))
-
-
-def _listed(names: Any) -> Any:
-    """Names in a row, control characters in them escaped as `repr` does."""
-    return ", ".join(repr(name)[1:-1] for name in names)

@@ -6,6 +6,7 @@ narwhals, and others) is read through pyarrow, which is then needed.
 """
 from __future__ import annotations
 
+import collections
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hld.tables.factored import Factored
+from hld.tables.shown_names import listed
 from hld.tables.unreadable import nested
 
 _ROW_INDEX = re.compile(r"__index_level_\d+__")
@@ -132,9 +134,9 @@ def structured_parts(table: Any) -> tuple[tuple[Any, ...], list[Any]]:
 
 def refuse_repeated(names: Any) -> None:
     """Raise if a name occurs twice."""
-    repeated = sorted({name for name in names if names.count(name) > 1})
+    repeated = sorted(name for name, count in collections.Counter(names).items() if count > 1)
     if repeated:
-        raise ValueError(f"`table` has more than one column named {', '.join(map(repr, repeated))}, expected "
+        raise ValueError(f"`table` has more than one column named {listed(repeated)}, expected "
                          f"distinct names (a name that is not text counts as its text): rename them")
 
 

@@ -1,7 +1,11 @@
 """Names of columns and levels as they stand in a printed table: any text, in one line, and not too long."""
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 LONGEST = 60  # characters
+MOST = 20  # names in a message
 
 
 def in_one_line(text: str, longest: int = LONGEST) -> str:
@@ -24,3 +28,32 @@ def in_one_line(text: str, longest: int = LONGEST) -> str:
     start = text[:longest + 1]
     found = "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in start)
     return found if len(found) <= longest else f"{found[:longest - 4].rstrip()} ..."
+
+
+def listed(names: Iterable[Any], most: int = MOST, is_quoted: bool = True) -> str:
+    """Names in a row for a message, the first of many only: a table may have thousands of columns.
+
+    Parameters
+    ----------
+    names : iterable of object
+        Shown as `repr` has them.
+    most : int
+        How many are shown.
+    is_quoted : bool
+        Whether texts are in quotes.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> listed(["age", "sex"]), listed([f"x{v}" for v in range(10_000)], 2)
+    ("'age', 'sex'", "'x0', 'x1' and 9,998 more")
+    """
+    names = list(names)
+    texts = [repr(name) for name in names[:most]]
+    texts = texts if is_quoted else [text[1:-1] if isinstance(name, str) else text
+                                     for name, text in zip(names, texts, strict=False)]
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(map(in_one_line, texts)) + more
