@@ -6,8 +6,10 @@ From a table that the detector has not seen, batches of T rows are drawn and jud
   Pearson; for a detector of level alpha it should contain alpha.
 * **in order**: successive rows of the table as it stands.  If these raise more alarms than random ones, the reference
   itself drifts: the table is not a sample from one distribution, and its order matters.
+* **whole groups**, where a column of groups is given: each group of the table is one batch.
 * of detectors fitted with groups or ``order="time"`` random rows do not tell the level: they vary less than the rows of
-  one group, or successive ones.  `AuditResult.notes` says so; with ``order="time"`` the level is that of rows in order.
+  one group, or successive ones.  With ``order="time"`` the level is that of rows in order, with groups that of whole
+  groups (`hld.auditing.whole_groups`); without a column of them it is not known.  `AuditResult.notes` says so.
 * **power**: rows drawn so that a level of a column is more frequent, as an `Edit` says; everything else given that
   column stays as it is, because whole rows are drawn.
 
@@ -29,15 +31,20 @@ import numpy as np
 
 import pcircuit
 from hld.auditing.adapters import column_of, level_text, num_rows, pvalue_function, take
+from hld.auditing.whole_groups import WORDS, as_judged, fit_all, kind_of, too_many, whole_groups
 from hld.checks import check_alpha
 from hld.planning.alternatives import Edit, read_edits
 
 SIZES = (10, 50, 200)
-DEPENDENT = {  # kinds of `judge_`: what random rows do not tell of detectors that know their rows as dependent
+OWN = {"groups": "whole groups", "time": "in order"}  # kinds of `judge_`: the batches that tell the level
+DEPENDENT = {  # what random rows do not tell of detectors that know their rows as dependent
     "groups": "fitted with groups: random rows come from many groups and vary less than the rows of one, so they do "
-              "not tell its level: count p-values of whole groups that it has not seen (test_by)",
+              "not tell its level",
     "time": "fitted in order of time: random rows vary less than successive ones, so its level is that of batches in "
             "order"}
+GIVE = ": give whole groups that it has not seen, with `groups` as in `fit` (--groups in the shell)"
+COMPARED = (", which is that of whole groups; all are compared with the same {G} groups, so that of {B} up to {most} "
+            "may alarm")
 
 
 @dataclass(frozen=True)
@@ -47,9 +54,9 @@ class AuditRow:
     Attributes
     ----------
     detector, situation : str
-        "unshifted", "in order", or an edit.
+        "unshifted", "in order", "whole groups", or an edit.
     num_rows : int
-        T.
+        T; of whole groups the median.
     num_batches, num_alarms : int
         Batches that were judged, and how many of them were called shifted.
     rate, low, high : float
@@ -83,35 +90,53 @@ class AuditResult:
         Rows of the table.
     kinds : dict of str to str
         Of detectors that were fitted to groups or a series: "groups" or "time".
+    num_groups : dict of str to int
+        Of detectors that were fitted to groups: how many batches are compared with.
     """
 
     rows: tuple[Any, ...]
     alpha: float
     num_held_out: int
     kinds: dict[str, str] = field(default_factory=dict)
+    num_groups: dict[str, int] = field(default_factory=dict)
 
     @property
-    def keeps_level(self) -> dict[str, Any]:
-        """For each detector whether alpha is no smaller than every interval of its level.
+    def keeps_level(self) -> dict[str, bool | None]:
+        """For each detector whether alpha is no smaller than every interval of its level; None where it is not known.
 
         The level is that of unshifted batches; of a detector that was fitted with ``order="time"`` that of batches in
-        order.  Of one fitted with groups it is not known from random rows, see `notes`.
+        order, and of one fitted with groups that of whole groups, of which no more may alarm than the few groups that
+        they are compared with explain.  It is not known where no groups were given.
         """
-        situations = {row.detector: "in order" if self.kinds.get(row.detector) == "time" else "unshifted"
-                      for row in self.rows}
-        return {name: all(row.low <= self.alpha for row in self.rows
-                          if row.detector == name and row.situation == own) for name, own in situations.items()}
+        return {name: all(self._is_kept(row) for row in own) if (own := self._own(name)) else None
+                for name in dict.fromkeys(row.detector for row in self.rows)}
+
+    def _own(self, name: str) -> list[AuditRow]:
+        """The rows that tell the level of a detector."""
+        own = OWN.get(self.kinds.get(name, ""), "unshifted")
+        return [row for row in self.rows if row.detector == name and row.situation == own]
+
+    def _is_kept(self, row: AuditRow) -> bool:
+        """Whether the alarms on unshifted batches are not too many."""
+        if row.detector not in self.num_groups:
+            return row.low <= self.alpha
+        return not too_many(row.num_alarms, row.num_batches, self.alpha, self.num_groups[row.detector])
 
     @property
     def notes(self) -> dict[str, str]:
         """What is to be known of the numbers of detectors that were fitted to groups or a series."""
-        return {name: DEPENDENT[kind] for name, kind in self.kinds.items()}
+        found = {name: DEPENDENT[kind] for name, kind in self.kinds.items()}
+        for name, G in self.num_groups.items():
+            own = self._own(name)
+            most = 0 if not own else next(a for a in range(own[0].num_batches, -1, -1) if not too_many(
+                a, own[0].num_batches, self.alpha, G))
+            found[name] += COMPARED.format(G=G, B=own[0].num_batches, most=most) if own else GIVE
+        return found
 
     def verdict(self, name: str) -> str:
         """Whether a detector keeps its level, in words."""
-        if not self.keeps_level[name]:
-            return "alarms too often"
-        return "its level is not told by random rows" if self.kinds.get(name) == "groups" else "keeps its level"
+        return {True: "keeps its level", False: "alarms too often",
+                None: "its level is not told by random rows"}[self.keeps_level[name]]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -129,7 +154,7 @@ class AuditResult:
 
 def audit(detectors: Any, held_out: Any, sizes: Sequence[int] = SIZES, edits: Sequence[Any] = (),
           alpha: float = 0.05, *, num_batches: int = 200, train: Any = None,
-          rng: int | np.random.Generator | None = 0) -> AuditResult:
+          rng: int | np.random.Generator | None = 0, **fitting: Any) -> AuditResult:
     """Measure level, power and drift of detectors on rows that they have not seen.
 
     Parameters
@@ -150,6 +175,11 @@ def audit(detectors: Any, held_out: Any, sizes: Sequence[int] = SIZES, edits: Se
     train : table, optional
         Objects with ``fit`` are fitted to it first.
     rng : int or numpy.random.Generator, optional
+    **fitting
+        ``groups`` and ``order``, in the words of `HLDDetector.fit`.  With ``groups`` (a column of `held_out` by name
+        or position, or a label for each row) each group is also tested as one batch, at most `num_batches` of them;
+        the detectors must not have seen these groups.  Objects that are fitted to `train` and know the word are
+        fitted with it; it is a column of both tables then.
 
     Returns
     -------
@@ -158,8 +188,8 @@ def audit(detectors: Any, held_out: Any, sizes: Sequence[int] = SIZES, edits: Se
     Raises
     ------
     TypeError, ValueError
-        If there is no detector, a batch is larger than the table, or a detector returns neither a p-value nor true or
-        false.
+        If there is no detector, a batch is larger than the table, a detector returns neither a p-value nor true or
+        false, or `train` would make a detector of groups or series one of rows.
 
     Notes
     -----
@@ -184,23 +214,36 @@ def audit(detectors: Any, held_out: Any, sizes: Sequence[int] = SIZES, edits: Se
         raise ValueError("`detectors` is empty: give at least one detector")
     run = {name: pvalue_function(one, "detectors" if one is detectors else f"detectors[{name!r}]")
            for name, one in named.items()}
+    groups = _checked(fitting).get("groups")
+    fresh = None if groups is None else whole_groups(held_out, groups, B, np.random.default_rng(rng.integers(2 ** 63)))
     if not sizes or max(sizes) > n:
         raise ValueError(f"`sizes` must be at least one batch size of at most the {n} rows of `held_out`, found "
                          f"{sizes}")
     if train is not None:
-        for one in named.values():
-            if callable(getattr(one, "fit", None)):
-                one.fit(train)
-    rows = []
+        fit_all(named, train, fitting)
+    judged, rows = as_judged(held_out, groups), []
     for T in sizes:
         plans = {"unshifted": _drawn(n, T, B, rng), "in order": _windows(n, T, B)}
         plans |= {str(edit): _edited(held_out, edit, T, B, rng) for edit in edits}
         for situation, batches in plans.items():
             reused = sum(map(len, batches)) > n or situation not in ("unshifted", "in order")
             for name, test in run.items():
-                rows.append(_judged(name, situation, test, [take(held_out, one) for one in batches], alpha, reused))
-    kinds = {name: getattr(getattr(one, "judge_", None), "kind", None) for name, one in named.items()}
-    return AuditResult(tuple(rows), alpha, n, {name: kind for name, kind in kinds.items() if kind in DEPENDENT})
+                rows.append(_judged(name, situation, test, [take(judged, one) for one in batches], alpha, reused))
+    rows += [_judged(name, OWN["groups"], test, [take(judged, one) for one in fresh], alpha, False)
+             for name, test in run.items() if fresh is not None]
+    kinds = {name: kind for name, one in named.items() if (kind := kind_of(one)) in DEPENDENT}
+    return AuditResult(tuple(rows), alpha, n, kinds, {name: named[name].judge_.num_groups
+                                                      for name, kind in kinds.items() if kind == "groups"})
+
+
+def _checked(fitting: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The words of the fit; TypeError for others, ValueError for another order than that of time."""
+    for word in fitting:
+        if word not in WORDS.values():
+            raise TypeError(f"`{word}` is no argument of `audit`, expected `groups` or `order` as in `fit`")
+    if fitting.get("order") not in (None, "time"):
+        raise ValueError(f"`order` must be 'time' or None, found {fitting['order']!r}")
+    return fitting
 
 
 def _drawn(n: int, T: int, B: int, rng: np.random.Generator) -> list[np.ndarray]:
@@ -237,7 +280,8 @@ def _judged(name: str, situation: str, test: Callable[[Any], float], batches: li
     """Alarms of a detector on batches."""
     alarms = sum(test(batch) <= alpha for batch in batches)
     low, high = clopper_pearson(alarms, len(batches))
-    return AuditRow(name, situation, num_rows(batches[0]), len(batches), int(alarms), alarms / len(batches), low, high,
+    T = int(np.median([num_rows(batch) for batch in batches]))
+    return AuditRow(name, situation, T, len(batches), int(alarms), alarms / len(batches), low, high,
                     bool(is_reused))
 
 

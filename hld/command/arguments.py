@@ -280,6 +280,8 @@ def _add_audit(commands: Any) -> None:
                        help="batches of each size and kind (default 200)")
     audit.add_argument("--edit", action="append", metavar="COLUMN=LEVEL:CHANGE",
                        help="a shift to measure the power against, such as sex=F:+0.05; may be repeated")
+    audit.add_argument("--groups", metavar="COLUMN", help="also test each of its groups as one batch; for models of "
+                                                          "groups the column of the fit, by default")
     audit.add_argument("--report", metavar="FILE.html", help="also write a report, a page of HTML")
     audit.add_argument("--seed", type=_seed, default=0, help="seed of the batches (default 0)")
 

@@ -29,7 +29,7 @@ from hld.results.largest_dependence import with_associations
 from hld.schemas.counts.new_values import reference_rows
 from hld.schemas.encoder import TableEncoder
 from hld.schemas.learn_schema import learn_schema
-from hld.schemas.schema import LEFT_OUT, ColumnSchema
+from hld.schemas.schema import GROUPING, LEFT_OUT, ColumnSchema
 from hld.tables.cells import Columns, read_table
 from hld.variation.dividing import divide
 
@@ -107,7 +107,7 @@ def _group_column(columns: Columns, groups: Any) -> tuple[ColumnSchema, ...]:
     at = names.index(groups) if isinstance(groups, str) and groups in names else groups
     if not isinstance(at, (int, np.integer)) or not 0 <= at < len(names):
         return ()
-    return (ColumnSchema(names[at], LEFT_OUT, note="names the groups", optional=True),)
+    return (ColumnSchema(names[at], LEFT_OUT, note=GROUPING, optional=True),)
 
 
 def _fit_here(options: Mapping[str, Any], progress: bool) -> Learner:

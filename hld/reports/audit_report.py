@@ -24,9 +24,9 @@ def audit_report(result: Any, *, table_name: Any = "the table", commands: Any = 
         A whole document of HTML that fetches nothing.
     """
     kept = result.keeps_level
-    good = all(kept.values())
-    verdict = "Level kept" if good else "Too many alarms"
-    colour = "calm" if good else "shift"
+    bad, known = False in kept.values(), None not in kept.values()
+    verdict = "Too many alarms" if bad else "Level kept" if known else "Level not known"
+    colour = "shift" if bad or not known else "calm"
     top = (f'<p class="kicker">audit on {escaped(table_name)}</p><section class="verdict {colour}">'
            f"<h1>{verdict}</h1><p>At level {result.alpha:g} a detector may alarm on {100 * result.alpha:g} % of "
            "batches in which nothing has shifted.  Intervals are 95 %, by Clopper and Pearson.</p>"
@@ -38,7 +38,7 @@ def audit_report(result: Any, *, table_name: Any = "the table", commands: Any = 
                  f"{100 * row.rate:.3g} %", f"{100 * row.low:.3g} to {100 * row.high:.3g} %",
                  "yes" if row.is_reused else "no")
                 for row in result.rows if row.detector == name]
-        said = result.verdict(name) if keeps else "alarms too often where nothing has shifted"
+        said = "alarms too often where nothing has shifted" if keeps is False else result.verdict(name)
         note = f"<p>{escaped(result.notes[name])}.</p>" if name in result.notes else ""
         parts.append(f"<h2>{escaped(name)}: {said}</h2>{note}"
                      + table(("batches", "rows each", "alarms", "share", "interval", "share rows"), rows))

@@ -42,6 +42,7 @@ from hld.tables.cells import level_order
 from hld.tables.shown_names import in_one_line, listed
 
 LEFT_OUT = "left out"
+GROUPING = "names the groups"  # the note of the column that `groups` was
 KINDS = ("categorical", "boolean", "integer", "constant", *BINNED, LEFT_OUT)
 SHOWN = 60  # characters of a list of levels or edges
 

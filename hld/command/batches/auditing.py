@@ -19,10 +19,12 @@ def audit(args: Any) -> int:
     detector, table = read_inputs(args)
     name = pathlib.Path(args.model).name
     at_alpha = SimpleNamespace(test=lambda batch: detector.test(batch, args.alpha), judge_=detector.judge_)
+    groups = _group_column(detector, args.groups)
     result = audited({name: at_alpha}, table, args.sizes, args.edit or [],
-                     args.alpha, num_batches=args.num_batches, rng=args.seed)
+                     args.alpha, num_batches=args.num_batches, rng=args.seed, groups=groups)
     if args.report is not None:
         edits = [part for edit in args.edit or [] for part in ("--edit", edit)]
+        edits += [] if groups is None else ["--groups", groups]
         sizes = ",".join(map(str, args.sizes))
         command = shlex.join(["hld", "audit", args.model, args.table, "--alpha", f"{args.alpha:g}", "--sizes", sizes,
                               "--num-batches", str(args.num_batches), "--seed", str(args.seed), *edits])
@@ -32,3 +34,16 @@ def audit(args: Any) -> int:
     else:
         print_text(str(result))
     return 0 if all(result.keeps_level.values()) else 1
+
+
+def _group_column(detector: Any, given: str | None) -> str | None:
+    """The column of whole groups: the one that is given, else that of the fit; None if groups are not asked for."""
+    from hld.auditing.whole_groups import kind_of
+    from hld.schemas.schema import GROUPING
+    known = [column.name for column in detector.schema_.left_out if column.note == GROUPING]
+    if given is None and kind_of(detector) == "groups":
+        if not known:
+            raise ValueError("--groups is missing: the model was fitted with groups, and only whole groups tell its "
+                             "level, so name the column that has them")
+        return known[0]
+    return given
