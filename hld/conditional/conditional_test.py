@@ -17,6 +17,10 @@ phi.  Then for a batch of T rows
 where h is the leverage of the batch in the regression: 1/k for a batch like the reference, more for one whose
 covariates the reference hardly has.
 
+**Holes** are summed out, and b of a node that is summed out in part is not b.  So a row counts for the nodes all of
+whose other variables it shows: in the regression, and in Z, where it is 0 for the others.  If a batch shows the share q
+of the residuals and the reference p, the leverage is q/p h.
+
 **Their covariance** depends on x as well, so that S of a batch is not that of the reference.  In the limit the batch's
 own rows give it; S is a weighted average of the two, with weight T / (T + 50) for the batch.  Trace, Frobenius norm and
 largest eigenvalue in each metric give the p-value of the widest law with them (`hld.gchi2.three_moments`), its variance
@@ -35,7 +39,7 @@ from hld.checks import check_alpha, finite_array
 from hld.conditional.column_tests import column_pvalues
 from hld.conditional.context import CovariateContext
 from hld.conditional.covariate_functions import CovariateFunctions, choose_functions
-from hld.conditional.residuals import residuals
+from hld.conditional.residuals import residuals, shown_residuals, without_rounding
 from hld.gchi2.three_moments import ThreeMoments
 from hld.nulls.joint import RESOLVED, JointLaw, harmonic_mean, joint_law
 from hld.nulls.ranks.confirmation import excess_of, sample_norms
@@ -70,7 +74,8 @@ class ConditionalTest:
     inverse : (f, f) float array
         Pseudo-inverse of the sums of products of these functions.
     norms, fourth : (q, 3), (q,) float arrays
-        Norms of the residuals' covariance in each metric, and mean fourth powers of their distances.
+        Norms of the residuals' covariance in each metric, and mean fourth powers of their distances; like `inverse` as
+        if all rows showed all residuals.
     stds : (m,) float array
         Their standard deviations.
     joint : (B,) float32 array
@@ -108,15 +113,16 @@ class ConditionalTest:
         inner, alpha = self.inner, check_alpha(alpha)
         batch = check_rows(inner.circuit, batch)
         T, functions = len(batch), self.functions(batch)
-        own = residuals(inner.circuit, inner.nodes, batch, self.given) - functions @ self.beta
+        own, shown = _corrected(inner, batch, self.given, functions @ self.beta)
         share, difference = functions.mean(axis=0), own.mean(axis=0)
-        width = 1 / T + float(share @ self.inverse @ share)
-        each = self._pvalues(own, difference, T, width)
+        seen = _share_shown(shown, self.stds)
+        width = 1 / T + float(share @ self.inverse @ share) * seen
+        each = self._pvalues(own, difference, seen, width)
         pvalue = max(self._combined(each), LEAST_PVALUE)
         covariates = self.covariate_pvalue(batch)
         moved = {(False, False): "nothing", (False, True): "covariates", (True, False): "conditional",
                  (True, True): "both"}[pvalue <= alpha, covariates <= alpha]
-        total = float(self.stds @ self.stds)
+        total = float(self.stds @ self.stds) or float(inner.stds[:len(self.stds)] @ inner.stds[:len(self.stds)])
         effect = math.sqrt(max(float(difference @ difference) / total - width, 0.0)) if total > 0 else 0.0
         return HLDResult(statistic=0.0 - math.log10(pvalue), threshold=-math.log10(alpha), pvalue=pvalue,
                          reject=bool(pvalue <= alpha), alpha=alpha, num_samples=T, null="conditional",
@@ -142,14 +148,14 @@ class ConditionalTest:
                 f"these, are compared with {self.num_rows} rows after regression on {len(self.beta)} functions of the "
                 "covariates")
 
-    def _pvalues(self, own: np.ndarray, difference: np.ndarray, T: int, width: float) -> tuple[float, ...]:
-        """The p-value of each metric for residuals (T, m) with this mean and Cov(Z) = width S."""
-        rows, share, finite = self._spread(own, difference, T, width)
+    def _pvalues(self, own: np.ndarray, difference: np.ndarray, seen: float, width: float) -> tuple[float, ...]:
+        """The p-value of each metric for residuals (T, m), of which a share is seen, with Cov(Z) = width S."""
+        rows, share, finite = self._spread(own, difference, len(own), width)
         found = []
         for metric, norms, fourth in zip(self.inner.calibration.metrics, self.norms, self.fourth, strict=True):
             mapped = metric.apply(rows)
-            trace, frobenius, largest = share * sample_norms(mapped) + (1 - share) * norms
-            powers = share * float(((mapped ** 2).sum(axis=1) ** 2).mean()) + (1 - share) * fourth
+            trace, frobenius, largest = share * sample_norms(mapped) + (1 - share) * seen * norms
+            powers = share * float(((mapped ** 2).sum(axis=1) ** 2).mean()) + (1 - share) * seen * fourth
             stretch = max(1.0, 1.0 + excess_of(trace, frobenius, powers) * finite)
             law = ThreeMoments(trace, frobenius ** 2, largest * frobenius ** 2)
             found.append(float(law.tail(float(metric.squared(difference)) / width, stretch)))
@@ -222,16 +228,44 @@ def conditional_test(inner: HLDTest, rows: np.ndarray, given: np.ndarray, *, see
     chosen = choose_functions(rows, given, inner.circuit.num_categories, most)
     functions = chosen(rows)
     inverse = np.linalg.pinv(functions.T @ functions, rcond=RANK, hermitian=True)
-    beta = inverse @ (functions.T @ found)
-    found -= functions @ beta
+    beta = _regression(functions, found, inverse, shown_residuals(inner.circuit, inner.nodes, rows, given))
+    found, shown = _corrected(inner, rows, given, functions @ beta)
     found *= math.sqrt(len(rows) / max(len(rows) - round(float((functions @ inverse * functions).sum())), 1))
     some = found[rng.permutation(len(found))[:MOST_VECTORS]]
     mapped = [metric.apply(some) for metric in metrics]
+    seen = max(_share_shown(shown, found.std(axis=0)), 1 / len(rows))  # what follows is of rows that show all
     joint = joint_law(some / math.sqrt(len(some)), metrics, rng).means if len(metrics) > 1 else np.zeros(0, np.float32)
-    return ConditionalTest(inner, chosen, len(rows), beta, inverse,
-                           np.array([sample_norms(one) for one in mapped]),
-                           np.array([float(((one ** 2).sum(axis=1) ** 2).mean()) for one in mapped]),
+    return ConditionalTest(inner, chosen, len(rows), beta, inverse / seen,
+                           np.array([sample_norms(one) for one in mapped]) / seen,
+                           np.array([float(((one ** 2).sum(axis=1) ** 2).mean()) for one in mapped]) / seen,
                            found.std(axis=0), joint)
+
+
+def _corrected(inner: HLDTest, rows: np.ndarray, given: np.ndarray, wrong: np.ndarray) -> tuple[Any, ...]:
+    """(n, m) residuals of rows less what the circuit gets `wrong`, 0 where they are not shown; and which are shown."""
+    shown = shown_residuals(inner.circuit, inner.nodes, rows, given)
+    found = np.where(shown, residuals(inner.circuit, inner.nodes, rows, given) - wrong, 0.0)
+    return without_rounding(found, inner.circuit, inner.nodes), shown
+
+
+def _share_shown(shown: np.ndarray, stds: np.ndarray) -> float:
+    """The share of rows that show a residual, on average over the nodes by their variances (m,)."""
+    total = float(stds @ stds)
+    return float(shown.mean(axis=0) @ stds ** 2) / total if total > 0 else 1.0
+
+
+def _regression(functions: np.ndarray, found: np.ndarray, inverse: np.ndarray, shown: np.ndarray) -> np.ndarray:
+    """(f, m) coefficients of residuals (k, m) on functions (k, f), of each node from the rows that show it."""
+    if shown.all():
+        return np.asarray(inverse @ (functions.T @ found))
+    beta = np.empty((functions.shape[1], found.shape[1]))
+    masks, which = np.unique(np.packbits(shown, axis=0), axis=1, return_inverse=True)
+    for mask in range(masks.shape[1]):
+        nodes = np.flatnonzero(which.ravel() == mask)
+        some = functions[shown[:, nodes[0]]]
+        own = np.linalg.pinv(some.T @ some, rcond=RANK, hermitian=True)
+        beta[:, nodes] = own @ (some.T @ found[np.ix_(shown[:, nodes[0]], nodes)])
+    return beta
 
 
 def _read_groups(arrays: dict[str, Any], num_categories: Any, given: np.ndarray) -> tuple[np.ndarray, ...]:
