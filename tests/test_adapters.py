@@ -158,3 +158,49 @@ def test_rows_of_a_stream_need_not_have_all_keys(monkeypatch):
             table[:20].assign(visits=table["visits"][:20].where(np.arange(20) != at)))[0])
         found = drift.monitor.update(np.zeros((0, 3), dtype=int))
         assert (found.num_rows, found.num_missing, found.e_value) == (20, 1, expected.e_value)
+
+
+@pytest.fixture(scope="module")
+def days():
+    """A table of days, and detectors of groups, of a series, and given a covariate."""
+    pandas, rng = pytest.importorskip("pandas"), np.random.default_rng(0)
+    mood = rng.normal(size=60).repeat(20)
+    table = pandas.DataFrame({"day": np.arange(60).repeat(20), "a": rng.normal(mood), "b": rng.normal(mood)})
+    small, rows = {"num_latents": 2, "num_epochs": 2, "num_bins": 3, "num_resamples": 99}, table[["a", "b"]]
+    return table, [hld.HLDDetector(**small).fit(table, groups="day"), hld.HLDDetector(**small).fit(rows, order="time"),
+                   hld.HLDDetector(covariates=["a"], **small).fit(rows)]
+
+
+def adapter(name, monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    return __import__(name)
+
+
+def test_river_refuses_what_is_not_of_single_rows(days, monkeypatch):
+    pytest.importorskip("river")
+    drift = adapter("river_detector", monkeypatch).TableDrift
+    for detector in days[1]:
+        with pytest.raises(ValueError, match="test whole batches"):
+            drift(detector)
+
+
+def test_pandera_tests_each_group_of_a_frame(days, monkeypatch):
+    pandera = pytest.importorskip("pandera.pandas")
+    follows, (table, detectors) = adapter("pandera_check", monkeypatch).follows, days
+    frame = table[:40].copy()
+    frame.loc[20:, ["a", "b"]] = [-9.0, 9.0]
+    for by in (None, "day"):
+        schema = pandera.DataFrameSchema({}, checks=follows(detectors[0], 0.4 if by else 0.001, by))
+        if by is None:
+            assert len(schema.validate(table[:20])) == 20
+        else:
+            with pytest.raises(pandera.errors.SchemaError, match="does not follow"):
+                schema.validate(frame)
+
+
+def test_the_gate_hands_on_groups(days, monkeypatch):
+    pytest.importorskip("sklearn")
+    gate = adapter("sklearn_gate", monkeypatch).DriftGate(detector=hld.HLDDetector(num_latents=2, num_epochs=2))
+    assert gate.fit(days[0], groups="day").detector_.judge_.kind == "groups"
+    assert len(gate.fit_transform(days[0][["a", "b"]], order="time")) == 1200
+    assert gate.detector_.judge_.kind == "time"

@@ -9,9 +9,17 @@ import pandera.pandas as pa
 import hld
 
 
-def follows(detector, alpha=0.001):
-    """A check of a whole frame: does it follow what a fitted detector learned?"""
-    return pa.Check(lambda frame: not detector.test(frame, alpha).reject, name="follows",
+def follows(detector, alpha=0.001, by=None):
+    """A check of a whole frame: does it follow what a fitted detector learned?
+
+    Of a frame with several groups each is tested; `by` is their column.  A detector of groups takes the whole frame for
+    one group without it.
+    """
+    def is_calm(frame):
+        if by is None:
+            return not detector.test(frame, alpha).reject
+        return not detector.test_by(frame, by, alpha).reject.any()
+    return pa.Check(is_calm, name="follows",
                     error=f"the frame does not follow the learned distribution (level {alpha:g})")
 
 

@@ -24,6 +24,9 @@ class TableDrift(river.base.DriftDetector):
 
     def __init__(self, detector, alpha=0.01, batch=20):
         super().__init__()
+        if detector.judge_ is not detector.test_:
+            raise ValueError("`detector` judges groups, a series, or rows given covariates, expected one of "
+                             "independent rows: test whole batches with `detector.test`")
         self.detector, self.alpha, self.batch = detector, alpha, batch
         self.monitor = hld.monitor_of(detector, alpha)
         self._reset()

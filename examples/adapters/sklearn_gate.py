@@ -31,15 +31,15 @@ class DriftGate(TransformerMixin, BaseEstimator):
     def __init__(self, alpha=0.001, stop=True, detector=None):
         self.alpha, self.stop, self.detector = alpha, stop, detector
 
-    def fit(self, X, y=None):
-        """Learn the distribution of a table."""
+    def fit(self, X, y=None, **fitting):
+        """Learn the distribution of a table; `groups` or `order` are handed on to the detector."""
         options = {} if self.detector is None else self.detector.get_params()
-        self.detector_ = hld.HLDDetector(**options).fit(X)
+        self.detector_ = hld.HLDDetector(**options).fit(X, **fitting)
         return self
 
-    def fit_transform(self, X, y=None):
+    def fit_transform(self, X, y=None, **fitting):
         """The training table itself is not tested."""
-        self.fit(X, y)
+        self.fit(X, y, **fitting)
         return X
 
     def transform(self, X):

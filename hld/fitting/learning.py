@@ -29,7 +29,7 @@ from hld.results.largest_dependence import with_associations
 from hld.schemas.counts.new_values import reference_rows
 from hld.schemas.encoder import TableEncoder
 from hld.schemas.learn_schema import learn_schema
-from hld.schemas.schema import GROUPING, LEFT_OUT, ColumnSchema
+from hld.schemas.schema import GROUPING, LEFT_OUT, ColumnSchema, TableSchema
 from hld.tables.cells import Columns, read_table
 from hld.variation.dividing import divide
 
@@ -61,6 +61,7 @@ def learn_detector(options: Mapping[str, Any], table: Any, groups: Any, order: s
     rng, progress = pcircuit.check_generator(options["rng"]), pcircuit.check_flag(progress, "progress")
     columns = _read(table, groups, order, options)
     grouping = _group_column(columns, groups)
+    options = {**options, "schema": _without(options["schema"], grouping)}
     columns, (learned_rows, kept_rows), labels = divide(columns, groups, order, options["reference"], rng)
     schema = learn_schema(columns, num_bins=options["num_bins"], max_categories=options["max_categories"],
                           rows=learned_rows, categorical=options["categorical"], continuous=options["continuous"],
@@ -108,6 +109,13 @@ def _group_column(columns: Columns, groups: Any) -> tuple[ColumnSchema, ...]:
     if not isinstance(at, (int, np.integer)) or not 0 <= at < len(names):
         return ()
     return (ColumnSchema(names[at], LEFT_OUT, note=GROUPING, optional=True),)
+
+
+def _without(schema: TableSchema | None, grouping: tuple[ColumnSchema, ...]) -> TableSchema | None:
+    """A given schema, which may be that of the whole table, without the column that names the groups."""
+    if schema is None or not grouping:
+        return schema
+    return replace(schema, columns=tuple(one for one in schema.columns if one.name != grouping[0].name))
 
 
 def _fit_here(options: Mapping[str, Any], progress: bool) -> Learner:

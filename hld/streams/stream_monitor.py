@@ -23,7 +23,7 @@ import numpy as np
 import pcircuit
 from hld.checks import check_alpha
 from hld.schemas.quality import column_lines
-from hld.streams.detectors import check_fitted_detector
+from hld.streams.detectors import check_fitted_detector, warn_of_kind
 from hld.streams.directions import FORGETTING, LIVE, first_races, next_start, scores_of, start_directions, starts_at
 from hld.streams.races import FACTORS, FIRST, SHARE, THRESHOLDS, advance
 
@@ -144,6 +144,7 @@ class StreamMonitor:
         alpha, seed = check_alpha(alpha), pcircuit.check_whole_number(seed, "seed", 0)
         rng = np.random.default_rng([seed, 6])
         codes, labels = _encoded(detector, reference, groups)
+        warn_of_kind(detector, labels is not None)
         if labels is None:
             if len(codes) < FEWEST_ROWS:
                 raise ValueError(f"`reference` has {len(codes)} rows, expected at least {FEWEST_ROWS}")

@@ -122,7 +122,10 @@ def doubt_of_margin(test: Any) -> str | None:
     >>> doubt_of_margin(hld.HLDDetector(num_epochs=2).fit(rows, order="time")).split(",")[0]
     "was fitted with `order`='time'"
     """
-    fitted_with = DEPENDENT.get(getattr(getattr(test, "judge_", test), "kind", None))  # type: ignore[arg-type]
+    kind = getattr(getattr(test, "judge_", test), "kind", None)
+    if kind == "covariates":
+        return "was fitted with `covariates`, which may move, but a monitor raises its alarm when they do: test batches"
+    fitted_with = DEPENDENT.get(kind)  # type: ignore[arg-type]
     return fitted_with and (f"was fitted with {fitted_with}, so the default of `margin`, which takes rows for "
                             "independent, does not bound false alarms: give a margin, or test batches")
 

@@ -129,3 +129,17 @@ def test_holes_need_no_filling(detector):
 def test_bad_input_is_refused(detector, make, said):
     with pytest.raises((TypeError, ValueError), match=said):
         make(detector)
+
+
+@pytest.mark.parametrize(("options", "fitting", "said"), [
+    ({}, {"groups": np.arange(600) // 10}, "fitted with `groups`, whose rows resemble one another: give `groups`"),
+    ({}, {"order": "time"}, "false alarms are not bounded"),
+    ({"covariates": [0]}, {}, "fitted with `covariates`, which may move")])
+def test_rows_one_by_one_are_not_what_such_detectors_judge(options, fitting, said):
+    coins = np.random.default_rng(0).integers(0, 2, (600, 3))
+    fitted = hld.HLDDetector(num_latents=2, num_epochs=2, num_resamples=99, **options).fit(coins, **fitting)
+    with pytest.warns(UserWarning, match=said):
+        hld.StreamMonitor(fitted, coins)
+    if options:
+        with pytest.warns(UserWarning, match="which may move, but a monitor raises its alarm when they do"):
+            hld.monitor_of(fitted)

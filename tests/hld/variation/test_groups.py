@@ -297,3 +297,14 @@ def test_the_column_of_groups_is_known_and_takes_no_part(by, tmp_path):
         in_order = np.column_stack([table["a"][:50], table["b"][:50]])    # without names, as the columns learned stand
         assert one.test(in_order).pvalue == one.test(without).pvalue
         assert one.n_features_in_ == 2
+
+
+def test_a_given_schema_may_know_the_column_of_groups():
+    rng = np.random.default_rng(0)
+    table = {"a": rng.integers(0, 3, 600), "b": rng.integers(0, 2, 600), "day": np.arange(600) // 15}
+    options = {"num_latents": 2, "num_epochs": 1}
+    first = hld.HLDDetector(**options).fit(table, groups="day")
+    for schema in (hld.learn_schema(table), first.schema_):
+        again = hld.HLDDetector(schema=schema, **options).fit(table, groups="day")
+        assert [(one.name, one.kind) for one in again.schema_.columns] == [
+            (one.name, one.kind) for one in first.schema_.columns]
