@@ -296,7 +296,7 @@ class HLDTest(HLDTestQuestions):
         """Test a batch whose rows are available against reference rows."""
         deltas, null, factors, weights = batch.difference()
         result = verdict(self, deltas, batch.num_rows, alpha, num_missing, null,
-                         lambda found, squared: batch.confirmed(found, squared, factors), batch.rows)
+                         check=lambda found, squared: batch.confirmed(found, squared, factors), rows=batch.rows)
         return replace(result, _scores=batch.score_shift(), _weights=weights)
 
     def __repr__(self) -> str:

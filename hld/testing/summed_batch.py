@@ -79,7 +79,7 @@ def judge_summary(test: Any, summary: BatchSummary, alpha: float) -> HLDResult:
             allowed = law_part(parts.null).of_pvalues(own, T)
             each = tuple(map(max, found.each, own))
             return found if allowed.value <= found.value else replace_value(found, allowed.value, each)
-    return replace(verdict(test, deltas, T, alpha, summary.num_missing, null, check), _weights=g)
+    return replace(verdict(test, deltas, T, alpha, summary.num_missing, null, check=check), _weights=g)
 
 
 def _difference(test: Any, summary: Any) -> tuple[Any, ...]:

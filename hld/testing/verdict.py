@@ -25,7 +25,7 @@ def spectrum_of(test: Any) -> tuple[Any, ...] | None:
     return np.linalg.eigh(covariance * np.multiply.outer(weights, weights))
 
 
-def verdict(test: Any, deltas: Any, T: int, alpha: float, num_missing: int, null: Any,
+def verdict(test: Any, deltas: Any, T: int, alpha: float, num_missing: int, null: Any, *,
             check: Callable[..., Any] | None = None, rows: np.ndarray | None = None) -> HLDResult:
     """The result of a batch.
 
