@@ -70,6 +70,19 @@ def build_parser() -> argparse.ArgumentParser:
 class Parser(argparse.ArgumentParser):
     """Escapes what it quotes of the arguments, such as the names of files."""
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Also takes a table that may be left out where it stands behind options, which argparse misses."""
+        found, rest = super().parse_known_args(args, namespace)
+        if rest and getattr(found, "table", "") is None and (rest[0] == "-" or not rest[0].startswith("-")):
+            found.table = rest.pop(0)
+        return found, rest
+
+    def exit(self, status: Any = 0, message: Any = None) -> Any:
+        """Leave after all that was printed has arrived."""
+        from hld.command.console.output import flush_output
+        flush_output()
+        super().exit(status, message)
+
     def error(self, message: Any) -> None:  # type: ignore[override]
         """One line on standard error, and status 2."""
         from hld.command.console.output import shown

@@ -72,32 +72,31 @@ def main(argv: list[str] | None = None) -> int:
     >>> fitted, tested
     (0, 0)
     """
-    args = build_parser().parse_args(_joined(sys.argv[1:] if argv is None else argv))
+    args = None
     try:
+        args = build_parser().parse_args(_joined(sys.argv[1:] if argv is None else argv))
         if args.verbose:
             from hld.command.console.steps import log_to_standard_error
             log_to_standard_error()
         with _warnings_in_a_line():
             status = args.run(args)
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        from hld.command.console.output import flush_output
+        flush_output()
         return status
     except KeyboardInterrupt:
-        _complain("interrupted")
+        _complain("hld: interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        # Python flushes standard output once more when it ends, which must not fail again.
-        with contextlib.suppress(OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_up(sys.stdout)
         return PIPE_CLOSED
     except Exception as error:
-        if args.debug and sys.stderr is not None:
+        if args is not None and args.debug:
             import traceback
-
-            from hld.command.console.output import shown
-            print(*map(shown, traceback.format_exc().split("\n")), sep="\n", file=sys.stderr)
-        _complain(_one_line(error))
+            _complain(*traceback.format_exc().split("\n"))
+        _complain(f"hld: {_one_line(error)}")
         return ERROR
+    finally:
+        _give_up_failing()
 
 
 def _joined(argv: Any) -> list[Any]:
@@ -129,16 +128,36 @@ def _warnings_in_a_line() -> Iterator[None]:
         warnings.formatwarning = former
 
 
-def _complain(message: str) -> None:
-    """One line on standard error, if there is one."""
+def _complain(*lines: str) -> None:
+    """Lines on standard error, if there is one that takes them: the status tells of the error in any case."""
     from hld.command.console.output import shown
     if sys.stderr is not None:
-        print(f"hld: {shown(message)}", file=sys.stderr)
+        with contextlib.suppress(OSError, ValueError):
+            print(*map(shown, lines), sep="\n", file=sys.stderr, flush=True)
+
+
+def _give_up_failing() -> None:
+    """Streams that fail take no more: Python flushes them when it ends, and would change the status."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except (OSError, ValueError):
+            _give_up(stream)
+
+
+def _give_up(stream: Any) -> None:
+    """What is written to a stream goes nowhere from here on."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _one_line(error: Any) -> str:
     """What went wrong, in one line."""
     text = " ".join(str(error).split())
+    if isinstance(error, MemoryError):
+        return (f"error: there is not enough memory{text and f' ({text})'}: give the process more, or the table fewer "
+                "rows")
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         text = f"{error.strerror}: {str(error.filename)!r}"
     if isinstance(error, EXPECTED) and text:

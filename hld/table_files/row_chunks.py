@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-from hld.table_files.byte_files import called, form_of, opened
+from hld.table_files.byte_files import called, form_of, is_read_once, opened
 from hld.table_files.dialect import Dialect, ReadOptions, not_text
 from hld.table_files.json_lines import json_line_chunks
 from hld.table_files.json_lists import read_json
@@ -173,10 +173,10 @@ def _types(dialect: Any, typed: Any) -> dict[str, Any]:
 
 
 def _parquet(path: str, name: str, options: ReadOptions) -> Iterator[Any]:
-    """Chunks of a Parquet file, of standard input from memory."""
+    """Chunks of a Parquet file; from memory where it is a stream, as its end is read first."""
     import pyarrow.parquet
     with opened(path) as file:
-        source = pyarrow.BufferReader(file.read()) if path == "-" else file
+        source = pyarrow.BufferReader(file.read()) if is_read_once(path) else file
         table = pyarrow.parquet.ParquetFile(source, pre_buffer=False)  # which would keep all that was read of the file
         for batch in table.iter_batches(_rows_of(table.metadata.num_columns)):
             chunk = pyarrow.Table.from_batches([batch])

@@ -32,6 +32,8 @@ try:
 except ImportError:  # Windows: an open file cannot be removed there, which is as good as a lock
     fcntl = None  # type: ignore[assignment]
 
+OPEN_FILES = re.compile(r"/proc/\d+(/task/\d+)?/fd|/dev/fd")  # folders of what a process has open
+FULL = (errno.ENOSPC, errno.EFBIG, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC))
 LEFTOVER = re.compile(r"\.pcircuit-[0-9a-f]{16}\.tmp")
 ACCESS_LIST = "system.posix_acl_access"
 
@@ -57,9 +59,9 @@ def replace_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     TypeError
         If `path` is not a path.
     ValueError
-        If `path` is a folder, a device, or a link that leads back to itself.
+        If `path` is a folder, a device, an open stream such as /dev/stdout, or a link that leads back to itself.
     OSError
-        If the folder does not exist or cannot be written.
+        If the folder does not exist or cannot be written, or the disk is full.
 
     Notes
     -----
@@ -90,10 +92,13 @@ def replace_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         if os.name == "nt":  # an open file cannot be renamed there
             file.close()
         os.replace(temporary, target)
-    except BaseException:
-        file.close()
+    except BaseException as error:
+        with contextlib.suppress(OSError):  # what is still to be written may not fit either
+            file.close()
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
+        if isinstance(error, OSError) and error.errno in FULL and error.filename is None:
+            error.filename = target
         raise
     file.close()
     _force_folder(folder)
@@ -148,6 +153,9 @@ def _checked_target(path: str | os.PathLike[str]) -> str:
             raise ValueError(f"`path` {path!r} is a link that leads back to itself, expected the name of a "
                              "file: remove the link") from None
         mode = stat.S_IFREG  # what is wrong with the folder is said below, all else by the system on opening
+    if _is_stream(path):
+        raise ValueError(f"`path` {path!r} is an open stream, which cannot be replaced as a whole, expected the name "
+                         "of a file")
     target = os.path.realpath(path)
     folder = os.path.dirname(target)
     if not os.path.isdir(folder):
@@ -155,6 +163,22 @@ def _checked_target(path: str | os.PathLike[str]) -> str:
     if not stat.S_ISREG(mode):
         raise ValueError(f"`path` {target!r} is a folder or a device, expected the name of a file")
     return target
+
+
+def _is_stream(path: str) -> bool:
+    """Whether links lead from a path to what a process has open, as from /dev/stdout to /proc/self/fd/1.
+
+    Where that is a file, replacing it would take from it what others have written and will write.
+    """
+    for _ in range(40):  # links that the system follows
+        folder = os.path.realpath(os.path.dirname(path))
+        if OPEN_FILES.fullmatch(folder):
+            return True
+        path = os.path.join(folder, os.path.basename(path))
+        if not os.path.islink(path):
+            return False
+        path = os.path.join(folder, os.readlink(path))
+    return False
 
 
 def _remove_leftovers(folder: str) -> None:

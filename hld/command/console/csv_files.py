@@ -14,7 +14,7 @@ import pcircuit
 from hld.chunks import judge_chunks
 from hld.command.console.output import check_output, shown
 from hld.table_files import files
-from hld.table_files.byte_files import called
+from hld.table_files.byte_files import called, is_read_once
 from hld.table_files.dialect import ReadOptions
 from hld.table_files.row_chunks import OddCells
 from hld.tables.factored import whole_cells
@@ -115,7 +115,7 @@ def retried(path: Any, read: Any) -> Any:
     Parameters
     ----------
     path : str
-        "-" for standard input.
+        "-" for standard input; what cannot be read again, such as a pipe, is read as text from the first.
     read : callable
         From whether to read cells as text to what is wanted.
 
@@ -124,8 +124,8 @@ def retried(path: Any, read: Any) -> Any:
     object
         What `read` returned.
     """
-    if path == "-":
-        return read(True)   # standard input is there once
+    if is_read_once(path):
+        return read(True)
     try:
         return read(False)
     except OddCells:
@@ -148,6 +148,8 @@ def write_rows(names: Any, rows: Any, path: str | None = None, separator: str = 
         One character.
     """
     rows = _with_days(rows)
+    if path is None and sys.stdout is None:
+        raise ValueError("standard output is closed, expected somewhere to write the rows: give a file (-o)")
     if path is None and sys.stdout.isatty():
         names, rows = map(shown, names), ([shown(c) if isinstance(c, str) else c for c in row] for row in rows)
     if path is None:

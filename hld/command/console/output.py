@@ -24,6 +24,16 @@ def shown(text: str) -> str:
     return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
 
 
+def flush_output() -> None:
+    """Send what was printed on its way; OSError, which names standard output, if it does not arrive."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError as error:
+        error.filename = "standard output"
+        raise
+
+
 def print_text(text: str) -> None:
     """Print lines; control characters are escaped, and what the terminal's encoding cannot show."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
@@ -75,7 +85,7 @@ def save_figure(figure: Any, path: Any, dpi: Any) -> None:
 
 
 def check_output(path: Any) -> pathlib.Path:
-    """The path of a file that can be written, so that long work does not end with a wrong name."""
+    """The path of a file that can be written, so that long work does not end without a place for it."""
     if path == "-":
         raise ValueError("'-' stands for no file here, expected the name of a file to write (./- for one of that name)")
     path = pathlib.Path(path)
@@ -84,7 +94,13 @@ def check_output(path: Any) -> pathlib.Path:
     if not path.parent.is_dir():
         raise ValueError(f"{str(path)!r} cannot be written, as there is no folder {str(path.parent)!r}: "
                          f"create it")
+    with contextlib.suppress(_Tried), pcircuit.replace_file(path):
+        raise _Tried    # which leaves all as it was
     return path
+
+
+class _Tried(Exception):
+    """A file can be written."""
 
 
 def _cell(value: float | str) -> str:

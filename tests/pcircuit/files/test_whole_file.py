@@ -1,4 +1,5 @@
 """Writing: whole or not at all, with the mode and the owner of before, and nothing left behind."""
+import errno
 import io
 import os
 import pathlib
@@ -286,3 +287,25 @@ def test_the_path_must_not_hold_a_zero_byte():
     for call in (load, lambda path: save(zoo.two_coins(), path)):
         with pytest.raises(ValueError, match=r"`path` 'a\\x00b' holds a zero byte, expected the name of a file"):
             call("a\0b")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="no /dev/fd")
+def test_open_streams_are_refused(tmp_path):
+    """The file that a stream goes to is not replaced: others write to it, too."""
+    with open(tmp_path / "log", "w") as log:
+        print("begun", file=log, flush=True)
+        (tmp_path / "link").symlink_to(f"/dev/fd/{log.fileno()}")
+        for path in (f"/dev/fd/{log.fileno()}", f"/proc/self/fd/{log.fileno()}", str(tmp_path / "link")):
+            with pytest.raises(ValueError, match="is an open stream"), replace_file(path) as file:
+                file.write(b"all")
+        print("ended", file=log)
+    assert (tmp_path / "log").read_text() == "begun\nended\n"
+
+
+def test_a_full_disk_is_named(tmp_path):
+    """Which file did not fit is in the error, and what was there stays."""
+    (tmp_path / "a").write_text("old")
+    with pytest.raises(OSError, match="No space") as caught, replace_file(tmp_path / "a"):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    assert caught.value.filename == str(tmp_path / "a")
+    assert (tmp_path / "a").read_text() == "old"

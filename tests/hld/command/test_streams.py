@@ -1,0 +1,161 @@
+"""Inputs that can be read once, outputs that take nothing, and the statuses that remain what they are."""
+import io
+import os
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pcircuit
+from hld.command.parser import main
+
+needs_streams = pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="no /dev/fd")
+needs_full = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+
+
+def rows(number, seed, shift=0.0):
+    """A table with a category and a number."""
+    rng = np.random.default_rng(seed)
+    kind = rng.integers(0, 3, number)
+    return pd.DataFrame({"kind": np.array(["a", "b", "c"])[kind], "size": rng.normal(3 * kind + shift, 1.0).round(2)})
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with a model, a batch without and with an odd cell, and a shifted one."""
+    folder = tmp_path_factory.mktemp("streams")
+    rows(600, 0).to_csv(folder / "train.csv", index=False)
+    rows(300, 1).to_csv(folder / "calm.csv", index=False)
+    rows(300, 2, 4.0).to_csv(folder / "moved.csv", index=False)
+    odd = rows(300, 1).astype({"size": object})
+    odd.loc[200, "size"] = "unknown"
+    odd.to_csv(folder / "odd.csv", index=False)
+    assert main(["fit", str(folder / "train.csv"), "-o", str(folder / "m.hld"), "--num-epochs", "5"]) == 0
+    return folder
+
+
+@pytest.fixture
+def through_pipe():
+    """A function that puts bytes into a pipe and returns the name of its end, as `<(...)` of a shell does."""
+    opened = []
+
+    def name(data):
+        end, begin = os.pipe()
+        opened.append(end)
+
+        def fill():
+            with open(begin, "wb") as file:
+                file.write(data)
+        threading.Thread(target=fill, daemon=True).start()
+        return f"/dev/fd/{end}"
+    yield name
+    for end in opened:
+        os.close(end)
+
+
+@needs_streams
+@pytest.mark.parametrize("command", [["test"], ["test", "--by", "kind"], ["explain"]])
+def test_odd_cells_from_a_pipe(command, folder, through_pipe, capsys):
+    """A cell of another type than its column's makes a file be read again, which a pipe cannot be."""
+    model = str(folder / "m.hld")
+    status = main([command[0], model, str(folder / "odd.csv"), *command[1:], "--json"])
+    expected = capsys.readouterr().out
+    assert main([command[0], model, through_pipe((folder / "odd.csv").read_bytes()), *command[1:], "--json"]) == status
+    assert capsys.readouterr().out == expected
+
+
+@needs_streams
+def test_parquet_from_a_pipe(folder, through_pipe, capsys):
+    """Its end is read first, so a pipe is read into memory."""
+    written = io.BytesIO()
+    pd.read_csv(folder / "calm.csv").to_parquet(written)
+    status = main(["test", str(folder / "m.hld"), str(folder / "calm.csv"), "--json"])
+    expected = capsys.readouterr().out
+    assert main(["test", str(folder / "m.hld"), through_pipe(written.getvalue()), "--format", "parquet",
+                 "--json"]) == status
+    assert capsys.readouterr().out == expected
+
+
+def in_shell(folder, script):
+    """A shell script in which `hld` is the command; output is buffered, as it is by default."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    return subprocess.run(["bash", "-c", f'hld() {{ "{sys.executable}" -m hld "$@"; }}\n{script}'], cwd=folder,
+                          env=environment, capture_output=True, text=True, timeout=120)
+
+
+@needs_full
+@pytest.mark.thorough
+@pytest.mark.parametrize("unbuffered", ["", "export PYTHONUNBUFFERED=1;"])
+@pytest.mark.parametrize("command", ["test m.hld nowhere.csv 2> /dev/full", "--version > /dev/full",
+                                     "test m.hld moved.csv > /dev/full", "info m.hld --json > /dev/full 2>&1",
+                                     "test --debug m.hld nowhere.csv 2> /dev/full", "sample m.hld -n 3 >&-"])
+def test_full_streams_are_errors(command, unbuffered, folder):
+    """Status 2: neither 1, which means a shift, nor the 120 of Python."""
+    done = in_shell(folder, f"{unbuffered} hld {command}")
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stderr.count("\n") == ("2>" not in command)
+
+
+@needs_full
+@pytest.mark.thorough
+def test_help_into_a_full_stream(folder):
+    """Help that did not arrive is an error."""
+    done = in_shell(folder, "hld test --help > /dev/full")
+    assert (done.returncode, done.stderr) == (2, "hld: error: No space left on device: 'standard output'\n")
+
+
+@needs_streams
+@pytest.mark.thorough
+def test_a_stream_is_not_replaced(folder):
+    """/dev/stdout is a file that others have written to."""
+    (folder / "log").write_text("begun\n")
+    done = in_shell(folder, "hld sample m.hld -n 3 -o /dev/stdout >> log; echo $? >> log; "
+                            "hld summarize m.hld calm.csv -o /dev/fd/1 >> log; echo $? >> log")
+    assert (folder / "log").read_text() == "begun\n2\n2\n"
+    assert "is an open stream" in done.stderr
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/null"), reason="no /dev/null")
+def test_outputs_are_tried_before_long_work(folder, capsys, monkeypatch):
+    """A device, a link to nowhere, a folder without permission: said before anything is learned."""
+    from hld.detector import HLDDetector
+    monkeypatch.setattr(HLDDetector, "fit", None)
+    (folder / "link").symlink_to("absent/model.hld")
+    for name, said in (("/dev/null", "a folder or a device"), (str(folder / "link"), "does not exist")):
+        assert main(["fit", str(folder / "train.csv"), "-o", name]) == 2
+        assert said in capsys.readouterr().err
+
+    def refused(path):
+        raise PermissionError(13, "Permission denied", str(path))
+    monkeypatch.setattr(pcircuit, "replace_file", refused)
+    assert main(["fit", str(folder / "train.csv"), "-o", str(folder / "new.hld")]) == 2
+    assert "Permission denied" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("options", [["--alpha", "0.01"], ["--json"], ["--format", "csv", "--alpha", "0.2"]])
+def test_table_behind_options(options, folder, capsys):
+    """The table of `hld test` may be left out, and may stand behind options all the same."""
+    model, batch = str(folder / "m.hld"), str(folder / "calm.csv")
+    found = [(main(["test", *argv]), capsys.readouterr()) for argv in (
+        [model, batch, *options], [model, *options, batch], [*options, model, batch])]
+    assert found[0] == found[1] == found[2]
+    assert found[0][1].err == ""
+    with pytest.raises(SystemExit):
+        main(["test", model, *options, batch, batch])
+    assert "a command reads one table" in capsys.readouterr().err
+    assert main(["test", model, "--summary", "x.json", "--alpha", "0.1", batch]) == 2
+    assert "found a table and --summary" in capsys.readouterr().err
+
+
+def test_memory_that_does_not_suffice(folder, capsys, monkeypatch):
+    """An error of the machine, not of the program."""
+    def refuse(*_, **__):
+        raise MemoryError("Unable to allocate 9 GiB")
+    monkeypatch.setattr("hld.model_files.load", refuse)
+    assert main(["info", str(folder / "m.hld")]) == 2
+    assert capsys.readouterr().err == ("hld: error: there is not enough memory (Unable to allocate 9 GiB): give the "
+                                       "process more, or the table fewer rows\n")
