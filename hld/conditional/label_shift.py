@@ -8,7 +8,15 @@ batch x_1..x_T has the log-likelihood
 in the new frequencies q.  It is concave; expectation and maximisation (Saerens, Latinne and Decaestecker 2002) climbs
 it by q_c <- the mean over t of the posterior probability of c.  With a_tc = P(x_t | c) / sum_k q_k P(x_t | k) the
 observed Fisher information is sum_t a_t a_t^t, restricted to changes that sum to 0, and its inverse is the covariance
-of the estimate in the limit of many rows.  Where labels have the same P(x | c), or are more than the hidden states of
+of the estimate in the limit of many rows.
+
+The circuit is an estimate, too, from the k rows that it learned from.  If they and the batch have the same labels, the
+score of the batch at the learned frequencies is a difference of two means of the same quantity, with the variance
+1/T + 1/k in place of 1/T.  So twice the gain in log-likelihood is divided by 1 + T/k before it is compared with
+chi-square, and intervals are sqrt(1 + T/k) times as wide: a bound, as the learned frequencies, which do not enter the
+estimate, have a part in that variance.  What the circuit cannot represent is in neither.
+
+Where labels have the same P(x | c), or are more than the hidden states of
 the circuit above them, some changes of q leave every likelihood as it is: these labels have intervals from 0 to 1.
 """
 from __future__ import annotations
@@ -39,8 +47,8 @@ class LabelShift:
     now, lower, upper : (C,) float arrays
         Estimates for the batch, and their intervals, each by itself.
     pvalue : float
-        p-value of the likelihood-ratio test that the labels are as frequent as under the circuit, which it takes to be
-        exact: of batches with about as many rows as it learned from, or more, small ones also come without a change.
+        p-value of the likelihood-ratio test that the labels are as frequent as in the rows that the circuit learned
+        from; it trusts the circuit about the rest of a row given its label.
     num_rows : int
         T.
     confidence : float
@@ -93,9 +101,9 @@ def label_shift(detector: Any, table: Any, label: str | int, *, confidence: floa
 
     Notes
     -----
-    P(x | y) is the circuit's: its errors bias the estimate, and the intervals do not cover that.  Neither does the
-    p-value, nor the error of the frequencies before: `HLDDetector.test` keeps its level where this test does not.
-    One pass over the rows for each label.
+    P(x | y) is the circuit's.  That it was learned from k rows is in the intervals and in the p-value; that it may not
+    be able to represent the truth is in neither: `HLDDetector.test` keeps its level where this test does not.  One
+    pass over the rows for each label.
 
     References
     ----------
@@ -128,11 +136,12 @@ def label_shift(detector: Any, table: Any, label: str | int, *, confidence: floa
     usable = np.isfinite(log_given).any(axis=1)
     if not usable.any():
         raise ValueError("`table` has no row that is possible with any label: give rows of the fitted columns")
-    found = estimate(log_given[usable], before / before.sum(), confidence)
+    found = estimate(log_given[usable], before / before.sum(), confidence, _learned_rows(detector))
     return LabelShift(labels, before / before.sum(), *found, len(codes), confidence)
 
 
-def estimate(log_given: np.ndarray, before: np.ndarray, confidence: float) -> tuple[Any, Any, Any, float]:
+def estimate(log_given: np.ndarray, before: np.ndarray, confidence: float,
+             learned_rows: float = np.inf) -> tuple[Any, Any, Any, float]:
     """(C,) estimate, lower and upper ends, and the p-value of no change, from (T, C) log P(x_t | c).
 
     Parameters
@@ -143,6 +152,8 @@ def estimate(log_given: np.ndarray, before: np.ndarray, confidence: float) -> tu
         Frequencies in training, which the p-value compares with.
     confidence : float
         Coverage of each interval, in (0, 1).
+    learned_rows : float
+        k, from which P(x | c) was learned; infinite where it is known.
 
     Returns
     -------
@@ -160,9 +171,10 @@ def estimate(log_given: np.ndarray, before: np.ndarray, confidence: float) -> tu
         if done:
             break
     ratio = given / (given @ q)[:, None]
-    half = ndtri(0.5 + confidence / 2) * _standard_errors(ratio)
+    more = 1 + len(given) / learned_rows  # variance of the batch and of what was learned, over that of the batch
+    half = ndtri(0.5 + confidence / 2) * np.sqrt(more) * _standard_errors(ratio)
     gain = 2 * float(np.log((given @ q) / np.maximum(given @ before, 1e-300)).sum())
-    pvalue = float(gammaincc((len(q) - 1) / 2, max(gain, 0.0) / 2))
+    pvalue = float(gammaincc((len(q) - 1) / 2, max(gain, 0.0) / more / 2))
     return q, np.maximum(q - half, 0.0), np.minimum(q + half, 1.0), pvalue
 
 
@@ -173,6 +185,12 @@ def _standard_errors(ratio: np.ndarray) -> np.ndarray:
     least = UNKNOWN * max(float(values[-1]), 1.0)  # changes with less information than this may be anything
     variances: np.ndarray = (tangent @ vectors) ** 2 @ (1 / np.where(values > least, values, UNKNOWN))
     return np.sqrt(variances)
+
+
+def _learned_rows(detector: Any) -> int:
+    """The rows that the circuit learned from: all, less those of the reference where they were held out."""
+    held = detector.test_.num_train or 0
+    return int(detector.num_train_ - held if held < detector.num_train_ else held)
 
 
 def _classes(column: Any) -> tuple[tuple[Any, ...], np.ndarray]:

@@ -102,6 +102,9 @@ def _decompressed(path: str, stack: contextlib.ExitStack) -> Any:
     """An open file of plain bytes, closed with the stack."""
     if path == "-" and (sys.stdin is None or sys.stdin.closed):
         raise ValueError("standard input is closed, expected a table: give one, or the name of a file")
+    if os.path.isdir(path):
+        raise ValueError(f"{called(path)} is a folder, expected one file: give its files one by one, or test all of "
+                         "them as a query (--sql \"SELECT * FROM 'FOLDER/*.parquet'\")")
     # a name is given from the root on, as readers would take one such as http://... for an address and fetch it
     file: Any = sys.stdin.buffer if path == "-" else stack.enter_context(pathlib.Path(path).absolute().open("rb"))
     head = file.peek(10)[:10] if hasattr(file, "peek") else b""

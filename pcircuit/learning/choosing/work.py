@@ -2,12 +2,10 @@ r"""How much EM a search does, in a unit that is the same on every machine.
 
 The time of a fit is about proportional to
 
-.. math:: \text{rows} \times \text{columns} \times (K^2 + 12 K) \times \text{epochs},
+.. math:: \text{rows} \times \text{columns} \times K^2 \times \text{epochs},
 
-with the rows that differ, as equal ones are merged: K^2 for sums, 12 K for input units, products and whatever else is
-done once for each state (`benchmarks.bench_em`: 2 x 10^10 in a second of one core with two categories, for K = 4 to 64;
-half of it or less with many categories or few columns).  A limit in this unit, not in seconds, ends the same search at
-the same place whatever else a machine does.  Before a fit its epochs are not known; those of the last one like it are a
+with the rows that differ, as equal ones are merged.  A limit in this unit, not in seconds, ends the same search at the
+same place whatever else a machine does.  Before a fit its epochs are not known; those of the last one like it are a
 fair guess, and no fit is begun whose guess is above a quarter of what is left: so a large size is not tried at the
 price of all that would come after it.  A fit that takes more epochs than were guessed ends where nothing is left.
 """
@@ -24,7 +22,6 @@ from pcircuit.learning.choosing.learned import Trial
 from pcircuit.learning.choosing.search import LearnSearch
 
 LARGEST_SHARE = 1 / 4  # of what is left, for one fit
-PER_STATE = 12  # what is done once for each state, in additions to a sum
 
 
 class Making(NamedTuple):
@@ -68,7 +65,7 @@ def work_of_epoch(num_latents: int, rows: Rows) -> float:
     float
         That of a circuit for each part of the rows, too, as each row is in one part.
     """
-    return float(rows.rows.size) * (num_latents ** 2 + PER_STATE * num_latents)
+    return float(rows.rows.size) * num_latents ** 2
 
 
 def work_of(trial: Trial, rows: Rows) -> float:

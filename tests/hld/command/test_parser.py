@@ -227,7 +227,7 @@ def test_sampled_rows_are_a_table_without_a_shift(run, files):
     (["info", "calm.csv"], "cannot read 'calm.csv'"),
     (["sample", "train.csv", "-n", "3"], "cannot read 'train.csv'"),
     (["test", "model.hld", "model.hld"], "expected a CSV file"),
-    (["test", "model.hld", "."], "Is a directory"),
+    (["test", "model.hld", "."], "'.' is a folder, expected one file"),
     (["test", "model.hld", "empty.csv"], "'empty.csv' is empty"),
     (["test", "model.hld", "header.csv"], "no rows"),
     (["fit", "header.csv", "-o", "m.hld"], "has no rows"),

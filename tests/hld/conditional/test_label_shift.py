@@ -77,6 +77,36 @@ def test_a_detector_finds_new_frequencies_without_labels(detector):
     assert found.to_dict()["labels"][1]["label"] == "yes"
 
 
+@pytest.mark.thorough
+@pytest.mark.parametrize("T", [100, 2_000])
+def test_the_level_is_kept_where_the_circuit_learned_from_few_rows(T):
+    """Over detectors, each with one batch of the same frequencies: the rows learned from are as uncertain."""
+    q, signs = np.array([0.5, 0.3, 0.2]), np.array([[0.1, 0.5, 0.9], [0.8, 0.3, 0.4], [0.2, 0.2, 0.7], [0.6, 0.1, 0.3]])
+    options = {"num_epochs": 30, "num_resamples": 9, "metric": "euclidean", "null": "exact"}
+    trials, rejected, covered = 120, 0, 0
+    for seed in range(trials):
+        rng = np.random.default_rng([5, seed])
+
+        def rows(n, rng=rng):
+            label = rng.choice(3, n, p=q)
+            return {"label": np.array(["a", "b", "c"])[label],
+                    **{f"sign {i}": (rng.random(n) < signs[i, label]).astype(int) for i in range(4)}}
+
+        found = hld.label_shift(hld.HLDDetector(**options, rng=seed).fit(rows(600)), rows(T), "label")
+        rejected, covered = rejected + (found.pvalue <= 0.05), covered + (found.lower[1] <= q[1] <= found.upper[1])
+    assert rejected <= binomial_bounds.at_most(trials, 0.05)
+    assert covered >= binomial_bounds.at_least(trials, 0.95)
+
+
+def test_what_was_learned_from_few_rows_widens_the_interval():
+    log_given, q = draws(300, [0.2, 0.5, 0.3], 0), np.array([0.6, 0.2, 0.2])
+    now, low, high, known = estimate(log_given, q, 0.95)
+    again, lower, higher, learned = estimate(log_given, q, 0.95, 100)
+    np.testing.assert_array_equal(again, now)
+    np.testing.assert_allclose(higher - lower, 2 * (high - low))    # 1 + 300 / 100 of the variance
+    assert known < learned
+
+
 def test_labels_are_shown_in_one_line():
     found = LabelShift(("a\nb", "\x1b[31mred"), *np.full((4, 2), 0.5), 1.0, 10, 0.95)
     assert [line.partition(": ")[0] for line in str(found).splitlines()[1:]] == ["  a\\nb", "  \\x1b[31mred"]

@@ -64,7 +64,10 @@ def test_damaged_bytes_are_refused_in_one_sentence(tmp_path, ending):
 def test_what_the_system_refuses_stays_what_it_is(tmp_path):
     with pytest.raises(FileNotFoundError), opened(str(tmp_path / "none.csv.gz")):
         pass
-    with pytest.raises(IsADirectoryError), opened(str(tmp_path)):
+
+
+def test_a_folder_is_told_how_to_be_read(tmp_path):
+    with pytest.raises(ValueError, match=r"is a folder, expected one file: .* --sql"), opened(str(tmp_path)):
         pass
 
 
