@@ -67,7 +67,7 @@ def test_what_the_system_refuses_stays_what_it_is(tmp_path):
 
 
 def test_a_folder_is_told_how_to_be_read(tmp_path):
-    with pytest.raises(ValueError, match=r"is a folder, expected one file: .* --sql"), opened(str(tmp_path)):
+    with pytest.raises(ValueError, match=r"is a folder, expected one file: .*--sql"), opened(str(tmp_path)):
         pass
 
 
