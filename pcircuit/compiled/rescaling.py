@@ -20,7 +20,8 @@ underflow before the next rescale point.  What is done about it depends on the w
 
 Suspect rows are evaluated again with one logarithm per unit (`inference.log_domain`).  At a "risky" place, where one
 factor alone may underflow (a probability below about 1e-220), a zero may be a lost value and is treated like a small
-one. So no positive contribution that counts is ever lost unnoticed, and rows that need logarithms are the only ones
+one.  Where even the largest product is below 2**RISKY_TOP there, others may have lost digits, or all of them, although
+they are not 2**AFTER_RESCALE times smaller: such a row is suspect.  So no positive contribution that counts is ever lost unnoticed, and rows that need logarithms are the only ones
 that pay.
 """
 from __future__ import annotations
@@ -35,6 +36,7 @@ AFTER_RESCALE = -256.0  # log2 of the smallest positive value that a rescaled ro
 LEAST_WEIGHT = -100.0  # log2 of the smallest weight of a mixing region
 NEGLIGIBLE = -164.0  # log2: LEAST_WEIGHT less 64 bits
 RECOVERED = -200.0  # log2: a marked product above this, before all children are in, is no longer surely negligible
+RISKY_TOP = -1022.0 - AFTER_RESCALE  # log2: from here on what is below normal numbers is below 2**AFTER_RESCALE, too
 NO_RESCALE, RESCALE_HERE, RESCALE_RISKY, LIFT_HERE, LIFT_RISKY = range(5)
 MARGIN = 1.25  # floors are planned this much lower than they are, so that learning seldom changes the plan
 

@@ -37,6 +37,7 @@ from pcircuit.compiled.rescaling import (
     NO_RESCALE,
     RECOVERED,
     RESCALE_RISKY,
+    RISKY_TOP,
 )
 from pcircuit.compiled.units import REGION, read_inputs, read_region
 
@@ -194,6 +195,8 @@ def _rescale(values, first, P, rows, risky, lifts, scratch, bits, exponent, e, s
         power = (bits[0, b] >> 52) - 1023  # the exponent field of a positive double
         if scratch[0, b] == 0.0:
             power = 0
+        if risky and power < RISKY_TOP:
+            suspect[b] = 1
         exponent[e, b] += power
         bits[0, b] = (1023 - power) << 52  # now top is 2**-power
         if scratch[1, b] * scratch[0, b] < SMALLEST_RESCALED:

@@ -43,6 +43,7 @@ from pcircuit.compiled.rescaling import (
     NO_RESCALE,
     RECOVERED,
     RESCALE_RISKY,
+    RISKY_TOP,
 )
 from pcircuit.compiled.tile import TILE_ROWS, borrow, free_work, load_group, new_work
 from pcircuit.evidence import as_integer_table, refuse_out_of_range
@@ -249,14 +250,15 @@ def _rescaled(product: Floats, how: int) -> tuple[Floats, Ints, Bools]:
     risky = how in (RESCALE_RISKY, LIFT_RISKY)
     top = np.maximum(product.max(axis=0), 0.0)
     power = np.where(top > 0, np.frexp(top)[1] - 1, 0).astype(np.int64)
+    too_low = (power < RISKY_TOP) & risky
     with np.errstate(over="ignore"):  # of marked values, which are cut off below
         product = np.ldexp(product, -power)
     small = (product < 2.0 ** AFTER_RESCALE) & ((product != 0) | risky)  # marked ones are negative
     if how < LIFT_HERE:
-        return product, power, small.any(axis=0)
+        return product, power, small.any(axis=0) | too_low
     recovered = product < -(2.0 ** RECOVERED)
     product = np.where(small, -(2.0 ** AFTER_RESCALE), product)
-    return np.where(recovered, -(2.0 ** RECOVERED), product), power, recovered.any(axis=0)
+    return np.where(recovered, -(2.0 ** RECOVERED), product), power, recovered.any(axis=0) | too_low
 
 
 def _in_numpy(circuit: Circuit, data: Evidence) -> Floats:

@@ -9,7 +9,16 @@ import pytest
 import wide_queries
 from kernel_circuits import CIRCUITS, rows
 
-from pcircuit import Circuit, InnerRegion, InputRegion, VTree, log_likelihood, mean_node_likelihoods, node_likelihoods
+from pcircuit import (
+    Circuit,
+    InnerRegion,
+    InputRegion,
+    VTree,
+    expected_flows,
+    log_likelihood,
+    mean_node_likelihoods,
+    node_likelihoods,
+)
 from pcircuit.compiled import rescaling
 from pcircuit.compiled.packing import pack
 from pcircuit.inference.likelihood import upward
@@ -127,3 +136,19 @@ def test_leaves_of_all_widths(C, P, rng):
     assert_right(circuit, node_likelihoods(circuit, data).T, data)  # no holes
     data = np.array(list(itertools.product(range(-1, C), range(-1, 2))))
     assert_right(circuit, node_likelihoods(circuit, data).T, data)
+
+
+@pytest.mark.parametrize(("likely", "weight"), [(1e-290, 1e-25), (1e-290, 1e-40), (1e-295, 1e-25)])
+def test_products_that_lose_digits_while_all_are_tiny_are_found(engine, likely, weight):
+    """1e-30 times 1e-290 has three digits left, times 1e-295 none, and the larger product, 1e-300, hardly counts."""
+    circuit = Circuit(VTree.from_nested([0, 1]), [
+        InputRegion(0, [[1 - 1e-30, 1e-30], [0.0, 1.0]]),
+        InputRegion(1, [[1 - likely, likely], [1.0, 1e-300]]),
+        InnerRegion([[0, 0], [1, 1]], [[1 - weight, weight]])])
+    expected = np.logaddexp(np.log(1e-30) + np.log(likely), np.log(weight) + np.log(1e-300))
+    row = np.array([[1, 1]])
+    for data in (row, np.repeat(row, 1000, axis=0)):
+        np.testing.assert_allclose(log_likelihood(circuit, data), expected, rtol=1e-14)
+    inputs = expected_flows(circuit, row).by_region(circuit)[0]
+    np.testing.assert_allclose(inputs[:, 1], np.exp([np.log(1e-30) + np.log(likely) - expected,
+                                                     np.log(weight) + np.log(1e-300) - expected]), rtol=1e-12)
