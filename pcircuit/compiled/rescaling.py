@@ -21,8 +21,8 @@ underflow before the next rescale point.  What is done about it depends on the w
 Suspect rows are evaluated again with one logarithm per unit (`inference.log_domain`).  At a "risky" place, where one
 factor alone may underflow (a probability below about 1e-220), a zero may be a lost value and is treated like a small
 one.  Where even the largest product is below 2**RISKY_TOP there, others may have lost digits, or all of them, although
-they are not 2**AFTER_RESCALE times smaller: such a row is suspect.  So no positive contribution that counts is ever lost unnoticed, and rows that need logarithms are the only ones
-that pay.
+they are not 2**AFTER_RESCALE times smaller: such a row is suspect.  So no positive contribution that counts is ever
+lost unnoticed, and rows that need logarithms are the only ones that pay.
 """
 from __future__ import annotations
 

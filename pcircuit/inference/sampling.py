@@ -121,9 +121,12 @@ def sample(circuit: Circuit | Mixture, num_samples: int | None = None, *, eviden
     tables = _tables(circuit)
     step = _rows_per_block(circuit.num_units, MIN_ROWS) if observed is not None else _rows_per_block(
         len(tables), min(DRAWN_ROWS, DRAWN_VALUES // len(tables)))
+    piece, space = _rows_per_block(len(tables), MIN_ROWS), np.empty((len(tables), min(step, count)))
     for start in range(0, count, step):
         block = rows[start:start + step]
-        uniforms = np.ascontiguousarray(rng.random((len(block), len(tables))).T)
+        uniforms = space[:, :len(block)]
+        for lo in range(0, len(block), piece):  # a whole block beside its transpose would take twice the memory
+            uniforms[:, lo:lo + piece] = rng.random((min(piece, len(block) - lo), len(tables))).T
         if observed is None:
             _draw_rows(tables, uniforms, block)
         else:

@@ -1,5 +1,6 @@
 """Sampling against enumeration: frequencies inside exact binomial bounds, and what holds for every draw."""
 import threading
+import tracemalloc
 
 import naive
 import numpy as np
@@ -335,3 +336,25 @@ def test_evidence_is_not_modified():
     evidence = np.array([[-1, 0], [1, -1]])
     sample(CIRCUITS["two_coins"], evidence=evidence, rng=0)
     np.testing.assert_array_equal(evidence, [[-1, 0], [1, -1]])
+
+
+def test_rows_drawn_in_pieces_are_those_drawn_at_once():
+    leaves = [InputRegion(v, [[0.5, 0.5]]) for v in range(2500)]
+    circuit = Circuit(VTree.from_nested(list(range(2500))), [*leaves, InnerRegion(np.zeros((1, 2500), int), [[1.0]])])
+    uniforms = np.random.default_rng(7).random((1300, circuit.num_regions))
+    by_region = np.empty(2500, dtype=int)
+    for r, region in enumerate(circuit.regions[:-1]):
+        by_region[region.variable] = r
+    np.testing.assert_array_equal(sample(circuit, 1300, rng=7), uniforms[:, by_region] >= 0.5)
+
+
+def test_blocks_of_many_regions_are_held_once():
+    vtree = VTree.balanced(7500)
+    circuit = Circuit(vtree, [InputRegion(v, [[0.5, 0.5]]) if v >= 0 else InnerRegion([[0, 0]], [[1.0]])
+                              for v in vtree.variables.tolist()])
+    sample(circuit, 1, rng=0)  # makes the tables
+    tracemalloc.start()
+    rows = sample(circuit, 2 * sampling.DRAWN_ROWS, rng=0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < rows.nbytes + 1.5 * 8 * sampling.DRAWN_ROWS * circuit.num_regions
