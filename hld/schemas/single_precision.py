@@ -7,11 +7,13 @@ four bytes, there or here, can have made of them,
 
     |x - v| <= 2^-23 |v|,
 
-which is twice the largest rounding error.  Whole numbers are exact in four bytes up to 2^24, and are taken as they
-are, and so is what lies so close together that four bytes cannot tell it apart.
+which is twice the largest rounding error; where that of two numbers would overlap, each has its side of the middle.
+Whole numbers are exact in four bytes up to 2^24, and are taken as they are, and so is what lies so close together that
+four bytes cannot tell it apart.
 """
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Sequence
 from itertools import pairwise
@@ -36,7 +38,7 @@ def spans(numbers: Sequence[Any]) -> list[tuple[float, float]]:
     -------
     list of (float, float)
         Disjoint intervals around the numbers; both ends are the number itself where it is an int, a whole number up to
-        2^24, or too close to another one.
+        2^24, or the same in four bytes as another one.
 
     Examples
     --------
@@ -47,8 +49,13 @@ def spans(numbers: Sequence[Any]) -> list[tuple[float, float]]:
     """
     found = [(float(one), float(one)) if isinstance(one, int) else _span(one) for one in numbers]
     order = sorted(range(len(found)), key=lambda i: numbers[i])
-    close = {k for i, j in pairwise(order) if found[i][1] >= found[j][0] for k in (i, j)}
-    return [(float(one), float(one)) if i in close else found[i] for i, one in enumerate(numbers)]
+    close = [(i, j) for i, j in pairwise(order) if found[i][1] >= found[j][0]]
+    alike = {k for i, j in close if _rounded(numbers[i]) == _rounded(numbers[j]) for k in (i, j)}
+    for i, j in close:
+        middle = _middle(float(numbers[i]), float(numbers[j]))
+        found[i] = found[i][0], min(found[i][1], math.nextafter(middle, -math.inf))
+        found[j] = max(found[j][0], middle), found[j][1]
+    return [(float(one), float(one)) if i in alike else found[i] for i, one in enumerate(numbers)]
 
 
 def in_four_bytes(number: float) -> float:
@@ -66,6 +73,18 @@ def in_four_bytes(number: float) -> float:
     if number.is_integer() or not SMALLEST <= abs(number) <= LARGEST:
         return number
     return float(np.float32(number))
+
+
+def _rounded(number: float) -> float:
+    """A number in four bytes, whole or not; infinite where it is too large for these."""
+    with np.errstate(over="ignore", under="ignore"):
+        return float(np.float32(number))
+
+
+def _middle(smaller: float, larger: float) -> float:
+    """The number in the middle of two; the larger of neighbours."""
+    middle = smaller + (larger - smaller) / 2
+    return middle if middle > smaller else larger
 
 
 def _span(number: float) -> tuple[float, float]:

@@ -76,6 +76,8 @@ def plain_value(cell: float | str, name: str) -> float | str:
     if isinstance(cell, np.generic):
         # item() would turn dates with nanoseconds into bare integers.
         if cell.dtype.kind in "Mm":
+            if np.datetime_data(cell.dtype)[0] == "generic" and not np.isnat(cell):
+                raise not_a_level(cell, name)   # a number of nothing; from NumPy 2 on it has no hash, either
             return plain_value(times_as_objects(np.asarray(cell)).item(), name)
         cell = cell.item()
     if isinstance(cell, str):

@@ -4,7 +4,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import hld
@@ -40,8 +40,14 @@ def test_verdicts_do_not_depend_on_the_bytes_of_a_number(categorical):
 
 
 @given(st.lists(ROUNDED, min_size=2, max_size=30), st.booleans())
+@example([79791.01, 79791.02], True)
+@example([19948.15, 19948.16], False)
 def test_codes_are_the_same_in_four_bytes(numbers, is_categorical):
     table = np.array(numbers)[:, None]
+    if is_categorical:
+        assume(len(set(numbers)) == len(np.unique(table.astype(np.float32))))
+    else:   # an edge lies between two numbers, and needs as much space as they
+        assume(all(b - a > 2.0 ** -21 * max(-a, b) for a, b in pairwise(sorted(set(numbers)))))
     options = {"categorical": [0], "max_categories": 64} if is_categorical else {"continuous": [0]}
     for training in (table, table.astype(np.float32)):
         if not is_categorical and len(set(numbers)) == 1:
@@ -58,6 +64,17 @@ def test_spans_hold_their_level_and_are_apart(levels):
     found = spans(levels)
     assert all(first <= level <= last for level, (first, last) in zip(levels, found, strict=True))
     assert all(a[1] < b[0] for a, b in pairwise(sorted(found)))
+
+
+@given(st.integers(2 ** 23, 2 ** 24 - 9), st.integers(-100, -1), st.integers(1, 7), st.floats(0, 1))
+def test_neighbours_in_four_bytes_are_told_apart(digits, exponent, steps, part):
+    first = digits * 2.0 ** exponent
+    other = first + (steps + part) * 2.0 ** exponent
+    for sign in (1, -1):
+        found = spans([sign * first, sign * other])
+        for one, (low, high) in zip((first, other), found, strict=True):
+            assert low <= sign * one <= high
+            assert low <= sign * float(np.float32(one)) <= high
 
 
 def test_levels_that_four_bytes_cannot_tell_apart_are_taken_as_they_are():

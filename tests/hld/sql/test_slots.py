@@ -175,7 +175,9 @@ def test_doubles_are_exact(number):
                                                      (list(range(1000, 1060)), "UHUGEINT", [7]),
                                                      ([1, 2] * 30, "UHUGEINT", [1])])
 def test_types_that_are_not_known_are_refused_where_numbers_and_times_are_expected(cells, kind, held):
-    with pytest.raises(TypeError, match=r"column 'x' of the database is of type (TIME_NS|UINT128), expected numbers"):
+    if kind not in duckdb.sql("SELECT upper(type_name) FROM duckdb_types()").fetchnumpy()["upper(type_name)"]:
+        pytest.skip(f"this DuckDB has no {kind}")
+    with pytest.raises(TypeError, match=r"column 'x' of the database is of type (TIME_NS|UINT128|unknown), expected "):
         counted(fitted(cells), held, kind)
 
 
