@@ -40,7 +40,10 @@ for path in glob.glob(os.path.join(os.path.dirname(numpy.__file__), os.pardir, "
             print(function().decode())
 """
 FIND_SIMD = """
-from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
+try:
+    from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
+except ImportError:  # before NumPy 2
+    from numpy.core._multiarray_umath import __cpu_dispatch__, __cpu_features__
 print(" ".join(name for name in __cpu_dispatch__ if __cpu_features__[name]))
 """
 
