@@ -152,7 +152,7 @@ def _add_test(commands: Any) -> None:
     test.add_argument("--sql", metavar="QUERY", help="in place of a table: a SELECT, or the name of a table in a "
                                                      "database, which counts it and sends no row (needs hld[sql])")
     test.add_argument("--database", metavar="URL", default="",
-                      help="with --sql: duckdb:///FILE, postgres://user@host/base, ... (default DuckDB in memory, "
+                      help="with --sql: duckdb://FILE, postgres://user@host/base, ... (default DuckDB in memory, "
                            "whose queries may read files)")
     test.add_argument("--min-effect", type=float, metavar="X",
                       help="status 1 only if the whole 95 %% interval of the effect size is at least X")

@@ -53,8 +53,9 @@ def judge(detector: HLDDetector, source: Any, query: str | None = None, alpha: f
     detector : HLDDetector
         Fitted, to independent rows, without covariates.
     source : ibis table, connection (of ibis, duckdb or psycopg), or str
-        A table of ibis, and no `query`; or a connection or the URL of a database, such as "duckdb:///orders.db",
-        "sqlite:///orders.db" or "postgres://user@host/base" ("" is DuckDB in memory), and a `query`.
+        A table of ibis, and no `query`; or a connection or the URL of a database, such as "duckdb://orders.db",
+        "sqlite://orders.db" or "postgres://user@host/base" ("" is DuckDB in memory), and a `query`.  A third slash
+        before the path of a file makes it absolute.
     query : str, optional
         Name of a table, or a query whose result is the table.
     alpha : float

@@ -136,6 +136,8 @@ def _opened(ibis: Any, url: str) -> Any:
     try:
         if url.startswith("sqlite://"):
             return _sqlite(ibis, url.removeprefix("sqlite://"))
+        if url.startswith("duckdb:///"):
+            _check_file(url.removeprefix("duckdb://").replace("//", "/"), "duckdb")
         if url.startswith("duckdb://") or "://" not in url:
             return ibis.duckdb.connect(url.removeprefix("duckdb://").replace("//", "/"), read_only=True)
         return ibis.connect(url)
@@ -148,11 +150,16 @@ def _opened(ibis: Any, url: str) -> Any:
 def _sqlite(ibis: Any, path: str) -> Any:
     """A file of SQLite, opened for reading; SQLite itself would make one where there is none."""
     import sqlite3
-    if not pathlib.Path(path).is_file():
-        raise FileNotFoundError(f"there is no file {path!r}: give the path of one after sqlite://, which is absolute "
-                                "with a third slash")
+    _check_file(path, "sqlite")
     place = quote(str(pathlib.Path(path).absolute()))
     return ibis.sqlite.from_connection(sqlite3.connect(f"file://{place}?mode=ro", uri=True))
+
+
+def _check_file(path: str, scheme: str) -> None:
+    """Raise unless there is a file; elsewhere three slashes are common for a path that is not absolute."""
+    if not pathlib.Path(path).is_file():
+        raise FileNotFoundError(f"there is no file {path!r}: give the path of one after {scheme}://, which is absolute "
+                                "with a third slash")
 
 
 def without_secrets(text: str, url: str) -> str:

@@ -1,5 +1,7 @@
 """`hld test --sql`: counts of a database, verdict and status."""
 import json
+import pathlib
+import re
 
 import numpy as np
 import pytest
@@ -51,3 +53,20 @@ def test_errors_are_one_line(model, capsys, more, said):
     err = capsys.readouterr().err
     assert said in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("document", ["README.md", "docs/sql.md"])
+def test_commands_of_the_documents_open_a_file_of_the_current_folder(model, capsys, monkeypatch, document):
+    monkeypatch.chdir(model)
+    text = (pathlib.Path(__file__).resolve().parents[3] / document).read_text(encoding="utf-8")
+    urls = re.findall(r"--database (duckdb:\S+shop\.db)", text)
+    assert urls
+    for url in urls:
+        assert main(["test", "m.hld", "--database", url.replace("shop", "orders"), "--sql", "orders"]) == 0
+    assert "no shift" in capsys.readouterr().out
+
+
+def test_three_slashes_are_an_absolute_path_and_the_error_says_so(model, capsys, monkeypatch):
+    monkeypatch.chdir(model)
+    assert main(["test", "m.hld", "--database", "duckdb:///orders.db", "--sql", "orders"]) == 2
+    assert "absolute with a third slash" in capsys.readouterr().err

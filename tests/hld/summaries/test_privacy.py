@@ -111,3 +111,13 @@ def test_features_of_the_score_are_left_out():
     one, two = (test.summarize(part, epsilon=1.0, rng=1) for part in (rows[:50], rows[50:100]))
     np.testing.assert_array_equal(one.sums[m:], two.sums[m:])
     assert test(one).pvalues[0] == 1.0
+
+
+def test_sums_with_and_without_noise_do_not_add_up_and_the_error_names_the_noise():
+    circuit = zoo.circuits()["two_coins"]
+    test, rows = hld.HLDTest(circuit), pcircuit.sample(circuit, 50, rng=0)
+    plain, noisy = test.summarize(rows), test.summarize(rows, epsilon=1.0, rng=0)
+    with pytest.raises(ValueError, match="`other` has noise for privacy.*`epsilon`"):
+        plain + noisy
+    with pytest.raises(ValueError, match="`other` has no noise for privacy"):
+        noisy + plain
