@@ -167,8 +167,8 @@ class BatchSummary:
                              "summaries that were made with one model add up")
         parts = {}
         if (self.privacy is None) != (other.privacy is None):
-            raise ValueError(f"`other` has {'noise' if self.privacy is None else 'no noise'} for privacy, expected it to "
-                             "be like the first: give each of them an `epsilon`, or none")
+            raise ValueError(f"`other` has {'noise' if self.privacy is None else 'no noise'} for privacy, expected it "
+                             "to be like the first: give each of them an `epsilon`, or none")
         for name in ("spread", "table", "privacy"):
             one, two = getattr(self, name), getattr(other, name)
             if (one is None) != (two is None):

@@ -117,7 +117,7 @@ def test_sums_with_and_without_noise_do_not_add_up_and_the_error_names_the_noise
     circuit = zoo.circuits()["two_coins"]
     test, rows = hld.HLDTest(circuit), pcircuit.sample(circuit, 50, rng=0)
     plain, noisy = test.summarize(rows), test.summarize(rows, epsilon=1.0, rng=0)
-    with pytest.raises(ValueError, match="`other` has noise for privacy.*`epsilon`"):
+    with pytest.raises(ValueError, match=r"`other` has noise for privacy.*`epsilon`"):
         plain + noisy
     with pytest.raises(ValueError, match="`other` has no noise for privacy"):
         noisy + plain

@@ -159,7 +159,7 @@ def test_other_models_and_kinds_are_refused(found, detector):
         detector[0].test_(found)
     with pytest.raises(ValueError, match="`other` is a summary for the model"):
         found + other.summarize(detector[1][:5])
-    with pytest.raises(ValueError, match="`other` has no `spread`"):
+    with pytest.raises(ValueError, match="`other` has noise for privacy"):
         found + detector[0].summarize(detector[1][:5], epsilon=1.0)
     with pytest.raises(TypeError):
         found + 1
