@@ -56,7 +56,11 @@ class Null(Protocol):
         """Lines about it, for metrics of these names."""
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Scalars, with its "kind", and arrays that `hld.nulls.named.null_from_parts` makes it from again."""
+        """Scalars, with its "kind", and arrays that `from_parts` makes it from again."""
+
+    @classmethod
+    def from_parts(cls, scalars: dict[str, Any], arrays: dict[str, Any], context: Any) -> Null:
+        """A null that `to_parts` wrote, for the test of a `hld.nulls.named.Context`; bad parts raise ValueError."""
 
 
 @dataclass(frozen=True)
