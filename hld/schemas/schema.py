@@ -44,7 +44,6 @@ from hld.tables.shown_names import in_one_line, listed
 LEFT_OUT = "left out"
 GROUPING = "names the groups"  # the note of the column that `groups` was
 KINDS = ("categorical", "boolean", "integer", "constant", *BINNED, LEFT_OUT)
-SHOWN = 60  # characters of a list of levels or edges
 
 
 @dataclass(frozen=True)
@@ -145,9 +144,9 @@ class ColumnSchema:
         column = self.column()
         if isinstance(column, BinColumn):
             marks = [column.text(mark) for mark in (column.low, *column.edges, column.high)]
-            return _shortened(f"{marks[0]} .. {marks[-1]}" + (" cut at " + ", ".join(marks[1:-1])) * (len(marks) > 2))
+            return in_one_line(f"{marks[0]} .. {marks[-1]}" + (" cut at " + ", ".join(marks[1:-1])) * (len(marks) > 2))
         num_rare = len(column.rare) // 8
-        return _shortened(", ".join(map(repr, self.levels or ()))) + f" and {num_rare} rare" * (num_rare > 0)
+        return in_one_line(", ".join(map(repr, self.levels or ()))) + f" and {num_rare} rare" * (num_rare > 0)
 
 
 @dataclass(frozen=True)
@@ -344,8 +343,3 @@ def _mark(edge: float) -> float:
     if isinstance(edge, str):
         return float(np.datetime64(edge, "us").astype(np.int64)) / 1e6
     return float(edge) if isinstance(edge, Real) and not isinstance(edge, bool) else edge
-
-
-def _shortened(text: str) -> str:
-    """Text that is cut where it is too long for a table."""
-    return text if len(text) <= SHOWN else f"{text[:SHOWN - 4]} ..."
