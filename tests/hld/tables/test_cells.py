@@ -228,6 +228,7 @@ def test_decimals_that_signal_that_they_are_none_are_missing(roles):
     assert hld.learn_schema(cells, **roles).columns[0].num_missing == 2
 
 
+@pytest.mark.filterwarnings("ignore:The 'generic' unit:DeprecationWarning")  # NumPy 2.5 on
 def test_durations_without_a_unit_are_refused():
     for cells in (np.array([[1], [2]], "m8"), column(np.timedelta64(1), np.timedelta64(2))):
         for roles in ({}, {"categorical": [0]}):
