@@ -134,12 +134,28 @@ class AuditResult:
         return found
 
     def verdict(self, name: str) -> str:
-        """Whether a detector keeps its level, in words."""
+        """Whether a detector keeps its level, in words.
+
+        Parameters
+        ----------
+        name : str
+            Of the detector, a key of `keeps_level`.
+
+        Returns
+        -------
+        str
+            "keeps its level", "alarms too often" or "its level is not told by random rows".
+
+        Raises
+        ------
+        KeyError
+            If there is no such detector.
+        """
         return {True: "keeps its level", False: "alarms too often",
                 None: "its level is not told by random rows"}[self.keeps_level[name]]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON."""
+        """Plain values, ready for JSON: the attributes under their names, and `rows` as dicts."""
         return {"alpha": self.alpha, "num_held_out": self.num_held_out, "keeps_level": self.keeps_level,
                 "notes": self.notes, "rows": [asdict(row) for row in self.rows]}
 

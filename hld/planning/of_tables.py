@@ -271,7 +271,7 @@ class Plan:
     edits: tuple[tuple[Edit, float, int | None], ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON."""
+        """Plain values, ready for JSON: the output of ``hld plan --json`` (docs/json/plan.schema.json)."""
         edits = [{"edit": str(edit), "power_per_day": daily, "rows_needed": rows,
                   "days_needed": None if rows is None else -(-rows // self.rows_per_day)}
                  for edit, daily, rows in self.edits]

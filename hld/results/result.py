@@ -230,7 +230,18 @@ class HLDResult:
         return localize_dependences(self._circuit, self._scores, self.num_samples / self.inflation, top=top)
 
     def to_frame(self) -> Any:
-        """The columns as a pandas data frame, the smallest p-value first; ImportError without pandas."""
+        """The columns as a pandas data frame, the smallest p-value first.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each column that the result knows frequencies of; none for a result of `HLDTest`.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        """
         from hld.answers.frame import columns_frame
         return columns_frame(self.columns)
 
@@ -261,7 +272,14 @@ class HLDResult:
         return draw_columns(new_figure((3.6 * min(count, 3), 2.8 * -(-count // 3))), self.columns, count)
 
     def to_dict(self) -> dict[str, Any]:
-        """The result as plain Python values, ready for JSON; with `columns` and `pairs` where they are known."""
+        """The result as plain Python values, ready for JSON, the output of ``hld test --json``.
+
+        Returns
+        -------
+        dict
+            The attributes under their names; `data_quality`, `columns`, `pairs` and the like where they are known.
+            Infinities and NaN stay floats, of which `json.dumps` makes words that are not JSON.
+        """
         values = {name: _plain(getattr(self, name)) for name in (
             "statistic", "threshold", "pvalue", "reject", "alpha", "num_samples", "null", "inflation", "null_error",
             "num_missing", "effect")}

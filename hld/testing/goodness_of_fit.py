@@ -282,6 +282,21 @@ class HLDTest(HLDTestQuestions):
 
         The result is that of the rows in one piece, if they are few enough to be held; otherwise it may differ by the
         sample of rows that checks an alarm, and by the draws that fill holes where these are completed.
+
+        Parameters
+        ----------
+        sums : RowSums
+        alpha : float
+            Level.
+
+        Returns
+        -------
+        HLDResult
+
+        Raises
+        ------
+        ValueError
+            If there are no rows, or the level is not between 0 and 1.
         """
         if not sums.num_rows:
             raise ValueError("`batch` has no rows: at least one is needed")
