@@ -6,6 +6,8 @@
 # minutes.
 
 # %%
+import math
+
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
@@ -118,7 +120,10 @@ plt.legend(frameon=False);
 #
 # 1. Check by drawing that `condition` and `sample(evidence=...)` agree: compare marginals of the lower half.
 # 2. What is the probability of at least 20 black pixels, and how does it change if pixel 14 is known to be white?
-# 3. Which of the first six pixels have the largest shares in the log-likelihood of the first picture?
+#    (`condition(..., keep_known=True)` keeps the pixel as a variable, so that all 36 functions still fit.)
+# 3. Which of the first six pixels have the largest shares in the log-likelihood of the first picture? The share of a pixel
+#    is its **Shapley value**: the change of the log-likelihood when it becomes known, averaged over all orders in which the
+#    six can become known. Compute it from all subsets, and compare with `circuit.shapley_values`.
 
 # %%
 # Solutions
@@ -136,3 +141,13 @@ six = np.where(np.arange(36) < 6, rows[0], -1)
 shares, _ = circuit.shapley_values(six)
 assert np.isclose(shares.sum(), circuit.log_likelihood([six])[0])
 print("shares of the first six pixels:", shares[:6].round(2))
+
+by_hand = np.zeros(6)
+subsets = np.array(list(np.ndindex(*[2] * 6)))            # which of the six are known
+value = circuit.log_likelihood(np.hstack([np.where(subsets == 1, rows[0, :6], -1), np.full((64, 30), -1)]))
+for mask, before in zip(subsets, value, strict=True):
+    size = mask.sum()
+    for v in np.flatnonzero(mask == 0):                   # share of the orders in which exactly these come before v
+        after = value[(subsets == np.where(np.arange(6) == v, 1, mask)).all(axis=1)][0]
+        by_hand[v] += math.factorial(size) * math.factorial(5 - size) / math.factorial(6) * (after - before)
+assert np.allclose(by_hand, shares[:6])

@@ -44,7 +44,7 @@ axes[0].legend(frameon=False);
 
 # %% [markdown]
 # Two things are visible. The normal law puts mass *below zero*, where a squared distance cannot be; and its right tail
-# falls like $e^{-q^2}$, the exact one only like $e^{-q/2\lambda_1}$. The p-value lives in that tail.
+# falls like $e^{-(q - \mathrm{tr}\,S)^2 / 4\,\mathrm{tr}\,S^2}$, the exact one only like $e^{-q/2\lambda_1}$. The p-value lives in that tail.
 
 # %%
 print(f"normal mass below zero: {normal.cdf(0):.3f}")

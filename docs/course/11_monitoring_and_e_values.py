@@ -104,7 +104,7 @@ assert outcome.alarm_row > 100
 #
 # **The past is money.** Wealth that was lost before a shift has to be won back. Long quiet streams make the alarm late;
 # some start a new monitor every so often, and combine e-values by averaging: the mean of e-values is an e-value, however
-# they depend on each other. P-values have no such rule.
+# they depend on each other. The mean of p-values is not a p-value.
 #
 # **The null is the circuit.** A real stream differs from any model. With `margin` the bets pay a toll, so that only
 # distances above the margin earn money.

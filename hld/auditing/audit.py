@@ -234,7 +234,7 @@ def audit(detectors: Any, held_out: Any, sizes: Sequence[int] = SIZES, edits: Se
     fresh = None if groups is None else whole_groups(held_out, groups, B, np.random.default_rng(rng.integers(2 ** 63)))
     if not sizes or max(sizes) > n:
         raise ValueError(f"`sizes` must be at least one batch size of at most the {n} rows of `held_out`, found "
-                         f"{sizes}")
+                         f"{sizes}: give smaller `sizes`, or more rows")
     if train is not None:
         fit_all(named, train, fitting)
     judged, rows = as_judged(held_out, groups), []

@@ -278,7 +278,6 @@ class HLDResult:
         -------
         dict
             The attributes under their names; `data_quality`, `columns`, `pairs` and the like where they are known.
-            Infinities and NaN stay floats, of which `json.dumps` makes words that are not JSON.
         """
         values = {name: _plain(getattr(self, name)) for name in (
             "statistic", "threshold", "pvalue", "reject", "alpha", "num_samples", "null", "inflation", "null_error",
