@@ -230,7 +230,7 @@ def test_files_without_a_header(tmp_path):
 def test_durations_that_frames_wrote_into_json_are_those_of_a_model_of_parquet(tmp_path, name):
     polars = pytest.importorskip("polars")
     rows = timed()[["step", "word"]]
-    batch = polars.DataFrame({"step": rows["step"].dt.to_pytimedelta().tolist(), "word": rows["word"].to_list()})
+    batch = polars.DataFrame({"step": [step.to_pytimedelta() for step in rows["step"]], "word": rows["word"].to_list()})
     rows.to_json(tmp_path / "t.json", orient="records", date_format="iso")
     rows.to_json(tmp_path / "t.jsonl", orient="records", date_format="iso", lines=True)
     batch.write_json(tmp_path / "polars.json")
