@@ -7,6 +7,7 @@ Programs that only look at the code (the linter, types) are left as they come.
 """
 from __future__ import annotations
 
+import argparse
 import configparser
 import pathlib
 import re
@@ -19,6 +20,7 @@ BOUND = re.compile(r"([\w-]+)(?:\[.*\])?>=([\d.]+)")
 
 def main() -> None:
     """Print one constraint a line."""
+    argparse.ArgumentParser(description=__doc__.partition("\n")[0]).parse_args()
     print("\n".join([*(f"{name}=={version}" for name, version in sorted(oldest(ROOT / "setup.cfg").items())), *ALSO]))
 
 
