@@ -22,7 +22,7 @@ import pcircuit
 from hld.answers.table_facts import batch_profile, evidence_of
 from hld.checks import check_alpha
 from hld.detector_options import check_options
-from hld.detector_parts import batch_as_named, describe, judge_table_summary
+from hld.detector_parts import batch_as_named, describe, groups_in, judge_table_summary, warn_of_several
 from hld.detector_questions import DetectorQuestions
 from hld.estimator import check_fitted, feature_names, sklearn_tags
 from hld.files.detector import detector_parts, read_parts
@@ -235,11 +235,12 @@ class HLDDetector(DetectorQuestions):
         alpha = check_alpha(alpha)
         if isinstance(batch, BatchSummary):
             return judge_table_summary(self, batch, alpha)
+        alone = self.judge_ is self.test_  # shares and counts are tested as those of independent rows
         with batch_as_named():
-            alone = self.judge_ is self.test_  # shares and counts are tested as those of independent rows
             rows, quality = self.encoder_.check(batch, self.schema_.trained, self.tolerance,
                                                 kept=self.new_values_ if alone else None,
                                                 is_tested=self.missingness and alone)
+        warn_of_several(set() if alone else groups_in(self, batch), stacklevel=2)
         counts = batch_profile(self, rows)
         result = with_quality(lambda level: self.judge_(rows, level), quality, alpha,
                               largest_of(self, counts) if alone else {})
@@ -333,8 +334,7 @@ class HLDDetector(DetectorQuestions):
     def _take_over(self, fitted: dict[str, Any]) -> HLDDetector:
         """Become fitted: with what `fit` computed, or what a file held."""
         self.schema_, self.encoder_ = fitted["schema"], fitted["schema"].encoder()
-        self.test_, self.circuit_ = fitted["test"], fitted["test"].circuit
-        self.judge_ = fitted["judge"]
+        self.test_, self.judge_, self.circuit_ = fitted["test"], fitted["judge"], fitted["test"].circuit
         self.history_, self.num_train_, self.offset_ = fitted["history"], fitted["num_train"], fitted["offset"]
         self.profile_, self.values_, self.new_values_ = (fitted[name] for name in ("profile", "values", "new_values"))
         self.n_features_in_, names = len(self.schema_.table_names), feature_names(self.schema_)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -9,11 +10,15 @@ from typing import Any
 from hld.results.largest import largest_of
 from hld.results.result import HLDResult
 from hld.results.with_quality import with_quality
+from hld.schemas.schema import GROUPING
 from hld.summaries.of_tables import facts_of
 from hld.summaries.summary import BatchSummary, check_summary
+from hld.tables.cells import distinct_values, read_table
+from hld.tables.shown_names import listed
 
 MISSING = {"complete": "drawn from the circuit given the rest of the row", "exact": "summed out",
            "available": "each node is compared by the rows that show its whole scope"}
+MOST_NAMED = 3  # groups in a warning
 
 
 def judge_table_summary(detector: Any, summary: BatchSummary, alpha: float) -> HLDResult:
@@ -46,6 +51,44 @@ def judge_table_summary(detector: Any, summary: BatchSummary, alpha: float) -> H
     largest = largest_of(detector, None if evidence is None else evidence.batch)
     result = with_quality(lambda level: detector.test_(summary, level), quality, alpha, largest)
     return replace(result, evidence=evidence)
+
+
+def groups_in(detector: Any, table: Any) -> set[Any]:
+    """The groups that the rows of a batch say they are of; none where the batch does not have their column.
+
+    Parameters
+    ----------
+    detector : HLDDetector
+        Fitted.
+    table : (T, V) array_like or data frame
+
+    Returns
+    -------
+    set of bool, int, float or str
+        What the column that named the groups at `fit` holds; empty for detectors without one.
+    """
+    known = [column.name for column in detector.schema_.left_out if column.note == GROUPING]
+    parts = read_table(table) if known else None
+    if parts is None or parts.names is None or known[0] not in parts.names:
+        return set()
+    return set(distinct_values(parts.arrays[parts.names.index(known[0])], known[0])[0])
+
+
+def warn_of_several(groups: set[Any], stacklevel: int) -> None:
+    """Warn of a batch with rows of more than one group: means of several vary less than those of one.
+
+    Parameters
+    ----------
+    groups : set
+        See `groups_in`.
+    stacklevel : int
+        As `warnings.warn` takes it, from the caller.
+    """
+    if len(groups) > 1:
+        names = listed(sorted(map(str, groups)), MOST_NAMED)
+        warnings.warn(f"`batch` has rows of {len(groups)} groups ({names}), and is tested as one group: their mean "
+                      "varies less than that of one, and a shift in one of them is thinned by the others. Test each by "
+                      "itself (`detector.test_by`, `hld test --by`)", UserWarning, stacklevel=stacklevel + 1)
 
 
 @contextlib.contextmanager

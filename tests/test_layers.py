@@ -61,7 +61,7 @@ ROOMS = {
                         "testing", "variation"},
         "variation": {"checks", "tables", "answers", "vectors", "references", "nulls", "results", "testing"},
         "streams": {"checks", "tables", "schemas", "answers"},
-        CORE: {"metrics", "nulls", "results", "summaries"},
+        CORE: {"tables", "schemas", "metrics", "nulls", "results", "summaries"},
         "files": {"checks", "schemas", "answers", "synthetic", "references", "vectors", "nulls", "metrics", "testing",
                   "variation", "conditional", CORE},
         "fitting": {"tables", "schemas", "answers", "metrics", "results", "testing", "variation", "conditional",

@@ -1,4 +1,6 @@
 """Batches among groups: exchangeable scores, equal covariances, the level for few and many groups, files."""
+import warnings
+
 import binomial_bounds
 import numpy as np
 import pytest
@@ -289,14 +291,31 @@ def test_the_column_of_groups_is_known_and_takes_no_part(by, tmp_path):
     again = hld.load(tmp_path / "m.hld")
     for one in (detector, again):
         assert [column.name for column in one.schema_.left_out] == (["day"] if by is not None else [])
-        with_day, without = ({name: table[name][:50] for name in names} for names in (("a", "day", "b"), "ab"))
+        with_day, without = ({name: table[name][:20] for name in names} for names in (("a", "day", "b"), "ab"))
         assert one.test(with_day).data_quality.extra == (() if by is not None else ("day",))
         assert one.test(without).data_quality.absent == ()
         assert one.test(with_day).pvalue == one.test(without).pvalue
         assert "day" not in str(one.test(with_day)) or by is None
-        in_order = np.column_stack([table["a"][:50], table["b"][:50]])    # without names, as the columns learned stand
+        in_order = np.column_stack([table["a"][:20], table["b"][:20]])    # without names, as the columns learned stand
         assert one.test(in_order).pvalue == one.test(without).pvalue
         assert one.n_features_in_ == 2
+
+
+def test_a_batch_of_several_groups_is_warned_of_wherever_it_is_tested():
+    """In whole and in chunks; not one group, nor those that `test_by` takes apart, nor rows that do not say theirs."""
+    rng = np.random.default_rng(6)
+    table = {"a": rng.integers(0, 3, 800), "day": np.repeat([f"day {i}" for i in range(40)], 20)}
+    detector = hld.HLDDetector(num_latents=2, num_epochs=2, null="exact").fit(table, groups="day")
+    several, *parts = ({name: cells[rows] for name, cells in table.items()}
+                       for rows in (slice(20, 80), slice(20, 40), slice(40, 80)))
+    for test in (lambda: detector.test(several), lambda: hld.judge_chunks(detector, parts)):
+        with pytest.warns(UserWarning, match=r"rows of 3 groups \('day 1', 'day 2', 'day 3'\), and is tested as one"):
+            test()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        detector.test(parts[0])
+        detector.test({"a": several["a"]})
+        assert len(detector.test_by(several, "day").results) == 3
 
 
 def test_a_given_schema_may_know_the_column_of_groups():
