@@ -24,6 +24,7 @@ from hld.estimator import row_offset
 from hld.files.detector import check_storable
 from hld.fitting.odd_columns import examine_columns
 from hld.fitting.own_test import build_test, warn_of_few
+from hld.fitting.repeated_rows import warn_of_repeated
 from hld.results.count_law import with_laws
 from hld.results.largest_dependence import with_associations
 from hld.schemas.counts.new_values import reference_rows
@@ -71,6 +72,8 @@ def learn_detector(options: Mapping[str, Any], table: Any, groups: Any, order: s
     examine_columns(schema, columns, options["schema"], options["categorical"], options["continuous"])
     given = covariate_mask(encoder.names, options["covariates"], options["reference"])
     data, _ = encoder.encode_training(columns)
+    if labels is None and order is None:  # whole groups, and stretches of time, may hold rows that are alike
+        warn_of_repeated(data)
     kept, new = reference_rows(encoder, columns, data, kept_rows)
     learned = data[learned_rows]
     tree = pcircuit.chow_liu_tree(learned, num_categories=encoder.num_categories, pseudocount=options["pseudocount"])
