@@ -14,7 +14,9 @@ From a table that the detector has not seen, batches of T rows are drawn and jud
   column stays as it is, because whole rows are drawn.
 
 Batches of one size are disjoint while the table has enough rows, and are drawn again from all rows after that: then
-they share rows, their alarms are dependent, and the interval is too narrow; `is_reused` says so.
+they share rows, their alarms are dependent, and the interval is too narrow; `is_reused` says so.  Whether a detector
+keeps its level is judged with both in mind, that batches share rows and that there are several sizes: so it may keep it
+although one interval lies above alpha (`hld.auditing.random_rows`).
 
 References
 ----------
@@ -31,7 +33,8 @@ import numpy as np
 
 import pcircuit
 from hld.auditing.adapters import column_of, level_text, num_rows, pvalue_function, take
-from hld.auditing.whole_groups import WORDS, as_judged, fit_all, kind_of, too_many, whole_groups
+from hld.auditing.random_rows import too_often
+from hld.auditing.whole_groups import OUTSIDE, WORDS, as_judged, fit_all, kind_of, too_many, whole_groups
 from hld.checks import check_alpha
 from hld.planning.alternatives import Edit, read_edits
 
@@ -102,25 +105,30 @@ class AuditResult:
 
     @property
     def keeps_level(self) -> dict[str, bool | None]:
-        """For each detector whether alpha is no smaller than every interval of its level; None where it is not known.
+        """For each detector whether its alarms on unshifted batches are no more than its level explains; None where
+        that is not known.
 
-        The level is that of unshifted batches; of a detector that was fitted with ``order="time"`` that of batches in
-        order, and of one fitted with groups that of whole groups, of which no more may alarm than the few groups that
-        they are compared with explain.  It is not known where no groups were given.
+        A detector of level alpha is said not to keep it with a probability of at most 0.025, over all sizes together
+        and also where batches share rows (`hld.auditing.random_rows`).  The level is that of unshifted batches; of a
+        detector that was fitted with ``order="time"`` that of batches in order, and of one fitted with groups that of
+        whole groups, of which no more may alarm than the few groups that they are compared with explain.  It is not
+        known where no groups were given.
         """
-        return {name: all(self._is_kept(row) for row in own) if (own := self._own(name)) else None
-                for name in dict.fromkeys(row.detector for row in self.rows)}
+        names = dict.fromkeys(row.detector for row in self.rows)
+        return {name: all(self._is_kept(row, len(own)) for row in own) if (own := self._own(name)) else None
+                for name in names}
 
     def _own(self, name: str) -> list[AuditRow]:
         """The rows that tell the level of a detector."""
         own = OWN.get(self.kinds.get(name, ""), "unshifted")
         return [row for row in self.rows if row.detector == name and row.situation == own]
 
-    def _is_kept(self, row: AuditRow) -> bool:
-        """Whether the alarms on unshifted batches are not too many."""
-        if row.detector not in self.num_groups:
-            return row.low <= self.alpha
-        return not too_many(row.num_alarms, row.num_batches, self.alpha, self.num_groups[row.detector])
+    def _is_kept(self, row: AuditRow, num_tests: int) -> bool:
+        """Whether the alarms on unshifted batches are not too many, as one of the sizes that are looked at."""
+        if row.detector in self.num_groups:
+            return not too_many(row.num_alarms, row.num_batches, self.alpha, self.num_groups[row.detector])
+        return not too_often(row.num_alarms, row.num_batches, self.num_held_out // row.num_rows, self.alpha,
+                             OUTSIDE / num_tests)
 
     @property
     def notes(self) -> dict[str, str]:
