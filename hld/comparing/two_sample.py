@@ -13,7 +13,10 @@ for all divisions, so the combination is exact, too.  No vector is computed twic
 *Summaries.*  Where rows stay at their sites and only sums are available, the law of a weighted sum of chi-squares is
 used: the covariance of a row is that of the reference, scaled in each metric to the trace that the two batches show
 (`Spread`; not with noise), and that of the difference is S (1/n_A + 1/n_B), plus the variances of noise if there is
-any.  It is right in the limit of many rows, provided that the reference has the right shape of the covariance.
+any.  It is right in the limit of many rows, provided that the reference has the right shape of the covariance, as it
+has where both batches are nearly as learned.  Where both are of another distribution it has not, however many rows
+there are, and p-values may be too small.  So they may be of fewer than some ten rows, by which the scale is hardly
+known, and where nothing tells the scale (with the circuit as reference).  Rows have none of these limits.
 
 References
 ----------
@@ -99,7 +102,8 @@ def two_sample(model: pcircuit.Circuit | HLDTest | HLDDetector, first: object, s
     model : pcircuit.Circuit, HLDTest or HLDDetector
         Supplies the vectors and the metrics; neither batch need follow it.
     first, second : batches
-        Rows (n, V) for a circuit or a test, tables for a detector; or two of its summaries.
+        Rows (n, V) for a circuit or a test, tables for a detector; or two of its summaries, whose p-value is right
+        only if both batches are nearly as learned, and of ten or more rows.
     alpha : float
         Level, in (0, 1).
     num_permutations : int
