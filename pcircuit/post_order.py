@@ -7,10 +7,12 @@ it for good, which is after everything below.  The walk keeps its own stack, so 
     check_leaves        nested lists that a user gives
     numbered            parents and variables from a start node and a rule that gives the children
     numbered_by_cuts    the same for an order of the variables that is cut in two again and again
+    numbered_tree       the same for a tree whose nodes are the variables themselves
 """
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -128,3 +130,51 @@ def numbered_by_cuts(order: Ints, cut: Callable[[int], int]) -> tuple[Ints, Ints
         return int(order[lo]) if hi - lo == 1 else (lo, hi)
 
     return numbered(wrap(0, len(order)), expand)
+
+
+def numbered_tree(parent: Ints) -> tuple[Ints, Ints]:
+    """The same for a rooted tree on the variables: see `pcircuit.VTree.from_tree`.
+
+    Parameters
+    ----------
+    parent : (V,) int array
+        Parent variable of each variable, -1 for the one root.
+
+    Returns
+    -------
+    parents, variables : (n,) int arrays
+        V leaves and an inner node for each variable that has children.
+
+    Raises
+    ------
+    ValueError
+        If `parent` has no or several roots, an index out of range, or a cycle.
+    """
+    roots = np.flatnonzero(parent == -1)
+    if len(roots) != 1 or parent.min() < -1 or parent.max() >= len(parent):
+        raise ValueError(f"`parent` must hold one -1 (the root) and else variables 0..{len(parent) - 1}, "
+                         f"found {len(roots)} roots and values {parent.min()}..{parent.max()}")
+    root = int(roots[0])
+    children: list[list[int]] = [[] for _ in parent]
+    for v, p in enumerate(parent.tolist()):
+        if p >= 0:
+            children[p].append(v)
+    _check_acyclic(children, root)
+
+    def expand(node: Any) -> list[Any] | None:  # (v,) is the inner node of variable v, v itself its leaf
+        if isinstance(node, Integral):
+            return None
+        return [(c,) if children[c] else c for c in children[node[0]]] + [node[0]]
+
+    return numbered((root,) if children[root] else root, expand)
+
+
+def _check_acyclic(children: list[list[int]], root: int) -> None:
+    """Raise unless every variable is reached from the root."""
+    reached, stack = 0, [root]
+    while stack:
+        reached += 1
+        stack.extend(children[stack.pop()])
+    if reached != len(children):
+        raise ValueError(f"`parent` has a cycle: {len(children) - reached} of {len(children)} variables are not "
+                         "connected to the root")

@@ -19,8 +19,6 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass, field
-from itertools import pairwise
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,14 +28,15 @@ from pcircuit.arguments import check_generator, check_integers, check_whole_numb
 from pcircuit.array_types import Ints, Seed
 from pcircuit.immutable import Immutable
 from pcircuit.memory import check_memory
-from pcircuit.post_order import check_leaves, numbered, numbered_by_cuts
+from pcircuit.post_order import check_leaves, numbered, numbered_by_cuts, numbered_tree
+from pcircuit.vtree_questions import VTreeQuestions
 
 SHOWN_NODES = 20  # of a v-tree that is printed in full
 BYTES_PER_VARIABLE = 200  # while a v-tree is built, at least
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class VTree(Immutable):
+class VTree(VTreeQuestions, Immutable):
     """A rooted tree over the variables 0..V-1, nodes numbered in post-order.
 
     Parameters
@@ -100,8 +99,6 @@ class VTree(Immutable):
             value.flags.writeable = False
             object.__setattr__(self, name, value)
 
-    # -- builders ----------------------------------------------------------------------------------------------
-
     @classmethod
     def from_nested(cls, nested: Any) -> VTree:
         """V-tree written as nested lists of variables, e.g. ``[[0, 2], 1]``; O(R), any depth.
@@ -109,6 +106,7 @@ class VTree(Immutable):
         Parameters
         ----------
         nested : nested lists or tuples of int
+            A variable is a leaf, a list an inner node with its entries as children, in this order.
 
         Returns
         -------
@@ -120,6 +118,11 @@ class VTree(Immutable):
             If a leaf is not a whole number.
         ValueError
             If a list is empty or contains itself, or the leaves are not the variables 0..V-1, each once.
+
+        Examples
+        --------
+        >>> VTree.from_nested([[0, 2], 1]).scope(2)
+        array([0, 2])
         """
         check_leaves(nested)
         return cls(*numbered(nested, lambda node: node if isinstance(node, (list, tuple)) else None))
@@ -134,10 +137,17 @@ class VTree(Immutable):
         Parameters
         ----------
         parent : (V,) int array
-            Parent variable of each variable, -1 for the one root.
+            Parent variable of each variable, -1 for the one root; what `chow_liu_tree` returns.
+
+        Returns
+        -------
+        VTree
+            Made in O(V).
 
         Raises
         ------
+        TypeError
+            If `parent` does not hold whole numbers.
         ValueError
             If `parent` has no or several roots, an index out of range, or a cycle.
 
@@ -146,115 +156,91 @@ class VTree(Immutable):
         >>> VTree.from_tree([-1, 0, 0]).variables       # 0 is the parent of 1 and 2
         array([ 1,  2,  0, -1])
         """
-        parent = _int_vector(parent, "parent")
-        roots = np.flatnonzero(parent == -1)
-        if len(roots) != 1 or parent.min() < -1 or parent.max() >= len(parent):
-            raise ValueError(f"`parent` must hold one -1 (the root) and else variables 0..{len(parent) - 1}, "
-                             f"found {len(roots)} roots and values {parent.min()}..{parent.max()}")
-        children: list[list[int]] = [[] for _ in parent]
-        for v, p in enumerate(parent.tolist()):
-            if p >= 0:
-                children[p].append(v)
-        _check_acyclic(children, int(roots[0]))
-
-        def expand(node: Any) -> list[Any] | None:  # (v,) is the inner node of variable v, v itself its leaf
-            if isinstance(node, Integral):
-                return None
-            return [(c,) if children[c] else c for c in children[node[0]]] + [node[0]]
-
-        root = int(roots[0])
-        return cls(*numbered((root,) if children[root] else root, expand))
+        return cls(*numbered_tree(_int_vector(parent, "parent")))
 
     @classmethod
     def balanced(cls, num_variables: int) -> VTree:
-        """Binary v-tree that halves 0..V-1 recursively, the larger half first; depth O(log V)."""
+        """Binary v-tree that halves 0..V-1 recursively, the larger half first; ceil(log2 V) levels below the root.
+
+        Parameters
+        ----------
+        num_variables : int
+            V, at least 1.
+
+        Returns
+        -------
+        VTree
+            Of 2 V - 1 nodes.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `num_variables` is not a whole number of at least 1.
+        MemoryError
+            If so large a v-tree would not fit into memory.
+
+        Examples
+        --------
+        >>> VTree.balanced(5)
+        VTree.from_nested([[[0, 1], 2], [3, 4]])
+        """
         return cls(*numbered_by_cuts(np.arange(_checked_size(num_variables)), lambda n: (n + 1) // 2))
 
     @classmethod
     def right_linear(cls, num_variables: int) -> VTree:
-        """Binary v-tree ``[0, [1, [2, ...]]]``: every inner node splits off one variable; depth V - 1."""
+        """Binary v-tree ``[0, [1, [2, ...]]]``: every inner node splits off one variable; V - 1 levels below the root.
+
+        Parameters
+        ----------
+        num_variables : int
+            V, at least 1.
+
+        Returns
+        -------
+        VTree
+            Of 2 V - 1 nodes.
+
+        Raises
+        ------
+        TypeError, ValueError, MemoryError
+            As for `balanced`.
+
+        Examples
+        --------
+        >>> VTree.right_linear(4)
+        VTree.from_nested([0, [1, [2, 3]]])
+        """
         return cls(*numbered_by_cuts(np.arange(_checked_size(num_variables)), lambda n: 1))
 
     @classmethod
     def random(cls, num_variables: int, *, rng: Seed = None) -> VTree:
         """Binary v-tree over a random order of the variables, cut at uniformly random places.
 
-        `rng` is a seed or a ``numpy.random.Generator``.
+        Parameters
+        ----------
+        num_variables : int
+            V, at least 1.
+        rng : int or numpy.random.Generator, optional
+            Default: a new seed at every call.
+
+        Returns
+        -------
+        VTree
+            Of 2 V - 1 nodes.
+
+        Raises
+        ------
+        TypeError, ValueError, MemoryError
+            As for `balanced`; also if `rng` is neither a seed nor a generator.
+
+        Examples
+        --------
+        >>> VTree.random(5, rng=0) == VTree.random(5, rng=0)
+        True
         """
         rng = check_generator(rng)
         order = rng.permutation(_checked_size(num_variables))
         return cls(*numbered_by_cuts(order, lambda n: int(rng.integers(1, n))))
-
-    # -- queries -----------------------------------------------------------------------------------------------
-
-    @property
-    def num_nodes(self) -> int:
-        """R, the number of nodes of the tree; a circuit counts its units as nodes, see `num_regions`."""
-        return len(self.parents)
-
-    @property
-    def num_regions(self) -> int:
-        """The same as `num_nodes`: a circuit on this v-tree has one region per node."""
-        return len(self.parents)
-
-    @property
-    def num_variables(self) -> int:
-        """V, the number of leaves."""
-        return len(self._leaves)
-
-    @property
-    def root(self) -> int:
-        """The root, R - 1."""
-        return len(self.parents) - 1
-
-    def children(self, r: int) -> Ints:
-        """Children of node r, ascending; empty for a leaf."""
-        r = self._checked(r)
-        return self._child_list[self._child_start[r]:self._child_start[r + 1]]
-
-    def child_lists(self) -> list[list[int]]:
-        """Children of every node, as `children` of each."""
-        ends, children = self._child_start.tolist(), self._child_list.tolist()
-        return [children[start:end] for start, end in pairwise(ends)]
-
-    def parent(self, r: int) -> int:
-        """Parent of node r, -1 for the root."""
-        return int(self.parents[self._checked(r)])
-
-    def scope(self, r: int) -> Ints:
-        """Variables below node r, ascending."""
-        r = self._checked(r)
-        lo, hi = self._num_leaves_to[self.first[r]], self._num_leaves_to[r + 1]
-        return np.sort(self.variables[self._leaves[lo:hi]])
-
-    def scope_sizes(self) -> Ints:
-        """(R,) number of variables below each node."""
-        return self._num_leaves_to[1:] - self._num_leaves_to[self.first]
-
-    def leaf_of(self) -> Ints:
-        """(V,) leaf node of each variable."""
-        leaf = np.empty(self.num_variables, dtype=np.int64)
-        leaf[self.variables[self._leaves]] = self._leaves
-        return leaf
-
-    def is_ancestor(self, r: int, s: int) -> bool:
-        """Whether node r is at or above node s, that is scope(r) contains scope(s)."""
-        r, s = self._checked(r), self._checked(s)
-        return bool(self.first[r] <= s <= r)
-
-    def lowest_common_ancestor(self, r: int, s: int) -> int:
-        """The lowest node at or above both r and s; costs the height climbed."""
-        r, s = self._checked(r), self._checked(s)
-        while not self.first[r] <= s <= r:
-            r = int(self.parents[r])
-        return r
-
-    def to_nested(self) -> Any:
-        """The v-tree as nested lists of variables, the inverse of `from_nested`."""
-        built: list[Any] = []
-        for r, v in enumerate(self.variables.tolist()):
-            built.append(v if v >= 0 else [built[c] for c in self.children(r)])
-        return built[-1]
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, VTree):
@@ -268,13 +254,6 @@ class VTree(Immutable):
             return f"VTree.from_nested({self.to_nested()})"
         digest = zlib.crc32(self.variables.tobytes(), zlib.crc32(self.parents.tobytes()))
         return f"VTree({self.num_variables} variables, {self.num_nodes} nodes, checksum {digest:08x})"
-
-    def _checked(self, r: int) -> int:
-        """`r` as an int, refused unless it is a node (negative numbers do not wrap around)."""
-        r = check_whole_number(r, "r")
-        if not 0 <= r < len(self.parents):
-            raise IndexError(f"v-tree node {r} does not exist: nodes are 0..{len(self.parents) - 1}")
-        return r
 
 
 def check_vtree(vtree: object) -> None:
@@ -328,17 +307,6 @@ def _checked_first(parents: Ints, variables: Ints) -> Ints:
                              f"to its parent {parents[open_subtrees[-1]]} before node {r}")
         open_subtrees.append(r)
     return first
-
-
-def _check_acyclic(children: list[list[int]], root: int) -> None:
-    """Raise unless every variable is reached from the root."""
-    reached, stack = 0, [root]
-    while stack:
-        reached += 1
-        stack.extend(children[stack.pop()])
-    if reached != len(children):
-        raise ValueError(f"`parent` has a cycle: {len(children) - reached} of {len(children)} variables are not "
-                         "connected to the root")
 
 
 def _checked_size(num_variables: int) -> int:
