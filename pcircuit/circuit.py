@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from pcircuit.arguments import check_whole_number, is_listing
 from pcircuit.array_types import Floats, Ints
 from pcircuit.description import level_lines, region_lines
 from pcircuit.immutable import Immutable
+from pcircuit.region_order import check_regions
 from pcircuit.regions import InnerRegion, InputRegion, StructureError, unchecked
 from pcircuit.vtree import VTree
 
@@ -120,29 +121,44 @@ class Circuit(Immutable):
             raise TypeError(f"`regions` must be a sequence of regions, one per v-tree node, found "
                             f"{type(self.regions).__name__}")
         object.__setattr__(self, "regions", tuple(self.regions))
-        _check_regions(self.vtree, self.regions)
+        check_regions(self.vtree, self.regions)
 
     @property
     def num_variables(self) -> int:
-        """V, the number of variables."""
+        """V, the number of variables and of input regions (int, at least 1)."""
         return self.vtree.num_variables
 
     @cached_property
     def num_categories(self) -> tuple[int, ...]:
-        """(V,) number of categories of each variable."""
+        """Number of categories C_v of each variable, by variable: a tuple of V int, each at least 1.
+
+        Evidence of variable v is 0, ..., C_v - 1.
+        """
         regions = (self.regions[r] for r in self.vtree.leaf_of().tolist())
         return tuple(region.num_categories for region in regions if isinstance(region, InputRegion))
 
     @cached_property
     def offsets(self) -> Ints:
-        """(R + 1,) first node id of each region, then the number of units."""
+        """First node id of each region, then the number of units: (R + 1,) int64 array, read-only.
+
+        Region r holds the node ids ``offsets[r]``, ..., ``offsets[r + 1] - 1``, its products before its sums.
+
+        Examples
+        --------
+        >>> import pcircuit
+        >>> circuit = pcircuit.Circuit(pcircuit.VTree.from_nested([0, 1]), [
+        ...     InputRegion(0, [[0.9, 0.1], [0.2, 0.8]]), InputRegion(1, [[0.7, 0.3], [0.4, 0.6]]),
+        ...     InnerRegion([[0, 0], [1, 1]], [[0.25, 0.75]])])
+        >>> circuit.offsets, circuit.nodes.kind[4:].tolist()
+        (array([0, 2, 4, 7]), ['product', 'product', 'sum'])
+        """
         offsets = np.concatenate([[0], np.cumsum([region.num_nodes for region in self.regions])])
         offsets.flags.writeable = False
         return offsets
 
     @property
     def num_units(self) -> int:
-        """Number of units of all kinds, in all regions: the length of `nodes`."""
+        """Number of units of all kinds, in all regions: the length of `nodes` (int); node ids are smaller."""
         return int(self.offsets[-1])
 
     @property
@@ -152,18 +168,26 @@ class Circuit(Immutable):
 
     @property
     def num_regions(self) -> int:
-        """R, the number of regions, which is `VTree.num_nodes`."""
+        """R, the number of regions, one per node of the v-tree: ``vtree.num_nodes`` (int)."""
         return len(self.regions)
 
     @cached_property
     def num_parameters(self) -> int:
-        """Number of stored input probabilities and sum weights."""
+        """Number of stored input probabilities and sum weights (int): K C of each leaf, K P of each other region.
+
+        Of sparse weights those that are stored count, zeros among them.  Not the degrees of freedom, which are one less
+        for each row that sums to one.
+        """
         return sum(region.probs.size if isinstance(region, InputRegion) else region.num_weights
                    for region in self.regions)
 
     @cached_property
     def is_normalized(self) -> bool:
-        """Whether every row of every table sums to one (to 1e-9), so that each unit is a distribution."""
+        """Whether every row of every table sums to one, to 1e-9, so that each unit is a distribution (bool).
+
+        Sufficient, not necessary, for the root to be one; `pcircuit.normalize` gives the proportional circuit that is.
+        One pass over the parameters at the first call.
+        """
         with np.errstate(over="ignore"):
             sums = np.concatenate([_row_sums(region) for region in self.regions])
         return bool(np.all(np.abs(sums - 1) <= NORMALIZED_TOLERANCE))
@@ -190,7 +214,25 @@ class Circuit(Immutable):
         return table
 
     def scope(self, node_id: int) -> Ints:
-        """Variables in the scope of a unit, ascending."""
+        """Variables in the scope of a unit: those of its region's v-tree node.
+
+        Parameters
+        ----------
+        node_id : int
+            0, ..., `num_units` - 1, a row of `nodes`.
+
+        Returns
+        -------
+        (n,) int64 array
+            Ascending; `nodes.scope_size` has n.
+
+        Raises
+        ------
+        TypeError
+            If `node_id` is not a whole number.
+        IndexError
+            If there is no such unit; negative numbers do not count from the end.
+        """
         if not 0 <= check_whole_number(node_id, "node_id") < self.num_nodes:
             raise IndexError(f"`node_id` {node_id} does not exist: node ids are 0..{self.num_nodes - 1}")
         return self.vtree.scope(int(np.searchsorted(self.offsets, node_id, side="right")) - 1)
@@ -198,8 +240,15 @@ class Circuit(Immutable):
     def describe(self, *, max_regions: int | None = None) -> str:
         """The circuit in words: region by region with its tables, or, where it is large, level by level.
 
-        Circuits of at most 40 regions and 2,000 parameters are written out.  With `max_regions` that many regions are,
-        however large they are; the last line says what is left out.
+        Parameters
+        ----------
+        max_regions : int, optional
+            So many regions are written out, however large they are; the last line says what is left out.  Default: all
+            of a circuit of at most 40 regions and 2,000 parameters, and of others a line for each level.
+
+        Returns
+        -------
+        str
         """
         wanted = check_whole_number(max_regions, "max_regions", 0, none="all regions of small circuits")
         is_small = self.num_regions <= MOST_DESCRIBED and self.num_parameters <= MOST_NUMBERS
@@ -287,40 +336,6 @@ def with_regions(circuit: Circuit, regions: Iterable[InputRegion | InnerRegion],
     known = {name: circuit.__dict__[name] for name in ("num_categories", "offsets", "num_parameters")
              if name in circuit.__dict__}
     return unchecked(Circuit, vtree=circuit.vtree, regions=tuple(regions), _cache=cache, **known)
-
-
-def _check_regions(vtree: VTree, regions: tuple[Any, ...]) -> None:
-    """Raise the first disagreement between a v-tree and its regions."""
-    if not isinstance(vtree, VTree):
-        raise TypeError(f"`vtree` must be a VTree, found {type(vtree).__name__}")
-    if len(regions) != vtree.num_nodes:
-        raise StructureError(f"`regions` has {len(regions)} entries but the v-tree {vtree.num_nodes} nodes: "
-                             "give one region per node, in post-order")
-    children_of, variables = vtree.child_lists(), vtree.variables.tolist()
-
-    def fail(r: int, message: str) -> NoReturn:
-        raise StructureError(f"region {r} with scope {vtree.scope(r).tolist()}: {message}")
-
-    for r, region in enumerate(regions):
-        if variables[r] >= 0:
-            if not isinstance(region, InputRegion):
-                fail(r, f"found {type(region).__name__}, but the v-tree node is the leaf of variable {variables[r]}, "
-                        "which needs an InputRegion")
-            if region.variable != variables[r]:
-                fail(r, f"the region is of variable {region.variable}, the v-tree leaf of variable {variables[r]}")
-            continue
-        if not isinstance(region, InnerRegion):
-            fail(r, f"found {type(region).__name__}, but the v-tree node has children and needs an InnerRegion")
-        children = children_of[r]
-        if region.products.shape[1] != len(children):
-            fail(r, f"`products` has {region.products.shape[1]} columns, the v-tree node {len(children)} children")
-        available = [regions[c].num_units for c in children]
-        largest = region.products.max(axis=0).tolist()
-        for child, units, most in zip(children, available, largest, strict=True):
-            if most >= units:
-                fail(r, f"`products` asks for unit {most} of child region {child}, which has {units} units")
-    if regions[-1].num_units != 1:
-        fail(len(regions) - 1, f"the root region shows {regions[-1].num_units} units, a circuit has exactly one root")
 
 
 def _row_sums(region: InputRegion | InnerRegion) -> Floats:
