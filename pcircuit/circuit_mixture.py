@@ -91,17 +91,17 @@ class Mixture(Immutable):
 
     @property
     def num_variables(self) -> int:
-        """V, the number of variables."""
+        """V, the number of variables, the same in all circuits (int)."""
         return self.circuits[0].num_variables
 
     @property
     def num_categories(self) -> tuple[int, ...]:
-        """The number of categories of each variable."""
+        """Number of categories C_v of each variable, the same in all circuits: a tuple of V int."""
         return self.circuits[0].num_categories
 
     @property
     def num_parameters(self) -> int:
-        """Parameters of all circuits together, without the weights."""
+        """Parameters of all circuits together, see `Circuit.num_parameters`; the M weights are not counted (int)."""
         return sum(circuit.num_parameters for circuit in self.circuits)
 
     def __repr__(self) -> str:

@@ -59,17 +59,17 @@ class InputRegion(Immutable):
 
     @property
     def num_units(self) -> int:
-        """K, the units shown to the parent region."""
+        """K, the input units, all of which the region shows to its parent (int, at least 1)."""
         return len(self.probs)
 
     @property
     def num_categories(self) -> int:
-        """C, the number of categories of the variable."""
+        """C, the number of categories of the variable: columns of `probs` (int, at least 1)."""
         return int(self.probs.shape[1])
 
     @property
     def num_nodes(self) -> int:
-        """All units of the region, the nodes it adds to its circuit: K."""
+        """All units of the region, the node ids that it takes in its circuit: K (int)."""
         return len(self.probs)
 
     def __eq__(self, other: object) -> bool:
@@ -129,31 +129,61 @@ class InnerRegion(Immutable):
 
     @property
     def is_sparse(self) -> bool:
-        """Whether `weights` is a CSR array."""
+        """Whether `weights` is a CSR array of SciPy, rather than a dense one of NumPy (bool)."""
         return hasattr(self.weights, "indptr")
 
     @property
     def num_units(self) -> int:
-        """K, the sum units, which are what the parent region sees."""
+        """K, the sum units: rows of `weights`, and all that the region shows to its parent (int, at least 1)."""
         return int(self.weights.shape[0])
 
     @property
     def num_products(self) -> int:
-        """P, the product units."""
+        """P, the product units: rows of `products` and columns of `weights` (int, at least 1)."""
         return len(self.products)
 
     @property
     def num_nodes(self) -> int:
-        """All units of the region, the nodes it adds to its circuit: P + K."""
+        """All units of the region, the node ids that it takes in its circuit: P products, then K sums (int)."""
         return self.num_products + self.num_units
 
     @property
     def num_weights(self) -> int:
-        """Number of stored weights."""
+        """Number of stored weights: K P if dense, the entries of the CSR array if sparse, zeros among them (int)."""
         return int(self.weights.nnz if self.is_sparse else self.weights.size)
 
     def row(self, k: int) -> tuple[Ints, Floats]:
-        """Products that sum unit k mixes with positive weight, ascending, and these weights."""
+        """What sum unit k mixes: the products p with ``weights[k, p] > 0``, and these weights.
+
+        Parameters
+        ----------
+        k : int
+            0, ..., `num_units` - 1.
+
+        Returns
+        -------
+        products : (n,) int array
+            Ascending; empty if all weights are zero.
+        weights : (n,) float64 array
+            Positive.
+
+        Raises
+        ------
+        TypeError
+            If `k` is not a whole number.
+        IndexError
+            If there is no such sum; negative numbers do not count from the end.
+
+        Notes
+        -----
+        O(P) if dense, O(n) if sparse.
+
+        Examples
+        --------
+        >>> InnerRegion([[0, 0], [0, 1], [1, 1]], [[0.3, 0.0, 0.7]]).row(0)
+        (array([0, 2]), array([0.3, 0.7]))
+        """
+        k = self._checked_sum(k)
         if self.is_sparse:
             part = slice(self.weights.indptr[k], self.weights.indptr[k + 1])
             products, weights = self.weights.indices[part], self.weights.data[part]
@@ -162,14 +192,43 @@ class InnerRegion(Immutable):
         return products, self.weights[k, products]
 
     def dense_weights(self) -> Floats:
-        """`weights` as a (K, P) dense array."""
+        """`weights` as a dense array.
+
+        Returns
+        -------
+        (K, P) float64 array
+            `weights` itself, read-only, if it is dense; a new array of 8 K P bytes if it is sparse.
+        """
         dense: Floats = self.weights.toarray() if self.is_sparse else self.weights
         return dense
 
     def weight_row(self, k: int) -> Floats:
-        """(P,) weights of sum unit k."""
+        """All weights of sum unit k, zeros included: row k of `dense_weights`, without making the others.
+
+        Parameters
+        ----------
+        k : int
+            0, ..., `num_units` - 1.
+
+        Returns
+        -------
+        (P,) float64 array
+
+        Raises
+        ------
+        TypeError, IndexError
+            As for `row`.
+        """
+        k = self._checked_sum(k)
         row: Floats = self.weights[[k]].toarray()[0] if self.is_sparse else self.weights[k]
         return row
+
+    def _checked_sum(self, k: int) -> int:
+        """`k` as an int, refused unless it is a sum unit (negative numbers do not wrap around)."""
+        k = check_whole_number(k, "k")
+        if not 0 <= k < self.num_units:
+            raise IndexError(f"`k` {k} does not exist: the sum units of the region are 0..{self.num_units - 1}")
+        return k
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, InnerRegion):

@@ -132,7 +132,10 @@ class AuditResult:
 
     @property
     def notes(self) -> dict[str, str]:
-        """What is to be known of the numbers of detectors that were fitted to groups or a series."""
+        """What is to be known of the numbers of detectors that were fitted to groups or a series.
+
+        A dict from the name of each of them to sentences; detectors of rows that were drawn independently have none.
+        """
         found = {name: DEPENDENT[kind] for name, kind in self.kinds.items()}
         for name, G in self.num_groups.items():
             own = self._own(name)
@@ -163,7 +166,14 @@ class AuditResult:
                 None: "its level is not told by random rows"}[self.keeps_level[name]]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON: the attributes under their names, and `rows` as dicts."""
+        """Plain values, ready for JSON.
+
+        Returns
+        -------
+        dict
+            "alpha", "num_held_out", "keeps_level" and "notes", which are dicts by the detector's name, and "rows", a
+            list with one dict for each `AuditRow`.
+        """
         return {"alpha": self.alpha, "num_held_out": self.num_held_out, "keeps_level": self.keeps_level,
                 "notes": self.notes, "rows": [asdict(row) for row in self.rows]}
 

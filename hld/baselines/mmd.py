@@ -92,7 +92,7 @@ class MMDResult:
         check_verdict(self.statistic, self.pvalue)
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields as plain Python values, ready for JSON."""
+        """The fields under their names as plain Python values, ready for JSON: a new dict."""
         return dict(vars(self))
 
     def __str__(self) -> str:

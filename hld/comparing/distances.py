@@ -45,12 +45,29 @@ class Distances:
     num_rows: np.ndarray = field(repr=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON."""
+        """Plain values, ready for JSON: the attributes under their names.
+
+        Returns
+        -------
+        dict
+            "labels", "matrix" (a list of n lists of n float), "from_reference" and "num_rows" (lists of n numbers).
+        """
         return {"labels": list(self.labels), "matrix": self.matrix.tolist(), "num_rows": self.num_rows.tolist(),
                 "from_reference": self.from_reference.tolist()}
 
     def plot(self) -> Figure:
-        """The matrix as a matplotlib figure; ImportError without matplotlib."""
+        """The matrix as a picture: a square for each pair of batches, the darker the larger the distance.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Not shown and not registered with pyplot; ``figure.savefig(path)`` writes it.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
         from hld.plots.charts import LONGEST, new_figure
         from hld.plots.figure import shortened
         n = len(self.labels)

@@ -81,7 +81,7 @@ class TwoSampleResult:
     null: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON."""
+        """The fields under their names as plain values, ready for JSON: a new dict, with lists for tuples."""
         return {**vars(self), "metrics": list(self.metrics), "pvalues": list(self.pvalues),
                 "num_rows": list(self.num_rows)}
 

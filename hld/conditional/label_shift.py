@@ -65,7 +65,14 @@ class LabelShift:
     confidence: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain Python values, ready for JSON."""
+        """Plain Python values, ready for JSON.
+
+        Returns
+        -------
+        dict
+            "num_rows", "pvalue", "confidence", and "labels": a list of dicts of "label", "before", "now", "lower" and
+            "upper", which are shares between 0 and 1.
+        """
         return {"num_rows": self.num_rows, "pvalue": self.pvalue, "confidence": self.confidence, "labels": [
             {"label": label, "before": float(a), "now": float(b), "lower": float(c), "upper": float(d)}
             for label, a, b, c, d in zip(self.labels, self.before, self.now, self.lower, self.upper, strict=True)]}

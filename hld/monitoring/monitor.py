@@ -89,7 +89,7 @@ class MonitorResult:
     log_e_values: np.ndarray = field(repr=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """The scalar fields as plain Python values, ready for JSON."""
+        """The fields under their names as plain Python values, ready for JSON: a new dict without `log_e_values`."""
         return {"e_value": self.e_value, "log_e_value": self.log_e_value, "pvalue": self.pvalue, "alarm": self.alarm,
                 "alarm_row": self.alarm_row, "num_rows": self.num_rows, "num_missing": self.num_missing,
                 "alpha": self.alpha, "margin": self.margin}
@@ -200,7 +200,7 @@ class Monitor:
 
     @property
     def num_rows(self) -> int:
-        """Rows so far."""
+        """Rows that `update` has taken so far (int)."""
         return int(self._wealth.num_rows[0])
 
     def update(self, rows: Any) -> MonitorResult:
@@ -302,7 +302,7 @@ class Monitor:
         return monitor
 
     def describe(self) -> str:
-        """What the monitor does, in a few lines."""
+        """What the monitor does, in three lines (str): circuit, nodes and their directions, alarm and margin."""
         whitened = len(self._bets.kept)
         return "\n".join([
             f"monitor of {self.circuit!r}",

@@ -128,7 +128,7 @@ class HLDResult:
 
     @property
     def contributions(self) -> np.ndarray:
-        """(m,) |delta_j| of each node; in the plain metric, or with weights, their squares sum to d^2."""
+        """|delta_j| of each node, an (m,) float array; in the plain metric, or with weights, the squares sum to d^2."""
         return np.abs(self.deltas)
 
     @property

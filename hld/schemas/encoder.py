@@ -243,7 +243,7 @@ class TableEncoder:
         return arrange(self.names, *self._known(), parts), parts.num_rows, self._whole(parts)
 
     def read(self, table: Any) -> Columns:
-        """A table taken apart, with its derived columns."""
+        """A table of any kind taken apart into columns of cells, with its derived columns; nothing is encoded yet."""
         parts = read_table(table) if self.by_name else read_table(table).in_order(self.table_names)
         if self.by_name and parts.names is not None:
             parts = parts.keep([v for v, name in enumerate(parts.names) if name not in self.optional])

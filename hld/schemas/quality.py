@@ -118,7 +118,7 @@ class DataQuality:
 
     @property
     def absent(self) -> tuple[Any, ...]:
-        """Names of the columns that the batch does not have."""
+        """Names of the columns of the schema that the batch does not have, in its order: a tuple of str."""
         return tuple(column.name for column in self.columns if column.is_absent)
 
     def extra_lines(self) -> list[str]:
@@ -147,7 +147,14 @@ class DataQuality:
         return [f"{len(self.absent):,} columns are not in the batch ({listed(self.absent, MOST_NAMED)})"]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON."""
+        """Plain values, ready for JSON.
+
+        Returns
+        -------
+        dict
+            "num_rows"; "absent" and "extra", lists of names; "missingness" and "new_values", each None or a dict of
+            "pvalue" and "share_of_level"; "columns", a list with one dict for each `ColumnQuality`.
+        """
         tested = {name: None if found is None else {"pvalue": found.pvalue, "share_of_level": found.share}
                   for name, found in (("missingness", self.missingness), ("new_values", self.new_values))}
         return {"num_rows": self.num_rows, "absent": list(self.absent), "extra": list(self.extra), **tested,

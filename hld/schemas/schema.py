@@ -125,7 +125,7 @@ class ColumnSchema:
 
     @property
     def is_learned(self) -> bool:
-        """Whether nothing is left to be learned about the values."""
+        """Whether nothing is left to be learned: a kind, and edges with a range, or levels (bool)."""
         binned = None not in (self.edges, self.low, self.high)
         return self.kind is not None and (binned if self.kind in BINNED else self.levels is not None)
 
@@ -138,7 +138,7 @@ class ColumnSchema:
         return LevelColumn(self.name, known.kind, levels, self.merged, self.rare, self.policy)
 
     def values_text(self) -> str:
-        """Levels or edges in a few words."""
+        """Levels or edges in one line of text, as printing the schema shows them; else `note`, or "to be learned"."""
         if self.kind == LEFT_OUT or not self.is_learned:
             return self.note or ("to be learned" if self.kind != LEFT_OUT else "")
         column = self.column()
@@ -193,23 +193,23 @@ class TableSchema:
 
     @property
     def names(self) -> tuple[Any, ...]:
-        """Names of all columns."""
+        """Names of all columns, also of those that are derived or left out, in order: a tuple of str."""
         return tuple(column.name for column in self.columns)
 
     @property
     def table_names(self) -> tuple[Any, ...]:
-        """Names of the columns that a table has: those that are not derived, nor optional."""
+        """Names of the columns of the table itself, those that are neither derived nor optional: a tuple of str."""
         return tuple(column.name for column in self.columns if column.source is None and not column.optional)
 
     @property
     def derived(self) -> tuple[Any, ...]:
-        """The derived columns that take part, as the encoder needs them."""
+        """Name, source and part of each derived column that takes part, as the encoder needs them: a tuple."""
         return tuple(Derived(column.name, column.source, column.part) for column in self.columns
                      if column.source is not None and column.kind != LEFT_OUT)
 
     @property
     def left_out(self) -> tuple[Any, ...]:
-        """The columns that take no part."""
+        """The `ColumnSchema` of each column that takes no part: a tuple."""
         return tuple(column for column in self.columns if column.kind == LEFT_OUT)
 
     def __getitem__(self, name: str) -> ColumnSchema:
@@ -219,7 +219,7 @@ class TableSchema:
         return found
 
     def find(self, name: str) -> ColumnSchema | None:
-        """The column of a name, None if there is none."""
+        """The `ColumnSchema` of that name, None if there is none; ``schema[name]`` raises KeyError instead."""
         return next((column for column in self.columns if column.name == name), None)
 
     def replace(self, name: str, **changes: Any) -> TableSchema:
@@ -263,7 +263,7 @@ class TableSchema:
 
     @property
     def trained(self) -> tuple[Any, ...] | None:
-        """Rows of training and the missing cells of each column that takes part; None if not known."""
+        """(rows of training, tuple of missing cells of each column that takes part), all int; None if not known."""
         counts = tuple(column.num_missing for column in self.columns if column.kind != LEFT_OUT)
         return None if self.num_rows is None or None in counts else (self.num_rows, counts)
 
@@ -286,7 +286,7 @@ class TableSchema:
         return self.encoder().check(table, self.trained)[1]
 
     def to_dict(self) -> dict[str, Any]:
-        """The schema as JSON-serialisable dicts, lists, str, int, float and bool."""
+        """The schema as a dict that JSON can hold; `from_dict` makes an equal schema of it."""
         return schema_form(self.by_name, self.num_rows, [column_form(column) for column in self.columns])
 
     @classmethod

@@ -76,7 +76,7 @@ class StreamResult:
         return float(np.exp(min(self.log_e_value, 709.0)))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain Python values, ready for JSON."""
+        """The fields but `log_e_values` as plain values, ready for JSON, with `e_value` and a "margin" of 0: a dict."""
         return {"e_value": self.e_value, "log_e_value": self.log_e_value, "pvalue": self.pvalue, "alarm": self.alarm,
                 "alarm_row": self.alarm_row, "num_rows": self.num_rows, "num_missing": self.num_missing,
                 "alpha": self.alpha, "margin": 0.0, "columns": list(self.columns),

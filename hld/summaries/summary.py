@@ -190,16 +190,22 @@ class BatchSummary:
 
     @property
     def means(self) -> np.ndarray:
-        """(size,) averages over the rows that show each number; 0 where none does."""
+        """Averages ``sums / seen`` over the rows that show each number: (size,) float array, new; 0 where none does."""
         return self.sums / np.maximum(self.seen, 1)
 
     @property
     def is_whole(self) -> bool:
-        """Whether every row shows everything."""
+        """Whether every row shows everything: ``seen == num_rows`` throughout (bool); true without rows."""
         return bool((self.seen == self.num_rows).all())
 
     def to_json(self) -> str:
-        """The summary as one JSON object; every number is read back exactly."""
+        """The summary as one JSON object.
+
+        Returns
+        -------
+        str
+            `from_json` reads back every number exactly, to the last bit.
+        """
         return json_form(*self._parts())
 
     @classmethod
@@ -222,7 +228,13 @@ class BatchSummary:
         return cls._of_parts(*read_json(text))
 
     def to_bytes(self) -> bytes:
-        """The summary as bytes, less than half as long as JSON; equal summaries give equal bytes."""
+        """The summary as bytes, less than half as long as JSON.
+
+        Returns
+        -------
+        bytes
+            `from_bytes` reads back every number exactly.  Equal summaries give equal bytes, and only they do.
+        """
         return binary_form(*self._parts())
 
     @classmethod

@@ -180,7 +180,20 @@ class HLDTest(HLDTestQuestions):
 
     @classmethod
     def from_parts(cls, circuit: pcircuit.Circuit, settings: Settings, calibration: Calibration) -> HLDTest:
-        """A test from the circuit, `Settings` and `Calibration` of another one, without computing anything."""
+        """A test from the parts of another one: nothing is checked or calibrated again.
+
+        Parameters
+        ----------
+        circuit : pcircuit.Circuit
+        settings : Settings
+            The attribute `settings` of the other test.
+        calibration : Calibration
+            Its attribute `calibration`, for the same circuit.
+
+        Returns
+        -------
+        HLDTest
+        """
         test = object.__new__(cls)
         test._set(circuit, settings, calibration)
         return test

@@ -196,7 +196,11 @@ class HLDTestQuestions:
 
     @cached_property
     def fingerprint(self) -> str:
-        """64 hexadecimal digits, a digest of circuit and calibration: a summary for another test has others."""
+        """A digest of circuit and calibration: 64 hexadecimal digits (str).
+
+        A summary carries it as `model`; a test with another one refuses the summary.  Equal tests have equal
+        digests, in other processes, too.  Computed once, in one pass over the parameters and the calibration.
+        """
         return test_fingerprint(self.circuit, self.calibration)
 
     def describe(self) -> str:

@@ -97,7 +97,7 @@ class Flows:
 
     @cached_property
     def mean_log_likelihood(self) -> float:
-        """`log_likelihood` per unit of weight; NaN without rows."""
+        """`log_likelihood` / `total_weight`, in nats per row (float); NaN without rows or where all weights are 0."""
         return self.log_likelihood / self.total_weight if self.total_weight > 0 else float("nan")
 
 

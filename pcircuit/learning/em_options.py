@@ -56,17 +56,52 @@ class EMSteps:
 
     @property
     def is_full(self) -> bool:
-        """Whether each step replaces all that was known: nothing is averaged."""
+        """Whether each step uses all rows and replaces all that was known: `share` is always 1 (bool)."""
         return self.batch_size is None and self.step_size is None
 
     def share(self, number: int) -> float:
-        """The weight of the flows of step 0, 1, ... in the moving average."""
+        """Weight s of the newest flows in the moving average, ``F <- (1 - s) F + s F_new``.
+
+        Parameters
+        ----------
+        number : int
+            Of the step, from 0; mini-batches count through all epochs.
+
+        Returns
+        -------
+        float
+            In (0, 1]: `step_size` if given; else 1 for all rows and (number + 2)^-0.6 for mini-batches.
+
+        Examples
+        --------
+        >>> EMSteps().share(0), EMSteps(step_size=0.5).share(9), round(EMSteps(batch_size=64).share(0), 3)
+        (1.0, 0.5, 0.66)
+        """
         if self.is_full:
             return 1.0
         return (number + 2.0) ** -DECAY if self.step_size is None else self.step_size
 
     def batches(self, num_rows: int, rng: np.random.Generator) -> Iterator[slice | Ints]:
-        """Yield the rows of each step of an epoch."""
+        """Yield the rows of each step of one epoch; each row is in exactly one step.
+
+        Parameters
+        ----------
+        num_rows : int
+            N.
+        rng : numpy.random.Generator
+            For the order of the rows; not used, and left as it is, with all rows in each step.
+
+        Yields
+        ------
+        slice or int array
+            Index of the rows: all of them once, or ceil(N / batch_size) mini-batches, the last of which may be smaller.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> [len(rows) for rows in EMSteps(batch_size=4).batches(10, np.random.default_rng(0))]
+        [4, 4, 2]
+        """
         if self.batch_size is None:
             yield slice(None)
             return
@@ -110,7 +145,27 @@ class EMWatch:
             raise TypeError(f"`callback` must be callable, or None, found {type(self.callback).__name__}")
 
     def stops(self, history: list[float]) -> bool:
-        """Whether EM ends here, after len(history) epochs; asks the callback."""
+        """Whether EM ends here: the last gain is below `tolerance`, if that is above 0, or else the callback says so.
+
+        Parameters
+        ----------
+        history : list of float
+            Mean log-likelihood of each epoch so far, in nats per row; at least one.
+
+        Returns
+        -------
+        bool
+
+        Raises
+        ------
+        TypeError
+            If the callback returns what is neither true nor false, such as an array.
+
+        Examples
+        --------
+        >>> EMWatch(callback=lambda epoch, value: epoch == 1).stops([-3.0, -2.0])
+        True
+        """
         has_converged = self.tolerance > 0 and len(history) > 1 and history[-1] - history[-2] < self.tolerance
         if has_converged or self.callback is None:
             return has_converged
@@ -123,7 +178,22 @@ class EMWatch:
 
     @contextmanager
     def bar(self, num_epochs: int) -> Iterator[tuple[Callable[[float], None], Callable[[str], None]]]:
-        """Functions for each epoch's log-likelihood, and for a remark; they draw only on a terminal."""
+        """A progress bar on standard error, as a context.
+
+        It is drawn only with `progress`, on a terminal, and where `rich` is installed; else nothing is.
+
+        Parameters
+        ----------
+        num_epochs : int
+            Of the whole bar.
+
+        Yields
+        ------
+        advance : callable
+            Takes the mean log-likelihood of an epoch that is done.
+        remark : callable
+            Takes a text to show beside the bar.
+        """
         if not self.progress or not sys.stderr.isatty() or find_spec("rich") is None:
             yield lambda value: None, lambda remark: None
             return

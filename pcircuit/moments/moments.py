@@ -84,17 +84,17 @@ class Moments:
 
     @property
     def trace(self) -> float:
-        """tr(S), the sum of the variances."""
+        """tr(S), the sum of the variances, and the expected squared distance E |L(x) - E L(x)|^2 of a row (float)."""
         return float(self._variances.sum())
 
     @property
     def trace_sq(self) -> float:
-        """tr(S^2), the sum of all squared covariances, in O(R K^5) without forming S."""
+        """tr(S^2), the sum of all squared covariances, in O(R K^5) without forming S; computed once (float)."""
         return float(self._cached(
             "trace_sq", lambda: routes.finite_moments(self._plan, self._arrays(), squares=True)[2]))
 
     def diagonal(self) -> Floats:
-        """(m,) variances, the diagonal of S."""
+        """(m,) float64 array, read-only: the variances, the diagonal of S, in the order of `nodes`; O(1)."""
         return self._variances
 
     def covariance(self, nodes: ArrayLike | None = None, *, max_bytes: int = 2**31) -> Floats:

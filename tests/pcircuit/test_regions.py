@@ -181,6 +181,24 @@ def test_empty_sparse_weights():
         InnerRegion([[0], [1]], scipy.sparse.csr_array((0, 2)))
 
 
+@pytest.mark.parametrize("kind", [np.array, scipy.sparse.csr_array])
+def test_sums_are_found_by_their_number_alone(kind):
+    weights = np.array([[0.3, 0.0, 0.7], [0.0, 1.0, 0.0]])
+    region = InnerRegion([[0, 0], [0, 1], [1, 1]], kind(weights))
+    for k in (0, 1, np.int64(1)):
+        products, positive = region.row(k)
+        assert products.tolist() == np.flatnonzero(weights[k]).tolist()
+        assert positive.tolist() == weights[k][weights[k] > 0].tolist()
+        assert region.weight_row(k).tolist() == weights[k].tolist() == region.dense_weights()[k].tolist()
+    for read in (region.row, region.weight_row):
+        for k in (-2, -1, 2):  # a negative number found another sum's weights, or none, where weights are sparse
+            with pytest.raises(IndexError, match=rf"`k` {k} does not exist: the sum units of the region are 0\.\.1"):
+                read(k)
+        for k in (1.0, True, "0"):
+            with pytest.raises(TypeError, match="`k` must be a whole number"):
+                read(k)
+
+
 def test_equality_of_regions():
     assert InputRegion(0, [[0.5, 0.5]]) == InputRegion(0, [[0.5, 0.5]])
     assert InputRegion(0, [[0.5, 0.5]]) != InputRegion(1, [[0.5, 0.5]])

@@ -81,7 +81,10 @@ class Learned:
 
     @property
     def model(self) -> Circuit | Mixture:
-        """The mixture if there is one, else the circuit."""
+        """What to use for likelihoods and samples: the mixture if there is one, else the circuit.
+
+        The moments and the HLD test need one v-tree, so they take `circuit` even where there is a mixture.
+        """
         return self.circuit if self.mixture is None else self.mixture
 
     def __str__(self) -> str:
