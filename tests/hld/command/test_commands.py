@@ -2,6 +2,7 @@
 import io
 import json
 import pathlib
+import re
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -11,6 +12,8 @@ import pandas as pd
 import pytest
 
 import hld
+from hld.command import parser
+from hld.command.arguments import EXAMPLES
 from hld.command.batches.explain import print_explanation
 from hld.command.batches.judging import is_large
 from hld.command.parser import main
@@ -314,12 +317,14 @@ def test_a_plan_is_printed_as_the_library_prints_it(run, folder):
     assert "colour" in out
 
 
-def test_every_command_has_an_example(run, capsys):
-    for command in ("fit", "test", "explain", "info", "sample", "monitor", "serve", "export", "diff", "demo",
-                    "completion"):
-        with pytest.raises(SystemExit):
-            main([command, "--help"])
-        assert f"hld {command}" in capsys.readouterr().out.partition("example:\n  ")[2]
+@pytest.mark.parametrize("command", EXAMPLES)
+def test_every_command_has_an_example_and_is_in_both_lists(capsys, command):
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    assert f"hld {command}" in capsys.readouterr().out.partition("example:\n  ")[2]
+    assert re.search(rf"^    hld {command}\b", parser.__doc__, re.MULTILINE)
+    page = (pathlib.Path(__file__).resolve().parents[3] / "docs" / "command-line.md").read_text(encoding="utf-8")
+    assert re.search(rf"^\| `hld {command}\b", page, re.MULTILINE)
 
 
 def test_groups_on_the_command_line(run, folder):
