@@ -141,7 +141,8 @@ def _vtree_of(distinct: Any, graph: Graph, scopes: dict[Any, Any], order: list[i
             if nodes[top][0] & ~scope:
                 names = [next(graph.labels[i] for i in order if scopes[i] == s) for s in (nodes[top][0], scope)]
                 raise StructureError(f"the circuit is not structured-decomposable: the scopes of unit "
-                                     f"{names[0]} and unit {names[1]} overlap and neither contains the other, so no v-tree has both")
+                                     f"{names[0]} and unit {names[1]} overlap and neither contains the other, so no "
+                                     "v-tree has both")
             below.append(top)
             rest &= ~nodes[top][0]
         if len(below) > 1:
