@@ -16,6 +16,7 @@ and missing in every other.
 """
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -97,6 +98,8 @@ def read_chunks(path: str, encoder: TableEncoder, options: ReadOptions = DEFAULT
     ------
     Tables that the encoder reads
     """
+    with contextlib.suppress(ImportError):  # pyarrow imports it anyway, and loses a Ctrl-C that comes meanwhile
+        import pandas  # noqa: F401
     if form_of(path, options) != "csv":
         yield from typed_chunks(path, options)
         return

@@ -455,3 +455,31 @@ def test_a_text_file_with_the_names_of_an_array_is_matched_by_them(tmp_path):
     assert codes_of(encoder, tmp_path / "t.csv").tolist() == [[1, 0], [0, 2]]
     (tmp_path / "t.csv").write_text("p,q\nb,0.5\na,2.5\n")
     assert codes_of(encoder, tmp_path / "t.csv").tolist() == [[1, 0], [0, 2]]
+
+
+INTERRUPTED = """
+import sys
+from hld.schemas.encoder import fit_encoder
+from hld.table_files import files
+
+class CtrlC:
+    def find_spec(self, name, path=None, target=None):
+        if name == "pandas":
+            sys.meta_path.remove(self)
+            raise KeyboardInterrupt
+
+encoder = fit_encoder({"x": ["a", "b", "a"]})
+sys.meta_path.insert(0, CtrlC())
+try:
+    print([encoder.encode_counting(chunk)[0].tolist() for chunk in files.read_chunks(sys.argv[1], encoder)])
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_an_interrupt_is_not_lost_while_pandas_is_imported(tmp_path):
+    """Where pyarrow is the first to import it, a Ctrl-C goes nowhere and the command runs on."""
+    (tmp_path / "a.csv").write_text("x\na\nb\n")
+    run = subprocess.run([sys.executable, "-c", INTERRUPTED, str(tmp_path / "a.csv")], capture_output=True, text=True,
+                         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, check=False)
+    assert (run.stdout, run.stderr) == ("interrupted\n", "")
