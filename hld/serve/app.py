@@ -207,6 +207,9 @@ def _answered(path: str, handler: Handler) -> Handler:
             refusal = refusal_of(error)
             LOG.info("%s refused with %d: %s", path, refusal.status, refusal.message)
             return _refusal(refusal)
+        except asyncio.CancelledError:  # a second Ctrl-C, or there is no time left
+            return _refusal(Refusal(503, "service", "the service is stopping and has given up the request: send it "
+                                    "again when it is back", {"Connection": "close"}))
         except ClientDisconnect:
             return _refusal(Refusal(400, "body", "the client has disconnected"))
         except Exception:

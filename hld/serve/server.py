@@ -2,10 +2,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import signal
 import socket
+from collections.abc import Iterator
 from typing import Any
 
 import pcircuit
@@ -152,6 +154,22 @@ async def _serve(server: Any, listening: Any, models: Models) -> None:
     if hasattr(signal, "SIGHUP"):
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
     await server.serve(sockets=[listening])
+    if server.force_exit:  # by a second Ctrl-C; uvicorn then breaks the application off, which would log an error
+        await server.lifespan.shutdown()
+
+
+@contextlib.contextmanager
+def reloads_later() -> Iterator[list[int]]:
+    """SIGHUP is noted, not obeyed, until `serve` listens to it: while models are loaded it would end the process."""
+    heard: list[int] = []
+    if not hasattr(signal, "SIGHUP"):
+        yield heard
+        return
+    before = signal.signal(signal.SIGHUP, lambda number, _: heard.append(number))
+    try:
+        yield heard
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def token_of(file: str | None) -> str | None:

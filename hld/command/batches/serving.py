@@ -19,18 +19,21 @@ def serve(args: Any) -> int:
     from hld.command.console.steps import step
     from hld.serve.limits import Limits
     from hld.serve.models import Models, model_paths
-    from hld.serve.server import check_token, serve, token_of
+    from hld.serve.server import check_token, reloads_later, serve, token_of
     limits = Limits(max_bytes=args.max_bytes, max_rows=args.max_rows, seconds=args.seconds, workers=args.workers,
                     queue=args.queue)
     token, watch = token_of(args.token_file), pcircuit.check_number(args.watch, "watch", least=0)
     check_token(token, args.host)
-    with step(f"loading {', '.join(args.models)}"):
-        models = Models(model_paths(args.models), args.state, args.alpha, args.margin)
 
     def told(address: Any) -> None:
         print_text(f"serving {', '.join(models.loaded)} at {address}")
         import sys
         sys.stdout.flush()
 
-    serve(models, limits, host=args.host, port=args.port, token=token, watch_seconds=watch, told=told)
+    with reloads_later() as heard:
+        with step(f"loading {', '.join(args.models)}"):
+            models = Models(model_paths(args.models), args.state, args.alpha, args.margin)
+        if heard:  # the files may have been replaced after they were read
+            models.reload()
+        serve(models, limits, host=args.host, port=args.port, token=token, watch_seconds=watch, told=told)
     return 0

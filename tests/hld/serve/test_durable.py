@@ -243,6 +243,26 @@ def test_signals_reload_and_stop(shop, tmp_path):
         assert run.stderr.read() == ""
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stop_that_is_forced_answers_what_it_gives_up(shop, number):
+    """A second Ctrl-C does not wait for a body that never ends: its client is told, and the log has no traceback."""
+    with process(shop["orders"], "--watch", 0) as (run, address):
+        client = Client(address)
+        wait_until(lambda: client.ask("GET", "/readyz")[0] == 200)
+        client.close()
+        with socket.create_connection((client.host, client.port)) as line:
+            line.sendall(b"POST /v1/test HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/csv\r\n"
+                         b"Content-Length: 1000\r\n\r\ncolour")
+            for one in (number, signal.SIGINT):
+                time.sleep(0.3)
+                run.send_signal(one)
+            answer = line.makefile("rb").read()
+        assert run.wait(30) == 0
+        assert run.stderr.read() == ""
+    assert answer.startswith(b"HTTP/1.1 503")
+    assert b"the service is stopping" in answer
+
+
 def test_the_service_of_this_process_obeys_signals(shop, tmp_path):
     """The same without a process of its own: a client in a thread sends the signals."""
     path, seen = tmp_path / "orders.hld", []
