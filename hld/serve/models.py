@@ -140,8 +140,10 @@ class Models:
             new = self._read(name)
         except Exception as error:  # whatever is wrong with the new file, the old model serves on
             text = f"{type(error).__name__}: {error}"
+            is_known = only_changed and self.errors.get(name) == (stamp, text)  # of a file that stays away
             self.errors[name] = (stamp, text)
-            LOG.error("model %s stays as it is, the new file cannot be read: %s", name, text)
+            if not is_known:
+                LOG.error("model %s stays as it is, the new file cannot be read: %s", name, text)
             return text
         self.errors.pop(name, None)
         self.loaded = {**self.loaded, name: new}

@@ -177,6 +177,21 @@ def test_the_history_of_a_monitor_stays_short(shop, monkeypatch):
     assert rows == sorted(set(rows))
 
 
+def test_a_file_that_is_gone_is_told_of_once(shop, tmp_path, caplog):
+    """Looked for every 2 s, it would be 43,200 lines of the log a day; who asks for a reload is told each time."""
+    path = tmp_path / "orders.hld"
+    shutil.copy(shop["orders"], path)
+    models = Models({"orders": path})
+    path.unlink()
+    for only_changed, number in ((True, 1), (True, 1), (False, 2), (True, 2)):
+        assert models.reload(only_changed=only_changed)["orders"].startswith("FileNotFoundError")
+        assert sum("cannot be read" in record.getMessage() for record in caplog.records) == number
+    path.mkdir()
+    models.reload(only_changed=True)
+    assert sum("cannot be read" in record.getMessage() for record in caplog.records) == 3
+    assert "not a regular file" in models.errors["orders"][1]
+
+
 def test_models_are_replaced_without_dropping_a_request(shop, tmp_path):
     """Files change every 50 ms while clients ask without a pause: every answer is of one of the two versions."""
     path = tmp_path / "orders.hld"
