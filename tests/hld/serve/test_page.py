@@ -129,7 +129,7 @@ def test_numbers_beside_the_picture_do_not_overlap(shop, tmp_path):
         client = Client(address)
         page.open(address)
         page.until("document.getElementById('state').textContent.startsWith('No rows')")
-        assert len(page.run(above)) == 3
+        page.until(f"{above}.length === 3")
         client.json("POST", "/v1/observe", csv_bytes(shop["moved"]), "text/csv", model="orders")
         page.until("document.getElementById('state').textContent.startsWith('Alarm at row')")
         boxes = page.run(above)
