@@ -20,6 +20,7 @@ from hld.serve.slow_clients import timed_protocol
 LOG = logging.getLogger("hld.serve")
 STOP_SECONDS = 30  # that requests have to end when the service is stopped
 KEEP_SECONDS = 15  # that a connection may be idle
+LOOKS = 0.1  # seconds between two looks for a second Ctrl-C
 HEAD_BYTES = 2 ** 15
 
 
@@ -153,9 +154,19 @@ async def _serve(server: Any, listening: Any, models: Models) -> None:
         signal.signal(number, lambda *_: None)
     if hasattr(signal, "SIGHUP"):
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
+    giving_up = asyncio.get_running_loop().create_task(_give_up(server))
     await server.serve(sockets=[listening])
+    giving_up.cancel()
     if server.force_exit:  # by a second Ctrl-C; uvicorn then breaks the application off, which would log an error
         await server.lifespan.shutdown()
+
+
+async def _give_up(server: Any) -> None:
+    """End the requests at a second Ctrl-C: from Python 3.12.1 on uvicorn would wait for their connections."""
+    while not server.force_exit:
+        await asyncio.sleep(LOOKS)
+    for task in tuple(server.server_state.tasks):
+        task.cancel()
 
 
 @contextlib.contextmanager

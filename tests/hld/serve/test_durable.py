@@ -258,7 +258,6 @@ def test_signals_reload_and_stop(shop, tmp_path):
         assert run.stderr.read() == ""
 
 
-@pytest.mark.skipif(sys.version_info >= (3, 12), reason="uvicorn waits there for open connections in any case")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_stop_that_is_forced_answers_what_it_gives_up(shop, number):
     """A second Ctrl-C does not wait for a body that never ends: its client is told, and the log has no traceback."""
