@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from hld.tables.cells import read_table
 from hld.tables.shown_names import listed
 
 NAMES = ("pvalue", "p_value", "p_val", "pval")
@@ -54,7 +55,7 @@ def pvalue_function(detector: Any, name: str = "detectors") -> Callable[[Any], f
             raise TypeError(f"`{name}` must be a function of a batch or have a method `test`, found "
                             f"{type(detector).__name__}")
         run = detector
-    return lambda batch: pvalue_of(run(batch))
+    return lambda batch: pvalue_of(run(_as_one_group(detector, batch)))
 
 
 def pvalue_of(result: Any) -> float:
@@ -70,6 +71,16 @@ def pvalue_of(result: Any) -> float:
     if not values.size or not ((values >= 0) & (values <= 1)).all():
         raise ValueError(f"the detector returned {reprlib.repr(found)}, expected p-values from 0 to 1")
     return float(min(values.min() * values.size, 1.0))
+
+
+def _as_one_group(detector: Any, batch: Any) -> Any:
+    """A batch as it is, but for a detector of groups: it would warn of several, and random rows are of many."""
+    unread = getattr(getattr(detector, "encoder_", None), "optional", ())
+    if not unread or getattr(getattr(detector, "judge_", None), "kind", None) != "groups":
+        return batch
+    parts = read_table(batch)
+    names = parts.names or ()
+    return parts.keep([v for v, name in enumerate(names) if name not in unread]) if names else batch
 
 
 def _find(result: Any, names: tuple[str, ...], is_one: Callable[[Any], bool]) -> Any:

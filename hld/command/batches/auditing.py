@@ -18,7 +18,8 @@ def audit(args: Any) -> int:
         check_output(args.report)
     detector, table = read_inputs(args)
     name = pathlib.Path(args.model).name
-    at_alpha = SimpleNamespace(test=lambda batch: detector.test(batch, args.alpha), judge_=detector.judge_)
+    at_alpha = SimpleNamespace(test=lambda batch: detector.test(batch, args.alpha), judge_=detector.judge_,
+                               encoder_=detector.encoder_)
     groups = _group_column(detector, args.groups)
     result = audited({name: at_alpha}, table, args.sizes, args.edit or [],
                      args.alpha, num_batches=args.num_batches, rng=args.seed, groups=groups)
