@@ -47,6 +47,7 @@ def folder(tmp_path_factory):
 @pytest.fixture
 def run(folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
+    monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")  # outputs are compared digit by digit
 
     def call(*argv, stdin=None):
         if stdin is not None:
