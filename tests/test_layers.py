@@ -51,7 +51,7 @@ ROOMS = {
         "nulls.ranks": {"checks", "references", "gchi2"},
         "nulls": {"checks", "nulls.ranks", "references", "gchi2", "vectors"},
         "planning": {"results", "checks", "schemas", "answers", "references", "nulls", "nulls.ranks", "gchi2"},
-        "summaries": {"checks", "schemas", "answers", "vectors", "references", "nulls.ranks"},
+        "summaries": {"checks", "schemas", "answers", "vectors", "gchi2", "references", "nulls.ranks"},
         "monitoring": {"checks"},
         "monitoring.margins": {"monitoring", "nulls", "gchi2"},
         "baselines": {"checks", "nulls.ranks", "gchi2", "vectors"},

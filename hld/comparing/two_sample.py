@@ -14,9 +14,12 @@ for all divisions, so the combination is exact, too.  No vector is computed twic
 used: the covariance of a row is that of the reference, scaled in each metric to the trace that the two batches show
 (`Spread`; not with noise), and that of the difference is S (1/n_A + 1/n_B), plus the variances of noise if there is
 any.  It is right in the limit of many rows, provided that the reference has the right shape of the covariance, as it
-has where both batches are nearly as learned.  Where both are of another distribution it has not, however many rows
-there are, and p-values may be too small.  So they may be of fewer than some ten rows, by which the scale is hardly
-known, and where nothing tells the scale (with the circuit as reference).  Rows have none of these limits.
+has where both batches are nearly as learned.  Where both together are not (at the level `FOREIGN`), their own spread
+bounds the p-value: by the law with the cumulants of the covariance of all their rows, as far as sketches tell them
+(`hld.summaries.spread`), so that less is found.  Of batches of one size the sum and the difference of the means are
+uncorrelated, so that to look at the one first does not favour the other.  P-values may be too small for fewer than some
+ten rows, by which the scale is hardly known, and where nothing tells the spread: with noise, and with the circuit as
+reference.  Rows have none of these limits.
 
 References
 ----------
@@ -25,7 +28,7 @@ Biology 9, article 39.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,11 +43,14 @@ from hld.references.circuit import CircuitReference
 from hld.references.covariances import through
 from hld.references.reference import MAX_FULL_SPECTRUM
 from hld.summaries.fingerprint import detector_fingerprint
+from hld.summaries.spread import pooled_by_spread
 from hld.summaries.summary import BatchSummary
 from hld.testing.goodness_of_fit import HLDTest
+from hld.testing.summed_batch import judge_summary
 
 METRICS = ("euclidean", "standardized", "whitened")
 BLOCK = 200  # divisions at a time
+FOREIGN = 0.05  # level at which two summaries together are taken not to be as learned
 
 
 @dataclass(frozen=True)
@@ -102,8 +108,8 @@ def two_sample(model: pcircuit.Circuit | HLDTest | HLDDetector, first: object, s
     model : pcircuit.Circuit, HLDTest or HLDDetector
         Supplies the vectors and the metrics; neither batch need follow it.
     first, second : batches
-        Rows (n, V) for a circuit or a test, tables for a detector; or two of its summaries, whose p-value is right
-        only if both batches are nearly as learned, and of ten or more rows.
+        Rows (n, V) for a circuit or a test, tables for a detector; or two of its summaries, of ten or more rows, and
+        both nearly as learned if they have no spread: with noise, or the circuit as reference.
     alpha : float
         Level, in (0, 1).
     num_permutations : int
@@ -265,6 +271,11 @@ def _by_law(model: Any, test: Any, first: Any, second: Any, alpha: float) -> Two
     null = laws[0] if len(laws) == 1 else JointNull(tuple(laws), joint_law(
         covariance_factor(row), parts.metrics, np.random.default_rng([test.settings.seed, 6])))
     found, k = null.pvalue(beyond, 1), len(test.nodes)
+    if first.spread is not None and second.spread is not None and min(sizes) > 1:
+        both = judge_summary(test, replace(first + second, model=test.fingerprint), FOREIGN)
+        if both.reject:  # the reference has another shape of the covariance
+            allowed = pooled_by_spread(parts.metrics, (first, second), test.mean, beyond)
+            found = null.of_pvalues(tuple(map(max, found.each, allowed)), 1)
     effect = _effect(delta[:k], float(np.trace(row[:k, :k])), *sizes)
     return TwoSampleResult(found.value, found.value <= alpha, alpha, effect, test.metric_names,
                            tuple(map(float, found.each)), sizes, "exact")

@@ -29,7 +29,8 @@ from typing import Any
 
 import numpy as np
 
-from hld.nulls.ranks.confirmation import MOST_VECTORS, pooled_of_norms
+from hld.gchi2.three_moments import ThreeMoments
+from hld.nulls.ranks.confirmation import MOST_VECTORS, excess_of, pooled_of_norms
 from hld.nulls.ranks.monte_carlo import TIE
 from hld.references.kept_rows import KeptRows
 from hld.summaries.summary import Spread
@@ -115,6 +116,47 @@ def confirmed_by_spread(kept: KeptRows, metrics: tuple[Any, ...], spread: Spread
         if h and min(MOST_VECTORS, k) >= T:
             value = max(value, float(np.prod((T - np.arange(h)) / (N - np.arange(h)))))
         result.append(value)
+    return tuple(result)
+
+
+def pooled_by_spread(metrics: tuple[Any, ...], batches: tuple[Any, Any], mean: np.ndarray,
+                     squared: np.ndarray) -> tuple[Any, ...]:
+    """For each metric the p-value that the spreads of two batches allow, whatever the rows of both follow.
+
+    The covariance of a row is that of all rows about their common mean.  The law has three cumulants of it
+    (`hld.gchi2.three_moments`): the trace, and the sums of squares and cubes of the eigenvalues of its sketch, which on
+    average are too large, so that tails are too wide rather than too thin; and the variance that the fourth powers
+    allow, as in `hld.nulls.ranks.confirmation`.
+
+    Parameters
+    ----------
+    metrics : tuple of LinearMap
+    batches : two BatchSummary
+        With their spreads.
+    mean : (m,) float array
+        mu, what the spreads are about.
+    squared : (q,) float array
+        Squared distances between the means of the batches.
+
+    Returns
+    -------
+    tuple of float
+    """
+    n, T = (one.num_rows for one in batches)
+    N, result = n + T, []
+    every = sum(one.num_rows * one.means for one in batches) / N
+    for i, metric in enumerate(metrics):
+        center = metric.apply(every - mean)
+        length, signs = float(np.linalg.norm(center)), _signs(len(center))
+        small = signs @ center
+        scatter = sum(one.spread.sketch[i] for one in batches) - N * np.outer(small, small)
+        trace = max(sum(one.spread.squares[i] for one in batches) - N * length ** 2, 0.0) / (N - 1)
+        values = np.maximum(np.linalg.eigvalsh(scatter), 0.0) / (N - 1)
+        second, third = float((values ** 2).sum()), float((values ** 3).sum())
+        fourth = ((sum(one.spread.fourths[i] for one in batches) / N) ** 0.25 + length) ** 4
+        stretch = excess_of(trace, np.sqrt(second), fourth) * (T ** -3.0 + n ** -3.0) / (1 / T + 1 / n) ** 2
+        law = ThreeMoments(trace, second, third)
+        result.append(float(law.tail(squared[i] / (1 / T + 1 / n), max(1.0, 1.0 + float(stretch)))))
     return tuple(result)
 
 
