@@ -114,7 +114,9 @@ class HLDTest(HLDTestQuestions):
     metric_names : tuple of str
         The metrics, in the order of `HLDResult.pvalues`.
     round_offs : tuple of float
-        For each metric, the distance that rounding alone can make.
+        For each metric, the distance that rounding alone can make where rows vary.
+    are_constant : tuple of bool
+        For each metric, whether its distance is the same for all rows of the reference: its law is of zeros.
     shown_weights : float or (m,) float array
         Weights in which the differences of nodes are reported: those of a single metric that weighs nodes, else 1.
     noisy_nulls : dict
@@ -209,6 +211,7 @@ class HLDTest(HLDTestQuestions):
         self.metric_names = tuple(metric.name for metric in metrics)
         magnitudes = self.vectors.magnitudes(self.mean)  # a law of zeros leaves no room for rounding
         self.round_offs = tuple(metric.round_off(magnitudes) for metric in metrics)
+        self.are_constant = tuple(not metric.reach(np.abs(self.stds)) > 0 for metric in metrics)
         # differences are reported in the metric's own weights where it is a weighting of nodes
         single = metrics[0].node_weights if len(metrics) == 1 else None
         self.shown_weights = 1.0 if single is None else single

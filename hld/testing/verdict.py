@@ -54,8 +54,8 @@ def verdict(test: Any, deltas: Any, T: int, alpha: float, num_missing: int, null
     parts, num_train = test.calibration, test.settings.num_train
     inflation = 1.0 if num_train is None else 1.0 + T / num_train
     distances = [math.sqrt(max(metric.squared(deltas), 0.0)) for metric in parts.metrics]
-    beyond = [max(d - margin, 0.0) if d > round_off else 0.0
-              for d, margin, round_off in zip(distances, parts.margins, test.round_offs, strict=True)]
+    beyond = [max(d - margin, 0.0) if d > least else 0.0
+              for d, margin, least in zip(distances, parts.margins, _round_offs(test, T), strict=True)]
     found = null.pvalue(np.square(beyond) / inflation, T)
     if len(distances) > 1:
         threshold = -math.log10(alpha)
@@ -74,3 +74,13 @@ def verdict(test: Any, deltas: Any, T: int, alpha: float, num_missing: int, null
                      nodes=test.nodes, _circuit=test.circuit, _spectrum=test.effect_spectrum,
                      _plain=plain[0] if plain else None,
                      _own=None if rows is None or m > MAX_FULL_SPECTRUM else own_rows(test.vectors, rows, T, weights))
+
+
+def _round_offs(test: Any, T: int) -> list[float]:
+    """For each metric, the distance that rounding alone can make.
+
+    A mean of T equal numbers is off by up to T roundings.  Where rows vary, their own spread is far wider than that;
+    the law of a constant is a law of zeros, under which the last digit of a sum would be a shift.
+    """
+    return [least * T if is_constant else least
+            for least, is_constant in zip(test.round_offs, test.are_constant, strict=True)]

@@ -131,6 +131,22 @@ def test_tables_in_which_every_column_is_constant():
     assert detector.test(np.full((20, 3), 8)).reject
 
 
+@pytest.mark.parametrize("holes", [0, 1, 500])
+def test_rounding_of_long_sums_of_constants_is_no_shift(holes):
+    """A mean of many equal numbers is off in its last digits, and the law of a constant has no width."""
+    detector = small_detector().fit(np.full((60, 3), 7))
+    for size in (333, 2_000, 30_000):
+        batch = pd.DataFrame(np.full((size, 3), 7.0), columns=["x0", "x1", "x2"])
+        batch.iloc[:min(holes, size // 2), 0] = None
+        found, summed = detector.test(batch), detector.test(detector.summarize(batch))
+        assert set(found.pvalues) == set(summed.pvalues) == {1.0}, size
+        batch.iloc[-1, 1] = 8                                   # but one row of another level is no rounding
+        assert detector.test(batch).pvalues[0] < 1, size
+        batch.iloc[-size // 2:, 1] = 8
+        assert detector.test(batch).reject, size
+        assert detector.test(detector.summarize(batch)).reject, size
+
+
 @pytest.mark.thorough
 def test_more_columns_than_have_their_spectrum_computed():
     rng = np.random.default_rng(1)
