@@ -81,7 +81,8 @@ def fit_em(circuit: Circuit, data: ArrayLike, *, num_epochs: int = 100, pseudoco
         A new circuit with the same structure.
     history : (epochs done + 1,) float64 array
         Mean training log-likelihood, natural, before each epoch and after the last.  With mini-batches the entry
-        of an epoch is the running mean over its batches, under the parameters of the time.
+        of an epoch is the running mean over its batches, under the parameters of the time.  -inf where a row of
+        positive weight is impossible; nothing is learned from such a row, except by a pseudocount.
 
     Raises
     ------

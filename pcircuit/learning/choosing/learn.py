@@ -25,12 +25,13 @@ to those of the rows, and hardly moves what each unit stands for.
 from __future__ import annotations
 
 import logging
+import warnings
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.arguments import check_flag, check_generator
-from pcircuit.array_types import Seed
+from pcircuit.array_types import Floats, Seed
 from pcircuit.circuit import Circuit
 from pcircuit.inference.likelihood import log_likelihood
 from pcircuit.inference.threads import count_jobs
@@ -88,6 +89,12 @@ def learn(data: ArrayLike, validation: ArrayLike | None = None, *, num_categorie
     TypeError, ValueError
         If a table or an option is not as described.
 
+    Warns
+    -----
+    UserWarning
+        If rows to choose by are impossible under the result, which needs a pseudocount of 0: their mean is then -inf
+        for all models that rule them out, and the first of these is kept.
+
     Notes
     -----
     Costs at most the work of `LearnSearch.max_work`, by default seven to thirteen minutes of two cores (and more only
@@ -131,6 +138,7 @@ def learn(data: ArrayLike, validation: ArrayLike | None = None, *, num_categorie
     last = _last_step(circuit, trial, rows, search, validation is None)
     judged = circuit if validation is None else last  # without the rows that judge
     logs = log_likelihood(judged if mixture is None else mixture, rows.held, n_jobs=n_jobs)
+    _warn_of_impossible(logs, validation is None)
     is_known = len(logs) > 1 and bool(np.isfinite(logs).all())
     error = float(logs.std(ddof=1) / np.sqrt(len(logs))) if is_known else float("inf")
     return Learned(last, mixture, float(logs.mean()), error, tuple(trials))
@@ -193,3 +201,15 @@ def _last_step(circuit: Circuit, trial: Trial, rows: Rows, search: LearnSearch, 
         return circuit
     table = np.concatenate([rows.table, rows.held]) if are_all else rows.table
     return fit_em(circuit, table, num_epochs=1, pseudocount=pseudocount, n_jobs=rows.n_jobs)[0]
+
+
+def _warn_of_impossible(logs: Floats, are_held: bool) -> None:
+    """Say that the mean is minus infinity, which tells no two models apart: the first one tried is kept."""
+    impossible = int(np.count_nonzero(logs == -np.inf))
+    if impossible:
+        name = "`data` has among the rows set apart to choose by" if are_held else "`validation` has"
+        model = "model learned from the others" if are_held else "learned model"
+        rows = "row that is" if impossible == 1 else "rows that are"
+        warnings.warn(f"{name} {impossible} {rows} impossible under the {model}, so that its mean log-likelihood is "
+                      "-inf, by which models cannot be compared: let all `pseudocounts` of `search` be positive, or "
+                      "take such rows out", stacklevel=3)

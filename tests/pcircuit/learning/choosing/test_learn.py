@@ -1,5 +1,6 @@
 """Learning in one call: what it chooses, that it is repeatable, and mixtures over several v-trees."""
 import itertools
+import warnings
 
 import naive
 import numpy as np
@@ -188,7 +189,8 @@ def test_held_out_rows_that_are_impossible_without_smoothing():
     """Column 1 is constant where EM sees it: no size, no mixture makes the held-out row possible."""
     rows = np.column_stack([np.arange(40) % 2, np.zeros(40, dtype=int)])
     search = LearnSearch(num_latents=[1, 2, 4], pseudocounts=[0], num_trees=2, num_parts=(), num_epochs=10)
-    found = learn(rows, [[0, 1], [1, 0]], search=search)
+    with pytest.warns(UserWarning, match="`validation` has 1 row that is impossible"):
+        found = learn(rows, [[0, 1], [1, 0]], search=search)
     assert found.validation_log_likelihood == -np.inf
     assert len([trial for trial in found.trials if trial.name == "size"]) == 2
     assert np.isfinite(log_likelihood(found.circuit, rows)).all()
@@ -255,3 +257,22 @@ def test_hostile_files_of_mixtures(tmp_path, rng):
         write_archive(tmp_path / "bad.pcm", {key: header[key] for key in ("format", "version")} | extra, parts)
         with pytest.raises(ValueError, match="cannot read"):
             load_mixture(tmp_path / "bad.pcm")
+
+
+@pytest.mark.parametrize(("held", "words"), [
+    ([[0, 0], [1, 0]], "`validation` has 1 row that is impossible"),
+    ([[1, 0], [1, 0], [0, 0]], "`validation` has 2 rows that are impossible")])
+def test_rows_that_no_model_allows_are_said_to_compare_nothing(held, words):
+    rows = np.array([[0, 0], [0, 1]] * 10)                       # the first column is never 1
+    without = LearnSearch(num_latents=[1, 2], pseudocounts=[0.0], num_trees=1, num_epochs=10)
+    with pytest.warns(UserWarning, match=words) as found:
+        learned = learn(rows, held, search=without)
+    assert len(found) == 1
+    assert found[0].filename == __file__
+    assert learned.validation_log_likelihood == -np.inf
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        learn(rows, held, search=SMALL)
+        learn(rows, rows, search=without)
+    with pytest.warns(UserWarning, match="`data` has among the rows set apart to choose by 1 row that is impossible"):
+        learn(np.arange(10)[:, None], search=without)            # no row is like another
