@@ -16,7 +16,9 @@ two of these sizes, with b the mean of rows s + 1..s' (which is known from the t
 .. math:: M_g(T) = w M_g(s) + (1 - w) b, \qquad \frac{w^2}{s} + \frac{(1 - w)^2}{s' - s} = \frac{1}{T}
 
 has covariance B + S_g / T exactly, with the group's own S_g.  A group of fewer than T rows gives its mean: it varies
-more than the batch, which makes p-values larger, never smaller.
+more than the batch, which makes p-values larger, never smaller.  So do the means of 1 and 4 rows that batches of 2, 3 and 5
+are compared with: a mixture of so few rows has the covariance, but other values than a mean of T rows, and ranks among
+mixtures would be too small.
 
 **Holes.**  An entry of a vector that a row does not show is replaced by a constant, `fill`, in groups and batches
 alike.
@@ -34,6 +36,7 @@ from hld.vectors.row_vectors import RowVectors
 
 STEP = 4  # ratio of the sizes at which means are kept
 MOST_BYTES = 2 ** 26  # of all means
+FEWEST_MIXED = 6  # rows of a batch from which on means of two sizes are mixed
 FEWEST_NEEDED = 19  # groups among which a batch can have p = 0.05
 FEWEST_GROUPS = 3  # one to learn from and two to compare with
 BLOCK_VALUES = 20_000_000
@@ -73,7 +76,7 @@ class GroupReference:
         return len(self.counts)
 
     def at(self, num_rows: int) -> np.ndarray:
-        """(G, size) means of the groups with the covariance that means of so many rows have."""
+        """(G, size) means of the groups with the covariance that means of so many rows have, or of fewer rows."""
         ends = np.minimum(STEP ** np.arange(len(self.means), dtype=np.float64)[:, None], self.counts)  # (R, G)
         T = np.minimum(num_rows, self.counts).astype(np.float64)
         below = np.maximum((ends <= T).sum(axis=0) - 1, 0)
@@ -84,7 +87,7 @@ class GroupReference:
         rest = (whole * (s + more)[:, None] - first * s[:, None]) / gap[:, None]
         a = 1 / s + 1 / gap
         w = (1 / gap + np.sqrt(np.maximum(gap ** -2.0 - a * (1 / gap - 1 / T), 0.0))) / a
-        w = np.where(more > 0, np.clip(w, 0.0, 1.0), 1.0)[:, None]
+        w = np.where((more > 0) & (num_rows >= FEWEST_MIXED), np.clip(w, 0.0, 1.0), 1.0)[:, None]
         return w * first + (1 - w) * rest
 
     def covariance_at(self, num_rows: int) -> RowCovariance:
