@@ -16,9 +16,9 @@ two of these sizes, with b the mean of rows s + 1..s' (which is known from the t
 .. math:: M_g(T) = w M_g(s) + (1 - w) b, \qquad \frac{w^2}{s} + \frac{(1 - w)^2}{s' - s} = \frac{1}{T}
 
 has covariance B + S_g / T exactly, with the group's own S_g.  A group of fewer than T rows gives its mean: it varies
-more than the batch, which makes p-values larger, never smaller.  So do the means of 1 and 4 rows that batches of 2, 3 and 5
-are compared with: a mixture of so few rows has the covariance, but other values than a mean of T rows, and ranks among
-mixtures would be too small.
+more than the batch, which makes p-values larger, never smaller.  So do the means of 1 and 4 rows that batches of 2, 3
+and 5 are compared with: a mixture of so few rows has the covariance, but other values than a mean of T rows, and ranks
+among mixtures would be too small.
 
 **Holes.**  An entry of a vector that a row does not show is replaced by a constant, `fill`, in groups and batches
 alike.
