@@ -152,7 +152,12 @@ def _sqlite(ibis: Any, path: str) -> Any:
     import sqlite3
     _check_file(path, "sqlite")
     place = quote(str(pathlib.Path(path).absolute()))
-    return ibis.sqlite.from_connection(sqlite3.connect(f"file://{place}?mode=ro", uri=True))
+    connection = sqlite3.connect(f"file://{place}?mode=ro", uri=True)
+    try:
+        return ibis.sqlite.from_connection(connection)  # the first to read the file, which may be of another kind
+    except Exception:
+        connection.close()
+        raise
 
 
 def _check_file(path: str, scheme: str) -> None:

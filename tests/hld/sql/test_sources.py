@@ -68,10 +68,14 @@ def test_generated_columns_of_sqlite_are_there(detector, tmp_path, kind):
     assert [counts[:2].tolist() for counts in found.profile.counts] == [[1, 1], [3, 1]]
 
 
-def test_what_is_no_file_of_sqlite_is_refused(detector, tmp_path):
+def test_what_is_no_file_of_sqlite_is_refused_and_left_closed(detector, tmp_path, monkeypatch):
+    opened, connect = [], sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *args, **named: opened.append(connect(*args, **named)) or opened[-1])
     (tmp_path / "t.db").write_text("a,b\n" * 1000, encoding="utf-8")
     with pytest.raises(ValueError, match="cannot be opened: file is not a database"):
         hld.sql.count(detector, f"sqlite://{tmp_path}/t.db", "t")
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        opened[0].execute("SELECT 1")
 
 
 @pytest.mark.parametrize(("url", "shown"), [
