@@ -7,7 +7,7 @@ from typing import Any
 
 from hld.command import shells, warming
 from hld.command.batches import auditing, judging, serving, streaming, summarizing
-from hld.command.console.reading import add_reading_options, names, separator
+from hld.command.console.reading import add_reading_options, names, separator, words
 from hld.command.models import compare, drawing, exporting, learning, planning
 
 STATUS = "exit status: 0 no shift found, 1 shift found, 2 error"
@@ -129,7 +129,7 @@ def _add_fit(commands: Any) -> None:
     fit.add_argument("--max-rows", type=_count, metavar="N",
                      help="learn from a uniform sample of N rows of a longer table (default 200000, of more than 250 "
                      "columns as many as have 50 million cells)")
-    fit.add_argument("--groups", metavar="COLUMN",
+    fit.add_argument("--groups", metavar="COLUMN", type=words,
                      help="day or site of each row: a batch is tested as one more group of this kind")
     fit.add_argument("--order", choices=("time",),
                      help="rows are in order of time and depend on their neighbours: batches are stretches of time")
@@ -149,15 +149,17 @@ def _add_test(commands: Any) -> None:
     _add_batch(test, "?")
     test.add_argument("--summary", metavar="FILE.json", nargs="+",
                       help="in place of a table: what `hld summarize` wrote, of one site or several")
-    test.add_argument("--sql", metavar="QUERY", help="in place of a table: a SELECT, or the name of a table in a "
-                                                     "database, which counts it and sends no row (needs hld[sql])")
+    test.add_argument("--sql", metavar="QUERY", type=words,
+                      help="in place of a table: a SELECT, or the name of a table in a database, which counts it and "
+                           "sends no row (needs hld[sql])")
     test.add_argument("--database", metavar="URL", default="",
                       help="with --sql: duckdb://FILE, postgres://user@host/base, ... (default DuckDB in memory, "
                            "whose queries may read files)")
     test.add_argument("--min-effect", type=float, metavar="X",
                       help="status 1 only if the whole 95 %% interval of the effect size is at least X")
     test.add_argument("--report", metavar="FILE.html", help="also write a report, a page of HTML")
-    test.add_argument("--by", metavar="COLUMN", help="test each segment by itself: the rows with one value of a column")
+    test.add_argument("--by", metavar="COLUMN", type=words,
+                      help="test each segment by itself: the rows with one value of a column")
     test.add_argument("--every", choices=("year", "month", "day", "hour", "minute"),
                       help="with --by and times, how long a segment is")
     test.add_argument("--procedure", choices=("bh", "by"), default="bh",
@@ -188,7 +190,7 @@ def _add_sample(commands: Any) -> None:
     sample = _add(commands, "sample", drawing.sample, "draw rows from a model, as CSV")
     sample.add_argument("model", metavar="MODEL", help="model file")
     sample.add_argument("-n", "--num-rows", type=int, required=True, metavar="N", help="rows to draw")
-    sample.add_argument("--where", metavar="CONDITION",
+    sample.add_argument("--where", metavar="CONDITION", type=words,
                         help="which all rows satisfy: ==, !=, <, <=, >, >=, in, and, or, not")
     sample.add_argument("-o", "--output", metavar="OUT.csv", default="-",
                         help="file to write (default: standard output)")
@@ -263,7 +265,7 @@ def _add_plan(commands: Any) -> None:
     plan = _add(commands, "plan", planning.plan, "what a model will detect with so many rows a day, and when")
     plan.add_argument("model", metavar="MODEL", help="model file")
     plan.add_argument("--rows-per-day", type=_positive, required=True, metavar="N", help="rows per day")
-    plan.add_argument("--edit", action="append", metavar="COLUMN=LEVEL:CHANGE",
+    plan.add_argument("--edit", action="append", metavar="COLUMN=LEVEL:CHANGE", type=words,
                       help="a change to ask about, such as sex=F:+0.05; may be repeated")
     plan.add_argument("--power", type=float, default=0.9, help="probability of detection (default 0.9)")
     _add_alpha(plan)
@@ -291,10 +293,11 @@ def _add_audit(commands: Any) -> None:
                        help="rows of a batch (default 10,50,200)")
     audit.add_argument("--num-batches", type=_positive, default=200, metavar="N",
                        help="batches of each size and kind (default 200)")
-    audit.add_argument("--edit", action="append", metavar="COLUMN=LEVEL:CHANGE",
+    audit.add_argument("--edit", action="append", metavar="COLUMN=LEVEL:CHANGE", type=words,
                        help="a shift to measure the power against, such as sex=F:+0.05; may be repeated")
-    audit.add_argument("--groups", metavar="COLUMN", help="also test each of its groups as one batch; for models of "
-                                                          "groups the column of the fit, by default")
+    audit.add_argument("--groups", metavar="COLUMN", type=words,
+                       help="also test each of its groups as one batch; for models of groups the column of the fit, by "
+                            "default")
     audit.add_argument("--report", metavar="FILE.html", help="also write a report, a page of HTML")
     audit.add_argument("--seed", type=_seed, default=0, help="seed of the batches (default 0)")
 

@@ -1,6 +1,7 @@
 """Tables on the command line: files in, read by `hld.table_files.files`, and CSV rows out."""
 from __future__ import annotations
 
+import codecs
 import csv
 import datetime
 import io
@@ -12,7 +13,7 @@ import numpy as np
 
 import pcircuit
 from hld.chunks import judge_chunks
-from hld.command.console.output import check_output, shown
+from hld.command.console.output import check_output, on_screen
 from hld.table_files import files
 from hld.table_files.byte_files import called, is_read_once
 from hld.table_files.dialect import ReadOptions
@@ -142,8 +143,8 @@ def write_rows(names: Any, rows: Any, path: str | None = None, separator: str = 
     rows : (N, V) iterable
         Cells; None is an empty one.
     path : str, optional
-        The file, written all or nothing; by default standard output.  To a terminal text goes without control
-        characters, see `shown`; into files and pipes exactly as it is.
+        The file, written all or nothing; by default standard output.  To a terminal text goes as it can show it, see
+        `on_screen`; into files and pipes exactly as it is, in UTF-8 whatever the locale, as tables are read.
     separator : str
         One character.
     """
@@ -151,9 +152,9 @@ def write_rows(names: Any, rows: Any, path: str | None = None, separator: str = 
     if path is None and sys.stdout is None:
         raise ValueError("standard output is closed, expected somewhere to write the rows: give a file (-o)")
     if path is None and sys.stdout.isatty():
-        names, rows = map(shown, names), ([shown(c) if isinstance(c, str) else c for c in row] for row in rows)
+        names, rows = map(on_screen, names), ([on_screen(c) if isinstance(c, str) else c for c in row] for row in rows)
     if path is None:
-        _write(names, rows, sys.stdout, separator)
+        _write(names, rows, _standard_output(), separator)
         return
     with pcircuit.replace_file(check_output(path)) as binary:
         file = io.TextIOWrapper(binary, encoding="utf-8", newline="")
@@ -169,6 +170,15 @@ def _with_days(rows: Any) -> np.ndarray:
         if known and all(isinstance(cell, datetime.datetime) and cell.time() == MIDNIGHT for cell in known):
             cells[:] = [None if cell is None else cell.date() for cell in cells]
     return rows
+
+
+def _standard_output() -> Any:
+    """Where rows are written: the bytes under standard output, where it has any and is not a terminal."""
+    binary = getattr(sys.stdout, "buffer", None)
+    if binary is None or sys.stdout.isatty():
+        return sys.stdout
+    sys.stdout.flush()
+    return codecs.getwriter("utf-8")(binary)
 
 
 def _write(names: list[str] | tuple[str, ...], rows: Any, file: Any, separator: str) -> None:

@@ -24,6 +24,12 @@ def shown(text: str) -> str:
     return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
 
 
+def on_screen(text: str) -> str:
+    """One line as the terminal can show it: control characters are escaped, and letters that its encoding lacks."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    return shown(text).encode(encoding, "backslashreplace").decode(encoding)
+
+
 def flush_output() -> None:
     """Send what was printed on its way; OSError, which names standard output, if it does not arrive."""
     try:
@@ -35,10 +41,8 @@ def flush_output() -> None:
 
 
 def print_text(text: str) -> None:
-    """Print lines; control characters are escaped, and what the terminal's encoding cannot show."""
-    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    text = "\n".join(map(shown, text.split("\n")))
-    print(text.encode(encoding, "backslashreplace").decode(encoding))
+    """Print lines, each as the terminal can show it, see `on_screen`."""
+    print("\n".join(map(on_screen, text.split("\n"))))
 
 
 def print_json(value: dict[str, Any]) -> None:
@@ -57,7 +61,7 @@ def print_table(header: tuple[str, ...], rows: list[Any]) -> None:
         Cells: text is set to the left, numbers to the right, with four digits where they are not whole.
     """
     right = [bool(rows) and not any(isinstance(row[i], str) for row in rows) for i in range(len(header))]
-    texts = [list(map(shown, header)), *([_cell(cell) for cell in row] for row in rows)]
+    texts = [list(map(on_screen, header)), *([_cell(cell) for cell in row] for row in rows)]
     if sys.stdout is not None and sys.stdout.isatty():
         with contextlib.suppress(ImportError):
             _print_rich(texts, right)
@@ -105,7 +109,7 @@ class _Tried(Exception):
 
 def _cell(value: float | str) -> str:
     """The text of a cell, on one line."""
-    return f"{value:.4g}" if isinstance(value, float) else shown(str(value))
+    return f"{value:.4g}" if isinstance(value, float) else on_screen(str(value))
 
 
 def _print_rich(texts: list[list[str]], right: list[bool]) -> None:

@@ -33,14 +33,19 @@ def reading_options(args: argparse.Namespace) -> ReadOptions:
                        None if args.columns is None else tuple(args.columns), tuple(args.drop), args.format)
 
 
-def names(text: Any) -> list[Any]:
+def words(argument: str) -> str:
+    """What an argument says about the table: UTF-8, of which Python keeps the bytes where the locale is ASCII."""
+    return argument.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
+
+
+def names(argument: str) -> list[str]:
     """Column names in a list separated by commas; a name with a comma is put in double quotes."""
-    return next(csv.reader([text], skipinitialspace=True), [])
+    return next(csv.reader([words(argument)], skipinitialspace=True), [])
 
 
-def separator(text: str) -> str:
+def separator(argument: str) -> str:
     """One character; backslash t is a tab."""
-    text = "\t" if text == r"\t" else text
+    text = "\t" if argument == r"\t" else words(argument)
     if len(text) != 1 or text in "\r\n\"":
         raise argparse.ArgumentTypeError(f"expected one character, found {text!r}")
     return text
