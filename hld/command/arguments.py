@@ -60,7 +60,8 @@ def build_parser() -> argparse.ArgumentParser:
     _add_audit(commands)
     _add_demo(commands)
     _add(commands, "warm-up", warming.warm_up, "compile all kernels now and keep them on disk",
-         "for the build of a container: later processes with the same NUMBA_CACHE_DIR compile nothing")
+         "for the build of a container: later processes with the same NUMBA_CACHE_DIR, which they may write to, "
+         "compile nothing")
     completion = _add(commands, "completion", shells.completion, "print a script for command completion in a shell")
     completion.add_argument("shell", choices=shells.SHELLS, help="the shell (needs hld[cli])")
     completion.set_defaults(parser=parser)
