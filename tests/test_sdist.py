@@ -1,6 +1,5 @@
 """The source distribution holds what its own tests need: they can be run from it."""
 import pathlib
-import re
 import shutil
 import subprocess
 import sys
@@ -25,16 +24,9 @@ def test_tests_documents_and_benchmarks_are_in_it(tmp_path):
     assert run.returncode == 0, run.stderr
     with tarfile.open(tmp_path / run.stdout.split()[-1]) as archive:
         held = {name.partition("/")[2] for name in archive.getnames()}
-        told = next(name for name in archive.getnames() if name.count("/") == 1 and name.endswith("/PKG-INFO"))
-        described = archive.extractfile(told).read().decode()
     wanted = {path.relative_to(tree).as_posix() for folder in ("tests", "docs", "benchmarks", "hld", "pcircuit")
               for path in (tree / folder).rglob("*") if path.is_file() and path.suffix in KEPT}
     assert {"tests/zoo.py", "tests/naive.py", "tests/conftest.py", "docs/options.md"} <= wanted
     assert wanted - held == set()
-    assert {"README.md", "LICENSE", "pyproject.toml", "setup.cfg", "setup.py"} <= held
-    links = re.findall(r"\]\(([^)\s]+)\)", (tree / "README.md").read_text(encoding="utf-8"))
-    assert any(not link.startswith("http") for link in links)  # what an index could not follow
-    assert all(link.startswith("http") for link in re.findall(r"\]\(([^)\s]+)\)", described))
-    assert "Description-Content-Type: text/markdown" in described
-    assert all(link in described for link in links)  # their words and files are still there
+    assert {"README.md", "LICENSE", "pyproject.toml", "setup.cfg"} <= held
     assert not any(name.endswith((".pyc", ".nbi", ".nbc")) for name in held)
