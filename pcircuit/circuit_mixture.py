@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +24,8 @@ from pcircuit.circuit import Circuit
 from pcircuit.distribution import check_distribution
 from pcircuit.immutable import Immutable
 
+if TYPE_CHECKING:
+    import pcircuit
 SUM_TOLERANCE = 1e-9  # how far the sum of the weights may be from one
 
 
@@ -57,8 +60,9 @@ class Mixture(Immutable):
 
     Notes
     -----
-    `log_likelihood` and `sample` take a mixture wherever they take a circuit, missing entries included.  There is no
-    exact covariance of unit likelihoods over several v-trees, so no moments and no HLD test.
+    `log_likelihood` and `sample` take a mixture wherever they take a circuit, missing entries included, and are methods
+    of it, too; so is `save`, which is `pcircuit.save_mixture`.  There is no exact covariance of unit likelihoods over
+    several v-trees, so no moments and no HLD test.
 
     Examples
     --------
@@ -69,10 +73,17 @@ class Mixture(Immutable):
     Mixture(2 circuits, 1 variables, 4 parameters)
     >>> np.exp(log_likelihood(mixed, [[0], [1], [-1]])).round(12)
     array([0.4, 0.6, 1. ])
+    >>> np.exp(mixed.log_likelihood([[0]])).round(12)
+    array([0.4])
     """
 
     circuits: tuple[Circuit, ...]
     weights: Floats
+
+    if TYPE_CHECKING:  # `pcircuit.startup.methods` hangs them on; here they are named for editors and type checkers
+        log_likelihood = pcircuit.log_likelihood
+        sample = pcircuit.sample
+        save = pcircuit.save_mixture
 
     def __init__(self, circuits: Iterable[Circuit], weights: ArrayLike | None = None) -> None:
         if isinstance(circuits, Circuit) or not is_listing(circuits):

@@ -10,20 +10,23 @@ import pytest
 import zoo
 
 import pcircuit
-from pcircuit.startup.methods import METHODS
+from pcircuit.startup.methods import METHODS, OF_MIXTURES
 
 CIRCUIT = zoo.two_coins()
+MIXTURE = pcircuit.Mixture([CIRCUIT])
+OF_BOTH = ((CIRCUIT, METHODS), (MIXTURE, OF_MIXTURES))
 
 
-@pytest.mark.parametrize(("method", "function"), METHODS.items())
-def test_methods_are_the_functions(method, function):
-    bound = getattr(CIRCUIT, method)
+@pytest.mark.parametrize(("one", "method", "function"), [
+    (one, *names) for one, functions in OF_BOTH for names in functions.items()])
+def test_methods_are_the_functions(one, method, function):
+    bound = getattr(one, method)
     assert bound.__func__ is getattr(pcircuit, function)
-    assert bound.__self__ is CIRCUIT
+    assert bound.__self__ is one
     assert inspect.getdoc(bound) == inspect.getdoc(getattr(pcircuit, function))
     first = next(iter(inspect.signature(getattr(pcircuit, function)).parameters))
-    assert first in ("circuit", "a")
-    assert method in dir(CIRCUIT)
+    assert first in ("circuit", "a", "mixture")
+    assert method in dir(one)
 
 
 def test_methods_answer_as_the_functions_do():
@@ -36,14 +39,22 @@ def test_methods_answer_as_the_functions_do():
         pcircuit.most_probable_state(CIRCUIT, [-1, 0]).state.tolist()
 
 
-def test_type_checkers_see_the_same_names():
-    tree = ast.parse(pathlib.Path(inspect.getfile(pcircuit.Circuit)).read_text(encoding="utf-8"))
-    circuit = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Circuit")
-    block = [node for node in ast.walk(circuit) if isinstance(node, ast.If)
+def test_a_mixture_is_asked_as_a_circuit_is(tmp_path):
+    np.testing.assert_allclose(MIXTURE.log_likelihood([[0, -1]]), CIRCUIT.log_likelihood([[0, -1]]), rtol=1e-14)
+    assert MIXTURE.sample(3, rng=0).shape == (3, 2)
+    MIXTURE.save(tmp_path / "m.pcm")
+    assert pcircuit.load_mixture(tmp_path / "m.pcm").circuits == (CIRCUIT,)
+
+
+@pytest.mark.parametrize(("one", "functions"), OF_BOTH)
+def test_type_checkers_see_the_same_names(one, functions):
+    tree = ast.parse(pathlib.Path(inspect.getfile(type(one))).read_text(encoding="utf-8"))
+    kind = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == type(one).__name__)
+    block = [node for node in ast.walk(kind) if isinstance(node, ast.If)
              and ast.unparse(node.test) == "TYPE_CHECKING"]
     named = {node.targets[0].id: ast.unparse(node.value) for branch in block for node in branch.body
              if isinstance(node, ast.Assign)}
-    assert named == {method: f"pcircuit.{function}" for method, function in METHODS.items()}
+    assert named == {method: f"pcircuit.{function}" for method, function in functions.items()}
 
 
 def test_methods_are_there_however_a_circuit_is_met_and_load_nothing_before():
