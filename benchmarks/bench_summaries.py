@@ -30,11 +30,9 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--batches", type=int, default=300)
     args = parser.parse_args()
-    loaded, rng = datasets.load_table("adult"), np.random.default_rng(0)
-    values, is_rich = np.asarray(loaded.values), np.asarray(loaded.labels) == ">50K"
-    poor, rich = (rng.permutation(np.flatnonzero(is_rich == flag)) for flag in (False, True))
-    detector = hld.HLDDetector(num_epochs=20, metric="likelihoods",
-                               categorical=np.flatnonzero(~loaded.is_numeric).tolist()).fit(values[poor[:LEARNED]])
+    rng = np.random.default_rng(0)
+    values, levels, poor, rich = incomes(rng)
+    detector = hld.HLDDetector(num_epochs=20, metric="likelihoods", categorical=levels).fit(values[poor[:LEARNED]])
     fresh = poor[LEARNED:]
     print("| T | batches | " + " | ".join(NAMES) + " |\n| ---: | --- |" + " ---: |" * len(NAMES))
     for T in SIZES:
@@ -44,6 +42,14 @@ def main() -> None:
                             effect, seed) for seed in range(args.batches)]
             cells = " | ".join(f"{one:.3f}" for one in np.mean(found, axis=0))
             print(f"| {T} | {'a fifth rich' if share else 'as before'} | {cells} |", flush=True)
+
+
+def incomes(rng) -> tuple:
+    """Adult, its columns of levels, and places of people of low and of high income in random order."""
+    loaded = datasets.load_table("adult")
+    values, is_rich = np.asarray(loaded.values), np.asarray(loaded.labels) == ">50K"
+    places = (rng.permutation(np.flatnonzero(is_rich == flag)) for flag in (False, True))
+    return values, np.flatnonzero(~loaded.is_numeric).tolist(), *places
 
 
 def mixed(fresh, rich, T, share, rng) -> np.ndarray:

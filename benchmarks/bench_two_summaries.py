@@ -15,7 +15,7 @@ import numpy as np
 
 import hld
 
-from .paper import datasets
+from .bench_summaries import incomes
 
 SIZES, LEARNED = (20, 200), 3_000
 
@@ -26,11 +26,9 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--pairs", type=int, default=100)
     args = parser.parse_args()
-    loaded, rng = datasets.load_table("adult"), np.random.default_rng(0)
-    values, is_rich = np.asarray(loaded.values), np.asarray(loaded.labels) == ">50K"
-    poor, rich = (rng.permutation(np.flatnonzero(is_rich == flag)) for flag in (False, True))
-    detector = hld.HLDDetector(num_epochs=10, categorical=np.flatnonzero(~loaded.is_numeric).tolist()).fit(
-        values[poor[:LEARNED]])
+    rng = np.random.default_rng(0)
+    values, levels, poor, rich = incomes(rng)
+    detector = hld.HLDDetector(num_epochs=10, categorical=levels).fit(values[poor[:LEARNED]])
     print("| both batches | T | rows | summaries |\n| --- | ---: | ---: | ---: |")
     for name, places in (("as learned", poor[LEARNED:]), ("of high income", rich)):
         for T in SIZES:

@@ -10,7 +10,7 @@ import numpy as np
 from hld.answers.table_facts import batch_profile, evidence_of
 from hld.checks import check_alpha
 from hld.detector import HLDDetector
-from hld.detector_parts import groups_in, warn_of_several
+from hld.detector_parts import warn_of_several, with_groups
 from hld.estimator import check_fitted
 from hld.results.largest import largest_of
 from hld.results.result import HLDResult
@@ -179,10 +179,11 @@ def _judge_whole(detector: HLDDetector, chunks: Iterable[Any], alpha: float) -> 
     codes, total = [], None
     absent: set[str] = set(detector.encoder_.names)
     extra: set[str] = set()
-    groups: set[Any] = set()
+    groups: set[str] = set()
     for chunk in chunks:
-        groups |= groups_in(detector, chunk)
-        own, report, not_there, new = detector.encoder_.encode_counting(chunk)
+        table, named = with_groups(detector, chunk)
+        own, report, not_there, new = detector.encoder_.encode_counting(table)
+        groups |= named
         codes.append(own)
         total = report if total is None else total + report
         absent, extra = absent & set(not_there), extra | set(new)

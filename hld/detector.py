@@ -14,7 +14,7 @@ import inspect
 import os
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,17 +22,15 @@ import pcircuit
 from hld.answers.table_facts import batch_profile, evidence_of
 from hld.checks import check_alpha
 from hld.detector_options import check_options
-from hld.detector_parts import batch_as_named, describe, groups_in, judge_table_summary, warn_of_several
+from hld.detector_parts import batch_as_named, describe, judge_table_summary, warn_of_several, with_groups
 from hld.detector_questions import DetectorQuestions
 from hld.estimator import check_fitted, feature_names, sklearn_tags
 from hld.files.detector import detector_parts, read_parts
 from hld.fitting.learning import learn_detector
 from hld.results.largest import largest_of
+from hld.results.result import HLDResult
 from hld.results.with_quality import with_quality
 from hld.summaries.summary import BatchSummary
-
-if TYPE_CHECKING:
-    from hld.results.result import HLDResult
 
 
 class HLDDetector(DetectorQuestions):
@@ -237,10 +235,11 @@ class HLDDetector(DetectorQuestions):
             return judge_table_summary(self, batch, alpha)
         alone = self.judge_ is self.test_  # shares and counts are tested as those of independent rows
         with batch_as_named():
+            batch, groups = with_groups(self, batch)
             rows, quality = self.encoder_.check(batch, self.schema_.trained, self.tolerance,
                                                 kept=self.new_values_ if alone else None,
                                                 is_tested=self.missingness and alone)
-        warn_of_several(set() if alone else groups_in(self, batch), stacklevel=2)
+        warn_of_several(groups, stacklevel=2)
         counts = batch_profile(self, rows)
         result = with_quality(lambda level: self.judge_(rows, level), quality, alpha,
                               largest_of(self, counts) if alone else {})

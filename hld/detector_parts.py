@@ -13,8 +13,10 @@ from hld.results.with_quality import with_quality
 from hld.schemas.schema import GROUPING
 from hld.summaries.of_tables import facts_of
 from hld.summaries.summary import BatchSummary, check_summary
-from hld.tables.cells import distinct_values, read_table
+from hld.tables.cells import objects_of, read_table
+from hld.tables.factored import whole_cells
 from hld.tables.shown_names import listed
+from hld.tables.single_cells import is_missing
 
 MISSING = {"complete": "drawn from the circuit given the rest of the row", "exact": "summed out",
            "available": "each node is compared by the rows that show its whole scope"}
@@ -53,8 +55,8 @@ def judge_table_summary(detector: Any, summary: BatchSummary, alpha: float) -> H
     return replace(result, evidence=evidence)
 
 
-def groups_in(detector: Any, table: Any) -> set[Any]:
-    """The groups that the rows of a batch say they are of; none where the batch does not have their column.
+def with_groups(detector: Any, table: Any) -> tuple[Any, set[str]]:
+    """A batch, and the groups that its rows say they are of: none where it does not have their column.
 
     Parameters
     ----------
@@ -64,28 +66,33 @@ def groups_in(detector: Any, table: Any) -> set[Any]:
 
     Returns
     -------
-    set of bool, int, float or str
-        What the column that named the groups at `fit` holds; empty for detectors without one.
+    table
+        To be read in place of the given one, which may be a stream that can be read once.
+    set of str
+        What the column that named the groups at `fit` holds, as text; empty for detectors without one.
     """
     known = [column.name for column in detector.schema_.left_out if column.note == GROUPING]
-    parts = read_table(table) if known else None
-    if parts is None or parts.names is None or known[0] not in parts.names:
-        return set()
-    return set(distinct_values(parts.arrays[parts.names.index(known[0])], known[0])[0])
+    if not known:
+        return table, set()
+    parts = read_table(table)
+    if parts.names is None or known[0] not in parts.names:
+        return parts, set()
+    cells = objects_of(whole_cells(parts.arrays[parts.names.index(known[0])])).tolist()
+    return parts, {str(cell) for cell in cells if not is_missing(cell)}
 
 
-def warn_of_several(groups: set[Any], stacklevel: int) -> None:
+def warn_of_several(groups: set[str], stacklevel: int) -> None:
     """Warn of a batch with rows of more than one group: means of several vary less than those of one.
 
     Parameters
     ----------
-    groups : set
-        See `groups_in`.
+    groups : set of str
+        See `with_groups`.
     stacklevel : int
         As `warnings.warn` takes it, from the caller.
     """
     if len(groups) > 1:
-        names = listed(sorted(map(str, groups)), MOST_NAMED)
+        names = listed(sorted(groups), MOST_NAMED)
         warnings.warn(f"`batch` has rows of {len(groups)} groups ({names}), and is tested as one group: their mean "
                       "varies less than that of one, and a shift in one of them is thinned by the others. Test each by "
                       "itself (`detector.test_by`, `hld test --by`)", UserWarning, stacklevel=stacklevel + 1)

@@ -331,8 +331,13 @@ def test_a_batch_of_several_groups_is_warned_of_wherever_it_is_tested():
     for test in (lambda: detector.test(several), lambda: hld.judge_chunks(detector, parts)):
         with pytest.warns(UserWarning, match=r"rows of 3 groups \('day 1', 'day 2', 'day 3'\), and is tested as one"):
             test()
+    arrow = pytest.importorskip("pyarrow")
+    with pytest.warns(UserWarning, match="rows of 3 groups"):  # of a stream, which can be read once
+        assert detector.test(arrow.table(several).to_reader()).data_quality.num_rows == 60
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        assert hld.judge_chunks(detector, [arrow.table(parts[0]).to_reader()]).data_quality.num_rows == 20
+        detector.test({**parts[0], "day": [[1]] * 20})  # takes no part, whatever it holds
         detector.test(parts[0])
         detector.test({"a": several["a"]})
         assert len(detector.test_by(several, "day").results) == 3
