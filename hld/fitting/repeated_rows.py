@@ -41,10 +41,10 @@ def warn_of_repeated(rows: np.ndarray) -> None:
     """
     counts = multiplicities(rows)
     if is_repeated(counts):
-        warnings.warn(f"`table` has copies of rows: of {len(rows):,} rows {len(counts):,} are different, and they are "
-                      "repeated as independent rows are not; copies count as rows of their own, so p-values are too "
-                      "small: leave out those that are errors, and keep one row of each customer", UserWarning,
-                      stacklevel=4)
+        warnings.warn(f"`table` has copies of rows: of {len(rows):,} rows {len(counts):,} are different (numbers by "
+                      "their bins), and they are repeated as independent rows are not; copies count as rows of their "
+                      "own, so p-values are too small: leave out those that are errors, and keep one row of each "
+                      "customer", UserWarning, stacklevel=4)
 
 
 def multiplicities(rows: np.ndarray) -> np.ndarray:
