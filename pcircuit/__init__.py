@@ -7,16 +7,16 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # what editors and type checkers see
-    from pcircuit.argument_arrays import check_integers as check_integers
-    from pcircuit.argument_arrays import check_numbers as check_numbers
-    from pcircuit.argument_values import check_choice as check_choice
-    from pcircuit.argument_values import check_flag as check_flag
-    from pcircuit.argument_values import check_generator as check_generator
-    from pcircuit.argument_values import check_number as check_number
-    from pcircuit.argument_values import check_whole_number as check_whole_number
+    from pcircuit.arguments import check_choice as check_choice
+    from pcircuit.arguments import check_flag as check_flag
+    from pcircuit.arguments import check_generator as check_generator
+    from pcircuit.arguments import check_number as check_number
+    from pcircuit.arguments import check_whole_number as check_whole_number
+    from pcircuit.arrays import check_integers as check_integers
+    from pcircuit.arrays import check_numbers as check_numbers
     from pcircuit.circuit import Circuit as Circuit
+    from pcircuit.circuit import check_distribution as check_distribution
     from pcircuit.circuit_mixture import Mixture as Mixture
-    from pcircuit.distribution import check_distribution as check_distribution
     from pcircuit.engine import engine_is_numpy as engine_is_numpy
     from pcircuit.evidence import check_evidence as check_evidence
     from pcircuit.files.archive import check_header as check_header
@@ -102,6 +102,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.operations.tables import pairwise_tables as pairwise_tables
     from pcircuit.pictures.circuits import plot_circuit as plot_circuit
     from pcircuit.pictures.circuits import write_html as write_html
+    from pcircuit.pictures.description import describe as describe
     from pcircuit.pictures.learning import plot_learning as plot_learning
     from pcircuit.pictures.learning import write_learning_html as write_learning_html
     from pcircuit.pictures.moments import plot_covariance as plot_covariance
@@ -115,13 +116,13 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.vtree import VTree as VTree
 
 _HOME = {
-    "Circuit": "circuit", "Mixture": "circuit_mixture",
+    "Circuit": "circuit", "check_distribution": "circuit", "Mixture": "circuit_mixture",
     "InputRegion": "regions", "InnerRegion": "regions", "StructureError": "regions",
     "VTree": "vtree",
-    "check_choice": "argument_values", "check_flag": "argument_values", "check_generator": "argument_values",
-    "check_integers": "argument_arrays", "check_number": "argument_values", "check_numbers": "argument_arrays",
-    "check_whole_number": "argument_values",
-    "check_distribution": "distribution",
+    "check_choice": "arguments", "check_flag": "arguments", "check_generator": "arguments",
+    "check_integers": "arrays", "check_number": "arguments", "check_numbers": "arrays",
+    "check_whole_number": "arguments",
+
     "check_evidence": "evidence", "engine_is_numpy": "engine",
     "check_kinds": "inference.node_selection", "check_node_weights": "inference.node_selection",
     "check_nodes": "inference.node_selection", "select_nodes": "inference.node_selection",
@@ -156,7 +157,7 @@ _HOME = {
     "read_jlc": "formats.logic",
     "read_uai": "formats.uai",
     "write_dot": "formats.dot",
-    "plot_circuit": "pictures.circuits", "write_html": "pictures.circuits",
+    "describe": "pictures.description", "plot_circuit": "pictures.circuits", "write_html": "pictures.circuits",
     "plot_learning": "pictures.learning", "write_learning_html": "pictures.learning",
     "plot_covariance": "pictures.moments", "plot_eigenvalues": "pictures.moments",
     "plot_vtree": "pictures.vtrees",

@@ -27,17 +27,15 @@ import numpy as np
 
 from pcircuit.arguments import check_whole_number, is_listing
 from pcircuit.array_types import Floats, Ints
-from pcircuit.description import level_lines, region_lines
-from pcircuit.immutable import Immutable
+from pcircuit.immutable import Immutable, unchecked
 from pcircuit.region_order import check_regions
-from pcircuit.regions import InnerRegion, InputRegion, StructureError, unchecked
+from pcircuit.regions import InnerRegion, InputRegion, StructureError
 from pcircuit.vtree import VTree
 
 __all__ = ["Circuit", "InnerRegion", "InputRegion", "StructureError", "derived", "with_regions"]
 if TYPE_CHECKING:
     import pcircuit
 T = TypeVar("T")
-MOST_DESCRIBED, MOST_NUMBERS = 40, 2000  # regions and parameters that `describe` writes out
 NORMALIZED_TOLERANCE = 1e-9  # how far the sum of a row of probabilities may be from one
 
 
@@ -83,8 +81,7 @@ class Circuit(Immutable):
 
     if TYPE_CHECKING:  # what may be given; the fields say what is kept
         def __init__(self, vtree: VTree, regions: Iterable[InputRegion | InnerRegion]) -> None: ...
-
-    if TYPE_CHECKING:  # `pcircuit.startup.methods` hangs them on; here they are named for editors and type checkers
+        # `pcircuit.startup.methods` hangs them on; here they are named for editors and type checkers
         log_likelihood = pcircuit.log_likelihood
         node_likelihoods = pcircuit.node_likelihoods
         expected_flows = pcircuit.expected_flows
@@ -113,6 +110,7 @@ class Circuit(Immutable):
         shapley_values = pcircuit.shapley_values
         properties = pcircuit.properties
         save = pcircuit.save
+        describe = pcircuit.describe
         plot = pcircuit.plot_circuit
         write_html = pcircuit.write_html
 
@@ -237,31 +235,6 @@ class Circuit(Immutable):
             raise IndexError(f"`node_id` {node_id} does not exist: node ids are 0..{self.num_nodes - 1}")
         return self.vtree.scope(int(np.searchsorted(self.offsets, node_id, side="right")) - 1)
 
-    def describe(self, *, max_regions: int | None = None) -> str:
-        """The circuit in words: region by region with its tables, or, where it is large, level by level.
-
-        Parameters
-        ----------
-        max_regions : int, optional
-            So many regions are written out, however large they are; the last line says what is left out.  Default: all
-            of a circuit of at most 40 regions and 2,000 parameters, and of others a line for each level.
-
-        Returns
-        -------
-        str
-        """
-        wanted = check_whole_number(max_regions, "max_regions", 0, none="all regions of small circuits")
-        is_small = self.num_regions <= MOST_DESCRIBED and self.num_parameters <= MOST_NUMBERS
-        if wanted is None and not is_small:
-            return "\n".join([repr(self), *level_lines(self.vtree, self.regions)])
-        wanted = self.num_regions if wanted is None else min(wanted, self.num_regions)
-        lines = [repr(self)]
-        for r in range(wanted):
-            lines += region_lines(self.vtree, self.regions, self.offsets, r)
-        if self.num_regions > wanted:
-            lines.append(f"... and {self.num_regions - wanted} more regions")
-        return "\n".join(lines)
-
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Circuit):
             return NotImplemented
@@ -290,6 +263,40 @@ def check_circuit(circuit: object, name: str = "circuit") -> None:
     """
     if not isinstance(circuit, Circuit):
         raise TypeError(f"`{name}` must be a pcircuit.Circuit, found {type(circuit).__name__}")
+
+
+def check_distribution(circuit: Circuit, name: str = "circuit") -> Circuit:
+    """Return `circuit` after checking that it is a circuit and a distribution.
+
+    Parameters
+    ----------
+    circuit : Circuit
+    name : str
+        Name of the argument in error messages.
+
+    Returns
+    -------
+    Circuit
+        `circuit` itself.
+
+    Raises
+    ------
+    TypeError
+        If it is not a circuit.
+    StructureError
+        If it is not normalised.
+
+    Examples
+    --------
+    >>> coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.4, 0.6]])])
+    >>> check_distribution(coin) is coin
+    True
+    """
+    check_circuit(circuit, name)
+    if not circuit.is_normalized:
+        raise StructureError(f"`{name}` is not normalised, so it is not a distribution: "
+                             f"`pcircuit.normalize({name})` makes it one")
+    return circuit
 
 
 def derived(circuit: Circuit, name: str, make: Callable[[], T]) -> T:

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import check_numbers, is_listing
+from pcircuit.arguments import is_listing
 from pcircuit.array_types import Floats
-from pcircuit.circuit import Circuit
-from pcircuit.distribution import check_distribution
+from pcircuit.arrays import check_numbers
+from pcircuit.circuit import Circuit, check_distribution
 from pcircuit.immutable import Immutable
 
 if TYPE_CHECKING:

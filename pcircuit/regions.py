@@ -6,18 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import check_integers, check_numbers, check_whole_number
+from pcircuit.arguments import check_whole_number
 from pcircuit.array_types import Floats, Ints, Weights
+from pcircuit.arrays import check_integers, check_numbers
 from pcircuit.immutable import Immutable
 
 MOST_UNITS = 2 ** 31  # in one region
 PRODUCTS = f"a non-empty (P, A) array of unit indices from 0 to {MOST_UNITS - 1}"
-T = TypeVar("T")
 
 
 class StructureError(ValueError):
@@ -245,14 +245,6 @@ class InnerRegion(Immutable):
         sums = f"{self.num_units} sum{'s' if self.num_units > 1 else ''}"
         return (f"InnerRegion({self.products.shape[1]} children, {self.num_products} products, {sums}"
                 f"{', sparse' if self.is_sparse else ''})")
-
-
-def unchecked(kind: type[T], **fields: Any) -> T:
-    """A region, or a circuit, from fields in their order that are known to be right."""
-    new = object.__new__(kind)
-    for name, value in fields.items():  # not by its dictionary: to make one is more work, now and for the collector
-        object.__setattr__(new, name, value)
-    return new
 
 
 def _weights_array(values: Any, name: str) -> Floats:

@@ -24,10 +24,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import check_generator, check_integers, check_whole_number, shown
+from pcircuit.arguments import check_generator, check_whole_number, shown
 from pcircuit.array_types import Ints, Seed
+from pcircuit.arrays import check_integers, check_memory
 from pcircuit.immutable import Immutable
-from pcircuit.memory import check_memory
 from pcircuit.post_order import check_leaves, numbered, numbered_by_cuts, numbered_tree
 from pcircuit.vtree_questions import VTreeQuestions
 

@@ -169,6 +169,7 @@ def good():
                                                                       "[[0, 0.5], [0, 1]]", "[['a', 'b'], [0, 1]]"]),
                                    "values": ("[1]", ["None", "5", "0.5", "[[]]", "['a', 1]", "[0.5]", "[nan]"])},
         "pcircuit.plot_vtree": {"vtree": ("coins.vtree", ["None", "[0, 1]", "coins"]), "names": drawn, "ax": axes},
+        "pcircuit.describe": {"circuit": circuit, "max_regions": ("None", "size")},
         "pcircuit.plot_circuit": {"circuit": circuit, "row": ("None", "one row"), "names": drawn,
                                   "detail": ("'auto'", "name"), "ax": axes},
         "pcircuit.write_html": {"circuit": circuit, "path": ("'coins.html'", "path"), "row": ("None", "one row"),

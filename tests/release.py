@@ -30,7 +30,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 PACKAGES = ("hld", "pcircuit")
 NEVER = re.compile(r"__pycache__|\.(pyc|nbi|nbc)$")
 BY_THE_BUILD = re.compile(r"\.egg-info/|^build/|^dist/")  # in the copied tree
-SELECTION = ("tests/pcircuit/files/test_circuit_file.py", "tests/pcircuit/test_argument_values.py",
+SELECTION = ("tests/pcircuit/files/test_circuit_file.py", "tests/pcircuit/test_arguments.py",
              "tests/pcircuit/operations/test_conditions.py", "tests/hld/files", "tests/hld/schemas/test_columns.py",
              "tests/hld/command/console/test_csv_files.py")
 BUILD = """

@@ -20,7 +20,8 @@ from pcircuit.compiled.packed import (
     table_rows,
 )
 from pcircuit.compiled.rescaling import with_plan
-from pcircuit.regions import check_weights, unchecked
+from pcircuit.immutable import unchecked
+from pcircuit.regions import check_weights
 
 OF_STRUCTURE = ("stack_layout", "full_layout", "unit_places")  # what is kept with a circuit and depends on no parameter
 

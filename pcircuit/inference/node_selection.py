@@ -19,8 +19,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import check_integers, check_numbers, is_listing
+from pcircuit.arguments import is_listing
 from pcircuit.array_types import Floats, Ints
+from pcircuit.arrays import check_integers, check_numbers
 from pcircuit.circuit import Circuit, check_circuit
 
 KINDS = ("input", "product", "sum")

@@ -33,13 +33,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from pcircuit.arguments import check_generator, check_whole_number
 from pcircuit.array_types import Evidence, Floats, Ints, Seed, Weights
-from pcircuit.circuit import Circuit, InnerRegion, InputRegion, derived
+from pcircuit.arrays import memory_for
+from pcircuit.circuit import Circuit, InnerRegion, InputRegion, check_distribution, derived
 from pcircuit.circuit_mixture import Mixture
-from pcircuit.distribution import check_distribution
 from pcircuit.evidence import check_evidence
 from pcircuit.inference.likelihood import log_likelihood, upward
 from pcircuit.inference.log_domain import log_units
-from pcircuit.memory import memory_for
 
 BLOCK_VALUES = 3_000_000  # uniforms, or unit values, that are held at once
 MAX_ROWS, MIN_ROWS = 4096, 64  # of a block: the working arrays of a region stay in the cache, calls stay few

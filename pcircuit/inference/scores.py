@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import check_numbers
 from pcircuit.array_types import Evidence, Floats, Ints
+from pcircuit.arrays import check_numbers
 from pcircuit.circuit import Circuit, InputRegion, derived
 from pcircuit.evidence import as_integer_table, refuse_out_of_range
 from pcircuit.inference.flows import Flows, expected_flows

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import check_integers
 from pcircuit.array_types import Evidence, Floats, Ints
+from pcircuit.arrays import check_integers, memory_for
 from pcircuit.circuit import Circuit
 from pcircuit.compiled.layouts import stack_layout
 from pcircuit.compiled.packing import pack
@@ -24,7 +24,6 @@ from pcircuit.inference.likelihood import STACK_BYTES, cut_rows, evaluated_in_nu
 from pcircuit.inference.log_domain import log_units
 from pcircuit.inference.ranges import may_overflow
 from pcircuit.inference.threads import count_jobs, map_in_threads
-from pcircuit.memory import memory_for
 
 NUMPY_ROWS = 256
 

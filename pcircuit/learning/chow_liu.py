@@ -25,8 +25,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import check_integers, check_number
+from pcircuit.arguments import check_number
 from pcircuit.array_types import Evidence, Floats, Ints
+from pcircuit.arrays import check_integers
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.evidence import MOST_WEIGHT
 from pcircuit.learning.pair_counts import checked_table, checked_weights, pair_counts, refuse_large_pairs

@@ -29,12 +29,11 @@ from numpy.typing import ArrayLike
 
 from pcircuit.arguments import check_generator, check_number, check_whole_number
 from pcircuit.array_types import Evidence, Floats, Ints
-from pcircuit.circuit import Circuit
+from pcircuit.circuit import Circuit, check_distribution
 from pcircuit.compiled.engines.choice import Kernels
 from pcircuit.compiled.packed import Packed, table_rows, weight_rows
 from pcircuit.compiled.packing import pack, with_parameters
 from pcircuit.compiled.rescaling import with_plan_for
-from pcircuit.distribution import check_distribution
 from pcircuit.engine import AUTO, chosen_engine
 from pcircuit.evidence import MOST_WEIGHT, check_evidence, row_weights
 from pcircuit.inference.flows import FLOWS, accumulate, expected_flows, flow_seconds

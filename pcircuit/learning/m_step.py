@@ -9,8 +9,7 @@ import numpy as np
 
 from pcircuit.arguments import check_number
 from pcircuit.array_types import Floats
-from pcircuit.circuit import Circuit, InnerRegion, InputRegion
-from pcircuit.distribution import check_distribution
+from pcircuit.circuit import Circuit, InnerRegion, InputRegion, check_distribution
 from pcircuit.evidence import MOST_WEIGHT
 from pcircuit.inference.flows import Flows
 

@@ -27,8 +27,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pcircuit.arguments import check_integers, first
+from pcircuit.arguments import first
 from pcircuit.array_types import Bools, Evidence, Floats, Ints
+from pcircuit.arrays import check_integers
 from pcircuit.evidence import integer_entries, row_weights
 
 BLOCK_CATEGORIES = 1024  # categories of all variables of a group: a block of counts takes 8 MB

@@ -25,8 +25,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import check_generator, check_integers, check_whole_number
+from pcircuit.arguments import check_generator, check_whole_number
 from pcircuit.array_types import Ints, Seed
+from pcircuit.arrays import check_integers
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.learning.start_values import check_tables_fit, random_rows
 from pcircuit.vtree import VTree

@@ -5,7 +5,7 @@ import numpy as np
 
 from pcircuit.arguments import shown
 from pcircuit.array_types import Floats, Ints
-from pcircuit.memory import check_memory
+from pcircuit.arrays import check_memory
 from pcircuit.vtree import VTree
 
 PERTURBATION = 2.0  # start values of one row differ by factors up to exp(2)

@@ -29,17 +29,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.argument_arrays import as_array
 from pcircuit.array_types import Bools, Evidence, Floats, Ints
-from pcircuit.circuit import Circuit, InnerRegion, InputRegion
+from pcircuit.arrays import as_array, memory_for
+from pcircuit.circuit import Circuit, InnerRegion, InputRegion, check_distribution
 from pcircuit.compiled.engines.choice import Kernels, numpy_seconds
-from pcircuit.distribution import check_distribution
 from pcircuit.evidence import as_integer_table, refuse_out_of_range
 from pcircuit.inference.likelihood import cut_rows, tiny_circuit, upward
 from pcircuit.inference.log_domain import log_units
 from pcircuit.inference.threads import count_jobs, map_in_threads
 from pcircuit.inference.unit_likelihoods import checked_nodes
-from pcircuit.memory import memory_for
 from pcircuit.moments.compiled.expectation_arrays import as_free, column_of_each_node, expectation_arrays, new_scratch
 
 BLOCK_VALUES = 4_000_000  # entries of the matrices of a block of rows

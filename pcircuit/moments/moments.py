@@ -31,12 +31,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import check_numbers, check_whole_number
+from pcircuit.arguments import check_whole_number
 from pcircuit.array_types import Floats, Ints
-from pcircuit.circuit import Circuit
-from pcircuit.distribution import check_distribution
+from pcircuit.arrays import check_numbers, memory_for
+from pcircuit.circuit import Circuit, check_distribution
 from pcircuit.inference.node_selection import check_node_weights, check_nodes, select_nodes
-from pcircuit.memory import memory_for
 from pcircuit.moments import routes
 from pcircuit.moments.plan import Plan, make_plan
 from pcircuit.moments.rounding import without_rounding

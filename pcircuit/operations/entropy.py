@@ -28,8 +28,7 @@ import numpy as np
 from numpy.random import Generator
 
 from pcircuit.arguments import check_generator, check_whole_number
-from pcircuit.circuit import Circuit
-from pcircuit.distribution import check_distribution
+from pcircuit.circuit import Circuit, check_distribution
 from pcircuit.inference.likelihood import log_likelihood
 from pcircuit.inference.sampling import sample
 from pcircuit.operations.marginals import marginalize, variable_numbers

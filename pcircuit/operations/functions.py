@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import check_integers, is_listing
-from pcircuit.circuit import Circuit
-from pcircuit.distribution import check_distribution
+from pcircuit.arguments import is_listing
+from pcircuit.arrays import check_integers
+from pcircuit.circuit import Circuit, check_distribution
 from pcircuit.operations.products import check_one_space, overlap
 from pcircuit.operations.properties import prune
 from pcircuit.regions import InnerRegion, InputRegion

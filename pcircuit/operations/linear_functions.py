@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import check_numbers, is_listing, shown
-from pcircuit.circuit import Circuit
-from pcircuit.distribution import check_distribution
+from pcircuit.arguments import is_listing, shown
+from pcircuit.arrays import check_numbers
+from pcircuit.circuit import Circuit, check_distribution
 from pcircuit.regions import InnerRegion, InputRegion
 
 MOST_VALUES = 1_000_000  # that the sum can take

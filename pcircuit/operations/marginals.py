@@ -26,8 +26,8 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.arguments import check_integers
 from pcircuit.array_types import Bools, Floats, Ints, Weights
+from pcircuit.arrays import check_integers
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion, check_circuit
 from pcircuit.vtree import VTree
 

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import check_numbers, check_whole_number, is_listing
+from pcircuit.arguments import check_whole_number, is_listing
 from pcircuit.array_types import Floats, Weights
+from pcircuit.arrays import check_numbers
 from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.operations.products import check_one_space, multiply
 from pcircuit.operations.properties import prune

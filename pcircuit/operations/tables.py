@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.arguments import check_integers, is_listing
-from pcircuit.circuit import Circuit
-from pcircuit.distribution import check_distribution
+from pcircuit.arguments import is_listing
+from pcircuit.arrays import check_integers
+from pcircuit.circuit import Circuit, check_distribution
 from pcircuit.inference.masses import unit_masses
 from pcircuit.regions import InputRegion
 

@@ -1,1 +1,1 @@
-"""Pictures of circuits and v-trees: for matplotlib, and as self-contained pages."""
+"""Pictures of circuits and v-trees: for matplotlib, as self-contained pages, and in words."""

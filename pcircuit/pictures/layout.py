@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pcircuit.array_types import Floats, Ints
-from pcircuit.description import depths
+from pcircuit.pictures.description import depths
 from pcircuit.vtree import VTree
 
 MARGIN = 20.0

@@ -21,8 +21,9 @@ SAME_NAME = (
     "log_likelihood", "node_likelihoods", "latent_posterior", "shapley_values", "sample", "most_probable_state",
     "condition", "marginalize", "normalize", "prune", "multiply", "power", "overlap", "expectation", "variance",
     "covariance", "log_probability", "marginal_tables", "pairwise_tables", "linear_moments", "sum_distribution",
-    "entropy", "mutual_information", "properties", "expected_flows", "fit_em", "exact_moments", "save")
-METHODS = {name: name for name in SAME_NAME} | {"plot": "plot_circuit", "write_html": "write_html"}
+    "entropy", "mutual_information", "properties", "expected_flows", "fit_em", "exact_moments", "save", "describe",
+    "write_html")
+METHODS = {name: name for name in SAME_NAME} | {"plot": "plot_circuit"}
 OF_MIXTURES = {"log_likelihood": "log_likelihood", "sample": "sample", "save": "save_mixture"}
 
 

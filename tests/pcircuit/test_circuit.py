@@ -7,7 +7,8 @@ import scipy.sparse
 import zoo
 from hypothesis import given, settings
 
-from pcircuit import Circuit, InnerRegion, InputRegion, StructureError, VTree
+import pcircuit
+from pcircuit import Circuit, InnerRegion, InputRegion, StructureError, VTree, check_distribution
 
 LONG = [20_000, pytest.param(100_000, marks=pytest.mark.slow)]
 ZOO = zoo.all_circuits()
@@ -189,3 +190,23 @@ def test_many_thousand_variables_in_a_chain(V):
     message = f"region {V + 1} with scope .*: `products` asks for unit 1 of child region {V}"
     with pytest.raises(StructureError, match=message):
         with_region(circuit, V, root)
+
+
+def test_distributions_are_returned():
+    for circuit in zoo.circuits().values():
+        assert check_distribution(circuit) is circuit
+
+
+@pytest.mark.parametrize("name", zoo.unnormalized_circuits())
+def test_others_are_refused_by_name(name):
+    circuit = zoo.unnormalized_circuits()[name]
+    with pytest.raises(StructureError, match="`model` is not normalised, so it is not a distribution"):
+        check_distribution(circuit, "model")
+    for query in (pcircuit.exact_moments, pcircuit.sample, lambda c: pcircuit.fit_em(c, [[0] * c.num_variables])):
+        with pytest.raises(StructureError, match="`circuit` is not normalised, so it is not a distribution"):
+            query(circuit)
+
+
+def test_what_is_no_circuit_is_named():
+    with pytest.raises(TypeError, match=r"`circuit` must be a pcircuit\.Circuit, found list"):
+        check_distribution([])

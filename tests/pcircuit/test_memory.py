@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from pcircuit.memory import check_memory, memory_for
+from pcircuit.arrays import check_memory, memory_for
 
 resource = pytest.importorskip("resource", reason="needs memory limits of POSIX")
 

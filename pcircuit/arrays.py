@@ -1,15 +1,29 @@
-"""Checks of arrays: real numbers in an interval, and whole numbers in a range."""
+"""Arrays: those that callers give are checked, and those that are made must fit the memory.
+
+    check_numbers     real numbers in an interval
+    check_integers    whole numbers in a range, such as node ids
+    memory_for        around the making of one array
+    check_memory      before the making of many that are as large together
+
+When memory runs out, a MemoryError says what did not fit, how large it is, and what would fit.  Only results can be
+that large: intermediate arrays are cut into blocks of fixed size.
+"""
 from __future__ import annotations
 
 import math
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Integral
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pcircuit.argument_values import at, first, is_real, shown
+from pcircuit.arguments import at, first, is_real, shown
 
 INT64 = np.iinfo(np.int64)
+UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
+MOST_BITS = 1000  # of a size that is written out: larger ones are not even floats
 
 
 def check_numbers(values: ArrayLike, name: str, expected: str, shape: tuple[int, ...] | None = None, *,
@@ -161,6 +175,69 @@ def without_masks(values: object) -> object:
     return [None if part is np.ma.masked else without_masks(part) if not isinstance(part, np.ma.MaskedArray)
             else np.where(np.ma.getmaskarray(part), None, part.data)  # type: ignore[call-overload]
             for part in values]
+
+
+@contextmanager
+def memory_for(what: str, size: int, advice: str) -> Iterator[None]:
+    """Context in which a MemoryError says that `what`, of `size` bytes, does not fit, and gives advice.
+
+    Parameters
+    ----------
+    what : str
+        Such as "the covariance of 10 nodes".
+    size : int
+        Bytes.
+    advice : str
+        What to do instead.
+
+    Examples
+    --------
+    >>> with memory_for("a large array", 3 * 2**40, "make a smaller one"):
+    ...     raise MemoryError
+    Traceback (most recent call last):
+        ...
+    MemoryError: a large array takes 3 TiB, more than there is: make a smaller one
+    """
+    try:
+        yield
+    except MemoryError as error:
+        power = min((max(size, 1).bit_length() - 1) // 10, len(UNITS) - 1)
+        if size.bit_length() > MOST_BITS:
+            taken = f"more than 2**{MOST_BITS} bytes"
+        else:
+            taken = f"{size / 1024**power:.3g} {UNITS[power]}"
+        raise MemoryError(f"{what} takes {taken}, more than there is: {advice}") from error
+
+
+def check_memory(what: str, size: int, advice: str) -> None:
+    """Raise the MemoryError of `memory_for` unless so many bytes can be had, without using them.
+
+    Parameters
+    ----------
+    what : str
+        Such as "a circuit of 10 units in each region".
+    size : int
+        Bytes; any whole number, also one that no machine could address.
+    advice : str
+        What to do instead.
+
+    Raises
+    ------
+    MemoryError
+        If the system refuses an array of this size.
+
+    Examples
+    --------
+    >>> check_memory("a row", 1000, "make a shorter one")
+    >>> check_memory("a large table", 10**30, "make a smaller one")
+    Traceback (most recent call last):
+        ...
+    MemoryError: a large table takes 9.09e+17 TiB, more than there is: make a smaller one
+    """
+    with memory_for(what, size, advice):
+        if size > sys.maxsize:
+            raise MemoryError
+        np.empty(size, np.uint8)
 
 
 def _inside(smallest: float, largest: float, least: float | None, above: float | None, most: float | None) -> bool:

@@ -10,53 +10,80 @@ from typing import Any
 
 import numpy as np
 
+from pcircuit.arguments import check_whole_number
 from pcircuit.array_types import Floats, Ints
+from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.regions import InputRegion
 from pcircuit.vtree import VTree
 
+MOST_DESCRIBED, MOST_NUMBERS = 40, 2000  # regions and parameters that are written out unless more are asked for
 MOST_LEVELS = 24  # written out; those in the middle are left out
 HEADS = ("level", "regions", "variables each", "inputs", "products", "sums", "parameters", "zero")
 
 
-def region_lines(vtree: VTree, regions: Sequence[Any], offsets: Ints, r: int) -> list[str]:
-    """Region r with its tables.
+def describe(circuit: Circuit, *, max_regions: int | None = None) -> str:
+    """The circuit in words: region by region with its tables, or, where it is large, level by level.
 
     Parameters
     ----------
-    vtree : VTree
-    regions : sequence of InputRegion or InnerRegion
-    offsets : (R + 1,) int array
-        The first node id of each region.
-    r : int
-        Which region.
+    circuit : Circuit
+    max_regions : int, optional
+        So many regions are written out, however large they are; the last line says what is left out.  Default: all
+        of a circuit of at most 40 regions and 2,000 parameters, and of others a line for each level.
 
     Returns
     -------
-    list of str
+    str
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `circuit` is no circuit, or `max_regions` is not a whole number of at least 0.
+
+    Examples
+    --------
+    >>> from pcircuit import VTree
+    >>> print(describe(Circuit(VTree([-1], [0]), [InputRegion(0, [[0.4, 0.6]])])))
+    Circuit(1 variables, 1 regions, 1 units, 2 parameters)
+    region 0, scope {0}, node ids 0..0: InputRegion(variable 0, 1 units, 2 categories)
+      input 0: 0.4 0.6
     """
-    region, scope = regions[r], ",".join(map(str, vtree.scope(r)))
-    lines = [f"region {r}, scope {{{scope}}}, node ids {offsets[r]}..{offsets[r + 1] - 1}: {region!r}"]
+    check_circuit(circuit)
+    wanted = check_whole_number(max_regions, "max_regions", 0, none="all regions of small circuits")
+    is_small = circuit.num_regions <= MOST_DESCRIBED and circuit.num_parameters <= MOST_NUMBERS
+    if wanted is None and not is_small:
+        return "\n".join([repr(circuit), *_level_lines(circuit.vtree, circuit.regions)])
+    wanted = circuit.num_regions if wanted is None else min(wanted, circuit.num_regions)
+    lines = [repr(circuit), *(line for r in range(wanted) for line in _region_lines(circuit, r))]
+    if circuit.num_regions > wanted:
+        lines.append(f"... and {circuit.num_regions - wanted} more regions")
+    return "\n".join(lines)
+
+
+def depths(vtree: VTree) -> Ints:
+    """(R,) depth of each node of a v-tree, 0 at the root."""
+    depth = np.zeros(vtree.num_nodes, dtype=np.int64)
+    for r in range(vtree.num_nodes - 2, -1, -1):
+        depth[r] = depth[vtree.parents[r]] + 1
+    return depth
+
+
+def _region_lines(circuit: Circuit, r: int) -> list[str]:
+    """Region r with its tables."""
+    region, scope = circuit.regions[r], ",".join(map(str, circuit.vtree.scope(r)))
+    first, last = circuit.offsets[r:r + 2]
+    lines = [f"region {r}, scope {{{scope}}}, node ids {first}..{last - 1}: {region!r}"]
     if isinstance(region, InputRegion):
         return lines + [f"  input {k}: {_numbers(row)}" for k, row in enumerate(region.probs)]
-    children = vtree.children(r)
+    children = circuit.vtree.children(r)
     for p, units in enumerate(region.products):
         factors = " x ".join(f"{c}.{u}" for c, u in zip(children, units, strict=True))
         lines.append(f"  product {p}: {factors}")
     return lines + [f"  sum {k}: {_numbers(region.weight_row(k))}" for k in range(region.num_units)]
 
 
-def level_lines(vtree: VTree, regions: Sequence[Any]) -> list[str]:
-    """The circuit as a table with one line for each level of the v-tree, and what is said of all levels.
-
-    Parameters
-    ----------
-    vtree : VTree
-    regions : sequence of InputRegion or InnerRegion
-
-    Returns
-    -------
-    list of str
-    """
+def _level_lines(vtree: VTree, regions: Sequence[Any]) -> list[str]:
+    """The circuit as a table with one line for each level of the v-tree, and what is said of all levels."""
     depth = depths(vtree)
     categories = [region.num_categories for region in regions if isinstance(region, InputRegion)]
     children = [len(c) for c in vtree.child_lists() if c]
@@ -74,14 +101,6 @@ def level_lines(vtree: VTree, regions: Sequence[Any]) -> list[str]:
     if cut:
         table.insert(1 + MOST_LEVELS // 2, f"... {len(rows) - MOST_LEVELS} more levels")
     return lines + table
-
-
-def depths(vtree: VTree) -> Ints:
-    """(R,) depth of each node of a v-tree, 0 at the root."""
-    depth = np.zeros(vtree.num_nodes, dtype=np.int64)
-    for r in range(vtree.num_nodes - 2, -1, -1):
-        depth[r] = depth[vtree.parents[r]] + 1
-    return depth
 
 
 def _columns(regions: Sequence[Any], scopes: Ints) -> Ints:
