@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+import pcircuit
 from hld.answers.table_facts import batch_profile, evidence_of
-from hld.checks import check_alpha
 from hld.detector import HLDDetector
 from hld.detector_parts import warn_of_several, with_groups
 from hld.estimator import check_fitted
@@ -59,9 +59,10 @@ def judge_chunks(detector: HLDDetector, chunks: Iterable[Any], alpha: float = 0.
     check_detector(detector)
     if not isinstance(chunks, Iterable):
         raise TypeError(f"`chunks` must be a sequence of tables, found {chunks!r}")
+    alpha = pcircuit.check_fraction(alpha, "alpha")
     if detector.judge_ is not detector.test_:
-        return _judge_whole(detector, chunks, check_alpha(alpha))
-    alpha, facts = check_alpha(alpha), facts_of_chunks(detector, chunks)
+        return _judge_whole(detector, chunks, alpha)
+    facts = facts_of_chunks(detector, chunks)
     if facts is None:
         raise ValueError("`chunks` has no table: at least one is needed")
     return judge_facts(detector, facts, alpha)

@@ -20,7 +20,6 @@ import numpy as np
 
 import pcircuit
 from hld.answers.table_facts import batch_profile, evidence_of
-from hld.checks import check_alpha
 from hld.detector_options import check_options
 from hld.detector_parts import batch_as_named, describe, judge_table_summary, warn_of_several, with_groups
 from hld.detector_questions import DetectorQuestions
@@ -230,7 +229,7 @@ class HLDDetector(DetectorQuestions):
         (False, True)
         """
         check_fitted(self)
-        alpha = check_alpha(alpha)
+        alpha = pcircuit.check_fraction(alpha, "alpha")
         if isinstance(batch, BatchSummary):
             return judge_table_summary(self, batch, alpha)
         alone = self.judge_ is self.test_  # shares and counts are tested as those of independent rows

@@ -10,7 +10,6 @@ import numpy as np
 
 import pcircuit
 from hld.answers.table_facts import batch_profile
-from hld.checks import check_alpha
 from hld.estimator import check_fitted, predictions, width_as_expected
 from hld.planning.of_tables import detectable_of_table, power_of_table, sample_size_of_table
 from hld.results.largest import largest_of
@@ -71,7 +70,7 @@ class DetectorQuestions:
         """
         from hld.answers.segments import judge_segments
         check_fitted(self)
-        alpha = check_alpha(alpha)
+        alpha = pcircuit.check_fraction(alpha, "alpha")
         return judge_segments(self, lambda rows, quality: with_quality(
             lambda level: self.judge_(rows, level), quality, alpha,
             largest_of(self, batch_profile(self, rows)) if self.judge_ is self.test_ else {}),

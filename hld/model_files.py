@@ -73,8 +73,4 @@ def load(path: str | os.PathLike[str]) -> HLDDetector:
     Traceback (most recent call last):
     FileNotFoundError: [Errno 2] No such file or directory: 'no-such-file.hld'
     """
-    header, arrays = pcircuit.read_archive(path, FORMAT, FORMAT_VERSION)
-    try:
-        return HLDDetector.from_parts(header, arrays)
-    except ValueError as error:
-        raise ValueError(f"cannot read {os.fspath(path)!r}: {error}") from error
+    return pcircuit.read_object(path, FORMAT, FORMAT_VERSION, HLDDetector.from_parts)

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.arguments import check_choice as check_choice
     from pcircuit.arguments import check_flag as check_flag
+    from pcircuit.arguments import check_fraction as check_fraction
     from pcircuit.arguments import check_generator as check_generator
     from pcircuit.arguments import check_number as check_number
+    from pcircuit.arguments import check_seed as check_seed
     from pcircuit.arguments import check_whole_number as check_whole_number
     from pcircuit.arrays import check_integers as check_integers
     from pcircuit.arrays import check_numbers as check_numbers
@@ -21,11 +23,18 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.evidence import check_evidence as check_evidence
     from pcircuit.files.archive import check_header as check_header
     from pcircuit.files.archive import read_archive as read_archive
+    from pcircuit.files.archive import read_object as read_object
     from pcircuit.files.archive import write_archive as write_archive
     from pcircuit.files.circuit_file import from_arrays as from_arrays
     from pcircuit.files.circuit_file import load as load
     from pcircuit.files.circuit_file import save as save
     from pcircuit.files.circuit_file import to_arrays as to_arrays
+    from pcircuit.files.contents import check_names as check_names
+    from pcircuit.files.contents import finite_array as finite_array
+    from pcircuit.files.contents import saved_count as saved_count
+    from pcircuit.files.contents import saved_number as saved_number
+    from pcircuit.files.contents import under_prefix as under_prefix
+    from pcircuit.files.contents import with_prefix as with_prefix
     from pcircuit.files.mixture_file import load_mixture as load_mixture
     from pcircuit.files.mixture_file import save_mixture as save_mixture
     from pcircuit.files.whole_file import replace_file as replace_file
@@ -119,7 +128,8 @@ _HOME = {
     "Circuit": "circuit", "check_distribution": "circuit", "Mixture": "circuit_mixture",
     "InputRegion": "regions", "InnerRegion": "regions", "StructureError": "regions",
     "VTree": "vtree",
-    "check_choice": "arguments", "check_flag": "arguments", "check_generator": "arguments",
+    "check_choice": "arguments", "check_flag": "arguments", "check_fraction": "arguments",
+    "check_generator": "arguments", "check_seed": "arguments",
     "check_integers": "arrays", "check_number": "arguments", "check_numbers": "arrays",
     "check_whole_number": "arguments",
 
@@ -146,7 +156,10 @@ _HOME = {
     "means_cost": "moments.means", "unit_means": "moments.means",
     "Moments": "moments.moments", "exact_moments": "moments.moments",
     "unit_masses": "inference.masses",
-    "check_header": "files.archive", "read_archive": "files.archive", "write_archive": "files.archive",
+    "check_header": "files.archive", "read_archive": "files.archive", "read_object": "files.archive",
+    "write_archive": "files.archive",
+    "check_names": "files.contents", "finite_array": "files.contents", "saved_count": "files.contents",
+    "saved_number": "files.contents", "under_prefix": "files.contents", "with_prefix": "files.contents",
     "from_arrays": "files.circuit_file", "load": "files.circuit_file", "save": "files.circuit_file",
     "to_arrays": "files.circuit_file", "replace_file": "files.whole_file",
     "save_mixture": "files.mixture_file", "load_mixture": "files.mixture_file",

@@ -9,9 +9,11 @@ the wrong kind is a TypeError, a value of the right kind but out of range a Valu
 
     check_whole_number    counts and sizes
     check_number          one real number in an interval
+    check_fraction        one strictly between 0 and 1
     check_choice          one of several names
     check_flag            true or false
     check_generator       seeds and generators
+    check_seed            the same, of which one number is kept
 
 Arrays of numbers are checked in `pcircuit.arrays`, and what may be missing, evidence, in `pcircuit.evidence`.
 """
@@ -112,9 +114,9 @@ def check_number(value: object, name: str, *, least: float | None = None, above:
 
     Examples
     --------
-    >>> check_number(1, "alpha", above=0, below=1)
+    >>> check_number(-1, "margin", least=0)
     Traceback (most recent call last):
-    ValueError: `alpha` must be a finite number above 0 and below 1, found 1
+    ValueError: `margin` must be a finite number of at least 0, found -1
     """
     if isinstance(value, np.ndarray) and value.ndim == 0 and not isinstance(value, np.ma.MaskedArray):
         value = value[()]
@@ -129,6 +131,34 @@ def check_number(value: object, name: str, *, least: float | None = None, above:
                 most is None or number <= most) and (below is None or number < below):
             return number
     raise wrong(f"`{name}` must be a finite number{bounds(least, above, most, below)}, found {shown(value)}")
+
+
+def check_fraction(value: object, name: str) -> float:
+    """`value` as a float, refused unless it is strictly between 0 and 1, such as a level, a power, a confidence.
+
+    Parameters
+    ----------
+    value : float
+        As for `check_number`.
+    name : str
+        Name of the argument in error messages.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `check_number` does.
+
+    Examples
+    --------
+    >>> check_fraction(1, "alpha")
+    Traceback (most recent call last):
+    ValueError: `alpha` must be a finite number above 0 and below 1, found 1
+    """
+    return check_number(value, name, above=0, below=1)
 
 
 def check_choice(value: object, name: str, options: Sequence[str]) -> str:
@@ -226,6 +256,34 @@ def check_generator(rng: object, name: str = "rng") -> np.random.Generator:
         wrong = type(error) if type(error) is ValueError else TypeError
     raise wrong(f"`{name}` must be a seed (a whole number of at least 0) or a numpy.random.Generator, found "
                 f"{shown(rng)}")
+
+
+def check_seed(rng: object, name: str = "rng") -> int:
+    """The one number below 2^53 that everything drawn later depends on, for objects that draw again and again.
+
+    Parameters
+    ----------
+    rng : int, sequence of int, numpy.random.Generator, or None
+        As for `check_generator`; a generator moves on by one number.
+    name : str
+        Name of the argument in error messages.
+
+    Returns
+    -------
+    int
+        Drawn from it, so not `rng` itself; equal seeds give equal numbers.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `check_generator` does.
+
+    Examples
+    --------
+    >>> check_seed(7) == check_seed(np.random.default_rng(7)) != check_seed(8)
+    True
+    """
+    return int(check_generator(rng, name).integers(2 ** 53))
 
 
 # -- what a sentence says: a value, its place, an interval ----------------------------------------------------

@@ -14,7 +14,7 @@ from test_layers import PATHS, nodes
 
 # rooms and modules that read what is saved, or what is typed in a shell
 READERS = ("pcircuit/files/", "pcircuit/formats/", "pcircuit/__main__.py", "pcircuit/engine.py", "hld/files/",
-           "hld/table_files/", "hld/command/", "hld/checks/saved.py", "hld/model_files.py", "hld/monitoring/monitor",
+           "hld/table_files/", "hld/command/", "hld/model_files.py", "hld/monitoring/monitor",
            "hld/nulls/", "hld/references/kept_rows.py", "hld/vectors/linear_maps.py",
            "hld/vectors/windows.py",
            "hld/schemas/columns.py", "hld/schemas/encoder_json.py", "hld/schemas/schema_json.py",

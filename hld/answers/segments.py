@@ -30,7 +30,6 @@ import pcircuit
 from hld.answers.adjust import benjamini_hochberg, benjamini_yekutieli
 from hld.answers.table_facts import batch_profile, evidence_of
 from hld.answers.words import p_text
-from hld.checks import check_alpha
 from hld.schemas.counts.new_values import KeptValues
 from hld.schemas.encoding import EncodingReport, reports_of_parts
 from hld.schemas.quality import DataQuality, data_quality
@@ -160,7 +159,7 @@ def judge_segments(detector: Any, judge: Callable[..., Any], table: Any, by: lis
     Benjamini and Yekutieli (2001), The control of the false discovery rate in multiple testing under dependency, Annals
     of Statistics 29, 1165.
     """
-    alpha = check_alpha(alpha)
+    alpha = pcircuit.check_fraction(alpha, "alpha")
     pcircuit.check_choice(procedure, "procedure", tuple(ADJUST))
     if every is not None:
         pcircuit.check_choice(every, "every", tuple(PERIODS))

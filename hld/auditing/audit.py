@@ -35,7 +35,6 @@ import pcircuit
 from hld.auditing.adapters import column_of, level_text, num_rows, pvalue_function, take
 from hld.auditing.random_rows import too_often
 from hld.auditing.whole_groups import OUTSIDE, WORDS, as_judged, fit_all, kind_of, too_many, whole_groups
-from hld.checks import check_alpha
 from hld.planning.alternatives import Edit, read_edits
 
 SIZES = (10, 50, 200)
@@ -238,7 +237,7 @@ def audit(detectors: Any, held_out: Any, sizes: Sequence[int] = SIZES, edits: Se
     >>> audit(sign_test, coins, sizes=[50], num_batches=40).keeps_level
     {'detector': True}
     """
-    alpha, rng = check_alpha(alpha), pcircuit.check_generator(rng)
+    alpha, rng = pcircuit.check_fraction(alpha, "alpha"), pcircuit.check_generator(rng)
     B, n = pcircuit.check_whole_number(num_batches, "num_batches", 1), num_rows(held_out)
     if isinstance(sizes, str) or (not isinstance(sizes, Sequence) and getattr(sizes, "ndim", 0) != 1):
         raise TypeError(f"`sizes` must be a sequence of batch sizes, found {sizes!r}")

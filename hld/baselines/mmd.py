@@ -35,7 +35,7 @@ from numpy.typing import ArrayLike
 import hld.gchi2 as gchi2
 import pcircuit
 from hld.baselines.kernel_mean import pair_sum, product_kernel, smoothed
-from hld.checks import check_alpha, check_verdict, seed_of
+from hld.nulls.null import check_verdict
 from hld.nulls.ranks.monte_carlo import monte_carlo_error, monte_carlo_pvalue, rejection_threshold
 from hld.vectors.completion import complete
 
@@ -166,7 +166,7 @@ class MMDTest:
         pcircuit.check_choice(null, "null", NULLS)
         self.num_resamples = pcircuit.check_whole_number(num_resamples, "num_resamples", 1)
         self.circuit, self.null = circuit, null
-        self._seed = seed_of(rng)
+        self._seed = pcircuit.check_seed(rng)
         self._kernel = product_kernel(circuit, kernel, bandwidth, self._seed)
         self.kernel, self.bandwidth = self._kernel.name, self._kernel.bandwidth
         self._smoothed = smoothed(circuit, self._kernel)
@@ -193,7 +193,7 @@ class MMDTest:
         TypeError, ValueError
             If `batch` is not evidence for the circuit or has no rows, or `alpha` is not in (0, 1).
         """
-        alpha = check_alpha(alpha)
+        alpha = pcircuit.check_fraction(alpha, "alpha")
         rows, num_missing = complete(self.circuit, batch, self._seed)
         T = len(rows)
         statistic = self._statistic(rows)

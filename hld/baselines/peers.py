@@ -34,7 +34,7 @@ from hld.baselines.statistics import (
     two_sample_mmd_squared,
     typicality,
 )
-from hld.checks import check_alpha, check_verdict, seed_of
+from hld.nulls.null import check_verdict
 from hld.nulls.ranks.monte_carlo import monte_carlo_pvalue, rejection_threshold
 
 __all__ = ["BaselineResult", "BaselineTest", "dropout_scores", "dropout_test", "mean_difference", "median_bandwidth",
@@ -124,7 +124,7 @@ class BaselineTest:
         TypeError, ValueError
             If `batch` is not evidence for the circuit or has no rows, or `alpha` is not in (0, 1).
         """
-        alpha = check_alpha(alpha)
+        alpha = pcircuit.check_fraction(alpha, "alpha")
         batch = pcircuit.check_evidence(self.circuit, batch, name="batch")
         if not len(batch):
             raise ValueError("`batch` has no rows: a test needs at least one")
@@ -312,4 +312,5 @@ def _test(circuit: pcircuit.Circuit, summary: Callable[..., Any], statistic: Cal
           rng: Any) -> BaselineTest:
     """A BaselineTest after the checks that all share."""
     num_resamples = pcircuit.check_whole_number(num_resamples, "num_resamples", 1)
-    return BaselineTest(pcircuit.check_distribution(circuit), summary, statistic, num_resamples, seed_of(rng))
+    circuit, seed = pcircuit.check_distribution(circuit), pcircuit.check_seed(rng)
+    return BaselineTest(circuit, summary, statistic, num_resamples, seed)

@@ -34,7 +34,6 @@ from typing import Any
 import numpy as np
 
 import pcircuit
-from hld.checks import check_alpha
 from hld.detector import HLDDetector
 from hld.nulls.joint import JointNull, covariance_factor, harmonic_mean, joint_law
 from hld.nulls.limit_law import limit_law
@@ -140,7 +139,7 @@ def two_sample(model: pcircuit.Circuit | HLDTest | HLDDetector, first: object, s
     >>> two_sample(circuit, rows[:200], rows[200:] * rows[:200]).reject
     True
     """
-    alpha, rng = check_alpha(alpha), pcircuit.check_generator(rng)
+    alpha, rng = pcircuit.check_fraction(alpha, "alpha"), pcircuit.check_generator(rng)
     B = pcircuit.check_whole_number(num_permutations, "num_permutations", 1)
     test = test_of(model)
     if isinstance(first, BatchSummary) or isinstance(second, BatchSummary):

@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hld.checks import check_alpha, finite_array
+import pcircuit
 from hld.conditional.column_tests import column_pvalues
 from hld.conditional.context import CovariateContext
 from hld.conditional.covariate_functions import CovariateFunctions, choose_functions
@@ -110,7 +110,7 @@ class ConditionalTest:
 
     def __call__(self, batch: ArrayLike, alpha: float = 0.05) -> HLDResult:
         """Test a batch (T, V) of codes, -1 for a hole, at a level in (0, 1)."""
-        inner, alpha = self.inner, check_alpha(alpha)
+        inner, alpha = self.inner, pcircuit.check_fraction(alpha, "alpha")
         batch = check_rows(inner.circuit, batch)
         T, functions = len(batch), self.functions(batch)
         own, shown = _corrected(inner, batch, self.given, functions @ self.beta)
@@ -191,18 +191,18 @@ class ConditionalTest:
     def from_arrays(cls, inner: HLDTest, arrays: dict[str, Any]) -> ConditionalTest:
         """What `to_arrays` gave, checked."""
         V, q, m = inner.circuit.num_variables, len(inner.calibration.metrics), len(inner.nodes)
-        given = finite_array(arrays, "given", (None,), np.int64)
+        given = pcircuit.finite_array(arrays, "given", (None,), np.int64)
         if len(given) and (given.min() < 0 or given.max() >= V or (np.diff(given) <= 0).any()):
             raise ValueError("the covariates of the test must be ascending columns")
-        k = finite_array(arrays, "num_rows", (1,), np.int64)
-        beta = finite_array(arrays, "beta", (None, m))
+        k = pcircuit.finite_array(arrays, "num_rows", (1,), np.int64)
+        beta = pcircuit.finite_array(arrays, "beta", (None, m))
         functions = CovariateFunctions(given, _read_groups(arrays, inner.circuit.num_categories, given), len(beta))
         if len(beta) not in [end for _, end in functions.ends]:
             raise ValueError("the regression of the test does not fit its covariates")
-        inverse = finite_array(arrays, "inverse", (len(beta),) * 2)
-        norms, fourth, stds = (finite_array(arrays, *one) for one in (("norms", (q, 3)), ("fourth", (q,)),
-                                                                      ("stds", (m,))))
-        joint = finite_array(arrays, "joint", (None,), np.float32)
+        inverse = pcircuit.finite_array(arrays, "inverse", (len(beta),) * 2)
+        norms, fourth, stds = (pcircuit.finite_array(arrays, *one)
+                               for one in (("norms", (q, 3)), ("fourth", (q,)), ("stds", (m,))))
+        joint = pcircuit.finite_array(arrays, "joint", (None,), np.float32)
         if k[0] < 2 or min(norms.min(), fourth.min(), stds.min()) < 0 or (np.linalg.eigvalsh(inverse) < -1e-9).any() \
                 or (q > 1) != (len(joint) > RESOLVED) or (np.diff(joint) < 0).any():
             raise ValueError("the sums of the test given covariates are not those of rows")
@@ -273,7 +273,7 @@ def _read_groups(arrays: dict[str, Any], num_categories: Any, given: np.ndarray)
     sizes = [num_categories[v] + 1 for v in given.tolist()]
     if "groups" not in arrays:
         return tuple(np.arange(size) for size in sizes)
-    flat = finite_array(arrays, "groups", (sum(sizes),), np.int64)
+    flat = pcircuit.finite_array(arrays, "groups", (sum(sizes),), np.int64)
     groups = tuple(np.split(flat, np.cumsum(sizes)[:-1])) if sizes else ()
     if any(one[:2].tolist() != [0, 1] or not np.isin(np.diff(one), (0, 1)).all() for one in groups):
         raise ValueError("the groups of a covariate's values must ascend from 0 without gaps")

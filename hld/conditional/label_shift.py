@@ -129,7 +129,7 @@ def label_shift(detector: Any, table: Any, label: str | int, *, confidence: floa
     >>> bool(found.lower[1] < sick.sum() / len(more) < found.upper[1])
     True
     """
-    confidence = pcircuit.check_number(confidence, "confidence", above=0, below=1)
+    confidence = pcircuit.check_fraction(confidence, "confidence")
     encoder, circuit = getattr(detector, "encoder_", None), getattr(detector, "circuit_", None)
     if encoder is None or circuit is None:
         raise TypeError(f"`detector` must be a fitted HLDDetector, found {type(detector).__name__}")

@@ -12,7 +12,7 @@ import functools
 import operator
 from typing import Any, cast
 
-from hld.checks import check_alpha
+import pcircuit
 from hld.chunks import ChunkFacts, check_detector, facts_of_chunks, judge_facts
 from hld.dask.partitions import need_dask, partitions_of
 from hld.detector import HLDDetector
@@ -105,7 +105,7 @@ def judge(detector: HLDDetector, table: Any, alpha: float = 0.05) -> HLDResult:
     if detector.judge_ is not detector.test_:
         raise ValueError("`detector` was fitted with `groups`, `order` or `covariates`, whose test needs all rows "
                          "together: give a table in memory to `detector.test`")
-    alpha, dask, pieces = check_alpha(alpha), need_dask(), partitions_of(table)
+    alpha, dask, pieces = pcircuit.check_fraction(alpha, "alpha"), need_dask(), partitions_of(table)
     shared = dask.delayed(detector, pure=True)
     facts = [dask.delayed(_facts)(shared, piece, i) for i, piece in enumerate(pieces)]
     whole = dask.compute(_tree(facts))[0]

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 import pcircuit
-from hld.checks import check_names, finite_array, under_prefix, with_prefix
 from hld.nulls.named import Context
 from hld.references.circuit import CircuitReference
 from hld.references.kept_rows import KeptRows
@@ -40,14 +39,14 @@ def calibration_parts(calibration: Any) -> tuple[dict[str, Any], dict[str, Any]]
     for i, metric in enumerate(calibration.metrics):
         own, own_arrays = metric.to_parts()
         scalars["metrics"].append(own)
-        arrays |= with_prefix(f"metric.{i}.", own_arrays)
+        arrays |= pcircuit.with_prefix(f"metric.{i}.", own_arrays)
     if calibration.features is not None:
         arrays |= {"feature.places": calibration.features.places, "feature.factors": calibration.features.factors,
                    "feature.scores": calibration.mean_score}
     if calibration.kept is not None:
         scalars["kept"], own_arrays = calibration.kept.to_parts()
-        arrays |= with_prefix("kept.", own_arrays)
-    return scalars, arrays | with_prefix("null.", null_arrays)
+        arrays |= pcircuit.with_prefix("kept.", own_arrays)
+    return scalars, arrays | pcircuit.with_prefix("null.", null_arrays)
 
 
 def read_calibration(circuit: pcircuit.Circuit, scalars: dict[str, Any], arrays: dict[str, np.ndarray],
@@ -74,30 +73,30 @@ def read_calibration(circuit: pcircuit.Circuit, scalars: dict[str, Any], arrays:
     >>> again.null.num_eigenvalues == len(calibration.nodes)
     True
     """
-    check_names(scalars, {"metrics", "null", "kept"}, "the calibration")
+    pcircuit.check_names(scalars, {"metrics", "null", "kept"}, "the calibration")
     nodes = saved_nodes(circuit, arrays)
     m = len(nodes)
     features = read_features(circuit, arrays)
     size = m if features is None else m + features.num_features
-    mean, stds = (finite_array(arrays, name, (size,)) for name in ("mean", "stds"))
+    mean, stds = (pcircuit.finite_array(arrays, name, (size,)) for name in ("mean", "stds"))
     if (mean[:m] < 0).any() or (stds < 0).any() or (mean[:m] > 1.001).any() or (stds[:m] > 1).any():
         raise ValueError("'mean' and 'stds' must be those of likelihoods, numbers from 0 to 1")
     if not isinstance(scalars["metrics"], list) or not scalars["metrics"]:
         raise ValueError("the test has no metric")
-    metrics = tuple(read_map(own, under_prefix(f"metric.{i}.", arrays), size)
+    metrics = tuple(read_map(own, pcircuit.under_prefix(f"metric.{i}.", arrays), size)
                     for i, own in enumerate(scalars["metrics"]))
-    margins = finite_array(arrays, "margins", (len(metrics),))
+    margins = pcircuit.finite_array(arrays, "margins", (len(metrics),))
     if (margins < 0).any() or len({metric.name for metric in metrics}) < len(metrics):
         raise ValueError("the margins of the test must be at least 0, and the names of its metrics different")
     for metric in metrics:
         refuse_scale(metric, stds, mean)
     context = Context(CircuitReference(circuit, nodes, mean[:m]), metrics, stds, seed)
-    null = context.read(scalars["null"], under_prefix("null.", arrays))
+    null = context.read(scalars["null"], pcircuit.under_prefix("null.", arrays))
     kept = None
     if scalars.get("kept") is not None:
-        kept = KeptRows.from_parts(scalars["kept"], under_prefix("kept.", arrays), size, len(metrics))
-    return Calibration(nodes, mean, stds, metrics, null, margins, kept, features,
-                       None if features is None else finite_array(arrays, "feature.scores", (circuit.num_parameters,)))
+        kept = KeptRows.from_parts(scalars["kept"], pcircuit.under_prefix("kept.", arrays), size, len(metrics))
+    scores = None if features is None else pcircuit.finite_array(arrays, "feature.scores", (circuit.num_parameters,))
+    return Calibration(nodes, mean, stds, metrics, null, margins, kept, features, scores)
 
 
 def saved_nodes(circuit: pcircuit.Circuit, arrays: dict[str, np.ndarray]) -> np.ndarray:
@@ -117,7 +116,7 @@ def saved_nodes(circuit: pcircuit.Circuit, arrays: dict[str, np.ndarray]) -> np.
     ValueError
         If they are none.
     """
-    nodes = finite_array(arrays, "nodes", (None,), np.int64)
+    nodes = pcircuit.finite_array(arrays, "nodes", (None,), np.int64)
     if not len(nodes) or nodes.min() < 0 or nodes.max() >= circuit.num_nodes:
         raise ValueError("the nodes of the test are not nodes of the circuit")
     return nodes
@@ -143,8 +142,8 @@ def read_features(circuit: pcircuit.Circuit, arrays: dict[str, np.ndarray]) -> S
     if "feature.places" not in arrays and "feature.factors" not in arrays:
         return None
     P = circuit.num_parameters
-    places = finite_array(arrays, "feature.places", (P,), np.int64)
-    factors = finite_array(arrays, "feature.factors", (P,))
+    places = pcircuit.finite_array(arrays, "feature.places", (P,), np.int64)
+    factors = pcircuit.finite_array(arrays, "feature.factors", (P,))
     r = int(places.max()) + 1
     if places.min() < 0 or r > P or len(np.unique(places)) < r:
         raise ValueError("every feature of the score must be the place of a parameter")

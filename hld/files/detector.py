@@ -18,7 +18,6 @@ import numpy as np
 
 import pcircuit
 from hld.answers.profile import Profile
-from hld.checks import check_names, saved_count, saved_number, under_prefix, with_prefix
 from hld.files.calibration import calibration_parts, read_calibration
 from hld.files.calibration_v1 import parts_of_version_1
 from hld.files.detector_checks import check_calibration, check_history, check_same, check_settings
@@ -71,15 +70,15 @@ def detector_parts(params: dict[str, Any], fitted: dict[str, Any]) -> tuple[Any,
         "offset": _offset_form(fitted["offset"]),
         "test": {**asdict(test.settings), "calibration": scalars},
     }
-    arrays = with_prefix(TEST, arrays) | with_prefix(CIRCUIT, pcircuit.to_arrays(test.circuit))
+    arrays = pcircuit.with_prefix(TEST, arrays) | pcircuit.with_prefix(CIRCUIT, pcircuit.to_arrays(test.circuit))
     if fitted["profile"] is not None:
-        arrays |= with_prefix(PROFILE, fitted["profile"].to_arrays())
+        arrays |= pcircuit.with_prefix(PROFILE, fitted["profile"].to_arrays())
     if fitted["values"] is not None:
-        arrays |= with_prefix(VALUES, fitted["values"].to_arrays())
+        arrays |= pcircuit.with_prefix(VALUES, fitted["values"].to_arrays())
     if fitted["new_values"] is not None:
-        arrays |= with_prefix(NEW, fitted["new_values"].to_arrays())
+        arrays |= pcircuit.with_prefix(NEW, fitted["new_values"].to_arrays())
     more, own = judge_parts(fitted["judge"], test)
-    header, arrays = header | more, arrays | with_prefix(JUDGE, own)
+    header, arrays = header | more, arrays | pcircuit.with_prefix(JUDGE, own)
     return header, arrays | {"history": fitted["history"]}
 
 
@@ -135,27 +134,27 @@ def read_parts(header: dict[str, Any], arrays: dict[str, Any], defaults: dict[st
 def _read_parts(header: dict[str, Any], arrays: dict[str, Any], defaults: dict[str, Any]) -> tuple[Any, ...]:
     """What `read_parts` returns; TypeError or ValueError where the parts do not fit together."""
     is_old = header["version"] < 3
-    check_names(header, KEYS_BEFORE_3 if is_old else KEYS | ({"judge"} & set(header)), "the header")
+    pcircuit.check_names(header, KEYS_BEFORE_3 if is_old else KEYS | ({"judge"} & set(header)), "the header")
     parts = (CIRCUIT, TEST, PROFILE, VALUES, NEW, JUDGE)
-    check_names([name for name in arrays if not name.startswith(parts)], {"history"}, "the file")
+    pcircuit.check_names([name for name in arrays if not name.startswith(parts)], {"history"}, "the file")
     schema = TableSchema.of_encoder(TableEncoder.from_dict(header["encoder"])) if is_old else TableSchema.from_dict(
         header["schema"])
     encoder = schema.encoder()
-    circuit = pcircuit.check_distribution(pcircuit.from_arrays(under_prefix(CIRCUIT, arrays)), "circuit")
+    circuit = pcircuit.check_distribution(pcircuit.from_arrays(pcircuit.under_prefix(CIRCUIT, arrays)), "circuit")
     if tuple(encoder.num_categories) != tuple(circuit.num_categories):
         raise ValueError("encoder and circuit disagree about the numbers of categories")
-    num_train = saved_count(header, "num_train", 2)
-    test = _read_test(circuit, header, under_prefix(TEST, arrays), num_train)
+    num_train = pcircuit.saved_count(header, "num_train", 2)
+    test = _read_test(circuit, header, pcircuit.under_prefix(TEST, arrays), num_train)
     check_history(arrays["history"])
-    profile = _read_profile(under_prefix(PROFILE, arrays), encoder, num_train)
+    profile = _read_profile(pcircuit.under_prefix(PROFILE, arrays), encoder, num_train)
     params = read_params(header["params"], defaults)
     if schema.num_rows not in (None, num_train):
         raise ValueError(f"the schema is of {schema.num_rows} rows, expected {num_train}")
-    fitted = {"schema": schema, "test": test, "judge": read_judge(header, under_prefix(JUDGE, arrays), test),
+    fitted = {"schema": schema, "test": test, "judge": read_judge(header, pcircuit.under_prefix(JUDGE, arrays), test),
               "history": arrays["history"], "num_train": num_train,
               "offset": None if is_old else _read_offset(header["offset"]),
-              "profile": profile, "values": _read_values(under_prefix(VALUES, arrays), encoder),
-              "new_values": _read_new(under_prefix(NEW, arrays), encoder, num_train)}
+              "profile": profile, "values": _read_values(pcircuit.under_prefix(VALUES, arrays), encoder),
+              "new_values": _read_new(pcircuit.under_prefix(NEW, arrays), encoder, num_train)}
     written, _ = detector_parts(params, fitted)
     check_same(header["params"], {name: written["params"][name] for name in header["params"]}, "params")
     if is_old:  # whose encoders are written in another form
@@ -170,7 +169,7 @@ def _read_profile(arrays: dict[str, Any], encoder: TableEncoder, num_train: int)
     """The counts of a file; None if it has none."""
     if not arrays:
         return None
-    check_names(arrays, {"counts", "edges", "pairs"} | ({"laws", "associations"} & set(arrays)), "the profile")
+    pcircuit.check_names(arrays, {"counts", "edges", "pairs"} | ({"laws", "associations"} & set(arrays)), "the profile")
     profile = Profile.from_arrays(arrays, encoder.num_categories)
     if profile.num_rows > num_train:
         raise ValueError(f"the profile counts {profile.num_rows} rows, but the detector learned from {num_train}")
@@ -181,7 +180,7 @@ def _read_values(arrays: dict[str, Any], encoder: TableEncoder) -> ValueTables |
     """The quantiles of continuous columns of a file; None if it has none."""
     if not arrays:
         return None
-    check_names(arrays, {"quantiles", "units"}, "the values")
+    pcircuit.check_names(arrays, {"quantiles", "units"}, "the values")
     return ValueTables.from_arrays(arrays, sum(map(is_binned, encoder.columns)))
 
 
@@ -189,7 +188,7 @@ def _read_new(arrays: dict[str, Any], encoder: Any, num_train: int) -> KeptValue
     """How often held-out rows have new values; None if a file does not say."""
     if not arrays:
         return None
-    check_names(arrays, {"shown", "new"}, "the new values")
+    pcircuit.check_names(arrays, {"shown", "new"}, "the new values")
     return KeptValues.from_arrays(arrays, len(encoder.columns), num_train)
 
 
@@ -202,7 +201,7 @@ def _read_offset(value: Any) -> Any:
     """The offset of single rows: a log-likelihood, or None where an older file was read."""
     if value is None or value == "-inf":
         return None if value is None else -np.inf
-    return -saved_number({"offset": -value if type(value) is float else value}, "offset")
+    return -pcircuit.saved_number({"offset": -value if type(value) is float else value}, "offset")
 
 
 def _read_test(circuit: pcircuit.Circuit, header: dict[str, Any], arrays: dict[str, Any], num_train: int) -> HLDTest:
@@ -210,7 +209,7 @@ def _read_test(circuit: pcircuit.Circuit, header: dict[str, Any], arrays: dict[s
     if not isinstance(header["test"], dict):
         raise ValueError(f"'test' must be a mapping, found {reprlib.repr(header['test'])}")
     saved = dict(header["test"])
-    check_names(saved, {"calibration", *SETTINGS}, "the test")
+    pcircuit.check_names(saved, {"calibration", *SETTINGS}, "the test")
     calibration = saved.pop("calibration")
     check_settings(saved, num_train)
     settings = Settings(**saved)
@@ -220,7 +219,7 @@ def _read_test(circuit: pcircuit.Circuit, header: dict[str, Any], arrays: dict[s
     found = read_calibration(circuit, calibration, arrays, settings.seed)
     written, same = calibration_parts(found)
     check_same(calibration, written, "calibration")
-    check_names(arrays, same, "the test")
+    pcircuit.check_names(arrays, same, "the test")
     check_same(arrays, same, "test")
     check_calibration(circuit, settings, found)
     return HLDTest.from_parts(circuit, settings, found)

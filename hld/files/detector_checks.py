@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import pcircuit
-from hld.checks import saved_count, saved_number
 from hld.nulls.auto import MOST_DRAWN_ROWS, AutoNull
 from hld.nulls.joint import JointNull
 from hld.nulls.limit_law import LimitLaw
@@ -57,12 +56,12 @@ def check_settings(saved: dict[str, Any], num_train: int) -> None:
     for name in ("null", "reference", "missing"):
         if not isinstance(saved.get(name), str):
             raise ValueError(f"{name!r} must be text, found {reprlib.repr(saved.get(name))}")
-    saved_number(saved, "tolerance")
-    saved_count(saved, "seed", 0)
+    pcircuit.saved_number(saved, "tolerance")
+    pcircuit.saved_count(saved, "seed", 0)
     if saved["missing"] not in ("complete", "available"):
         raise ValueError(f"'missing' is {saved['missing']!r}: detectors complete what is missing, or leave it out")
     if saved["reference"] in FROM_ROWS or saved.get("num_train") is not None:
-        saved_count(saved, "num_train", 2 if saved["reference"] in FROM_ROWS else 1, num_train)
+        pcircuit.saved_count(saved, "num_train", 2 if saved["reference"] in FROM_ROWS else 1, num_train)
 
 
 def check_calibration(circuit: pcircuit.Circuit, settings: Settings, calibration: Calibration) -> None:

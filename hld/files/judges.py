@@ -4,7 +4,7 @@ from __future__ import annotations
 import reprlib
 from typing import Any
 
-from hld.checks import check_names
+import pcircuit
 from hld.conditional.conditional_test import ConditionalTest
 from hld.variation.group_test import GroupTest
 from hld.variation.time_test import TimeTest
@@ -42,7 +42,7 @@ def read_judge(header: dict[str, Any], arrays: dict[str, Any], test: Any) -> Any
     HLDTest, GroupTest, TimeTest or ConditionalTest
     """
     if "judge" not in header:
-        check_names(arrays, (), "the file")
+        pcircuit.check_names(arrays, (), "the file")
         return test
     kind = header["judge"]
     if not isinstance(kind, str) or kind not in JUDGES:

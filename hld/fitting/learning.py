@@ -83,7 +83,7 @@ def learn_detector(options: Mapping[str, Any], table: Any, groups: Any, order: s
                           tree=tree)
     circuit, history, num_learned = (learner or _fit_here(options, progress))(start, learned, encoder)
     known["profile"] = with_associations(known["profile"], circuit, kept)
-    test = build_test(options, circuit, kept, num_learned, int(rng.integers(2 ** 53)), encoder.ordered)
+    test = build_test(options, circuit, kept, num_learned, pcircuit.check_seed(rng), encoder.ordered)
     num_train = len(data) + num_learned - len(learned)
     judge = build_judge(test, kept, None if labels is None else labels[kept_rows], given, order)
     warn_of_few(judge, num_train)

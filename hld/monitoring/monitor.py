@@ -31,6 +31,7 @@ bet then pays margin ||a|| first, and W_t is a supermartingale under all of thes
 from __future__ import annotations
 
 import copy
+import math
 import os
 import sys
 import threading
@@ -40,7 +41,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import pcircuit
-from hld.checks import check_alpha, check_verdict, seed_of
 from hld.monitoring import monitor_file as _monitor_files
 from hld.monitoring.bets import make_bets, new_wealth, whitening_matrix
 from hld.monitoring.rows import completed_rows
@@ -173,12 +173,12 @@ class Monitor:
     def __init__(self, circuit: pcircuit.Circuit, alpha: float = 0.05, nodes: Any = None, *, margin: float = 0.0,
                  rng: Any = None) -> None:
         pcircuit.check_distribution(circuit)
-        alpha, margin = check_alpha(alpha), pcircuit.check_number(margin, "margin", least=0)
+        alpha, margin = pcircuit.check_fraction(alpha, "alpha"), pcircuit.check_number(margin, "margin", least=0)
         nodes = pcircuit.check_nodes(circuit, pcircuit.select_nodes(circuit) if nodes is None else nodes)
         moments = pcircuit.exact_moments(circuit, nodes)
         stds = np.sqrt(moments.diagonal())
         whitening = whitening_matrix(circuit, moments)
-        self._set(circuit, alpha, margin, seed_of(rng), (nodes, np.array(moments.mean), stds, whitening))
+        self._set(circuit, alpha, margin, pcircuit.check_seed(rng), (nodes, np.array(moments.mean), stds, whitening))
 
     def _set(self, circuit: Any, alpha: float, margin: Any, seed: int,
              arrays: Any) -> Monitor:
@@ -285,11 +285,7 @@ class Monitor:
         OSError
             If there is no such file or it cannot be opened.
         """
-        header, arrays = pcircuit.read_archive(path, _monitor_files.FORMAT, _monitor_files.VERSION)
-        try:
-            return cls.from_parts(header, arrays)
-        except ValueError as error:
-            raise ValueError(f"cannot read {os.fspath(path)!r}: {error}") from error
+        return pcircuit.read_object(path, _monitor_files.FORMAT, _monitor_files.VERSION, cls.from_parts)
 
     @classmethod
     def from_parts(cls, header: Any, arrays: Any) -> Monitor:
@@ -332,7 +328,8 @@ class Monitor:
     def _result(self, log_values: np.ndarray) -> MonitorResult:
         """The result of an update."""
         log_value = float(self._wealth.log[0])
-        check_verdict(log_value, float(np.exp(-self._best)))
+        if math.isnan(log_value):  # the p-value is one in any case: the best is at least 0
+            raise ArithmeticError("the wealth is nan, which is no verdict: please report the circuit and the rows")
         e_value = float(np.exp(log_value)) if log_value < np.log(sys.float_info.max) else sys.float_info.max
         return MonitorResult(e_value, log_value, float(np.exp(-self._best)), self._alarm_row is not None,
                              self._alarm_row, self.num_rows, self._num_missing, self.alpha, self.margin, log_values)

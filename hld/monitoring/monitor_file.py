@@ -19,7 +19,6 @@ Files of 0.1.0, which are of version 1 as well, may hold bets on nodes that vary
 from __future__ import annotations
 
 import re
-import reprlib
 from typing import Any
 
 import numpy as np
@@ -34,7 +33,7 @@ CIRCUIT, STATE = "circuit.", "state."  # prefixes of arrays
 FIXED = ("nodes", "mean", "stds", "whitening")
 KEYS = {"format", "version", "library", "alpha", "margin", "seed", "generator", "best", "alarm_row", "num_missing"}
 MOST_WORK = 4096
-MOST_SEED, MOST_ROWS = 2**53, 2**53
+MOST_SEED, MOST_ROWS = 2**53 - 1, 2**53
 MOST_LOG = 800.0  # by which log W_t can change in one row: a double holds no larger factor
 HEX = re.compile("0x[0-9a-f]{1,32}")
 
@@ -46,9 +45,8 @@ def to_parts(monitor: Any) -> tuple[dict[str, Any], dict[str, Any]]:
               "seed": monitor._seed, "generator": {key: hex(value) for key, value in generator["state"].items()},
               "best": monitor._best, "alarm_row": monitor._alarm_row, "num_missing": monitor._num_missing}
     fixed = (monitor.nodes, monitor.mean, monitor.stds, monitor._whitening)
-    arrays = {CIRCUIT + name: array for name, array in pcircuit.to_arrays(monitor.circuit).items()}
-    arrays |= dict(zip(FIXED, fixed, strict=True))
-    return header, arrays | {STATE + name: array.copy() for name, array in monitor._wealth._asdict().items()}
+    arrays = pcircuit.with_prefix(CIRCUIT, pcircuit.to_arrays(monitor.circuit)) | dict(zip(FIXED, fixed, strict=True))
+    return header, arrays | pcircuit.with_prefix(STATE, monitor._wealth.copy()._asdict())
 
 
 def fixed_parts(header: Any, arrays: Any) -> Any:
@@ -72,34 +70,25 @@ def fixed_parts(header: Any, arrays: Any) -> Any:
     ValueError
         What does not fit together.
     """
-    _check_names(header, arrays)
-    circuit = pcircuit.check_distribution(pcircuit.from_arrays({
-        name[len(CIRCUIT):]: array for name, array in arrays.items() if name.startswith(CIRCUIT)}))
-    alpha, margin = _number(header["alpha"], "alpha"), _number(header["margin"], "margin")
-    if not 0 < alpha < 1 or margin < 0:
-        raise ValueError(f"'alpha' is {alpha} and 'margin' {margin}, expected one between 0 and 1 and one from 0")
+    pcircuit.check_names(header, KEYS, "the header")
+    pcircuit.check_names([name for name in arrays if not name.startswith((CIRCUIT, STATE))], FIXED, "the file")
+    if arrays["nodes"].dtype.kind not in "iu":
+        raise ValueError(f"'nodes' must hold integers, found {arrays['nodes'].dtype}")
+    circuit = pcircuit.check_distribution(pcircuit.from_arrays(pcircuit.under_prefix(CIRCUIT, arrays)))
+    alpha, margin = pcircuit.saved_number(header, "alpha"), pcircuit.saved_number(header, "margin")
+    if not 0 < alpha < 1:
+        raise ValueError(f"'alpha' is {alpha}, expected a number between 0 and 1")
     nodes = pcircuit.check_nodes(circuit, arrays["nodes"])
     if not arrays["mean"].shape == arrays["stds"].shape == nodes.shape:
         raise ValueError(f"the moments do not fit the nodes: 'mean' has shape {arrays['mean'].shape}, 'stds' "
                          f"{arrays['stds'].shape} and 'nodes' {nodes.shape}")
-    mean, stds = (_finite(arrays, name, nodes.shape) for name in ("mean", "stds"))
+    mean, stds = (pcircuit.finite_array(arrays, name, nodes.shape).copy() for name in ("mean", "stds"))
     bounds = unit_bounds(circuit)
     doubts, bounds = relative_errors(circuit, nodes, bounds, mean), bounds[nodes]
     _check_moments(circuit, nodes, mean, stds, bounds, doubts)
     whitening = _whitening(arrays, bounds, mean, stds, doubts)
-    return circuit, alpha, margin, _count(header["seed"], "seed", MOST_SEED - 1), (nodes, mean, stds, whitening)
-
-
-def _check_names(header: Any, arrays: Any) -> None:
-    """Raise unless header and arrays have the names of this format; those of circuit and state are checked later."""
-    if set(header) != KEYS:
-        raise ValueError(f"the header must have the keys {', '.join(sorted(KEYS))}: missing are "
-                         f"{sorted(KEYS - set(header))}, unknown are {reprlib.repr(sorted(set(header) - KEYS))}")
-    wanted = {*FIXED, *(name for name in arrays if name.startswith((CIRCUIT, STATE)))}
-    if set(arrays) != wanted:
-        raise ValueError(f"the arrays {reprlib.repr(sorted(wanted ^ set(arrays)))} are missing or unknown")
-    if arrays["nodes"].dtype.kind not in "iu":
-        raise ValueError(f"'nodes' must hold integers, found {arrays['nodes'].dtype}")
+    seed = pcircuit.saved_count(header, "seed", 0, MOST_SEED)
+    return circuit, alpha, margin, seed, (nodes, mean, stds, whitening)
 
 
 def moving_parts(header: Any, arrays: Any, circuit: pcircuit.Circuit, bets: Any, start: Any) -> Any:
@@ -126,21 +115,20 @@ def moving_parts(header: Any, arrays: Any, circuit: pcircuit.Circuit, bets: Any,
     ValueError
         What no sequence of rows leads to.
     """
-    different = {name for name in arrays if name.startswith(STATE)} ^ {STATE + name for name in start._fields}
-    if different:
-        raise ValueError(f"the arrays {reprlib.repr(sorted(different))} are missing or unknown")
+    pcircuit.check_names([name for name in arrays if name.startswith(STATE)],
+                         {STATE + name for name in start._fields}, "the state")
     rows = arrays[STATE + "num_rows"]
     if rows.shape != (1,) or rows.dtype.kind not in "iu" or not 0 <= rows[0] <= MOST_ROWS:
         raise ValueError(f"'{STATE}num_rows' must hold one whole number from 0 to 2^53")
     num_rows = int(rows[0])
-    parts = {name: _finite(arrays, STATE + name, example.shape) for name, example in start._asdict().items()
-             if name != "num_rows"}
+    parts = {name: pcircuit.finite_array(arrays, STATE + name, example.shape).copy()
+             for name, example in start._asdict().items() if name != "num_rows"}
     wealth = type(start)(num_rows=np.array([num_rows]), **parts)
     _check_money(wealth, num_rows)
     best, alarm_row = _progress(header, float(wealth.log[0]), num_rows)
     _check_means(bets, wealth, num_rows)
     _check_directions(bets, wealth, num_rows, header["margin"])
-    num_missing = _count(header["num_missing"], "num_missing", num_rows * circuit.num_variables)
+    num_missing = pcircuit.saved_count(header, "num_missing", 0, num_rows * circuit.num_variables)
     generator = _generator(header["generator"], header["seed"], num_missing)
     return wealth if num_rows else start, (best, alarm_row, num_missing, generator)
 
@@ -167,7 +155,7 @@ def _whitening(arrays: Any, bounds: Any, mean: Any, stds: Any, doubts: Any) -> n
     shapes = [(0, 0), (len(kept), len(kept)), (len(before), len(before))]
     if matrix.shape not in shapes:
         raise ValueError(f"'whitening' has shape {matrix.shape}, expected {len(kept)} rows and columns, or none")
-    matrix = _finite(arrays, "whitening", matrix.shape)
+    matrix = pcircuit.finite_array(arrays, "whitening", matrix.shape).copy()
     if matrix.size and (not np.array_equal(matrix, matrix.T) or matrix.diagonal().min() <= 0
                         or np.abs(matrix).max() > 1.01 / RIDGE):
         raise ValueError("'whitening' is not the inverse of a regularised correlation matrix")
@@ -187,11 +175,11 @@ def _check_money(wealth: Any, num_rows: Any) -> None:
 
 def _progress(header: Any, log: Any, num_rows: Any) -> Any:
     """The largest logarithm of the wealth so far and the row of the alarm, from the logarithm after the last row."""
-    best, alarm_row, level = _number(header["best"], "best"), header["alarm_row"], -np.log(header["alpha"])
+    best, alarm_row, level = pcircuit.saved_number(header, "best"), header["alarm_row"], -np.log(header["alpha"])
     if not max(log, 0.0) <= best <= MOST_LOG * num_rows:
         raise ValueError(f"'best' is {best}, expected {max(log, 0.0)}, the logarithm of the wealth, to "
                          f"{MOST_LOG * num_rows} after {num_rows} rows")
-    if alarm_row is not None and not 1 <= _count(alarm_row, "alarm_row") <= num_rows:
+    if alarm_row is not None and not 1 <= pcircuit.saved_count(header, "alarm_row", 0) <= num_rows:
         raise ValueError(f"the alarm is at row {alarm_row} of {num_rows}")
     if (best >= level) != (alarm_row is not None):
         raise ValueError(f"'best' is {best} and 'alarm_row' {alarm_row}, but the alarm is at {level}")
@@ -242,27 +230,3 @@ def _generator(saved: Any, seed: Any, num_missing: Any) -> np.random.Generator:
     known: Any = {"bit_generator": "PCG64", "state": state, "has_uint32": 0, "uinteger": 0}
     bits.state = known
     return np.random.Generator(bits)
-
-
-def _finite(arrays: Any, name: Any, shape: Any) -> np.ndarray:
-    """A copy of an array of finite float64 of a shape."""
-    array = arrays[name]
-    if array.shape != shape or array.dtype != np.float64:
-        raise ValueError(f"{name!r} has shape {array.shape} of {array.dtype}, expected {shape} of float64")
-    if not np.isfinite(array).all():
-        raise ValueError(f"{name!r} must hold finite numbers")
-    return np.array(array, order="C")
-
-
-def _number(value: Any, name: Any) -> float:
-    """A finite number of the header."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not np.isfinite(float(value)):
-        raise ValueError(f"{name!r} must be a finite number, found {reprlib.repr(value)}")
-    return float(value)
-
-
-def _count(value: Any, name: Any, most: Any = MOST_ROWS) -> int:
-    """A whole number of the header."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
-        raise ValueError(f"{name!r} must be a whole number from 0 to {most}, found {reprlib.repr(value)}")
-    return value

@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 
 import pcircuit
-from hld.checks import under_prefix, with_prefix
 from hld.nulls.joint import JointNull, combined
 from hld.nulls.limit_law import limit_laws
 from hld.nulls.null import Null, NullOptions, PValue
@@ -111,14 +110,15 @@ class AutoNull:
         """The parts of both."""
         (tails, below), (large, above) = self.tails.to_parts(), self.large.to_parts()
         return ({"kind": "auto", "switch": self.switch, "tails": tails, "large": large},
-                with_prefix("tails.", below) | with_prefix("large.", above))
+                pcircuit.with_prefix("tails.", below) | pcircuit.with_prefix("large.", above))
 
     @classmethod
     def from_parts(cls, scalars: Any, arrays: Any, context: Any) -> AutoNull:
         """A null that `to_parts` wrote."""
-        large = context.read(scalars["large"], under_prefix("large.", arrays))
+        large = context.read(scalars["large"], pcircuit.under_prefix("large.", arrays))
         kind = TAILS[scalars["tails"]["kind"]]
-        tails = kind.from_parts(scalars["tails"], under_prefix("tails.", arrays), context, score_of(laws_of(large)))
+        small = pcircuit.under_prefix("tails.", arrays)
+        tails = kind.from_parts(scalars["tails"], small, context, score_of(laws_of(large)))
         switch = scalars["switch"]
         return cls(tails, large, None if switch is None else pcircuit.check_whole_number(switch, "switch", 1))
 

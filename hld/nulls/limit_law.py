@@ -12,6 +12,7 @@ weights by v = 1 + excess / T and their multiplicities by 1 / v, which keeps the
 """
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,6 @@ import numpy as np
 
 import hld.gchi2 as gchi2
 import pcircuit
-from hld.checks import LARGEST, finite_array, saved_count, saved_number
 from hld.nulls.joint import combined
 from hld.nulls.null import NullOptions, PValue
 from hld.references.covariances import DenseCovariance
@@ -122,16 +122,17 @@ class LimitLaw:
     @classmethod
     def from_parts(cls, scalars: dict[str, float | str], arrays: dict[str, np.ndarray], context: Any) -> LimitLaw:
         """A law that `to_parts` wrote."""
-        values = finite_array(arrays, "eigenvalues", (None,))
-        counts = finite_array(arrays, "multiplicities", values.shape)
-        k = saved_count(scalars, "num_eigenvalues")
+        values = pcircuit.finite_array(arrays, "eigenvalues", (None,))
+        counts = pcircuit.finite_array(arrays, "multiplicities", values.shape)
+        k = pcircuit.saved_count(scalars, "num_eigenvalues")
         if len(values) not in (k, k + 1) or (counts[:k] != 1).any() or (counts <= 0).any():
             raise ValueError(f"a law of the test has {k} eigenvalues, and {len(values)} with multiplicities")
         if (values < 0).any() or (np.diff(values[:k]) > 0).any():
             raise ValueError("the eigenvalues of a law of the test must descend and be at least 0")
         context.check_mean(float(values @ counts))
-        error = saved_number(scalars, "quantile_error", most=1e-12 if len(values) == k else LARGEST)  # all are known
-        law = cls(values, counts, error, k, saved_number(scalars, "excess", -1.0))
+        most = 1e-12 if len(values) == k else sys.float_info.max  # all are known
+        error = pcircuit.saved_number(scalars, "quantile_error", most=most)
+        law = cls(values, counts, error, k, pcircuit.saved_number(scalars, "excess", -1.0))
         _ = law.spectrum  # refuses what is not a spectrum
         return law
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from hld.checks import saved_number
+import pcircuit
 from hld.nulls.null import NullOptions, PValue
 from hld.references.reference import Reference
 
@@ -61,7 +61,7 @@ class NormalLaw:
     @classmethod
     def from_parts(cls, scalars: Any, arrays: Any, context: Any) -> NormalLaw:
         """A law that `to_parts` wrote."""
-        law = cls(saved_number(scalars, "trace"), saved_number(scalars, "trace_sq"))
+        law = cls(pcircuit.saved_number(scalars, "trace"), pcircuit.saved_number(scalars, "trace_sq"))
         context.check_mean(law.trace)
         if law.trace_sq > law.trace ** 2 * (1 + 1e-6):  # the sum of squares of numbers that are not negative
             raise ValueError(f"'trace_sq' is {law.trace_sq}, but 'trace' {law.trace}")

@@ -7,6 +7,7 @@ two in `hld.nulls.named`.
 """
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -35,6 +36,32 @@ class PValue(NamedTuple):
     error: float | None
     null: str
     draws: int = 0
+
+
+def check_verdict(statistic: float, pvalue: float) -> None:
+    """Raise unless a statistic is a number and its p-value a probability: nothing else may become a verdict.
+
+    Infinity is a number here: the distance of a batch that is impossible under the circuit.
+
+    Parameters
+    ----------
+    statistic : float
+    pvalue : float
+
+    Raises
+    ------
+    ArithmeticError
+        If they are none.
+
+    Examples
+    --------
+    >>> check_verdict(float("nan"), 1.0)
+    Traceback (most recent call last):
+    ArithmeticError: the statistic is nan with p = 1.0, which is no verdict: please report the circuit and the batch
+    """
+    if math.isnan(statistic) or not 0.0 <= pvalue <= 1.0:
+        raise ArithmeticError(f"the statistic is {statistic!r} with p = {pvalue!r}, which is no verdict: please report "
+                              "the circuit and the batch")
 
 
 class Null(Protocol):

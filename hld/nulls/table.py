@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hld.checks import under_prefix, with_prefix
+import pcircuit
 from hld.nulls.null import PValue
 from hld.nulls.ranks.drawn_tail import drawn_tail, read_tail
 from hld.nulls.ranks.monte_carlo import monte_carlo_error
@@ -93,7 +93,7 @@ class TableTails:
         """The sizes, and a (2, k) array for each tail."""
         arrays = {"sizes": self.sizes}
         for i, tails in enumerate(self.tails):
-            arrays |= with_prefix(f"{i}.", {str(j): tail.to_arrays() for j, tail in enumerate(tails)})
+            arrays |= pcircuit.with_prefix(f"{i}.", {str(j): tail.to_arrays() for j, tail in enumerate(tails)})
         return {"kind": "table"}, arrays
 
     @classmethod
@@ -105,7 +105,7 @@ class TableTails:
                 or (np.diff(sizes.astype(np.int64)) <= 0).any():
             raise ValueError("the batch sizes of the test must be ascending whole numbers from 1")
         width = 1 if q == 1 else q + 1
-        return cls(sizes, tuple(tuple(read_tail(under_prefix(f"{i}.", arrays), str(j)) for j in range(width))
+        return cls(sizes, tuple(tuple(read_tail(pcircuit.under_prefix(f"{i}.", arrays), str(j)) for j in range(width))
                                 for i in range(len(sizes))))
 
 

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 import pcircuit
-from hld.checks import finite_array, saved_count, under_prefix, with_prefix
 from hld.nulls.joint import harmonic_mean
 from hld.nulls.null import Null, PValue
 from hld.nulls.ranks.monte_carlo import TIE, monte_carlo_error, rejection_threshold
@@ -126,8 +125,8 @@ class DrawnNull(_Drawn):
     @classmethod
     def from_parts(cls, scalars: Any, arrays: Any, context: Any) -> DrawnNull:
         """A null that `to_parts` wrote."""
-        return cls(context.reference, context.metrics, saved_count(scalars, "num_resamples", 1, MOST_RESAMPLES),
-                   context.seed)
+        num_resamples = pcircuit.saved_count(scalars, "num_resamples", 1, MOST_RESAMPLES)
+        return cls(context.reference, context.metrics, num_resamples, context.seed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,10 +170,10 @@ class TabulatedNull(_Drawn):
     @classmethod
     def from_parts(cls, scalars: Any, arrays: Any, context: Any) -> TabulatedNull:
         """A null that `to_parts` wrote."""
-        sizes = finite_array(arrays, "sizes", (None,), np.int64)
+        sizes = pcircuit.finite_array(arrays, "sizes", (None,), np.int64)
         if not len(sizes) or sizes[0] < 1 or sizes[-1] > 2 ** 53 or (np.diff(sizes) <= 0).any():
             raise ValueError("the batch sizes of the test must be ascending whole numbers")
-        squared = finite_array(arrays, "squared", (len(sizes), None, len(context.metrics)))
+        squared = pcircuit.finite_array(arrays, "squared", (len(sizes), None, len(context.metrics)))
         if not squared.size or (squared < 0).any() or (squared > context.farthest).any():
             raise ValueError(f"the drawn statistics, of shape {squared.shape}, are not squared distances of this test")
         return cls(sizes, squared)
@@ -225,11 +224,11 @@ class SwitchedNull:
         """The parts of both."""
         (small, below), (large, above) = self.small.to_parts(), self.large.to_parts()
         return ({"kind": "switched", "switch": self.switch, "small": small, "large": large},
-                with_prefix("small.", below) | with_prefix("large.", above))
+                pcircuit.with_prefix("small.", below) | pcircuit.with_prefix("large.", above))
 
     @classmethod
     def from_parts(cls, scalars: Any, arrays: Any, context: Any) -> SwitchedNull:
         """A null that `to_parts` wrote."""
-        return cls(context.read(scalars["small"], under_prefix("small.", arrays)),
-                   context.read(scalars["large"], under_prefix("large.", arrays)),
+        return cls(context.read(scalars["small"], pcircuit.under_prefix("small.", arrays)),
+                   context.read(scalars["large"], pcircuit.under_prefix("large.", arrays)),
                    pcircuit.check_whole_number(scalars["switch"], "switch", 1))

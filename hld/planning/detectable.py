@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 import pcircuit
-from hld.checks import check_alpha
 from hld.planning.alternatives import NUM_DRAWN, SEED, own_mean, under_level
 from hld.planning.power import Rejections
 from hld.references.circuit import CircuitReference
@@ -75,7 +74,7 @@ def detectable(test: Any, T: int, power: float = 0.9, alpha: float = 0.05, *, pe
     >>> len(found), all(one.by is None or 0 < one.by < 0.4 for one in found)
     (8, True)
     """
-    T, alpha = pcircuit.check_whole_number(T, "T", 1), check_alpha(alpha)
+    T, alpha = pcircuit.check_whole_number(T, "T", 1), pcircuit.check_fraction(alpha, "alpha")
 
     def draws(covariance: np.ndarray, is_relative: bool, num_draws: int, rows: np.ndarray) -> Callable[..., Any]:
         batches = Rejections(test, covariance, T, alpha, is_relative=is_relative, num_draws=num_draws)
@@ -98,7 +97,7 @@ def detectable_levels(test: Any, T: int, power: float, per_column: int, draws: C
     -------
     tuple of Detectable
     """
-    power = pcircuit.check_number(power, "power", above=0, below=1)
+    power = pcircuit.check_fraction(power, "power")
     per_column = pcircuit.check_whole_number(per_column, "per_column", 1)
     kept, found, mean = test.calibration.kept, [], own_mean(test)
     has_rows = kept is not None and len(kept.covariance) > 0

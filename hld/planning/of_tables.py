@@ -11,7 +11,6 @@ import numpy as np
 import pcircuit
 from hld.answers.column_shifts import labels_of, percent
 from hld.answers.table_facts import as_table
-from hld.checks import check_alpha
 from hld.planning.alternatives import NUM_DRAWN, SEED, Alternative, Edit, alternative_of, read_edits, under_level
 from hld.planning.counts import DetectorDraws, EventRows, event_rows, shared_level
 from hld.planning.detectable import Detectable, detectable, detectable_levels
@@ -42,7 +41,7 @@ def power_of_table(detector: Any, alternative: object, T: int, alpha: float = 0.
     -------
     float
     """
-    T, alpha = pcircuit.check_whole_number(T, "T", 1), check_alpha(alpha)
+    T, alpha = pcircuit.check_whole_number(T, "T", 1), pcircuit.check_fraction(alpha, "alpha")
     _check_independent(detector)
     return _power_of(detector, alternative_of_table(detector, alternative), T, alpha)
 
@@ -65,7 +64,7 @@ def sample_size_of_table(detector: Any, alternative: object, power: float = 0.9,
     int or None
         None where no number of rows is enough.
     """
-    least, alpha = pcircuit.check_number(power, "power", above=0, below=1), check_alpha(alpha)
+    least, alpha = pcircuit.check_fraction(power, "power"), pcircuit.check_fraction(alpha, "alpha")
     _check_independent(detector)
     known = alternative_of_table(detector, alternative)
     return smallest_batch(lambda T: _power_of(detector, known, T, alpha), least, known.moments.num_rows)
@@ -108,7 +107,7 @@ def detectable_of_table(detector: Any, T: int, power: float = 0.9, alpha: float 
     -------
     tuple of Detectable
     """
-    T, alpha = pcircuit.check_whole_number(T, "T", 1), check_alpha(alpha)
+    T, alpha = pcircuit.check_whole_number(T, "T", 1), pcircuit.check_fraction(alpha, "alpha")
     _check_independent(detector)
     if has_largest(detector):
         found = detectable_levels(detector.test_, T, power, per_column, _draws_of(detector, T, alpha))

@@ -29,7 +29,6 @@ import numpy as np
 
 import hld.gchi2 as gchi2
 import pcircuit
-from hld.checks import check_alpha
 from hld.nulls.auto import AutoNull, law_part, laws_of
 from hld.nulls.joint import covariance_factor, harmonic_mean
 from hld.nulls.ranks.confirmation import ASKED_BELOW, pooled_of_norms
@@ -76,7 +75,7 @@ def power(test: Any, alternative: object, T: int, alpha: float = 0.05) -> float:
     >>> round(power(test, {"column": 0, "level": 0, "by": 0.2}, 50), 1)
     0.6
     """
-    T, alpha = pcircuit.check_whole_number(T, "T", 1), check_alpha(alpha)
+    T, alpha = pcircuit.check_whole_number(T, "T", 1), pcircuit.check_fraction(alpha, "alpha")
     found = alternative_of(test, alternative)
     if T == 1 and found.rows is not None and isinstance(test.calibration.null, AutoNull):
         return of_single_rows(test, found, alpha)
@@ -105,7 +104,7 @@ def sample_size(test: Any, alternative: object, power: float = 0.9, alpha: float
     Some twenty powers, by bisection: where power does not grow with every row, as for few rows of a discrete circuit, a
     smaller batch may do as well.
     """
-    least, alpha = pcircuit.check_number(power, "power", above=0, below=1), check_alpha(alpha)
+    least, alpha = pcircuit.check_fraction(power, "power"), pcircuit.check_fraction(alpha, "alpha")
     found = alternative_of(test, alternative)
     return smallest_batch(lambda T: _power_of(test, found, T, alpha), least, found.num_rows)
 

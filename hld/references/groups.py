@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from hld.checks import finite_array
+import pcircuit
 from hld.references.covariances import RowCovariance
 from hld.vectors.row_vectors import RowVectors
 
@@ -108,11 +108,11 @@ class GroupReference:
     @classmethod
     def from_arrays(cls, arrays: dict[str, Any], size: int) -> GroupReference:
         """What `to_arrays` gave, for vectors with so many numbers; raises ValueError where it is none."""
-        counts = finite_array(arrays, "counts", (None,), np.int64)
+        counts = pcircuit.finite_array(arrays, "counts", (None,), np.int64)
         if len(counts) < 2 or counts.min() < 1:
             raise ValueError("the groups of the test must be two or more, of one row or more each")
-        means = finite_array(arrays, "means", (num_sizes(counts), len(counts), size))
-        within, fill = (finite_array(arrays, name, (size,)) for name in ("within", "fill"))
+        means = pcircuit.finite_array(arrays, "means", (num_sizes(counts), len(counts), size))
+        within, fill = (pcircuit.finite_array(arrays, name, (size,)) for name in ("within", "fill"))
         if (within < 0).any():
             raise ValueError("variances within groups must be at least 0")
         return cls(counts, means, within, fill)

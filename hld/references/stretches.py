@@ -34,7 +34,7 @@ from typing import Any
 
 import numpy as np
 
-from hld.checks import finite_array
+import pcircuit
 from hld.references.groups import BLOCK_VALUES, filled_rows
 from hld.vectors.row_vectors import RowVectors
 
@@ -116,12 +116,12 @@ class StretchReference:
     @classmethod
     def from_arrays(cls, arrays: dict[str, Any], size: int) -> StretchReference:
         """What `to_arrays` gave, for vectors with so many numbers; raises ValueError where it is none."""
-        counts = finite_array(arrays, "counts", (None,), np.int64)
-        n = int(finite_array(arrays, "num_rows", (1,), np.int64)[0])
+        counts = pcircuit.finite_array(arrays, "counts", (None,), np.int64)
+        n = int(pcircuit.finite_array(arrays, "num_rows", (1,), np.int64)[0])
         if not 1 <= len(counts) <= 50 or counts.min() < 2 or counts.max() > MOST_STRETCHES or n < 2:
             raise ValueError("the stretches of the test do not fit together")
-        means = finite_array(arrays, "means", (int(counts.sum()), size))
-        mean, fill = (finite_array(arrays, name, (size,)) for name in ("mean", "fill"))
+        means = pcircuit.finite_array(arrays, "means", (int(counts.sum()), size))
+        mean, fill = (pcircuit.finite_array(arrays, name, (size,)) for name in ("mean", "fill"))
         return cls(counts, means, mean, fill, n)
 
 

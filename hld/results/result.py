@@ -11,7 +11,7 @@ import numpy as np
 import pcircuit
 from hld.answers.evidence import Evidence
 from hld.answers.words import headline, in_words
-from hld.checks import check_verdict
+from hld.nulls.null import check_verdict
 from hld.results.effects import LEVEL, effect_interval
 from hld.results.largest_count import LargestCount
 from hld.results.largest_dependence import LargestDependence

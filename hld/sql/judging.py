@@ -27,9 +27,9 @@ from typing import Any
 
 import numpy as np
 
+import pcircuit
 from hld.answers.profile import Profile
 from hld.answers.table_facts import evidence_of
-from hld.checks import check_alpha
 from hld.detector import HLDDetector
 from hld.results.count_law import merged_counts
 from hld.results.largest_count import largest_count
@@ -93,7 +93,7 @@ def judge(detector: HLDDetector, source: Any, query: str | None = None, alpha: f
     >>> judge(detector, connection, "SELECT kind, size + 0.5 AS size FROM orders").reject
     True
     """
-    alpha = check_alpha(alpha)
+    alpha = pcircuit.check_fraction(alpha, "alpha")
     if isinstance(detector, HLDDetector) and getattr(detector, "judge_", None) is not getattr(detector, "test_", None):
         raise ValueError("`detector` judges groups, a series, or rows given covariates, which counts cannot tell: test "
                          "the rows")

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 import pcircuit
-from hld.checks import check_alpha, check_names, finite_array, saved_count, saved_number
 from hld.streams.detectors import check_fitted_detector, fingerprint
 from hld.streams.races import Races
 
@@ -47,34 +46,33 @@ def read_stream(cls: Any, path: str | os.PathLike[str], detector: Any) -> Any:
     StreamMonitor
     """
     check_fitted_detector(detector)
-    header, arrays = pcircuit.read_archive(path, FORMAT, VERSION)
-    try:
-        with np.errstate(all="ignore"):
-            return _read(cls.__new__(cls), header, arrays, detector)
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"cannot read {os.fspath(path)!r}: {error}") from error
+    with np.errstate(all="ignore"):
+        return pcircuit.read_object(path, FORMAT, VERSION, lambda *parts: _read(cls.__new__(cls), detector, *parts))
 
 
-def _read(monitor: Any, header: dict[str, Any], arrays: dict[str, Any], detector: Any) -> Any:
+def _read(monitor: Any, detector: Any, header: dict[str, Any], arrays: dict[str, Any]) -> Any:
     """Fill a monitor with checked parts."""
-    check_names(header, KEYS, "the header")
+    pcircuit.check_names(header, KEYS, "the header")
     if header["circuit"] != fingerprint(detector.circuit_):
         raise ValueError("the monitor is of another detector")
-    codes = finite_array(arrays, "reference", (None, detector.circuit_.num_variables), np.int32)
-    sizes = finite_array(arrays, "sizes", (None,), np.int64)
+    codes = pcircuit.finite_array(arrays, "reference", (None, detector.circuit_.num_variables), np.int32)
+    sizes = pcircuit.finite_array(arrays, "sizes", (None,), np.int64)
     if (len(sizes) and (sizes.min() < 1 or sizes.sum() != len(codes))) or len(codes) < 2:
         raise ValueError("the groups of the reference do not fit its rows")
     codes = pcircuit.check_evidence(detector.circuit_, codes, name="reference")
-    monitor.set_parts(detector, check_alpha(header["alpha"]), saved_count(header, "seed", 0), codes, sizes)
+    alpha, seed = pcircuit.saved_number(header, "alpha"), pcircuit.saved_count(header, "seed", 0)
+    if not 0 < alpha < 1:
+        raise ValueError(f"'alpha' is {alpha}, expected a number between 0 and 1")
+    monitor.set_parts(detector, alpha, seed, codes, sizes)
     fresh = {name: getattr(monitor, name) for name in STATE}
     for name, example in fresh.items():
-        setattr(monitor, name, finite_array(arrays, name, example.shape).copy())
+        setattr(monitor, name, pcircuit.finite_array(arrays, name, example.shape).copy())
     monitor.races = _read_races(arrays, monitor.races)
     for name in ("num_rows", "num_starts", "num_missing", "leader"):
-        setattr(monitor, name, saved_count(header, name, 0))
-    monitor.best, monitor.alarm_row = saved_number(header, "best"), header["alarm_row"]
+        setattr(monitor, name, pcircuit.saved_count(header, name, 0))
+    monitor.best, monitor.alarm_row = pcircuit.saved_number(header, "best"), header["alarm_row"]
     if monitor.alarm_row is not None:
-        saved_count(header, "alarm_row", 1, max(monitor.num_rows, 1))
+        pcircuit.saved_count(header, "alarm_row", 1, max(monitor.num_rows, 1))
     if (monitor.best >= -np.log(monitor.alpha)) != (monitor.alarm_row is not None) or \
             monitor.leader >= len(monitor.races.log):
         raise ValueError("the alarm does not fit the evidence")
@@ -83,11 +81,11 @@ def _read(monitor: Any, header: dict[str, Any], arrays: dict[str, Any], detector
 
 def _read_races(arrays: dict[str, Any], start: Races) -> Races:
     """The races of a file, for places like these."""
-    check_names([name for name in arrays if name.startswith("races.")],
-                {f"races.{name}" for name in (*start._fields, "num_edges")}, "the file")
-    found = {name: finite_array(arrays, f"races.{name}", array.shape, array.dtype).copy()
+    pcircuit.check_names([name for name in arrays if name.startswith("races.")],
+                         {f"races.{name}" for name in (*start._fields, "num_edges")}, "the file")
+    found = {name: pcircuit.finite_array(arrays, f"races.{name}", array.shape, array.dtype).copy()
              for name, array in start._asdict().items()}
-    num = finite_array(arrays, "races.num_edges", start.log.shape, np.int64)
+    num = pcircuit.finite_array(arrays, "races.num_edges", start.log.shape, np.int64)
     found["edges"][np.arange(found["edges"].shape[1]) >= num[:, None]] = np.inf
     weights = found["log_weights"]
     weights[weights > 0] = -np.inf

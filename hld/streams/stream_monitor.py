@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 
 import pcircuit
-from hld.checks import check_alpha
 from hld.schemas.quality import column_lines
 from hld.streams.detectors import check_fitted_detector, warn_of_kind
 from hld.streams.directions import FORGETTING, LIVE, first_races, next_start, scores_of, start_directions, starts_at
@@ -141,7 +140,7 @@ class StreamMonitor:
     def __init__(self, detector: Any, reference: Any, alpha: float = 0.05, *, groups: Any = None,
                  seed: int = 0) -> None:
         check_fitted_detector(detector)
-        alpha, seed = check_alpha(alpha), pcircuit.check_whole_number(seed, "seed", 0)
+        alpha, seed = pcircuit.check_fraction(alpha, "alpha"), pcircuit.check_whole_number(seed, "seed", 0)
         rng = np.random.default_rng([seed, 6])
         codes, labels = _encoded(detector, reference, groups)
         warn_of_kind(detector, labels is not None)

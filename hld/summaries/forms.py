@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from hld.checks import check_names, saved_count, saved_number
+import pcircuit
 
 FORMAT, VERSION, MAGIC = "hld.summary", 1, b"HLDSUM01"
 MOST_NUMBERS = 10_000_000
@@ -126,7 +126,7 @@ def _parsed(text: str) -> dict[str, Any]:
         raise ValueError("the summary is not JSON") from error
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise ValueError(f"the summary must be one JSON object with the format {FORMAT!r}, found {reprlib.repr(found)}")
-    if saved_count(found, "version") > VERSION:
+    if pcircuit.saved_count(found, "version") > VERSION:
         raise ValueError(f"the summary has version {found['version']}, newer than {VERSION}: update the library")
     return found
 
@@ -147,11 +147,11 @@ def _checked(scalars: dict[str, Any], arrays: dict[str, Any]) -> tuple[dict[str,
     """Scalars and arrays, if each is what it must be and they fit together."""
     names = {*scalars, *arrays}
     groups = [group for group in GROUPS if names & group]
-    check_names(names, ALWAYS.union(*groups, names & {"seen"}), "the summary")
-    model, T = scalars["model"], saved_count(scalars, "num_rows", 0)
+    pcircuit.check_names(names, ALWAYS.union(*groups, names & {"seen"}), "the summary")
+    model, T = scalars["model"], pcircuit.saved_count(scalars, "num_rows", 0)
     if not isinstance(model, str) or len(model) != FINGERPRINT or set(model) - set("0123456789abcdef"):
         raise ValueError(f"'model' must be {FINGERPRINT} hexadecimal digits, found {reprlib.repr(model)}")
-    saved_count(scalars, "num_missing", 0)
+    pcircuit.saved_count(scalars, "num_missing", 0)
     for name, array in arrays.items():
         if array.ndim != DIMENSIONS.get(name) or not np.isfinite(array).all():
             raise ValueError(f"array {reprlib.repr(name)} of the summary must be finite numbers of "
@@ -162,7 +162,7 @@ def _checked(scalars: dict[str, Any], arrays: dict[str, Any]) -> tuple[dict[str,
     for name in ("absent", "extra"):
         _check_texts(name, scalars.get(name, []))
     if "epsilon" in scalars:
-        saved_number(scalars, "epsilon"), saved_number(scalars, "delta", 0.0, 1.0)
+        pcircuit.saved_number(scalars, "epsilon"), pcircuit.saved_number(scalars, "delta", 0.0, 1.0)
         scalars |= {name: float(scalars[name]) for name in ("epsilon", "delta")}
     return scalars, arrays
 

@@ -78,7 +78,7 @@ def check_privacy(epsilon: float | None, delta: float) -> tuple[Any, ...]:
         Anything else.
     """
     epsilon = None if epsilon is None else pcircuit.check_number(epsilon, "epsilon", above=0)
-    return epsilon, pcircuit.check_number(delta, "delta", above=0, below=1)
+    return epsilon, pcircuit.check_fraction(delta, "delta")
 
 
 def check_noise_can_be_judged(test: Any, argument: str) -> None:

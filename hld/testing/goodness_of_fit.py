@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import pcircuit
-from hld.checks import check_alpha, seed_of
 from hld.metrics.named import asks_for_scores, parse_metric
 from hld.metrics.whitened import RIDGE
 from hld.nulls.named import CHECKED, OF_ONE_METRIC
@@ -162,7 +161,7 @@ class HLDTest(HLDTestQuestions):
         num_train = None if num_train is None else pcircuit.check_whole_number(num_train, "num_train", 1)
         if missing is None:
             missing = "available" if reference in FROM_ROWS and null in CHECKED else "complete"
-        settings = Settings(null, reference, num_train, tolerance, missing, seed_of(rng))
+        settings = Settings(null, reference, num_train, tolerance, missing, pcircuit.check_seed(rng))
         if (reference in FROM_ROWS) != (training_data is not None):
             raise ValueError("`training_data` must be given with reference='training' and left out otherwise, found it "
                              f"{'left out' if training_data is None else 'given'} with reference={reference!r}")
@@ -237,20 +236,21 @@ class HLDTest(HLDTestQuestions):
         TypeError, ValueError
             If `batch` is not evidence for the circuit or has no rows, or `alpha` is not in (0, 1).
         """
+        alpha = pcircuit.check_fraction(alpha, "alpha")
         if isinstance(batch, BatchSummary):
-            return judge_summary(self, batch, check_alpha(alpha))
+            return judge_summary(self, batch, alpha)
         if self._patterns is not None:
             batch = pcircuit.check_evidence(self.circuit, batch, name="batch")
             if len(batch) and batch.min() < 0:
-                return judge_with_holes(self, self._patterns, batch, check_alpha(alpha))
+                return judge_with_holes(self, self._patterns, batch, alpha)
         if self.missing == "available":
             batch = check_rows(self.circuit, batch)
             num_missing = int((batch < 0).sum())
         else:
             batch, num_missing = complete(self.circuit, batch, self.settings.seed)
         if self.calibration.kept is not None:
-            return self._against_rows(RowBatch(self.vectors, self.calibration, batch), check_alpha(alpha), num_missing)
-        return verdict(self, self.vectors.mean(batch) - self.mean, len(batch), check_alpha(alpha), num_missing,
+            return self._against_rows(RowBatch(self.vectors, self.calibration, batch), alpha, num_missing)
+        return verdict(self, self.vectors.mean(batch) - self.mean, len(batch), alpha, num_missing,
                        self.calibration.null, rows=batch)
 
     def judge(self, mean: np.ndarray, num_samples: int, alpha: float = 0.05, *, num_missing: int = 0) -> HLDResult:
@@ -289,7 +289,7 @@ class HLDTest(HLDTestQuestions):
             expected = f"{len(self.mean)} finite numbers, `test.vectors.mean(rows)`"
         mean = pcircuit.check_numbers(mean, "mean", expected, self.mean.shape,
                                       least=0 if self.vectors.features is None else None)
-        T, alpha = pcircuit.check_whole_number(num_samples, "num_samples", 1), check_alpha(alpha)
+        T, alpha = pcircuit.check_whole_number(num_samples, "num_samples", 1), pcircuit.check_fraction(alpha, "alpha")
         num_missing = pcircuit.check_whole_number(num_missing, "num_missing", 0)
         return verdict(self, mean - self.mean, T, alpha, num_missing, self.calibration.null)
 
@@ -321,7 +321,7 @@ class HLDTest(HLDTestQuestions):
         if self.calibration.kept is None:
             return self.judge(sums.shown().means, sums.num_rows, alpha, num_missing=sums.num_missing)
         batch = RowBatch(self.vectors, self.calibration, sums.rows(), sums.shown())
-        return self._against_rows(batch, check_alpha(alpha), sums.num_missing)
+        return self._against_rows(batch, pcircuit.check_fraction(alpha, "alpha"), sums.num_missing)
 
     def _against_rows(self, batch: RowBatch, alpha: float, num_missing: int) -> HLDResult:
         """Test a batch whose rows are available against reference rows."""

@@ -18,7 +18,6 @@ import numpy as np
 
 import pcircuit
 from hld.answers.adjust import benjamini_hochberg
-from hld.checks import check_alpha
 
 if TYPE_CHECKING:
     from hld.testing.goodness_of_fit import HLDTest
@@ -88,7 +87,7 @@ def test_batches(test: HLDTest, batches: list[np.ndarray], alpha: float = 0.05) 
     >>> found.reject.tolist()
     [False, False, False, False, False, False, True]
     """
-    alpha = check_alpha(alpha)
+    alpha = pcircuit.check_fraction(alpha, "alpha")
     if not callable(test):
         raise TypeError(f"`test` must be callable as test(batch, alpha), found {test!r}")
     if not isinstance(batches, Iterable):

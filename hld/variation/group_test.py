@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import pcircuit
-from hld.checks import check_alpha
 from hld.nulls.exchangeable import MANY, exchangeable_pvalue
 from hld.nulls.null import PValue
 from hld.nulls.ranked_parts import ranked_parts
@@ -56,7 +55,7 @@ class GroupTest:
 
     def __call__(self, batch: ArrayLike, alpha: float = 0.05) -> HLDResult:
         """Test a batch (T, V) of codes, -1 for a hole, at a level in (0, 1)."""
-        batch, alpha = check_rows(self.inner.circuit, batch), check_alpha(alpha)
+        batch, alpha = check_rows(self.inner.circuit, batch), pcircuit.check_fraction(alpha, "alpha")
         T, own = len(batch), self.groups.mean_of(self.inner.vectors, batch)
         own, others = without_rounding(own, self.groups.at(T), np.abs(self.groups.fill))
         found = exchangeable_pvalue(own, others, self.inner.calibration.metrics)

@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import pcircuit
-from hld.checks import check_alpha
 from hld.nulls.exchangeable import exchangeable_pvalue
 from hld.references.groups import filled_rows
 from hld.references.stretches import FEWEST_STRETCHES, StretchReference, stretch_reference
@@ -54,7 +53,7 @@ class TimeTest:
 
     def __call__(self, batch: ArrayLike, alpha: float = 0.05) -> HLDResult:
         """Test successive rows (T, V) of codes, -1 for a hole, at a level in (0, 1)."""
-        batch, alpha = check_rows(self.inner.circuit, batch), check_alpha(alpha)
+        batch, alpha = check_rows(self.inner.circuit, batch), pcircuit.check_fraction(alpha, "alpha")
         T, look = len(batch), self.inner.vectors
         own = sum(filled_rows(look, batch[start:start + BLOCK_ROWS], self.stretches.fill).sum(axis=0)
                   for start in range(0, T, BLOCK_ROWS)) / T - self.stretches.mean

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from hld.checks import check_names, finite_array, saved_count, saved_number
+import pcircuit
 
 EPS = float(np.finfo(float).eps)
 WHOLE = ("index",)  # arrays of whole numbers
@@ -294,14 +294,15 @@ def map_from_parts(scalars: dict[str, Any], arrays: dict[str, Any], m: int) -> L
     if form is None:
         raise ValueError(f"a metric must be one of the forms {', '.join(FORMS)}, found {reprlib.repr(scalars)}")
     known = {part.name for part in fields(form)}
-    check_names({*scalars, *arrays} - {"form"}, known, f"a metric of form {form.__name__}")
+    pcircuit.check_names({*scalars, *arrays} - {"form"}, known, f"a metric of form {form.__name__}")
     scalars = {name: value for name, value in scalars.items() if name != "form"}
     if not isinstance(scalars.get("name"), str) or not scalars["name"].isidentifier():  # it is shown to people
         raise ValueError(f"the name of a metric must be a word, found {reprlib.repr(scalars.get('name'))}")
-    checked = {name: finite_array(arrays, name, array.shape, array.dtype if name in WHOLE and array.dtype.kind == "i"
-                                  else np.float64) for name, array in arrays.items()}
+    checked = {name: pcircuit.finite_array(
+        arrays, name, array.shape, array.dtype if name in WHOLE and array.dtype.kind == "i" else np.float64)
+        for name, array in arrays.items()}
     for name in set(scalars) - {"name"}:
-        (saved_count if name == "width" else saved_number)(scalars, name)
+        (pcircuit.saved_count if name == "width" else pcircuit.saved_number)(scalars, name)
     found = form(**scalars, **checked)  # type: ignore[arg-type]
     if found.width != m:
         raise ValueError(f"metric {found.name!r} does not fit {m} nodes")

@@ -18,8 +18,8 @@ import reprlib
 import stat
 import struct
 import zipfile
-from collections.abc import Mapping
-from typing import Any, BinaryIO, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, BinaryIO, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,6 +30,7 @@ from pcircuit.files.plain_arrays import parsed_array, storable_array
 from pcircuit.files.whole_file import checked_path, replace_file
 
 Arrays: TypeAlias = dict[str, NDArray[Any]]
+T = TypeVar("T")
 
 HEADER = "header.json"
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
@@ -140,12 +141,54 @@ def read_archive(path: str | os.PathLike[str], kind: str, version: int) -> tuple
     ...     read_archive(f"{folder}/a", "demo", 1)[0]["version"]
     1
     """
+    return read_object(path, kind, version, lambda header, arrays: (header, arrays))
+
+
+def read_object(path: str | os.PathLike[str], kind: str, version: int,
+                make: Callable[[dict[str, Any], Arrays], T]) -> T:
+    """What can be made of a file that `write_archive` wrote; an error says the name of the file.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The file.
+    kind : str
+        The "format" that its header must have.
+    version : int
+        The newest version of this format that the caller understands.
+    make : callable
+        ``make(header, arrays)`` is the object, or a ValueError that says what is wrong with header or arrays.
+
+    Returns
+    -------
+    object
+        What `make` returned.
+
+    Raises
+    ------
+    ValueError
+        If `read_archive` or `make` refuses the contents: the name of the file and what is wrong.
+    OSError
+        If there is no such file (`FileNotFoundError`) or it cannot be opened.
+
+    Notes
+    -----
+    Costs O(size of the file), and what `make` costs.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_archive(f"{folder}/a", {"format": "demo", "version": 1}, {"x": [1, 2]})
+    ...     read_object(f"{folder}/a", "demo", 1, lambda header, arrays: arrays["x"].sum().item())
+    3
+    """
     path = checked_path(path)
     if not stat.S_ISREG(os.stat(path).st_mode):  # opening a pipe would wait for a writer
         raise ValueError(f"cannot read {path!r}: it is not a regular file")
     with open(path, "rb") as file:
         try:
-            return read_members(file, kind, version)
+            return make(*read_members(file, kind, version))
         except ValueError as error:
             raise ValueError(f"cannot read {path!r}: {error}") from error
 

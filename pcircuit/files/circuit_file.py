@@ -30,7 +30,8 @@ import numpy as np
 
 from pcircuit.array_types import Bools, Ints
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
-from pcircuit.files.archive import read_archive, write_archive
+from pcircuit.files.archive import read_object, write_archive
+from pcircuit.files.contents import check_names
 from pcircuit.vtree import VTree
 
 FORMAT, FORMAT_VERSION = "pcircuit.circuit", 1
@@ -120,11 +121,7 @@ def load(path: str | os.PathLike[str]) -> Circuit:
     ...     load(os.path.join(folder, "coin.pc"))
     Circuit(1 variables, 1 regions, 1 units, 2 parameters)
     """
-    header, arrays = read_archive(path, FORMAT, FORMAT_VERSION)
-    try:
-        return from_parts(header, arrays)
-    except ValueError as error:
-        raise ValueError(f"cannot read {os.fspath(path)!r}: {error}") from error
+    return read_object(path, FORMAT, FORMAT_VERSION, from_parts)
 
 
 def from_parts(header: dict[Any, Any], arrays: dict[Any, Any]) -> Circuit:
@@ -286,10 +283,7 @@ def _checked_arrays(arrays: dict[Any, Any]) -> dict[Any, Any]:
     """The arrays of a circuit with known types: int64 and float64, finite and not negative."""
     if not isinstance(arrays, Mapping):
         raise TypeError(f"`arrays` must be a dictionary of arrays, found {type(arrays).__name__}")
-    if set(arrays) != set(ARRAYS):
-        missing, unknown = set(ARRAYS) - set(arrays), set(arrays) - set(ARRAYS)
-        raise ValueError(f"`arrays` must be {', '.join(ARRAYS)}, those of a circuit: missing are {sorted(missing)}, "
-                         f"unknown are {reprlib.repr(list(unknown))}")
+    check_names(arrays, ARRAYS, "the dict `arrays` of a circuit")
     checked = {}
     for name, kinds in ARRAYS.items():
         array = np.asarray(arrays[name])

@@ -9,14 +9,12 @@ Written whole or not at all, and read without trust, like all archives of `pcirc
 from __future__ import annotations
 
 import os
-import reprlib
 from typing import Any
 
-import numpy as np
-
 from pcircuit.circuit_mixture import Mixture, check_mixture
-from pcircuit.files.archive import read_archive, write_archive
+from pcircuit.files.archive import read_object, write_archive
 from pcircuit.files.circuit_file import ARRAYS, check_keys, from_arrays, to_arrays
+from pcircuit.files.contents import check_names, finite_array, under_prefix, with_prefix
 
 FORMAT, FORMAT_VERSION = "pcircuit.mixture", 1
 
@@ -55,7 +53,7 @@ def save_mixture(mixture: Mixture, path: str | os.PathLike[str], *, provenance: 
         header["provenance"] = provenance
     arrays: dict[str, Any] = {"weights": mixture.weights}
     for m, circuit in enumerate(mixture.circuits):
-        arrays.update({f"{m}.{name}": array for name, array in to_arrays(circuit).items()})
+        arrays |= with_prefix(f"{m}.", to_arrays(circuit))
     write_archive(path, header, arrays)
 
 
@@ -93,22 +91,13 @@ def load_mixture(path: str | os.PathLike[str]) -> Mixture:
     ...     load_mixture(f"{folder}/coin.pcm").circuits[0].regions[0].probs
     array([[0.25, 0.75]])
     """
-    header, arrays = read_archive(path, FORMAT, FORMAT_VERSION)
-    try:
-        return _from_parts(header, arrays)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"cannot read {os.fspath(path)!r}: {error}") from error
+    return read_object(path, FORMAT, FORMAT_VERSION, _from_parts)
 
 
 def _from_parts(header: dict[Any, Any], arrays: dict[Any, Any]) -> Mixture:
     """The mixture of a file's header and arrays; ValueError if they are not of this format."""
     check_keys(header, "mixture")
-    weights = arrays.pop("weights", np.zeros(0))
-    if weights.ndim != 1 or weights.dtype != np.float64:
-        raise ValueError(f'"weights" must be one number a circuit, found {weights.dtype} of shape {weights.shape}')
-    expected = {f"{m}.{name}" for m in range(len(weights)) for name in ARRAYS}
-    if set(arrays) != expected:
-        raise ValueError(f"{len(weights)} weights need the arrays of as many circuits: its arrays and these differ in "
-                         f"{reprlib.repr(sorted(set(arrays) ^ expected))}")
-    circuits = [from_arrays({name: arrays[f"{m}.{name}"] for name in ARRAYS}) for m in range(len(weights))]
-    return Mixture(circuits, weights)
+    weights = finite_array(arrays, "weights", (None,))
+    names = {"weights", *(f"{m}.{name}" for m in range(len(weights)) for name in ARRAYS)}
+    check_names(arrays, names, f"the file of {len(weights)} circuits")
+    return Mixture([from_arrays(under_prefix(f"{m}.", arrays)) for m in range(len(weights))], weights)

@@ -224,3 +224,15 @@ def test_what_alarms_without_a_moved_column_is_told():
     assert "column" not in str(detector.test(table[50:150])).replace("no column moved", "").replace("columns", "")
     result = detector.test(pd.DataFrame({"a": ["?"] * 40, "h": 1.0}))
     assert "column 'a': 40 of 40 values of another type" in str(result)
+
+
+def test_every_test_has_the_same_check_of_the_level():
+    circuit, rows = pcircuit.rat_spn([2] * 4, num_units=2, depth=1, rng=0), [[0] * 4]
+    root = baselines.root_likelihood_test(circuit, num_resamples=9)
+    tests = [hld.HLDTest(circuit), hld.MMDTest(circuit, num_resamples=9), root]
+    calls = [lambda alpha, test=test: test(rows, alpha) for test in tests]
+    calls += [lambda alpha: hld.Monitor(circuit, alpha=alpha), lambda alpha: hld.test_batches(tests[0], [rows], alpha)]
+    for call in calls:
+        for alpha in (1, "5%", float("nan")):
+            with pytest.raises((TypeError, ValueError), match="`alpha` must be a finite number above 0 and below 1"):
+                call(alpha)

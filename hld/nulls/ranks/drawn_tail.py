@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from hld.checks import finite_array
+import pcircuit
 from hld.nulls.ranks.monte_carlo import TIE
 
 EXACT, GROWTH = 100, 1.02  # ranks kept one by one, and the ratio of the others
@@ -93,7 +93,7 @@ def read_tail(arrays: Mapping[str, Any], name: str) -> DrawnTail:
     -------
     DrawnTail
     """
-    values, ranks = finite_array(arrays, name, (2, None))
+    values, ranks = pcircuit.finite_array(arrays, name, (2, None))
     if not len(values) or (np.diff(values) < 0).any() or (np.diff(ranks) <= 0).any() or ranks[0] != 1 \
             or (ranks != np.floor(ranks)).any() or ranks[-1] > 2 ** 53:
         raise ValueError(f"the drawn scores {name!r} of the test must be ascending, with ascending ranks from 1")

@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from hld.checks import under_prefix
+import pcircuit
 from hld.files.calibration_v1 import parts_of_version_1
 from hld.vectors.windows import read_map
 
@@ -20,7 +20,7 @@ def read(base, *, weights=(1.0, 1.0, 1.0), vectors=None, gains=(), rows=NO_ROWS)
     scalars = {"metrics": ["own"], "bases": [base], "laws": [{"trace": 1.0, "trace_sq": 1.0}], "switch": None,
                "draws": None}
     found, arrays = parts_of_version_1(scalars, arrays, 0.0)
-    return read_map(found["metrics"][0], under_prefix("metric.0.", arrays), 3)
+    return read_map(found["metrics"][0], pcircuit.under_prefix("metric.0.", arrays), 3)
 
 
 @pytest.mark.parametrize("gain", [-1.0, -0.25, 0.0, 0.5, 7.0])

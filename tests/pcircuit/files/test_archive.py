@@ -150,7 +150,7 @@ def test_missing_arrays(path, name):
     header = json.loads(members["header.json"])
     header["arrays"].remove(name)
     pack(path, {**members, "header.json": json.dumps(header)})
-    refused(path, f"missing are ['{name}'], unknown are []")
+    refused(path, f"lacks ['{name}']")
 
 
 def test_sizes_beyond_the_file(path):

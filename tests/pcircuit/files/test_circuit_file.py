@@ -127,7 +127,7 @@ def test_the_circuit_must_be_a_circuit(path):
 def test_unknown_arrays(path):
     arrays = {**to_arrays(zoo.two_coins()), "x": np.ones(1)}
     write_archive(path, {"format": "pcircuit.circuit", "version": 1}, arrays)
-    refused(path, "missing are [], unknown are ['x']")
+    refused(path, "has ['x'], which are unknown")
 
 
 @pytest.mark.parametrize("name", to_arrays(zoo.two_coins()))

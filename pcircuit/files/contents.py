@@ -2,12 +2,13 @@
 from __future__ import annotations
 
 import reprlib
+import sys
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-LARGEST = float(np.finfo(np.float64).max)
+LARGEST = sys.float_info.max
 
 
 def finite_array(arrays: Mapping[str, Any], name: str, shape: tuple[Any, ...],
@@ -29,10 +30,18 @@ def finite_array(arrays: Mapping[str, Any], name: str, shape: tuple[Any, ...],
     ------
     ValueError
         If it is missing, of another shape or type, or not finite.
+
+    Examples
+    --------
+    >>> finite_array({"mean": np.zeros(2)}, "mean", (None,))
+    array([0., 0.])
+    >>> finite_array({"mean": np.zeros(2)}, "mean", (3,))
+    Traceback (most recent call last):
+    ValueError: array 'mean' must hold (3,) finite numbers of float64, found shape (2,) of float64
     """
     if name not in arrays:
         raise ValueError(f"array {name!r} is missing")
-    array = arrays[name]
+    array: np.ndarray = arrays[name]
     fits = array.ndim == len(shape) and all(want in (None, have) for want, have in zip(shape, array.shape, strict=True))
     if not fits or array.dtype != dtype or not np.isfinite(array).all():
         raise ValueError(f"array {name!r} must hold {shape} finite numbers of {np.dtype(dtype)}, found shape "
@@ -144,6 +153,11 @@ def with_prefix(prefix: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
     Returns
     -------
     dict of str to array
+
+    Examples
+    --------
+    >>> with_prefix("circuit.", {"probs": 1})
+    {'circuit.probs': 1}
     """
     return {prefix + name: array for name, array in arrays.items()}
 
@@ -159,6 +173,11 @@ def under_prefix(prefix: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
     Returns
     -------
     dict of str to array
+
+    Examples
+    --------
+    >>> under_prefix("circuit.", {"circuit.probs": 1, "mean": 2})
+    {'probs': 1}
     """
     return {name[len(prefix):]: array for name, array in arrays.items() if name.startswith(prefix)}
 

@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from hld.checks import LARGEST, check_names, finite_array, saved_count, saved_number, under_prefix, with_prefix
+from pcircuit import check_names, finite_array, saved_count, saved_number, under_prefix, with_prefix
 
 
 def test_arrays_of_files():
@@ -20,7 +20,7 @@ def test_numbers_of_files():
     assert saved_count(scalars, "a") == 2
     assert saved_number(scalars, "a") == 2.0
     assert type(saved_number(scalars, "a")) is float
-    assert saved_number(scalars, "b", most=LARGEST) == 0.5
+    assert saved_number(scalars, "b", most=0.5) == 0.5
     for name in "bcdef":
         with pytest.raises(ValueError, match=f"'{name}' must be a whole number from 1"):
             saved_count(scalars, name)
