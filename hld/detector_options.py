@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pcircuit
-from hld.metrics.named import COMBINATIONS, DEFAULT, METRICS
+from hld.metrics.named import COMBINATIONS, DEFAULT, METRICS, names_in
 from hld.nulls.named import NULLS, OF_ONE_METRIC, ON_DEMAND
 
 REFERENCES = ("auto", "training", "held-out", "circuit")
@@ -54,14 +54,11 @@ def _num_names(metric: Any) -> int:
 
 def _check_metric(metric: str) -> None:
     """Raise unless `metric` is a combination, names of metrics, or positive numbers, whose count is not known yet."""
+    if isinstance(metric, str) and metric in COMBINATIONS:
+        return
     expected = (f"'auto', 'likelihoods', one of {', '.join(map(repr, METRICS))}, several different ones, or positive "
                 "node weights")
-    parts = [metric] if isinstance(metric, str) else metric
-    if not isinstance(parts, (list, tuple)) or not any(isinstance(part, str) for part in parts):
+    if names_in(metric, expected) is None:
         weights = pcircuit.check_numbers(metric, "metric", expected, above=0)
         if weights.ndim != 1:
             raise ValueError(f"`metric` must be {expected}, found shape {weights.shape}")
-        return
-    for part in () if parts == [metric] and metric in COMBINATIONS else parts:
-        if not isinstance(part, str) or part not in METRICS or parts.count(part) > 1:
-            raise ValueError(f"`metric` must be {expected}, found {metric!r}")

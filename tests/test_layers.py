@@ -51,7 +51,7 @@ ROOMS = {
         "nulls": {"nulls.ranks", "references", "gchi2", "vectors"},
         "planning": {"results", "schemas", "answers", "references", "nulls", "nulls.ranks", "gchi2"},
         "summaries": {"schemas", "answers", "vectors", "gchi2", "references", "nulls.ranks"},
-        "monitoring": set(),
+        "monitoring": {"vectors"},
         "monitoring.margins": {"monitoring", "nulls", "gchi2"},
         "baselines": {"nulls", "nulls.ranks", "gchi2", "vectors"},
         "testing": {"answers", "vectors", "references", "metrics", "nulls", "nulls.ranks",

@@ -38,6 +38,7 @@ from hld.auditing.whole_groups import OUTSIDE, WORDS, as_judged, fit_all, kind_o
 from hld.planning.alternatives import Edit, read_edits
 
 SIZES = (10, 50, 200)
+LEVEL = 0.95  # of intervals of shares of alarms
 OWN = {"groups": "whole groups", "time": "in order"}  # kinds of `judge_`: the batches that tell the level
 DEPENDENT = {  # what random rows do not tell of detectors that know their rows as dependent
     "groups": "fitted with groups: random rows come from many groups and vary less than the rows of one, so they do "
@@ -318,8 +319,8 @@ def _judged(name: str, situation: str, test: Callable[[Any], float], batches: li
                     bool(is_reused))
 
 
-def clopper_pearson(count: int, trials: int, level: float = 0.95) -> tuple[float, float]:
-    """Interval of the probability of an event that occurred in `count` of `trials`.
+def clopper_pearson(count: int, trials: int) -> tuple[float, float]:
+    """Interval of the probability of an event that occurred in `count` of `trials`; covers it with `LEVEL` or more.
 
     Parameters
     ----------
@@ -327,8 +328,6 @@ def clopper_pearson(count: int, trials: int, level: float = 0.95) -> tuple[float
         0..trials.
     trials : int
         At least 1.
-    level : float
-        Probability with which the interval covers, at least.
 
     Returns
     -------
@@ -340,7 +339,7 @@ def clopper_pearson(count: int, trials: int, level: float = 0.95) -> tuple[float
     [0.0, 0.3085]
     """
     from scipy.special import betaincinv
-    outside = (1 - level) / 2
+    outside = (1 - LEVEL) / 2
     low = 0.0 if count == 0 else float(betaincinv(count, trials - count + 1, outside))
     high = 1.0 if count == trials else float(betaincinv(count + 1, trials - count, 1 - outside))
     return low, high

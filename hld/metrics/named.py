@@ -80,9 +80,31 @@ def parse_metric(metric: str | ArrayLike | Sequence[str], m: int) -> tuple[Any, 
     (('whitened',), ('euclidean', 'whitened'))
     """
     expected = f"one of {', '.join(map(repr, METRICS))}, several different ones, or {m} positive node weights"
+    names = names_in(metric, expected)
+    return (pcircuit.check_numbers(metric, "metric", expected, (m,), above=0),) if names is None else names
+
+
+def names_in(metric: Any, expected: str) -> tuple[str, ...] | None:
+    """The names of metrics that are given, None for what holds no name: node weights.
+
+    Parameters
+    ----------
+    metric : str, array_like, or sequence of str
+    expected : str
+        What it must be, for the error.
+
+    Returns
+    -------
+    tuple of str, or None
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown or repeated.
+    """
     parts = [metric] if isinstance(metric, str) else metric
     if not isinstance(parts, (list, tuple)) or not any(isinstance(part, str) for part in parts):
-        return (pcircuit.check_numbers(metric, "metric", expected, (m,), above=0),)
+        return None
     for part in parts:
         if not isinstance(part, str) or part not in METRICS or parts.count(part) > 1:
             raise ValueError(f"`metric` must be {expected}, found {metric!r}")

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 import pcircuit
+from hld.vectors.ranges import unit_ranges
 
 
 def unit_bounds(circuit: pcircuit.Circuit) -> np.ndarray:
@@ -50,18 +51,7 @@ def unit_bounds(circuit: pcircuit.Circuit) -> np.ndarray:
     ...     InputRegion(0, [[0.5, 0.5]]), InputRegion(1, [[0.2, 0.8]]), InnerRegion([[0, 0]], [[1.0]])]))
     array([0.5, 0.8, 0.4, 0.4])
     """
-    shown, parts = [], []
-    for r, region in enumerate(circuit.regions):
-        if isinstance(region, pcircuit.InputRegion):
-            shown.append(region.probs.max(axis=1))
-        else:
-            products = np.ones(region.num_products)
-            for a, child in enumerate(circuit.vtree.children(r).tolist()):
-                products = products * shown[child][region.products[:, a]]
-            parts.append(products)
-            shown.append(np.asarray(region.weights @ products))
-        parts.append(shown[r])
-    return np.concatenate(parts)
+    return unit_ranges(circuit)[:, 1].copy()
 
 
 @dataclass(frozen=True)

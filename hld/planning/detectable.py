@@ -79,15 +79,15 @@ def detectable(test: Any, T: int, power: float = 0.9, alpha: float = 0.05, *, pe
     def draws(covariance: np.ndarray, is_relative: bool, num_draws: int, rows: np.ndarray) -> Callable[..., Any]:
         batches = Rejections(test, covariance, T, alpha, is_relative=is_relative, num_draws=num_draws)
         return lambda slope, inside, p: partial(batches.share, slope)
-    return detectable_levels(test, T, power, per_column, draws)
+    return detectable_levels(test, power, per_column, draws)
 
 
-def detectable_levels(test: Any, T: int, power: float, per_column: int, draws: Callable[..., Any]) -> tuple[Any, ...]:
+def detectable_levels(test: Any, power: float, per_column: int, draws: Callable[..., Any]) -> tuple[Any, ...]:
     """`detectable` for any way to draw batches and to move them.
 
     Parameters
     ----------
-    test, T, power, per_column : see `detectable`
+    test, power, per_column : see `detectable`
     draws : callable
         From the covariance of a row, whether the error of reference rows counts, a number of draws, and rows of the
         circuit to a function from slope of the vectors, rows with the level, and p, to one from h to the share of draws

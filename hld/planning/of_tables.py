@@ -110,7 +110,7 @@ def detectable_of_table(detector: Any, T: int, power: float = 0.9, alpha: float 
     T, alpha = pcircuit.check_whole_number(T, "T", 1), pcircuit.check_fraction(alpha, "alpha")
     _check_independent(detector)
     if has_largest(detector):
-        found = detectable_levels(detector.test_, T, power, per_column, _draws_of(detector, T, alpha))
+        found = detectable_levels(detector.test_, power, per_column, _draws_of(detector, T, alpha))
     else:
         found = detectable(detector.test_, T, power, shared_level(detector, T, alpha).distance, per_column=per_column)
     columns = detector.encoder_.columns

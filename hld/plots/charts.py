@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+import pcircuit
 from hld.plots.figure import BLUE, GREY, SMALLEST, axes, draw_pvalues, matplotlib_module, plain_frame, shortened
 
 LONGEST = 32  # letters of a name beside bars, which need room
@@ -103,10 +104,8 @@ def images(rows: Any, shape: tuple[int, int], ax: Any = None, *, num_columns: in
     if rows.ndim != 2 or not len(rows) or rows.shape[1] != height * width:
         raise ValueError(f"`rows` has shape {rows.shape}, expected (N, {height * width}) with N of at least "
                          f"1 for pictures of {height} x {width}")
-    if num_columns < 1:
-        raise ValueError(f"`num_columns` must be at least 1, found {num_columns!r}")
+    across = min(pcircuit.check_whole_number(num_columns, "num_columns", 1), len(rows))
     ax = axes(ax)
-    across = min(num_columns, len(rows))
     grid = np.full((-(-len(rows) // across) * (height + 1) + 1, across * (width + 1) + 1), np.nan)
     for i, row in enumerate(rows):
         top, left = i // across * (height + 1) + 1, i % across * (width + 1) + 1
@@ -200,8 +199,7 @@ def variable_shares(localisation: Any, names: Sequence[str], ax: Any = None, *, 
     shares = _shares(localisation)
     if len(names) != len(shares):
         raise ValueError(f"`names` has {len(names)} entries, expected {len(shares)}, one for each variable")
-    if top < 1:
-        raise ValueError(f"`top` must be at least 1, found {top!r}")
+    top = pcircuit.check_whole_number(top, "top", 1)
     ax = axes(ax)
     largest = np.argsort(-shares, kind="stable")[:top]
     ax.barh(np.arange(len(largest)), shares[largest], color=BLUE, height=0.7)
@@ -246,8 +244,7 @@ def pvalues_over_time(pvalues: Any, alpha: Any, ax: Any = None) -> Any:
     pvalues = np.asarray(pvalues, dtype=float)
     if pvalues.ndim != 1 or not ((pvalues >= 0) & (pvalues <= 1)).all():
         raise ValueError(f"`pvalues` has shape {pvalues.shape}, expected (n,) with entries from 0 to 1")
-    if not 0 < alpha < 1:
-        raise ValueError(f"`alpha` must be between 0 and 1, found {alpha!r}")
+    alpha = pcircuit.check_fraction(alpha, "alpha")
     ax = axes(ax)
     ax.plot(np.arange(1, len(pvalues) + 1), np.maximum(pvalues, SMALLEST), color=GREY, linewidth=0.8, alpha=0.6)
     ax.set(xlabel="batch", ylabel="p-value")

@@ -52,9 +52,9 @@ LEAST_TRACE = 1e-280  # units of less would make effects infinite
 CAREFUL = 3.0  # deviations of |Delta|^2 without a shift, up to which its direction counts as the one that varies most
 
 
-def effect_interval(deltas: np.ndarray, spectrum: tuple[Any, ...], share: float, level: float = LEVEL, *,
-                    own: np.ndarray | None = None, weights: np.ndarray | None = None) -> tuple[float, float]:
-    """Confidence interval of the effect size.
+def effect_interval(deltas: np.ndarray, spectrum: tuple[Any, ...], share: float, *, own: np.ndarray | None = None,
+                    weights: np.ndarray | None = None) -> tuple[float, float]:
+    """Confidence interval of the effect size, which covers it with probability `LEVEL`.
 
     Parameters
     ----------
@@ -64,8 +64,6 @@ def effect_interval(deltas: np.ndarray, spectrum: tuple[Any, ...], share: float,
         Eigenvalues and eigenvectors of S.
     share : float
         What the covariance of the differences has of S: 1/T + 1/n, or 1/T^2 + 1/n beside `own`.
-    level : float
-        Coverage of the interval.
     own : (r, m) float array, optional
         The rest of the covariance is ``own.T @ own``, from the batch's own rows.
     weights : (m,) float array, optional
@@ -100,7 +98,7 @@ def effect_interval(deltas: np.ndarray, spectrum: tuple[Any, ...], share: float,
         c, deltas = np.zeros(len(c)), deltas * inverse
     along = vectors.T @ deltas / math.sqrt(total)
     sums, most, pulled = _powers(c, rows, along)
-    observed, outside = float(along @ along), (1 - level) / 2
+    observed, outside = float(along @ along), (1 - LEVEL) / 2
     found, noise = max(observed - sums[0], 0.0), CAREFUL * math.sqrt(2 * sums[1])
     if not noise > 0:
         return 0.0, 0.0

@@ -23,10 +23,10 @@ from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.files.whole_file import checked_path, write_text
 from pcircuit.formats.graph import circuit_of_graph
 from pcircuit.formats.pyjuice import is_pyjuice_file, read_pyjuice
-from pcircuit.formats.text import MOST_CATEGORIES, Ids, Line, lines_of, log_terms, with_name
+from pcircuit.formats.text import MOST_CATEGORIES, Ids, Line, lines_of, log_terms, named_in_errors
 from pcircuit.formats.unit_graph import Graph
 from pcircuit.formats.vtree_file import read_vtree
-from pcircuit.regions import InputRegion, StructureError
+from pcircuit.regions import InputRegion
 
 
 def read_jpc(path: str | os.PathLike[str], vtree: str | os.PathLike[str] | None = None) -> Circuit:
@@ -78,11 +78,9 @@ def read_jpc(path: str | os.PathLike[str], vtree: str | os.PathLike[str] | None 
     """
     path = checked_path(path)
     tree = None if vtree is None else read_vtree(checked_path(vtree, "vtree"))
-    try:
+    with named_in_errors(path):
         graph, root = read_pyjuice(path) if is_pyjuice_file(path) else _read_text(path)
         return circuit_of_graph(graph, root, tree)
-    except StructureError as error:
-        raise with_name(path, error) from None
 
 
 def write_jpc(circuit: Circuit, path: str | os.PathLike[str]) -> None:

@@ -22,10 +22,9 @@ import numpy as np
 from pcircuit.circuit import Circuit
 from pcircuit.files.whole_file import checked_path
 from pcircuit.formats.graph import circuit_of_graph, variables_of
-from pcircuit.formats.text import Ids, Line, lines_of, with_name
+from pcircuit.formats.text import Ids, Line, lines_of, named_in_errors
 from pcircuit.formats.unit_graph import Graph
 from pcircuit.formats.vtree_file import read_vtree
-from pcircuit.regions import StructureError
 
 FALSE, TRUE = -1, -2  # positions of the constants
 
@@ -88,10 +87,8 @@ def read_jlc(path: str | os.PathLike[str], vtree: str | os.PathLike[str] | None 
         reader.ids.define(line, root)
     if root < 0:
         raise ValueError(f"cannot read {path!r}: its last node, the root, is a constant or missing")
-    try:
+    with named_in_errors(path):
         return circuit_of_graph(reader.graph, root, tree)
-    except StructureError as error:
-        raise with_name(path, error) from None
 
 
 class _Reader:

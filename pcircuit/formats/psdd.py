@@ -21,7 +21,7 @@ import numpy as np
 from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.files.whole_file import checked_path, replace_file
 from pcircuit.formats.graph import circuit_of_graph
-from pcircuit.formats.text import Ids, Line, lines_of, with_name
+from pcircuit.formats.text import Ids, Line, lines_of, named_in_errors
 from pcircuit.formats.unit_graph import Graph
 from pcircuit.formats.vtree_file import read_vtree_ids, vtree_text
 from pcircuit.regions import InputRegion, StructureError
@@ -88,10 +88,8 @@ def read_psdd(psdd: str | os.PathLike[str], vtree: str | os.PathLike[str] | None
         ids.define(line, root)
     if root < 0:
         raise ValueError(f"cannot read {psdd!r}: it has no nodes")
-    try:
+    with named_in_errors(psdd):
         return circuit_of_graph(graph, root, tree)
-    except StructureError as error:
-        raise with_name(psdd, error) from None
 
 
 def write_psdd(circuit: Circuit, psdd: str | os.PathLike[str], vtree: str | os.PathLike[str]) -> None:

@@ -18,9 +18,9 @@ import numpy as np
 from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.files.whole_file import checked_path, write_text
 from pcircuit.formats.graph import circuit_of_graph
-from pcircuit.formats.text import MOST_CATEGORIES, lines_of, log_terms, with_name
+from pcircuit.formats.text import MOST_CATEGORIES, lines_of, log_terms, named_in_errors
 from pcircuit.formats.unit_graph import Graph
-from pcircuit.regions import InputRegion, StructureError
+from pcircuit.regions import InputRegion
 
 
 def read_spn(path: str | os.PathLike[str]) -> Circuit:
@@ -74,10 +74,8 @@ def read_spn(path: str | os.PathLike[str]) -> Circuit:
             _read_unit(line, graph, domains)
     if domains is None or not graph.units:
         raise ValueError(f"cannot read {path!r}: it has no units")
-    try:
+    with named_in_errors(path):
         circuit = circuit_of_graph(graph, len(graph.units) - 1)
-    except StructureError as error:
-        raise with_name(path, error) from None
     if circuit.num_variables < len(domains):  # those of the circuit are numbered without gaps
         raise ValueError(f"cannot read {path!r}: its first line has {len(domains)} variables, and its root is over the "
                          f"first {circuit.num_variables} alone")

@@ -10,6 +10,7 @@ import pathlib
 import re
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from math import exp, isnan, log
 
 import numpy as np
@@ -52,8 +53,9 @@ class Line:
             raise self.fail(f"the {name} must be a variable or minus a variable, counted from 1, found 0")
         return value
 
-    def probability(self, i: int, name: str = "log-probability") -> float:
+    def probability(self, i: int) -> float:
         """Token i, a natural logarithm, as exp of it."""
+        name = "log-probability"
         token = self._token(i, name)
         try:
             value = float(token if PLAIN.fullmatch(token) else "")
@@ -122,19 +124,23 @@ def lines_of(path: str | os.PathLike[str], comment: str | None = "c") -> Iterato
                 yield Line(name, number, tokens, size)
 
 
-def with_name(path: str | os.PathLike[str], error: StructureError) -> StructureError:
-    """The same error, with the name of the file.
+@contextmanager
+def named_in_errors(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Context in which what a circuit lacks is told with the name of its file.
 
     Parameters
     ----------
     path : str or path
-    error : StructureError
 
-    Returns
-    -------
+    Raises
+    ------
     StructureError
+        The one that is raised within.
     """
-    return StructureError(f"cannot read {os.fspath(path)!r}: {error}")
+    try:
+        yield
+    except StructureError as error:
+        raise StructureError(f"cannot read {os.fspath(path)!r}: {error}") from None
 
 
 def log_terms(places: np.ndarray, weights: np.ndarray) -> list[tuple[int, str]]:

@@ -22,9 +22,8 @@ import numpy as np
 from pcircuit.circuit import Circuit
 from pcircuit.files.whole_file import checked_path
 from pcircuit.formats.graph import circuit_of_graph
-from pcircuit.formats.text import MOST_CATEGORIES, PLAIN, WHOLE, with_name
+from pcircuit.formats.text import MOST_CATEGORIES, PLAIN, WHOLE, named_in_errors
 from pcircuit.formats.unit_graph import Graph
-from pcircuit.regions import StructureError
 
 MOST_WORDS = 50_000_000
 
@@ -87,10 +86,8 @@ def read_uai(path: str | os.PathLike[str]) -> Circuit:
             raise words.fail(f"the table of variable {v} must have {shape[0] * shape[1]} entries")
         tables[v] = np.array([words.number() for _ in range(shape[0] * shape[1])]).reshape(shape)
     words.end()
-    try:
+    with named_in_errors(path):
         return _circuit(words, parents, tables)
-    except StructureError as error:
-        raise with_name(path, error) from None
 
 
 class _Words:

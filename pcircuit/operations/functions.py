@@ -27,10 +27,11 @@ from numpy.typing import ArrayLike
 from pcircuit.arguments import is_listing
 from pcircuit.arrays import check_integers
 from pcircuit.circuit import Circuit, check_distribution
+from pcircuit.operations.linear_functions import one_each
 from pcircuit.operations.products import check_one_space, overlap
 from pcircuit.operations.properties import prune
 from pcircuit.regions import InnerRegion, InputRegion
-from pcircuit.vtree import VTree
+from pcircuit.vtree import VTree, check_vtree
 
 MOST_PRODUCTS = 1_000_000  # of one region of a circuit that counts
 LARGEST_SUM = 2**62  # that a sum of 64-bit integers may reach
@@ -232,15 +233,9 @@ def _sparse(rows: np.ndarray) -> Any:
 
 def _whole_functions(vtree: VTree, functions: Sequence[ArrayLike]) -> list[np.ndarray]:
     """One int64 array for each variable of the v-tree."""
-    if not isinstance(vtree, VTree):
-        raise TypeError(f"`vtree` must be a pcircuit.VTree, found {type(vtree).__name__}: a circuit has it as `.vtree`")
-    if not is_listing(functions):
-        raise TypeError(f"`functions` must be a sequence of arrays, one for each variable, found {functions!r}")
-    listed = list(functions)
-    if len(listed) != vtree.num_variables:
-        raise ValueError(f"`functions` must hold one array for each of the {vtree.num_variables} variables, found "
-                         f"{len(listed)}")
-    tables = [check_integers(g, "functions", "whole numbers, one for each level") for g in listed]
+    check_vtree(vtree)
+    tables = [check_integers(g, "functions", "whole numbers, one for each level")
+              for g in one_each(functions, vtree.num_variables)]
     for v, table in enumerate(tables):
         if table.ndim != 1 or not len(table):
             raise ValueError(f"`functions` must hold one number for each level of variable {v}, found shape "

@@ -178,11 +178,33 @@ def _convolved(region: InnerRegion, children: list[int], laws: list[Any]) -> Any
 
 def _checked(circuit: Circuit, functions: Sequence[ArrayLike]) -> list[np.ndarray]:
     """One float array for each variable."""
+    return [check_numbers(g, "functions", f"{C} finite numbers for variable {v}, one for each level", (C,))
+            for v, (g, C) in enumerate(zip(one_each(functions, circuit.num_variables), circuit.num_categories,
+                                           strict=True))]
+
+
+def one_each(functions: Sequence[ArrayLike], num_variables: int) -> list[ArrayLike]:
+    """`functions` as a list, refused unless it has one entry for each variable.
+
+    Parameters
+    ----------
+    functions : sequence of array_like
+    num_variables : int
+        V.
+
+    Returns
+    -------
+    list of V array_like
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is no sequence, or of another length.
+    """
     if not is_listing(functions):
         raise TypeError(f"`functions` must be a sequence of arrays, one for each variable, found {functions!r}")
     listed = list(functions)
-    if len(listed) != circuit.num_variables:
-        raise ValueError(f"`functions` must hold one array for each of the {circuit.num_variables} variables, found "
+    if len(listed) != num_variables:
+        raise ValueError(f"`functions` must hold one array for each of the {num_variables} variables, found "
                          f"{len(listed)}")
-    return [check_numbers(g, "functions", f"{C} finite numbers for variable {v}, one for each level", (C,))
-            for v, (g, C) in enumerate(zip(listed, circuit.num_categories, strict=True))]
+    return listed

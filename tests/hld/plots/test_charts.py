@@ -88,7 +88,7 @@ def test_images_refuse_what_is_no_picture(rows, shape, message, ax):
 
 def test_images_refuse_no_columns(ax):
     """A grid has a column."""
-    with pytest.raises(ValueError, match="`num_columns` must be at least 1"):
+    with pytest.raises(ValueError, match="`num_columns` must be a whole number of at least 1"):
         plots.images(np.zeros((1, 4)), (2, 2), ax, num_columns=0)
 
 
@@ -135,7 +135,7 @@ def test_variable_shares_refuse_other_names(ax):
     """One name for each variable, at least one bar."""
     with pytest.raises(ValueError, match="`names` has 1 entries, expected 2"):
         plots.variable_shares(found(1, 2), ["a"], ax)
-    with pytest.raises(ValueError, match="`top` must be at least 1, found 0"):
+    with pytest.raises(ValueError, match="`top` must be a whole number of at least 1, found 0"):
         plots.variable_shares(found(1, 2), ["a", "b"], ax, top=0)
 
 
@@ -158,7 +158,7 @@ def test_pvalues_are_split_at_the_level(ax):
     ([0.1, 1.1], 0.05, "entries from 0 to 1"),
     ([np.nan], 0.05, "entries from 0 to 1"),
     ([[0.1]], 0.05, r"`pvalues` has shape \(1, 1\)"),
-    ([0.1], 0.0, "`alpha` must be between 0 and 1"),
+    ([0.1], 0.0, "`alpha` must be a finite number above 0 and below 1"),
 ])
 def test_pvalues_refuse_what_is_no_probability(pvalues, alpha, message, ax):
     """Both arguments are checked."""
