@@ -10,12 +10,11 @@ import numpy as np
 
 import pcircuit
 from hld.answers.evidence import Evidence
-from hld.answers.words import headline, in_words
 from hld.nulls.null import check_verdict
 from hld.results.effects import LEVEL, effect_interval
 from hld.results.largest_count import LargestCount
 from hld.results.largest_dependence import LargestDependence
-from hld.results.shared_level import scaled_level_of
+from hld.results.of_columns import OfColumns
 
 if TYPE_CHECKING:
     from hld.results.localization import Localization
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
 FEW_COLUMNS = 9  # that a picture shows by default
 
 
-@dataclass(frozen=True, eq=False)
-class HLDResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class HLDResult(OfColumns):
     """The outcome of a test of one batch.
 
     Attributes
@@ -122,11 +121,6 @@ class HLDResult:
         check_verdict(self.statistic, self.pvalue)
 
     @property
-    def scaled_alpha(self) -> float:
-        """The level over which a test beside the distance rejects by itself, times its share: at least `alpha`."""
-        return scaled_level_of(self)
-
-    @property
     def contributions(self) -> np.ndarray:
         """|delta_j| of each node, an (m,) float array; in the plain metric, or with weights, the squares sum to d^2."""
         return np.abs(self.deltas)
@@ -164,27 +158,6 @@ class HLDResult:
         low, high = effect_interval(self.deltas, spectrum, share, own=own, weights=self._weights)
         is_clear = self._plain is None or self._plain <= (1 - LEVEL) / 2
         return (min(low, self.effect) if is_clear else 0.0), max(high, self.effect)
-
-    @property
-    def columns(self) -> tuple[Any, ...]:
-        """How each column moved, the smallest p-value first: `hld.answers.column_shifts.ColumnShift`.
-
-        Where the batch is rejected and no column moved by itself, those come first whose dependence on others changed.
-
-        Empty without a table, that is for results of `HLDTest` and of model files without counts.  With a context
-        `expected` are the frequencies of the reference rows, and the p-values those of `column_pvalues`.
-        """
-        if self.evidence is None:
-            return ()
-        return self.evidence.moved_first(self.alpha) if self.reject else self.evidence.columns
-
-    @property
-    def pairs(self) -> tuple[Any, ...]:
-        """Where dependence changed, the smallest p-value first: `hld.answers.pair_shifts.PairShift`; or empty.
-
-        Empty with a context, too: there is no null of pairs among groups, or given covariates.
-        """
-        return () if self.evidence is None else self.evidence.pairs
 
     def localize(self, *, top: Any = 10) -> Localization:
         """Nodes and variables that carry the shift: see `hld.results.localization.localize`.
@@ -229,22 +202,6 @@ class HLDResult:
                              "holes: build such a test")
         return localize_dependences(self._circuit, self._scores, self.num_samples / self.inflation, top=top)
 
-    def to_frame(self) -> Any:
-        """The columns as a pandas data frame, the smallest p-value first.
-
-        Returns
-        -------
-        pandas.DataFrame
-            A row for each column that the result knows frequencies of; none for a result of `HLDTest`.
-
-        Raises
-        ------
-        ImportError
-            If pandas is not installed.
-        """
-        from hld.answers.frame import columns_frame
-        return columns_frame(self.columns)
-
     def plot(self, *, top: Any = FEW_COLUMNS) -> Any:
         """Expected and observed frequencies of the `top` columns that moved most, as a matplotlib figure.
 
@@ -284,24 +241,7 @@ class HLDResult:
             "num_missing", "effect")}
         values["effect_interval"] = None if self.effect_interval is None else list(self.effect_interval)
         values |= {"metrics": list(self.metrics), "pvalues": [_plain(value) for value in self.pvalues]}
-        if self.data_quality is not None:
-            values["data_quality"] = self.data_quality.to_dict()
-        if self.largest_count is not None:
-            values["largest_count"] = self.largest_count.to_dict()
-        if self.largest_dependence is not None:
-            values["largest_dependence"] = self.largest_dependence.to_dict()
-        if self.context is not None:
-            values["context"] = self.context.to_dict()
-        if self.evidence is not None:
-            values |= {"columns": [one.to_dict() for one in self.columns],
-                       "pairs": [one.to_dict() for one in self.pairs]}
-        return values
-
-    def __str__(self) -> str:
-        return in_words(self)
-
-    def __repr__(self) -> str:
-        return headline(self)
+        return values | self.parts_to_dict()
 
     def _repr_html_(self) -> Any:
         from hld.answers.html import notebook_view

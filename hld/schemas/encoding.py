@@ -19,7 +19,7 @@ from hld.schemas.level_codes import level_lookup, look_up
 from hld.schemas.number_codes import StepTables, step_codes, step_tables
 from hld.schemas.rare_levels import seen_once
 from hld.tables.cells import NUMERIC, as_numbers, objects_of
-from hld.tables.factored import Factored, whole_cells
+from hld.tables.factored import Factored, object_cells, whole_cells
 from hld.tables.single_cells import is_missing, plain_value
 from hld.tables.times import TIMES, as_seconds
 
@@ -332,7 +332,6 @@ def decoded(columns: tuple[Any, ...], codes: Any, *, missing: Any, unseen: str, 
         if low < -1 or high >= column.num_categories:
             raise ValueError(f"`codes` column {v} ({column.name!r}) has entries from {low} to {high}, "
                              f"expected -1..{column.num_categories - 1}")
-        values = np.empty(column.num_categories + 1, dtype=object)
-        values[:] = [*column.values(unseen, rare), missing]  # code -1 reads the last entry
+        values = object_cells([*column.values(unseen, rare), missing])  # code -1 reads the last entry
         table[:, v] = values[codes[:, v].astype(np.intp)]
     return table

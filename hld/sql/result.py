@@ -6,15 +6,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hld.answers.evidence import Evidence
-from hld.answers.words import headline, in_words
 from hld.results.largest_count import LargestCount
 from hld.results.largest_dependence import LargestDependence
-from hld.results.shared_level import scaled_level_of
+from hld.results.of_columns import OfColumns
 from hld.schemas.quality import DataQuality
 
 
-@dataclass(frozen=True, eq=False)
-class CountsResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class CountsResult(OfColumns):
     """The outcome of a test of a table in a database.
 
     Attributes
@@ -76,26 +75,6 @@ class CountsResult:
         """-log10 of the level."""
         return self._log(self.alpha)
 
-    @property
-    def scaled_alpha(self) -> float:
-        """The level over which a test rejects by itself, times its part: at least `alpha`."""
-        return scaled_level_of(self)
-
-    @property
-    def columns(self) -> tuple[Any, ...]:
-        """How each column moved, in the order of `HLDResult.columns`: `hld.answers.column_shifts.ColumnShift`."""
-        return self.evidence.moved_first(self.alpha) if self.reject else self.evidence.columns
-
-    @property
-    def pairs(self) -> tuple[Any, ...]:
-        """Where dependence changed, the smallest p-value first: `hld.answers.pair_shifts.PairShift`."""
-        return self.evidence.pairs
-
-    def to_frame(self) -> Any:
-        """The columns as a pandas data frame, the smallest p-value first; ImportError without pandas."""
-        from hld.answers.frame import columns_frame
-        return columns_frame(self.columns)
-
     def to_dict(self) -> dict[str, Any]:
         """The result as plain Python values, ready for JSON: the fields of `HLDResult.to_dict`, and the parts."""
         names = ("statistic", "threshold", "pvalue", "reject", "alpha", "num_samples", "num_missing", "effect",
@@ -103,19 +82,7 @@ class CountsResult:
         values = {name: getattr(self, name) for name in names} | {"null": "counts", "inflation": 1.0,
                                                                  "null_error": None}
         values |= {name: list(getattr(self, name)) for name in ("metrics", "pvalues", "parts")}
-        values["data_quality"] = self.data_quality.to_dict()
-        if self.largest_count is not None:
-            values["largest_count"] = self.largest_count.to_dict()
-        if self.largest_dependence is not None:
-            values["largest_dependence"] = self.largest_dependence.to_dict()
-        return values | {"columns": [one.to_dict() for one in self.columns],
-                         "pairs": [one.to_dict() for one in self.pairs]}
-
-    def __str__(self) -> str:
-        return in_words(self)
-
-    def __repr__(self) -> str:
-        return headline(self)
+        return values | self.parts_to_dict()
 
     @staticmethod
     def _log(number: float) -> float:

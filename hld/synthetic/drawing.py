@@ -14,6 +14,7 @@ import numpy as np
 import pcircuit
 from hld.synthetic.expressions import Condition, cut_edges, read_condition
 from hld.synthetic.values import drawable, grids
+from hld.tables.factored import object_cells
 from hld.tables.times import from_seconds
 
 if TYPE_CHECKING:
@@ -57,9 +58,7 @@ def draw_rows(circuit: pcircuit.Circuit, columns: tuple[Any, ...], tables: Value
     rows = np.empty((num_samples, len(columns)), dtype=object)
     for v, (column, grid) in enumerate(zip(columns, inside, strict=True)):
         if grid is None:
-            values = np.empty(column.num_categories, dtype=object)
-            values[:] = column.values(None, None)
-            rows[:, v] = values[codes[:, v]]
+            rows[:, v] = object_cells(column.values(None, None))[codes[:, v]]
             continue
         marks = cut_edges(column, condition.cuts.get(v, ()))
         numbers = grid.draw(marks[codes[:, v]], marks[codes[:, v] + 1], rng.random(num_samples))

@@ -16,7 +16,7 @@ import json
 from itertools import chain
 from typing import Any
 
-import numpy as np
+from hld.tables.factored import object_cells
 
 NESTED = (list, dict)
 
@@ -162,11 +162,7 @@ def frame_of_objects(columns: dict[str, Any]) -> Any:
     [1, 'x', 2.5, True]
     """
     import pandas
-    arrays = {}
-    for name, cells in columns.items():
-        arrays[name] = np.empty(len(cells), dtype=object)
-        arrays[name][:] = cells
-    return pandas.DataFrame(arrays, dtype=object)
+    return pandas.DataFrame({name: object_cells(cells) for name, cells in columns.items()}, dtype=object)
 
 
 def distinct_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hld.tables.cells import Columns
-from hld.tables.factored import Factored, whole_cells
+from hld.tables.factored import Factored, object_cells, whole_cells
 from hld.tables.times import as_seconds
 
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -86,6 +86,4 @@ def part_of(values: Any, part: str) -> Factored:
         codes = whole // 3600 % 24
     else:
         codes = whole.astype("M8[s]").astype("M8[M]").astype(np.int64) % 12
-    levels = np.empty(len(PARTS[part]), dtype=object)
-    levels[:] = PARTS[part]
-    return Factored(np.where(is_known, codes, -1).astype(np.intp), levels)
+    return Factored(np.where(is_known, codes, -1).astype(np.intp), object_cells(PARTS[part]))

@@ -67,3 +67,24 @@ class Factored:
 def whole_cells(values: Any) -> np.ndarray:
     """The cells of a column (N,), whether it is an array or factored."""
     return values.cells() if isinstance(values, Factored) else values
+
+
+def object_cells(cells: Any) -> np.ndarray:
+    """Cells (N,) as an array of objects, whatever they are.
+
+    Parameters
+    ----------
+    cells : sequence of N objects
+
+    Returns
+    -------
+    (N,) object array
+
+    Examples
+    --------
+    >>> object_cells([1, "x", (2, 3)])
+    array([1, 'x', (2, 3)], dtype=object)
+    """
+    array = np.empty(len(cells), dtype=object)
+    array[:] = cells
+    return array

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hld.tables.factored import Factored
+from hld.tables.factored import Factored, object_cells
 from hld.tables.shown_names import listed
 from hld.tables.unreadable import nested
 
@@ -87,7 +87,7 @@ def arrow_column(column: Any, name: str) -> Any:
     if kind.startswith("dictionary") or kind in ("string", "large_string", "string_view"):
         return _factored(column)
     if kind == "extension<arrow.uuid>":
-        return _objects_of([None if one is None else str(one) for one in column.to_pylist()])
+        return object_cells([None if one is None else str(one) for one in column.to_pylist()])
     if kind == "null":
         return np.full(len(column), None, dtype=object)
     if kind.startswith("time"):  # timestamps, and times of the day in microseconds at most
@@ -147,9 +147,7 @@ def _column(values: np.ndarray) -> np.ndarray:
     cells = list(values) if hasattr(values, "__iter__") and not isinstance(values, str) else None
     if cells is None:
         raise ValueError(f"`table` is a mapping whose columns must be sequences, found {values!r}")
-    array = np.empty(len(cells), dtype=object)
-    array[:] = cells
-    return array
+    return object_cells(cells)
 
 
 def _plain(column: Any) -> np.ndarray:
@@ -160,14 +158,7 @@ def _plain(column: Any) -> np.ndarray:
 
 def _objects(column: Any) -> np.ndarray:
     """An Arrow column as Python objects."""
-    return _objects_of(column.to_pylist())
-
-
-def _objects_of(cells: list[Any]) -> np.ndarray:
-    """Cells (N,) as an array of objects, whatever they are."""
-    array = np.empty(len(cells), dtype=object)
-    array[:] = cells
-    return array
+    return object_cells(column.to_pylist())
 
 
 def _dates(column: Any) -> np.ndarray:

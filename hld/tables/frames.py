@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from hld.tables.factored import Factored
+from hld.tables.factored import Factored, object_cells
 from hld.tables.forms import EXACT, refuse_repeated
 from hld.tables.unreadable import nested
 
@@ -56,21 +56,20 @@ def frame_parts(frame: Any) -> tuple[tuple[Any, ...], list[Any], list[Any]]:
 def _exact_array(series: Any, name: str) -> Any:
     """The cells of a column (N,), as an array of its type where that holds them exactly, else as Python objects."""
     kind = str(series.dtype)
-    if kind in ("Int128", "UInt128"):       # NumPy has no such integers
-        return _objects(series.to_list())
-    if kind == "Time":
-        return _objects(series.to_list())
+    if kind in ("Int128", "UInt128", "Time"):       # NumPy has no such integers, and no such times
+        return object_cells(series.to_list())
     if kind.startswith("period") and hasattr(series, "dt"):    # days, months, quarters: as the moment they begin
         return series.dt.to_timestamp().to_numpy()
     if hasattr(series, "factorize") and (kind in ("str", "string", "category") or _is_text(series, kind)):
         codes, levels = series.factorize()
-        return Factored(codes, _objects(np.asarray(levels, dtype=object).tolist()))
+        return Factored(codes, object_cells(np.asarray(levels, dtype=object).tolist()))
     array = series.to_numpy()
     if array.ndim != 1:
         return nested(len(array), name, kind)
     is_rounded = array.dtype.kind == "f" and not any(word in kind.lower() for word in ("float", "double"))
     if is_rounded and (np.abs(array) >= EXACT).any():       # false for NaN
-        return _objects(series.astype(object) if hasattr(series, "astype") else series.to_list())
+        cells = series.astype(object).to_numpy(dtype=object) if hasattr(series, "astype") else series.to_list()
+        return object_cells(cells)
     return array
 
 
@@ -78,10 +77,3 @@ def _is_text(series: Any, kind: str) -> bool:
     """Whether the objects of a pandas column, which before pandas 3 texts are, are text or missing."""
     pandas = sys.modules.get("pandas")
     return kind == "object" and pandas is not None and pandas.api.types.infer_dtype(series, skipna=True) == "string"
-
-
-def _objects(cells: list[str]) -> np.ndarray:
-    """Cells (N,) as an array of objects, whatever they are."""
-    array = np.empty(len(cells), dtype=object)
-    array[:] = cells if isinstance(cells, list) else cells.to_numpy(dtype=object)
-    return array

@@ -21,6 +21,8 @@ from typing import Any
 
 import numpy as np
 
+from hld.tables.factored import object_cells
+
 EPOCH = datetime.datetime(1970, 1, 1)
 ISO = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?")
 DOTTED = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})(?=$|[ T])")
@@ -70,9 +72,7 @@ def times_of_texts(cells: Any, kind: str) -> np.ndarray:
     >>> times_of_texts(["1 days 00:00:02", "x"], "duration").tolist()
     [datetime.timedelta(days=1, seconds=2), 'x']
     """
-    result = np.empty(len(cells), dtype=object)
-    result[:] = _dates(cells) if kind == "date" else [_time(cell, kind) for cell in cells]
-    return result
+    return object_cells(_dates(cells) if kind == "date" else [_time(cell, kind) for cell in cells])
 
 
 def seconds_of_text(cell: str, kind: str) -> float | None:

@@ -36,14 +36,14 @@ def log_units(circuit: Circuit, data: Evidence) -> tuple[list[Floats], list[Any]
     products: list[Any] = []
     for r, region in enumerate(circuit.regions):
         if isinstance(region, InputRegion):
-            table = _log(np.concatenate([region.probs, np.zeros((region.num_units, 1))], axis=1))
+            table = log_of(np.concatenate([region.probs, np.zeros((region.num_units, 1))], axis=1))
             table[:, -1] = _logsumexp(table[:, :-1], axis=1)
             shown.append(table[:, data[:, region.variable].astype(np.int64)])  # -1 is the last column: missing
             products.append(None)
             continue
         children = circuit.vtree.children(r).tolist()
         product = sum(shown[c][units] for c, units in zip(children, region.products.T, strict=True))
-        weights = _log(region.dense_weights())
+        weights = log_of(region.dense_weights())
         shown.append(np.stack([_logsumexp(row[:, None] + product, axis=0) for row in weights]))
         products.append(product)
     return shown, products
@@ -68,8 +68,7 @@ def log_flows(circuit: Circuit, data: Evidence, row_weights: Floats) -> tuple[li
     """
     shown, products = log_units(circuit, data)
     flow: list[Any] = [None] * circuit.num_regions
-    with np.errstate(divide="ignore"):
-        flow[-1] = np.where(shown[-1] > -np.inf, np.log(row_weights), -np.inf)
+    flow[-1] = np.where(shown[-1] > -np.inf, log_of(row_weights), -np.inf)
     counts: list[Any] = [None] * circuit.num_regions
     for r in range(circuit.num_regions - 1, -1, -1):
         region = circuit.regions[r]
@@ -77,7 +76,7 @@ def log_flows(circuit: Circuit, data: Evidence, row_weights: Floats) -> tuple[li
             counts[r] = _input_counts(region, data, np.exp(flow[r]))
             continue
         ratio = np.where(shown[r] > -np.inf, flow[r] - np.where(shown[r] > -np.inf, shown[r], 0.0), -np.inf)
-        weights = _log(region.dense_weights())
+        weights = log_of(region.dense_weights())
         counts[r] = np.stack([np.exp(row[:, None] + ratio[k] + products[r]).sum(axis=1)
                               for k, row in enumerate(weights)])
         through = np.stack([_logsumexp(column[:, None] + ratio, axis=0) for column in weights.T]) + products[r]
@@ -116,7 +115,7 @@ def _input_counts(region: InputRegion, data: Evidence, flow: Floats) -> Floats:
     return spread
 
 
-def _log(values: Floats) -> Any:
+def log_of(values: Floats) -> Any:
     """Natural logarithm with log 0 = -inf and no warning."""
     with np.errstate(divide="ignore"):
         return np.log(values)

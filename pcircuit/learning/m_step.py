@@ -59,7 +59,7 @@ def maximize(circuit: Circuit, flows: Flows, *, pseudocount: float = 0.1) -> Cir
     pseudocount = check_number(pseudocount, "pseudocount", least=0, most=MOST_WEIGHT)
     if not isinstance(flows, Flows):
         raise TypeError(f"`flows` must be pcircuit.Flows, found {type(flows).__name__}")
-    expected = (sum(_stored(region) for region in circuit.regions if isinstance(region, InnerRegion)),
+    expected = (sum(region.num_weights for region in circuit.regions if isinstance(region, InnerRegion)),
                 sum(region.probs.size for region in circuit.regions if isinstance(region, InputRegion)))
     if (len(flows.edges), len(flows.inputs)) != expected:
         raise ValueError(f"`flows` must be those of this circuit, with {expected[0]} edges and {expected[1]} inputs, "
@@ -87,8 +87,3 @@ def _shares(flow: Floats, old: Floats, pseudocount: float) -> Floats:
     total = flow.sum(axis=1, keepdims=True) + pseudocount
     share = (flow + pseudocount / flow.shape[1]) / np.where(total > 0, total, 1.0)
     return np.where(total > 0, share, old)
-
-
-def _stored(region: InnerRegion) -> int:
-    """How many weights a region stores."""
-    return int(region.weights.nnz if region.is_sparse else region.weights.size)

@@ -35,7 +35,7 @@ from pcircuit.circuit import Circuit, InnerRegion, InputRegion, check_distributi
 from pcircuit.compiled.engines.choice import Kernels, numpy_seconds
 from pcircuit.evidence import as_integer_table, refuse_out_of_range
 from pcircuit.inference.likelihood import cut_rows, tiny_circuit, upward
-from pcircuit.inference.log_domain import log_units
+from pcircuit.inference.log_domain import log_of, log_units
 from pcircuit.inference.threads import count_jobs, map_in_threads
 from pcircuit.inference.unit_likelihoods import checked_nodes
 from pcircuit.moments.compiled.expectation_arrays import as_free, column_of_each_node, expectation_arrays, new_scratch
@@ -189,15 +189,10 @@ def _posteriors(circuit: Circuit, known: Ints) -> tuple[list[Any], Bools]:
         for r, region in inner:
             total = logs[r].T[:, :, None]
             share = np.exp(log_products[r].T[:, None, :] - np.where(total > -np.inf, total, np.inf)
-                           + _log(region.dense_weights()))
+                           + log_of(region.dense_weights()))
             omega[r][suspect] = share
         possible[suspect] = logs[-1][0] > -np.inf
     return omega, possible
-
-
-def _log(weights: Floats) -> Floats:
-    """Natural logarithms, -inf for 0."""
-    return np.log(weights, out=np.full(weights.shape, -np.inf), where=weights > 0)
 
 
 def _means_of_inputs(region: InputRegion, values: Ints, is_given: bool) -> Floats:

@@ -29,7 +29,7 @@ from pcircuit.array_types import Evidence, Floats
 from pcircuit.circuit import Circuit
 from pcircuit.evidence import check_row
 from pcircuit.inference.likelihood import log_likelihood
-from pcircuit.inference.log_domain import log_units
+from pcircuit.inference.log_domain import log_of, log_units
 from pcircuit.regions import InputRegion
 
 MOST_SUBSETS = 2**14  # up to which Shapley values are exact
@@ -79,8 +79,7 @@ def latent_posterior(circuit: Circuit, row: ArrayLike) -> list[np.ndarray]:
         if isinstance(region, InputRegion):
             continue
         sums = np.where(shown[r] > -np.inf, shown[r], 0.0)  # units that are impossible have no share to hand on
-        with np.errstate(divide="ignore"):
-            shares = np.exp(np.log(region.dense_weights()) + log_products[r][:, 0] - sums)
+        shares = np.exp(log_of(region.dense_weights()) + log_products[r][:, 0] - sums)
         flows = posterior[r] @ shares
         for a, c in enumerate(circuit.vtree.children(r).tolist()):
             posterior[c] = np.bincount(region.products[:, a], flows, minlength=circuit.regions[c].num_units)
