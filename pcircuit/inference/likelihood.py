@@ -20,7 +20,8 @@ evaluated again with one logarithm per unit; so are all rows of a circuit that i
 """
 from __future__ import annotations
 
-from collections.abc import Iterable
+import functools
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,7 @@ from pcircuit.compiled.rescaling import (
 )
 from pcircuit.compiled.tile import TILE_ROWS, borrow, free_work, load_group, new_work
 from pcircuit.evidence import as_integer_table, refuse_out_of_range
-from pcircuit.inference.log_domain import input_values, log_units
+from pcircuit.inference.log_domain import input_values, log_of, log_units
 from pcircuit.inference.ranges import may_overflow
 from pcircuit.inference.threads import count_jobs, map_in_threads
 from pcircuit.vtree import VTree
@@ -104,7 +105,7 @@ def log_likelihood(circuit: Circuit | Mixture, data: ArrayLike, *, n_jobs: int |
     array([0.25, 0.75, 1.  ])
     """
     if isinstance(circuit, Mixture):
-        return _of_mixture(circuit, data, n_jobs)
+        return functools.reduce(np.logaddexp, log_parts(circuit, data, n_jobs))
     rows, _ = as_integer_table(circuit, data), count_jobs(n_jobs)
     if evaluated_in_numpy(circuit, len(rows)):
         refuse_out_of_range(circuit, rows)
@@ -118,15 +119,21 @@ def log_likelihood(circuit: Circuit | Mixture, data: ArrayLike, *, n_jobs: int |
     return result
 
 
-def _of_mixture(mixture: Mixture, data: ArrayLike, n_jobs: int | None) -> Floats:
-    """log sum_m w_m p_m(x), a circuit at a time: memory for two vectors of rows."""
-    total: Floats | None = None
-    for circuit, weight in zip(mixture.circuits, mixture.weights, strict=True):
-        with np.errstate(divide="ignore"):
-            own = np.log(weight) + log_likelihood(circuit, data, n_jobs=n_jobs)
-        total = own if total is None else np.logaddexp(total, own)
-    assert total is not None  # a mixture has at least one circuit
-    return total
+def log_parts(mixture: Mixture, data: ArrayLike, n_jobs: int | None = None) -> Iterator[Floats]:
+    """log w_m p_m(x) of each row, (N,), a circuit at a time; see `log_likelihood`.
+
+    Parameters
+    ----------
+    mixture : Mixture
+    data : (N, V) integer array_like
+    n_jobs : int, optional
+
+    Yields
+    ------
+    (N,) float64 array
+    """
+    for circuit, log_weight in zip(mixture.circuits, log_of(mixture.weights), strict=True):
+        yield log_weight + log_likelihood(circuit, data, n_jobs=n_jobs)
 
 
 def evaluated_in_numpy(circuit: Circuit, num_rows: int) -> bool:

@@ -37,7 +37,7 @@ from pcircuit.arrays import memory_for
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion, check_distribution, derived
 from pcircuit.circuit_mixture import Mixture
 from pcircuit.evidence import check_evidence
-from pcircuit.inference.likelihood import log_likelihood, upward
+from pcircuit.inference.likelihood import log_parts, upward
 from pcircuit.inference.log_domain import log_units
 
 BLOCK_VALUES = 3_000_000  # uniforms, or unit values, that are held at once
@@ -145,9 +145,7 @@ def _of_mixture(mixture: Mixture, num_samples: int | None, evidence: ArrayLike |
     count = _checked_count(num_samples, observed)
     share = np.broadcast_to(mixture.weights, (1 if observed is None else len(observed), len(mixture.weights)))
     if observed is not None:
-        with np.errstate(divide="ignore"):
-            logs = np.stack([np.log(weight) + log_likelihood(circuit, observed)
-                             for circuit, weight in zip(mixture.circuits, mixture.weights, strict=True)], axis=1)
+        logs = np.stack(list(log_parts(mixture, observed)), axis=1)
         best = logs.max(axis=1, keepdims=True)
         if np.isneginf(best).any():
             _refuse(int(np.argmin(best)))

@@ -17,7 +17,7 @@ from pcircuit.arguments import check_whole_number
 from pcircuit.array_types import Evidence, Floats
 from pcircuit.circuit_mixture import Mixture, check_mixture
 from pcircuit.evidence import check_evidence, row_weights
-from pcircuit.inference.likelihood import log_likelihood
+from pcircuit.inference.likelihood import log_parts
 from pcircuit.learning.em import fit_em
 
 
@@ -63,7 +63,7 @@ def fit_mixture(mixture: Mixture, data: ArrayLike, *, num_epochs: int = 10, pseu
     >>> from pcircuit import Circuit, InputRegion, VTree
     >>> coins = [Circuit(VTree([-1], [0]), [InputRegion(0, [[p, 1 - p]])]) for p in (0.2, 0.6)]
     >>> fitted, history = fit_mixture(Mixture(coins), [[0], [1], [1], [1]], num_epochs=20, pseudocount=0)
-    >>> np.exp(log_likelihood(fitted, [[0], [1]])).round(6), bool((np.diff(history) > -1e-12).all())
+    >>> np.exp(fitted.log_likelihood([[0], [1]])).round(6), bool((np.diff(history) > -1e-12).all())
     (array([0.25, 0.75]), True)
     """
     check_mixture(mixture)
@@ -104,8 +104,7 @@ def row_shares(mixture: Mixture, rows: Evidence, row_weight: Floats, n_jobs: int
         sum_i c_i log p(x_i) / sum_i c_i
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.stack([np.log(weight) + log_likelihood(circuit, rows, n_jobs=n_jobs)
-                         for circuit, weight in zip(mixture.circuits, mixture.weights, strict=True)])
+        logs = np.stack(list(log_parts(mixture, rows, n_jobs)))
         best = logs.max(axis=0)
         shares = np.where(np.isneginf(best), 0.0, np.exp(logs - best))
         total = shares.sum(axis=0)
