@@ -11,6 +11,7 @@ from hld.answers.column_shifts import percent
 from hld.answers.picture import shown_levels
 from hld.answers.words import headline, p_text
 from hld.plots.figure import shortened
+from hld.tables.shown_names import printable
 
 if TYPE_CHECKING:
     from hld.answers.column_shifts import ColumnShift
@@ -27,8 +28,7 @@ def escaped(text: int | str) -> str:
     >>> escaped('<b>"a & b"')
     '&lt;b&gt;&quot;a &amp; b&quot;'
     """
-    plain = "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in str(text))
-    return html.escape(plain, quote=True)
+    return html.escape(printable(str(text)), quote=True)
 
 
 def histogram(column: ColumnShift) -> str:

@@ -8,6 +8,11 @@ LONGEST = 60  # characters
 MOST = 20  # names in a message
 
 
+def printable(text: str) -> str:
+    """Text without control characters, line feeds among them: what is not printable is escaped as Python writes it."""
+    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
+
+
 def in_one_line(text: str, longest: int = LONGEST) -> str:
     r"""A text whose control characters, line feeds among them, are escaped, and that is cut where it is too long.
 
@@ -25,8 +30,7 @@ def in_one_line(text: str, longest: int = LONGEST) -> str:
     >>> in_one_line("size\n(cm)"), in_one_line("a name of many words", 10)
     ('size\\n(cm)', 'a name ...')
     """
-    start = text[:longest + 1]
-    found = "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in start)
+    found = printable(text[:longest + 1])
     return found if len(found) <= longest else f"{found[:longest - 4].rstrip()} ..."
 
 

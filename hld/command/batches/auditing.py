@@ -11,7 +11,7 @@ def audit(args: Any) -> int:
     """Measure level, power and drift."""
     from hld.auditing.audit import audit as audited
     from hld.command.batches.judging import read_inputs
-    from hld.command.console.output import check_output, print_json, print_text
+    from hld.command.console.output import check_output, print_result
     from hld.reports.audit_report import audit_report
     from hld.reports.page import write_page
     if args.report is not None:
@@ -30,10 +30,7 @@ def audit(args: Any) -> int:
         command = shlex.join(["hld", "audit", args.model, args.table, "--alpha", f"{args.alpha:g}", "--sizes", sizes,
                               "--num-batches", str(args.num_batches), "--seed", str(args.seed), *edits])
         write_page(audit_report(result, table_name=pathlib.Path(args.table).name, commands=[command]), args.report)
-    if args.json:
-        print_json(result.to_dict())
-    else:
-        print_text(str(result))
+    print_result(result, args.json)
     return 0 if all(result.keeps_level.values()) else 1
 
 

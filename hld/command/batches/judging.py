@@ -15,7 +15,7 @@ SHIFT = 1
 
 def test(args: argparse.Namespace) -> int:
     """Test a batch, or each segment of it: the verdict."""
-    from hld.command.console.output import check_output, print_json, print_text
+    from hld.command.console.output import check_output, print_result
     from hld.command.console.steps import step
     if args.report is not None:
         check_output(args.report)
@@ -32,10 +32,7 @@ def test(args: argparse.Namespace) -> int:
             result = detector.test_by(table, args.by, args.alpha, every=args.every, procedure=args.procedure)
     if args.report is not None:
         _write_report(args, detector, result)
-    if args.json:
-        print_json(result.to_dict())
-    else:
-        print_text(str(result))
+    print_result(result, args.json)
     return SHIFT if (is_large(result, args.min_effect) if args.by is None else result.reject.any()) else 0
 
 

@@ -17,11 +17,12 @@ from typing import Any
 
 import pcircuit
 from hld.answers.plain_json import plain_json
+from hld.tables.shown_names import printable
 
 
 def shown(text: str) -> str:
-    """Text without control characters, line feeds among them: what is not printable is escaped."""
-    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
+    """Text without control characters, see `hld.tables.shown_names.printable`."""
+    return printable(text)
 
 
 def on_screen(text: str) -> str:
@@ -48,6 +49,21 @@ def print_text(text: str) -> None:
 def print_json(value: dict[str, Any]) -> None:
     """Print one JSON object, see `plain_json`."""
     print(json.dumps(plain_json(value), indent=2, allow_nan=False))
+
+
+def print_result(result: Any, as_json: bool) -> None:
+    """Print what a test or a plan says, as one JSON object or in words.
+
+    Parameters
+    ----------
+    result : object
+        With `to_dict`.
+    as_json : bool
+    """
+    if as_json:
+        print_json(result.to_dict())
+    else:
+        print_text(str(result))
 
 
 def print_table(header: tuple[str, ...], rows: list[Any]) -> None:

@@ -6,12 +6,9 @@ from typing import Any
 
 def plan(args: Any) -> int:
     """What a model will find with a given number of rows a day, and when."""
-    from hld.command.console.output import print_json, print_text
+    from hld.command.console.output import print_result
     from hld.model_files import load
     from hld.planning.of_tables import plan as planned
     found = planned(load(args.model), args.rows_per_day, args.edit or [], args.power, args.alpha)
-    if args.json:
-        print_json(found.to_dict())
-    else:
-        print_text(str(found))
+    print_result(found, args.json)
     return 0
