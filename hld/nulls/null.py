@@ -1,4 +1,4 @@
-"""What every null can do.
+"""What every null can do, and what may become a verdict.
 
 A null is the law of the squared distances d^2 = |F Z|^2 of a batch of T rows, one for each of q metrics, if the rows
 follow the reference.  It is made before any batch is seen, by a function of the reference and the metrics, and keeps
