@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+IDLE = 5.0  # seconds after which a connection is opened anew: the service closes one that is idle for fifteen
 
 
 def orders(rng, number, shift=0.0):
@@ -67,18 +68,25 @@ class Client:
 
     def __init__(self, address, token=None):
         parts = urlsplit(address)
-        self.host, self.port, self.token, self._line = parts.hostname, parts.port, token, None
+        self.host, self.port, self.token, self._line, self._used = parts.hostname, parts.port, token, None, 0.0
 
     def ask(self, method, path, body=None, kind=None, headers=(), **parameters):
         """Status, headers and bytes of an answer."""
+        if time.monotonic() - self._used > IDLE:
+            self.close()
         if self._line is None:
             self._line = http.client.HTTPConnection(self.host, self.port, timeout=60)
         sent = dict(headers) | ({"Content-Type": kind} if kind else {})
         if self.token is not None:
             sent.setdefault("Authorization", f"Bearer {self.token}")
-        self._line.request(method, path + (f"?{urlencode(parameters)}" if parameters else ""), body, sent)
-        answer = self._line.getresponse()
-        content = answer.read()
+        try:
+            self._line.request(method, path + (f"?{urlencode(parameters)}" if parameters else ""), body, sent)
+            answer = self._line.getresponse()
+            content = answer.read()
+        except (OSError, http.client.HTTPException):
+            self.close()  # or every later request would fail, too
+            raise
+        self._used = time.monotonic()
         if answer.getheader("connection") == "close":
             self.close()
         return answer.status, answer.headers, content
