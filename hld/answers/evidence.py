@@ -4,7 +4,6 @@ The shifts of columns and pairs are computed on first use, because most results 
 """
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from hld.answers.column_shifts import NewValues, column_shifts
+from hld.answers.likeliest_column import likeliest_first
 from hld.answers.pair_shifts import pair_shifts
 from hld.answers.profile import Profile
-
-LEAST = 1e-300  # p-value whose logarithm is taken
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,10 +49,10 @@ class Evidence:
         return column_shifts(self.fitted, self.reference, self.batch, self.seed, self.tests, self.new)
 
     def moved_first(self, alpha: float) -> tuple[Any, ...]:
-        """The columns of a batch that is rejected at level alpha: by dependence if none of them moved by itself."""
+        """The columns of a batch that is rejected at level alpha: the likeliest first if none moved by itself."""
         if not self.columns or self.columns[0].adjusted <= alpha or not self.pairs:
             return self.columns
-        return by_dependence(self.columns, self.pairs, alpha)
+        return likeliest_first(self.columns, self.pairs, (self.reference.num_rows, self.batch.num_rows))
 
     @cached_property
     def pairs(self) -> tuple[Any, ...]:
@@ -67,27 +65,3 @@ class Evidence:
                      strict=True)
         odd = [(column.name, int(own[-1]), unseen, beyond) for column, own, unseen, beyond in counts]
         return [one for one in odd if any(one[1:])]
-
-
-def by_dependence(shifts: tuple[Any, ...], pairs: tuple[Any, ...], alpha: float) -> tuple[Any, ...]:
-    """The same columns, those first whose dependence on others changed.
-
-    A pair counts for both of its columns, so that the one that several pairs have in common comes first.
-
-    Parameters
-    ----------
-    shifts : tuple of ColumnShift
-    pairs : tuple of PairShift
-    alpha : float
-        Level of the adjusted p-values of pairs.
-
-    Returns
-    -------
-    tuple of ColumnShift
-        In the order of the sum of -log p over the pairs that changed, the others behind them as they were.
-    """
-    weight = dict.fromkeys((one.name for one in shifts), 0.0)
-    for pair in pairs:
-        for name in pair.names if pair.adjusted <= alpha else ():
-            weight[name] -= math.log(max(pair.pvalue, LEAST))
-    return tuple(sorted(shifts, key=lambda one: -weight[one.name]))

@@ -25,7 +25,8 @@ class OfColumns:
     def columns(self) -> tuple[Any, ...]:
         """How each column moved, the smallest p-value first: `hld.answers.column_shifts.ColumnShift`.
 
-        Where the batch is rejected and no column moved by itself, those come first whose dependence on others changed.
+        Where the batch is rejected and no column moved by itself, those come first that most likely moved, by the
+        dependences on others that changed and those that stayed (`hld.answers.likeliest_column`).
 
         Empty without a table, that is for results of `HLDTest` and of model files without counts.  With a context
         `expected` are the frequencies of the reference rows, and the p-values those of `column_pvalues`.

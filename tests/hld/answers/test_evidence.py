@@ -5,7 +5,6 @@ from binomial_bounds import at_most
 
 import hld
 from hld.answers.column_shifts import NewValues, column_shifts
-from hld.answers.evidence import by_dependence
 from hld.answers.profile import profile_of
 from hld.schemas.counts.new_values import compare_new, kept_values
 from hld.schemas.encoder import fit_encoder
@@ -64,16 +63,6 @@ def test_without_an_alarm_and_with_a_moved_column_the_order_is_that_of_pvalues(d
     assert names(moved)[0] == detector.encoder_.names[4]
     for result in (calm, moved):
         assert [one.pvalue for one in result.columns] == sorted(one.pvalue for one in result.columns)
-
-
-def test_pairs_weigh_both_of_their_columns(detector):
-    batch = chain(300, np.random.default_rng(6))
-    batch[:, 0] = np.random.default_rng(7).permutation(batch[:, 0])
-    result = detector.test(batch)
-    changed = {name for pair in result.pairs if pair.adjusted <= 0.05 for name in pair.names}
-    found = by_dependence(result.evidence.columns, result.pairs, 0.05)
-    assert {one.name for one in found[:len(changed)]} == changed
-    assert by_dependence(result.evidence.columns, (), 0.05) == result.evidence.columns
 
 
 def test_pvalues_of_columns_with_two_tests_keep_their_level():
