@@ -229,13 +229,17 @@ def _correlation(table: np.ndarray) -> float:
 
 
 def _groups(column: LevelColumn, totals: np.ndarray, most: int) -> tuple[Any, ...]:
-    """(C,) the group of each category, and the labels of the groups: neighbours where there is an order."""
+    """(C,) the group of each category, and the labels of the groups: neighbours where there is an order.
+
+    Categories that no row has are in a group of others: one of their own would be a degree of freedom more.
+    """
     labels, C = labels_of(column)[:-1], len(totals)
     used = np.flatnonzero(totals)
     groups = np.zeros(C, dtype=np.int64)
     if is_ordered(column):
-        middle = (np.cumsum(totals) - totals / 2) / max(totals.sum(), 1)
-        groups = np.minimum((middle * most).astype(np.int64), most - 1) if len(used) > most else np.arange(C)
+        middle = ((np.cumsum(totals) - totals / 2) / max(totals.sum(), 1))[used]
+        own = np.minimum((middle * most).astype(np.int64), most - 1) if len(used) > most else np.arange(len(used))
+        groups = own[np.minimum(np.searchsorted(used, np.arange(C)), len(used) - 1)]
     else:
         order = used[np.argsort(-totals[used], kind="stable")]
         groups[:] = min(len(used), most) - 1

@@ -3,7 +3,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from binomial_bounds import at_most
+from binomial_bounds import at_least, at_most
+from scipy.stats import chi2
 from scipy.stats.contingency import association
 
 from hld.answers.pair_shifts import PairShift, cramers_v, fitted, pair_shifts
@@ -51,6 +52,45 @@ def test_columns_that_move_by_themselves_do_not_count(columns, sizes):
         pvalues.append(pair_shifts(columns, *map(profile, tables))[0].pvalue)
     for alpha in (0.01, 0.05, 0.2):
         assert (np.array(pvalues) <= alpha).sum() <= at_most(150, alpha, 1e-4)
+
+
+def levels(kind, shares):
+    """Two columns with a level for each of some shares, and a category for unseen levels, which no row has."""
+    values = tuple(range(len(shares))) if kind == "integer" else tuple("abcdefg")[:len(shares)]
+    return [LevelColumn(name, kind, values) for name in "xy"]
+
+
+@pytest.mark.parametrize("kind", ["integer", "categorical"])
+def test_categories_that_no_row_has_are_no_group(rng, kind):
+    tables = [np.zeros((4, 4), dtype=int) for _ in range(2)]
+    for one, n in zip(tables, (4000, 900), strict=True):
+        one[:3, :3] = rng.multinomial(n, rng.dirichlet(np.full(9, 5.0))).reshape(3, 3)
+    found = pair_shifts(levels(kind, range(3)), *map(profile, tables))[0]
+    E = fitted(np.array([tables], dtype=float)[:, :, :3, :3])[0]
+    pearson = sum(((one[:3, :3] - own) ** 2 / own).sum() for one, own in zip(tables, E, strict=True))
+    assert found.pvalue == pytest.approx(chi2.sf(pearson, 4), rel=1e-6)
+    assert all("" not in one and len(one) == 3 for one in found.labels)
+
+
+def test_an_empty_bin_is_in_the_group_of_a_neighbour():
+    """Eight bins, of which the sixth is empty and lies in none of four parts of the others."""
+    counts = np.array([10, 5, 5, 50, 0, 12, 9, 9])
+    table = np.outer(counts, counts)
+    found = pair_shifts(BINS, profile(table), profile(table // 50))[0]
+    assert all("" not in one for one in found.labels)
+
+
+@pytest.mark.parametrize("kind", ["integer", "categorical"])
+@pytest.mark.parametrize("shares", [(0.5, 0.5), (0.5, 0.3, 0.2)])
+def test_pvalues_of_columns_with_few_levels_are_uniform(kind, shares):
+    rng, C, trials = np.random.default_rng(10), len(shares), 2000
+    reference, batch = (np.pad(rng.multinomial(n, np.outer(shares, shares).ravel(), size=trials).reshape(-1, C, C),
+                               [(0, 0), (0, 1), (0, 1)]) for n in (3000, 1000))
+    before = Profile(0, (np.zeros(C + 2),) * 2, np.tile([0, 1], (trials, 1)), tuple(reference))
+    pvalues = np.array([one.pvalue for one in pair_shifts(levels(kind, shares), before,
+                                                          replace(before, pairs=tuple(batch)))])
+    for alpha in (0.02, 0.05, 0.2, 0.5):
+        assert at_least(trials, alpha) <= (pvalues <= alpha).sum() <= at_most(trials, alpha)
 
 
 @pytest.mark.slow
