@@ -45,14 +45,15 @@ def test_the_level_holds(sizes, concentration, K):
         assert (pvalues <= alpha).sum() <= at_most(400, alpha, 1e-4)
 
 
-@pytest.mark.parametrize(("n", "T", "K"), [(600, 40, 90), (5000, 100, 306), (5000, 500, 60), (60, 40, 13)])
-def test_two_categories_hold_the_level_however_small_it_is(n, T, K):
+@pytest.mark.parametrize(("n", "T", "K"), [(600, 40, 90), (5000, 100, 306), (5000, 500, 60), (60, 40, 13),
+                                           (2000, 12, 1000), (100, 10, 55), (100, 100, 14)])
+def test_two_categories_hold_the_level_whatever_it_is(n, T, K):
     # all batches that are possible with K rows of the second category among n + T, with their exact probabilities
     j = np.arange(max(0, K - n), min(K, T) + 1)
     chances = hypergeom.pmf(j, n + T, K, T)
     pvalues = np.array([homogeneity_pvalue(np.array([n - K + i, K - i]), np.array([T - i, i]), None) for i in j])
-    reached = np.sort(pvalues[(pvalues < 0.01) & (pvalues > 1e-12)])
-    assert len(reached) >= 5
+    reached = np.sort(pvalues[pvalues > 1e-12])
+    assert len(np.unique(reached)) >= 5
     for u in reached:
         assert chances[pvalues <= u].sum() <= u * (1 + 1e-9)
 
