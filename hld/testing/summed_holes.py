@@ -1,6 +1,8 @@
 """A batch with holes compared with the circuit, the holes summed out: ``missing="exact"``."""
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,9 +30,13 @@ def judge_with_holes(test: Any, patterns: HolePatterns, batch: np.ndarray, alpha
     Returns
     -------
     HLDResult
+        Its standard deviations, and so its z-scores and the unit of its effect, are those of rows with these holes.
     """
     reference = patterns.reference(batch)
     options = NullOptions(1, test.settings.seed, np.random.default_rng([test.settings.seed, 1]))
     null = limit_null(reference, test.calibration.metrics, options)
     mean = pcircuit.mean_node_likelihoods(test.circuit, batch, nodes=test.nodes)
-    return verdict(test, mean - reference.mean, len(batch), alpha, int((batch < 0).sum()), null)
+    found = verdict(test, mean - reference.mean, len(batch), alpha, int((batch < 0).sum()), null)
+    covariance = reference.matrix * np.multiply.outer(test.shown_weights, test.shown_weights)
+    return replace(found, stds=np.sqrt(np.maximum(covariance.diagonal(), 0.0)),
+                   _spectrum=partial(np.linalg.eigh, covariance))
