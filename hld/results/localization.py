@@ -16,7 +16,9 @@ R the correlations under the circuit and c the next selected nodes below j,
 
 again standard normal without a shift, provided that the circuit's correlations are those of the reference.  An input
 has none below it and keeps its z; a sum with a large own z says that the dependence among the variables below it has
-changed.
+changed.  Where rows have holes, two nodes that are not always seen together go together less, and R allows for it
+(`hld.testing.seen_together`).  Where R is not known, as in a summary of rows with holes, among groups or stretches of
+time, and given covariates, nodes with others below them have no own z-score (NaN).
 
 Variables get the shares of their nodes: the score of v is sum_j delta_j^2 / |S_j| over the nodes j with v in scope,
 so the scores add up to d^2.  These are cues, not causes: scopes are nested, and a shift in one variable also moves
@@ -24,6 +26,7 @@ the nodes above it.
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,7 +55,8 @@ class NodeShift:
     zscore : float
         sqrt(T) delta / sigma.
     own_zscore : float
-        The part of it that the nodes below do not explain, standardised; 0 if they determine the node.
+        The part of it that the nodes below do not explain, standardised; 0 if they determine the node, NaN where it is
+        not known how they depend on one another.
     pvalue : float
         Two-sided, adjusted over all selected nodes (Benjamini-Hochberg).
     """
@@ -91,7 +95,7 @@ class Localization:
 
 
 def localize(circuit: pcircuit.Circuit, nodes: np.ndarray, deltas: np.ndarray, stds: np.ndarray, num_samples: float, *,
-             top: int | None = 10) -> Localization:
+             top: int | None = 10, covariance_of: Callable[..., Any] | None = None) -> Localization:
     """Rank nodes and score variables by their part in a shift.
 
     Parameters
@@ -107,6 +111,9 @@ def localize(circuit: pcircuit.Circuit, nodes: np.ndarray, deltas: np.ndarray, s
         T, the rows of the batch; over the inflation 1 + T / n where the reference was estimated from n rows.
     top : int, optional
         How many nodes to list; None lists all.
+    covariance_of : callable, optional
+        From positions of nodes (n,) to the covariance (n, n) of their differences, up to a factor, where that is not
+        the one of a complete row of the circuit.
 
     Returns
     -------
@@ -135,7 +142,7 @@ def localize(circuit: pcircuit.Circuit, nodes: np.ndarray, deltas: np.ndarray, s
     pvalues = adjusted_pvalues(zscores)
     table = circuit.nodes[nodes]
     order = np.argsort(-np.abs(deltas), kind="stable")[:top]
-    own = own_zscores(circuit, nodes, zscores, order)
+    own = own_zscores(circuit, nodes, zscores, order, covariance_of)
     shifts = tuple(NodeShift(int(nodes[j]), str(table.kind[j]), tuple(circuit.scope(int(nodes[j])).tolist()),
                              float(deltas[j]), float(zscores[j]), float(z), float(pvalues[j]))
                    for j, z in zip(order, own, strict=True))
@@ -164,7 +171,8 @@ def z_scores(deltas: np.ndarray, stds: np.ndarray, num_samples: float) -> np.nda
                         np.where(moved != 0, moved * np.inf, 0.0))
 
 
-def own_zscores(circuit: pcircuit.Circuit, nodes: np.ndarray, zscores: np.ndarray, listed: np.ndarray) -> np.ndarray:
+def own_zscores(circuit: pcircuit.Circuit, nodes: np.ndarray, zscores: np.ndarray, listed: np.ndarray,
+                covariance_of: Callable[..., Any] | None = None) -> np.ndarray:
     """z-scores of the positions `listed` of (m,) `nodes`, less what the next selected nodes below them explain.
 
     Costs the covariance of the listed nodes and of those below them, and a small system of equations for each.
@@ -175,17 +183,23 @@ def own_zscores(circuit: pcircuit.Circuit, nodes: np.ndarray, zscores: np.ndarra
     nodes : (m,) int array
     zscores : (m,) float array
     listed : (k,) int array
+    covariance_of : callable, optional
+        See `localize`.
 
     Returns
     -------
     (k,) float array
+        NaN where it needs a covariance that is not known.
     """
     below = [_next_below(circuit, nodes, j) for j in listed]
     own = zscores[listed].astype(np.float64)
     if not any(map(len, below)):
         return own
     involved = np.unique(np.concatenate([listed, *below]).astype(np.int64))
-    covariance = pcircuit.exact_moments(circuit, nodes[involved]).covariance()
+    covariance = (pcircuit.exact_moments(circuit, nodes[involved]).covariance() if covariance_of is None
+                  else covariance_of(involved))
+    if np.isnan(covariance).any():
+        return np.where([len(parts) > 0 for parts in below], np.nan, own)
     scale = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
     scale[scale == 0] = 1.0  # a node that cannot vary correlates with none
     correlations = covariance / np.outer(scale, scale)
@@ -200,6 +214,11 @@ def own_zscores(circuit: pcircuit.Circuit, nodes: np.ndarray, zscores: np.ndarra
         explained = loadings / values[kept] @ (vectors.T @ zscores[parts])[kept]
         own[i] = (own[i] - explained) / np.sqrt(left) if left > SINGULAR else 0.0
     return own
+
+
+def unknown_covariance(positions: np.ndarray) -> np.ndarray:
+    """The covariance (n, n) of differences of nodes of which it is not known: NaN."""
+    return np.full((len(positions),) * 2, np.nan)
 
 
 def _next_below(circuit: Any, nodes: np.ndarray, j: Any) -> np.ndarray:

@@ -115,6 +115,7 @@ class HLDResult(OfColumns):
     _spectrum: Callable[..., Any] | None = field(default=None, repr=False)
     _own: Any = field(default=None, repr=False)  # rows of the batch, whose `spread` is asked for
     _weights: np.ndarray | None = field(default=None, repr=False)  # of differences, where cells are missing
+    _covariance: Callable[..., Any] | None = field(default=None, repr=False)  # of differences, where cells are missing
     _plain: float | None = field(default=None, repr=False)  # p-value of the distance that the effect is made of
 
     def __post_init__(self) -> None:
@@ -176,8 +177,10 @@ class HLDResult(OfColumns):
         TypeError, ValueError
             If `top` is neither None nor a whole number of at least 1.
         """
-        from hld.results.localization import localize
-        return localize(self._circuit, self.nodes, self.deltas, self.stds, self.num_samples / self.inflation, top=top)
+        from hld.results.localization import localize, unknown_covariance
+        is_known = self.context is None and (self._weights is None or self._covariance is not None)
+        return localize(self._circuit, self.nodes, self.deltas, self.stds, self.num_samples / self.inflation, top=top,
+                        covariance_of=self._covariance if is_known else unknown_covariance)
 
     def localize_dependences(self, *, top: Any = 10) -> Any:
         """Which variables depend on each other in a new way, where the test has the metric "score".

@@ -30,6 +30,7 @@ from hld.summaries.summary import BatchSummary
 from hld.testing.calibration import calibrate
 from hld.testing.questions import HLDTestQuestions
 from hld.testing.row_batches import RowBatch
+from hld.testing.seen_together import seen_together
 from hld.testing.settings import Settings
 from hld.testing.summed_batch import judge_summary
 from hld.testing.summed_holes import judge_with_holes
@@ -328,7 +329,10 @@ class HLDTest(HLDTestQuestions):
         deltas, null, factors, weights = batch.difference()
         result = verdict(self, deltas, batch.num_rows, alpha, num_missing, null,
                          check=lambda found, squared: batch.confirmed(found, squared, factors), rows=batch.rows)
-        return replace(result, _scores=batch.score_shift(), _weights=weights)
+        if weights is None:
+            return replace(result, _scores=batch.score_shift())
+        together = seen_together(self.vectors, batch.rows, batch.num_rows, weights, self.calibration.kept)
+        return replace(result, _weights=weights, _covariance=together)
 
     def __repr__(self) -> str:
         return (f"HLDTest({self.circuit.num_variables} variables, {len(self.nodes)} nodes, null {self.null}, "

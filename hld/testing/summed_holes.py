@@ -39,4 +39,9 @@ def judge_with_holes(test: Any, patterns: HolePatterns, batch: np.ndarray, alpha
     found = verdict(test, mean - reference.mean, len(batch), alpha, int((batch < 0).sum()), null)
     covariance = reference.matrix * np.multiply.outer(test.shown_weights, test.shown_weights)
     return replace(found, stds=np.sqrt(np.maximum(covariance.diagonal(), 0.0)),
-                   _spectrum=partial(np.linalg.eigh, covariance))
+                   _spectrum=partial(np.linalg.eigh, covariance), _covariance=partial(_among, covariance))
+
+
+def _among(covariance: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """Of the nodes at some positions."""
+    return covariance[np.ix_(positions, positions)]
