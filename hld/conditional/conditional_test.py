@@ -18,8 +18,8 @@ where h is the leverage of the batch in the regression: 1/k for a batch like the
 covariates the reference hardly has.
 
 **Holes** are summed out, and b of a node that is summed out in part is not b.  So a row counts for the nodes all of
-whose other variables it shows: in the regression, and in Z, where it is 0 for the others.  If a batch shows the share q
-of the residuals and the reference p, the leverage is q/p h.
+whose other variables it shows: in the regression, and in Z, where it is 0 for the others.  What that makes of the
+variance of Z, node by node, is in `hld.conditional.shown_shares`.
 
 **Their covariance** depends on x as well, so that S of a batch is not that of the reference.  In the limit the batch's
 own rows give it; S is a weighted average of the two, with weight T / (T + 50) for the batch.  Trace, Frobenius norm and
@@ -40,6 +40,7 @@ from hld.conditional.column_tests import column_pvalues
 from hld.conditional.context import CovariateContext
 from hld.conditional.covariate_functions import CovariateFunctions, choose_functions
 from hld.conditional.residuals import residuals, shown_residuals, without_rounding
+from hld.conditional.shown_shares import ShownShares, are_enough
 from hld.gchi2.three_moments import ThreeMoments
 from hld.nulls.joint import RESOLVED, JointLaw, harmonic_mean, joint_law
 from hld.nulls.ranks.confirmation import excess_of, sample_norms
@@ -74,12 +75,16 @@ class ConditionalTest:
     inverse : (f, f) float array
         Pseudo-inverse of the sums of products of these functions.
     norms, fourth : (q, 3), (q,) float arrays
-        Norms of the residuals' covariance in each metric, and mean fourth powers of their distances; like `inverse` as
-        if all rows showed all residuals.
+        Norms of the residuals' covariance in each metric, and mean fourth powers of their distances, with the variances
+        that they have in rows that show them.
     stds : (m,) float array
-        Their standard deviations.
+        Their standard deviations in these rows.
     joint : (B,) float32 array
         Sorted draws of the harmonic mean of the metrics' p-values; empty for one metric.
+    shown : (m,) float array
+        Share of the rows of the reference that show them.
+    wider : (q, 3) float array
+        By how much the norms are larger for the errors of the regression than for rows that show all.
 
     Examples
     --------
@@ -101,6 +106,8 @@ class ConditionalTest:
     fourth: np.ndarray
     stds: np.ndarray
     joint: np.ndarray
+    shown: np.ndarray
+    wider: np.ndarray
     kind = "covariates"
 
     @property
@@ -114,24 +121,24 @@ class ConditionalTest:
         batch = check_rows(inner.circuit, batch)
         T, functions = len(batch), self.functions(batch)
         own, shown = _corrected(inner, batch, self.given, functions @ self.beta)
-        share, difference = functions.mean(axis=0), own.mean(axis=0)
-        seen = _share_shown(shown, self.stds)
-        width = 1 / T + float(share @ self.inverse @ share) * seen
-        each = self._pvalues(own, difference, seen, width)
+        own *= are_enough(self.shown, self.num_rows)
+        average, mean = functions.mean(axis=0), own.mean(axis=0)
+        shares = ShownShares(shown.mean(axis=0), self.shown, T, self.num_rows, float(average @ self.inverse @ average))
+        spread = self._spread(own, mean, T, shares.width)
+        each = self._pvalues(spread, mean, _share_shown(shown, self.stds), shares)
         pvalue = max(self._combined(each), LEAST_PVALUE)
         covariates = self.covariate_pvalue(batch)
         moved = {(False, False): "nothing", (False, True): "covariates", (True, False): "conditional",
                  (True, True): "both"}[pvalue <= alpha, covariates <= alpha]
-        total = float(self.stds @ self.stds) or float(inner.stds[:len(self.stds)] @ inner.stds[:len(self.stds)])
-        effect = math.sqrt(max(float(difference @ difference) / total - width, 0.0)) if total > 0 else 0.0
+        variances = (self.stds if self.stds.any() else inner.stds[:len(self.stds)]) ** 2
+        context = CovariateContext(self.kind, moved, pvalue, covariates, shares.effect(mean, variances))
         return HLDResult(statistic=0.0 - math.log10(pvalue), threshold=-math.log10(alpha), pvalue=pvalue,
                          reject=bool(pvalue <= alpha), alpha=alpha, num_samples=T, null="conditional",
-                         inflation=width * T, null_error=None, num_missing=int((batch < 0).sum()),
+                         inflation=shares.width * T, null_error=None, num_missing=int((batch < 0).sum()),
                          metrics=tuple(metric.name for metric in inner.calibration.metrics), pvalues=each,
-                         deltas=difference * inner.shown_weights, stds=self.stds * inner.shown_weights,
-                         nodes=inner.nodes, _circuit=inner.circuit,
-                         context=CovariateContext(self.kind, moved, pvalue, covariates, effect),
-                         column_pvalues=self._columns(own, difference, T, width))
+                         deltas=shares.standardised(mean) * inner.shown_weights, stds=self.stds * inner.shown_weights,
+                         nodes=inner.nodes, _circuit=inner.circuit, context=context,
+                         column_pvalues=self._columns(spread, shares.alike(mean), shares))
 
     def covariate_pvalue(self, batch: np.ndarray) -> float:
         """The p-value of the covariates alone: the other columns are hidden from the test."""
@@ -148,31 +155,34 @@ class ConditionalTest:
                 f"these, are compared with {self.num_rows} rows after regression on {len(self.beta)} functions of the "
                 "covariates")
 
-    def _pvalues(self, own: np.ndarray, difference: np.ndarray, seen: float, width: float) -> tuple[float, ...]:
-        """The p-value of each metric for residuals (T, m), of which a share is seen, with Cov(Z) = width S."""
-        rows, share, finite = self._spread(own, difference, len(own), width)
-        found = []
-        for metric, norms, fourth in zip(self.inner.calibration.metrics, self.norms, self.fourth, strict=True):
-            mapped = metric.apply(rows)
-            trace, frobenius, largest = share * sample_norms(mapped) + (1 - share) * seen * norms
+    def _pvalues(self, spread: Any, difference: np.ndarray, seen: float, shares: ShownShares) -> tuple[float, ...]:
+        """The p-value of each metric for differences (m,), of rows that show a share of the nodes."""
+        rows, share, finite = spread
+        width, found = shares.width, []
+        for metric, norms, fourth, wider in zip(self.inner.calibration.metrics, self.norms, self.fourth, self.wider,
+                                                strict=True):
+            mapped, widths = metric.apply(rows), 1 / shares.num_rows + shares.leverage * (seen * wider)
+            own = share * sample_norms(mapped) + (1 - share) * seen * norms
+            trace, frobenius, largest = np.minimum.accumulate(own * (widths / width))
             powers = share * float(((mapped ** 2).sum(axis=1) ** 2).mean()) + (1 - share) * seen * fourth
             stretch = max(1.0, 1.0 + excess_of(trace, frobenius, powers) * finite)
             law = ThreeMoments(trace, frobenius ** 2, largest * frobenius ** 2)
             found.append(float(law.tail(float(metric.squared(difference)) / width, stretch)))
         return tuple(found)
 
-    def _columns(self, own: np.ndarray, difference: np.ndarray, T: int, width: float) -> np.ndarray | None:
+    def _columns(self, spread: Any, difference: np.ndarray, shares: ShownShares) -> np.ndarray | None:
         """p-values of the columns given the covariates; None if one has no units of its own."""
         parts = column_units(self.inner.circuit, self.inner.nodes)
         if not all(map(len, parts)):
             return None
-        rows, share, finite = self._spread(own, difference, T, width)
+        rows, share, finite = spread
         tested = [part[:0] if given else part for part, given in zip(parts, self.given.tolist(), strict=True)]
-        return column_pvalues(rows, difference, self.stds, tested, (share, width, finite))
+        stds = self.stds * np.sqrt(shares.batch)
+        return column_pvalues(rows, difference, stds, tested, (share, shares.width, finite))
 
-    def _spread(self, own: np.ndarray, difference: np.ndarray, T: int, width: float) -> tuple[np.ndarray, float, float]:
+    def _spread(self, own: np.ndarray, mean: np.ndarray, T: int, width: float) -> tuple[np.ndarray, float, float]:
         """Some residuals less their mean, the share of their covariance, and what is left of a row's excess."""
-        rows = own[np.linspace(0, T - 1, min(T, MOST_VECTORS)).astype(int)] - difference
+        rows = own[np.linspace(0, T - 1, min(T, MOST_VECTORS)).astype(int)] - mean
         return rows, T / (T + PRIOR_ROWS) if T > 1 else 0.0, (T ** -3.0 + self.num_rows ** -3.0) / width ** 2
 
     def _combined(self, each: Any) -> float:
@@ -185,6 +195,7 @@ class ConditionalTest:
         each = all(len(one) == one[-1] + 1 for one in groups)    # value has a group of its own
         return {"given": self.functions.variables, "num_rows": np.array([self.num_rows]),
                 **({} if each else {"groups": np.concatenate(groups)}),
+                **({} if (self.shown == 1).all() else {"shown": self.shown, "wider": self.wider}),
                 **{name: getattr(self, name) for name in ARRAYS}}
 
     @classmethod
@@ -203,10 +214,13 @@ class ConditionalTest:
         norms, fourth, stds = (pcircuit.finite_array(arrays, *one)
                                for one in (("norms", (q, 3)), ("fourth", (q,)), ("stds", (m,))))
         joint = pcircuit.finite_array(arrays, "joint", (None,), np.float32)
-        if k[0] < 2 or min(norms.min(), fourth.min(), stds.min()) < 0 or (np.linalg.eigvalsh(inverse) < -1e-9).any() \
-                or (q > 1) != (len(joint) > RESOLVED) or (np.diff(joint) < 0).any():
+        shown, wider = (pcircuit.finite_array(arrays, name, shape) if "shown" in arrays else np.ones(shape)
+                        for name, shape in (("shown", (m,)), ("wider", (q, 3))))
+        if k[0] < 2 or min(norms.min(), fourth.min(), stds.min(), shown.min(), wider.min()) < 0 or shown.max() > 1 \
+                or (np.linalg.eigvalsh(inverse) < -1e-9).any() or (q > 1) != (len(joint) > RESOLVED) \
+                or (np.diff(joint) < 0).any():
             raise ValueError("the sums of the test given covariates are not those of rows")
-        return cls(inner, functions, int(k[0]), beta, inverse, norms, fourth, stds, joint)
+        return cls(inner, functions, int(k[0]), beta, inverse, norms, fourth, stds, joint, shown, wider)
 
 
 def conditional_test(inner: HLDTest, rows: np.ndarray, given: np.ndarray, *, seed: int) -> ConditionalTest:
@@ -229,16 +243,24 @@ def conditional_test(inner: HLDTest, rows: np.ndarray, given: np.ndarray, *, see
     functions = chosen(rows)
     inverse = np.linalg.pinv(functions.T @ functions, rcond=RANK, hermitian=True)
     beta = _regression(functions, found, inverse, shown_residuals(inner.circuit, inner.nodes, rows, given))
-    found, shown = _corrected(inner, rows, given, functions @ beta)
-    found *= math.sqrt(len(rows) / max(len(rows) - round(float((functions @ inverse * functions).sum())), 1))
+    found, are_shown = _corrected(inner, rows, given, functions @ beta)
+    shown, freedom = are_shown.mean(axis=0), round(float((functions @ inverse * functions).sum()))
+    counts = np.maximum(are_shown.sum(axis=0), 1)
+    # variances are those in the rows that show a node, after the regression on so many functions
+    found *= are_enough(shown, len(rows)) * np.sqrt(len(rows) / np.maximum(counts - freedom, 1))
     some = found[rng.permutation(len(found))[:MOST_VECTORS]]
     mapped = [metric.apply(some) for metric in metrics]
-    seen = max(_share_shown(shown, found.std(axis=0)), 1 / len(rows))  # what follows is of rows that show all
+    norms = np.array([sample_norms(one) for one in mapped])
     joint = joint_law(some / math.sqrt(len(some)), metrics, rng).means if len(metrics) > 1 else np.zeros(0, np.float32)
-    return ConditionalTest(inner, chosen, len(rows), beta, inverse / seen,
-                           np.array([sample_norms(one) for one in mapped]) / seen,
-                           np.array([float(((one ** 2).sum(axis=1) ** 2).mean()) for one in mapped]) / seen,
-                           found.std(axis=0), joint)
+    return ConditionalTest(inner, chosen, len(rows), beta, inverse, norms,
+                           np.array([float(((one ** 2).sum(axis=1) ** 2).mean()) for one in mapped]),
+                           found.std(axis=0), joint, shown, _wider(norms, metrics, some / np.sqrt(counts / len(rows))))
+
+
+def _wider(norms: np.ndarray, metrics: Any, errors: np.ndarray) -> np.ndarray:
+    """(q, 3) norms of the covariance of what rows add to the errors of the regression, over those of rows."""
+    own = np.array([sample_norms(metric.apply(errors)) for metric in metrics])
+    return np.divide(own, norms, out=np.ones_like(norms), where=norms > 0)
 
 
 def _corrected(inner: HLDTest, rows: np.ndarray, given: np.ndarray, wrong: np.ndarray) -> tuple[Any, ...]:

@@ -1,0 +1,115 @@
+r"""Nodes that not all rows show: what holes in the batch or in the reference make of a difference of residuals.
+
+A row counts for the nodes all of whose other variables it shows.  Let a share q_j of the batch's rows show node j, and
+p_j of those of the reference.  Its difference Z_j, a mean over T rows of which the others count 0, has the variance
+
+.. math:: \mathrm{Var}(Z_j) = q_j S_{jj} w_j, \qquad w_j = \frac{1}{T} + \frac{q_j}{p_j} h,
+
+with h the leverage of the batch if every row of the reference showed the node: the regression of the node is from p_j
+of them, and q_j of what it explains is taken off.  Between nodes w_j may differ much: a sum over ten variables with a
+third of the cells missing is shown by one row in sixty.  So Z_j is multiplied by the root of w / w_j, with w = 1/T + h,
+which makes Var(Z_j) = q_j S_jj w; and by q_j S_jj the batch's own rows vary, too.
+
+That is for single nodes and for the nodes of one column, which the same rows show.  Nodes of other columns are shown by
+other rows, and what a metric makes of the errors of their regressions depends on which rows show both: a row of the
+reference adds its residuals over p_j to them.  So the norms of a metric are those of such rows for the part with h.
+Nodes that too few rows of the reference show do not count.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+FEWEST = 30  # rows that have to show a node, unless half of them do
+ROUNDING = 1e-6  # of a number of rows
+
+
+@dataclass(frozen=True, eq=False)
+class ShownShares:
+    """Shares of rows that show the nodes, and the leverage.
+
+    Attributes
+    ----------
+    batch, reference : (m,) float arrays
+        q and p.
+    num_rows, num_held : int
+        T, k.
+    leverage : float
+        h.
+
+    Examples
+    --------
+    >>> shares = ShownShares(np.array([1.0, 0.5]), np.array([1.0, 0.25]), 100, 400, 0.01)
+    >>> shares.width, shares.widths.round(12), shares.alike(np.array([0.1, 0.1])).round(4)
+    (0.02, array([0.02, 0.03]), array([0.1   , 0.0816]))
+    """
+
+    batch: np.ndarray
+    reference: np.ndarray
+    num_rows: int
+    num_held: int
+    leverage: float
+
+    @property
+    def width(self) -> float:
+        """w."""
+        return 1 / self.num_rows + self.leverage
+
+    @property
+    def widths(self) -> np.ndarray:
+        """(m,) w_j."""
+        return 1 / self.num_rows + self.batch / np.maximum(self.reference, 1 / self.num_held) * self.leverage
+
+    def alike(self, difference: np.ndarray) -> np.ndarray:
+        """(m,) differences Z that have the variance q S w, with Z (m,)."""
+        found: np.ndarray = difference * np.sqrt(self.width / self.widths)
+        return found
+
+    def standardised(self, difference: np.ndarray) -> np.ndarray:
+        """(m,) differences Z that have the variance S w; 0 where no row shows the node."""
+        shown = self.batch > 0
+        return np.where(shown, self.alike(difference) / np.sqrt(np.where(shown, self.batch, 1.0)), 0.0)
+
+    def effect(self, difference: np.ndarray, variances: np.ndarray) -> float:
+        """The distance of the means Z / q over the typical distance of a row, less what sampling alone gives.
+
+        Parameters
+        ----------
+        difference : (m,) float array
+            Z.
+        variances : (m,) float array
+            S_jj.
+
+        Returns
+        -------
+        float
+            Of the nodes that enough rows of both sides show; at least 0.
+        """
+        used = are_enough(self.batch, self.num_rows) & are_enough(self.reference, self.num_held)
+        q, total = self.batch[used], float(variances[used].sum())
+        if not total > 0:
+            return 0.0
+        noise = float((variances[used] * self.widths[used] / q).sum())
+        return float(np.sqrt(max(float(((difference[used] / q) ** 2).sum()) - noise, 0.0) / total))
+
+
+def are_enough(shares: np.ndarray, num_rows: int) -> np.ndarray:
+    """Whether enough rows show each node.
+
+    Parameters
+    ----------
+    shares : (m,) float array
+        Of the rows.
+    num_rows : int
+
+    Returns
+    -------
+    (m,) bool array
+
+    Examples
+    --------
+    >>> are_enough(np.array([1.0, 0.5, 0.3, 0.2]), 100).tolist(), are_enough(np.array([0.5, 0.4]), 4).tolist()
+    ([True, True, True, False], [True, False])
+    """
+    return np.asarray(shares * num_rows >= max(min(num_rows / 2, FEWEST), 1) - ROUNDING)

@@ -1,0 +1,88 @@
+"""Given covariates, with holes in the reference, in the batch, or in both: levels, z-scores, effects, files."""
+import numpy as np
+import pytest
+from binomial_bounds import SURE, at_most
+from scipy.stats import chi2, norm
+
+from hld import HLDTest
+from hld.conditional.conditional_test import ConditionalTest, conditional_test
+from hld.conditional.shown_shares import ShownShares, are_enough
+from pcircuit import rat_spn, sample
+
+CIRCUIT = rat_spn([2] * 4, num_units=2, depth=2, rng=0)
+GIVEN = np.arange(4) == 0
+INNER = HLDTest(CIRCUIT, metric="whitened")
+
+
+def with_holes(n, rng, share):
+    """Rows of the circuit, with holes at random but in the covariate."""
+    rows = sample(CIRCUIT, n, rng=rng).astype(np.int64)
+    rows[:, 1:][rng.random((n, 3)) < share] = -1
+    return rows
+
+
+def judged(before, now, T, trials, monkeypatch):
+    """Results of unshifted batches, each with a reference of its own."""
+    monkeypatch.setattr(ConditionalTest, "covariate_pvalue", lambda self, batch: 1.0)
+    rngs = [np.random.default_rng([seed, 7]) for seed in range(trials)]
+    return [conditional_test(INNER, with_holes(400, rng, before), GIVEN, seed=0)(with_holes(T, rng, now))
+            for rng in rngs]
+
+
+@pytest.mark.parametrize(("before", "now"), [(0.7, 0.0), (0.5, 0.0), (0.0, 0.5), (0.5, 0.5)])
+def test_holes_keep_the_level_whichever_side_has_them(before, now, monkeypatch):
+    trials, T = 100, 300
+    found = judged(before, now, T, trials, monkeypatch)
+    for alpha in (0.01, 0.05, 0.2):
+        assert sum(one.pvalue <= alpha for one in found) <= at_most(trials, alpha)
+        for v in range(1, 4):
+            assert sum(one.column_pvalues[0, v] <= alpha for one in found) <= at_most(trials, alpha)
+    inputs = [j for j, node in enumerate(INNER.nodes) if len(CIRCUIT.scope(node)) == 1 and CIRCUIT.scope(node)[0] > 0]
+    z = np.array([one.deltas[inputs] / one.stds[inputs] / np.sqrt(one.inflation / T) for one in found])
+    squares = (z ** 2).sum(axis=0)  # chi-square with `trials` degrees of freedom
+    assert chi2.ppf(1e-7, trials) < squares.min()
+    assert squares.max() < chi2.isf(1e-7, trials)
+
+
+@pytest.mark.parametrize("T", [10, 40])
+def test_columns_keep_the_level_in_small_batches_without_holes(T, monkeypatch):
+    trials = 60
+    pvalues = np.array([one.column_pvalues[0, 1:] for one in judged(0.8, 0.0, T, trials, monkeypatch)])
+    for alpha in (0.01, 0.05):
+        assert ((pvalues <= alpha).sum(axis=0) <= at_most(trials, alpha)).all()
+
+
+def test_squared_effects_are_those_of_the_distributions_whatever_is_shown():
+    """Of normal differences, with the variances that the module gives them."""
+    rng, draws, m = np.random.default_rng(1), 20_000, 5
+    shares = ShownShares(np.array([1.0, 0.8, 0.5, 0.3, 0.9]), np.array([0.9, 1.0, 0.4, 0.5, 0.2]), 2000, 5000, 0.0004)
+    S, delta = rng.uniform(0.5, 2, m), rng.uniform(0.1, 0.3, m)
+    Z = shares.batch * delta + rng.standard_normal((draws, m)) * np.sqrt(shares.batch * S * shares.widths)
+    squared = np.array([shares.effect(one, S) ** 2 for one in Z])
+    expected = (delta ** 2).sum() / S.sum()
+    assert squared.min() > 0  # none is cut off
+    assert abs(squared.mean() - expected) < norm.isf(SURE) * squared.std() / np.sqrt(draws)
+    alike = np.array([shares.standardised(one - shares.batch * delta) for one in Z])
+    assert (alike ** 2).sum(axis=0) / (S * shares.width) == pytest.approx(np.full(m, draws), rel=(
+        norm.isf(SURE) * np.sqrt(2 / draws)))
+
+
+def test_nodes_that_too_few_rows_show_do_not_count():
+    shares = ShownShares(np.array([1.0, 0.0, 0.05]), np.array([0.05, 1.0, 1.0]), 100, 400, 0.01)
+    assert are_enough(shares.batch, 100).tolist() == [True, False, False]
+    assert are_enough(shares.reference, 400).tolist() == [False, True, True]
+    assert shares.effect(np.ones(3), np.ones(3)) == 0.0
+    assert shares.standardised(np.ones(3))[1] == 0.0
+
+
+@pytest.mark.parametrize("before", [0.0, 0.4])
+def test_shares_are_in_files_where_there_were_holes(before):
+    rng = np.random.default_rng(3)
+    test = conditional_test(INNER, with_holes(300, rng, before), GIVEN, seed=0)
+    arrays = test.to_arrays()
+    assert ("shown" in arrays) == ("wider" in arrays) == (before > 0)
+    again, batch = ConditionalTest.from_arrays(INNER, arrays), with_holes(50, rng, 0.2)
+    assert again(batch).pvalue == test(batch).pvalue
+    if before:
+        with pytest.raises(ValueError, match="not those of rows"):
+            ConditionalTest.from_arrays(INNER, arrays | {"shown": arrays["shown"] + 1})
