@@ -19,6 +19,7 @@ from hld.tables.shown_names import listed
 from hld.tables.unreadable import nested
 
 _ROW_INDEX = re.compile(r"__index_level_\d+__")
+_NESTED = ("list", "large_list", "struct", "map", "fixed_size_list", "union", "dense_union", "sparse_union")
 EXACT = 2.0 ** 53  # below this magnitude every whole number is a double
 
 
@@ -84,6 +85,11 @@ def arrow_column(column: Any, name: str) -> Any:
     """
     import pyarrow
     kind = str(column.type)
+    if kind.startswith("run_end_encoded"):
+        return _of_runs(column, name)
+    value_kind = str(column.type.value_type) if kind.startswith("dictionary") else kind
+    if value_kind.startswith(_NESTED):
+        return nested(len(column), name, kind)
     if kind.startswith("dictionary") or kind in ("string", "large_string", "string_view"):
         return _factored(column)
     if kind == "extension<arrow.uuid>":
@@ -92,8 +98,6 @@ def arrow_column(column: Any, name: str) -> Any:
         return np.full(len(column), None, dtype=object)
     if kind.startswith("time"):  # timestamps, and times of the day in microseconds at most
         return _time_column(column, kind)
-    if kind.startswith(("list", "large_list", "struct", "map", "fixed_size_list", "union")):
-        return nested(len(column), name, kind)
     if column.null_count and pyarrow.types.is_integer(column.type):
         numbers = np.asarray(column.cast(pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False))
         return _objects(column) if (np.abs(numbers) >= EXACT).any() else numbers
@@ -154,6 +158,15 @@ def _plain(column: Any) -> np.ndarray:
     """An Arrow column as NumPy has it."""
     column = column.combine_chunks() if hasattr(column, "combine_chunks") else column
     return column.to_numpy(zero_copy_only=False)
+
+
+def _of_runs(column: Any, name: str) -> Any:
+    """A column of runs (values, and where each ends) as the column that it stands for."""
+    import pyarrow
+    import pyarrow.compute
+    if pyarrow.types.is_dictionary(column.type.value_type):   # which Arrow cannot decode
+        return _objects(column)
+    return arrow_column(pyarrow.compute.run_end_decode(column), name)
 
 
 def _objects(column: Any) -> np.ndarray:

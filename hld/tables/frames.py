@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from hld.tables.factored import Factored, object_cells
-from hld.tables.forms import EXACT, refuse_repeated
+from hld.tables.forms import EXACT, arrow_column, refuse_repeated
 from hld.tables.unreadable import nested
 
 
@@ -49,12 +49,14 @@ def frame_parts(frame: Any) -> tuple[tuple[Any, ...], list[Any], list[Any]]:
         raise TypeError(f"`table` is a {type(frame).__name__} with neither `iloc` nor `get_column`, expected "
                         f"a 2-D array or a pandas or polars frame: convert it first")
     arrays = [_exact_array(one, name) for one, name in zip(series, names, strict=True)]
-    declared = [str(one.dtype).startswith(("category", "Categorical", "Enum")) for one in series]
+    declared = [str(one.dtype).startswith(("category", "Categorical", "Enum", "dictionary")) for one in series]
     return names, arrays, declared
 
 
 def _exact_array(series: Any, name: str) -> Any:
     """The cells of a column (N,), as an array of its type where that holds them exactly, else as Python objects."""
+    if hasattr(series.dtype, "pyarrow_dtype"):  # pandas cannot take all of Arrow's types apart
+        return arrow_column(series.array.__arrow_array__(), name)
     kind = str(series.dtype)
     if kind in ("Int128", "UInt128", "Time"):       # NumPy has no such integers, and no such times
         return object_cells(series.to_list())

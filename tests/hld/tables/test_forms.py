@@ -11,6 +11,7 @@ from hld.schemas.encoder import fit_encoder
 from hld.tables.factored import Factored
 
 pa = pytest.importorskip("pyarrow")
+pytest.importorskip("pyarrow.compute")
 pl = pytest.importorskip("polars")
 
 DAYS = np.arange("2020-01-01", "2020-01-21", dtype="M8[D]")
@@ -144,3 +145,19 @@ def test_identifiers_of_arrow_are_their_text():
         encoder = fit_encoder(pa.table({"x": cells}))
         assert encoder.columns[0].levels == tuple(map(str, names))
         assert encoder.encode({"x": [str(names[1]), names[0]]})[0].ravel().tolist() == [1, 0]
+
+
+def test_runs_of_arrow_are_the_column_that_they_stand_for():
+    large = 2 ** 60
+    for cells in ([large, large, None, large + 1], ["a", "a", None, "b"], [1.5, 1.5, None, 2.5]):
+        plain = pa.array(cells)
+        runs = pa.compute.run_end_encode(plain)
+        encoder = fit_encoder(pa.table({"x": plain}))
+        for column in (runs, pa.chunked_array([runs[:1], runs[1:]]), pa.chunked_array([runs])):
+            assert fit_encoder(pa.table({"x": column})) == encoder
+            assert encoder.encode(pa.table({"x": column}))[0].tolist() == encoder.encode({"x": cells})[0].tolist()
+    words = pa.array(["q", "r"]).dictionary_encode()
+    runs = pa.RunEndEncodedArray.from_arrays(pa.array([2, 3], pa.int32()), words)
+    assert fit_encoder(pa.table({"x": runs})) == fit_encoder({"x": ["q", "q", "r"]})
+    with pytest.raises(TypeError, match="column 'x' holds nested values"):
+        fit_encoder(pa.table({"x": pa.compute.run_end_encode(pa.array([[1], [1], [2]]))}))

@@ -1,5 +1,6 @@
 """Data frames: no column is rounded, cut or flattened on its way to an array."""
 import datetime
+import decimal
 
 import numpy as np
 import pandas as pd
@@ -131,3 +132,16 @@ def test_a_frame_that_is_not_computed_yet_says_so():
     polars = pytest.importorskip("polars")
     with pytest.raises(TypeError, match=r"LazyFrame .* collect it first"):
         fit_encoder(polars.LazyFrame({"a": [1, 2]}))
+
+
+def test_columns_of_arrow_in_pandas_are_those_of_arrow():
+    """pandas itself takes no dictionary of anything but text apart."""
+    pa = pytest.importorskip("pyarrow")
+    day = datetime.date(2026, 1, 31)
+    for cells in ([day, None, datetime.date(2026, 2, 1)], [decimal.Decimal("1.5"), None, decimal.Decimal(2)],
+                  [datetime.time(1), None, datetime.time(2)], [2 ** 60, None, 2 ** 60 + 1], ["a", None], [0.5, None]):
+        for column in (pa.array(cells), pa.array(cells).dictionary_encode()):
+            table = pa.table({"x": column})
+            frame = table.to_pandas(types_mapper=pd.ArrowDtype)
+            assert fit_encoder(frame) == fit_encoder(table)
+            np.testing.assert_array_equal(fit_encoder(table).encode(frame)[0], fit_encoder(table).encode(table)[0])

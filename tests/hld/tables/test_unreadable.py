@@ -16,7 +16,15 @@ def tables():
     lists, objects = [[1], [2, 3], []], [{"x": 1}, {"x": 2}, {"x": 3}]
     packed = np.zeros(3, dtype=[("a", int), ("new", [("x", int)])])
     packed["a"] = ROWS["a"]
-    return {"arrow list": pa.table({**ROWS, "new": lists}), "arrow struct": pa.table({**ROWS, "new": objects}),
+    kinds = pa.array([0, 0, 0], pa.int8())
+    structs = pa.table({**ROWS, "new": objects})
+    return {"arrow list": pa.table({**ROWS, "new": lists}), "arrow struct": structs,
+            "arrow union": pa.table({**ROWS, "new": pa.UnionArray.from_sparse(kinds, [pa.array([1, 2, 3])])}),
+            "arrow dense union": pa.table({**ROWS, "new": pa.UnionArray.from_dense(
+                kinds, pa.array([0, 1, 2], pa.int32()), [pa.array([1, 2, 3])])}),
+            "arrow dictionary of lists": pa.table({**ROWS, "new": pa.DictionaryArray.from_arrays(
+                pa.array([0, 1, 2]), pa.array(lists))}),
+            "pandas arrow struct": structs.to_pandas(types_mapper=pd.ArrowDtype),
             "polars struct": polars.DataFrame({**ROWS, "new": objects}),
             "polars array": polars.DataFrame({**ROWS, "new": [[1, 2]] * 3}, schema_overrides={
                 "new": polars.Array(polars.Int64, 2)}),
