@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 MOST_BOXES = 512
 LONGEST = 10_000  # characters
+SHOWN = 8  # levels in a message
 TEXTS_AND_QUOTED = re.compile(r""""(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`([^`]*)`""")  # backquotes in texts are text
 FLIPPED = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE, ast.Eq: ast.Eq, ast.NotEq: ast.NotEq}
 EXPECTED = "expected comparisons of columns with values, joined by and, or, not"
@@ -158,9 +159,8 @@ class _Reader:
         if not matches and isinstance(value, str) and (time := same_time(value)):
             matches = found_by_time(column.levels).get(time, [])
         if not matches:
-            shown = ", ".join(map(repr, column.levels[:8])) + ", ..." * (len(column.levels) > 8)
             raise ValueError(f"`where` compares column {column.name!r} with {value!r}, which is none of its levels, "
-                             f"expected one of {shown}")
+                             f"expected one of {listed(column.levels, SHOWN)}")
         return frozenset(matches)
 
     def _at_least(self, v: Any, value: Any, above: Any) -> frozenset[int]:
@@ -214,7 +214,7 @@ class _Reader:
         if not isinstance(node, ast.Name):
             return False
         if node.id not in self.names:
-            known = ", ".join(repr(column.name) for column in self.columns)
+            known = listed(column.name for column in self.columns)
             raise ValueError(f"`where` names the column {node.id!r}, expected one of {known}; text goes in quotes, "
                              "names that are no words in backquotes")
         return True

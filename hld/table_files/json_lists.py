@@ -34,7 +34,8 @@ def read_json(data: bytes, name: str) -> Any:
     Returns
     -------
     pyarrow.Table or None
-        Or pandas.DataFrame of objects, if a column has cells of several types, or whole numbers beyond 64 bits.
+        Or pandas.DataFrame of objects, if a column has cells of several types, whole numbers beyond 64 bits, or halves
+        of characters (surrogates).
 
     Raises
     ------
@@ -67,7 +68,7 @@ def read_json(data: bytes, name: str) -> Any:
     columns = columns_of_rows(value, name) if isinstance(value, list) else _columns(value, name)
     try:
         return pyarrow.table({column: _array(cells) for column, cells in columns.items()})
-    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, OverflowError):
+    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, OverflowError, UnicodeEncodeError):
         return frame_of_objects(columns)
 
 
@@ -162,7 +163,12 @@ def frame_of_objects(columns: dict[str, Any]) -> Any:
     [1, 'x', 2.5, True]
     """
     import pandas
-    return pandas.DataFrame({name: object_cells(cells) for name, cells in columns.items()}, dtype=object)
+    arrays = {name: object_cells(cells) for name, cells in columns.items()}
+    try:
+        return pandas.DataFrame(arrays, dtype=object)
+    except UnicodeEncodeError:
+        odd = next(name for name in arrays if not name.isprintable())
+        raise ValueError(f"a column is named {odd!r}, of which a part is no character: rename it") from None
 
 
 def distinct_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import re
+import reprlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -117,9 +118,10 @@ def mapping_parts(table: Any) -> tuple[tuple[Any, ...], list[Any]]:
         if not isinstance(array, Factored) and array.ndim != 1:
             raise ValueError(f"`table` column {name!r} has {array.ndim} dimensions, expected one value in each cell")
         arrays.append(array)
-    lengths = {name: len(array) for name, array in zip(names, arrays, strict=True)}
-    if len(set(lengths.values())) > 1:
-        raise ValueError(f"`table` has columns of different lengths ({lengths}), expected as many cells in each")
+    lengths = {len(array): name for name, array in zip(names, arrays, strict=True)}
+    if len(lengths) > 1:
+        some = ", ".join(f"{count:,} in {listed([name])}" for count, name in sorted(lengths.items())[:2])
+        raise ValueError(f"`table` has columns of different lengths ({some}), expected as many cells in each")
     return names, arrays
 
 
@@ -150,7 +152,7 @@ def _column(values: np.ndarray) -> np.ndarray:
         return np.asarray(values)
     cells = list(values) if hasattr(values, "__iter__") and not isinstance(values, str) else None
     if cells is None:
-        raise ValueError(f"`table` is a mapping whose columns must be sequences, found {values!r}")
+        raise ValueError(f"`table` is a mapping whose columns must be sequences, found {reprlib.repr(values)}")
     return object_cells(cells)
 
 

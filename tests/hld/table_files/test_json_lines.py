@@ -11,6 +11,7 @@ from hld.schemas.encoder import fit_encoder
 from hld.table_files import files, json_lines
 from hld.table_files.dialect import ReadOptions
 from hld.table_files.json_lines import json_line_chunks
+from hld.table_files.json_lists import read_json
 
 pytest.importorskip("pyarrow")
 
@@ -109,6 +110,26 @@ def test_options_name_columns_that_come_late(block):
 def test_what_is_no_table_is_refused(data, said):
     with pytest.raises(ValueError, match=said):
         list(json_line_chunks(io.BytesIO(data), "t", ReadOptions()))
+
+
+@pytest.mark.parametrize(("cell", "value"), [(b"1e400", np.inf), (b'"\\ud800"', "\ud800"),
+                                             (b'"a\\ud800b"', "a\ud800b")])
+def test_what_arrow_refuses_of_json_is_read_all_the_same(cell, value):
+    data = b'{"a": 1.5}\n{"a": %s}\n' % cell
+    table, = json_line_chunks(io.BytesIO(data), "t", ReadOptions())
+    assert table["a"].tolist() == [1.5, value]
+    rows = read_json(b"[" + data.strip().replace(b"\n", b", ") + b"]", "t")
+    assert (rows["a"].to_pylist() if hasattr(rows, "column_names") else rows["a"].tolist()) == [1.5, value]
+    encoder = fit_encoder({"a": [1.5, 2.5, value]})
+    assert encoder.encode(table)[0].tolist() == encoder.encode(rows)[0].tolist() == encoder.encode({"a": [1.5, value]})[
+        0].tolist()
+
+
+def test_names_that_are_no_text_are_refused():
+    for read in (lambda data: read_json(b"[" + data + b"]", "t"),
+                 lambda data: list(json_line_chunks(io.BytesIO(data), "t", ReadOptions()))):
+        with pytest.raises(ValueError, match=r"a column is named 'a.ud800', of which a part is no character"):
+            read(b'{"a\\ud800": 1}')
 
 
 def test_a_line_has_a_largest_length(monkeypatch):
