@@ -30,6 +30,7 @@ OTHER = "or another encoding (--encoding latin-1, for example)"
 MAGIC = {b"PAR1": "a Parquet file: read it as such (--format parquet)", b"ARROW1": "an Arrow file: write it as Parquet",
          b"PK\x03\x04": "a spreadsheet, a model file or a ZIP archive not named .zip, expected a CSV file"}
 JSON = re.compile(rb"(\xef\xbb\xbf)?\s*(\[\s*)?\{\s*\"")  # how a list of objects, or an object, begins
+SEP_LINE = re.compile(r"\"?sep=.\"?[\r\n]", re.IGNORECASE)  # which tells a spreadsheet the separator
 SHOWN_ROWS = 50  # by which the separator and the header are judged
 # what is missing in a text file, beside empty cells
 NA_VALUES = ("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A",
@@ -252,6 +253,9 @@ def _text(head: bytes, encoding: str, called: str) -> str:
     text = text if is_whole else text[:text.rfind("\n") + 1] or text
     if "\0" in text:
         raise not_text(called, encoding)
+    if SEP_LINE.match(text):
+        raise ValueError(f"{called} begins with a line for spreadsheets ({text.splitlines()[0]!r}), expected names of "
+                         "columns: remove that line")
     if not text.strip():
         raise ValueError(f"{called} is empty, expected a header and rows")
     return text

@@ -17,6 +17,10 @@ and missing in every other.
 from __future__ import annotations
 
 import contextlib
+import csv
+import io
+import itertools
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -26,9 +30,10 @@ import numpy as np
 from hld.schemas.columns import BinColumn
 from hld.table_files.byte_files import called, form_of, opened, with_head
 from hld.table_files.decimal_marks import distinct_cells, likely_decimal, mark_of_batch
-from hld.table_files.dialect import ReadOptions, find_dialect
+from hld.table_files.dialect import SHOWN_ROWS, Dialect, ReadOptions, find_dialect
 from hld.table_files.row_chunks import OddCells, columns_of, smaller, text_chunks, together, typed_chunks
 from hld.table_files.text_cells import as_fitted, typed_frame
+from hld.tables.shown_names import in_one_line
 
 if TYPE_CHECKING:
     from hld.schemas.encoder import TableEncoder
@@ -71,12 +76,27 @@ def read_training(path: str, options: ReadOptions = DEFAULT, *, max_rows: int | 
     with opened(path) as raw:
         head, file = with_head(raw, options)
         dialect = find_dialect(head, options, called(path))
+        _warn_of_nameless(head, dialect, called(path))
         chunks = text_chunks(file, dialect, options, called(path), None)
         text, total = sampled(chunks, max_rows, seed, called(path))
     if options.decimal is None:     # the first number with a comma may come late
         cells = (distinct_cells(column) for _, column in columns_of(text))
         dialect = replace(dialect, decimal=likely_decimal(cells, dialect.separator, options.missing_texts))
     return typed_frame(text, dialect, options), total
+
+
+def _warn_of_nameless(head: bytes, dialect: Dialect, name: str) -> None:
+    """Warn of a column without a name that holds something: only the first such is known to be row numbers."""
+    place = dialect.names.index("") if "" in dialect.names[1:] and dialect.names[0] else 0
+    if not place:
+        return
+    text = io.StringIO(head.decode(dialect.encoding, "ignore"), newline="")
+    with contextlib.suppress(csv.Error):    # a cell beyond what is read here
+        for row in itertools.islice(csv.reader(text, delimiter=dialect.separator), 1 + dialect.num_before, SHOWN_ROWS):
+            if len(row) > place and row[place].strip():
+                warnings.warn(f"{name} has a column without a name behind {in_one_line(dialect.names[place - 1])!r}, "
+                              "which is not read: give it a name, or remove it", UserWarning, stacklevel=3)
+                return
 
 
 def read_chunks(path: str, encoder: TableEncoder, options: ReadOptions = DEFAULT, *,

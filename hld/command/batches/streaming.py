@@ -117,8 +117,7 @@ def _blocks(lines: Iterator[str], size: int, options: ReadOptions) -> Iterator[t
     from hld.table_files.dialect import find_dialect
     first = list(itertools.islice(lines, size + 1))
     dialect = find_dialect("".join(first).encode(), replace(options, encoding="utf-8"), NAME)
-    all_rows = csv.reader(itertools.chain(first[dialect.num_before:], lines), delimiter=dialect.separator,
-                          skipinitialspace=dialect.has_blanks)
+    all_rows = _rows(itertools.chain(first[dialect.num_before:], lines), dialect)
     # an empty line is a missing cell where there is one column, and nothing where there are several
     rows = (row or [""] for row in all_rows) if len(dialect.names) == 1 else filter(None, all_rows)
     if options.has_header:
@@ -128,6 +127,15 @@ def _blocks(lines: Iterator[str], size: int, options: ReadOptions) -> Iterator[t
             cells = zip(*(row for row in block if len(row) == len(dialect.names)), strict=True)
             dialect = replace(dialect, decimal=likely_decimal(cells, dialect.separator, options.missing_texts))
         yield dialect, block
+
+
+def _rows(lines: Iterator[str], dialect: Dialect) -> Iterator[list[str]]:
+    """The rows of some lines, empty ones included."""
+    try:
+        yield from csv.reader(lines, delimiter=dialect.separator, skipinitialspace=dialect.has_blanks)
+    except csv.Error as error:      # after a quote without an end all that comes is one cell
+        raise ValueError(f"{NAME} has a row that cannot be read ({error}), expected cells of at most "
+                         f"{csv.field_size_limit()} characters: check its quotes") from None
 
 
 def _cells(rows: list[list[str]], dialect: Dialect, encoder: TableEncoder, options: ReadOptions) -> dict[str, Any]:
@@ -142,7 +150,7 @@ def _cells(rows: list[list[str]], dialect: Dialect, encoder: TableEncoder, optio
     fitted, columns = fitted_columns(encoder, names), dict(zip(names, zip(*rows, strict=True), strict=True))
     series = pandas_for_csv().Series
     return {name: as_fitted(series(columns[name], dtype=object), fitted.get(name), dialect.decimal,
-                            options.missing_texts) for name in options.chosen(names, NAME)}
+                            options.missing_texts, options.na_values) for name in options.chosen(names, NAME)}
 
 
 def _lines(encoding: str) -> Iterator[str]:

@@ -2,6 +2,7 @@
 import io
 import json
 import sys
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -81,10 +82,48 @@ def test_the_monitor_reads_empty_lines_of_one_column_as_missing(run, tmp_path):
     assert [json.loads(line)["num_missing"] for line in out.splitlines()] == [2, 3, 3]
 
 
+def test_the_monitor_takes_for_missing_what_its_options_name(run, tmp_path):
+    """Also a text that is a level of the model, as the test does."""
+    table = pd.DataFrame({"k": np.random.default_rng(0).choice(["a", "b", "NA", "?"], 300)})
+    hld.HLDDetector(num_latents=2, num_epochs=3, rng=0).fit(table).save(tmp_path / "m.hld")
+    (tmp_path / "t.csv").write_text("k\n" + "a\nNA\n?\nb\n" * 5)
+    for options, missing in (((), 0), (("--na-values", "?"), 5), (("--na-values", "?,NA"), 10)):
+        _, out, _ = run("monitor", "m.hld", *options, "--alarm-only", stdin=(tmp_path / "t.csv").read_text())
+        assert json.loads(out)["num_missing"] == missing
+        _, out, _ = run("test", "m.hld", "t.csv", "--json", *options)
+        assert json.loads(out)["data_quality"]["columns"][0]["num_missing"] == missing
+
+
+def test_the_monitor_refuses_a_quote_without_an_end_in_one_sentence(run, tmp_path):
+    hld.HLDDetector(num_latents=2, num_epochs=3, rng=0).fit(amounts(100, 0)).save(tmp_path / "m.hld")
+    for above in ("", "0;1\n" * 9):
+        status, _, err = run("monitor", "m.hld", "--every", "3", stdin=f'amount;k\n{above}"0;1\n' + "0;1\n" * 50_000)
+        assert (status, err.count("\n")) == (2, 1)
+        assert "hld: error: standard input has a row that cannot be read (field larger than field limit" in err
+        assert "expected cells of at most 131072 characters: check its quotes" in err
+
+
+def test_a_column_without_a_name_that_is_not_read_is_warned_of(run, tmp_path):
+    rows = "".join(f"{i % 3},{{}},{i % 2}\n" for i in range(40))
+    for header, cell, behind in (("a,,c", "7", "a"), ("a,,c", "", None), (",b,c", "7", None), ("a,b,", "7", "b")):
+        (tmp_path / "t.csv").write_text(f"{header}\n{rows.format(*[cell] * 40)}")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            status, out, _ = run("fit", "t.csv", "-o", "m.hld", "--num-epochs", "2")
+        assert status == 0
+        assert "of 2 columns" in out
+        said = [str(one.message) for one in caught if "without a name" in str(one.message)]
+        assert len(said) == (behind is not None)
+        assert not said or f"'t.csv' has a column without a name behind {behind!r}, which is not read" in said[0]
+
+
 @pytest.mark.parametrize(("name", "text", "said"), [
     ("t.jsonl", '[{"a": 1}, {"a": 2}]', "read it as one JSON value (--format json)"),
     ("t.csv", "# comment, with comma\na,b,c\n1,2,3\n", "remove lines that precede the names"),
     ("t.csv", "a,b", "'t.csv' has no rows, expected some to learn from"),
+    ("t.csv", "sep=;\na;b\n1;2\n3;4\n", "begins with a line for spreadsheets ('sep=;'), expected names of columns: "
+     "remove that line"),
+    ("t.csv", "\ufeff\"SEP=\t\"\r\na\tb\r\n1\t2\r\n", "begins with a line for spreadsheets"),
 ])
 def test_files_that_are_refused_are_told_what_to_do(run, tmp_path, name, text, said):
     (tmp_path / name).write_text(text)
